@@ -1,0 +1,83 @@
+//! From the text of `--blobs` to a store.
+
+use std::path::Path as FilePath;
+use std::sync::Arc;
+use std::time::Duration;
+
+use object_store::ClientOptions;
+use object_store::ObjectStore;
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::local::LocalFileSystem;
+use object_store::memory::InMemory;
+use object_store::prefix::PrefixStore;
+
+use crate::error::BlobError;
+use crate::folder;
+
+/// Longest silence of S3 while it takes or gives bytes. There is no limit to a request as a whole: a large blob that
+/// is passed on to a slow reader takes as long as the reader does.
+const S3_SILENCE: Duration = Duration::from_secs(60);
+
+pub(crate) fn open(url: &str, aws: &[(String, String)]) -> Result<Arc<dyn ObjectStore>, BlobError> {
+    match url.split_once(':') {
+        Some(("memory", "")) => Ok(Arc::new(InMemory::new())),
+        Some(("file", path)) => folder(path.strip_prefix("//").unwrap_or(path)),
+        Some(("s3", place)) => s3(place.strip_prefix("//").unwrap_or(place), aws),
+        // The text may hold a password: show only what is in front of it.
+        Some((scheme, rest)) if rest.starts_with("//") => {
+            Err(unusable(&format!("{scheme}://…"), "write a path, `file://…` or `s3://bucket/prefix`"))
+        }
+        _ => folder(url),
+    }
+}
+
+fn folder(path: &str) -> Result<Arc<dyn ObjectStore>, BlobError> {
+    if path.is_empty() {
+        return Err(unusable(path, "the path is empty"));
+    }
+    folder::prepare(FilePath::new(path)).map_err(|error| BlobError::storage("prepare the folder for blobs", error))?;
+    let store = LocalFileSystem::new_with_prefix(path)
+        .map_err(|error| BlobError::storage("open the folder for blobs", error))?;
+    // Off by default in `object_store`: without it, what was acknowledged can be gone after a power cut.
+    Ok(Arc::new(store.with_fsync(true)))
+}
+
+fn s3(place: &str, aws: &[(String, String)]) -> Result<Arc<dyn ObjectStore>, BlobError> {
+    let (bucket, prefix) = place.split_once('/').unwrap_or((place, ""));
+    if bucket.is_empty() || bucket.contains(['@', ':', '?']) {
+        return Err(unusable("s3://…", "write `s3://bucket/prefix`; credentials come from the `AWS_…` variables"));
+    }
+    // The HTTP client panics without a process-wide provider. One that is installed already stays.
+    drop(rustls::crypto::ring::default_provider().install_default());
+    let client = ClientOptions::new().with_timeout_disabled().with_read_timeout(S3_SILENCE);
+    let mut builder = AmazonS3Builder::new().with_client_options(client);
+    for (name, value) in aws {
+        // Other `AWS_…` variables are for other programs.
+        if let Ok(key) = name.to_ascii_lowercase().parse::<AmazonS3ConfigKey>() {
+            builder = builder.with_config(key, value);
+        }
+    }
+    let store = builder
+        .with_bucket_name(bucket)
+        .build()
+        .map_err(|error| unusable(&format!("s3://{place}"), &error.to_string()))?;
+    let prefix = prefix.trim_matches('/');
+    Ok(if prefix.is_empty() { Arc::new(store) } else { Arc::new(PrefixStore::new(store, prefix)) })
+}
+
+fn unusable(url: &str, reason: &str) -> BlobError {
+    BlobError::Unusable { url: url.to_owned(), reason: reason.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_place_is_refused_without_showing_its_password() {
+        for url in ["ftp://me:hunter2@host/x", "s3://me:hunter2@bucket", "s3://", "", "file://"] {
+            let error = open(url, &[]).expect_err(url).to_string();
+            assert!(!error.contains("hunter2"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! One error type; its variants are grouped by who can do something about them.
+
+use milepost_model::Digest;
+
+use crate::pack::PackName;
+
+type Source = Box<dyn std::error::Error + Send + Sync>;
+
+#[derive(Debug, thiserror::Error)]
+pub enum BlobError {
+    // What the sender of a pack did wrong. Nothing of the pack was kept.
+    #[error("blob `{stated}` arrived with the bytes of `{found}`")]
+    DigestMismatch { stated: Digest, found: Digest },
+    #[error("the pack ends after {at} bytes, in the middle of a blob")]
+    Truncated { at: u64 },
+    #[error("{what} has {size} bytes, {limit} are allowed")]
+    TooLarge { what: &'static str, size: u64, limit: u64 },
+    #[error("the pack has more than {limit} blobs")]
+    TooMany { limit: usize },
+    #[error("not a pack: {0}")]
+    Malformed(String),
+    /// The stream of the sender failed: a lost connection, most often.
+    #[error("the pack did not arrive whole")]
+    Interrupted(#[source] Source),
+
+    // What the caller asked for and cannot have.
+    #[error("bytes {start} to {end} of a blob of {size} bytes")]
+    OutOfRange { start: u64, end: u64, size: u64 },
+    #[error("`{url}` is not a place for blobs: {reason}")]
+    Unusable { url: String, reason: String },
+
+    // What the store lost. A person must look; trying again does not help.
+    #[error("pack `{0}` is not in the store")]
+    NotFound(PackName),
+    #[error("blob `{digest}` in pack `{pack}` is corrupt: its bytes are those of `{found}`")]
+    Corrupt { digest: Digest, pack: PackName, found: Digest },
+    #[error("pack `{pack}` is corrupt: it ends at byte {end}, before the end of a blob at byte {needed}")]
+    PackCut { pack: PackName, end: u64, needed: u64 },
+
+    /// The disk or S3 refused or did not answer. Trying again may help.
+    #[error("could not {doing}")]
+    Storage { doing: &'static str, source: Source },
+}
+
+impl BlobError {
+    pub(crate) fn storage(doing: &'static str, source: impl Into<Source>) -> Self {
+        Self::Storage { doing, source: source.into() }
+    }
+
+    /// The bytes that were acknowledged once are not there any more.
+    pub fn is_loss(&self) -> bool {
+        matches!(self, Self::NotFound(_) | Self::Corrupt { .. } | Self::PackCut { .. })
+    }
+
+    /// The sender's doing: an answer of the 400s, not of the 500s.
+    pub fn is_senders(&self) -> bool {
+        matches!(
+            self,
+            Self::DigestMismatch { .. }
+                | Self::Truncated { .. }
+                | Self::TooLarge { .. }
+                | Self::TooMany { .. }
+                | Self::Malformed(_)
+                | Self::Interrupted(_)
+        )
+    }
+}

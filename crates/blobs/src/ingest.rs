@@ -1,0 +1,74 @@
+//! Taking in a pack from a stream.
+
+use std::pin::pin;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures::{Stream, StreamExt as _};
+
+use crate::error::BlobError;
+use crate::frames::{Frames, IngestLimits, IngestedBlob};
+use crate::pack::{Location, PackName};
+use crate::store::Blobs;
+use crate::writer::PackWriter;
+
+/// A pack that is stored and durable. It exists for nobody until the catalog has its blobs.
+#[derive(Debug)]
+pub struct Ingested {
+    pub pack: PackName,
+    pub size: u64,
+    /// In the order in which they came; the same digest can stand here twice.
+    pub blobs: Vec<IngestedBlob>,
+}
+
+impl Ingested {
+    pub fn location(&self, blob: &IngestedBlob) -> Location {
+        Location { pack: self.pack, offset: blob.offset, size: blob.size }
+    }
+}
+
+impl Blobs {
+    /// Stores the pack that `body` carries, checked on the way; memory does not grow with the size of its files.
+    ///
+    /// After `Ok` the pack survives a power cut. After an error, or when the future is dropped before the last byte of
+    /// `body`, no pack has appeared.
+    pub async fn ingest<S, E>(&self, body: S, limits: IngestLimits) -> Result<Ingested, BlobError>
+    where
+        S: Stream<Item = Result<Bytes, E>> + Send,
+        E: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let pack = PackName::random();
+        let mut writer = PackWriter::new(Arc::clone(&self.store), pack.path());
+        match receive(body, Frames::new(limits), &mut writer).await {
+            Ok((size, blobs)) => {
+                writer.publish().await?;
+                tracing::debug!(%pack, size, blobs = blobs.len(), "stored a pack");
+                Ok(Ingested { pack, size, blobs })
+            }
+            Err(error) => {
+                writer.abort().await;
+                Err(error)
+            }
+        }
+    }
+}
+
+async fn receive<S, E>(
+    body: S,
+    mut frames: Frames,
+    writer: &mut PackWriter,
+) -> Result<(u64, Vec<IngestedBlob>), BlobError>
+where
+    S: Stream<Item = Result<Bytes, E>> + Send,
+    E: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let mut body = pin!(body);
+    while let Some(chunk) = body.next().await {
+        let chunk = chunk.map_err(|error| BlobError::Interrupted(error.into()))?;
+        // Checked before it is written, so that a refused pack costs as little as can be.
+        frames.push(&chunk)?;
+        writer.put(chunk).await?;
+    }
+    let size = frames.position();
+    Ok((size, frames.finish()?))
+}

@@ -1,0 +1,237 @@
+//! The change transaction: puts and removals in, versions, one app version, one release and the events out.
+
+pub(crate) mod put;
+pub(crate) mod remove;
+mod specs;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use milepost_model::change::{Change, UnitAction, UnitKey, UnitOutcome};
+use milepost_model::event::EventKind;
+use milepost_model::release::LiveMode;
+use milepost_model::{AppName, ChangeOutcome, Code, Digest, Refusal, UnitKind, UnitName, canonical};
+use serde_json::json;
+
+use crate::db::Ending;
+use crate::error::{CatalogError, Result};
+use crate::tables::app_versions::{self, AppVersionRow};
+use crate::tables::{idempotency, units};
+use crate::work::Work;
+use crate::{Catalog, releasing};
+
+/// A change as the server hands it over: secrets sealed, everything else as it was sent.
+#[derive(Debug, Clone)]
+pub struct ChangeInput {
+    pub change: Change,
+    /// One for each secret that the change puts.
+    pub secrets: BTreeMap<UnitName, SealedSecret>,
+    pub actor: String,
+    /// A change that is sent twice with the same key is applied once.
+    pub idempotency_key: Option<String>,
+}
+
+/// The value of a secret under the server's key, and its digest under that key.
+#[derive(Debug, Clone)]
+pub struct SealedSecret {
+    pub fingerprint: Digest,
+    pub sealed: Vec<u8>,
+}
+
+/// What the steps of one change share.
+pub(crate) struct Draft<'a> {
+    pub uid: String,
+    /// The number of the app version that the change makes.
+    pub seq: i64,
+    pub secrets: &'a BTreeMap<UnitName, SealedSecret>,
+    pub outcomes: Vec<UnitOutcome>,
+    pub warnings: Vec<String>,
+}
+
+impl Catalog {
+    /// Applies a change, or with `dry_run` says what it would do.
+    pub async fn change(&self, app: &AppName, input: ChangeInput) -> Result<ChangeOutcome> {
+        let ending = if input.change.dry_run { Ending::Forget } else { Ending::Commit };
+        let actor = input.actor.clone();
+        self.work(app, &actor, ending, move |work| Box::pin(async move { apply(work, &input).await })).await
+    }
+}
+
+async fn apply(work: &mut Work<'_>, input: &ChangeInput) -> Result<ChangeOutcome> {
+    let change = &input.change;
+    let fingerprint = fingerprint(input);
+    if let Some(key) = &input.idempotency_key
+        && let Some((earlier, outcome)) = idempotency::find(work.tx, work.app.id, key).await?
+    {
+        return replay(key, earlier == fingerprint, &outcome);
+    }
+    check_expectation(work, change).await?;
+    check_once_each(change)?;
+
+    let uid = work.fresh_id().await?;
+    let seq = work.app.head_seq + 1;
+    let mut draft = Draft { uid, seq, secrets: &input.secrets, outcomes: Vec::new(), warnings: Vec::new() };
+    let mut puts: Vec<_> = change.puts.iter().collect();
+    puts.sort_by_key(|put| put.unit.kind());
+    for put in puts {
+        put::apply(work, &mut draft, put).await?;
+    }
+    for key in &change.removes {
+        remove::apply(work, &mut draft, key).await?;
+    }
+    remove::check_references(work, &change.removes).await?;
+    check_plan(work).await?;
+
+    let outcome = finish(work, change, draft).await?;
+    if let Some(key) = &input.idempotency_key
+        && !change.dry_run
+    {
+        let text = serde_json::to_string(&outcome).map_err(|error| CatalogError::inconsistent(error.to_string()))?;
+        idempotency::insert(work.tx, work.app.id, key, &fingerprint, &text, work.act.at).await?;
+    }
+    Ok(outcome)
+}
+
+/// Makes the app version and the release, if anything really changed.
+async fn finish(work: &mut Work<'_>, change: &Change, mut draft: Draft<'_>) -> Result<ChangeOutcome> {
+    let changed = draft.outcomes.iter().any(|outcome| outcome.action != UnitAction::Unchanged);
+    let mut outcome = ChangeOutcome {
+        changed,
+        dry_run: change.dry_run,
+        app_version: None,
+        versions: draft.outcomes,
+        release: None,
+        expired: Vec::new(),
+        warnings: Vec::new(),
+    };
+    if changed {
+        let message = if change.message.is_empty() { describe(&outcome.versions) } else { change.message.clone() };
+        make_app_version(work, &draft.uid, draft.seq, &message, change.git.clone()).await?;
+        outcome.app_version = Some(draft.uid);
+        if change.release {
+            let (release, expired) = releasing::create(work, draft.seq, &message).await?;
+            outcome.release = Some(releasing::view(work.tx, &work.app, &release).await?);
+            outcome.expired = expired;
+            if work.app.live_mode == LiveMode::Pinned {
+                draft.warnings.push(pinned_warning(work, &release.name).await?);
+            }
+        }
+    } else if work.app.head_seq > 0 {
+        outcome.app_version = Some(app_versions::get(work.tx, work.app.id, work.app.head_seq).await?.uid);
+    }
+    outcome.warnings = draft.warnings;
+    Ok(outcome)
+}
+
+async fn pinned_warning(work: &mut Work<'_>, release: &str) -> Result<String> {
+    let live = match work.app.live_release_id {
+        Some(id) => crate::tables::releases::get(work.tx, id).await?.name,
+        None => "nothing".to_owned(),
+    };
+    Ok(format!(
+        "live stays pinned to release {live}; release {release} is not live. `milepost release live {release}` puts it live, \
+         `milepost release live --follow` lets live follow new releases again"
+    ))
+}
+
+pub(crate) async fn make_app_version(
+    work: &mut Work<'_>,
+    uid: &str,
+    seq: i64,
+    message: &str,
+    git: Option<milepost_model::GitFacts>,
+) -> Result<()> {
+    let row = AppVersionRow {
+        seq,
+        uid: uid.to_owned(),
+        created_at: work.act.at,
+        created_by: work.act.actor.clone(),
+        message: message.to_owned(),
+        git,
+    };
+    app_versions::insert(work.tx, work.app.id, &row).await?;
+    work.app.head_seq = seq;
+    let after = json!({ "id": uid, "number": seq, "message": message, "git": row.git });
+    work.event(EventKind::AppVersionCreated, &format!("app version {uid}"), None, Some(after)).await
+}
+
+/// The message of a change that came without one.
+fn describe(outcomes: &[UnitOutcome]) -> String {
+    let changed: Vec<&UnitOutcome> = outcomes.iter().filter(|outcome| outcome.action != UnitAction::Unchanged).collect();
+    let verb = match changed.first().map(|outcome| outcome.action) {
+        Some(UnitAction::Removed) => "remove",
+        Some(UnitAction::Created) => "create",
+        _ => "update",
+    };
+    // A function and the package made for it read as one thing.
+    let named: Vec<&UnitOutcome> = if changed.iter().any(|outcome| outcome.kind == UnitKind::Function) {
+        changed.iter().copied().filter(|outcome| outcome.kind == UnitKind::Function).collect()
+    } else {
+        changed
+    };
+    let names: Vec<String> =
+        named.iter().take(3).map(|outcome| UnitKey { kind: outcome.kind, name: outcome.name.clone() }.to_string()).collect();
+    let more = if named.len() > 3 { format!(" and {} more", named.len() - 3) } else { String::new() };
+    format!("{verb} {}{more}", names.join(", "))
+}
+
+fn fingerprint(input: &ChangeInput) -> Digest {
+    // Secrets take part by their keyed fingerprints: the request itself is never kept.
+    let mut change = input.change.clone();
+    for put in &mut change.puts {
+        if let milepost_model::UnitPut::Secret(secret) = &mut put.unit {
+            secret.value = input.secrets.get(&put.name).map_or_else(String::new, |sealed| sealed.fingerprint.to_string());
+        }
+    }
+    Digest::of(&canonical::to_bytes(&change))
+}
+
+fn replay(key: &str, same_request: bool, outcome: &str) -> Result<ChangeOutcome> {
+    if same_request {
+        return serde_json::from_str(outcome).map_err(|error| CatalogError::inconsistent(error.to_string()));
+    }
+    let message = format!("The idempotency key `{key}` was used for another change.");
+    Err(Refusal::new(Code::IdempotencyMismatch, message).hint("use a fresh key for each change").into())
+}
+
+async fn check_expectation(work: &mut Work<'_>, change: &Change) -> Result<()> {
+    let Some(expected) = &change.expect else { return Ok(()) };
+    if work.app.head_seq == 0 {
+        let message = format!("App `{}` has no version yet, but the change expects `{expected}`.", work.app.name);
+        return Err(Refusal::new(Code::HeadMoved, message).hint("leave `--expect` out").into());
+    }
+    let head = app_versions::get(work.tx, work.app.id, work.app.head_seq).await?;
+    if head.uid == *expected {
+        return Ok(());
+    }
+    let message = format!(
+        "App `{}` has moved: `{}` ({}) by {} at {} came after `{expected}`.",
+        work.app.name, head.uid, head.message, head.created_by, head.created_at
+    );
+    let hint = format!("`milepost diff {expected} {}` shows what changed; send the change again with `--expect {}`", head.uid, head.uid);
+    Err(Refusal::new(Code::HeadMoved, message).hint(hint).into())
+}
+
+fn check_once_each(change: &Change) -> Result<()> {
+    let mut seen = BTreeSet::new();
+    let keys = change.puts.iter().map(|put| UnitKey { kind: put.unit.kind(), name: put.name.clone() });
+    for key in keys.chain(change.removes.iter().cloned()) {
+        if !seen.insert(key.clone()) {
+            let message = format!("The change names {key} twice.");
+            return Err(Refusal::new(Code::InvalidRequest, message).hint("put or remove each unit once").into());
+        }
+    }
+    Ok(())
+}
+
+async fn check_plan(work: &mut Work<'_>) -> Result<()> {
+    let limits = work.app.plan.limits();
+    if let Some(bound) = limits.functions {
+        let count = units::count_present(work.tx, work.app.id, UnitKind::Function).await?;
+        if count > i64::from(bound) {
+            let message = format!("App `{}` would have {count} functions; its plan `{}` allows {bound}.", work.app.name, work.app.plan);
+            let hint = format!("remove some, or `milepost plan set --app {} PLAN`", work.app.name);
+            return Err(Refusal::new(Code::PlanLimit, message).hint(hint).into());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,196 @@
+//! One unit of a change: does it differ from what the app has, and if so, its new version.
+
+use milepost_model::change::{UnitAction, UnitOutcome};
+use milepost_model::event::EventKind;
+use milepost_model::plan::{Reason, reasons};
+use milepost_model::unit_put::{Put, PutOnly};
+use milepost_model::{Code, GroupName, Label, Refusal, UnitKind, UnitName, UnitPut, UnitSpec};
+use serde_json::json;
+
+use super::{Draft, specs};
+use crate::error::Result;
+use crate::tables::units::{self, UnitRow};
+use crate::tables::versions::{self, NewVersion, VersionRow};
+use crate::tables::{contents, groups, memberships};
+use crate::work::Work;
+
+/// The version that the app has now, with its content.
+pub(crate) struct Current {
+    pub version: VersionRow,
+    pub spec: UnitSpec,
+}
+
+pub(super) async fn apply(work: &mut Work<'_>, draft: &mut Draft<'_>, put: &Put) -> Result<()> {
+    let kind = put.unit.kind();
+    UnitName::for_kind(kind, put.name.as_str()).map_err(Refusal::from)?;
+    let unit = units::find(work.tx, work.app.id, kind, &put.name).await?;
+    let current = match &unit {
+        Some(unit) => current(work, unit).await?,
+        None => None,
+    };
+    check_only(work, put, current.is_some()).await?;
+    let resolved = specs::resolve(work, draft, put, current.as_ref().map(|current| &current.spec)).await?;
+    check_limits(work, &put.name, &resolved.spec)?;
+    let digest = resolved.spec.digest();
+    if let Some(current) = &current
+        && current.version.digest == digest
+        && !put.force
+    {
+        draft.outcomes.push(outcome(kind, &put.name, UnitAction::Unchanged, &current.version, Vec::new()));
+        return Ok(());
+    }
+    let why = match &current {
+        None => vec![Reason::New],
+        Some(current) if current.version.digest == digest => vec![Reason::Asked],
+        Some(current) => reasons(&with_numbers(work, current).await?, &resolved.spec),
+    };
+
+    let mut unit = match unit {
+        Some(unit) => unit,
+        None => units::insert(work.tx, work.app.id, kind, &put.name).await?,
+    };
+    let uid = choose_uid(work, draft, &unit, resolved.uid.as_deref()).await?;
+    check_label(work, draft, &unit, put.label.as_ref(), current.as_ref()).await?;
+    let sealed = draft.secrets.get(&put.name).filter(|_| kind == UnitKind::Secret).map(|secret| secret.sealed.as_slice());
+    let content_id = contents::put(work.tx, &resolved.spec, &digest, sealed).await?;
+    unit.last_number += 1;
+    let new = NewVersion {
+        app_id: work.app.id,
+        unit_id: unit.id,
+        number: unit.last_number,
+        uid: &uid,
+        label: put.label.as_ref(),
+        digest: &digest,
+        content_id,
+        description: put.description.as_deref().unwrap_or_default(),
+        created_at: work.act.at,
+        created_by: &work.act.actor,
+    };
+    let version = versions::insert(work.tx, &new).await?;
+    for (role, target_id) in &resolved.pins {
+        versions::insert_pin(work.tx, version.id, *role, *target_id).await?;
+    }
+    if current.is_some() {
+        memberships::close(work.tx, unit.id, draft.seq).await?;
+    }
+    memberships::open(work.tx, unit.id, draft.seq, version.id).await?;
+    unit.current_version_id = Some(version.id);
+    units::save(work.tx, &unit).await?;
+    if let Some(group) = &put.group {
+        add_to_group(work, group, &unit, &version).await?;
+    }
+
+    let before = current.as_ref().map(|current| json!({ "number": current.version.number, "digest": current.version.digest }));
+    let after = json!({ "number": version.number, "uid": version.uid, "label": version.label, "digest": version.digest });
+    work.event(EventKind::VersionCreated, &unit.key().to_string(), before, Some(after)).await?;
+    let action = if current.is_some() { UnitAction::Updated } else { UnitAction::Created };
+    draft.outcomes.push(outcome(kind, &put.name, action, &version, why));
+    Ok(())
+}
+
+pub(crate) async fn current(work: &mut Work<'_>, unit: &UnitRow) -> Result<Option<Current>> {
+    let Some(id) = unit.current_version_id else { return Ok(None) };
+    let version = versions::get(work.tx, id).await?;
+    let Some(content_id) = version.content_id else { return Ok(None) };
+    let spec = contents::get(work.tx, content_id).await?;
+    Ok(Some(Current { version, spec }))
+}
+
+/// Content is kept without the numbers of pinned versions; people want to read them.
+async fn with_numbers(work: &mut Work<'_>, current: &Current) -> Result<UnitSpec> {
+    crate::read::with_pin_numbers(work.tx, &current.version, current.spec.clone()).await
+}
+
+pub(crate) fn outcome(kind: UnitKind, name: &UnitName, action: UnitAction, version: &VersionRow, reasons: Vec<Reason>) -> UnitOutcome {
+    UnitOutcome {
+        kind,
+        name: name.clone(),
+        action,
+        number: Some(version.number),
+        uid: Some(version.uid.clone()),
+        label: version.label.clone(),
+        digest: Some(version.digest),
+        reasons,
+    }
+}
+
+async fn check_only(work: &mut Work<'_>, put: &Put, exists: bool) -> Result<()> {
+    let kind = put.unit.kind();
+    match put.only {
+        Some(PutOnly::New) if exists => {
+            let message = format!("App `{}` already has a {kind} `{}`.", work.app.name, put.name);
+            let hint = match kind {
+                UnitKind::Function | UnitKind::Package => format!("make a new version with `milepost {kind} version update --name {}`", put.name),
+                _ => format!("delete it first with `milepost {kind} delete`, or choose another name"),
+            };
+            Err(Refusal::new(Code::UnitExists, message).hint(hint).into())
+        }
+        Some(PutOnly::Existing) if !exists => Err(units::unknown(work.tx, &work.app, kind, &put.name).await?.into()),
+        _ => Ok(()),
+    }
+}
+
+fn check_limits(work: &Work<'_>, name: &UnitName, spec: &UnitSpec) -> Result<()> {
+    let UnitSpec::Function(function) = spec else { return Ok(()) };
+    let limits = work.app.plan.limits();
+    let too_much = |what: &str, asked: String, bound: String| {
+        let message = format!("Function `{name}` asks for {asked} {what}; the plan `{}` allows {bound}.", limits.plan);
+        Err(Refusal::new(Code::PlanLimit, message).hint("ask for less, or move the app to a larger plan with `milepost plan set`").into())
+    };
+    if let Some(bound) = limits.memory.filter(|bound| function.memory > *bound) {
+        return too_much("of memory", format!("{} MiB", function.memory >> 20), format!("{} MiB", bound >> 20));
+    }
+    if let Some(bound) = limits.instances.filter(|bound| function.scale.max > *bound) {
+        return too_much("instances", function.scale.max.to_string(), bound.to_string());
+    }
+    Ok(())
+}
+
+/// The uid of the change, or the one of the package version that the user pinned the function to.
+async fn choose_uid(work: &mut Work<'_>, draft: &mut Draft<'_>, unit: &UnitRow, adopted: Option<&str>) -> Result<String> {
+    let Some(adopted) = adopted else { return Ok(draft.uid.clone()) };
+    if versions::find_by_uid(work.tx, unit.id, adopted).await?.is_none() {
+        return Ok(adopted.to_owned());
+    }
+    draft.warnings.push(format!("{} already has a version with uid {adopted}; the new one has uid {}", unit.key(), draft.uid));
+    Ok(draft.uid.clone())
+}
+
+async fn check_label(work: &mut Work<'_>, draft: &mut Draft<'_>, unit: &UnitRow, label: Option<&Label>, current: Option<&Current>) -> Result<()> {
+    let Some(label) = label else { return Ok(()) };
+    if let Some(taken) = versions::find_by_label(work.tx, unit.id, label.as_str()).await? {
+        let message = format!("{} already has a version called `{label}`: number {}.", crate::resolve::capital(&unit.key().to_string()), taken.number);
+        return Err(Refusal::new(Code::LabelTaken, message).hint("labels are never given twice, not even after a delete; choose another").into());
+    }
+    if versions::uid_exists(work.tx, work.app.id, label.as_str()).await? || draft.uid == label.as_str() {
+        let message = format!("`{label}` is the uid of a version, so it cannot be a label.");
+        return Err(Refusal::new(Code::LabelTaken, message).hint("choose another label").into());
+    }
+    let latest = current.and_then(|current| current.version.label.as_ref());
+    if let Some(latest) = latest
+        && label.precedes(latest)
+    {
+        draft.warnings.push(format!(
+            "`{label}` is lower than `{latest}`, yet it is now the latest version of {}: latest is the version made last",
+            unit.key()
+        ));
+    }
+    Ok(())
+}
+
+async fn add_to_group(work: &mut Work<'_>, name: &GroupName, unit: &UnitRow, version: &VersionRow) -> Result<()> {
+    let group_id = match groups::find(work.tx, work.app.id, name.as_str()).await? {
+        Some((id, _)) => id,
+        None => groups::insert(work.tx, work.app.id, name, work.act.at).await?,
+    };
+    groups::add(work.tx, group_id, unit.id, version.id).await?;
+    let after = json!({ "unit": unit.key().to_string(), "number": version.number });
+    work.event(EventKind::GroupChanged, &format!("group {name}"), None, Some(after)).await
+}
+
+/// Adds a built-in environment to the app when the first unit names it.
+pub(super) async fn add_built_in(work: &mut Work<'_>, draft: &mut Draft<'_>, name: &UnitName, spec: milepost_model::spec::EnvironmentSpec) -> Result<()> {
+    let unit = UnitPut::Environment(spec);
+    let put = Put { name: name.clone(), label: None, description: None, group: None, force: false, only: None, unit };
+    Box::pin(apply(work, draft, &put)).await
+}

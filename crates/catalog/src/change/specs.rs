@@ -1,0 +1,159 @@
+//! From what a change asks for to what is stored: selectors become pins, left-out fields keep or get their value.
+
+use milepost_model::spec::{EnvironmentSpec, Pin, PinRole, SecretSpec};
+use milepost_model::unit_put::{Put, TargetPut, VersionRef, check_static};
+use milepost_model::{Code, Refusal, UnitKind, UnitName, UnitPut, UnitSpec};
+
+use super::Draft;
+use crate::error::{CatalogError, Result};
+use crate::resolve;
+use crate::tables::units;
+use crate::tables::versions::VersionRow;
+use crate::tables::{aliases, contents};
+use crate::work::Work;
+
+pub(super) struct Resolved {
+    pub spec: UnitSpec,
+    /// The ids of the pinned versions.
+    pub pins: Vec<(PinRole, i64)>,
+    /// The uid of the package version, when the user asked to take it over.
+    pub uid: Option<String>,
+}
+
+impl From<UnitSpec> for Resolved {
+    fn from(spec: UnitSpec) -> Self {
+        Self { spec, pins: Vec::new(), uid: None }
+    }
+}
+
+pub(super) async fn resolve(work: &mut Work<'_>, draft: &mut Draft<'_>, put: &Put, base: Option<&UnitSpec>) -> Result<Resolved> {
+    match &put.unit {
+        UnitPut::Environment(spec) => Ok(UnitSpec::Environment(spec.clone()).into()),
+        UnitPut::Secret(_) => {
+            let secret = draft.secrets.get(&put.name);
+            let secret = secret.ok_or_else(|| CatalogError::inconsistent(format!("secret {} came unsealed", put.name)))?;
+            Ok(UnitSpec::Secret(SecretSpec { fingerprint: secret.fingerprint }).into())
+        }
+        UnitPut::Config(config) => {
+            let base = if let Some(UnitSpec::Config(base)) = base { Some(base) } else { None };
+            Ok(UnitSpec::Config(config.resolve(base).map_err(Refusal::from)?).into())
+        }
+        UnitPut::Static(spec) => {
+            check_static(spec).map_err(Refusal::from)?;
+            Ok(UnitSpec::Static(spec.clone()).into())
+        }
+        UnitPut::Package(package) => {
+            let base = if let Some(UnitSpec::Package(base)) = base { Some(base) } else { None };
+            let kept = base.filter(|_| package.merge).map(|base| &base.environment);
+            let environment = environment(work, draft, put, package.environment.as_ref(), kept).await?;
+            let spec = package.resolve(base, environment.pin).map_err(Refusal::from)?;
+            Ok(Resolved { spec: UnitSpec::Package(spec), pins: vec![(PinRole::Environment, environment.id)], uid: None })
+        }
+        UnitPut::Function(function) => {
+            let base = if let Some(UnitSpec::Function(base)) = base { Some(base) } else { None };
+            let kept = base.filter(|_| function.merge);
+            let package = match (&function.package, kept) {
+                (Some(wanted), _) => pinned(work, UnitKind::Package, &wanted.name, wanted).await?,
+                (None, Some(kept)) => existing_pin(work, UnitKind::Package, &kept.package).await?,
+                (None, None) => {
+                    let message = format!("Function `{}` has no code.", put.name);
+                    return Err(Refusal::new(Code::InvalidSpec, message).hint("give `--code FILE`, `--src FOLDER`, `--deploy ZIP` or `--pkg PACKAGE`").into());
+                }
+            };
+            let of_package = package_environment(work, &package.row).await?;
+            let kept = if function.package.is_some() { Some(&of_package) } else { kept.map(|kept| &kept.environment).or(Some(&of_package)) };
+            let environment = environment(work, draft, put, function.environment.as_ref(), kept).await?;
+            let spec = function.resolve(base, package.pin, environment.pin).map_err(Refusal::from)?;
+            warn_of_missing_secrets(work, draft, &put.name, &spec.secrets).await?;
+            let pins = vec![(PinRole::Package, package.id), (PinRole::Environment, environment.id)];
+            let uid = function.adopt_package_uid.then(|| package.row.uid.clone());
+            Ok(Resolved { spec: UnitSpec::Function(spec), pins, uid })
+        }
+        UnitPut::Route(route) => {
+            let pin = target(work, &route.target).await?;
+            let pins = pin.iter().map(|pin| (PinRole::Target, pin.id)).collect();
+            let spec = route.resolve(pin.map(|pin| pin.pin)).map_err(Refusal::from)?;
+            Ok(Resolved { spec: UnitSpec::Route(spec), pins, uid: None })
+        }
+        UnitPut::Timer(timer) => {
+            let pin = target(work, &timer.target).await?;
+            let pins = pin.iter().map(|pin| (PinRole::Target, pin.id)).collect();
+            let spec = timer.resolve(pin.map(|pin| pin.pin)).map_err(Refusal::from)?;
+            Ok(Resolved { spec: UnitSpec::Timer(spec), pins, uid: None })
+        }
+    }
+}
+
+struct Pinned {
+    pin: Pin,
+    id: i64,
+    row: VersionRow,
+}
+
+async fn pinned(work: &mut Work<'_>, kind: UnitKind, name: &UnitName, wanted: &VersionRef) -> Result<Pinned> {
+    let unit = units::get_present(work.tx, &work.app, kind, name).await?;
+    let row = resolve::version(work.tx, &unit, &wanted.version).await?;
+    let pin = Pin { name: name.clone(), number: Some(row.number), digest: row.digest };
+    Ok(Pinned { pin, id: row.id, row })
+}
+
+/// The version that an earlier version of the same unit was pinned to: kept as it is, even when there is a newer one.
+async fn existing_pin(work: &mut Work<'_>, kind: UnitKind, pin: &Pin) -> Result<Pinned> {
+    let selector = milepost_model::Selector::Digest(pin.digest.hex());
+    pinned(work, kind, &pin.name, &VersionRef { name: pin.name.clone(), version: selector }).await
+}
+
+async fn package_environment(work: &mut Work<'_>, package: &VersionRow) -> Result<Pin> {
+    let content_id = package.content_id.ok_or_else(|| CatalogError::inconsistent(format!("package version {} is empty", package.id)))?;
+    match contents::get(work.tx, content_id).await? {
+        UnitSpec::Package(spec) => Ok(spec.environment),
+        _ => Err(CatalogError::inconsistent(format!("version {} is not a package", package.id))),
+    }
+}
+
+/// The environment that is asked for, else the one to keep. A built-in one joins the app when it is first named.
+async fn environment(work: &mut Work<'_>, draft: &mut Draft<'_>, put: &Put, wanted: Option<&VersionRef>, kept: Option<&Pin>) -> Result<Pinned> {
+    let Some(wanted) = wanted else {
+        let Some(kept) = kept else {
+            let message = format!("{} `{}` needs an environment.", resolve::capital(put.unit.kind().as_str()), put.name);
+            return Err(Refusal::new(Code::InvalidSpec, message).hint("give `--env NAME`, for example `--env python`").into());
+        };
+        return existing_pin(work, UnitKind::Environment, kept).await;
+    };
+    let unit = units::find(work.tx, work.app.id, UnitKind::Environment, &wanted.name).await?;
+    let present = unit.is_some_and(|unit| unit.current_version_id.is_some());
+    if !present && let Some(spec) = EnvironmentSpec::built_in(wanted.name.as_str()) {
+        super::put::add_built_in(work, draft, &wanted.name, spec).await?;
+    }
+    pinned(work, UnitKind::Environment, &wanted.name, wanted).await
+}
+
+/// The function version that a trigger is fixed to; none when it follows the release or an alias. Both must exist.
+async fn target(work: &mut Work<'_>, wanted: &TargetPut) -> Result<Option<Pinned>> {
+    let unit = units::get_present(work.tx, &work.app, UnitKind::Function, &wanted.function).await?;
+    if let milepost_model::Selector::Alias(alias) = &wanted.version
+        && aliases::find(work.tx, unit.id, alias).await?.is_none()
+    {
+        return Err(resolve::unknown_alias(work.tx, &unit, alias.as_str()).await?.into());
+    }
+    if !wanted.is_pinned() {
+        return Ok(None);
+    }
+    let reference = VersionRef { name: wanted.function.clone(), version: wanted.version.clone() };
+    pinned(work, UnitKind::Function, &wanted.function, &reference).await.map(Some)
+}
+
+async fn warn_of_missing_secrets(
+    work: &mut Work<'_>,
+    draft: &mut Draft<'_>,
+    function: &UnitName,
+    secrets: &std::collections::BTreeSet<UnitName>,
+) -> Result<()> {
+    for secret in secrets {
+        let unit = units::find(work.tx, work.app.id, UnitKind::Secret, secret).await?;
+        if unit.is_none_or(|unit| unit.current_version_id.is_none()) {
+            draft.warnings.push(format!("function {function} wants the secret {secret}, which is not set; `milepost secret set {secret}` sets it"));
+        }
+    }
+    Ok(())
+}

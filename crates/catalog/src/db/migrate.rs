@@ -1,0 +1,50 @@
+//! Embedded migrations, one set an engine, run in order under a lock, each in a transaction of its own.
+
+use super::{Db, Tx, Val};
+use crate::error::{CatalogError, Result};
+
+struct Migration {
+    number: i64,
+    name: &'static str,
+    sqlite: &'static str,
+    postgres: &'static str,
+}
+
+const MIGRATIONS: [Migration; 1] = [Migration {
+    number: 1,
+    name: "ledger",
+    sqlite: include_str!("../../migrations/sqlite/0001_ledger.sql"),
+    postgres: include_str!("../../migrations/postgres/0001_ledger.sql"),
+}];
+
+/// Any number that no other program takes as its advisory lock.
+const LOCK: i64 = 0x006d_696c_6570_6f73;
+
+pub(super) async fn run(db: &Db) -> Result<()> {
+    for migration in &MIGRATIONS {
+        db.write(move |tx| Box::pin(apply(tx, migration))).await?;
+    }
+    let newest = MIGRATIONS.len() as i64;
+    let found = db.read(|tx| Box::pin(async { tx.count("SELECT max(number) FROM schema_migrations", &[]).await })).await?;
+    if found > newest {
+        return Err(CatalogError::Newer { found, newest });
+    }
+    Ok(())
+}
+
+async fn apply(tx: &mut Tx, migration: &Migration) -> Result<()> {
+    let sqlite = tx.engine_name() == "sqlite";
+    if !sqlite {
+        // Two servers that start at once take turns; the second finds the work done.
+        tx.query("SELECT CAST(pg_advisory_xact_lock($1) AS TEXT)", &[Val::Int(LOCK)]).await?;
+    }
+    tx.batch("CREATE TABLE IF NOT EXISTS schema_migrations (number BIGINT PRIMARY KEY, name TEXT NOT NULL)").await?;
+    let done = tx.count("SELECT count(*) FROM schema_migrations WHERE number = $1", &[migration.number.into()]).await?;
+    if done > 0 {
+        return Ok(());
+    }
+    tx.batch(if sqlite { migration.sqlite } else { migration.postgres }).await?;
+    let params = [migration.number.into(), migration.name.into()];
+    tx.execute("INSERT INTO schema_migrations (number, name) VALUES ($1, $2)", &params).await?;
+    Ok(())
+}

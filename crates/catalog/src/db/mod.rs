@@ -1,0 +1,155 @@
+//! The thin driver layer: one transaction type over two engines. SQL is plain text with `$1` parameters, written once
+//! for both; what differs (locking, ids) is in the migrations and in the few methods here that say so.
+//!
+//! A transaction body may await only its [`Tx`]: on SQLite it runs on the writer's thread, where every query is ready at
+//! once, and many bodies share one commit.
+
+mod migrate;
+mod postgres;
+mod sqlite;
+mod value;
+
+use std::future::Future;
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::Arc;
+
+pub use value::{Row, Val};
+
+use crate::error::{CatalogError, Result};
+
+pub type BodyFuture<'t, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 't>>;
+
+#[derive(Clone)]
+pub struct Db(Arc<Engine>);
+
+enum Engine {
+    Sqlite(sqlite::Sqlite),
+    Postgres(postgres::Postgres),
+}
+
+/// What becomes of a transaction whose body succeeded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    Commit,
+    Forget,
+    ReadOnly,
+}
+
+/// One open transaction, or for reads one connection with a steady view.
+pub struct Tx(Connection);
+
+enum Connection {
+    Sqlite(sqlite::Connection),
+    Postgres(postgres::Connection),
+}
+
+impl Db {
+    /// Opens the database at `url` (`postgres://…` or a path of a SQLite file) and brings its schema up to date.
+    pub async fn open(url: &str) -> Result<Self> {
+        let engine = if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+            Engine::Postgres(postgres::Postgres::open(url).await?)
+        } else {
+            let path = url.strip_prefix("sqlite://").unwrap_or(url);
+            Engine::Sqlite(sqlite::Sqlite::open(Path::new(path))?)
+        };
+        let db = Self(Arc::new(engine));
+        migrate::run(&db).await?;
+        Ok(db)
+    }
+
+    pub fn engine_name(&self) -> &'static str {
+        match &*self.0 {
+            Engine::Sqlite(_) => "sqlite",
+            Engine::Postgres(_) => "postgres",
+        }
+    }
+
+    /// Runs `body` in one transaction: committed when it returns `Ok`, gone without a trace otherwise. When this
+    /// returns `Ok`, what was written survives a power cut.
+    pub async fn write<T, F>(&self, body: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> BodyFuture<'t, T> + Send + 'static,
+    {
+        self.run(body, Ending::Commit).await
+    }
+
+    /// Runs `body` and ends as told; a dry run takes the very path of the real one and then forgets all it wrote.
+    pub(crate) async fn run<T, F>(&self, body: F, ending: Ending) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> BodyFuture<'t, T> + Send + 'static,
+    {
+        match &*self.0 {
+            Engine::Sqlite(sqlite) => sqlite.write(body, ending).await,
+            Engine::Postgres(postgres) => postgres.transaction(body, ending).await,
+        }
+    }
+
+    /// Runs `body` on one consistent view of the database. It must not write.
+    pub async fn read<T, F>(&self, body: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> BodyFuture<'t, T> + Send + 'static,
+    {
+        match &*self.0 {
+            Engine::Sqlite(sqlite) => sqlite.read(body).await,
+            Engine::Postgres(postgres) => postgres.transaction(body, Ending::ReadOnly).await,
+        }
+    }
+}
+
+impl Tx {
+    pub async fn query(&mut self, sql: &str, params: &[Val]) -> Result<Vec<Row>> {
+        match &mut self.0 {
+            Connection::Sqlite(connection) => connection.query(sql, params),
+            Connection::Postgres(connection) => connection.query(sql, params).await,
+        }
+    }
+
+    /// Runs a statement and answers how many rows it touched.
+    pub async fn execute(&mut self, sql: &str, params: &[Val]) -> Result<u64> {
+        match &mut self.0 {
+            Connection::Sqlite(connection) => connection.execute(sql, params),
+            Connection::Postgres(connection) => connection.execute(sql, params).await,
+        }
+    }
+
+    pub async fn query_opt(&mut self, sql: &str, params: &[Val]) -> Result<Option<Row>> {
+        Ok(self.query(sql, params).await?.into_iter().next())
+    }
+
+    pub async fn query_one(&mut self, sql: &str, params: &[Val]) -> Result<Row> {
+        let row = self.query_opt(sql, params).await?;
+        row.ok_or_else(|| CatalogError::inconsistent(format!("a statement that always answers a row gave none: {sql}")))
+    }
+
+    /// The count that a `SELECT count(…)` answers.
+    pub async fn count(&mut self, sql: &str, params: &[Val]) -> Result<i64> {
+        self.query_one(sql, params).await?.int(0)
+    }
+
+    /// Appended to a `SELECT` that must hold its rows until the end of the transaction. SQLite has one writer at a
+    /// time, so there it is nothing.
+    pub fn for_update(&self) -> &'static str {
+        match &self.0 {
+            Connection::Sqlite(_) => "",
+            Connection::Postgres(_) => " FOR UPDATE",
+        }
+    }
+
+    async fn batch(&mut self, sql: &str) -> Result<()> {
+        match &mut self.0 {
+            Connection::Sqlite(connection) => connection.batch(sql),
+            Connection::Postgres(connection) => connection.batch(sql).await,
+        }
+    }
+
+    fn engine_name(&self) -> &'static str {
+        match &self.0 {
+            Connection::Sqlite(_) => "sqlite",
+            Connection::Postgres(_) => "postgres",
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! PostgreSQL: a pool of connections, one transaction each.
+
+use std::time::Duration;
+
+use deadpool_postgres::{Client, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
+use tokio_postgres::NoTls;
+use tokio_postgres::types::{ToSql, Type};
+
+use super::{BodyFuture, Ending, Row, Tx, Val};
+use crate::error::{CatalogError, Result};
+
+const CONNECTIONS: usize = 16;
+const WAIT: Duration = Duration::from_secs(10);
+
+pub(super) struct Postgres {
+    pool: Pool,
+}
+
+/// A connection inside a transaction. One that is dropped before the transaction ended is closed instead of going
+/// back to the pool, which rolls it back.
+pub(super) struct Connection {
+    client: Option<Client>,
+}
+
+impl Postgres {
+    pub(super) async fn open(url: &str) -> Result<Self> {
+        let config: tokio_postgres::Config = url.parse().map_err(|error| CatalogError::database("read the database URL", error))?;
+        let manager = Manager::from_config(config, NoTls, ManagerConfig { recycling_method: RecyclingMethod::Fast });
+        let pool = Pool::builder(manager)
+            .max_size(CONNECTIONS)
+            .runtime(Runtime::Tokio1)
+            .wait_timeout(Some(WAIT))
+            .create_timeout(Some(WAIT))
+            .build()
+            .map_err(|error| CatalogError::database("set up the connection pool", error))?;
+        Ok(Self { pool })
+    }
+
+    pub(super) async fn transaction<T, F>(&self, body: F, ending: Ending) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> BodyFuture<'t, T> + Send + 'static,
+    {
+        let client = self.pool.get().await.map_err(|error| CatalogError::database("connect to PostgreSQL", error))?;
+        let mut tx = Tx(super::Connection::Postgres(Connection { client: Some(client) }));
+        // Reads see one moment, as on SQLite. Writes lock the app's row first, so the default level is enough.
+        let begin = if ending == Ending::ReadOnly { "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" } else { "BEGIN" };
+        tx.batch(begin).await?;
+        let result = body(&mut tx).await;
+        let end = if result.is_ok() && ending == Ending::Commit { "COMMIT" } else { "ROLLBACK" };
+        let ended = tx.batch(end).await;
+        let super::Connection::Postgres(mut connection) = tx.0 else {
+            return Err(CatalogError::inconsistent("a PostgreSQL transaction changed its engine".to_owned()));
+        };
+        if ended.is_ok() {
+            // Back to the pool.
+            drop(connection.client.take());
+        }
+        result.and_then(|value| ended.map(|()| value))
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if let Some(client) = self.client.take() {
+            drop(Object::take(client));
+        }
+    }
+}
+
+impl Connection {
+    fn client(&self) -> Result<&Client> {
+        self.client.as_ref().ok_or_else(|| CatalogError::inconsistent("a closed transaction was used".to_owned()))
+    }
+
+    pub(super) async fn batch(&mut self, sql: &str) -> Result<()> {
+        self.client()?.batch_execute(sql).await.map_err(|error| CatalogError::database("run a statement", error))
+    }
+
+    pub(super) async fn execute(&mut self, sql: &str, params: &[Val]) -> Result<u64> {
+        let client = self.client()?;
+        let run = async {
+            let statement = client.prepare_cached(sql).await?;
+            client.execute_raw(&statement, params.iter().map(|value| value as &(dyn ToSql + Sync))).await
+        };
+        run.await.map_err(|error| CatalogError::database(sql, error))
+    }
+
+    pub(super) async fn query(&mut self, sql: &str, params: &[Val]) -> Result<Vec<Row>> {
+        let client = self.client()?;
+        let params: Vec<&(dyn ToSql + Sync)> = params.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
+        let run = async {
+            let statement = client.prepare_cached(sql).await?;
+            client.query(&statement, &params).await
+        };
+        let rows = run.await.map_err(|error: tokio_postgres::Error| CatalogError::database(sql, error))?;
+        rows.iter().map(read).collect()
+    }
+}
+
+fn read(row: &tokio_postgres::Row) -> Result<Row> {
+    let mut values = Vec::with_capacity(row.len());
+    for (index, column) in row.columns().iter().enumerate() {
+        let value = match *column.type_() {
+            Type::INT8 => row.try_get::<_, Option<i64>>(index).map(Val::from),
+            Type::INT4 => row.try_get::<_, Option<i32>>(index).map(|value| value.map(i64::from).into()),
+            Type::BYTEA => row.try_get::<_, Option<Vec<u8>>>(index).map(Val::from),
+            _ => row.try_get::<_, Option<String>>(index).map(Val::from),
+        };
+        values.push(value.map_err(|error| CatalogError::database("read a row", error))?);
+    }
+    Ok(Row(values))
+}

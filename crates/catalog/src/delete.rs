@@ -1,0 +1,222 @@
+//! Deleting versions. The rule: nothing that somebody named may break, and nobody is surprised. Check and delete are one
+//! transaction, and a dry run takes the same path.
+
+use std::collections::BTreeSet;
+
+use milepost_model::change::{UnitAction, UnitKey, UnitOutcome};
+use milepost_model::event::EventKind;
+use milepost_model::pointer::Step;
+use milepost_model::release::LiveMode;
+use milepost_model::spec::PinRole;
+use milepost_model::{AppName, ChangeOutcome, Code, Refusal, Selector, UnitKind, UnitName};
+use serde_json::json;
+
+use crate::change::put::outcome as outcome_of;
+use crate::change::{make_app_version, remove};
+use crate::db::Ending;
+use crate::error::Result;
+use crate::tables::releases::{self, ReleaseRow};
+use crate::tables::units::{self, UnitRow};
+use crate::tables::versions::{self, VersionRow, VersionState};
+use crate::tables::{aliases, memberships, tags};
+use crate::work::Work;
+use crate::{Catalog, releasing, resolve};
+
+#[derive(Debug, Clone)]
+pub enum VersionsToDelete {
+    One(Selector),
+    /// Every version, or, if one of them is in use, none.
+    All,
+}
+
+/// A version that goes, and the unit it belongs to.
+struct Target {
+    unit: UnitRow,
+    version: VersionRow,
+}
+
+impl Catalog {
+    /// Deletes versions of a function or a package; a package version takes the function versions built on it along.
+    pub async fn version_delete(
+        &self,
+        app: &AppName,
+        actor: &str,
+        key: UnitKey,
+        which: VersionsToDelete,
+        dry_run: bool,
+    ) -> Result<ChangeOutcome> {
+        let ending = if dry_run { Ending::Forget } else { Ending::Commit };
+        self.work(app, actor, ending, move |work| Box::pin(async move { delete(work, &key, &which, dry_run).await })).await
+    }
+}
+
+async fn delete(work: &mut Work<'_>, key: &UnitKey, which: &VersionsToDelete, dry_run: bool) -> Result<ChangeOutcome> {
+    if !matches!(key.kind, UnitKind::Function | UnitKind::Package) {
+        let message = format!("Single versions of a {} cannot be deleted.", key.kind);
+        return Err(Refusal::new(Code::InvalidRequest, message).hint(format!("remove the {} from the app instead", key.kind)).into());
+    }
+    let targets = collect(work, key, which).await?;
+    let ids: BTreeSet<i64> = targets.iter().map(|target| target.version.id).collect();
+    let expiring = check(work, key, &targets).await?;
+
+    let what = match (which, targets.first()) {
+        (VersionsToDelete::One(_), Some(first)) => format!("delete {key} version {}", first.version.number),
+        _ => format!("delete all versions of {key}"),
+    };
+    let mut outcome = ChangeOutcome {
+        changed: true,
+        dry_run,
+        app_version: None,
+        versions: targets.iter().map(deleted).collect(),
+        release: None,
+        expired: expiring.iter().map(|release| release.name.clone()).collect(),
+        warnings: Vec::new(),
+    };
+    // Expired first: at no moment does an active release hold what is gone.
+    for release in &expiring {
+        releasing::expire(work, release, &what).await?;
+    }
+    let had_release = work.app.latest_release_id.is_some();
+    let seq = work.app.head_seq + 1;
+    let head_changed = step_back(work, &targets, &ids, seq, &mut outcome).await?;
+    for target in &targets {
+        versions::mark_deleted(work.tx, target.version.id).await?;
+        let before = json!({ "number": target.version.number, "uid": target.version.uid, "label": target.version.label });
+        work.event(EventKind::VersionDeleted, &target.unit.key().to_string(), Some(before), None).await?;
+    }
+    if head_changed {
+        let uid = work.fresh_id().await?;
+        make_app_version(work, &uid, seq, &what, None).await?;
+        outcome.app_version = Some(uid);
+        if had_release {
+            let (release, expired) = releasing::create(work, seq, &what).await?;
+            outcome.release = Some(releasing::view(work.tx, &work.app, &release).await?);
+            outcome.expired.extend(expired);
+        }
+    } else {
+        releasing::settle(work, Step::Forward, &what).await?;
+    }
+    Ok(outcome)
+}
+
+/// The versions that go: the named ones, and for a package the function versions that are built on them.
+async fn collect(work: &mut Work<'_>, key: &UnitKey, which: &VersionsToDelete) -> Result<Vec<Target>> {
+    let unit = units::get_present(work.tx, &work.app, key.kind, &key.name).await?;
+    let named = match which {
+        VersionsToDelete::One(selector) => vec![resolve::version(work.tx, &unit, selector).await?],
+        VersionsToDelete::All => versions::list(work.tx, unit.id, None, i64::MAX).await?,
+    };
+    let mut targets = Vec::new();
+    let mut seen = BTreeSet::new();
+    for version in named {
+        let built_on = versions::pinned_by(work.tx, version.id, PinRole::Package).await?;
+        seen.insert(version.id);
+        targets.push(Target { unit: unit.clone(), version });
+        for version in built_on {
+            if seen.insert(version.id) {
+                let unit = units::find_by_id(work.tx, version.unit_id).await?;
+                targets.push(Target { unit, version });
+            }
+        }
+    }
+    Ok(targets)
+}
+
+/// Refuses when anything refers to a target, naming every user; otherwise answers the releases that expire.
+async fn check(work: &mut Work<'_>, key: &UnitKey, targets: &[Target]) -> Result<Vec<ReleaseRow>> {
+    let mut blockers = Vec::new();
+    let mut expiring: Vec<ReleaseRow> = Vec::new();
+    for target in targets {
+        let what = format!("{} version {}", target.unit.key(), target.version.number);
+        for alias in aliases::of_version(work.tx, target.version.id).await? {
+            blockers.push(format!("alias {} points at {what}", alias.name));
+        }
+        for trigger in versions::pinned_by(work.tx, target.version.id, PinRole::Target).await? {
+            let unit = units::find_by_id(work.tx, trigger.unit_id).await?;
+            if unit.current_version_id == Some(trigger.id) {
+                blockers.push(format!("{} is pinned to {what}", unit.key()));
+            }
+        }
+        for release in releases::holding(work.tx, work.app.id, target.version.id).await? {
+            let mut reasons: Vec<String> =
+                tags::of_release(work.tx, release.id).await?.iter().map(|tag| format!("tag {tag}")).collect();
+            if work.app.live_mode == LiveMode::Pinned && work.app.live_release_id == Some(release.id) {
+                reasons.push("live, pinned".to_owned());
+            }
+            if !reasons.is_empty() {
+                blockers.push(format!("release {} ({}) holds {what}", release.name, reasons.join(", ")));
+            } else if expiring.iter().all(|known| known.id != release.id) {
+                expiring.push(release);
+            }
+        }
+    }
+    blockers.dedup();
+    if !blockers.is_empty() {
+        let message = format!("Cannot delete from {key}: it is in use.");
+        return Err(Refusal::new(Code::InUse, message).hint("move or delete what is listed first").blockers(blockers).into());
+    }
+    keep_something_live(work, targets, &expiring).await?;
+    expiring.sort_by_key(|release| release.id);
+    Ok(expiring)
+}
+
+/// When the app itself does not change, no new release is made; then one must remain for live.
+async fn keep_something_live(work: &mut Work<'_>, targets: &[Target], expiring: &[ReleaseRow]) -> Result<()> {
+    let head_changes = targets.iter().any(|target| target.unit.current_version_id == Some(target.version.id));
+    let active = releases::active(work.tx, work.app.id).await?;
+    if head_changes || active.is_empty() || active.len() > expiring.len() {
+        return Ok(());
+    }
+    let message = "Every active release holds what would be deleted, so nothing would be live.".to_owned();
+    let blockers = expiring.iter().map(|release| format!("release {}", release.name)).collect();
+    Err(Refusal::new(Code::InUse, message).hint("release the present state first with `milepost release create`").blockers(blockers).into())
+}
+
+/// Puts each unit whose present version goes back to its newest remaining one, or out of the app when none remains.
+async fn step_back(work: &mut Work<'_>, targets: &[Target], gone: &BTreeSet<i64>, seq: i64, outcome: &mut ChangeOutcome) -> Result<bool> {
+    let mut removed = Vec::new();
+    let mut changed = false;
+    for target in targets {
+        let mut unit = units::find_by_id(work.tx, target.unit.id).await?;
+        if unit.current_version_id != Some(target.version.id) {
+            continue;
+        }
+        changed = true;
+        match newest_remaining(work, unit.id, gone).await? {
+            Some(version) => {
+                memberships::close(work.tx, unit.id, seq).await?;
+                memberships::open(work.tx, unit.id, seq, version.id).await?;
+                unit.current_version_id = Some(version.id);
+                units::save(work.tx, &unit).await?;
+                outcome.versions.push(outcome_of(unit.kind, &unit.name, UnitAction::Reverted, &version, Vec::new()));
+            }
+            None => {
+                remove::take_out(work, &mut unit, seq).await?;
+                outcome.versions.push(remove::removed(&unit.key()));
+                removed.push(unit.key());
+            }
+        }
+    }
+    remove::check_references(work, &removed).await?;
+    Ok(changed)
+}
+
+async fn newest_remaining(work: &mut Work<'_>, unit_id: i64, gone: &BTreeSet<i64>) -> Result<Option<VersionRow>> {
+    // Few versions go at once, so the first page that reaches past them has the answer.
+    let page = versions::list(work.tx, unit_id, None, gone.len() as i64 + 1).await?;
+    Ok(page.into_iter().find(|version| version.state == VersionState::Active && !gone.contains(&version.id)))
+}
+
+fn deleted(target: &Target) -> UnitOutcome {
+    let name: &UnitName = &target.unit.name;
+    UnitOutcome {
+        kind: target.unit.kind,
+        name: name.clone(),
+        action: UnitAction::Deleted,
+        number: Some(target.version.number),
+        uid: Some(target.version.uid.clone()),
+        label: target.version.label.clone(),
+        digest: None,
+        reasons: Vec::new(),
+    }
+}

@@ -1,0 +1,39 @@
+//! Errors of the catalog: what the caller asked for and cannot have, or what is wrong with the database.
+
+use milepost_model::Refusal;
+
+pub type Result<T, E = CatalogError> = std::result::Result<T, E>;
+
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogError {
+    /// The request itself is the problem; the text is for the person who sent it.
+    #[error(transparent)]
+    Refused(#[from] Box<Refusal>),
+    #[error("could not {doing}")]
+    Database {
+        doing: String,
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    #[error("the database has schema {found}, this Milepost knows up to {newest}; start a newer Milepost")]
+    Newer { found: i64, newest: i64 },
+    /// The database holds something that the code never writes.
+    #[error("the catalog is inconsistent: {0}")]
+    Inconsistent(String),
+}
+
+impl CatalogError {
+    pub(crate) fn database(doing: impl Into<String>, source: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::Database { doing: doing.into(), source: Box::new(source) }
+    }
+
+    pub(crate) fn inconsistent(what: String) -> Self {
+        Self::Inconsistent(what)
+    }
+}
+
+impl From<Refusal> for CatalogError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(Box::new(refusal))
+    }
+}

@@ -1,0 +1,145 @@
+use milepost_model::event::EventKind;
+use milepost_model::pointer::{Alias, Step, rollback_target};
+use milepost_model::{AliasName, AppName, Code, Refusal, Selector, UnitKind, UnitName};
+use serde_json::json;
+
+use crate::Catalog;
+use crate::db::Ending;
+use crate::error::Result;
+use crate::tables::aliases::{self, AliasRow};
+use crate::tables::pointer_moves::{self, NewMove, Pointer};
+use crate::tables::units::{self, UnitRow};
+use crate::tables::versions::{self, VersionRow, VersionState};
+use crate::work::Work;
+use crate::{read, resolve};
+
+/// Histories are walked from their end; no rollback needs more.
+const HISTORY: i64 = 1000;
+
+impl Catalog {
+    /// Makes an alias, or with `existing` moves one that must be there.
+    pub async fn alias_set(
+        &self,
+        app: &AppName,
+        actor: &str,
+        function: UnitName,
+        alias: AliasName,
+        selector: Selector,
+        existing: bool,
+        why: String,
+    ) -> Result<Alias> {
+        self.work(app, actor, Ending::Commit, move |work| {
+            Box::pin(async move {
+                let unit = units::get_present(work.tx, &work.app, UnitKind::Function, &function).await?;
+                let found = aliases::find(work.tx, unit.id, &alias).await?;
+                match (&found, existing) {
+                    (Some(_), false) => {
+                        let message = format!("Function `{function}` already has an alias `{alias}`.");
+                        let hint = format!("move it with `milepost function alias update --name {function} --alias {alias} --version …`");
+                        return Err(Refusal::new(Code::AliasExists, message).hint(hint).into());
+                    }
+                    (None, true) => return Err(resolve::unknown_alias(work.tx, &unit, alias.as_str()).await?.into()),
+                    _ => {}
+                }
+                let version = resolve::version(work.tx, &unit, &selector).await?;
+                set(work, &unit, &alias, found.as_ref(), &version, Step::Forward, &why).await
+            })
+        })
+        .await
+    }
+
+    /// Moves an alias back to where it was before.
+    pub async fn alias_rollback(&self, app: &AppName, actor: &str, function: UnitName, alias: AliasName, why: String) -> Result<Alias> {
+        self.work(app, actor, Ending::Commit, move |work| {
+            Box::pin(async move {
+                let unit = units::get_present(work.tx, &work.app, UnitKind::Function, &function).await?;
+                let Some(found) = aliases::find(work.tx, unit.id, &alias).await? else {
+                    return Err(resolve::unknown_alias(work.tx, &unit, alias.as_str()).await?.into());
+                };
+                let pointer = Pointer::Alias { unit_id: unit.id, name: alias.as_str() };
+                let moves = pointer_moves::list(work.tx, work.app.id, pointer, None, HISTORY).await?;
+                let mut steps = Vec::new();
+                for step in moves.iter().rev() {
+                    let Some(id) = step.to_id else {
+                        // The alias was deleted and made again: what was before is another alias.
+                        steps.clear();
+                        continue;
+                    };
+                    if id == found.version_id || versions::get(work.tx, id).await?.state == VersionState::Active {
+                        steps.push((id, step.step));
+                    }
+                }
+                let Some(target) = rollback_target(&steps) else {
+                    let message = format!("Alias `{alias}` of `{function}` has no earlier place to go back to.");
+                    let hint = format!("`milepost function alias history --name {function} --alias {alias}` shows its moves");
+                    return Err(Refusal::new(Code::NothingToRollBackTo, message).hint(hint).into());
+                };
+                let version = versions::get(work.tx, target).await?;
+                let why = if why.is_empty() { "rollback".to_owned() } else { why };
+                set(work, &unit, &alias, Some(&found), &version, Step::Back, &why).await
+            })
+        })
+        .await
+    }
+
+    /// Deletes an alias, never a version. Refused while a route or timer of the app follows it.
+    pub async fn alias_delete(&self, app: &AppName, actor: &str, function: UnitName, alias: AliasName) -> Result<()> {
+        self.work(app, actor, Ending::Commit, move |work| {
+            Box::pin(async move {
+                let unit = units::get_present(work.tx, &work.app, UnitKind::Function, &function).await?;
+                let Some(found) = aliases::find(work.tx, unit.id, &alias).await? else {
+                    return Err(resolve::unknown_alias(work.tx, &unit, alias.as_str()).await?.into());
+                };
+                check_unused(work, &function, &alias).await?;
+                aliases::delete(work.tx, unit.id, &alias).await?;
+                record(work, &unit, &alias, Some(found.version_id), None, Step::Forward, "deleted").await?;
+                let version = versions::get(work.tx, found.version_id).await?;
+                let subject = format!("alias {alias} of {}", unit.key());
+                work.event(EventKind::AliasDeleted, &subject, Some(json!({ "number": version.number })), None).await
+            })
+        })
+        .await
+    }
+}
+
+async fn set(
+    work: &mut Work<'_>,
+    unit: &UnitRow,
+    alias: &AliasName,
+    found: Option<&AliasRow>,
+    version: &VersionRow,
+    step: Step,
+    why: &str,
+) -> Result<Alias> {
+    let from = found.map(|found| found.version_id);
+    if from == Some(version.id) {
+        // Already there: nothing moves, so nothing is recorded.
+        return read::alias_view(work.tx, unit, alias).await;
+    }
+    let row = AliasRow { name: alias.clone(), version_id: version.id, moved_at: work.act.at, moved_by: work.act.actor.clone() };
+    aliases::set(work.tx, unit.id, &row).await?;
+    record(work, unit, alias, from, Some(version.id), step, why).await?;
+    let before = match from {
+        Some(id) => Some(json!({ "number": versions::get(work.tx, id).await?.number })),
+        None => None,
+    };
+    let after = json!({ "number": version.number, "uid": version.uid, "why": why });
+    work.event(EventKind::AliasMoved, &format!("alias {alias} of {}", unit.key()), before, Some(after)).await?;
+    read::alias_view(work.tx, unit, alias).await
+}
+
+async fn record(work: &mut Work<'_>, unit: &UnitRow, alias: &AliasName, from: Option<i64>, to: Option<i64>, step: Step, why: &str) -> Result<()> {
+    let pointer = Pointer::Alias { unit_id: unit.id, name: alias.as_str() };
+    let new = NewMove { from_id: from, to_id: to, step, at: work.act.at, by: &work.act.actor, why };
+    pointer_moves::insert(work.tx, work.app.id, pointer, &new).await
+}
+
+/// Triggers that follow an alias would be left without a target, in the app or in a release that can be reached.
+async fn check_unused(work: &mut Work<'_>, function: &UnitName, alias: &AliasName) -> Result<()> {
+    let blockers = read::triggers_following(work.tx, &work.app, function, alias).await?;
+    if blockers.is_empty() {
+        return Ok(());
+    }
+    let message = format!("Alias `{alias}` of `{function}` is in use.");
+    Err(Refusal::new(Code::InUse, message).hint("point those at something else first").blockers(blockers).into())
+}

@@ -1,0 +1,71 @@
+use std::sync::Arc;
+
+use milepost_model::change::Act;
+use milepost_model::event::EventKind;
+use milepost_model::{AppName, PlanName};
+use serde_json::json;
+
+use crate::Catalog;
+use crate::db::Ending;
+use crate::error::Result;
+use crate::read::App;
+use crate::tables::apps;
+use crate::work::Work;
+
+impl Catalog {
+    pub async fn app_create(&self, name: &AppName, plan: PlanName, actor: &str) -> Result<App> {
+        let name = name.clone();
+        let act = Act { actor: actor.to_owned(), at: self.clock.now() };
+        let ids = Arc::clone(&self.ids);
+        self.db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let app = apps::insert(tx, &name, plan, act.at, &act.actor).await?;
+                    let mut work = Work::new(tx, app, act, ids);
+                    let after = json!({ "name": name, "plan": plan });
+                    work.event(EventKind::AppCreated, &format!("app {name}"), None, Some(after)).await?;
+                    apps::save(work.tx, &work.app).await?;
+                    crate::read::app_view(work.tx, &work.app).await
+                })
+            })
+            .await
+    }
+
+    /// Takes the app away with everything in it. Its history stays in the database under its id; the name is free.
+    pub async fn app_delete(&self, name: &AppName, actor: &str) -> Result<()> {
+        self.work(name, actor, Ending::Commit, |work| {
+            Box::pin(async move {
+                let subject = format!("app {}", work.app.name);
+                work.event(EventKind::AppDeleted, &subject, None, None).await?;
+                // Without releases and units nothing of it is served or kept.
+                let sql = "UPDATE releases SET state = 'expired', expired_at = $2 WHERE app_id = $1 AND state = 'active'";
+                let params = [work.app.id.into(), work.act.at.into()];
+                work.tx.execute("DELETE FROM tags WHERE app_id = $1", &params[..1]).await?;
+                work.tx.execute("DELETE FROM aliases WHERE unit_id IN (SELECT id FROM units WHERE app_id = $1)", &params[..1]).await?;
+                work.tx.execute(sql, &params).await?;
+                work.tx.execute("UPDATE units SET current_version_id = NULL WHERE app_id = $1", &params[..1]).await?;
+                work.tx.execute("UPDATE versions SET state = 'retired' WHERE app_id = $1 AND state = 'active'", &params[..1]).await?;
+                work.app.live_release_id = None;
+                work.app.latest_release_id = None;
+                apps::mark_deleted(work.tx, work.app.id, work.act.at).await
+            })
+        })
+        .await
+    }
+
+    /// Moves the app to a plan. A smaller one takes effect with the next release.
+    pub async fn app_set_plan(&self, name: &AppName, plan: PlanName, actor: &str) -> Result<App> {
+        self.work(name, actor, Ending::Commit, move |work| {
+            Box::pin(async move {
+                if work.app.plan != plan {
+                    let before = json!({ "plan": work.app.plan });
+                    let subject = format!("app {}", work.app.name);
+                    work.event(EventKind::PlanChanged, &subject, Some(before), Some(json!({ "plan": plan }))).await?;
+                    work.app.plan = plan;
+                }
+                crate::read::app_view(work.tx, &work.app).await
+            })
+        })
+        .await
+    }
+}

@@ -1,0 +1,28 @@
+use milepost_model::event::EventKind;
+use milepost_model::{AppName, Code, GroupName, Refusal};
+
+use crate::Catalog;
+use crate::db::Ending;
+use crate::error::Result;
+use crate::tables::groups;
+
+impl Catalog {
+    /// Deletes a group and no function.
+    pub async fn group_delete(&self, app: &AppName, actor: &str, name: GroupName) -> Result<()> {
+        self.work(app, actor, Ending::Commit, move |work| {
+            Box::pin(async move {
+                let Some((id, _)) = groups::find(work.tx, work.app.id, name.as_str()).await? else {
+                    return Err(crate::read::unknown_group(work.tx, &work.app, name.as_str()).await?.into());
+                };
+                groups::delete(work.tx, id).await?;
+                work.event(EventKind::GroupDeleted, &format!("group {name}"), None, None).await
+            })
+        })
+        .await
+    }
+}
+
+pub(crate) fn unknown(app: &AppName, name: &str, existing: &[String]) -> Refusal {
+    let message = format!("App `{app}` has no group `{name}`.");
+    Refusal::unknown(Code::GroupNotFound, message, name, existing, "`milepost group list` shows what exists")
+}

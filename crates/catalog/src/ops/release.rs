@@ -1,0 +1,76 @@
+use milepost_model::pointer::Step;
+use milepost_model::release::{LiveMode, Release, ReleaseState};
+use milepost_model::{AppName, Code, Refusal};
+
+use crate::Catalog;
+use crate::db::Ending;
+use crate::error::Result;
+use crate::releasing;
+use crate::tables::tags;
+
+impl Catalog {
+    /// Releases an app version (again), under a new id. None means the present state of the app.
+    pub async fn release_create(&self, app: &AppName, actor: &str, app_version: Option<String>, why: String) -> Result<(Release, Vec<String>)> {
+        self.work(app, actor, Ending::Commit, move |work| {
+            Box::pin(async move {
+                let seq = match &app_version {
+                    Some(name) => crate::read::find_app_version(work.tx, &work.app, name).await?.seq,
+                    None if work.app.head_seq == 0 => {
+                        let message = format!("App `{}` has no version yet, so there is nothing to release.", work.app.name);
+                        return Err(Refusal::new(Code::AppVersionNotFound, message).hint("put something into it first").into());
+                    }
+                    None => work.app.head_seq,
+                };
+                check_complete(work, seq).await?;
+                let why = if why.is_empty() { "released by hand".to_owned() } else { why };
+                let (release, expired) = releasing::create(work, seq, &why).await?;
+                Ok((releasing::view(work.tx, &work.app, &release).await?, expired))
+            })
+        })
+        .await
+    }
+
+    /// Expires a release that nothing protects.
+    pub async fn release_expire(&self, app: &AppName, actor: &str, name: String, why: String) -> Result<Release> {
+        self.work(app, actor, Ending::Commit, move |work| {
+            Box::pin(async move {
+                let release = releasing::find(work.tx, &work.app, &name).await?;
+                if release.state == ReleaseState::Expired {
+                    return Err(expired(&release.name, release.expired_at));
+                }
+                let mut blockers: Vec<String> =
+                    tags::of_release(work.tx, release.id).await?.iter().map(|tag| format!("tag {tag}")).collect();
+                if work.app.live_release_id == Some(release.id) {
+                    let mode = if work.app.live_mode == LiveMode::Pinned { "pinned" } else { "following" };
+                    blockers.push(format!("live, {mode}"));
+                }
+                if !blockers.is_empty() {
+                    let message = format!("Release `{}` is protected.", release.name);
+                    return Err(Refusal::new(Code::InUse, message).hint("untag it, or put another release live first").blockers(blockers).into());
+                }
+                releasing::expire(work, &release, if why.is_empty() { "expired by hand" } else { &why }).await?;
+                releasing::settle(work, Step::Forward, "a release expired").await?;
+                let release = crate::tables::releases::get(work.tx, release.id).await?;
+                releasing::view(work.tx, &work.app, &release).await
+            })
+        })
+        .await
+    }
+}
+
+pub(crate) fn expired(name: &str, at: Option<milepost_model::Timestamp>) -> crate::CatalogError {
+    let when = at.map_or_else(String::new, |at| format!(" at {at}"));
+    let message = format!("Release `{name}` expired{when}.");
+    let hint = format!("bring its app version back with `milepost release create {name}`");
+    Refusal::new(Code::ReleaseExpired, message).hint(hint).into()
+}
+
+/// An app version can be released only while every version it needs exists.
+pub(crate) async fn check_complete(work: &mut crate::work::Work<'_>, seq: i64) -> Result<()> {
+    let missing = releasing::missing_versions(work.tx, work.app.id, seq).await?;
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let message = "This app version cannot be released again: versions it needs are gone.".to_owned();
+    Err(Refusal::new(Code::VersionDeleted, message).hint("choose another one; `milepost app list-version` shows them").blockers(missing).into())
+}

@@ -1,0 +1,57 @@
+use milepost_model::{AppName, Code, Digest, Refusal, Role};
+
+use crate::Catalog;
+use crate::error::Result;
+use crate::tables::apps;
+use crate::tables::tokens::{self, TokenRow};
+
+impl Catalog {
+    /// Keeps the hash of a token that the server has made.
+    pub async fn token_create(&self, name: String, hash: Digest, role: Role, app: Option<AppName>, actor: &str) -> Result<TokenRow> {
+        let token = TokenRow {
+            name,
+            role,
+            app: app.as_ref().map(ToString::to_string),
+            created_at: self.clock.now(),
+            created_by: actor.to_owned(),
+        };
+        self.db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let app_id = match &app {
+                        Some(app) => Some(apps::get(tx, app).await?.id),
+                        None => None,
+                    };
+                    if tokens::insert(tx, &hash, app_id, &token).await? {
+                        return Ok(token);
+                    }
+                    let message = format!("There is already a token called `{}`.", token.name);
+                    Err(Refusal::new(Code::TokenExists, message).hint("choose another name, or delete that one first").into())
+                })
+            })
+            .await
+    }
+
+    pub async fn token_by_hash(&self, hash: Digest) -> Result<Option<TokenRow>> {
+        self.db.read(move |tx| Box::pin(async move { tokens::find_by_hash(tx, &hash).await })).await
+    }
+
+    pub async fn token_list(&self) -> Result<Vec<TokenRow>> {
+        self.db.read(|tx| Box::pin(async move { tokens::list(tx).await })).await
+    }
+
+    pub async fn token_delete(&self, name: String) -> Result<()> {
+        self.db
+            .write(move |tx| {
+                Box::pin(async move {
+                    if tokens::delete(tx, &name).await? {
+                        return Ok(());
+                    }
+                    let names: Vec<String> = tokens::list(tx).await?.into_iter().map(|token| token.name).collect();
+                    let message = format!("There is no token called `{name}`.");
+                    Err(Refusal::unknown(Code::TokenNotFound, message, &name, &names, "`milepost token list` shows what exists").into())
+                })
+            })
+            .await
+    }
+}

@@ -1,0 +1,158 @@
+use milepost_model::change::UnitKey;
+use milepost_model::diff::Contents;
+use milepost_model::release::Release;
+use milepost_model::snapshot::AppVersion;
+use milepost_model::{AppName, Code, Refusal};
+
+use super::views::spec_of;
+use super::{Page, PageOf, cut, object_view};
+use crate::db::Tx;
+use crate::error::{CatalogError, Result};
+use crate::tables::app_versions::{self, AppVersionRow};
+use crate::tables::apps::{self, AppRow};
+use crate::tables::{memberships, releases, units, versions};
+use crate::{Catalog, releasing};
+
+/// An app version by its uid, its number, or the release, tag or pointer that holds it.
+pub(crate) async fn find_app_version(tx: &mut Tx, app: &AppRow, name: &str) -> Result<AppVersionRow> {
+    if let Some(found) = app_versions::find_by_uid(tx, app.id, name).await? {
+        return Ok(found);
+    }
+    if let Ok(seq) = name.parse::<i64>()
+        && let Some(found) = app_versions::find_by_seq(tx, app.id, seq).await?
+    {
+        return Ok(found);
+    }
+    if name == "head" && app.head_seq > 0 {
+        return app_versions::get(tx, app.id, app.head_seq).await;
+    }
+    match releasing::find(tx, app, name).await {
+        Ok(release) => app_versions::get(tx, app.id, release.app_seq).await,
+        Err(CatalogError::Refused(_)) => {
+            let recent = app_versions::list(tx, app.id, None, 100).await?;
+            let mut names: Vec<String> = recent.iter().map(|row| row.uid.clone()).collect();
+            names.extend(releases::list(tx, app.id, false, None, 100).await?.into_iter().map(|release| release.name));
+            let message = format!("App `{}` has no app version or release `{name}`.", app.name);
+            Err(Refusal::unknown(Code::AppVersionNotFound, message, name, &names, "`milepost app list-version` shows what exists").into())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+async fn view(tx: &mut Tx, app: &AppRow, row: AppVersionRow, with_objects: bool) -> Result<AppVersion> {
+    let release: Option<Release> = match releases::of_app_version(tx, app.id, row.seq).await? {
+        Some(release) => Some(releasing::view(tx, app, &release).await?),
+        None => None,
+    };
+    let mut objects = Vec::new();
+    if with_objects {
+        for member in memberships::at(tx, app.id, row.seq).await? {
+            objects.push(object_view(tx, member.version_id).await?);
+        }
+    }
+    Ok(AppVersion {
+        id: row.uid,
+        number: row.seq,
+        created_at: row.created_at,
+        created_by: row.created_by,
+        message: row.message,
+        git: row.git,
+        objects,
+        release,
+    })
+}
+
+impl Catalog {
+    /// Newest first, without their units.
+    pub async fn app_version_list(&self, app: &AppName, page: Page) -> Result<PageOf<AppVersion>> {
+        let app = app.clone();
+        self.db
+            .read(move |tx| {
+                Box::pin(async move {
+                    let app = apps::get(tx, &app).await?;
+                    let mut rows = app_versions::list(tx, app.id, page.below, page.fetch()).await?;
+                    let next = cut(&mut rows, page.limit, |row| row.seq);
+                    let mut items = Vec::with_capacity(rows.len());
+                    for row in rows {
+                        items.push(view(tx, &app, row, false).await?);
+                    }
+                    Ok(PageOf { items, next })
+                })
+            })
+            .await
+    }
+
+    /// One app version with every unit of it.
+    pub async fn app_version_get(&self, app: &AppName, name: String) -> Result<AppVersion> {
+        let app = app.clone();
+        self.db
+            .read(move |tx| {
+                Box::pin(async move {
+                    let app = apps::get(tx, &app).await?;
+                    let row = find_app_version(tx, &app, &name).await?;
+                    view(tx, &app, row, true).await
+                })
+            })
+            .await
+    }
+
+    /// An app version with the content of each of its units, for a diff. Units whose version was deleted since are left
+    /// out and named.
+    pub async fn app_version_contents(&self, app: &AppName, name: String) -> Result<(AppVersion, Contents, Vec<String>)> {
+        let app = app.clone();
+        self.db
+            .read(move |tx| {
+                Box::pin(async move {
+                    let app = apps::get(tx, &app).await?;
+                    let row = find_app_version(tx, &app, &name).await?;
+                    let seq = row.seq;
+                    let mut contents = Contents::new();
+                    let mut gone = Vec::new();
+                    for member in memberships::at(tx, app.id, seq).await? {
+                        let unit = units::find_by_id(tx, member.unit_id).await?;
+                        let version = versions::get(tx, member.version_id).await?;
+                        let key: UnitKey = unit.key();
+                        if version.content_id.is_none() {
+                            gone.push(format!("{key} version {} was deleted", version.number));
+                            continue;
+                        }
+                        let spec = spec_of(tx, &version).await?;
+                        contents.insert(key, (version.number, spec));
+                    }
+                    Ok((view(tx, &app, row, false).await?, contents, gone))
+                })
+            })
+            .await
+    }
+
+    pub async fn release_list(&self, app: &AppName, active_only: bool, page: Page) -> Result<PageOf<Release>> {
+        let app = app.clone();
+        self.db
+            .read(move |tx| {
+                Box::pin(async move {
+                    let app = apps::get(tx, &app).await?;
+                    let mut rows = releases::list(tx, app.id, active_only, page.below, page.fetch()).await?;
+                    let next = cut(&mut rows, page.limit, |row| row.id);
+                    let mut items = Vec::with_capacity(rows.len());
+                    for row in &rows {
+                        items.push(releasing::view(tx, &app, row).await?);
+                    }
+                    Ok(PageOf { items, next })
+                })
+            })
+            .await
+    }
+
+    pub async fn release_get(&self, app: &AppName, name: String) -> Result<Release> {
+        let app = app.clone();
+        self.db
+            .read(move |tx| {
+                Box::pin(async move {
+                    let app = apps::get(tx, &app).await?;
+                    let row = releasing::find(tx, &app, &name).await?;
+                    releasing::view(tx, &app, &row).await
+                })
+            })
+            .await
+    }
+}

@@ -1,0 +1,46 @@
+//! Everything that reads. Rows become the model's snapshots here.
+
+mod app_versions;
+mod apps;
+mod history;
+mod units;
+mod views;
+
+pub use apps::App;
+pub use history::AtMoment;
+pub(crate) use app_versions::find_app_version;
+pub(crate) use apps::app_view;
+pub(crate) use history::unknown_tag;
+pub(crate) use units::{triggers_following, unknown_group};
+pub(crate) use views::{alias_view, live_view, object_view, version_view, with_pin_numbers};
+
+/// A part of a list: `limit` items that come after a position, newest first where the list has an age.
+#[derive(Debug, Clone, Copy)]
+pub struct Page {
+    pub below: Option<i64>,
+    pub limit: i64,
+}
+
+/// Items, and the position to go on from when there are more.
+#[derive(Debug, Clone)]
+pub struct PageOf<T, P = i64> {
+    pub items: Vec<T>,
+    pub next: Option<P>,
+}
+
+impl Page {
+    /// One row more than asked for tells whether there is a next page.
+    pub(crate) fn fetch(&self) -> i64 {
+        self.limit.saturating_add(1)
+    }
+}
+
+/// Cuts the extra row off and answers the position of the last row that is shown.
+pub(crate) fn cut<T, P>(items: &mut Vec<T>, limit: i64, position: impl Fn(&T) -> P) -> Option<P> {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    if items.len() <= limit {
+        return None;
+    }
+    items.truncate(limit);
+    items.last().map(position)
+}

@@ -1,0 +1,194 @@
+//! Making and expiring releases, and the pointers that go along: latest, and live while it follows.
+
+use milepost_model::event::EventKind;
+use milepost_model::pointer::Step;
+use milepost_model::release::{LiveMode, Release, ReleaseState};
+use milepost_model::retention::{self, Candidate};
+use milepost_model::{Code, Refusal};
+use serde_json::json;
+
+use crate::db::Tx;
+use crate::error::Result;
+use crate::tables::apps::AppRow;
+use crate::tables::pointer_moves::{self, NewMove, Pointer};
+use crate::tables::releases::{self, ReleaseRow};
+use crate::tables::versions::{self, VersionState};
+use crate::tables::{app_versions, memberships, tags};
+use crate::work::Work;
+
+/// Releases an app version, lets the oldest unprotected ones make room, and moves latest and, if it follows, live.
+/// Answers the new release and the names of those that expired.
+pub(crate) async fn create(work: &mut Work<'_>, seq: i64, why: &str) -> Result<(ReleaseRow, Vec<String>)> {
+    let active = releases::active(work.tx, work.app.id).await?;
+    let pinned_live = if work.app.live_mode == LiveMode::Pinned { work.app.live_release_id } else { None };
+    let mut candidates = Vec::with_capacity(active.len());
+    for release in &active {
+        let tagged = !tags::of_release(work.tx, release.id).await?.is_empty();
+        candidates.push(Candidate { id: release.id, protected: tagged || pinned_live == Some(release.id) });
+    }
+    let bound = work.app.plan.limits().active_releases;
+    let going = match retention::expiring(&candidates, bound) {
+        Ok(going) => going,
+        Err(no_room) => return Err(refuse_full(work, &active, &candidates, no_room.bound).await?.into()),
+    };
+    let name = work.fresh_id().await?;
+    let release = releases::insert(work.tx, work.app.id, &name, seq, work.act.at, &work.act.actor).await?;
+    let app_version = app_versions::get(work.tx, work.app.id, seq).await?;
+    let after = json!({ "release": name, "appVersion": app_version.uid, "why": why });
+    work.event(EventKind::ReleaseCreated, &format!("release {name}"), None, Some(after)).await?;
+    let mut expired = Vec::new();
+    for old in active.iter().filter(|old| going.contains(&old.id)) {
+        expire(work, old, &format!("made room for release {name}")).await?;
+        expired.push(old.name.clone());
+    }
+    settle(work, Step::Forward, why).await?;
+    Ok((release, expired))
+}
+
+/// Expires one release. The caller has made sure that nothing protects it, and settles the pointers afterwards.
+pub(crate) async fn expire(work: &mut Work<'_>, release: &ReleaseRow, why: &str) -> Result<()> {
+    releases::expire(work.tx, release.id, work.act.at).await?;
+    let subject = format!("release {}", release.name);
+    let before = json!({ "state": "active" });
+    work.event(EventKind::ReleaseExpired, &subject, Some(before), Some(json!({ "state": "expired", "why": why }))).await
+}
+
+/// Puts latest on the newest active release, and live on latest while it follows.
+pub(crate) async fn settle(work: &mut Work<'_>, step: Step, why: &str) -> Result<()> {
+    let newest = releases::newest_active(work.tx, work.app.id).await?.map(|release| release.id);
+    if newest != work.app.latest_release_id {
+        let from = work.app.latest_release_id;
+        record_move(work, Pointer::Latest, from, newest, step, why).await?;
+        work.app.latest_release_id = newest;
+    }
+    if work.app.live_mode == LiveMode::Following && work.app.live_release_id != newest {
+        move_live(work, newest, step, why).await?;
+    }
+    Ok(())
+}
+
+pub(crate) async fn move_live(work: &mut Work<'_>, to: Option<i64>, step: Step, why: &str) -> Result<()> {
+    let from = work.app.live_release_id;
+    record_move(work, Pointer::Live, from, to, step, why).await?;
+    work.app.live_release_id = to;
+    Ok(())
+}
+
+/// Writes a move of a pointer to releases into its history and into the event log.
+pub(crate) async fn record_move(work: &mut Work<'_>, pointer: Pointer<'_>, from: Option<i64>, to: Option<i64>, step: Step, why: &str) -> Result<()> {
+    let new = NewMove { from_id: from, to_id: to, step, at: work.act.at, by: &work.act.actor, why };
+    pointer_moves::insert(work.tx, work.app.id, pointer, &new).await?;
+    let before = name_of(work.tx, from).await?;
+    let after = name_of(work.tx, to).await?;
+    let (kind, subject) = match (pointer, to) {
+        (Pointer::Live, _) => (EventKind::LiveMoved, "live".to_owned()),
+        (Pointer::Latest, _) => (EventKind::LatestMoved, "latest".to_owned()),
+        (Pointer::Tag(name), Some(_)) => (EventKind::TagMoved, format!("tag {name}")),
+        (Pointer::Tag(name), None) => (EventKind::TagDeleted, format!("tag {name}")),
+        (Pointer::Alias { name, .. }, _) => (EventKind::AliasMoved, format!("alias {name}")),
+    };
+    let before = before.map(|release| json!({ "release": release }));
+    let after = after.map(|release| json!({ "release": release, "why": why }));
+    work.event(kind, &subject, before, after).await
+}
+
+async fn name_of(tx: &mut Tx, release_id: Option<i64>) -> Result<Option<String>> {
+    match release_id {
+        Some(id) => Ok(Some(releases::get(tx, id).await?.name)),
+        None => Ok(None),
+    }
+}
+
+async fn refuse_full(work: &mut Work<'_>, active: &[ReleaseRow], candidates: &[Candidate], bound: u32) -> Result<Refusal> {
+    let mut blockers = Vec::new();
+    for (release, candidate) in active.iter().zip(candidates) {
+        if !candidate.protected {
+            continue;
+        }
+        let tags = tags::of_release(work.tx, release.id).await?;
+        let mut reasons: Vec<String> = tags.iter().map(|tag| format!("tag {tag}")).collect();
+        if work.app.live_release_id == Some(release.id) {
+            reasons.push("live, pinned".to_owned());
+        }
+        blockers.push(format!("release {}: {}", release.name, reasons.join(", ")));
+    }
+    let message = format!(
+        "App `{}` has {} active releases, its plan `{}` allows {bound}, and all of them are protected.",
+        work.app.name,
+        active.len(),
+        work.app.plan
+    );
+    Ok(Refusal::new(Code::NoRoom, message)
+        .hint("untag one with `milepost release untag TAG`, or use `--no-release` to keep the change without releasing it")
+        .blockers(blockers))
+}
+
+/// A release as it is read.
+pub(crate) async fn view(tx: &mut Tx, app: &AppRow, row: &ReleaseRow) -> Result<Release> {
+    let app_version = app_versions::get(tx, app.id, row.app_seq).await?;
+    Ok(Release {
+        id: row.name.clone(),
+        app_version: app_version.uid,
+        state: row.state,
+        tags: if row.state == ReleaseState::Active { tags::of_release(tx, row.id).await? } else { Vec::new() },
+        live: app.live_release_id == Some(row.id),
+        latest: app.latest_release_id == Some(row.id),
+        created_at: row.created_at,
+        created_by: row.created_by.clone(),
+        expired_at: row.expired_at,
+        urls: Vec::new(),
+    })
+}
+
+/// A release by its id, a tag, `live`, `latest`, or the uid of its app version.
+pub(crate) async fn find(tx: &mut Tx, app: &AppRow, name: &str) -> Result<ReleaseRow> {
+    let by_pointer = match name {
+        "live" => app.live_release_id,
+        "latest" => app.latest_release_id,
+        _ => tags::find(tx, app.id, name).await?,
+    };
+    if let Some(id) = by_pointer {
+        return releases::get(tx, id).await;
+    }
+    if let Some(release) = releases::find_by_name(tx, app.id, name).await? {
+        return Ok(release);
+    }
+    if let Some(app_version) = app_versions::find_by_uid(tx, app.id, name).await? {
+        if let Some(release) = releases::of_app_version(tx, app.id, app_version.seq).await? {
+            return Ok(release);
+        }
+        let message = format!("App version `{name}` was never released.");
+        let hint = format!("release it with `milepost release create {name}`");
+        return Err(Refusal::new(Code::NoRelease, message).hint(hint).into());
+    }
+    if name == "live" || name == "latest" {
+        let message = format!("App `{}` has no release yet, so nothing is {name}.", app.name);
+        return Err(Refusal::new(Code::ReleaseNotFound, message).hint("deploy something, or `milepost release create`").into());
+    }
+    let mut names: Vec<String> = releases::list(tx, app.id, false, None, 100).await?.into_iter().map(|release| release.name).collect();
+    names.extend(tags::list(tx, app.id).await?.into_iter().map(|(tag, _)| tag.to_string()));
+    let message = format!("App `{}` has no release `{name}`.", app.name);
+    Err(Refusal::unknown(Code::ReleaseNotFound, message, name, &names, "`milepost release list` shows what exists").into())
+}
+
+/// Versions that an app version needs and that do not exist any more. Empty means that it can be released again.
+pub(crate) async fn missing_versions(tx: &mut Tx, app_id: i64, seq: i64) -> Result<Vec<String>> {
+    let mut missing = Vec::new();
+    for member in memberships::at(tx, app_id, seq).await? {
+        let version = versions::get(tx, member.version_id).await?;
+        if version.state == VersionState::Deleted {
+            let unit = crate::tables::units::find_by_id(tx, member.unit_id).await?;
+            missing.push(format!("{} version {} was deleted", unit.key(), version.number));
+        }
+    }
+    let sql = "SELECT u.kind, u.name, t.number FROM version_pins p JOIN versions t ON t.id = p.target_id \
+               JOIN units u ON u.id = t.unit_id WHERE p.version_id = $1 AND t.state = 'deleted'";
+    for member in memberships::at(tx, app_id, seq).await? {
+        for row in tx.query(sql, &[member.version_id.into()]).await? {
+            missing.push(format!("{} {} version {} was deleted", row.text(0)?, row.text(1)?, row.int(2)?));
+        }
+    }
+    missing.sort();
+    missing.dedup();
+    Ok(missing)
+}

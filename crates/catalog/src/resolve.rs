@@ -1,0 +1,100 @@
+//! Selectors to versions, with the closest names when there is none.
+
+use milepost_model::{Code, Refusal, Selector};
+
+use crate::db::Tx;
+use crate::error::Result;
+use crate::tables::units::UnitRow;
+use crate::tables::versions::{self, VersionRow, VersionState};
+use crate::tables::aliases;
+
+/// Versions whose names are offered when a selector matches nothing.
+const SUGGEST_FROM: i64 = 100;
+
+/// The version that a selector names. The unit must be present in the app.
+pub(crate) async fn version(tx: &mut Tx, unit: &UnitRow, selector: &Selector) -> Result<VersionRow> {
+    let found = match selector {
+        Selector::Latest => match unit.current_version_id {
+            Some(id) => Some(versions::get(tx, id).await?),
+            None => None,
+        },
+        Selector::Number(number) => versions::find_by_number(tx, unit.id, *number).await?,
+        Selector::Alias(name) => match aliases::find(tx, unit.id, name).await? {
+            Some(alias) => Some(versions::get(tx, alias.version_id).await?),
+            None => return Err(unknown_alias(tx, unit, name.as_str()).await?.into()),
+        },
+        Selector::Word(word) => by_word(tx, unit.id, word).await?,
+        Selector::Digest(hex) => by_digest(tx, unit, hex).await?,
+    };
+    match found {
+        Some(version) if version.state == VersionState::Active => Ok(version),
+        Some(version) if version.state == VersionState::Deleted => {
+            let message = format!("Version {} of {} was deleted.", version.number, unit.key());
+            Err(Refusal::new(Code::VersionDeleted, message).hint("deleted versions do not come back; deploy the code again").into())
+        }
+        _ => Err(unknown(tx, unit, selector).await?.into()),
+    }
+}
+
+async fn by_word(tx: &mut Tx, unit_id: i64, word: &str) -> Result<Option<VersionRow>> {
+    if let Some(version) = versions::find_by_label(tx, unit_id, word).await? {
+        return Ok(Some(version));
+    }
+    if let Some(version) = versions::find_by_uid(tx, unit_id, word).await? {
+        return Ok(Some(version));
+    }
+    match Selector::respelled(word) {
+        Some(other) => versions::find_by_label(tx, unit_id, &other).await,
+        None => Ok(None),
+    }
+}
+
+/// Versions of equal content share a digest; the newest of them answers. A beginning of a digest must be unique.
+async fn by_digest(tx: &mut Tx, unit: &UnitRow, hex: &str) -> Result<Option<VersionRow>> {
+    let bound = |fill: &str| -> Vec<u8> {
+        let padded = format!("{hex}{}", fill.repeat(64_usize.saturating_sub(hex.len())));
+        (0..32).map(|at| u8::from_str_radix(&padded[at * 2..at * 2 + 2], 16).unwrap_or(0)).collect()
+    };
+    let found = versions::find_by_digest_range(tx, unit.id, &bound("0"), &bound("f")).await?;
+    let Some(first) = found.first() else { return Ok(None) };
+    if found.iter().any(|version| version.digest != first.digest) {
+        let message = format!("`sha256:{hex}` begins the digests of several versions of {}.", unit.key());
+        return Err(Refusal::new(Code::InvalidSelector, message).hint("give more letters of it").into());
+    }
+    Ok(found.into_iter().next())
+}
+
+async fn unknown(tx: &mut Tx, unit: &UnitRow, selector: &Selector) -> Result<Refusal> {
+    let wanted = selector.to_string();
+    let mut names = Vec::new();
+    let recent = versions::list(tx, unit.id, None, SUGGEST_FROM).await?;
+    for version in &recent {
+        names.extend(version.label.iter().map(ToString::to_string));
+        names.push(version.uid.clone());
+        names.push(version.number.to_string());
+    }
+    for alias in aliases::list(tx, unit.id).await? {
+        names.push(format!("@{}", alias.name));
+    }
+    let otherwise = match recent.first() {
+        Some(newest) => format!(
+            "the newest is {} (uid `{}`); `milepost {} version list --name {}` shows all",
+            newest.number, newest.uid, unit.kind, unit.name
+        ),
+        None => "it has no versions".to_owned(),
+    };
+    let message = format!("{} has no version `{wanted}`.", capital(&unit.key().to_string()));
+    Ok(Refusal::unknown(Code::VersionNotFound, message, &wanted, &names, &otherwise))
+}
+
+pub(crate) async fn unknown_alias(tx: &mut Tx, unit: &UnitRow, name: &str) -> Result<Refusal> {
+    let names: Vec<String> = aliases::list(tx, unit.id).await?.into_iter().map(|alias| alias.name.to_string()).collect();
+    let message = format!("{} has no alias `{name}`.", capital(&unit.key().to_string()));
+    let otherwise = format!("`milepost function alias list --name {}` shows what exists", unit.name);
+    Ok(Refusal::unknown(Code::AliasNotFound, message, name, &names, &otherwise))
+}
+
+pub(crate) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}

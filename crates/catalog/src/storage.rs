@@ -1,0 +1,227 @@
+//! Where bytes are, what keeps them, and forgetting what nothing keeps.
+
+use std::collections::{BTreeSet, HashMap};
+
+use milepost_model::{AppName, Code, Digest, Refusal, Timestamp};
+
+use crate::Catalog;
+use crate::error::Result;
+use crate::tables::apps;
+use crate::tables::blobs::{self, BlobRow, NewBlob};
+use crate::tables::{contents, idempotency, versions};
+
+/// How many rows one transaction of a sweep touches: others get their turn in between.
+const BATCH: i64 = 500;
+/// A blob that was touched this recently is not touched again: asking must not write each time.
+const TOUCH_EVERY_MS: i64 = 10 * 60 * 1000;
+const IDEMPOTENCY_MS: i64 = 24 * 3600 * 1000;
+
+/// What a sweep removed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SweepReport {
+    pub versions: u64,
+    pub contents: u64,
+    pub blobs: u64,
+    pub bytes: u64,
+    /// Stored objects that nothing refers to any more; the caller deletes them.
+    pub packs: Vec<String>,
+}
+
+impl Catalog {
+    /// Which of these the server does not have. Those it has are kept for the grace time, so that a change that follows
+    /// finds them.
+    pub async fn blobs_missing(&self, digests: Vec<Digest>) -> Result<Vec<Digest>> {
+        let now = self.clock.now();
+        let not_since = milepost_model::clock::from_millis(now.as_millisecond() - TOUCH_EVERY_MS);
+        let asked = digests.clone();
+        let known = self.db.read(move |tx| Box::pin(async move { blobs::ids(tx, &asked).await })).await?;
+        let present: Vec<Digest> = digests.iter().filter(|digest| known.contains_key(*digest)).copied().collect();
+        let mut missing: Vec<Digest> = digests.into_iter().filter(|digest| !known.contains_key(digest)).collect();
+        if !present.is_empty() {
+            let swept = self
+                .db
+                .write(move |tx| {
+                    Box::pin(async move {
+                        blobs::touch(tx, &present, now, not_since).await?;
+                        // A sweep may have come between the look and the touch.
+                        let still = blobs::ids(tx, &present).await?;
+                        Ok(present.into_iter().filter(|digest| !still.contains_key(digest)).collect::<Vec<_>>())
+                    })
+                })
+                .await?;
+            missing.extend(swept);
+        }
+        Ok(missing)
+    }
+
+    /// Registers the blobs of a stored pack. A directory is taken only when everything in it is there.
+    pub async fn pack_register(&self, app: &AppName, pack: String, size: u64, new: Vec<NewBlob>) -> Result<()> {
+        let app = app.clone();
+        let now = self.clock.now();
+        self.db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let app = apps::get(tx, &app).await?;
+                    let pack_id = blobs::insert_pack(tx, &pack, size, now).await?;
+                    let mut unique: HashMap<Digest, &NewBlob> = HashMap::new();
+                    for blob in &new {
+                        // The same bytes may stand twice in one upload, also once as a file and once as a directory.
+                        let known = unique.entry(blob.digest).or_insert(blob);
+                        if known.children.is_none() && blob.children.is_some() {
+                            *known = blob;
+                        }
+                    }
+                    let mut sorted: Vec<&NewBlob> = unique.into_values().collect();
+                    sorted.sort_by_key(|blob| blob.digest);
+                    let ids = blobs::insert(tx, app.id, pack_id, &sorted, now).await?;
+                    register_edges(tx, &sorted, &ids).await?;
+                    check_quota(tx, &app).await
+                })
+            })
+            .await
+    }
+
+    pub async fn blob_locate(&self, digests: Vec<Digest>) -> Result<Vec<BlobRow>> {
+        self.db.read(move |tx| Box::pin(async move { blobs::locate(tx, &digests).await })).await
+    }
+
+    /// Bytes that the app's plan still allows; none means no bound.
+    pub async fn quota_left(&self, app: &AppName) -> Result<Option<u64>> {
+        let app = app.clone();
+        self.db
+            .read(move |tx| {
+                Box::pin(async move {
+                    let app = apps::get(tx, &app).await?;
+                    let Some(bound) = app.plan.limits().stored_bytes else { return Ok(None) };
+                    Ok(Some(bound.saturating_sub(blobs::stored_bytes(tx, app.id).await?)))
+                })
+            })
+            .await
+    }
+
+    /// What keeps a blob: the versions that hold it, directly or through directories.
+    pub async fn storage_why(&self, digest: Digest) -> Result<Vec<String>> {
+        const MOST: i64 = 100;
+        self.db
+            .read(move |tx| {
+                Box::pin(async move {
+                    let Some(id) = blobs::ids(tx, &[digest]).await?.remove(&digest) else {
+                        let message = format!("The server has no blob `{digest}`.");
+                        return Err(Refusal::new(Code::BlobNotFound, message).hint("it was never uploaded, or it has been swept").into());
+                    };
+                    let mut found = BTreeSet::new();
+                    let mut seen = BTreeSet::from([id]);
+                    let mut open = vec![id];
+                    while let Some(id) = open.pop() {
+                        found.extend(blobs::holders(tx, id, MOST).await?);
+                        for parent in blobs::parents(tx, id, MOST).await? {
+                            if seen.insert(parent) && (seen.len() as i64) < MOST * 100 {
+                                open.push(parent);
+                            }
+                        }
+                    }
+                    Ok(found.into_iter().collect())
+                })
+            })
+            .await
+    }
+
+    /// Forgets retired versions that no active release serves, content that no version holds, and blobs that nothing
+    /// refers to and nobody touched for the grace time.
+    pub async fn sweep(&self, grace_ms: i64) -> Result<SweepReport> {
+        let now = self.clock.now();
+        let cutoff = milepost_model::clock::from_millis(now.as_millisecond() - grace_ms);
+        let forget = milepost_model::clock::from_millis(now.as_millisecond() - IDEMPOTENCY_MS);
+        self.db.write(move |tx| Box::pin(async move { idempotency::forget_before(tx, forget).await })).await?;
+        let mut report = SweepReport { versions: self.sweep_retired().await?, ..SweepReport::default() };
+        loop {
+            let swept = self.db.write(|tx| Box::pin(async move { contents::sweep(tx, BATCH).await })).await?;
+            report.contents += swept;
+            if swept == 0 {
+                break;
+            }
+        }
+        loop {
+            let (count, bytes) = self.db.write(move |tx| Box::pin(async move { blobs::sweep(tx, cutoff, BATCH).await })).await?;
+            report.blobs += count;
+            report.bytes += bytes;
+            if count == 0 {
+                break;
+            }
+        }
+        report.packs = self.db.write(|tx| Box::pin(async move { blobs::sweep_packs(tx).await })).await?;
+        Ok(report)
+    }
+
+    async fn sweep_retired(&self) -> Result<u64> {
+        let ids: Vec<i64> = self
+            .db
+            .read(|tx| {
+                Box::pin(async move {
+                    let rows = tx.query("SELECT DISTINCT app_id FROM versions WHERE state = 'retired'", &[]).await?;
+                    rows.iter().map(|row| row.int(0)).collect()
+                })
+            })
+            .await?;
+        let mut swept = 0;
+        for app_id in ids {
+            swept += self
+                .db
+                .write(move |tx| {
+                    Box::pin(async move {
+                        // The lock that every change takes: no release can begin to hold a version meanwhile.
+                        tx.query(&format!("SELECT id FROM apps WHERE id = $1{}", tx.for_update()), &[app_id.into()]).await?;
+                        let gone = versions::retired_and_unserved(tx, app_id, BATCH).await?;
+                        for version in &gone {
+                            versions::mark_deleted(tx, version.id).await?;
+                        }
+                        Ok(gone.len() as u64)
+                    })
+                })
+                .await?;
+        }
+        Ok(swept)
+    }
+
+    /// Whether the catalog knows a pack: one that it does not know and that is old is the orphan of a crash.
+    pub async fn known_packs(&self) -> Result<BTreeSet<String>> {
+        self.db.read(|tx| Box::pin(async move { Ok(blobs::pack_names(tx).await?.into_iter().collect()) })).await
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+}
+
+async fn register_edges(tx: &mut crate::db::Tx, new: &[&NewBlob], ids: &HashMap<Digest, (i64, bool)>) -> Result<()> {
+    let wanted: BTreeSet<Digest> = new.iter().filter_map(|blob| blob.children.as_ref()).flatten().copied().collect();
+    let wanted: Vec<Digest> = wanted.into_iter().collect();
+    let known = blobs::ids(tx, &wanted).await?;
+    let missing: Vec<String> = wanted.iter().filter(|digest| !known.contains_key(digest)).map(ToString::to_string).collect();
+    if !missing.is_empty() {
+        return Err(Refusal::new(Code::MissingBlobs, "A directory refers to files that were not uploaded.")
+            .hint("ask which files are missing, and send them before or together with the directory")
+            .blockers(missing.into_iter().take(20).collect())
+            .into());
+    }
+    let mut edges = Vec::new();
+    for blob in new {
+        let (Some(children), Some((parent, fresh))) = (&blob.children, ids.get(&blob.digest)) else { continue };
+        // A directory that was known has its edges already.
+        if *fresh {
+            let children: BTreeSet<i64> = children.iter().filter_map(|child| known.get(child)).copied().collect();
+            edges.extend(children.into_iter().map(|child| (*parent, child)));
+        }
+    }
+    blobs::insert_edges(tx, &edges).await
+}
+
+async fn check_quota(tx: &mut crate::db::Tx, app: &apps::AppRow) -> Result<()> {
+    let Some(bound) = app.plan.limits().stored_bytes else { return Ok(()) };
+    let stored = blobs::stored_bytes(tx, app.id).await?;
+    if stored <= bound {
+        return Ok(());
+    }
+    let message = format!("App `{}` would store {stored} bytes; its plan `{}` allows {bound}.", app.name, app.plan);
+    Err(Refusal::new(Code::PlanLimit, message).hint("delete versions that are not needed, or move the app to a larger plan").into())
+}

@@ -1,0 +1,45 @@
+use milepost_model::{AliasName, Timestamp};
+
+use crate::db::{Row, Tx};
+use crate::error::Result;
+
+#[derive(Debug, Clone)]
+pub(crate) struct AliasRow {
+    pub name: AliasName,
+    pub version_id: i64,
+    pub moved_at: Timestamp,
+    pub moved_by: String,
+}
+
+fn read(row: &Row) -> Result<AliasRow> {
+    Ok(AliasRow { name: row.parse(0)?, version_id: row.int(1)?, moved_at: row.time(2)?, moved_by: row.text(3)? })
+}
+
+pub(crate) async fn find(tx: &mut Tx, unit_id: i64, name: &AliasName) -> Result<Option<AliasRow>> {
+    let sql = "SELECT name, version_id, moved_at, moved_by FROM aliases WHERE unit_id = $1 AND name = $2";
+    tx.query_opt(sql, &[unit_id.into(), name.as_str().into()]).await?.as_ref().map(read).transpose()
+}
+
+pub(crate) async fn list(tx: &mut Tx, unit_id: i64) -> Result<Vec<AliasRow>> {
+    let sql = "SELECT name, version_id, moved_at, moved_by FROM aliases WHERE unit_id = $1 ORDER BY name";
+    tx.query(sql, &[unit_id.into()]).await?.iter().map(read).collect()
+}
+
+pub(crate) async fn of_version(tx: &mut Tx, version_id: i64) -> Result<Vec<AliasRow>> {
+    let sql = "SELECT name, version_id, moved_at, moved_by FROM aliases WHERE version_id = $1 ORDER BY name";
+    tx.query(sql, &[version_id.into()]).await?.iter().map(read).collect()
+}
+
+pub(crate) async fn set(tx: &mut Tx, unit_id: i64, row: &AliasRow) -> Result<()> {
+    let sql = "INSERT INTO aliases (unit_id, name, version_id, moved_at, moved_by) VALUES ($1, $2, $3, $4, $5) \
+               ON CONFLICT (unit_id, name) DO UPDATE SET version_id = excluded.version_id, moved_at = excluded.moved_at, \
+               moved_by = excluded.moved_by";
+    let params = [unit_id.into(), row.name.as_str().into(), row.version_id.into(), row.moved_at.into(), row.moved_by.as_str().into()];
+    tx.execute(sql, &params).await?;
+    Ok(())
+}
+
+pub(crate) async fn delete(tx: &mut Tx, unit_id: i64, name: &AliasName) -> Result<()> {
+    tx.execute("DELETE FROM aliases WHERE unit_id = $1 AND name = $2", &[unit_id.into(), name.as_str().into()]).await?;
+    Ok(())
+}

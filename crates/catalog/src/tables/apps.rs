@@ -1,0 +1,114 @@
+use milepost_model::release::LiveMode;
+use milepost_model::{AppName, Code, PlanName, Refusal, Timestamp};
+
+use crate::db::{Row, Tx};
+use crate::error::Result;
+
+#[derive(Debug, Clone)]
+pub(crate) struct AppRow {
+    pub id: i64,
+    pub name: AppName,
+    pub plan: PlanName,
+    pub created_at: Timestamp,
+    pub created_by: String,
+    pub head_seq: i64,
+    pub event_seq: i64,
+    pub live_mode: LiveMode,
+    pub live_release_id: Option<i64>,
+    pub latest_release_id: Option<i64>,
+}
+
+const COLUMNS: &str = "id, name, plan, created_at, created_by, head_seq, event_seq, live_mode, live_release_id, latest_release_id";
+
+fn read(row: &Row) -> Result<AppRow> {
+    Ok(AppRow {
+        id: row.int(0)?,
+        name: row.parse(1)?,
+        plan: row.parse(2)?,
+        created_at: row.time(3)?,
+        created_by: row.text(4)?,
+        head_seq: row.int(5)?,
+        event_seq: row.int(6)?,
+        live_mode: if row.text(7)? == "pinned" { LiveMode::Pinned } else { LiveMode::Following },
+        live_release_id: row.opt_int(8)?,
+        latest_release_id: row.opt_int(9)?,
+    })
+}
+
+fn mode_text(mode: LiveMode) -> &'static str {
+    match mode {
+        LiveMode::Following => "following",
+        LiveMode::Pinned => "pinned",
+    }
+}
+
+pub(crate) async fn find(tx: &mut Tx, name: &AppName) -> Result<Option<AppRow>> {
+    let sql = format!("SELECT {COLUMNS} FROM apps WHERE name = $1 AND deleted_at IS NULL");
+    tx.query_opt(&sql, &[name.as_str().into()]).await?.as_ref().map(read).transpose()
+}
+
+pub(crate) async fn get(tx: &mut Tx, name: &AppName) -> Result<AppRow> {
+    match find(tx, name).await? {
+        Some(app) => Ok(app),
+        None => Err(unknown(tx, name).await?.into()),
+    }
+}
+
+/// Holds the app's row until the transaction ends: every write to an app begins here, so writes to one app follow
+/// each other, and two that lock the same rows can never wait for one another.
+pub(crate) async fn lock(tx: &mut Tx, name: &AppName) -> Result<AppRow> {
+    let sql = format!("SELECT {COLUMNS} FROM apps WHERE name = $1 AND deleted_at IS NULL{}", tx.for_update());
+    match tx.query_opt(&sql, &[name.as_str().into()]).await? {
+        Some(row) => read(&row),
+        None => Err(unknown(tx, name).await?.into()),
+    }
+}
+
+async fn unknown(tx: &mut Tx, name: &AppName) -> Result<Refusal> {
+    let names = list(tx, None, 200).await?.into_iter().map(|app| app.name.to_string()).collect::<Vec<_>>();
+    let message = format!("There is no app called `{name}`.");
+    let otherwise = format!("create it with `milepost app create {name}`");
+    Ok(Refusal::unknown(Code::AppNotFound, message, name.as_str(), &names, &otherwise))
+}
+
+pub(crate) async fn list(tx: &mut Tx, after: Option<&str>, limit: i64) -> Result<Vec<AppRow>> {
+    let sql = format!("SELECT {COLUMNS} FROM apps WHERE deleted_at IS NULL AND name > $1 ORDER BY name LIMIT $2");
+    let rows = tx.query(&sql, &[after.unwrap_or("").into(), limit.into()]).await?;
+    rows.iter().map(read).collect()
+}
+
+pub(crate) async fn insert(tx: &mut Tx, name: &AppName, plan: PlanName, at: Timestamp, by: &str) -> Result<AppRow> {
+    let sql = format!(
+        "INSERT INTO apps (name, plan, created_at, created_by, head_seq, event_seq, live_mode) \
+         VALUES ($1, $2, $3, $4, 0, 0, 'following') ON CONFLICT DO NOTHING RETURNING {COLUMNS}"
+    );
+    let params = [name.as_str().into(), plan.as_str().into(), at.into(), by.into()];
+    match tx.query_opt(&sql, &params).await? {
+        Some(row) => read(&row),
+        None => Err(Refusal::new(Code::AppExists, format!("There is already an app called `{name}`."))
+            .hint("choose another name, or go on with the one that exists")
+            .into()),
+    }
+}
+
+/// Writes back what a transaction changed.
+pub(crate) async fn save(tx: &mut Tx, app: &AppRow) -> Result<()> {
+    let sql = "UPDATE apps SET plan = $2, head_seq = $3, event_seq = $4, live_mode = $5, live_release_id = $6, \
+               latest_release_id = $7 WHERE id = $1";
+    let params = [
+        app.id.into(),
+        app.plan.as_str().into(),
+        app.head_seq.into(),
+        app.event_seq.into(),
+        mode_text(app.live_mode).into(),
+        app.live_release_id.into(),
+        app.latest_release_id.into(),
+    ];
+    tx.execute(sql, &params).await?;
+    Ok(())
+}
+
+pub(crate) async fn mark_deleted(tx: &mut Tx, id: i64, at: Timestamp) -> Result<()> {
+    tx.execute("UPDATE apps SET deleted_at = $2 WHERE id = $1", &[id.into(), at.into()]).await?;
+    Ok(())
+}

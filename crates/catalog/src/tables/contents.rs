@@ -1,0 +1,55 @@
+use milepost_model::{Code, Digest, Refusal, UnitKind, UnitSpec, canonical};
+
+use crate::db::{Tx, Val};
+use crate::error::{CatalogError, Result};
+
+/// Stores content once and answers its id. Its blobs must be there already.
+pub(crate) async fn put(tx: &mut Tx, spec: &UnitSpec, digest: &Digest, sealed: Option<&[u8]>) -> Result<i64> {
+    let behaviour = spec.behaviour();
+    let body = String::from_utf8(canonical::to_bytes(&behaviour))
+        .map_err(|error| CatalogError::inconsistent(format!("canonical JSON is not UTF-8: {error}")))?;
+    // The update that changes nothing locks the row, so a sweep at the same time cannot take it away.
+    let sql = "INSERT INTO contents (digest, kind, body, sealed) VALUES ($1, $2, $3, $4) \
+               ON CONFLICT (digest) DO UPDATE SET kind = excluded.kind RETURNING id";
+    let params = [digest.into(), spec.kind().as_str().into(), body.into(), sealed.map(<[u8]>::to_vec).into()];
+    let id = tx.query_one(sql, &params).await?.int(0)?;
+    let mut missing = Vec::new();
+    for blob in spec.blobs() {
+        let row = tx.query_opt("SELECT id FROM blobs WHERE digest = $1", &[(&blob).into()]).await?;
+        let Some(row) = row else {
+            missing.push(blob.to_string());
+            continue;
+        };
+        let sql = "INSERT INTO content_blobs (content_id, blob_id) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+        tx.execute(sql, &[id.into(), row.int(0)?.into()]).await?;
+    }
+    if missing.is_empty() {
+        return Ok(id);
+    }
+    Err(Refusal::new(Code::MissingBlobs, "Files of this change are not on the server.")
+        .hint("upload them first and send the change again")
+        .blockers(missing)
+        .into())
+}
+
+pub(crate) async fn get(tx: &mut Tx, id: i64) -> Result<UnitSpec> {
+    let row = tx.query_one("SELECT kind, body FROM contents WHERE id = $1", &[id.into()]).await?;
+    let kind: UnitKind = row.parse(0)?;
+    UnitSpec::from_json(kind, &row.text(1)?).map_err(|error| CatalogError::inconsistent(format!("content {id}: {error}")))
+}
+
+pub(crate) async fn sealed(tx: &mut Tx, id: i64) -> Result<Option<Vec<u8>>> {
+    tx.query_one("SELECT sealed FROM contents WHERE id = $1", &[id.into()]).await?.opt_bytes(0)
+}
+
+/// Removes content that no version refers to, and answers how many there were.
+pub(crate) async fn sweep(tx: &mut Tx, limit: i64) -> Result<u64> {
+    let sql = "SELECT c.id FROM contents c WHERE NOT EXISTS (SELECT 1 FROM versions v WHERE v.content_id = c.id) LIMIT $1";
+    let rows = tx.query(sql, &[limit.into()]).await?;
+    for row in &rows {
+        let id: Val = row.int(0)?.into();
+        tx.execute("DELETE FROM content_blobs WHERE content_id = $1", std::slice::from_ref(&id)).await?;
+        tx.execute("DELETE FROM contents WHERE id = $1", &[id]).await?;
+    }
+    Ok(rows.len() as u64)
+}

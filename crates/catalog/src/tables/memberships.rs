@@ -1,0 +1,34 @@
+use crate::db::Tx;
+use crate::error::{CatalogError, Result};
+
+/// From app version `seq` on, the app has this version of the unit.
+pub(crate) async fn open(tx: &mut Tx, unit_id: i64, seq: i64, version_id: i64) -> Result<()> {
+    let sql = "INSERT INTO memberships (unit_id, from_seq, version_id) VALUES ($1, $2, $3)";
+    tx.execute(sql, &[unit_id.into(), seq.into(), version_id.into()]).await?;
+    Ok(())
+}
+
+/// App version `seq` is the first that does not have it any more.
+pub(crate) async fn close(tx: &mut Tx, unit_id: i64, seq: i64) -> Result<()> {
+    let sql = "UPDATE memberships SET until_seq = $2 WHERE unit_id = $1 AND until_seq IS NULL";
+    match tx.execute(sql, &[unit_id.into(), seq.into()]).await? {
+        1 => Ok(()),
+        rows => Err(CatalogError::inconsistent(format!("unit {unit_id} has {rows} open memberships"))),
+    }
+}
+
+/// One unit of an app version.
+#[derive(Debug, Clone)]
+pub(crate) struct Member {
+    pub unit_id: i64,
+    pub version_id: i64,
+}
+
+/// Every unit of app version `seq`. Costs a lookup per unit that the app ever had, however long its history is.
+pub(crate) async fn at(tx: &mut Tx, app_id: i64, seq: i64) -> Result<Vec<Member>> {
+    let sql = "SELECT m.unit_id, m.version_id FROM units u JOIN memberships m ON m.unit_id = u.id \
+               AND m.from_seq = (SELECT max(from_seq) FROM memberships WHERE unit_id = u.id AND from_seq <= $2) \
+               WHERE u.app_id = $1 AND (m.until_seq IS NULL OR m.until_seq > $2) ORDER BY u.kind, u.name";
+    let rows = tx.query(sql, &[app_id.into(), seq.into()]).await?;
+    rows.iter().map(|row| Ok(Member { unit_id: row.int(0)?, version_id: row.int(1)? })).collect()
+}

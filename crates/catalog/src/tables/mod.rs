@@ -1,0 +1,18 @@
+//! One file per table: its row, and the statements that touch it. Everything here runs inside a transaction that
+//! somebody else opened; names say the table first (`versions::find_by_number`).
+
+pub(crate) mod aliases;
+pub(crate) mod app_versions;
+pub(crate) mod apps;
+pub(crate) mod blobs;
+pub(crate) mod contents;
+pub(crate) mod events;
+pub(crate) mod groups;
+pub(crate) mod idempotency;
+pub(crate) mod memberships;
+pub(crate) mod pointer_moves;
+pub(crate) mod releases;
+pub(crate) mod tags;
+pub(crate) mod tokens;
+pub(crate) mod units;
+pub(crate) mod versions;

@@ -1,0 +1,97 @@
+use milepost_model::change::UnitKey;
+use milepost_model::{Code, Refusal, UnitKind, UnitName};
+
+use crate::db::{Row, Tx};
+use crate::error::Result;
+use crate::tables::apps::AppRow;
+
+#[derive(Debug, Clone)]
+pub(crate) struct UnitRow {
+    pub id: i64,
+    pub kind: UnitKind,
+    pub name: UnitName,
+    pub last_number: i64,
+    pub current_version_id: Option<i64>,
+}
+
+const COLUMNS: &str = "id, kind, name, last_number, current_version_id";
+
+fn read(row: &Row) -> Result<UnitRow> {
+    Ok(UnitRow {
+        id: row.int(0)?,
+        kind: row.parse(1)?,
+        name: row.parse(2)?,
+        last_number: row.int(3)?,
+        current_version_id: row.opt_int(4)?,
+    })
+}
+
+impl UnitRow {
+    pub(crate) fn key(&self) -> UnitKey {
+        UnitKey { kind: self.kind, name: self.name.clone() }
+    }
+}
+
+/// Also finds units that were removed: they go on counting.
+pub(crate) async fn find(tx: &mut Tx, app_id: i64, kind: UnitKind, name: &UnitName) -> Result<Option<UnitRow>> {
+    let sql = format!("SELECT {COLUMNS} FROM units WHERE app_id = $1 AND kind = $2 AND name = $3");
+    let params = [app_id.into(), kind.as_str().into(), name.as_str().into()];
+    tx.query_opt(&sql, &params).await?.as_ref().map(read).transpose()
+}
+
+pub(crate) async fn find_by_id(tx: &mut Tx, id: i64) -> Result<UnitRow> {
+    let sql = format!("SELECT {COLUMNS} FROM units WHERE id = $1");
+    read(&tx.query_one(&sql, &[id.into()]).await?)
+}
+
+/// A unit that the app has now.
+pub(crate) async fn get_present(tx: &mut Tx, app: &AppRow, kind: UnitKind, name: &UnitName) -> Result<UnitRow> {
+    match find(tx, app.id, kind, name).await? {
+        Some(unit) if unit.current_version_id.is_some() => Ok(unit),
+        _ => Err(unknown(tx, app, kind, name).await?.into()),
+    }
+}
+
+pub(crate) async fn unknown(tx: &mut Tx, app: &AppRow, kind: UnitKind, name: &UnitName) -> Result<Refusal> {
+    let present = list_present(tx, app.id, Some(kind), None, 500).await?;
+    let names: Vec<String> = present.into_iter().map(|unit| unit.name.to_string()).collect();
+    let message = if kind == UnitKind::Config {
+        format!("App `{}` has no configuration.", app.name)
+    } else {
+        format!("App `{}` has no {kind} `{name}`.", app.name)
+    };
+    let otherwise = match kind {
+        UnitKind::Config => "set a key with `milepost config set key=value`".to_owned(),
+        UnitKind::Secret => format!("set it with `milepost secret set {name}`"),
+        UnitKind::Static => "`milepost static list` shows what exists".to_owned(),
+        _ => format!("`milepost {kind} list` shows what exists"),
+    };
+    Ok(Refusal::unknown(Code::UnitNotFound, message, name.as_str(), &names, &otherwise))
+}
+
+pub(crate) async fn list_present(tx: &mut Tx, app_id: i64, kind: Option<UnitKind>, after: Option<&UnitKey>, limit: i64) -> Result<Vec<UnitRow>> {
+    let (after_kind, after_name) = after.map_or(("", ""), |key| (key.kind.as_str(), key.name.as_str()));
+    let only = kind.map_or("", UnitKind::as_str);
+    let sql = format!(
+        "SELECT {COLUMNS} FROM units WHERE app_id = $1 AND ($2 = '' OR kind = $2) AND current_version_id IS NOT NULL \
+         AND (kind > $3 OR (kind = $3 AND name > $4)) ORDER BY kind, name LIMIT $5"
+    );
+    let params = [app_id.into(), only.into(), after_kind.into(), after_name.into(), limit.into()];
+    tx.query(&sql, &params).await?.iter().map(read).collect()
+}
+
+pub(crate) async fn count_present(tx: &mut Tx, app_id: i64, kind: UnitKind) -> Result<i64> {
+    let sql = "SELECT count(*) FROM units WHERE app_id = $1 AND kind = $2 AND current_version_id IS NOT NULL";
+    tx.count(sql, &[app_id.into(), kind.as_str().into()]).await
+}
+
+pub(crate) async fn insert(tx: &mut Tx, app_id: i64, kind: UnitKind, name: &UnitName) -> Result<UnitRow> {
+    let sql = format!("INSERT INTO units (app_id, kind, name, last_number) VALUES ($1, $2, $3, 0) RETURNING {COLUMNS}");
+    read(&tx.query_one(&sql, &[app_id.into(), kind.as_str().into(), name.as_str().into()]).await?)
+}
+
+pub(crate) async fn save(tx: &mut Tx, unit: &UnitRow) -> Result<()> {
+    let sql = "UPDATE units SET last_number = $2, current_version_id = $3 WHERE id = $1";
+    tx.execute(sql, &[unit.id.into(), unit.last_number.into(), unit.current_version_id.into()]).await?;
+    Ok(())
+}

@@ -1,0 +1,197 @@
+use milepost_model::spec::PinRole;
+use milepost_model::{Digest, Label, Timestamp};
+
+use crate::db::{Row, Tx, Val};
+use crate::error::Result;
+
+#[derive(Debug, Clone)]
+pub(crate) struct VersionRow {
+    pub id: i64,
+    pub unit_id: i64,
+    pub number: i64,
+    pub uid: String,
+    pub label: Option<Label>,
+    pub digest: Digest,
+    /// None once the version is deleted.
+    pub content_id: Option<i64>,
+    pub description: String,
+    pub created_at: Timestamp,
+    pub created_by: String,
+    pub state: VersionState,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum VersionState {
+    Active,
+    /// Its unit was removed: kept for the releases that still serve it.
+    Retired,
+    Deleted,
+}
+
+pub(crate) struct NewVersion<'a> {
+    pub app_id: i64,
+    pub unit_id: i64,
+    pub number: i64,
+    pub uid: &'a str,
+    pub label: Option<&'a Label>,
+    pub digest: &'a Digest,
+    pub content_id: i64,
+    pub description: &'a str,
+    pub created_at: Timestamp,
+    pub created_by: &'a str,
+}
+
+const COLUMNS: &str = "id, unit_id, number, uid, label, digest, content_id, description, created_at, created_by, state";
+
+fn read(row: &Row) -> Result<VersionRow> {
+    Ok(VersionRow {
+        id: row.int(0)?,
+        unit_id: row.int(1)?,
+        number: row.int(2)?,
+        uid: row.text(3)?,
+        label: row.opt_parse(4)?,
+        digest: row.digest(5)?,
+        content_id: row.opt_int(6)?,
+        description: row.text(7)?,
+        created_at: row.time(8)?,
+        created_by: row.text(9)?,
+        state: match row.text(10)?.as_str() {
+            "active" => VersionState::Active,
+            "retired" => VersionState::Retired,
+            _ => VersionState::Deleted,
+        },
+    })
+}
+
+async fn find(tx: &mut Tx, condition: &str, params: &[Val]) -> Result<Option<VersionRow>> {
+    let sql = format!("SELECT {COLUMNS} FROM versions WHERE {condition}");
+    tx.query_opt(&sql, params).await?.as_ref().map(read).transpose()
+}
+
+pub(crate) async fn get(tx: &mut Tx, id: i64) -> Result<VersionRow> {
+    let sql = format!("SELECT {COLUMNS} FROM versions WHERE id = $1");
+    read(&tx.query_one(&sql, &[id.into()]).await?)
+}
+
+pub(crate) async fn find_by_number(tx: &mut Tx, unit_id: i64, number: i64) -> Result<Option<VersionRow>> {
+    find(tx, "unit_id = $1 AND number = $2", &[unit_id.into(), number.into()]).await
+}
+
+pub(crate) async fn find_by_uid(tx: &mut Tx, unit_id: i64, uid: &str) -> Result<Option<VersionRow>> {
+    find(tx, "unit_id = $1 AND uid = $2", &[unit_id.into(), uid.into()]).await
+}
+
+pub(crate) async fn find_by_label(tx: &mut Tx, unit_id: i64, label: &str) -> Result<Option<VersionRow>> {
+    find(tx, "unit_id = $1 AND label = $2", &[unit_id.into(), label.into()]).await
+}
+
+/// Active versions whose digest lies between two bounds, newest first; two are enough to see that a beginning is
+/// not unique.
+pub(crate) async fn find_by_digest_range(tx: &mut Tx, unit_id: i64, low: &[u8], high: &[u8]) -> Result<Vec<VersionRow>> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM versions WHERE unit_id = $1 AND digest >= $2 AND digest <= $3 AND state = 'active' \
+         ORDER BY number DESC LIMIT 50"
+    );
+    tx.query(&sql, &[unit_id.into(), low.to_vec().into(), high.to_vec().into()]).await?.iter().map(read).collect()
+}
+
+/// Active versions, newest first, below a number.
+pub(crate) async fn list(tx: &mut Tx, unit_id: i64, below: Option<i64>, limit: i64) -> Result<Vec<VersionRow>> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM versions WHERE unit_id = $1 AND number < $2 AND state = 'active' ORDER BY number DESC LIMIT $3"
+    );
+    let params = [unit_id.into(), below.unwrap_or(i64::MAX).into(), limit.into()];
+    tx.query(&sql, &params).await?.iter().map(read).collect()
+}
+
+pub(crate) async fn count(tx: &mut Tx, unit_id: i64) -> Result<i64> {
+    tx.count("SELECT count(*) FROM versions WHERE unit_id = $1 AND state = 'active'", &[unit_id.into()]).await
+}
+
+/// Whether a word names a version of the app already, as uid or as label, alive or not.
+pub(crate) async fn word_taken(tx: &mut Tx, app_id: i64, word: &str) -> Result<bool> {
+    let sql = "SELECT (SELECT count(*) FROM versions WHERE app_id = $1 AND uid = $2) \
+               + (SELECT count(*) FROM versions WHERE app_id = $1 AND label = $2)";
+    Ok(tx.count(sql, &[app_id.into(), word.into()]).await? > 0)
+}
+
+pub(crate) async fn uid_exists(tx: &mut Tx, app_id: i64, word: &str) -> Result<bool> {
+    let sql = "SELECT count(*) FROM versions WHERE app_id = $1 AND uid = $2";
+    Ok(tx.count(sql, &[app_id.into(), word.into()]).await? > 0)
+}
+
+pub(crate) async fn insert(tx: &mut Tx, new: &NewVersion<'_>) -> Result<VersionRow> {
+    let sql = format!(
+        "INSERT INTO versions (app_id, unit_id, number, uid, label, digest, content_id, description, created_at, created_by, state) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'active') RETURNING {COLUMNS}"
+    );
+    let params = [
+        new.app_id.into(),
+        new.unit_id.into(),
+        new.number.into(),
+        new.uid.into(),
+        new.label.map(Label::as_str).into(),
+        new.digest.into(),
+        new.content_id.into(),
+        new.description.into(),
+        new.created_at.into(),
+        new.created_by.into(),
+    ];
+    read(&tx.query_one(&sql, &params).await?)
+}
+
+pub(crate) async fn set_description(tx: &mut Tx, id: i64, description: &str) -> Result<()> {
+    tx.execute("UPDATE versions SET description = $2 WHERE id = $1", &[id.into(), description.into()]).await?;
+    Ok(())
+}
+
+pub(crate) async fn retire_all(tx: &mut Tx, unit_id: i64) -> Result<u64> {
+    tx.execute("UPDATE versions SET state = 'retired' WHERE unit_id = $1 AND state = 'active'", &[unit_id.into()]).await
+}
+
+/// Forgets the content of a version and what it needed. Its names stay taken.
+pub(crate) async fn mark_deleted(tx: &mut Tx, id: i64) -> Result<()> {
+    tx.execute("UPDATE versions SET state = 'deleted', content_id = NULL WHERE id = $1", &[id.into()]).await?;
+    tx.execute("DELETE FROM version_pins WHERE version_id = $1", &[id.into()]).await?;
+    tx.execute("DELETE FROM group_members WHERE version_id = $1", &[id.into()]).await?;
+    Ok(())
+}
+
+pub(crate) async fn insert_pin(tx: &mut Tx, version_id: i64, role: PinRole, target_id: i64) -> Result<()> {
+    let sql = "INSERT INTO version_pins (version_id, role, target_id) VALUES ($1, $2, $3)";
+    tx.execute(sql, &[version_id.into(), role.as_str().into(), target_id.into()]).await?;
+    Ok(())
+}
+
+/// The pinned versions of a version: role and version.
+pub(crate) async fn pins(tx: &mut Tx, version_id: i64) -> Result<Vec<(String, i64)>> {
+    let sql = "SELECT p.role, v.number FROM version_pins p JOIN versions v ON v.id = p.target_id WHERE p.version_id = $1";
+    let rows = tx.query(sql, &[version_id.into()]).await?;
+    rows.iter().map(|row| Ok((row.text(0)?, row.int(1)?))).collect()
+}
+
+/// Versions that pin this one in a role and still exist.
+pub(crate) async fn pinned_by(tx: &mut Tx, target_id: i64, role: PinRole) -> Result<Vec<VersionRow>> {
+    let columns: Vec<String> = COLUMNS.split(", ").map(|column| format!("v.{column}")).collect();
+    let sql = format!(
+        "SELECT {} FROM version_pins p JOIN versions v ON v.id = p.version_id \
+         WHERE p.target_id = $1 AND p.role = $2 AND v.state <> 'deleted' ORDER BY v.id",
+        columns.join(", ")
+    );
+    tx.query(&sql, &[target_id.into(), role.as_str().into()]).await?.iter().map(read).collect()
+}
+
+/// Retired versions of an app that no active release holds any more, neither as a member nor through a pin.
+pub(crate) async fn retired_and_unserved(tx: &mut Tx, app_id: i64, limit: i64) -> Result<Vec<VersionRow>> {
+    let columns: Vec<String> = COLUMNS.split(", ").map(|column| format!("v.{column}")).collect();
+    let sql = format!(
+        "SELECT {} FROM versions v WHERE v.app_id = $1 AND v.state = 'retired' \
+         AND NOT EXISTS (SELECT 1 FROM memberships m JOIN releases r ON r.app_id = $1 AND r.state = 'active' \
+             AND r.app_seq >= m.from_seq AND (m.until_seq IS NULL OR r.app_seq < m.until_seq) WHERE m.version_id = v.id) \
+         AND NOT EXISTS (SELECT 1 FROM version_pins p JOIN versions w ON w.id = p.version_id \
+             WHERE p.target_id = v.id AND w.state <> 'deleted') \
+         ORDER BY v.id LIMIT $2",
+        columns.join(", ")
+    );
+    tx.query(&sql, &[app_id.into(), limit.into()]).await?.iter().map(read).collect()
+}

@@ -1,0 +1,3 @@
+//! (under construction)
+
+pub mod source;

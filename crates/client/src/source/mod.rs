@@ -1,0 +1,245 @@
+//! What a user names on the command line, as a tree: a folder, a file, or a zip.
+//!
+//! A [`Source`] is a reading at one moment: its tree is complete before anything is sent, and bytes that are no longer
+//! what was read are an error at the upload, never a wrong version. This module does not know the server, and asks the
+//! machine neither for the time nor for where its caches are: both are passed in. It is synchronous; call it where
+//! blocking is fine.
+//!
+//! An unchanged folder is not read again, see [`StatCache`].
+
+mod blob;
+mod cache;
+mod error;
+mod exclude;
+mod links;
+mod options;
+mod pool;
+mod unpack;
+mod walk;
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::Ordering;
+
+use milepost_model::digest::{Digest, Hasher};
+use milepost_model::tree::{EncodedTree, FileEntry, Leaf, Tree};
+
+pub use blob::Blob;
+pub use cache::StatCache;
+pub use error::{SourceError, ZipRefusal};
+pub use options::{Progress, ProgressFn, SourceOptions, ZipLimits};
+
+use cache::{KnownRoot, Stat};
+use exclude::Exclude;
+use walk::{Found, Meter, Scan};
+
+pub struct Source {
+    origin: Origin,
+    summary: ScanSummary,
+    tree: OnceLock<Tree>,
+    root: OnceLock<Digest>,
+    encoded: OnceLock<EncodedTree>,
+    by_digest: OnceLock<HashMap<Digest, (String, u64)>>,
+    cache: Option<PathBuf>,
+}
+
+enum Origin {
+    /// The paths of what was found are files below this folder.
+    Folder(PathBuf, Found),
+    Zip(PathBuf, Tree, unpack::Archive),
+}
+
+/// What a scan did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ScanSummary {
+    pub files_seen: u64,
+    pub files_hashed: u64,
+    pub bytes_hashed: u64,
+    /// Whether the stat cache was news and was written. A cache that cannot be written is not an error.
+    pub cache_written: bool,
+}
+
+impl Source {
+    /// Reads what stands at `path`: a folder with everything below it, a zip unpacked, or a file as a tree of one. A file
+    /// that is named itself is taken, whatever the exclude patterns say. The cache is brought up to date and saved.
+    pub fn open(path: &Path, options: &SourceOptions, cache: Option<&mut StatCache>) -> Result<Self, SourceError> {
+        let unreadable = |error| SourceError::unreadable(path, error);
+        let metadata = fs::metadata(path).map_err(unreadable)?;
+        let meter = Meter { watcher: options.progress.clone(), ..Meter::default() };
+        if metadata.is_dir() {
+            // The folder's own name counts for the patterns, and `.` and `..` do not show it.
+            let full = path.canonicalize().map_err(unreadable)?;
+            let own_name = full.file_name().and_then(|name| name.to_str());
+            let exclude = Exclude::new(&options.exclude, own_name, options.keep_hidden)?;
+            let scan = Scan { base: path, exclude: &exclude, cache: cache.as_deref(), meter: &meter };
+            return Self::from_files(path.to_owned(), scan.folder()?, cache, &meter);
+        }
+        if !metadata.is_file() {
+            let kind = walk::name_of(metadata.file_type());
+            return Err(SourceError::NotRegular { path: path.display().to_string(), kind });
+        }
+        let exclude = Exclude::new(&options.exclude, None, options.keep_hidden)?;
+        let named_zip = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"));
+        if !options.keep_archives && (named_zip || unpack::looks_like_a_zip(path).map_err(unreadable)?) {
+            let (tree, archive) = unpack::open(path, &exclude, &options.limits, &meter)?;
+            return Ok(Self::new(Origin::Zip(path.to_owned(), tree, archive), &meter));
+        }
+        let (base, name) = walk::split(path)?;
+        let scan = Scan { base: &base, exclude: &exclude, cache: cache.as_deref(), meter: &meter };
+        let found = scan.file(name, Stat::of(&metadata))?;
+        Self::from_files(base, found, cache, &meter)
+    }
+
+    /// The digest of the tree. For a folder that did not change since the last scan it comes from the cache, and no
+    /// tree is made: ask for it first.
+    pub fn root(&self) -> Result<Digest, SourceError> {
+        match self.root.get() {
+            Some(root) => Ok(*root),
+            None => Ok(self.encoded()?.root),
+        }
+    }
+
+    /// The tree, made when first asked for. A tree that cannot be made is an error of `open` already, unless the cache
+    /// knew its root.
+    pub fn tree(&self) -> Result<&Tree, SourceError> {
+        match (&self.origin, self.tree.get()) {
+            (Origin::Zip(_, tree, _), _) | (_, Some(tree)) => Ok(tree),
+            (Origin::Folder(_, found), None) => {
+                let tree = assemble(found)?;
+                Ok(self.tree.get_or_init(|| tree))
+            }
+        }
+    }
+
+    /// The tree as it is stored, made when first asked for.
+    pub fn encoded(&self) -> Result<&EncodedTree, SourceError> {
+        let tree = self.tree()?;
+        Ok(self.encoded.get_or_init(|| tree.encode()))
+    }
+
+    pub fn summary(&self) -> ScanSummary {
+        self.summary
+    }
+
+    /// The bytes of a file of the tree. Reading them fails if they are no longer what was scanned.
+    pub fn open_blob(&self, digest: &Digest) -> Result<Blob, SourceError> {
+        let tree = self.tree()?;
+        let known = self.by_digest.get_or_init(|| by_digest(tree));
+        let unknown = || SourceError::UnknownBlob { source_path: self.path().display().to_string(), digest: *digest };
+        let (path, size) = known.get(digest).ok_or_else(unknown)?;
+        let reader = match &self.origin {
+            Origin::Folder(base, _) => {
+                let place = base.join(path);
+                Box::new(File::open(&place).map_err(|error| SourceError::vanished(&place, error))?)
+            }
+            Origin::Zip(_, _, archive) => archive.open_blob(digest, *size)?.ok_or_else(unknown)?,
+        };
+        Ok(Blob::new(reader, path.clone(), *digest, *size, self.cache.clone()))
+    }
+
+    /// The bytes of a small file, whole.
+    pub fn read_blob(&self, digest: &Digest) -> Result<Vec<u8>, SourceError> {
+        let mut blob = self.open_blob(digest)?;
+        let mut bytes = Vec::new();
+        match blob.read_to_end(&mut bytes) {
+            Ok(_) => Ok(bytes),
+            Err(error) => match error.downcast::<SourceError>() {
+                Ok(changed) => Err(changed),
+                Err(error) => Err(SourceError::unreadable(Path::new(blob.path()), error)),
+            },
+        }
+    }
+
+    fn path(&self) -> &Path {
+        match &self.origin {
+            Origin::Folder(path, _) | Origin::Zip(path, ..) => path,
+        }
+    }
+
+    fn new(origin: Origin, meter: &Meter) -> Self {
+        let summary = ScanSummary {
+            files_seen: meter.seen.load(Ordering::Relaxed),
+            files_hashed: meter.hashed.load(Ordering::Relaxed),
+            bytes_hashed: meter.bytes.load(Ordering::Relaxed),
+            cache_written: false,
+        };
+        let (tree, root, encoded, by_digest) = Default::default();
+        Self { origin, summary, tree, root, encoded, by_digest, cache: None }
+    }
+
+    fn from_files(
+        base: PathBuf,
+        found: Found,
+        cache: Option<&mut StatCache>,
+        meter: &Meter,
+    ) -> Result<Self, SourceError> {
+        let listing = cache.is_some().then(|| listing(&found));
+        let mut source = Self::new(Origin::Folder(base, found), meter);
+        let (Some(cache), Some(listing)) = (cache, listing) else {
+            source.tree()?;
+            return Ok(source);
+        };
+        let known = cache.known_root().filter(|known| known.listing == listing);
+        let root = known.map_or_else(|| source.root(), |known| Ok(known.root))?;
+        let _ = source.root.set(root);
+        source.cache = Some(cache.file().to_owned());
+        if let Origin::Folder(_, Found { files, .. }) = &source.origin
+            // Otherwise every file was found in the cache as it is, and there are no others.
+            && (known.is_none() || source.summary.files_hashed > 0 || cache.len() != files.len())
+        {
+            // A file that was written while it was read has no stat that belongs to its bytes.
+            let whole = files.iter().filter(|file| file.size == file.stat.size);
+            let records = whole.map(|file| (file.path.as_str(), &file.stat, file.digest));
+            source.summary.cache_written = cache.replace(KnownRoot { listing, root }, records).is_ok();
+        }
+        Ok(source)
+    }
+}
+
+fn assemble(found: &Found) -> Result<Tree, SourceError> {
+    let mut tree = Tree::default();
+    for file in &found.files {
+        let entry = FileEntry { digest: file.digest, size: file.size, executable: file.stat.executable() };
+        tree.insert(&file.path, Leaf::File(entry)).map_err(|error| SourceError::refused(&file.path, error))?;
+    }
+    for (path, target) in &found.links {
+        let leaf = Leaf::Link { target: target.clone() };
+        tree.insert(path, leaf).map_err(|error| SourceError::refused(path, error))?;
+    }
+    match links::first_leaving(&tree) {
+        Some((path, target)) => Err(SourceError::LinkLeaves { path: path.to_owned(), target: target.to_owned() }),
+        None => Ok(tree),
+    }
+}
+
+fn by_digest(tree: &Tree) -> HashMap<Digest, (String, u64)> {
+    let files = tree.iter().filter_map(|(path, leaf)| match leaf {
+        Leaf::File(file) => Some((file.digest, (path.to_owned(), file.size))),
+        Leaf::Link { .. } => None,
+    });
+    files.collect()
+}
+
+/// A digest over everything that decides the tree, many times quicker than making the tree.
+fn listing(found: &Found) -> Digest {
+    let mut hasher = Hasher::default();
+    // The encoding of the empty tree stands for the format, and the version for the rules that a tree must pass.
+    hasher.update(Tree::default().encode().root.as_bytes());
+    hasher.update(env!("CARGO_PKG_VERSION").as_bytes());
+    for file in &found.files {
+        hasher.update(file.path.as_bytes());
+        hasher.update(if file.stat.executable() { b"\0x" } else { b"\0-" });
+        hasher.update(&file.size.to_le_bytes());
+        hasher.update(file.digest.as_bytes());
+    }
+    for (path, target) in &found.links {
+        hasher.update(path.as_bytes());
+        hasher.update(b"\0l");
+        hasher.update(target.as_bytes());
+        hasher.update(b"\0");
+    }
+    hasher.finish()
+}

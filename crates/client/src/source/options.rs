@@ -1,0 +1,66 @@
+//! How a source is read. The defaults are right for the code of a function.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// Called from several threads, a few times per folder and per megabyte; must be quick.
+pub type ProgressFn = Arc<dyn Fn(Progress) + Send + Sync>;
+
+#[derive(Clone)]
+pub struct SourceOptions {
+    /// Patterns of what is left out, as the manifest has them: `*.map` anywhere, `video/*.mp4` from the root of the
+    /// source or with the source folder's own name in front, `cache/` folders only. A folder takes its files along.
+    pub exclude: Vec<String>,
+    /// Whether names that begin with a dot are taken. `.git` and `.milepost` never are.
+    pub keep_hidden: bool,
+    /// Whether a zip (or a jar, or an office document) stays the one file it is instead of being unpacked.
+    pub keep_archives: bool,
+    pub limits: ZipLimits,
+    pub progress: Option<ProgressFn>,
+}
+
+/// Bounds for unpacking, checked against what comes out and not against what the zip declares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ZipLimits {
+    pub entries: usize,
+    pub total_bytes: u64,
+    pub file_bytes: u64,
+    /// How many times larger than its packed form a file, and the whole, may become once it is above `ratio_from`.
+    pub ratio: u64,
+    pub ratio_from: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Progress {
+    pub files_seen: u64,
+    pub bytes_hashed: u64,
+}
+
+impl Default for SourceOptions {
+    fn default() -> Self {
+        Self {
+            exclude: Vec::new(),
+            keep_hidden: true,
+            keep_archives: false,
+            limits: ZipLimits::default(),
+            progress: None,
+        }
+    }
+}
+
+impl Default for ZipLimits {
+    fn default() -> Self {
+        Self { entries: 100_000, total_bytes: 4 << 30, file_bytes: 2 << 30, ratio: 200, ratio_from: 10 << 20 }
+    }
+}
+
+impl fmt::Debug for SourceOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SourceOptions")
+            .field("exclude", &self.exclude)
+            .field("keep_hidden", &self.keep_hidden)
+            .field("keep_archives", &self.keep_archives)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,135 @@
+//! The change: the one way to write units, and what it answers.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::clock::Timestamp;
+use crate::digest::Digest;
+use crate::kind::UnitKind;
+use crate::name::{Label, UnitName};
+use crate::plan::Reason;
+use crate::release::Release;
+use crate::unit_put::Put;
+
+/// A set of puts and removals that lands whole or not at all.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Change {
+    #[serde(default)]
+    pub message: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub git: Option<GitFacts>,
+    /// The uid of the app version that the author built on; the change is refused when the app has moved since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expect: Option<String>,
+    #[serde(default = "yes")]
+    pub release: bool,
+    /// Answers what would happen, and does nothing.
+    #[serde(default)]
+    pub dry_run: bool,
+    #[serde(default)]
+    pub puts: Vec<Put>,
+    #[serde(default)]
+    pub removes: Vec<UnitKey>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Default for Change {
+    fn default() -> Self {
+        Self {
+            message: String::new(),
+            git: None,
+            expect: None,
+            release: true,
+            dry_run: false,
+            puts: Vec::new(),
+            removes: Vec::new(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
+pub struct UnitKey {
+    pub kind: UnitKind,
+    pub name: UnitName,
+}
+
+impl std::fmt::Display for UnitKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.kind == UnitKind::Config { f.write_str("config") } else { write!(f, "{} {}", self.kind, self.name) }
+    }
+}
+
+/// Where the author's tree stood.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct GitFacts {
+    pub commit: String,
+    #[serde(default)]
+    pub branch: String,
+    pub clean: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+}
+
+/// What a change did, or with a dry run, would do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangeOutcome {
+    pub changed: bool,
+    #[serde(default)]
+    pub dry_run: bool,
+    /// The uid of the app version: the new one, or the present one when nothing changed.
+    pub app_version: Option<String>,
+    /// Every unit that the change named, and what became of it.
+    pub versions: Vec<UnitOutcome>,
+    pub release: Option<Release>,
+    /// Releases that had to make room.
+    pub expired: Vec<String>,
+    pub warnings: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UnitOutcome {
+    pub kind: UnitKind,
+    pub name: UnitName,
+    pub action: UnitAction,
+    /// The version that the app has after the change; none for what was removed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub number: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uid: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<Label>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Digest>,
+    /// Why it got a new version.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<Reason>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum UnitAction {
+    Created,
+    Updated,
+    Unchanged,
+    Removed,
+    /// One of its versions was deleted.
+    Deleted,
+    /// A delete put the unit back to an earlier version.
+    Reverted,
+}
+
+/// Who does something, and when: the same for everything that one request makes.
+#[derive(Debug, Clone)]
+pub struct Act {
+    pub actor: String,
+    pub at: Timestamp,
+}

@@ -1,0 +1,73 @@
+//! Facts in the audit log.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::clock::Timestamp;
+
+/// One fact: who did what to what, when, and how it was before and after.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Event {
+    /// 1, 2, 3 … per app, in the order in which the facts became true, without gaps.
+    pub id: i64,
+    #[schema(value_type = String, format = DateTime)]
+    pub at: Timestamp,
+    pub actor: String,
+    /// `version.created`, `alias.moved`, `release.expired` …
+    pub kind: String,
+    /// What it is about: `function hello`, `tag beta`, `release qwerty`.
+    pub subject: String,
+    #[schema(value_type = Option<Object>)]
+    pub before: Option<serde_json::Value>,
+    #[schema(value_type = Option<Object>)]
+    pub after: Option<serde_json::Value>,
+}
+
+/// The kinds of facts. Names are a part of the outside contract: add, never rename.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EventKind {
+    AppCreated,
+    AppDeleted,
+    PlanChanged,
+    VersionCreated,
+    VersionDeleted,
+    VersionDescribed,
+    UnitRemoved,
+    AppVersionCreated,
+    ReleaseCreated,
+    ReleaseExpired,
+    LiveMoved,
+    LatestMoved,
+    TagMoved,
+    TagDeleted,
+    AliasMoved,
+    AliasDeleted,
+    GroupChanged,
+    GroupDeleted,
+}
+
+impl EventKind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::AppCreated => "app.created",
+            Self::AppDeleted => "app.deleted",
+            Self::PlanChanged => "app.plan-changed",
+            Self::VersionCreated => "version.created",
+            Self::VersionDeleted => "version.deleted",
+            Self::VersionDescribed => "version.described",
+            Self::UnitRemoved => "unit.removed",
+            Self::AppVersionCreated => "app-version.created",
+            Self::ReleaseCreated => "release.created",
+            Self::ReleaseExpired => "release.expired",
+            Self::LiveMoved => "live.moved",
+            Self::LatestMoved => "latest.moved",
+            Self::TagMoved => "tag.moved",
+            Self::TagDeleted => "tag.deleted",
+            Self::AliasMoved => "alias.moved",
+            Self::AliasDeleted => "alias.deleted",
+            Self::GroupChanged => "group.changed",
+            Self::GroupDeleted => "group.deleted",
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! What Milepost is about, and nothing of how it is kept: names, selectors, units and their canonical form, changes and
+//! their plans, trees of files, releases and retention, plans, roles.
+//!
+//! This crate does no I/O, holds no state and cannot fail for reasons outside its arguments. Time and randomness come
+//! in through [`Clock`] and [`IdSource`]. The wire shapes that are also the model (specs, versions, change outcomes)
+//! derive their JSON here, in camelCase, so that the catalog, the API and the command line say the same names.
+//!
+//! To add a unit kind: a file in `spec/`, an arm in [`UnitKind`], [`UnitSpec`] and [`UnitPut`], and a golden digest in
+//! `tests/golden_digests.rs`.
+
+pub mod canonical;
+pub mod change;
+pub mod clock;
+pub mod diff;
+pub mod digest;
+pub mod event;
+pub mod ids;
+pub mod kind;
+pub mod name;
+pub mod pack;
+pub mod plan;
+pub mod pointer;
+pub mod quota;
+pub mod refusal;
+pub mod release;
+pub mod retention;
+pub mod role;
+pub mod selector;
+pub mod snapshot;
+pub mod spec;
+pub mod suggest;
+pub mod tree;
+pub mod unit_put;
+
+pub use change::{ChangeOutcome, GitFacts};
+pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
+pub use digest::Digest;
+pub use ids::{IdSource, OsIds, SeededIds};
+pub use kind::UnitKind;
+pub use name::{AliasName, AppName, GroupName, Label, NameError, TagName, UnitName};
+pub use quota::PlanName;
+pub use refusal::{Code, Refusal};
+pub use role::{Permission, Role};
+pub use selector::Selector;
+pub use spec::UnitSpec;
+pub use unit_put::UnitPut;

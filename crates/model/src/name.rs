@@ -1,0 +1,235 @@
+//! Names that people choose, validated once, on construction.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::kind::UnitKind;
+
+/// What is wrong with a name, as a sentence that says what would be right.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{name}` is not a valid {what} name: {rule}")]
+pub struct NameError {
+    pub what: &'static str,
+    pub name: String,
+    pub rule: &'static str,
+}
+
+macro_rules! name_type {
+    ($(#[$doc:meta])* $type:ident, $what:literal, $check:path) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, utoipa::ToSchema)]
+        #[serde(transparent)]
+        #[schema(value_type = String)]
+        pub struct $type(String);
+
+        impl $type {
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl FromStr for $type {
+            type Err = NameError;
+
+            fn from_str(text: &str) -> Result<Self, NameError> {
+                match $check(text) {
+                    Ok(()) => Ok(Self(text.to_owned())),
+                    Err(rule) => Err(NameError { what: $what, name: shorten(text), rule }),
+                }
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(from)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+name_type!(
+    /// An app. A DNS label, since it is the first part of the app's address, and short enough that
+    /// `{release}--{app}` still fits into one label of 63 letters.
+    AppName, "app", check_app
+);
+name_type!(
+    /// A unit of an app. Which letters are allowed depends on the kind: see [`UnitName::for_kind`].
+    UnitName, "unit", check_any_unit
+);
+name_type!(
+    /// A pointer to a function version, written `@name` in a selector.
+    AliasName, "alias", check_alias
+);
+name_type!(
+    /// A tag of a release. A DNS label: it is a part of the release's address.
+    TagName, "tag", check_tag
+);
+name_type!(
+    /// The user's own name of a version.
+    Label, "version", check_label
+);
+name_type!(
+    /// A group of versions (seed 002, use case 12).
+    GroupName, "group", check_ident
+);
+
+/// Words that mean something else wherever a name is asked for.
+pub const RESERVED: [&str; 3] = ["latest", "live", "all"];
+
+const APP_RULE: &str = "use 1 to 40 lowercase letters, digits and single hyphens, starting and ending with a letter or digit";
+const TAG_RULE: &str = "use 1 to 40 lowercase letters, digits and single hyphens, starting and ending with a letter or digit, since it becomes a part of a host name";
+const IDENT_RULE: &str = "use 1 to 63 letters, digits, `-`, `_` and `.`, starting with a letter, digit or `_`";
+const RESERVED_RULE: &str = "`latest`, `live` and `all` are reserved";
+
+impl UnitName {
+    /// Parses a name for one kind. Static items may be named by the path they are served at and routes by method and
+    /// path; both read better in a plan than an invented name. The config has one name, since there is one.
+    pub fn for_kind(kind: UnitKind, text: &str) -> Result<Self, NameError> {
+        let rule = match kind {
+            UnitKind::Static if text.starts_with('/') => check_path(text),
+            UnitKind::Route if text.contains('/') => check_route(text),
+            UnitKind::Config if text != "config" => Err("the configuration is one document; its name is `config`"),
+            _ => check_ident(text),
+        };
+        rule.map(|()| Self(text.to_owned())).map_err(|rule| NameError { what: kind.as_str(), name: shorten(text), rule })
+    }
+
+    pub fn config() -> Self {
+        Self("config".to_owned())
+    }
+}
+
+impl Label {
+    /// Whether both read as dotted version numbers and this one is the lower.
+    pub fn precedes(&self, other: &Self) -> bool {
+        match (numbers(&self.0), numbers(&other.0)) {
+            (Some(ours), Some(theirs)) => ours < theirs,
+            _ => false,
+        }
+    }
+}
+
+/// `v1.0.2` as numbers; what follows a `-` or `+` does not take part.
+fn numbers(label: &str) -> Option<Vec<u64>> {
+    let plain = label.strip_prefix(['v', 'V']).unwrap_or(label);
+    let release = plain.split(['-', '+']).next().unwrap_or(plain);
+    release.split('.').map(|part| part.parse().ok()).collect()
+}
+
+fn shorten(text: &str) -> String {
+    if text.chars().count() <= 80 { text.to_owned() } else { text.chars().take(77).chain("...".chars()).collect() }
+}
+
+fn is_dns_label(text: &str, max: usize) -> bool {
+    !text.is_empty()
+        && text.len() <= max
+        && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+        && !text.starts_with('-')
+        && !text.ends_with('-')
+        // Two hyphens separate release and app in the one-label form of an address.
+        && !text.contains("--")
+}
+
+fn check_app(text: &str) -> Result<(), &'static str> {
+    if !is_dns_label(text, 40) {
+        return Err(APP_RULE);
+    }
+    if RESERVED.contains(&text) { Err(RESERVED_RULE) } else { Ok(()) }
+}
+
+fn check_tag(text: &str) -> Result<(), &'static str> {
+    if !is_dns_label(text, 40) {
+        return Err(TAG_RULE);
+    }
+    if RESERVED.contains(&text) { Err(RESERVED_RULE) } else { Ok(()) }
+}
+
+fn check_ident(text: &str) -> Result<(), &'static str> {
+    let starts_well = text.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric() || first == b'_');
+    let rest_fits = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'));
+    if starts_well && rest_fits && text.len() <= 63 { Ok(()) } else { Err(IDENT_RULE) }
+}
+
+fn check_alias(text: &str) -> Result<(), &'static str> {
+    check_ident(text)?;
+    if RESERVED.contains(&text) { Err(RESERVED_RULE) } else { Ok(()) }
+}
+
+fn check_label(text: &str) -> Result<(), &'static str> {
+    let fits = !text.is_empty()
+        && text.len() <= 63
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'+'))
+        && text.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric());
+    if !fits {
+        return Err("use 1 to 63 letters, digits, `-`, `_`, `.` and `+`, starting with a letter or digit");
+    }
+    if text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err("a name of digits alone would read as a version number; write for example `v1`");
+    }
+    if RESERVED.contains(&text) { Err(RESERVED_RULE) } else { Ok(()) }
+}
+
+fn check_path(text: &str) -> Result<(), &'static str> {
+    let fits = text.starts_with('/')
+        && text.len() <= 255
+        && !text.chars().any(|letter| letter.is_control() || matches!(letter, '?' | '#' | '\\'))
+        && !text.split('/').any(|part| part == "." || part == "..");
+    if fits { Ok(()) } else { Err("a path starts with `/`, has at most 255 letters, and no `.`, `..`, `?`, `#` or backslash") }
+}
+
+fn check_route(text: &str) -> Result<(), &'static str> {
+    let (methods, path) = text.split_once(' ').unwrap_or(("", text));
+    let methods_fit = methods.split(',').all(|method| method.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'*'));
+    if methods_fit && path.starts_with('/') { check_path(path) } else { Err("write a method and a path, like `GET /hello`") }
+}
+
+/// Names that were checked for their kind when they were made are read back by the widest rule.
+fn check_any_unit(text: &str) -> Result<(), &'static str> {
+    check_ident(text).or_else(|rule| check_path(text).or_else(|_| check_route(text)).map_err(|_| rule))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn app_names_are_short_dns_labels() {
+        for good in ["shop", "a", "my-shop-2", "0day"] {
+            assert!(good.parse::<AppName>().is_ok(), "{good}");
+        }
+        for bad in ["", "Shop", "a--b", "-a", "a-", "a.b", "live", "ümlaut", "a b", &"x".repeat(41)] {
+            assert!(bad.parse::<AppName>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn labels_are_never_numbers_or_reserved() {
+        for good in ["v1.0.1", "1.0.1", "V3", "2024-01-01", "v1+build"] {
+            assert!(good.parse::<Label>().is_ok(), "{good}");
+        }
+        for bad in ["1", "0042", "latest", "live", "all", "", "v 1", "@v1"] {
+            assert!(bad.parse::<Label>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn unit_names_depend_on_the_kind() {
+        assert!(UnitName::for_kind(UnitKind::Function, "fnA").is_ok());
+        assert!(UnitName::for_kind(UnitKind::Secret, "DATABASE_URL").is_ok());
+        assert!(UnitName::for_kind(UnitKind::Static, "/static/js").is_ok());
+        assert!(UnitName::for_kind(UnitKind::Static, "/a/../b").is_err());
+        assert!(UnitName::for_kind(UnitKind::Route, "GET,POST /orders/{id}").is_ok());
+        assert!(UnitName::for_kind(UnitKind::Route, "d2aa2980-71d5-40b4-a490-4969646cbf7f").is_ok());
+        assert!(UnitName::for_kind(UnitKind::Function, "/etc/passwd").is_err());
+        assert!(UnitName::for_kind(UnitKind::Config, "other").is_err());
+    }
+}

@@ -1,0 +1,77 @@
+//! Pointers: named, movable, with the history of every move.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::clock::Timestamp;
+use crate::name::{AliasName, UnitName};
+
+/// An alias of a function.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Alias {
+    pub name: AliasName,
+    pub function: UnitName,
+    /// The version it points at.
+    pub number: i64,
+    pub version: String,
+    pub label: Option<crate::name::Label>,
+    #[schema(value_type = String, format = DateTime)]
+    pub moved_at: Timestamp,
+    pub moved_by: String,
+}
+
+/// One move of a pointer. Targets of aliases are version numbers, targets of tags, live and latest are release ids.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PointerMove {
+    pub from: Option<String>,
+    /// None when the pointer was deleted.
+    pub to: Option<String>,
+    pub by: String,
+    #[schema(value_type = String, format = DateTime)]
+    pub at: Timestamp,
+    pub why: String,
+}
+
+/// What kind of step a move was; rollbacks walk back over steps and skip what was already undone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    Forward,
+    Back,
+}
+
+/// Where a rollback leads: the target before the present one, on the path that the steps describe. A rollback undoes
+/// one step; a second one goes further back rather than forth again.
+pub fn rollback_target<T: Clone + PartialEq>(moves: &[(T, Step)]) -> Option<T> {
+    let mut path: Vec<T> = Vec::new();
+    for (to, step) in moves {
+        match step {
+            Step::Forward => {
+                if path.last() != Some(to) {
+                    path.push(to.clone());
+                }
+            }
+            Step::Back => match path.iter().rposition(|earlier| earlier == to) {
+                Some(at) => path.truncate(at + 1),
+                None => path.push(to.clone()),
+            },
+        }
+    }
+    path.len().checked_sub(2).map(|at| path[at].clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_rollback_goes_further_back() {
+        use Step::{Back, Forward};
+        assert_eq!(rollback_target(&[(1, Forward), (2, Forward), (3, Forward)]), Some(2));
+        assert_eq!(rollback_target(&[(1, Forward), (2, Forward), (3, Forward), (2, Back)]), Some(1));
+        assert_eq!(rollback_target(&[(1, Forward), (2, Forward), (1, Back)]), None);
+        assert_eq!(rollback_target(&[(1, Forward), (2, Forward), (1, Back), (4, Forward)]), Some(1));
+        assert_eq!(rollback_target::<i32>(&[]), None);
+    }
+}

@@ -1,0 +1,154 @@
+//! Refusals: why something that was asked for is not done. One closed list of codes serves the catalog, the API and
+//! the command line, so that a script can tell them apart and a person reads one sentence with the next step.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Refusal {
+    pub code: Code,
+    /// A sentence for a person, names in backticks.
+    pub message: String,
+    /// What to do next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// Everything that stands in the way, one line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blockers: Vec<String>,
+}
+
+macro_rules! codes {
+    ($($code:ident => $text:literal, $class:ident;)*) => {
+        /// Stable codes: add, never rename.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+        pub enum Code {
+            $(#[serde(rename = $text)] $code,)*
+        }
+
+        impl Code {
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$code => $text,)* }
+            }
+
+            pub fn class(self) -> Class {
+                match self { $(Self::$code => Class::$class,)* }
+            }
+        }
+    };
+}
+
+/// What kind of refusal a code is; the server turns it into a status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Class {
+    Invalid,
+    Unauthenticated,
+    Forbidden,
+    NotFound,
+    Conflict,
+    Gone,
+    TooLarge,
+    Limit,
+    Unavailable,
+    Internal,
+}
+
+codes! {
+    InvalidRequest => "invalid_request", Invalid;
+    InvalidName => "invalid_name", Invalid;
+    InvalidSelector => "invalid_selector", Invalid;
+    InvalidSpec => "invalid_spec", Invalid;
+    InvalidCursor => "invalid_cursor", Invalid;
+    InvalidTime => "invalid_time", Invalid;
+    InvalidUpload => "invalid_upload", Invalid;
+    DigestMismatch => "digest_mismatch", Invalid;
+    UploadTooLarge => "upload_too_large", TooLarge;
+    RequestTooLarge => "request_too_large", TooLarge;
+    Unauthenticated => "unauthenticated", Unauthenticated;
+    Forbidden => "forbidden", Forbidden;
+    RouteNotFound => "route_not_found", NotFound;
+    AppNotFound => "app_not_found", NotFound;
+    UnitNotFound => "unit_not_found", NotFound;
+    VersionNotFound => "version_not_found", NotFound;
+    AliasNotFound => "alias_not_found", NotFound;
+    TagNotFound => "tag_not_found", NotFound;
+    ReleaseNotFound => "release_not_found", NotFound;
+    AppVersionNotFound => "app_version_not_found", NotFound;
+    GroupNotFound => "group_not_found", NotFound;
+    TokenNotFound => "token_not_found", NotFound;
+    BlobNotFound => "blob_not_found", NotFound;
+    NothingThen => "nothing_then", NotFound;
+    AppExists => "app_exists", Conflict;
+    UnitExists => "unit_exists", Conflict;
+    AliasExists => "alias_exists", Conflict;
+    LabelTaken => "label_taken", Conflict;
+    TokenExists => "token_exists", Conflict;
+    NameTaken => "name_taken", Conflict;
+    HeadMoved => "head_moved", Conflict;
+    IdempotencyMismatch => "idempotency_mismatch", Conflict;
+    InUse => "in_use", Conflict;
+    StillReferenced => "still_referenced", Conflict;
+    NoRoom => "no_room", Conflict;
+    NothingToRollBackTo => "nothing_to_roll_back_to", Conflict;
+    NoRelease => "no_release", Conflict;
+    MissingBlobs => "missing_blobs", Conflict;
+    ReleaseExpired => "release_expired", Gone;
+    VersionDeleted => "version_deleted", Gone;
+    PlanLimit => "plan_limit", Limit;
+    Unavailable => "unavailable", Unavailable;
+    TimedOut => "timed_out", Unavailable;
+    Internal => "internal", Internal;
+}
+
+impl Refusal {
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), hint: None, blockers: Vec::new() }
+    }
+
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    #[must_use]
+    pub fn blockers(mut self, blockers: Vec<String>) -> Self {
+        self.blockers = blockers;
+        self
+    }
+
+    /// Something that does not exist, with the names that come closest.
+    pub fn unknown(code: Code, message: impl Into<String>, wanted: &str, existing: &[String], otherwise: &str) -> Self {
+        let near = crate::suggest::closest(wanted, existing.iter().map(String::as_str));
+        let hint = if near.is_empty() { otherwise.to_owned() } else { format!("did you mean {}?", crate::suggest::or_list(&near)) };
+        Self::new(code, message).hint(hint)
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+impl From<crate::NameError> for Refusal {
+    fn from(error: crate::NameError) -> Self {
+        Self::new(Code::InvalidName, format!("`{}` is not a valid {} name.", error.name, error.what)).hint(error.rule)
+    }
+}
+
+impl From<crate::unit_put::SpecError> for Refusal {
+    fn from(error: crate::unit_put::SpecError) -> Self {
+        Self::new(Code::InvalidSpec, format!("The field `{}` cannot be so: {}.", error.field, error.problem))
+    }
+}
+
+impl From<crate::selector::SelectorError> for Refusal {
+    fn from(error: crate::selector::SelectorError) -> Self {
+        Self::new(Code::InvalidSelector, format!("{error}."))
+    }
+}

@@ -1,0 +1,54 @@
+//! Releases and the live pointer, as they are read.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::clock::Timestamp;
+use crate::name::TagName;
+
+/// An app version that can be reached.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Release {
+    /// Short letters, also a DNS label.
+    pub id: String,
+    /// The uid of the app version.
+    pub app_version: String,
+    pub state: ReleaseState,
+    pub tags: Vec<TagName>,
+    pub live: bool,
+    pub latest: bool,
+    #[schema(value_type = String, format = DateTime)]
+    pub created_at: Timestamp,
+    pub created_by: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub expired_at: Option<Timestamp>,
+    /// Where it is served; filled in by the server, which knows its domain.
+    #[serde(default)]
+    pub urls: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ReleaseState {
+    Active,
+    Expired,
+}
+
+/// Whether live goes along with new releases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LiveMode {
+    /// Live is the newest active release.
+    Following,
+    /// Live stays where it was put, until `release live --follow`.
+    Pinned,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Live {
+    pub mode: LiveMode,
+    pub release: Option<Release>,
+}

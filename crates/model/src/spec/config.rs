@@ -1,0 +1,12 @@
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+/// The tenant configuration: one document, whatever part of it changed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConfigSpec {
+    /// Always an object.
+    #[schema(value_type = Object)]
+    pub document: Value,
+}

@@ -1,0 +1,155 @@
+//! What a version of each kind holds. Every field that has its default value is left out of the JSON, which keeps
+//! digests stable when a later Milepost adds a field.
+
+mod config;
+mod environment;
+mod function;
+mod package;
+mod reference;
+mod route;
+mod secret;
+mod static_item;
+mod timer;
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+pub use config::ConfigSpec;
+pub use environment::{BUILT_IN_ENVIRONMENTS, EnvironmentSpec, Runtime};
+pub use function::{FunctionPermission, FunctionSpec, Scale};
+pub use package::PackageSpec;
+pub use reference::{Pin, Target};
+pub use route::RouteSpec;
+pub use secret::SecretSpec;
+pub use static_item::StaticSpec;
+pub use timer::TimerSpec;
+
+use crate::canonical;
+use crate::digest::Digest;
+use crate::kind::UnitKind;
+
+/// The content of one version.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum UnitSpec {
+    Environment(EnvironmentSpec),
+    Secret(SecretSpec),
+    Config(ConfigSpec),
+    Package(PackageSpec),
+    Function(FunctionSpec),
+    Static(StaticSpec),
+    Route(RouteSpec),
+    Timer(TimerSpec),
+}
+
+impl UnitSpec {
+    pub fn kind(&self) -> UnitKind {
+        match self {
+            Self::Environment(_) => UnitKind::Environment,
+            Self::Secret(_) => UnitKind::Secret,
+            Self::Config(_) => UnitKind::Config,
+            Self::Package(_) => UnitKind::Package,
+            Self::Function(_) => UnitKind::Function,
+            Self::Static(_) => UnitKind::Static,
+            Self::Route(_) => UnitKind::Route,
+            Self::Timer(_) => UnitKind::Timer,
+        }
+    }
+
+    /// Reads a spec back. The kind is kept beside it, never guessed from its fields.
+    pub fn from_json(kind: UnitKind, json: &str) -> Result<Self, serde_json::Error> {
+        fn read<T: DeserializeOwned>(json: &str) -> Result<T, serde_json::Error> {
+            serde_json::from_str(json)
+        }
+        Ok(match kind {
+            UnitKind::Environment => Self::Environment(read(json)?),
+            UnitKind::Secret => Self::Secret(read(json)?),
+            UnitKind::Config => Self::Config(read(json)?),
+            UnitKind::Package => Self::Package(read(json)?),
+            UnitKind::Function => Self::Function(read(json)?),
+            UnitKind::Static => Self::Static(read(json)?),
+            UnitKind::Route => Self::Route(read(json)?),
+            UnitKind::Timer => Self::Timer(read(json)?),
+        })
+    }
+
+    /// The part that decides behaviour: everything but the numbers of pinned versions, whose digests are there.
+    pub fn behaviour(&self) -> Value {
+        let mut spec = self.clone();
+        for pin in spec.pins_mut() {
+            pin.number = None;
+        }
+        serde_json::to_value(&spec).unwrap_or_default()
+    }
+
+    pub fn digest(&self) -> Digest {
+        canonical::content_digest(self.kind(), &self.behaviour())
+    }
+
+    /// The versions this one is pinned to, each with the role it has.
+    pub fn pins(&self) -> Vec<(PinRole, &Pin)> {
+        match self {
+            Self::Package(package) => vec![(PinRole::Environment, &package.environment)],
+            Self::Function(function) => {
+                vec![(PinRole::Package, &function.package), (PinRole::Environment, &function.environment)]
+            }
+            Self::Route(RouteSpec { target, .. }) | Self::Timer(TimerSpec { target, .. }) => {
+                target.version.iter().map(|pin| (PinRole::Target, pin)).collect()
+            }
+            Self::Environment(_) | Self::Secret(_) | Self::Config(_) | Self::Static(_) => Vec::new(),
+        }
+    }
+
+    pub fn pins_mut(&mut self) -> Vec<&mut Pin> {
+        match self {
+            Self::Package(package) => vec![&mut package.environment],
+            Self::Function(function) => vec![&mut function.package, &mut function.environment],
+            Self::Route(RouteSpec { target, .. }) | Self::Timer(TimerSpec { target, .. }) => {
+                target.version.iter_mut().collect()
+            }
+            Self::Environment(_) | Self::Secret(_) | Self::Config(_) | Self::Static(_) => Vec::new(),
+        }
+    }
+
+    /// The trees and files whose bytes this content needs.
+    pub fn blobs(&self) -> Vec<Digest> {
+        match self {
+            Self::Package(package) => [package.source, package.deployment, package.build_log].into_iter().flatten().collect(),
+            Self::Static(item) => vec![item.tree],
+            _ => Vec::new(),
+        }
+    }
+
+    pub fn target(&self) -> Option<&Target> {
+        match self {
+            Self::Route(route) => Some(&route.target),
+            Self::Timer(timer) => Some(&timer.target),
+            _ => None,
+        }
+    }
+}
+
+/// What a pinned version is to the version that pins it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PinRole {
+    Package,
+    Environment,
+    /// The function version that a route or a timer starts.
+    Target,
+}
+
+impl PinRole {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Package => "package",
+            Self::Environment => "environment",
+            Self::Target => "target",
+        }
+    }
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

@@ -1,0 +1,24 @@
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{Target, is_default};
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RouteSpec {
+    /// Upper case; empty means every method.
+    #[serde(default, skip_serializing_if = "is_default")]
+    #[schema(value_type = Vec<String>)]
+    pub methods: BTreeSet<String>,
+    /// `/orders/{id}`, or the beginning of the paths when `prefix` is set.
+    pub path: String,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub prefix: bool,
+    /// Only for this host; empty means every host of the app.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub host: String,
+    #[serde(flatten)]
+    pub target: Target,
+}

@@ -1,0 +1,123 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{SpecError, VersionRef};
+use crate::name::UnitName;
+use crate::spec::{FunctionPermission, FunctionSpec, Pin, Scale};
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct FunctionPut {
+    /// Fields that are left out keep what the newest version has; otherwise they get their default.
+    pub merge: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entrypoint: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub package: Option<VersionRef>,
+    /// The new version takes the uid of the package version it is pinned to (seed 003, CLI scenarios 2 and 5).
+    pub adopt_package_uid: bool,
+    /// The package's environment when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub environment: Option<VersionRef>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variables: Option<BTreeMap<String, String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<UnitName>>)]
+    pub secrets: Option<BTreeSet<UnitName>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub permission: Option<FunctionPermission>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scale: Option<ScalePut>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ScalePut {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_ms: Option<u64>,
+}
+
+impl FunctionPut {
+    /// The full spec, once the references are pinned.
+    pub fn resolve(&self, base: Option<&FunctionSpec>, package: Pin, environment: Pin) -> Result<FunctionSpec, SpecError> {
+        let start = match base.filter(|_| self.merge) {
+            Some(base) => base.clone(),
+            None => FunctionSpec {
+                entrypoint: String::new(),
+                package: package.clone(),
+                environment: environment.clone(),
+                variables: BTreeMap::new(),
+                secrets: BTreeSet::new(),
+                permission: FunctionPermission::default(),
+                memory: 128 << 20,
+                cpu: 1000,
+                timeout_ms: 60_000,
+                scale: Scale::default(),
+            },
+        };
+        let scale = self.scale.clone().unwrap_or_default();
+        let spec = FunctionSpec {
+            package,
+            environment,
+            entrypoint: self.entrypoint.clone().unwrap_or(start.entrypoint),
+            variables: self.variables.clone().unwrap_or(start.variables),
+            secrets: self.secrets.clone().unwrap_or(start.secrets),
+            permission: self.permission.unwrap_or(start.permission),
+            memory: self.memory.unwrap_or(start.memory),
+            cpu: self.cpu.unwrap_or(start.cpu),
+            timeout_ms: self.timeout_ms.unwrap_or(start.timeout_ms),
+            scale: Scale {
+                min: scale.min.unwrap_or(start.scale.min),
+                max: scale.max.unwrap_or_else(|| start.scale.max.max(scale.min.unwrap_or(0))),
+                concurrency: scale.concurrency.unwrap_or(start.scale.concurrency),
+                idle_ms: scale.idle_ms.unwrap_or(start.scale.idle_ms),
+            },
+        };
+        check(&spec)?;
+        Ok(spec)
+    }
+}
+
+fn check(spec: &FunctionSpec) -> Result<(), SpecError> {
+    let wrong = |field: &str, problem: String| Err(SpecError::new(field, problem));
+    if spec.memory < 16 << 20 || spec.memory > 1 << 40 {
+        return wrong("memory", format!("{} bytes is outside 16Mi to 1Ti", spec.memory));
+    }
+    if spec.cpu == 0 || spec.cpu > 256_000 {
+        return wrong("cpu", format!("{} is outside 1 to 256000 thousandths of a core", spec.cpu));
+    }
+    if spec.timeout_ms == 0 || spec.timeout_ms > 24 * 3_600_000 {
+        return wrong("timeoutMs", format!("{} ms is outside 1 ms to 24 h", spec.timeout_ms));
+    }
+    let scale = &spec.scale;
+    if scale.max == 0 || scale.min > scale.max {
+        return wrong("scale", format!("min {} and max {}: max must be at least 1 and not below min", scale.min, scale.max));
+    }
+    if scale.concurrency == 0 {
+        return wrong("scale.concurrency", "must be at least 1".to_owned());
+    }
+    for name in spec.variables.keys() {
+        let first_fits = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+        if !first_fits || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+            return wrong("variables", format!("`{name}` is not a name of an environment variable"));
+        }
+    }
+    if spec.entrypoint.contains(['/', '\\', '\0', ' ']) && spec.entrypoint.contains("..") {
+        return wrong("entrypoint", format!("`{}` leaves the package", spec.entrypoint));
+    }
+    Ok(())
+}

@@ -1,0 +1,170 @@
+//! What a change asks for, unit by unit: specs with selectors where the stored spec has pins, and fields that may be
+//! left out. [`UnitPut`] is the request; resolving it against what the app has now gives a [`crate::UnitSpec`].
+
+mod config;
+mod function;
+mod trigger;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+pub use config::ConfigPut;
+pub use function::{FunctionPut, ScalePut};
+pub use trigger::{RoutePut, TargetPut, TimerPut};
+
+use crate::digest::Digest;
+use crate::name::{GroupName, Label, UnitName};
+use crate::selector::Selector;
+use crate::spec::{EnvironmentSpec, PackageSpec, Pin, StaticSpec};
+
+/// One unit that a change puts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Put {
+    pub name: UnitName,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<Label>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Puts the new version into this group, which is made if it does not exist.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<GroupName>,
+    /// Makes a new version even for equal content: the user asked for one.
+    #[serde(default)]
+    pub force: bool,
+    /// Refuses the change when the unit exists, or when it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub only: Option<PutOnly>,
+    #[serde(flatten)]
+    pub unit: UnitPut,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PutOnly {
+    /// `create` commands: the unit must not be there yet.
+    New,
+    /// `update` commands: the unit must be there.
+    Existing,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "kind", content = "spec", rename_all = "lowercase")]
+pub enum UnitPut {
+    Environment(EnvironmentSpec),
+    Secret(SecretPut),
+    Config(ConfigPut),
+    Package(PackagePut),
+    Function(FunctionPut),
+    Static(StaticSpec),
+    Route(RoutePut),
+    Timer(TimerPut),
+}
+
+impl UnitPut {
+    pub fn kind(&self) -> crate::UnitKind {
+        use crate::UnitKind;
+        match self {
+            Self::Environment(_) => UnitKind::Environment,
+            Self::Secret(_) => UnitKind::Secret,
+            Self::Config(_) => UnitKind::Config,
+            Self::Package(_) => UnitKind::Package,
+            Self::Function(_) => UnitKind::Function,
+            Self::Static(_) => UnitKind::Static,
+            Self::Route(_) => UnitKind::Route,
+            Self::Timer(_) => UnitKind::Timer,
+        }
+    }
+}
+
+/// A version of another unit, as a request names it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VersionRef {
+    pub name: UnitName,
+    #[serde(default)]
+    pub version: Selector,
+}
+
+/// The value of a secret on its way to the server, which seals it before anything else happens. Debug output and
+/// serialisation into logs never show it.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SecretPut {
+    pub value: String,
+}
+
+impl std::fmt::Debug for SecretPut {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SecretPut(…)")
+    }
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct PackagePut {
+    /// Fields that are left out keep what the newest version has.
+    pub merge: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub environment: Option<VersionRef>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<Digest>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub build_command: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deployment: Option<Digest>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub build_log: Option<Digest>,
+}
+
+impl PackagePut {
+    pub fn resolve(&self, base: Option<&PackageSpec>, environment: Pin) -> Result<PackageSpec, SpecError> {
+        let base = base.filter(|_| self.merge);
+        // New source makes the old result stale: it is taken over only when neither is given.
+        let kept_deployment = if self.source.is_some() { None } else { base.and_then(|base| base.deployment) };
+        let kept_source = if self.deployment.is_some() { None } else { base.and_then(|base| base.source) };
+        let spec = PackageSpec {
+            environment,
+            source: self.source.or(kept_source),
+            build_command: self
+                .build_command
+                .clone()
+                .or_else(|| base.map(|base| base.build_command.clone()))
+                .unwrap_or_default(),
+            deployment: self.deployment.or(kept_deployment),
+            build_log: self.build_log,
+        };
+        if spec.source.is_none() && spec.deployment.is_none() {
+            return Err(SpecError::new("source", "a package needs a source or a deployment: give `--src`, `--deploy` or `--code`"));
+        }
+        Ok(spec)
+    }
+}
+
+/// A field that cannot be as it was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{field}`: {problem}")]
+pub struct SpecError {
+    pub field: String,
+    pub problem: String,
+}
+
+impl SpecError {
+    pub fn new(field: &str, problem: impl Into<String>) -> Self {
+        Self { field: field.to_owned(), problem: problem.into() }
+    }
+}
+
+pub fn check_static(spec: &StaticSpec) -> Result<(), SpecError> {
+    if !spec.path.starts_with('/') || spec.path.contains("..") || spec.path.contains(['\\', '?', '#']) {
+        return Err(SpecError::new("path", format!("`{}` must start with `/` and stay a plain path", spec.path)));
+    }
+    for (field, file) in [("index", Some(&spec.index)), ("fallback", spec.fallback.as_ref()), ("errorPage", spec.error_page.as_ref())] {
+        if let Some(file) = file
+            && crate::tree::checked_path(file).is_err()
+        {
+            return Err(SpecError::new(field, format!("`{file}` is not a file inside the item")));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,148 @@
+//! The environment of a command.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use tempfile::TempDir;
+
+use super::normalize::Normalizer;
+use super::output::Output;
+use super::server::Server;
+use crate::target_dir;
+
+/// A home folder, a working folder in it and the variables that commands run with. A clone shares the folders and has
+/// variables of its own; the folders go when the last clone is dropped.
+#[derive(Clone)]
+pub struct CliEnv {
+    home: Arc<TempDir>,
+    binary: PathBuf,
+    variables: BTreeMap<String, String>,
+}
+
+impl CliEnv {
+    /// An environment for the `milepost` that cargo built along with the test.
+    #[expect(clippy::new_without_default, reason = "making folders and looking for a binary is no default value")]
+    pub fn new() -> Self {
+        Self::with_binary(&milepost_binary())
+    }
+
+    /// An environment in which `binary` stands for `milepost`.
+    pub fn with_binary(binary: &Path) -> Self {
+        let home = tempfile::Builder::new().prefix("milepost-home-").tempdir().unwrap();
+        for folder in ["work", "tmp"] {
+            fs::create_dir(home.path().join(folder)).unwrap();
+        }
+        let text = |folder: &str| home.path().join(folder).to_str().unwrap().to_owned();
+        let variables = BTreeMap::from([
+            ("HOME".to_owned(), text("").trim_end_matches('/').to_owned()),
+            ("TMPDIR".to_owned(), text("tmp")),
+            ("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned()),
+            ("LANG".to_owned(), "C.UTF-8".to_owned()),
+            ("TZ".to_owned(), "UTC".to_owned()),
+            ("TERM".to_owned(), "dumb".to_owned()),
+            ("COLUMNS".to_owned(), "120".to_owned()),
+            ("MILEPOST_DATA".to_owned(), text("data")),
+            ("MILEPOST_TEST_SEED".to_owned(), "1".to_owned()),
+            ("MILEPOST_TEST_CLOCK".to_owned(), "2026-01-02T03:04:05Z".to_owned()),
+        ]);
+        Self { home: Arc::new(home), binary: binary.to_owned(), variables }
+    }
+
+    pub fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    /// The folder commands run in; relative paths of [`CliEnv::write_file`] start here.
+    pub fn work_dir(&self) -> PathBuf {
+        self.home().join("work")
+    }
+
+    /// The server's data folder. It does not exist before a server has run.
+    pub fn data_dir(&self) -> PathBuf {
+        PathBuf::from(&self.variables["MILEPOST_DATA"])
+    }
+
+    /// Sets a variable for the commands and servers that are started from now on.
+    pub fn set(&mut self, variable: &str, value: &str) {
+        self.variables.insert(variable.to_owned(), value.to_owned());
+    }
+
+    pub fn unset(&mut self, variable: &str) {
+        self.variables.remove(variable);
+    }
+
+    /// Writes a file, and the folders it stands in, below the working folder.
+    pub fn write_file(&self, relative: &str, contents: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.work_dir().join(relative);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, contents).unwrap();
+        path
+    }
+
+    /// The command, not started, for tests that need more than [`CliEnv::run`] gives.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(&self.binary);
+        command.args(args).env_clear().envs(&self.variables).current_dir(self.work_dir()).stdin(Stdio::null());
+        command
+    }
+
+    /// Runs `milepost ARGS` to its end, whatever its exit code, with nothing on its standard input.
+    pub fn run(&self, args: &[&str]) -> Output {
+        let output = self.command(args).output();
+        self.finish(args, output)
+    }
+
+    /// [`CliEnv::run`] in a folder below the working folder.
+    pub fn run_in(&self, relative: &str, args: &[&str]) -> Output {
+        let output = self.command(args).current_dir(self.work_dir().join(relative)).output();
+        self.finish(args, output)
+    }
+
+    /// [`CliEnv::run`] with `input` on its standard input.
+    pub fn run_with_input(&self, args: &[&str], input: &str) -> Output {
+        let mut command = self.command(args);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap_or_else(|error| panic!("run {}: {error}", self.binary.display()));
+        let mut stdin = child.stdin.take().unwrap();
+        let output = std::thread::scope(|scope| {
+            // In its own thread, because the command may fill its output before it has read its input; and ignoring
+            // the error, because a command need not read its input to the end.
+            scope.spawn(move || drop(stdin.write_all(input.as_bytes())));
+            child.wait_with_output()
+        });
+        self.finish(args, output)
+    }
+
+    /// Starts `milepost serve` on free ports and waits until it is ready.
+    pub fn server(&self) -> Server {
+        self.server_with(&[])
+    }
+
+    /// [`CliEnv::server`] with more arguments for `serve`.
+    pub fn server_with(&self, args: &[&str]) -> Server {
+        Server::start(self.clone(), args)
+    }
+
+    fn finish(&self, args: &[&str], output: std::io::Result<std::process::Output>) -> Output {
+        let output = output.unwrap_or_else(|error| panic!("run {}: {error}", self.binary.display()));
+        Output::new(args, output, &Normalizer::for_home(self.home()))
+    }
+}
+
+/// cargo and nextest tell an integration test of the command-line crate where the binary is; a test of another crate
+/// finds it where cargo puts it, as it was last built.
+fn milepost_binary() -> PathBuf {
+    let told = ["CARGO_BIN_EXE_milepost", "NEXTEST_BIN_EXE_milepost"].iter().find_map(env::var_os);
+    if let Some(path) = told {
+        return PathBuf::from(path);
+    }
+    let test = env::current_exe().expect("the path of the running test");
+    let folders = test.ancestors().take_while(|folder| folder.starts_with(target_dir()));
+    let found = folders.map(|folder| folder.join("milepost")).find(|binary| binary.is_file());
+    found.expect("there is no `milepost` in the target folder; `cargo build` makes it")
+}

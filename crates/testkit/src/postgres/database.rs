@@ -1,0 +1,86 @@
+//! A database of the test's own.
+
+use std::env;
+use std::fs::File;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::thread;
+
+use tokio_postgres::{Error, NoTls};
+
+use super::shared;
+
+/// An empty database that nobody else uses; dropping it drops the database, whoever is still connected.
+pub struct TestDatabase {
+    /// `postgres://user@127.0.0.1:port/name`
+    pub url: String,
+    server: String,
+    name: String,
+    /// Keeps the shared server running as long as this database is in use.
+    _lease: Option<File>,
+}
+
+/// A fresh empty database on the server that all tests share. It blocks for some tens of milliseconds (a second or two
+/// when it is the first and has to start the server) and may be called inside and outside an async runtime.
+pub fn database() -> TestDatabase {
+    match env::var("MILEPOST_TEST_POSTGRES") {
+        Ok(server) => TestDatabase::create(&server, None),
+        Err(_) => {
+            let (server, lease) = shared::acquire();
+            TestDatabase::create(&server, Some(lease))
+        }
+    }
+}
+
+impl TestDatabase {
+    pub(super) fn create(server: &str, lease: Option<File>) -> Self {
+        // Each hasher of the standard library starts from the system's randomness, which is all the uniqueness needed.
+        let name = format!("test_{:016x}", RandomState::new().build_hasher().finish());
+        // The empty template, because nobody can be connected to it and so be in the way of the copy.
+        let statement = format!("CREATE DATABASE {name} TEMPLATE template0");
+        execute(server, &statement).unwrap_or_else(|error| panic!("create a database on {server}: {error:?}"));
+        Self { url: with_database(server, &name), server: server.to_owned(), name, _lease: lease }
+    }
+}
+
+impl Drop for TestDatabase {
+    fn drop(&mut self) {
+        // The test may have killed the server, and then there is nothing to drop.
+        let _ = execute(&self.server, &format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name));
+    }
+}
+
+/// Runs one statement on a connection of its own, in a thread of its own: the caller may be in a runtime, which cannot
+/// wait for another, or in a `Drop`, which cannot await.
+pub(super) fn execute(url: &str, statement: &str) -> Result<(), Error> {
+    let work = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
+            let connection = tokio::spawn(connection);
+            client.batch_execute(statement).await?;
+            drop(client);
+            connection.await.expect("the connection's task")
+        })
+    };
+    thread::scope(|scope| scope.spawn(work).join()).expect("the thread that talks to PostgreSQL")
+}
+
+fn with_database(server: &str, name: &str) -> String {
+    let (address, options) =
+        server.split_once('?').map_or((server, None), |(address, options)| (address, Some(options)));
+    let authority = address.find("://").map_or(0, |at| at + 3);
+    let base = address[authority..].find('/').map_or(address, |slash| &address[..authority + slash]);
+    options.map_or_else(|| format!("{base}/{name}"), |options| format!("{base}/{name}?{options}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_database_of_an_address_is_replaced() {
+        assert_eq!(with_database("postgres://u@h:1/postgres", "t"), "postgres://u@h:1/t");
+        assert_eq!(with_database("postgres://u@h:1", "t"), "postgres://u@h:1/t");
+        assert_eq!(with_database("postgres://u@h:1/p?sslmode=disable", "t"), "postgres://u@h:1/t?sslmode=disable");
+    }
+}

@@ -1,0 +1,65 @@
+//! `cargo xtask ci`: everything a change must pass.
+//!
+//! The cheap checks come first. Clippy and the tests cannot share what they compile (one checks, the other builds), so
+//! the workspace is compiled twice; the doc tests, the tests and the binary share the second time.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+
+use crate::shell::{cargo, run as run_command};
+use crate::{setup, test, tidy};
+
+type Step = (&'static str, fn() -> Result<()>);
+
+const STEPS: [Step; 6] = [
+    ("format", format),
+    ("tidy", tidy::run),
+    ("setup", setup::run),
+    ("clippy", clippy),
+    ("doc tests", test::doctests),
+    ("tests", test::all),
+];
+
+pub fn run() -> Result<()> {
+    test::forget_counts()?;
+    let mut times = Vec::new();
+    let mut failed = Vec::new();
+    for (name, step) in STEPS {
+        eprintln!("\n=== {name}");
+        let started = Instant::now();
+        // A failed step does not keep the others from telling what they find.
+        if let Err(error) = step() {
+            eprintln!("Error: {error:#}");
+            failed.push(name);
+        }
+        times.push((name, started.elapsed()));
+    }
+    report(&times, &failed);
+    // The count is the last line whatever happened: CI reads it there.
+    if let Some(counts) = test::counts()? {
+        println!("{} passed, {} failed", counts.passed, counts.failed);
+    }
+    if !failed.is_empty() {
+        bail!("failed: {}", failed.join(", "));
+    }
+    Ok(())
+}
+
+fn format() -> Result<()> {
+    run_command(&mut cargo(&["fmt", "--all", "--check"]))
+}
+
+fn clippy() -> Result<()> {
+    run_command(&mut cargo(&["clippy", "--quiet", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+}
+
+fn report(times: &[(&str, Duration)], failed: &[&str]) {
+    eprintln!();
+    for (name, time) in times {
+        let verdict = if failed.contains(name) { "FAILED" } else { "ok" };
+        eprintln!("{name:<12} {:>7.1} s  {verdict}", time.as_secs_f64());
+    }
+    let total: Duration = times.iter().map(|(_, time)| *time).sum();
+    eprintln!("{:<12} {:>7.1} s", "total", total.as_secs_f64());
+}

@@ -1,0 +1,43 @@
+//! The project's own chores, run as `cargo xtask NAME`. One file per command; only the standard library and `anyhow`,
+//! so that the first run costs seconds.
+
+mod ci;
+mod lease;
+mod setup;
+mod shell;
+mod test;
+mod tidy;
+
+use std::env;
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+Usage: cargo xtask COMMAND
+
+  setup                    install what the tests need
+  test [--fast] [ARG…]     run the tests; --fast leaves out the slow ones, ARGs go to the test runner
+  tidy                     check what the compiler does not: sizes, crate edges, leftovers
+  ci                       everything a change must pass
+";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let outcome = match args.as_slice() {
+        ["setup"] => setup::run(),
+        ["test", rest @ ..] => test::run(rest),
+        ["tidy"] => tidy::run(),
+        ["ci"] => ci::run(),
+        _ => {
+            eprint!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("Error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

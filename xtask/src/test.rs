@@ -1,0 +1,103 @@
+//! `cargo xtask test [--fast] [ARG…]`: everything the tests need, then the tests.
+//!
+//! The runner comes last, so that its summary is the last thing printed.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+
+use crate::shell::{cargo, run as run_command, target_dir};
+use crate::{lease, setup};
+
+pub fn run(args: &[&str]) -> Result<()> {
+    let fast = args.contains(&"--fast");
+    let runner_args: Vec<&str> = args.iter().copied().filter(|arg| *arg != "--fast").collect();
+    setup::run()?;
+    let whole = !fast && runner_args.is_empty();
+    if whole {
+        doctests()?;
+    }
+    let profile = if fast { "fast" } else { "default" };
+    if setup::nextest() { nextest(profile, &runner_args) } else { cargo_test(fast, &runner_args) }
+}
+
+/// The examples in the documentation, which nextest does not run.
+pub fn doctests() -> Result<()> {
+    run_command(&mut cargo(&["test", "--quiet", "--locked", "--workspace", "--doc"]))
+}
+
+/// The unit and integration tests, for CI: all of them, whatever fails.
+pub fn all() -> Result<()> {
+    if setup::nextest() { nextest("ci", &[]) } else { cargo_test(false, &["--no-fail-fast"]) }
+}
+
+fn nextest(profile: &str, args: &[&str]) -> Result<()> {
+    let _lease = lease::hold()?;
+    let run = ["nextest", "run", "--locked", "--workspace", "--profile", profile];
+    run_command(cargo(&run).args(args))
+}
+
+fn cargo_test(fast: bool, args: &[&str]) -> Result<()> {
+    let _lease = lease::hold()?;
+    let mut command = cargo(&["test", "--locked", "--workspace", "--all-targets"]);
+    command.args(args);
+    if fast {
+        command.args(["--", "--skip", "slow_"]);
+    }
+    run_command(&mut command)
+}
+
+/// What the CI profile's run counted: the tests that passed and those that did not.
+pub struct Counts {
+    pub passed: usize,
+    pub failed: usize,
+}
+
+/// The counts of the last run with nextest's profile `ci`, or none when there was no such run.
+pub fn counts() -> Result<Option<Counts>> {
+    let path = junit()?;
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let report = fs::read_to_string(&path).with_context(|| format!("could not read {}", path.display()))?;
+    Ok(parse(&report))
+}
+
+/// Removes the last run's counts, so that they are not taken for the next one's.
+pub fn forget_counts() -> Result<()> {
+    let path = junit()?;
+    match path.is_file() {
+        true => fs::remove_file(&path).with_context(|| format!("could not remove {}", path.display())),
+        false => Ok(()),
+    }
+}
+
+fn junit() -> Result<PathBuf> {
+    Ok(target_dir()?.join("nextest/ci/junit.xml"))
+}
+
+fn parse(report: &str) -> Option<Counts> {
+    let start = report.find("<testsuites ")?;
+    let tag = report[start..].split('>').next()?;
+    let number = |name: &str| {
+        let value = tag.split_once(&format!(" {name}=\""))?.1;
+        value.split('"').next()?.parse::<usize>().ok()
+    };
+    let failed = number("failures")? + number("errors")?;
+    Some(Counts { passed: number("tests")?.checked_sub(failed)?, failed })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_read_from_the_report() {
+        let report = "<?xml version=\"1.0\"?>\n<testsuites name=\"nextest-run\" tests=\"12\" failures=\"2\" errors=\"1\" \
+                      uuid=\"x\">\n<testsuite name=\"a\" tests=\"3\" failures=\"0\">";
+        let counts = parse(report).unwrap();
+        assert_eq!((counts.passed, counts.failed), (9, 3));
+        assert!(parse("<html>").is_none());
+    }
+}

@@ -1,0 +1,107 @@
+//! Which crate may know which: edges point down only, and each driver stands in one manifest.
+
+use super::manifest::{Dependency, Kind, dependencies};
+use super::{Finding, Source};
+
+/// What each crate may depend on. `catalog`, `blobs` and `runtime` do not know each other: `server` joins them.
+const EDGES: [(&str, &[&str]); 10] = [
+    ("cli", &["client", "server", "model"]),
+    ("server", &["catalog", "blobs", "gateway", "runtime", "client", "model"]),
+    ("gateway", &["model"]),
+    ("runtime", &["model"]),
+    ("catalog", &["model"]),
+    ("blobs", &["model"]),
+    ("client", &["model"]),
+    ("model", &[]),
+    ("testkit", &["model"]),
+    ("xtask", &[]),
+];
+
+/// The one crate that may use a driver, so that the rest can be read without knowing it. The test kit starts databases
+/// and so speaks to one.
+const DRIVERS: [(&str, &[&str]); 5] = [
+    ("rusqlite", &["catalog"]),
+    ("tokio-postgres", &["catalog", "testkit"]),
+    ("deadpool-postgres", &["catalog"]),
+    ("object_store", &["blobs"]),
+    ("wasmtime", &["runtime"]),
+];
+
+pub fn check(sources: &[Source]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for source in sources {
+        let Some(name) = crate_name(&source.path) else { continue };
+        let Some((_, allowed)) = EDGES.iter().find(|(from, _)| *from == name) else {
+            findings.push(Finding::file(&source.path, "a new crate: say in xtask/src/tidy/edges.rs what it may know"));
+            continue;
+        };
+        for dependency in dependencies(&source.text) {
+            let problem = edge_problem(name, allowed, &dependency).or_else(|| driver_problem(name, &dependency));
+            findings.extend(problem.map(|message| Finding::line(&source.path, dependency.line, message)));
+        }
+    }
+    findings
+}
+
+fn crate_name(path: &str) -> Option<&str> {
+    let folder = path.strip_suffix("/Cargo.toml")?;
+    let name = folder.strip_prefix("crates/").unwrap_or(folder);
+    (name == "xtask" || folder != name && !name.contains('/')).then_some(name)
+}
+
+fn edge_problem(name: &str, allowed: &[&str], dependency: &Dependency) -> Option<String> {
+    let to = dependency.name.strip_prefix("milepost-")?;
+    if to == "testkit" {
+        return (dependency.kind != Kind::Dev).then(|| "`testkit` is for dev-dependencies only".to_owned());
+    }
+    (!allowed.contains(&to)).then(|| format!("`{name}` must not know `{to}`: edges point down only"))
+}
+
+fn driver_problem(name: &str, dependency: &Dependency) -> Option<String> {
+    let (driver, homes) = DRIVERS.iter().find(|(driver, _)| *driver == dependency.name)?;
+    (!homes.contains(&name)).then(|| format!("`{driver}` belongs to `{}` only", homes.join("` and `")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn findings(path: &str, manifest: &str) -> Vec<String> {
+        let source = Source { path: path.to_owned(), text: manifest.to_owned() };
+        check(&[source]).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn an_edge_must_point_down() {
+        let down =
+            "[dependencies]\nmilepost-model.workspace = true\n[dev-dependencies]\nmilepost-testkit.workspace = true\n";
+        assert!(findings("crates/catalog/Cargo.toml", down).is_empty());
+        assert_eq!(
+            findings("crates/catalog/Cargo.toml", "[dependencies]\nmilepost-blobs.workspace = true\n"),
+            ["crates/catalog/Cargo.toml:2: `catalog` must not know `blobs`: edges point down only"]
+        );
+    }
+
+    #[test]
+    fn the_test_kit_is_for_tests() {
+        assert_eq!(
+            findings("crates/cli/Cargo.toml", "[dependencies]\nmilepost-testkit.workspace = true\n"),
+            ["crates/cli/Cargo.toml:2: `testkit` is for dev-dependencies only"]
+        );
+    }
+
+    #[test]
+    fn a_driver_stands_in_one_manifest() {
+        assert_eq!(
+            findings("crates/server/Cargo.toml", "[dev-dependencies]\nrusqlite.workspace = true\n"),
+            ["crates/server/Cargo.toml:2: `rusqlite` belongs to `catalog` only"]
+        );
+    }
+
+    #[test]
+    fn a_new_crate_must_be_placed() {
+        assert_eq!(findings("crates/extra/Cargo.toml", "").len(), 1);
+        assert!(findings("examples/hello/Cargo.toml", "").is_empty());
+        assert!(findings("Cargo.toml", "").is_empty());
+    }
+}
