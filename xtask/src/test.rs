@@ -34,18 +34,23 @@ pub fn all() -> Result<()> {
 
 fn nextest(profile: &str, args: &[&str]) -> Result<()> {
     let _lease = lease::hold()?;
-    let run = ["nextest", "run", "--locked", "--workspace", "--profile", profile];
-    run_command(cargo(&run).args(args))
+    run_command(cargo(&["nextest", "run", "--locked", "--profile", profile]).args(scope(args)).args(args))
 }
 
 fn cargo_test(fast: bool, args: &[&str]) -> Result<()> {
     let _lease = lease::hold()?;
-    let mut command = cargo(&["test", "--locked", "--workspace", "--all-targets"]);
-    command.args(args);
+    let mut command = cargo(&["test", "--locked", "--all-targets"]);
+    command.args(scope(args)).args(args);
     if fast {
         command.args(["--", "--skip", "slow_"]);
     }
     run_command(&mut command)
+}
+
+/// The whole workspace, unless the arguments choose packages.
+fn scope(args: &[&str]) -> Option<&'static str> {
+    let chosen = args.iter().any(|arg| arg.starts_with("-p") || arg.starts_with("--package"));
+    (!chosen).then_some("--workspace")
 }
 
 /// What the CI profile's run counted: the tests that passed and those that did not.
@@ -91,6 +96,12 @@ fn parse(report: &str) -> Option<Counts> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn chosen_packages_replace_the_workspace() {
+        assert_eq!(scope(&["rollback"]), Some("--workspace"));
+        assert_eq!(scope(&["-p", "milepost-model"]), None);
+    }
 
     #[test]
     fn counts_are_read_from_the_report() {

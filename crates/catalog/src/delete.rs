@@ -12,7 +12,7 @@ use milepost_model::{AppName, ChangeOutcome, Code, Refusal, Selector, UnitKind, 
 use serde_json::json;
 
 use crate::change::put::outcome as outcome_of;
-use crate::change::{make_app_version, remove};
+use crate::change::{make_app_version, pinned_warning, remove};
 use crate::db::Ending;
 use crate::error::Result;
 use crate::tables::releases::{self, ReleaseRow};
@@ -92,6 +92,9 @@ async fn delete(work: &mut Work<'_>, key: &UnitKey, which: &VersionsToDelete, dr
             let (release, expired) = releasing::create(work, seq, &what).await?;
             outcome.release = Some(releasing::view(work.tx, &work.app, &release).await?);
             outcome.expired.extend(expired);
+            if work.app.live_mode == LiveMode::Pinned {
+                outcome.warnings.push(pinned_warning(work, &release.name).await?);
+            }
         }
     } else {
         releasing::settle(work, Step::Forward, &what).await?;

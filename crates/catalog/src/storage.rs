@@ -35,7 +35,8 @@ impl Catalog {
         let not_since = milepost_model::clock::from_millis(now.as_millisecond() - TOUCH_EVERY_MS);
         let asked = digests.clone();
         let known = self.db.read(move |tx| Box::pin(async move { blobs::ids(tx, &asked).await })).await?;
-        let present: Vec<Digest> = digests.iter().filter(|digest| known.contains_key(*digest)).copied().collect();
+        let mut present: Vec<Digest> = digests.iter().filter(|digest| known.contains_key(*digest)).copied().collect();
+        present.sort_unstable();
         let mut missing: Vec<Digest> = digests.into_iter().filter(|digest| !known.contains_key(digest)).collect();
         if !present.is_empty() {
             let swept = self
@@ -165,20 +166,14 @@ impl Catalog {
             .await?;
         let mut swept = 0;
         for app_id in ids {
-            swept += self
-                .db
-                .write(move |tx| {
-                    Box::pin(async move {
-                        // The lock that every change takes: no release can begin to hold a version meanwhile.
-                        tx.query(&format!("SELECT id FROM apps WHERE id = $1{}", tx.for_update()), &[app_id.into()]).await?;
-                        let gone = versions::retired_and_unserved(tx, app_id, BATCH).await?;
-                        for version in &gone {
-                            versions::mark_deleted(tx, version.id).await?;
-                        }
-                        Ok(gone.len() as u64)
-                    })
-                })
-                .await?;
+            // What a swept version was pinned to is free only then, so once more until nothing goes.
+            loop {
+                let gone = self.db.write(move |tx| Box::pin(async move { forget_retired(tx, app_id).await })).await?;
+                swept += gone;
+                if gone == 0 {
+                    break;
+                }
+            }
         }
         Ok(swept)
     }
@@ -193,10 +188,20 @@ impl Catalog {
     }
 }
 
-async fn register_edges(tx: &mut crate::db::Tx, new: &[&NewBlob], ids: &HashMap<Digest, (i64, bool)>) -> Result<()> {
+async fn forget_retired(tx: &mut crate::db::Tx, app_id: i64) -> Result<u64> {
+    // The lock that every change takes: no release can begin to hold a version meanwhile.
+    tx.query(&format!("SELECT id FROM apps WHERE id = $1{}", tx.for_update()), &[app_id.into()]).await?;
+    let gone = versions::retired_and_unserved(tx, app_id, BATCH).await?;
+    for version in &gone {
+        versions::mark_deleted(tx, version.id).await?;
+    }
+    Ok(gone.len() as u64)
+}
+
+async fn register_edges(tx: &mut crate::db::Tx, new: &[&NewBlob], ids: &HashMap<Digest, i64>) -> Result<()> {
     let wanted: BTreeSet<Digest> = new.iter().filter_map(|blob| blob.children.as_ref()).flatten().copied().collect();
     let wanted: Vec<Digest> = wanted.into_iter().collect();
-    let known = blobs::ids(tx, &wanted).await?;
+    let known = blobs::ids_for_reference(tx, &wanted).await?;
     let missing: Vec<String> = wanted.iter().filter(|digest| !known.contains_key(digest)).map(ToString::to_string).collect();
     if !missing.is_empty() {
         return Err(Refusal::new(Code::MissingBlobs, "A directory refers to files that were not uploaded.")
@@ -206,12 +211,10 @@ async fn register_edges(tx: &mut crate::db::Tx, new: &[&NewBlob], ids: &HashMap<
     }
     let mut edges = Vec::new();
     for blob in new {
-        let (Some(children), Some((parent, fresh))) = (&blob.children, ids.get(&blob.digest)) else { continue };
-        // A directory that was known has its edges already.
-        if *fresh {
-            let children: BTreeSet<i64> = children.iter().filter_map(|child| known.get(child)).copied().collect();
-            edges.extend(children.into_iter().map(|child| (*parent, child)));
-        }
+        // Also for bytes that were known: they may have come as a file before, which holds nothing.
+        let (Some(children), Some(parent)) = (&blob.children, ids.get(&blob.digest)) else { continue };
+        let children: BTreeSet<i64> = children.iter().filter_map(|child| known.get(child)).copied().collect();
+        edges.extend(children.into_iter().map(|child| (*parent, child)));
     }
     blobs::insert_edges(tx, &edges).await
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use crate::digest::Digest;
 use crate::kind::UnitKind;
 use crate::spec::UnitSpec;
 use crate::tree::FileChange;
@@ -34,8 +35,16 @@ pub enum Reason {
         #[serde(skip_serializing_if = "Option::is_none")]
         after: Option<i64>,
     },
-    /// Files differ. The list is filled in where the trees can be read.
-    Files { field: String, files: Vec<FileChange> },
+    /// Files differ: the trees before and after. The list is filled in where the trees can be read.
+    Files {
+        field: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        before: Option<Digest>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        after: Option<Digest>,
+        #[serde(default)]
+        files: Vec<FileChange>,
+    },
     /// The value of a secret is another one.
     Secret,
 }
@@ -50,8 +59,10 @@ pub fn reasons(before: &UnitSpec, after: &UnitSpec) -> Vec<Reason> {
     compare("", &plain_fields(before), &plain_fields(after), &mut fields);
     for reason in fields {
         match &reason {
-            Reason::Field { field, .. } if is_tree_field(after.kind(), field) => {
-                reasons.push(Reason::Files { field: field.clone(), files: Vec::new() });
+            Reason::Field { field, before, after: new } if is_tree_field(after.kind(), field) => {
+                let digest = |value: &Option<Value>| value.as_ref().and_then(Value::as_str).and_then(|text| text.parse().ok());
+                let (before, after) = (digest(before), digest(new));
+                reasons.push(Reason::Files { field: field.clone(), before, after, files: Vec::new() });
             }
             _ => reasons.push(reason),
         }

@@ -1,1 +1,30 @@
-//! (under construction)
+//! The control plane: the API over the catalog and the blobs, who may use it, and the jobs that keep house.
+//!
+//! This crate joins what does not know each other: `catalog` keeps what is true, `blobs` keeps bytes. It never writes SQL
+//! and never reads the command line; it can be started from a test as well as from the binary. `router.rs` shows the
+//! whole API on one page, `middleware.rs` everything that every request passes through.
+//!
+//! To add a call: a file `handlers/<resource>/<verb>.rs` with one handler and its `#[utoipa::path]`, and a line in
+//! `router.rs`; the reference is generated from it.
+
+mod archive;
+mod auth;
+mod cursor;
+mod docs_page;
+mod error;
+mod extract;
+mod handlers;
+mod ingest;
+mod jobs;
+mod keyring;
+mod metrics;
+mod middleware;
+mod router;
+mod settings;
+mod startup;
+mod state;
+mod trees;
+
+pub use router::openapi;
+pub use settings::Settings;
+pub use startup::{Server, StartError};

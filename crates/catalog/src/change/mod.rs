@@ -79,7 +79,7 @@ async fn apply(work: &mut Work<'_>, input: &ChangeInput) -> Result<ChangeOutcome
         remove::apply(work, &mut draft, key).await?;
     }
     remove::check_references(work, &change.removes).await?;
-    check_plan(work).await?;
+    check_plan(work, &draft).await?;
 
     let outcome = finish(work, change, draft).await?;
     if let Some(key) = &input.idempotency_key
@@ -122,7 +122,7 @@ async fn finish(work: &mut Work<'_>, change: &Change, mut draft: Draft<'_>) -> R
     Ok(outcome)
 }
 
-async fn pinned_warning(work: &mut Work<'_>, release: &str) -> Result<String> {
+pub(crate) async fn pinned_warning(work: &mut Work<'_>, release: &str) -> Result<String> {
     let live = match work.app.live_release_id {
         Some(id) => crate::tables::releases::get(work.tx, id).await?.name,
         None => "nothing".to_owned(),
@@ -223,7 +223,12 @@ fn check_once_each(change: &Change) -> Result<()> {
     Ok(())
 }
 
-async fn check_plan(work: &mut Work<'_>) -> Result<()> {
+/// Only a change that adds functions can exceed the plan; an app that is above a smaller plan may still shrink.
+async fn check_plan(work: &mut Work<'_>, draft: &Draft<'_>) -> Result<()> {
+    let adds = |outcome: &UnitOutcome| outcome.kind == UnitKind::Function && outcome.action == UnitAction::Created;
+    if !draft.outcomes.iter().any(adds) {
+        return Ok(());
+    }
     let limits = work.app.plan.limits();
     if let Some(bound) = limits.functions {
         let count = units::count_present(work.tx, work.app.id, UnitKind::Function).await?;

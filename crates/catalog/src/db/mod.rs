@@ -130,12 +130,29 @@ impl Tx {
         self.query_one(sql, params).await?.int(0)
     }
 
-    /// Appended to a `SELECT` that must hold its rows until the end of the transaction. SQLite has one writer at a
-    /// time, so there it is nothing.
+    /// Appended to a `SELECT` whose rows nobody else may change until the end of the transaction. Others may refer to
+    /// them meanwhile. SQLite has one writer at a time, so there this and the next two are nothing.
     pub fn for_update(&self) -> &'static str {
+        self.on_postgres(" FOR NO KEY UPDATE")
+    }
+
+    /// Appended to a `SELECT` of rows that are about to be referred to: they stay, and one that is being deleted is
+    /// waited for and not found.
+    pub fn for_reference(&self) -> &'static str {
+        self.on_postgres(" FOR KEY SHARE")
+    }
+
+    /// Appended to a `SELECT` of rows to delete. Those that somebody works with are left out rather than waited for, and
+    /// nobody can refer to the others until the end of the transaction; references made before the lock have to be
+    /// looked for again.
+    pub fn for_delete(&self) -> &'static str {
+        self.on_postgres(" FOR UPDATE SKIP LOCKED")
+    }
+
+    fn on_postgres(&self, clause: &'static str) -> &'static str {
         match &self.0 {
             Connection::Sqlite(_) => "",
-            Connection::Postgres(_) => " FOR UPDATE",
+            Connection::Postgres(_) => clause,
         }
     }
 

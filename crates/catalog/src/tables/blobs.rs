@@ -48,9 +48,19 @@ fn placeholders(rows: usize, columns: usize) -> String {
 
 /// The ids of those that are known.
 pub(crate) async fn ids(tx: &mut Tx, digests: &[Digest]) -> Result<HashMap<Digest, i64>> {
+    find(tx, digests, "").await
+}
+
+/// The ids of those that are known, held until the transaction ends: what refers to them is about to be written.
+pub(crate) async fn ids_for_reference(tx: &mut Tx, digests: &[Digest]) -> Result<HashMap<Digest, i64>> {
+    let lock = tx.for_reference();
+    find(tx, digests, lock).await
+}
+
+async fn find(tx: &mut Tx, digests: &[Digest], lock: &str) -> Result<HashMap<Digest, i64>> {
     let mut found = HashMap::new();
     for chunk in digests.chunks(CHUNK) {
-        let sql = format!("SELECT digest, id FROM blobs WHERE digest IN ({})", placeholders(chunk.len(), 1));
+        let sql = format!("SELECT digest, id FROM blobs WHERE digest IN ({}){lock}", placeholders(chunk.len(), 1));
         let params: Vec<Val> = chunk.iter().map(Val::from).collect();
         for row in tx.query(&sql, &params).await? {
             found.insert(row.digest(0)?, row.int(1)?);
@@ -59,15 +69,20 @@ pub(crate) async fn ids(tx: &mut Tx, digests: &[Digest]) -> Result<HashMap<Diges
     Ok(found)
 }
 
-/// Puts off the sweeping of blobs that somebody relies on. Rows that were touched lately are left alone.
+/// Puts off the sweeping of blobs that somebody relies on, given sorted. Rows that were touched lately are left alone.
 pub(crate) async fn touch(tx: &mut Tx, digests: &[Digest], now: Timestamp, not_since: Timestamp) -> Result<()> {
     for chunk in digests.chunks(CHUNK) {
         let list = placeholders(chunk.len(), 1);
-        let (now_at, since_at) = (chunk.len() + 1, chunk.len() + 2);
-        let sql = format!("UPDATE blobs SET touched_at = ${now_at} WHERE digest IN ({list}) AND touched_at < ${since_at}");
+        let at = chunk.len() + 1;
         let mut params: Vec<Val> = chunk.iter().map(Val::from).collect();
-        params.push(now.into());
         params.push(not_since.into());
+        // Locked in the order in which uploads insert, so that neither waits for the other in a circle.
+        let old = format!("SELECT id FROM blobs WHERE digest IN ({list}) AND touched_at < ${at} ORDER BY digest{}", tx.for_update());
+        if tx.query(&old, &params).await?.is_empty() {
+            continue;
+        }
+        params.push(now.into());
+        let sql = format!("UPDATE blobs SET touched_at = ${} WHERE digest IN ({list}) AND touched_at < ${at}", at + 1);
         tx.execute(&sql, &params).await?;
     }
     Ok(())
@@ -79,13 +94,14 @@ pub(crate) async fn insert_pack(tx: &mut Tx, name: &str, size: u64, at: Timestam
 }
 
 /// Inserts blobs, sorted by digest so that two uploads with common files never wait for each other in a circle. What
-/// is known already keeps its place and is touched.
-pub(crate) async fn insert(tx: &mut Tx, app_id: i64, pack_id: i64, blobs: &[&NewBlob], at: Timestamp) -> Result<HashMap<Digest, (i64, bool)>> {
-    let mut known = HashMap::new();
+/// is known already keeps its place and is touched; bytes that came as a file may turn out to be a directory too.
+pub(crate) async fn insert(tx: &mut Tx, app_id: i64, pack_id: i64, blobs: &[&NewBlob], at: Timestamp) -> Result<HashMap<Digest, i64>> {
+    let mut ids = HashMap::new();
     for chunk in blobs.chunks(CHUNK / 4) {
         let sql = format!(
             "INSERT INTO blobs (digest, size, is_directory, pack_id, pack_offset, touched_at, app_id) VALUES {} \
-             ON CONFLICT (digest) DO UPDATE SET touched_at = excluded.touched_at RETURNING digest, id, pack_id",
+             ON CONFLICT (digest) DO UPDATE SET touched_at = excluded.touched_at, \
+             is_directory = CASE WHEN excluded.is_directory = 1 THEN 1 ELSE blobs.is_directory END RETURNING digest, id",
             placeholders(chunk.len(), 7)
         );
         let mut params: Vec<Val> = Vec::with_capacity(chunk.len() * 7);
@@ -99,10 +115,10 @@ pub(crate) async fn insert(tx: &mut Tx, app_id: i64, pack_id: i64, blobs: &[&New
             params.push(app_id.into());
         }
         for row in tx.query(&sql, &params).await? {
-            known.insert(row.digest(0)?, (row.int(1)?, row.int(2)? == pack_id));
+            ids.insert(row.digest(0)?, row.int(1)?);
         }
     }
-    Ok(known)
+    Ok(ids)
 }
 
 pub(crate) async fn insert_edges(tx: &mut Tx, edges: &[(i64, i64)]) -> Result<()> {
@@ -142,20 +158,22 @@ pub(crate) async fn stored_bytes(tx: &mut Tx, app_id: i64) -> Result<u64> {
 }
 
 /// Forgets blobs that nothing refers to and nobody touched since `cutoff`. Roots go first; what only they held goes
-/// in the next round. The foreign keys check every reference again: a version that appears at the same time wins.
+/// in the next round. A version, a directory or a touch that comes at the same time wins.
 pub(crate) async fn sweep(tx: &mut Tx, cutoff: Timestamp, limit: i64) -> Result<(u64, u64)> {
-    let sql = "SELECT b.id, b.size FROM blobs b WHERE b.touched_at < $1 \
-               AND NOT EXISTS (SELECT 1 FROM tree_edges e WHERE e.child_id = b.id) \
-               AND NOT EXISTS (SELECT 1 FROM content_blobs c WHERE c.blob_id = b.id) LIMIT $2";
-    let rows = tx.query(sql, &[cutoff.into(), limit.into()]).await?;
-    let mut bytes = 0;
-    for row in &rows {
-        let id: Val = row.int(0)?.into();
-        tx.execute("DELETE FROM tree_edges WHERE parent_id = $1", std::slice::from_ref(&id)).await?;
-        tx.execute("DELETE FROM blobs WHERE id = $1", &[id]).await?;
-        bytes += row.int(1)? as u64;
+    let unheld = "b.touched_at < $1 AND NOT EXISTS (SELECT 1 FROM tree_edges e WHERE e.child_id = b.id) \
+                  AND NOT EXISTS (SELECT 1 FROM content_blobs c WHERE c.blob_id = b.id)";
+    let candidates = format!("SELECT b.id FROM blobs b WHERE {unheld} LIMIT $2{}", tx.for_delete());
+    let recheck = format!("SELECT b.size FROM blobs b WHERE {unheld} AND b.id = $2");
+    let (mut count, mut bytes) = (0, 0);
+    for row in tx.query(&candidates, &[cutoff.into(), limit.into()]).await? {
+        let id: [Val; 1] = [row.int(0)?.into()];
+        let Some(row) = tx.query_opt(&recheck, &[cutoff.into(), id[0].clone()]).await? else { continue };
+        tx.execute("DELETE FROM tree_edges WHERE parent_id = $1", &id).await?;
+        tx.execute("DELETE FROM blobs WHERE id = $1", &id).await?;
+        count += 1;
+        bytes += row.int(0)? as u64;
     }
-    Ok((rows.len() as u64, bytes))
+    Ok((count, bytes))
 }
 
 /// Forgets packs without blobs and answers their names. A pack is registered together with its blobs, so an empty one

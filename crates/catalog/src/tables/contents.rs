@@ -8,14 +8,12 @@ pub(crate) async fn put(tx: &mut Tx, spec: &UnitSpec, digest: &Digest, sealed: O
     let behaviour = spec.behaviour();
     let body = String::from_utf8(canonical::to_bytes(&behaviour))
         .map_err(|error| CatalogError::inconsistent(format!("canonical JSON is not UTF-8: {error}")))?;
-    // The update that changes nothing locks the row, so a sweep at the same time cannot take it away.
-    let sql = "INSERT INTO contents (digest, kind, body, sealed) VALUES ($1, $2, $3, $4) \
-               ON CONFLICT (digest) DO UPDATE SET kind = excluded.kind RETURNING id";
     let params = [digest.into(), spec.kind().as_str().into(), body.into(), sealed.map(<[u8]>::to_vec).into()];
-    let id = tx.query_one(sql, &params).await?.int(0)?;
+    let id = insert(tx, &params).await?;
     let mut missing = Vec::new();
     for blob in spec.blobs() {
-        let row = tx.query_opt("SELECT id FROM blobs WHERE digest = $1", &[(&blob).into()]).await?;
+        let sql = format!("SELECT id FROM blobs WHERE digest = $1{}", tx.for_reference());
+        let row = tx.query_opt(&sql, &[(&blob).into()]).await?;
         let Some(row) = row else {
             missing.push(blob.to_string());
             continue;
@@ -32,6 +30,23 @@ pub(crate) async fn put(tx: &mut Tx, spec: &UnitSpec, digest: &Digest, sealed: O
         .into())
 }
 
+/// The id of the content, held so that a sweep at the same time cannot take it away.
+async fn insert(tx: &mut Tx, params: &[Val; 4]) -> Result<i64> {
+    let insert = "INSERT INTO contents (digest, kind, body, sealed) VALUES ($1, $2, $3, $4) \
+                  ON CONFLICT (digest) DO NOTHING RETURNING id";
+    let find = format!("SELECT id FROM contents WHERE digest = $1{}", tx.for_reference());
+    // The second try is for content that was swept between the two looks.
+    for _ in 0..2 {
+        if let Some(row) = tx.query_opt(insert, params).await? {
+            return row.int(0);
+        }
+        if let Some(row) = tx.query_opt(&find, &params[..1]).await? {
+            return row.int(0);
+        }
+    }
+    Err(CatalogError::inconsistent("content is there when it is inserted and not when it is read".to_owned()))
+}
+
 pub(crate) async fn get(tx: &mut Tx, id: i64) -> Result<UnitSpec> {
     let row = tx.query_one("SELECT kind, body FROM contents WHERE id = $1", &[id.into()]).await?;
     let kind: UnitKind = row.parse(0)?;
@@ -44,12 +59,16 @@ pub(crate) async fn sealed(tx: &mut Tx, id: i64) -> Result<Option<Vec<u8>>> {
 
 /// Removes content that no version refers to, and answers how many there were.
 pub(crate) async fn sweep(tx: &mut Tx, limit: i64) -> Result<u64> {
-    let sql = "SELECT c.id FROM contents c WHERE NOT EXISTS (SELECT 1 FROM versions v WHERE v.content_id = c.id) LIMIT $1";
-    let rows = tx.query(sql, &[limit.into()]).await?;
-    for row in &rows {
-        let id: Val = row.int(0)?.into();
-        tx.execute("DELETE FROM content_blobs WHERE content_id = $1", std::slice::from_ref(&id)).await?;
-        tx.execute("DELETE FROM contents WHERE id = $1", &[id]).await?;
+    let unheld = "NOT EXISTS (SELECT 1 FROM versions v WHERE v.content_id = c.id)";
+    let candidates = format!("SELECT c.id FROM contents c WHERE {unheld} LIMIT $1{}", tx.for_delete());
+    let recheck = format!("SELECT c.id FROM contents c WHERE c.id = $1 AND {unheld}");
+    let mut swept = 0;
+    for row in tx.query(&candidates, &[limit.into()]).await? {
+        let id: [Val; 1] = [row.int(0)?.into()];
+        if tx.query_opt(&recheck, &id).await?.is_some() {
+            tx.execute("DELETE FROM content_blobs WHERE content_id = $1", &id).await?;
+            swept += tx.execute("DELETE FROM contents WHERE id = $1", &id).await?;
+        }
     }
-    Ok(rows.len() as u64)
+    Ok(swept)
 }

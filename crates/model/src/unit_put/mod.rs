@@ -123,6 +123,9 @@ impl PackagePut {
         // New source makes the old result stale: it is taken over only when neither is given.
         let kept_deployment = if self.source.is_some() { None } else { base.and_then(|base| base.deployment) };
         let kept_source = if self.deployment.is_some() { None } else { base.and_then(|base| base.source) };
+        let deployment = self.deployment.or(kept_deployment);
+        // The log belongs to the result that it tells of.
+        let kept_log = base.filter(|base| base.deployment == deployment).and_then(|base| base.build_log);
         let spec = PackageSpec {
             environment,
             source: self.source.or(kept_source),
@@ -131,8 +134,8 @@ impl PackagePut {
                 .clone()
                 .or_else(|| base.map(|base| base.build_command.clone()))
                 .unwrap_or_default(),
-            deployment: self.deployment.or(kept_deployment),
-            build_log: self.build_log,
+            deployment,
+            build_log: self.build_log.or(kept_log),
         };
         if spec.source.is_none() && spec.deployment.is_none() {
             return Err(SpecError::new("source", "a package needs a source or a deployment: give `--src`, `--deploy` or `--code`"));

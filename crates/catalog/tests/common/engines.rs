@@ -1,0 +1,50 @@
+use std::sync::Arc;
+
+use milepost_catalog::Catalog;
+use milepost_model::{ManualClock, SeededIds};
+use milepost_testkit::postgres::{TestDatabase, database};
+use tempfile::TempDir;
+
+/// A fresh database that goes away with the test.
+pub enum Engine {
+    Sqlite(TempDir),
+    Postgres(TestDatabase),
+}
+
+impl Engine {
+    pub fn sqlite() -> Self {
+        Self::Sqlite(tempfile::tempdir().unwrap())
+    }
+
+    pub fn postgres() -> Self {
+        Self::Postgres(database())
+    }
+
+    fn url(&self) -> String {
+        match self {
+            Self::Sqlite(folder) => folder.path().join("catalog.db").display().to_string(),
+            Self::Postgres(database) => database.url.clone(),
+        }
+    }
+
+    pub async fn open(&self, clock: Arc<ManualClock>) -> Catalog {
+        Catalog::open(&self.url(), clock, Arc::new(SeededIds::new(7))).await.unwrap()
+    }
+
+    pub async fn number(&self, sql: &str) -> i64 {
+        match self {
+            Self::Sqlite(_) => {
+                let connection = rusqlite::Connection::open(self.url()).unwrap();
+                connection.query_row(sql, [], |row| row.get(0)).unwrap()
+            }
+            Self::Postgres(database) => {
+                let (client, connection) = tokio_postgres::connect(&database.url, tokio_postgres::NoTls).await.unwrap();
+                let connection = tokio::spawn(connection);
+                let number = client.query_one(sql, &[]).await.unwrap().get(0);
+                drop(client);
+                connection.await.unwrap().unwrap();
+                number
+            }
+        }
+    }
+}

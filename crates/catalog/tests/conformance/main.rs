@@ -1,0 +1,28 @@
+//! What the catalog promises, on both engines: each case runs as `…::sqlite::case` and as `…::postgres::case`.
+//!
+//! To add a case: a function that takes the fixture, and its name in the list at the end of its file.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+/// Runs each case of a file on both engines.
+macro_rules! on_both_engines {
+    ($($case:ident),* $(,)?) => {
+        mod sqlite {
+            $(#[tokio::test]
+            async fn $case() {
+                super::$case(&crate::common::Fixture::new(crate::common::Engine::sqlite()).await).await;
+            })*
+        }
+        mod postgres {
+            $(#[tokio::test]
+            async fn $case() {
+                super::$case(&crate::common::Fixture::new(crate::common::Engine::postgres()).await).await;
+            })*
+        }
+    };
+}
+
+mod apps;
+mod smoke;

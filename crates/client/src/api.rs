@@ -1,0 +1,284 @@
+//! The bodies that the server and the client share. What is also the model (versions, changes, releases, events) is
+//! taken from there.
+
+use milepost_model::diff::UnitDiff;
+use milepost_model::pointer::Alias;
+use milepost_model::release::{Live, Release};
+use milepost_model::snapshot::{AppObject, AppVersion};
+use milepost_model::tree::FileEntry;
+use milepost_model::{AppName, Digest, PlanName, Role, Selector, TagName, Timestamp};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// A part of a list, and the cursor to go on from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Page<T> {
+    pub items: Vec<T>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// An app as it is now.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct App {
+    pub name: AppName,
+    pub plan: PlanName,
+    #[schema(value_type = String, format = DateTime)]
+    pub created_at: Timestamp,
+    pub created_by: String,
+    /// The uid of the newest app version.
+    pub head: Option<String>,
+    pub live: Live,
+    pub stored_bytes: u64,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NewApp {
+    pub name: AppName,
+    #[serde(default)]
+    pub plan: PlanName,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SetPlan {
+    pub plan: PlanName,
+}
+
+/// Answers what a smaller plan will do, since it takes effect only with the next release.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PlanChanged {
+    pub app: App,
+    pub warnings: Vec<String>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct MissingBlobs {
+    pub digests: Vec<Digest>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub struct MissingAnswer {
+    pub missing: Vec<Digest>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Uploaded {
+    pub blobs: u64,
+    pub bytes: u64,
+}
+
+/// One file or link of a tree.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TreeItem {
+    pub path: String,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub file: Option<FileEntry>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Describe {
+    pub description: String,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SetAlias {
+    pub version: Selector,
+    #[serde(default)]
+    pub why: String,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Why {
+    #[serde(default)]
+    pub why: String,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NewRelease {
+    /// A uid or number of an app version, or a release whose app version is meant; the present state when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub app_version: Option<String>,
+    #[serde(default)]
+    pub why: String,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Released {
+    pub release: Release,
+    /// Releases that had to make room.
+    pub expired: Vec<String>,
+    pub warnings: Vec<String>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SetTag {
+    pub release: String,
+    #[serde(default)]
+    pub why: String,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Tag {
+    pub name: TagName,
+    pub release: Release,
+}
+
+/// Either a release to pin live to, or `follow`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SetLive {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub release: Option<String>,
+    #[serde(default)]
+    pub follow: bool,
+    #[serde(default)]
+    pub why: String,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RollBack {
+    /// A release, tag or app version; where live was before when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    #[serde(default)]
+    pub why: String,
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+/// What a rollback did, or would do: the preflight report.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RolledBack {
+    pub dry_run: bool,
+    pub from: Option<Release>,
+    pub to: Release,
+    /// The release had expired and was released again under a new id.
+    pub released_again: bool,
+    pub expired: Vec<String>,
+    /// What differs between what was live and what is live now.
+    pub changes: Vec<UnitDiff>,
+    /// What would not work as it did: secrets that are not there any more.
+    pub problems: Vec<String>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Diff {
+    pub from: AppVersion,
+    pub to: AppVersion,
+    pub changes: Vec<UnitDiff>,
+    /// Units that cannot be compared because a version was deleted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gone: Vec<String>,
+}
+
+/// What was live at one moment.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AtMoment {
+    #[schema(value_type = String, format = DateTime)]
+    pub at: Timestamp,
+    pub release: Release,
+    pub app_version: AppVersion,
+    #[schema(value_type = String, format = DateTime)]
+    pub live_since: Timestamp,
+    pub objects: Vec<AppObject>,
+    /// Where each alias pointed then.
+    pub aliases: Vec<Alias>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NewToken {
+    pub name: String,
+    pub role: Role,
+    /// Good for this app only; for all apps when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub app: Option<AppName>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Token {
+    pub name: String,
+    pub role: Role,
+    pub app: Option<String>,
+    #[schema(value_type = String, format = DateTime)]
+    pub created_at: Timestamp,
+    pub created_by: String,
+    /// The token itself: shown once, when it is made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WhoAmI {
+    pub name: String,
+    pub role: Role,
+    pub app: Option<String>,
+    /// The version of the server.
+    pub server: String,
+}
+
+/// What keeps a blob.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct KeptBy {
+    pub digest: Digest,
+    pub kept_by: Vec<String>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Swept {
+    pub versions: u64,
+    pub contents: u64,
+    pub blobs: u64,
+    pub bytes: u64,
+    pub packs: u64,
+}
+
+/// An error as the API answers it (RFC 9457).
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Problem {
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub title: String,
+    pub status: u16,
+    /// Stable; see `docs/reference/errors.md`.
+    pub code: String,
+    pub detail: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blockers: Vec<String>,
+}
+
+/// What a running server leaves in its data folder, so that the command line on the same machine finds it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerFile {
+    pub api: String,
+    pub pid: u32,
+}

@@ -1,0 +1,92 @@
+//! Who is asking, and what they may do.
+
+use axum::extract::FromRequestParts;
+use axum::http::header;
+use axum::http::request::Parts;
+use milepost_catalog::TokenRow;
+use milepost_model::{AppName, Code, Digest, IdSource, Permission, Refusal, Role};
+
+use crate::error::{ApiError, ApiResult};
+use crate::state::State;
+
+/// Tokens begin with this, so that they can be recognised in a leaked file.
+const PREFIX: &str = "mp_";
+
+/// Somebody with a valid token.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller(TokenRow);
+
+impl Caller {
+    pub(crate) fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    pub(crate) fn row(&self) -> &TokenRow {
+        &self.0
+    }
+
+    /// The app that a request is about, once it is clear that the caller may do this to it.
+    pub(crate) fn may(&self, permission: Permission, app: &str) -> ApiResult<AppName> {
+        let name: AppName = app.parse().map_err(Refusal::from)?;
+        if let Some(only) = &self.0.app
+            && only != app
+        {
+            let message = format!("The token `{}` is not good for app `{name}`.", self.0.name);
+            return Err(Refusal::new(Code::Forbidden, message).hint("use a token of that app, or one for all apps").into());
+        }
+        self.check_role(permission)?;
+        Ok(name)
+    }
+
+    /// For what is about no single app: only tokens for all apps may.
+    pub(crate) fn may_everywhere(&self, permission: Permission) -> ApiResult<()> {
+        if let Some(only) = &self.0.app {
+            let message = format!("The token `{}` is good for app `{only}` only.", self.0.name);
+            return Err(Refusal::new(Code::Forbidden, message).hint("use a token for all apps").into());
+        }
+        self.check_role(permission)
+    }
+
+    fn check_role(&self, permission: Permission) -> ApiResult<()> {
+        if self.0.role.may(permission) {
+            return Ok(());
+        }
+        let what = match permission {
+            Permission::Read => "read",
+            Permission::Invoke => "call functions",
+            Permission::MovePointer => "move pointers",
+            Permission::ChangeCode => "change code",
+            Permission::Administer => "administer",
+        };
+        let message = format!("The token `{}` has the role {} and may not {what}.", self.0.name, self.0.role);
+        let hint = format!("use a token with the role {} or higher", Role::least_for(permission));
+        Err(Refusal::new(Code::Forbidden, message).hint(hint).into())
+    }
+}
+
+impl FromRequestParts<State> for Caller {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, ApiError> {
+        let missing = || Refusal::new(Code::Unauthenticated, "This call needs a token.").hint("send `authorization: Bearer TOKEN`; `milepost token create` makes one");
+        let value = parts.headers.get(header::AUTHORIZATION).ok_or_else(missing)?;
+        let token = value.to_str().ok().and_then(|value| value.strip_prefix("Bearer ")).ok_or_else(missing)?;
+        match state.catalog.token_by_hash(hash(token.trim())).await? {
+            Some(row) => Ok(Self(row)),
+            None => Err(Refusal::new(Code::Unauthenticated, "The token is not known to this server.")
+                .hint("check `--token` or `MILEPOST_TOKEN`; it may have been deleted, or belong to another server")
+                .into()),
+        }
+    }
+}
+
+/// Tokens are long and random, so a plain hash is enough: there is nothing to guess.
+pub(crate) fn hash(token: &str) -> Digest {
+    Digest::of(token.as_bytes())
+}
+
+pub(crate) fn make_token(ids: &dyn IdSource) -> String {
+    let mut bytes = [0u8; 24];
+    ids.fill(&mut bytes);
+    format!("{PREFIX}{}", data_encoding::BASE32_NOPAD.encode(&bytes).to_lowercase())
+}

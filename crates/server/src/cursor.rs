@@ -1,0 +1,33 @@
+//! Cursors: where a list goes on. Opaque to clients; good for one list and for a day, so that their form can change.
+
+use data_encoding::BASE64URL_NOPAD;
+use milepost_model::{Code, Refusal, Timestamp};
+use serde::{Deserialize, Serialize};
+
+const GOOD_FOR_MS: i64 = 24 * 3600 * 1000;
+
+#[derive(Serialize, Deserialize)]
+struct Cursor {
+    /// Which list it belongs to.
+    list: String,
+    at: String,
+    issued: i64,
+}
+
+pub(crate) fn write(list: &str, at: impl ToString, now: Timestamp) -> String {
+    let cursor = Cursor { list: list.to_owned(), at: at.to_string(), issued: now.as_millisecond() };
+    BASE64URL_NOPAD.encode(&serde_json::to_vec(&cursor).unwrap_or_default())
+}
+
+pub(crate) fn read(list: &str, text: &str, now: Timestamp) -> Result<String, Refusal> {
+    let wrong = |what: &str| Refusal::new(Code::InvalidCursor, format!("The cursor {what}.")).hint("start again from the first page, without a cursor");
+    let bytes = BASE64URL_NOPAD.decode(text.as_bytes()).map_err(|_| wrong("is not one that this server gave out"))?;
+    let cursor: Cursor = serde_json::from_slice(&bytes).map_err(|_| wrong("is not one that this server gave out"))?;
+    if cursor.list != list {
+        return Err(wrong("belongs to another list"));
+    }
+    if now.as_millisecond() - cursor.issued > GOOD_FOR_MS {
+        return Err(wrong("has expired"));
+    }
+    Ok(cursor.at)
+}

@@ -1,0 +1,87 @@
+//! One error for the whole API: a refusal with its code, or an internal error that is logged here and told to nobody.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use milepost_blobs::BlobError;
+use milepost_catalog::CatalogError;
+use milepost_client::api::Problem;
+use milepost_model::refusal::Class;
+use milepost_model::{Code, Refusal};
+
+pub(crate) type ApiResult<T> = Result<T, ApiError>;
+
+#[derive(Debug)]
+pub(crate) struct ApiError(pub Refusal);
+
+impl From<Refusal> for ApiError {
+    fn from(refusal: Refusal) -> Self {
+        Self(refusal)
+    }
+}
+
+impl From<CatalogError> for ApiError {
+    fn from(error: CatalogError) -> Self {
+        match error {
+            CatalogError::Refused(refusal) => Self(*refusal),
+            error @ CatalogError::Database { .. } => {
+                tracing::error!(error = &error as &dyn std::error::Error, "the database failed");
+                Self(Refusal::new(Code::Unavailable, "The database does not answer as it should.").hint("try again; the server's log has the cause"))
+            }
+            error => internal(&error),
+        }
+    }
+}
+
+impl From<BlobError> for ApiError {
+    fn from(error: BlobError) -> Self {
+        if !error.is_senders() {
+            tracing::error!(error = &error as &dyn std::error::Error, "the blob store failed");
+            return Self(Refusal::new(Code::Unavailable, "The blob store does not answer as it should.").hint("try again; the server's log has the cause"));
+        }
+        let code = match &error {
+            BlobError::DigestMismatch { .. } => Code::DigestMismatch,
+            BlobError::TooLarge { .. } | BlobError::TooMany { .. } => Code::UploadTooLarge,
+            _ => Code::InvalidUpload,
+        };
+        Self(Refusal::new(code, format!("The upload was refused: {error}.")).hint("nothing was stored; send it again"))
+    }
+}
+
+pub(crate) fn internal(error: &(dyn std::error::Error + 'static)) -> ApiError {
+    tracing::error!(error, "a request failed");
+    ApiError(Refusal::new(Code::Internal, "Something went wrong inside the server.").hint("the server's log has the cause"))
+}
+
+fn status(class: Class) -> StatusCode {
+    match class {
+        Class::Invalid => StatusCode::BAD_REQUEST,
+        Class::Unauthenticated => StatusCode::UNAUTHORIZED,
+        Class::Forbidden => StatusCode::FORBIDDEN,
+        Class::NotFound => StatusCode::NOT_FOUND,
+        Class::Conflict => StatusCode::CONFLICT,
+        Class::Gone => StatusCode::GONE,
+        Class::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        Class::Limit => StatusCode::UNPROCESSABLE_ENTITY,
+        Class::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        Class::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let Refusal { code, message, hint, blockers } = self.0;
+        let status = status(code.class());
+        let problem = Problem {
+            kind: "about:blank".to_owned(),
+            title: status.canonical_reason().unwrap_or_default().to_owned(),
+            status: status.as_u16(),
+            code: code.as_str().to_owned(),
+            detail: message,
+            hint,
+            blockers,
+        };
+        let mut response = (status, axum::Json(problem)).into_response();
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        response
+    }
+}

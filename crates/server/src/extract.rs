@@ -1,0 +1,111 @@
+//! Reading requests, with one clear sentence when they cannot be read.
+
+use axum::body::Bytes;
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::request::Parts;
+use milepost_catalog::Page;
+use milepost_model::change::UnitKey;
+use milepost_model::{Code, Refusal, UnitKind, UnitName};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use utoipa::IntoParams;
+
+use crate::cursor;
+use crate::error::ApiError;
+use crate::state::State;
+
+/// The largest body of JSON: a change of thousands of units fits, a mistake does not.
+pub(crate) const MAX_JSON: usize = 32 << 20;
+const MAX_PAGE: i64 = 1000;
+const DEFAULT_PAGE: i64 = 50;
+
+/// A body of JSON.
+pub(crate) struct Json<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequest<State> for Json<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &State) -> Result<Self, ApiError> {
+        let bytes = Bytes::from_request(request, state).await.map_err(|rejection| {
+            if rejection.status() == axum::http::StatusCode::PAYLOAD_TOO_LARGE {
+                let message = format!("The request is larger than the {} MiB that a body of JSON may have.", MAX_JSON >> 20);
+                return Refusal::new(Code::RequestTooLarge, message).hint("files travel through the blobs calls");
+            }
+            Refusal::new(Code::InvalidRequest, "The body of the request did not arrive whole.").hint("send it again")
+        })?;
+        let bytes = if bytes.is_empty() { Bytes::from_static(b"{}") } else { bytes };
+        match serde_json::from_slice(&bytes) {
+            Ok(value) => Ok(Self(value)),
+            Err(error) => Err(Refusal::new(Code::InvalidRequest, format!("The body of the request cannot be read: {error}."))
+                .hint("see the reference at /api/v1/docs")
+                .into()),
+        }
+    }
+}
+
+/// The query of a request.
+pub(crate) struct Query<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequestParts<State> for Query<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &State) -> Result<Self, ApiError> {
+        match axum::extract::Query::<T>::try_from_uri(&parts.uri) {
+            Ok(query) => Ok(Self(query.0)),
+            Err(rejection) => Err(Refusal::new(Code::InvalidRequest, format!("The query cannot be read: {}.", rejection.body_text()))
+                .hint("see the reference at /api/v1/docs")
+                .into()),
+        }
+    }
+}
+
+/// The names in a path. Bytes that are not UTF-8 are refused here.
+pub(crate) struct Path<T>(pub T);
+
+impl<T: DeserializeOwned + Send> FromRequestParts<State> for Path<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, ApiError> {
+        match axum::extract::Path::<T>::from_request_parts(parts, state).await {
+            Ok(path) => Ok(Self(path.0)),
+            Err(rejection) => {
+                let message = format!("The path cannot be read: {}.", rejection.body_text().trim_end_matches('.'));
+                Err(Refusal::new(Code::InvalidRequest, message).hint("names in a path are percent-encoded UTF-8").into())
+            }
+        }
+    }
+}
+
+/// Which part of a list is asked for.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Paging {
+    /// How many items, 50 when left out, 1000 at the most.
+    pub limit: Option<i64>,
+    /// Where the list before ended.
+    pub cursor: Option<String>,
+}
+
+impl Paging {
+    pub(crate) fn limit(&self) -> i64 {
+        self.limit.unwrap_or(DEFAULT_PAGE).clamp(1, MAX_PAGE)
+    }
+
+    pub(crate) fn text(&self, list: &str, state: &State) -> Result<Option<String>, Refusal> {
+        self.cursor.as_deref().map(|cursor| cursor::read(list, cursor, state.catalog.now())).transpose()
+    }
+
+    /// For lists that are ordered by a number.
+    pub(crate) fn page(&self, list: &str, state: &State) -> Result<Page, Refusal> {
+        let below = match self.text(list, state)? {
+            Some(text) => Some(text.parse().map_err(|_| Refusal::new(Code::InvalidCursor, "The cursor is not one that this server gave out."))?),
+            None => None,
+        };
+        Ok(Page { below, limit: self.limit() })
+    }
+}
+
+pub(crate) fn unit_key(kind: &str, name: &str) -> Result<UnitKey, Refusal> {
+    let kind: UnitKind = kind.parse().map_err(|error| Refusal::new(Code::InvalidRequest, format!("{error}.")))?;
+    Ok(UnitKey { kind, name: UnitName::for_kind(kind, name)? })
+}

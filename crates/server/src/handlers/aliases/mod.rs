@@ -1,0 +1,7 @@
+pub(crate) mod create;
+pub(crate) mod delete;
+pub(crate) mod get;
+pub(crate) mod history;
+pub(crate) mod list;
+pub(crate) mod rollback;
+pub(crate) mod update;

@@ -1,0 +1,3 @@
+pub(crate) mod diff;
+pub(crate) mod get;
+pub(crate) mod list;

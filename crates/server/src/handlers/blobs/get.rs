@@ -1,0 +1,20 @@
+use axum::body::Body;
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+use milepost_model::{Code, Permission, Refusal};
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::Path;
+use crate::handlers::Shared;
+use crate::trees;
+
+/// Download one blob
+#[utoipa::path(get, path = "/apps/{app}/blobs/{digest}", tag = "blobs", params(("app" = String, Path, description = "Name of the app"), ("digest" = String, Path, description = "`sha256:…`")), responses((status = 200, description = "application/octet-stream", content_type = "application/octet-stream")))]
+pub(crate) async fn blobs_get(caller: Caller, state: Shared, Path((app, digest)): Path<(String, String)>) -> ApiResult<Response> {
+    caller.may(Permission::Read, &app)?;
+    let digest = digest.parse().map_err(|error| Refusal::new(Code::InvalidRequest, format!("{error}.")))?;
+    let row = trees::locate(&state, digest).await?;
+    let stream = state.blobs.stream_verified(&trees::location(&row)?, digest).await?;
+    let headers = [(CONTENT_LENGTH, row.size.to_string()), (CONTENT_TYPE, "application/octet-stream".to_owned())];
+    Ok((headers, Body::from_stream(stream)).into_response())
+}

@@ -1,0 +1,3 @@
+pub(crate) mod get;
+pub(crate) mod missing;
+pub(crate) mod upload;

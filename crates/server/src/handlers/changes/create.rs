@@ -1,0 +1,52 @@
+use axum::Json;
+use axum::http::HeaderMap;
+use milepost_catalog::{ChangeInput, SealedSecret};
+use milepost_model::change::Change;
+use milepost_model::{ChangeOutcome, Code, Permission, Refusal, UnitName, UnitPut};
+use std::collections::BTreeMap;
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::{Json as Body, Path};
+use crate::handlers::Shared;
+use crate::state::State;
+use crate::trees;
+
+/// Apply a change, or plan it with `dryRun`
+#[utoipa::path(post, path = "/apps/{app}/changes", tag = "changes", params(("app" = String, Path, description = "Name of the app"), ("idempotency-key" = Option<String>, Header, description = "A change that is sent twice with the same key is applied once")), request_body = Change, responses((status = 200, body = ChangeOutcome)))]
+pub(crate) async fn changes_create(caller: Caller, state: Shared, Path(app): Path<String>, headers: HeaderMap, Body(change): Body<Change>) -> ApiResult<Json<ChangeOutcome>> {
+    let app = caller.may(Permission::ChangeCode, &app)?;
+    let idempotency_key = idempotency_key(&headers)?;
+    let dry_run = change.dry_run;
+    let input = ChangeInput { secrets: seal(&state, &change)?, change, actor: caller.name().to_owned(), idempotency_key };
+    let mut outcome = state.catalog.change(&app, input).await?;
+    for unit in &mut outcome.versions {
+        trees::explain(&state, &mut unit.reasons).await?;
+    }
+    if outcome.changed && !dry_run {
+        state.metrics.changes.inc();
+    }
+    Ok(Json(outcome))
+}
+
+const MAX_KEY: usize = 200;
+
+fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
+    let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
+    let key = value.to_str().ok().filter(|key| !key.is_empty() && key.len() <= MAX_KEY);
+    match key {
+        Some(key) => Ok(Some(key.to_owned())),
+        None => Err(Refusal::new(Code::InvalidRequest, format!("The idempotency key must have 1 to {MAX_KEY} plain letters."))),
+    }
+}
+
+/// Seals the secrets of a change before anything else sees it.
+fn seal(state: &State, change: &Change) -> Result<BTreeMap<UnitName, SealedSecret>, Refusal> {
+    let mut sealed = BTreeMap::new();
+    for put in &change.puts {
+        let UnitPut::Secret(secret) = &put.unit else { continue };
+        let value = state.keyring.seal(&secret.value, &**state.catalog.ids());
+        let value = value.ok_or_else(|| Refusal::new(Code::InvalidSpec, format!("The value of secret `{}` is too long.", put.name)))?;
+        sealed.insert(put.name.clone(), value);
+    }
+    Ok(sealed)
+}

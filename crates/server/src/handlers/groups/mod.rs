@@ -1,0 +1,3 @@
+pub(crate) mod delete;
+pub(crate) mod get;
+pub(crate) mod list;

@@ -1,0 +1,4 @@
+pub(crate) mod get;
+pub(crate) mod history;
+pub(crate) mod rollback;
+pub(crate) mod set;

@@ -1,0 +1,49 @@
+use axum::Json;
+use milepost_catalog::RollbackInput;
+use milepost_client::api::{RollBack, RolledBack};
+use milepost_model::change::UnitKey;
+use milepost_model::diff::Contents;
+use milepost_model::{Permission, UnitKind, UnitSpec};
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::{Json as Body, Path};
+use crate::handlers::Shared;
+use crate::handlers::wire;
+
+/// Put live back to what it was before, or to a release
+#[utoipa::path(post, path = "/apps/{app}/rollback", tag = "live", params(("app" = String, Path, description = "Name of the app")), request_body = RollBack, responses((status = 200, body = RolledBack)))]
+pub(crate) async fn live_rollback(caller: Caller, state: Shared, Path(app): Path<String>, Body(body): Body<RollBack>) -> ApiResult<Json<RolledBack>> {
+    let app = caller.may(Permission::MovePointer, &app)?;
+    let input = RollbackInput { to: body.to, why: body.why, dry_run: body.dry_run };
+    let done = state.catalog.rollback(&app, caller.name(), input).await?;
+    let (_, after, gone) = state.catalog.app_version_contents(&app, done.to.app_version.clone()).await?;
+    let before = match &done.from {
+        Some(from) => state.catalog.app_version_contents(&app, from.app_version.clone()).await?.1,
+        None => Contents::new(),
+    };
+    let changes = wire::explained_diff(&state, &before, &after).await?;
+    let problems = gone.into_iter().chain(missing_secrets(&after)).collect();
+    Ok(Json(RolledBack {
+        dry_run: body.dry_run,
+        from: done.from,
+        to: done.to,
+        released_again: done.released_again,
+        expired: done.expired,
+        changes,
+        problems,
+    }))
+}
+
+/// Functions of the target that want a secret which the target does not hold.
+fn missing_secrets(contents: &Contents) -> Vec<String> {
+    let mut missing = Vec::new();
+    for (key, (_, spec)) in contents {
+        let UnitSpec::Function(function) = spec else { continue };
+        for secret in &function.secrets {
+            if !contents.contains_key(&UnitKey { kind: UnitKind::Secret, name: secret.clone() }) {
+                missing.push(format!("{key} wants the secret {secret}, which was not set then"));
+            }
+        }
+    }
+    missing
+}

@@ -1,0 +1,23 @@
+//! One file per call. `router.rs` lists them.
+
+pub(crate) mod aliases;
+pub(crate) mod app_versions;
+pub(crate) mod apps;
+pub(crate) mod blobs;
+pub(crate) mod changes;
+pub(crate) mod groups;
+pub(crate) mod health;
+pub(crate) mod latest;
+pub(crate) mod live;
+pub(crate) mod plans;
+pub(crate) mod releases;
+pub(crate) mod storage;
+pub(crate) mod tags;
+pub(crate) mod tokens;
+pub(crate) mod trees;
+pub(crate) mod units;
+pub(crate) mod versions;
+pub(crate) mod wire;
+
+/// The state as handlers take it.
+pub(crate) type Shared = axum::extract::State<crate::state::State>;

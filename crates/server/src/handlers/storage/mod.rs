@@ -1,0 +1,2 @@
+pub(crate) mod sweep;
+pub(crate) mod why;

@@ -1,0 +1,14 @@
+use axum::http::StatusCode;
+use milepost_model::Permission;
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::Path;
+use crate::handlers::Shared;
+
+/// Delete a token
+#[utoipa::path(delete, path = "/tokens/{token}", tag = "tokens", params(("token" = String, Path, description = "Name of the token")), responses((status = 204, description = "Done")))]
+pub(crate) async fn tokens_delete(caller: Caller, state: Shared, Path(token): Path<String>) -> ApiResult<StatusCode> {
+    caller.may_everywhere(Permission::Administer)?;
+    state.catalog.token_delete(token).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

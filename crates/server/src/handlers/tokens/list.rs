@@ -1,0 +1,15 @@
+use axum::Json;
+use milepost_client::api::Token;
+use milepost_model::Permission;
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::handlers::Shared;
+use crate::handlers::wire;
+
+/// List the tokens
+#[utoipa::path(get, path = "/tokens", tag = "tokens", responses((status = 200, body = Vec<Token>)))]
+pub(crate) async fn tokens_list(caller: Caller, state: Shared) -> ApiResult<Json<Vec<Token>>> {
+    caller.may_everywhere(Permission::Administer)?;
+    let tokens = state.catalog.token_list().await?;
+    Ok(Json(tokens.into_iter().map(|row| wire::token(row, None)).collect()))
+}

@@ -1,0 +1,2 @@
+pub(crate) mod get;
+pub(crate) mod list;

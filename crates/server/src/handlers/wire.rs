@@ -1,0 +1,43 @@
+//! From the catalog's answers to the bodies of the API.
+
+use milepost_catalog::{PageOf, TokenRow};
+use milepost_client::api::{App, Page, Token};
+use milepost_model::diff::{Contents, UnitDiff};
+use milepost_model::{Refusal, UnitKind, UnitName};
+
+use crate::cursor;
+use crate::error::ApiResult;
+use crate::state::State;
+use crate::trees;
+
+pub(crate) fn app(app: milepost_catalog::App) -> App {
+    App {
+        name: app.name,
+        plan: app.plan,
+        created_at: app.created_at,
+        created_by: app.created_by,
+        head: app.head,
+        live: app.live,
+        stored_bytes: app.stored_bytes,
+    }
+}
+
+pub(crate) fn token(row: TokenRow, token: Option<String>) -> Token {
+    Token { name: row.name, role: row.role, app: row.app, created_at: row.created_at, created_by: row.created_by, token }
+}
+
+pub(crate) fn page<T>(list: &str, state: &State, found: PageOf<T>) -> Page<T> {
+    Page { items: found.items, next: found.next.map(|at| cursor::write(list, at, state.catalog.now())) }
+}
+
+pub(crate) fn function(name: &str) -> Result<UnitName, Refusal> {
+    Ok(UnitName::for_kind(UnitKind::Function, name)?)
+}
+
+pub(crate) async fn explained_diff(state: &State, before: &Contents, after: &Contents) -> ApiResult<Vec<UnitDiff>> {
+    let mut changes = milepost_model::diff::diff(before, after);
+    for change in &mut changes {
+        trees::explain(state, &mut change.reasons).await?;
+    }
+    Ok(changes)
+}

@@ -1,0 +1,45 @@
+//! Uploads: a stream of blobs becomes one stored pack, and only then rows of the catalog. A crash in between leaves a
+//! pack that nobody knows, which a later sweep removes.
+
+use axum::body::Body;
+use milepost_blobs::IngestLimits;
+use milepost_catalog::NewBlob;
+use milepost_client::api::Uploaded;
+use milepost_model::{AppName, Code, Refusal};
+
+use crate::error::ApiResult;
+use crate::state::State;
+
+const MAX_BLOBS: usize = 100_000;
+/// One request; larger files are sent one by one.
+const MAX_BYTES: u64 = 64 << 30;
+
+pub(crate) async fn upload(state: &State, app: &AppName, body: Body, declared: Option<u64>) -> ApiResult<Uploaded> {
+    let left = state.catalog.quota_left(app).await?.unwrap_or(u64::MAX);
+    let most = MAX_BYTES.min(left.saturating_add(1 << 20));
+    if let Some(declared) = declared.filter(|declared| *declared > most) {
+        let message = format!("The upload declares {declared} bytes; app `{app}` may store {left} more.");
+        return Err(Refusal::new(Code::UploadTooLarge, message).hint("send less, or move the app to a larger plan").into());
+    }
+    let limits = IngestLimits { max_blobs: MAX_BLOBS, max_blob_bytes: most, max_total_bytes: most };
+    let ingested = state.blobs.ingest(body.into_data_stream(), limits).await?;
+    let blobs = ingested
+        .blobs
+        .iter()
+        .map(|blob| NewBlob {
+            digest: blob.digest,
+            size: blob.size,
+            offset: blob.offset,
+            children: blob.directory.as_ref().map(|directory| directory.children().collect()),
+        })
+        .collect::<Vec<_>>();
+    let uploaded = Uploaded { blobs: blobs.len() as u64, bytes: ingested.size };
+    let pack = ingested.pack;
+    if let Err(error) = state.catalog.pack_register(app, pack.to_string(), ingested.size, blobs).await {
+        // Nobody knows the pack, so nobody can miss it; what fails here is left to the sweep.
+        let _ = state.blobs.delete(pack).await;
+        return Err(error.into());
+    }
+    state.metrics.uploaded_bytes.inc_by(uploaded.bytes);
+    Ok(uploaded)
+}

@@ -1,0 +1,58 @@
+//! Everything that every request passes through, outermost first.
+
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, MatchedPath, Request};
+use axum::http::StatusCode;
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use milepost_model::{Code, Refusal};
+use tower_http::catch_panic::CatchPanicLayer;
+
+use crate::error::ApiError;
+use crate::extract::MAX_JSON;
+use crate::state::State;
+
+/// Calls that only talk to the database answer within this, or the client is told to try again.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
+
+pub(crate) fn apply(router: Router<State>, state: &State) -> Router<State> {
+    router
+        .layer(DefaultBodyLimit::max(MAX_JSON))
+        .layer(from_fn(time_limit))
+        .layer(CatchPanicLayer::custom(|_panic| {
+            tracing::error!("a handler panicked");
+            ApiError(Refusal::new(Code::Internal, "Something went wrong inside the server.").hint("the server's log has the cause")).into_response()
+        }))
+        .layer(from_fn_with_state(state.clone(), measure))
+}
+
+async fn measure(axum::extract::State(state): axum::extract::State<State>, request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let method = request.method().to_string();
+    // The pattern, not the path: names of apps must not become labels.
+    let route = request.extensions().get::<MatchedPath>().map_or("unmatched", MatchedPath::as_str).to_owned();
+    let response = next.run(request).await;
+    let (status, took) = (response.status().as_u16(), started.elapsed());
+    state.metrics.request(&method, &route, status, took);
+    tracing::debug!(http.method = %method, http.route = %route, http.status = status, duration_ms = took.as_millis() as u64, "answered");
+    response
+}
+
+/// Uploads and downloads take as long as their bytes do; everything else has a limit.
+async fn time_limit(request: Request, next: Next) -> Response {
+    let path = request.uri().path();
+    if path.contains("/blobs") || path.ends_with("/download") {
+        return next.run(request).await;
+    }
+    match tokio::time::timeout(TIME_LIMIT, next.run(request)).await {
+        Ok(response) => response,
+        Err(_) => {
+            let refusal = Refusal::new(Code::TimedOut, "The server did not finish in time.").hint("try again; a change that was sent with an idempotency key is not applied twice");
+            let mut response = ApiError(refusal).into_response();
+            *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+            response
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The whole API on one page.
+
+use axum::Router;
+use axum::response::Html;
+use axum::routing::get;
+use milepost_model::{Code, Refusal};
+use utoipa::OpenApi;
+use utoipa::openapi::OpenApi as Document;
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::docs_page;
+use crate::error::ApiError;
+use crate::handlers::{
+    aliases, app_versions, apps, blobs, changes, groups, health, latest, live, plans, releases, storage, tags, tokens, trees, units,
+    versions,
+};
+use crate::middleware;
+use crate::state::State;
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Milepost",
+        description = "Versions, app versions, releases and pointers. Every call needs a bearer token; errors are problem+json with a stable code."
+    ),
+    components(schemas(
+        milepost_client::api::Problem,
+        milepost_model::spec::FunctionSpec,
+        milepost_model::spec::PackageSpec,
+        milepost_model::spec::EnvironmentSpec,
+        milepost_model::spec::ConfigSpec,
+        milepost_model::spec::StaticSpec,
+        milepost_model::spec::SecretSpec,
+        milepost_model::spec::RouteSpec,
+        milepost_model::spec::TimerSpec
+    ))
+)]
+struct Described;
+
+fn calls() -> OpenApiRouter<State> {
+    OpenApiRouter::new()
+        .routes(routes!(apps::list::apps_list, apps::create::apps_create))
+        .routes(routes!(apps::get::apps_get, apps::delete::apps_delete))
+        .routes(routes!(apps::set_plan::apps_set_plan))
+        .routes(routes!(apps::history::apps_history))
+        .routes(routes!(apps::at::apps_at))
+        .routes(routes!(changes::create::changes_create))
+        .routes(routes!(blobs::missing::blobs_missing))
+        .routes(routes!(blobs::upload::blobs_upload))
+        .routes(routes!(blobs::get::blobs_get))
+        .routes(routes!(trees::get::trees_get))
+        .routes(routes!(units::list::units_list))
+        .routes(routes!(units::get::units_get))
+        .routes(routes!(versions::list::versions_list))
+        .routes(routes!(versions::get::versions_get, versions::describe::versions_describe, versions::delete::versions_delete))
+        .routes(routes!(versions::download::versions_download))
+        .routes(routes!(aliases::list::aliases_list))
+        .routes(routes!(aliases::get::aliases_get, aliases::create::aliases_create, aliases::update::aliases_update, aliases::delete::aliases_delete))
+        .routes(routes!(aliases::history::aliases_history))
+        .routes(routes!(aliases::rollback::aliases_rollback))
+        .routes(routes!(app_versions::list::app_versions_list))
+        .routes(routes!(app_versions::get::app_versions_get))
+        .routes(routes!(app_versions::diff::app_versions_diff))
+        .routes(routes!(releases::list::releases_list, releases::create::releases_create))
+        .routes(routes!(releases::get::releases_get))
+        .routes(routes!(releases::expire::releases_expire))
+        .routes(routes!(tags::list::tags_list))
+        .routes(routes!(tags::set::tags_set, tags::delete::tags_delete))
+        .routes(routes!(tags::history::tags_history))
+        .routes(routes!(live::get::live_get, live::set::live_set))
+        .routes(routes!(live::history::live_history))
+        .routes(routes!(live::rollback::live_rollback))
+        .routes(routes!(latest::history::latest_history))
+        .routes(routes!(groups::list::groups_list))
+        .routes(routes!(groups::get::groups_get, groups::delete::groups_delete))
+        .routes(routes!(tokens::list::tokens_list, tokens::create::tokens_create))
+        .routes(routes!(tokens::delete::tokens_delete))
+        .routes(routes!(tokens::whoami::tokens_whoami))
+        .routes(routes!(plans::list::plans_list))
+        .routes(routes!(storage::why::storage_why))
+        .routes(routes!(storage::sweep::storage_sweep))
+}
+
+fn described() -> (Router<State>, Document) {
+    let api = OpenApiRouter::with_openapi(Described::openapi()).nest("/api/v1", calls());
+    let (router, mut document) = api.split_for_parts();
+    let bearer = SecurityScheme::Http(HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build());
+    if let Some(components) = document.components.as_mut() {
+        components.add_security_scheme("token", bearer);
+    }
+    document.security = Some(vec![utoipa::openapi::security::SecurityRequirement::new::<_, [&str; 0], &str>("token", [])]);
+    (router, document)
+}
+
+/// The API as an OpenAPI document.
+pub fn openapi() -> Document {
+    described().1
+}
+
+pub(crate) fn build(state: State) -> Router {
+    let (router, document) = described();
+    let json = serde_json::to_value(&document).unwrap_or_default();
+    let page = docs_page::render(&json);
+    let router = router
+        .route("/api/v1/openapi.json", get(move || std::future::ready(axum::Json(json.clone()))))
+        .route("/api/v1/docs", get(move || std::future::ready(Html(page.clone()))))
+        .route("/healthz", get(health::healthz))
+        .route("/readyz", get(health::readyz))
+        .route("/metrics", get(health::metrics))
+        .fallback(unknown)
+        .method_not_allowed_fallback(unknown);
+    middleware::apply(router, &state).with_state(state)
+}
+
+async fn unknown(uri: axum::http::Uri) -> ApiError {
+    ApiError(Refusal::new(Code::RouteNotFound, format!("There is no call `{}` with this method.", uri.path())).hint("/api/v1/docs lists the calls"))
+}

@@ -1,0 +1,39 @@
+//! What a server is told at its start. Reading flags, variables and files is the binary's business.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use milepost_model::{Clock, IdSource, OsIds, SystemClock};
+
+#[derive(Clone)]
+pub struct Settings {
+    /// Database, blobs, keys and the admin token live here unless told otherwise.
+    pub data: PathBuf,
+    pub api: SocketAddr,
+    /// `postgres://…`, or the path of a SQLite file; `catalog.db` in the data folder when left out.
+    pub database: Option<String>,
+    /// A folder or `s3://bucket/prefix`; `blobs` in the data folder when left out.
+    pub blobs: Option<String>,
+    /// How long unreferenced content stays before it is swept.
+    pub sweep_grace: Duration,
+    pub sweep_every: Duration,
+    pub clock: Arc<dyn Clock>,
+    pub ids: Arc<dyn IdSource>,
+}
+
+impl Settings {
+    pub fn new(data: PathBuf, api: SocketAddr) -> Self {
+        Self {
+            data,
+            api,
+            database: None,
+            blobs: None,
+            sweep_grace: Duration::from_secs(24 * 3600),
+            sweep_every: Duration::from_secs(3600),
+            clock: Arc::new(SystemClock),
+            ids: Arc::new(OsIds),
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Start-up as a list of steps, each giving a built part.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use milepost_blobs::{BlobError, Blobs};
+use milepost_catalog::{Catalog, CatalogError};
+use milepost_client::api::ServerFile;
+use milepost_model::{AppName, Code, PlanName, Role};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::keyring::{Keyring, KeyringError, write_owner_only};
+use crate::metrics::Metrics;
+use crate::settings::Settings;
+use crate::state::{Parts, State};
+use crate::{auth, jobs, router};
+
+/// Requests that run when the server is told to stop have so long to end.
+const DRAIN: Duration = Duration::from_secs(20);
+/// The app that is meant when none is named.
+const DEFAULT_APP: &str = "default";
+const ADMIN: &str = "admin";
+
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error("could not use the data folder `{path}`")]
+    Data { path: String, source: std::io::Error },
+    #[error("another Milepost server (pid {pid}) uses the data folder `{path}`; stop it, or give another folder with `--data`")]
+    Running { pid: u32, path: String },
+    #[error("could not open the database")]
+    Catalog(#[from] CatalogError),
+    #[error("could not open the blob store")]
+    Blobs(#[from] BlobError),
+    #[error(transparent)]
+    Keyring(#[from] KeyringError),
+    #[error("could not listen on {addr}; is it taken? give another address with `--api`")]
+    Listen { addr: SocketAddr, source: std::io::Error },
+    #[error("the server stopped with an error")]
+    Serve(#[source] std::io::Error),
+}
+
+/// A server that listens and is ready to serve.
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    state: State,
+    settings: Settings,
+    server_file: PathBuf,
+    /// Held for as long as the server lives: one server per data folder.
+    _lock: fs::File,
+}
+
+impl Server {
+    pub async fn start(settings: Settings) -> Result<Self, StartError> {
+        make_data_folder(&settings.data)?;
+        let lock = lock_data_folder(&settings.data)?;
+        let keyring = Keyring::open(&settings.data.join("secret.key"), &*settings.ids)?;
+        let catalog = open_catalog(&settings).await?;
+        let blobs = open_blobs(&settings)?;
+        ensure_admin_token(&catalog, &settings).await?;
+        ensure_default_app(&catalog).await?;
+        let parts = Parts { catalog, blobs, keyring, metrics: Metrics::new(), sweep_grace: settings.sweep_grace };
+        let listener = TcpListener::bind(settings.api).await.map_err(|source| StartError::Listen { addr: settings.api, source })?;
+        let address = listener.local_addr().map_err(StartError::Serve)?;
+        let server_file = settings.data.join("server.json");
+        write_server_file(&server_file, address).map_err(|source| data_error(&settings.data, source))?;
+        Ok(Self { listener, address, state: State(Arc::new(parts)), settings, server_file, _lock: lock })
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub fn engine(&self) -> &'static str {
+        self.state.catalog.engine()
+    }
+
+    /// Serves until `stop`, then lets the requests that run end.
+    pub async fn run(self, stop: CancellationToken) -> Result<(), StartError> {
+        let sweeping = tokio::spawn(jobs::sweep::repeat(self.state.clone(), self.settings.sweep_every, stop.clone()));
+        let router = router::build(self.state);
+        let drained = stop.clone();
+        let serving = axum::serve(self.listener, router).with_graceful_shutdown(async move { drained.cancelled().await });
+        let serving = tokio::spawn(async move { serving.await });
+        let abort = serving.abort_handle();
+        stop.cancelled().await;
+        // The file goes first: a new command should not find a server that is about to leave.
+        let _ = fs::remove_file(&self.server_file);
+        let ended = tokio::time::timeout(DRAIN, serving).await;
+        abort.abort();
+        sweeping.abort();
+        match ended {
+            Ok(Ok(result)) => result.map_err(StartError::Serve),
+            Ok(Err(_)) => Ok(()),
+            Err(_) => {
+                tracing::warn!("requests were still running after {} s and were cut off", DRAIN.as_secs());
+                Ok(())
+            }
+        }
+    }
+}
+
+fn data_error(path: &Path, source: std::io::Error) -> StartError {
+    StartError::Data { path: path.display().to_string(), source }
+}
+
+fn make_data_folder(path: &Path) -> Result<(), StartError> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|source| data_error(path, source))
+}
+
+/// The lock is the kernel's: it goes with the process, however it ends.
+fn lock_data_folder(path: &Path) -> Result<fs::File, StartError> {
+    let file = path.join("lock");
+    let lock = fs::OpenOptions::new().create(true).truncate(false).write(true).open(&file).map_err(|source| data_error(path, source))?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(fs::TryLockError::WouldBlock) => {
+            let running = fs::read(path.join("server.json")).ok().and_then(|bytes| serde_json::from_slice::<ServerFile>(&bytes).ok());
+            Err(StartError::Running { pid: running.map_or(0, |file| file.pid), path: path.display().to_string() })
+        }
+        Err(fs::TryLockError::Error(source)) => Err(data_error(path, source)),
+    }
+}
+
+async fn open_catalog(settings: &Settings) -> Result<Catalog, StartError> {
+    let default = settings.data.join("catalog.db").display().to_string();
+    let url = settings.database.as_deref().unwrap_or(&default);
+    Ok(Catalog::open(url, Arc::clone(&settings.clock), Arc::clone(&settings.ids)).await?)
+}
+
+fn open_blobs(settings: &Settings) -> Result<Blobs, StartError> {
+    let default = settings.data.join("blobs").display().to_string();
+    Ok(Blobs::open(settings.blobs.as_deref().unwrap_or(&default))?)
+}
+
+/// The first start makes an admin token in a file that only its owner can read.
+async fn ensure_admin_token(catalog: &Catalog, settings: &Settings) -> Result<(), StartError> {
+    let path = settings.data.join("admin.token");
+    let token = match fs::read_to_string(&path) {
+        Ok(token) => token.trim().to_owned(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let token = auth::make_token(&*settings.ids);
+            write_owner_only(&path, format!("{token}\n").as_bytes()).map_err(|source| data_error(&settings.data, source))?;
+            token
+        }
+        Err(source) => return Err(data_error(&settings.data, source)),
+    };
+    let hash = auth::hash(&token);
+    if catalog.token_by_hash(hash).await?.is_some() {
+        return Ok(());
+    }
+    // A second node over the same database has a file of its own, so the plain name may be taken.
+    let name = if catalog.token_list().await?.iter().any(|token| token.name == ADMIN) {
+        format!("{ADMIN}-{}", settings.ids.short_id())
+    } else {
+        ADMIN.to_owned()
+    };
+    catalog.token_create(name, hash, Role::Admin, None, "milepost").await?;
+    Ok(())
+}
+
+async fn ensure_default_app(catalog: &Catalog) -> Result<(), StartError> {
+    let Ok(name) = DEFAULT_APP.parse::<AppName>() else { return Ok(()) };
+    match catalog.app_get(&name).await {
+        Err(CatalogError::Refused(refusal)) if refusal.code == Code::AppNotFound => {}
+        other => return Ok(other.map(drop)?),
+    }
+    match catalog.app_create(&name, PlanName::default(), "milepost").await {
+        // Two nodes that start at once both try.
+        Err(CatalogError::Refused(refusal)) if refusal.code == Code::AppExists => Ok(()),
+        other => Ok(other.map(drop)?),
+    }
+}
+
+fn write_server_file(path: &Path, address: SocketAddr) -> std::io::Result<()> {
+    let file = ServerFile { api: format!("http://{address}"), pid: std::process::id() };
+    write_owner_only(path, &serde_json::to_vec(&file).map_err(std::io::Error::other)?)
+}
