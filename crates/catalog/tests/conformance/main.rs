@@ -24,5 +24,17 @@ macro_rules! on_both_engines {
     };
 }
 
+mod aliases;
 mod apps;
-mod smoke;
+mod blobs;
+mod change;
+mod delete;
+mod groups;
+mod history;
+mod live;
+mod merge;
+mod releases;
+mod removal;
+mod resend;
+mod selectors;
+mod tags;

@@ -1,0 +1,50 @@
+//! Many writers at once, on both engines. Every run is bounded by a deadline, so a deadlock is a failure.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
+
+#[expect(dead_code, reason = "the conformance suite uses the rest")]
+mod common;
+#[path = "concurrency/churn.rs"]
+mod churn;
+#[path = "concurrency/writers.rs"]
+mod writers;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use common::{Engine, Fixture};
+
+const DEADLINE: Duration = Duration::from_secs(60);
+
+fn run<F: Future<Output = ()>>(engine: fn() -> Engine, case: impl FnOnce(Arc<Fixture>) -> F) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let fixture = Arc::new(Fixture::new(engine()).await);
+        tokio::time::timeout(DEADLINE, case(fixture)).await.expect("nothing waits for ever");
+    });
+}
+
+macro_rules! on_both_engines {
+    ($($module:ident::$case:ident),* $(,)?) => {
+        mod sqlite {
+            $(#[test]
+            fn $case() {
+                super::run(super::Engine::sqlite, super::$module::$case);
+            })*
+        }
+        mod postgres {
+            $(#[test]
+            fn $case() {
+                super::run(super::Engine::postgres, super::$module::$case);
+            })*
+        }
+    };
+}
+
+on_both_engines!(
+    writers::every_change_of_sixteen_writers_lands_once,
+    writers::one_key_is_one_change_however_often_it_is_sent_at_once,
+    writers::of_many_changes_on_one_state_one_wins,
+    writers::uploads_of_the_same_files_do_not_wait_for_each_other_in_a_circle,
+    writers::apps_that_share_content_do_not_wait_for_each_other_in_a_circle,
+    churn::invariant_5_nothing_needed_is_ever_missing_while_everything_moves,
+);

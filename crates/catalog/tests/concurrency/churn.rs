@@ -1,0 +1,177 @@
+//! Everything that can take something away runs against everything that needs it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use milepost_catalog::{CatalogError, LiveTarget, RollbackInput, VersionsToDelete};
+use milepost_model::{AppName, Code, IdSource, PlanName, SeededIds, UnitKind};
+
+use crate::common::*;
+
+const STEPS: usize = 30;
+const CODES: u64 = 4;
+
+struct Actor {
+    t: Arc<Fixture>,
+    app: AppName,
+    random: SeededIds,
+    packs: Arc<AtomicU64>,
+}
+
+impl Actor {
+    fn below(&self, bound: u64) -> u64 {
+        let mut bytes = [0; 8];
+        self.random.fill(&mut bytes);
+        u64::from_le_bytes(bytes) % bound
+    }
+
+    fn function(&self) -> String {
+        format!("f{}", self.below(2))
+    }
+
+    /// Uploads what is missing and deploys. A sweep may come in between; then the files are sent again.
+    async fn deploy(&self) {
+        let (name, code) = (self.function(), format!("code {}", self.below(CODES)));
+        let (file, root) = tree_digests(&code);
+        for _ in 0..50 {
+            if !self.t.catalog.blobs_missing(vec![file, root]).await.unwrap().is_empty() {
+                let pack = format!("pack {}", self.packs.fetch_add(1, Ordering::Relaxed));
+                let new = vec![blob(file, None), blob(root, Some(vec![file]))];
+                self.t.catalog.pack_register(&self.app, pack, 200, new).await.unwrap();
+            }
+            let puts = change([package(&name, root), function_on(&name, &name)]);
+            match self.t.catalog.change(&self.app, input(puts)).await {
+                Err(CatalogError::Refused(refusal)) if refusal.code == Code::MissingBlobs => {}
+                result => return allowed(result),
+            }
+        }
+        panic!("sweeping always won");
+    }
+
+    async fn delete(&self) {
+        let kind = if self.below(3) == 0 { UnitKind::Package } else { UnitKind::Function };
+        let name = self.function();
+        let Ok(page) = self.t.catalog.version_list(&self.app, key(kind, &name), ALL).await else { return };
+        let Some(version) = page.items.get(self.below(page.items.len().max(1) as u64) as usize) else { return };
+        let which = VersionsToDelete::One(version.number.to_string().parse().unwrap());
+        allowed(self.t.catalog.version_delete(&self.app, "dan", key(kind, &name), which, false).await);
+    }
+
+    async fn remove(&self) {
+        let name = self.function();
+        let removes = vec![key(UnitKind::Function, &name), key(UnitKind::Package, &name)];
+        let change = milepost_model::change::Change { removes, ..Default::default() };
+        allowed(self.t.catalog.change(&self.app, input(change)).await);
+    }
+
+    async fn alias(&self) {
+        let (function, alias) = (self.function().parse().unwrap(), "stable".parse().unwrap());
+        let existing = self.below(2) == 0;
+        let selector = (1 + self.below(9)).to_string().parse().unwrap();
+        allowed(self.t.catalog.alias_set(&self.app, "al", function, alias, selector, existing, String::new()).await);
+    }
+
+    async fn move_releases(&self) {
+        let page = self.t.catalog.release_list(&self.app, false, ALL).await.unwrap();
+        let Some(release) = page.items.get(self.below(page.items.len().max(1) as u64) as usize) else { return };
+        let (catalog, app, id) = (&self.t.catalog, &self.app, release.id.clone());
+        match self.below(7) {
+            0 => allowed(catalog.tag_set(app, "tom", "beta".parse().unwrap(), id, String::new()).await),
+            1 => allowed(catalog.tag_delete(app, "tom", "beta".parse().unwrap()).await),
+            2 => allowed(catalog.release_create(app, "rob", Some(id), String::new()).await),
+            3 => allowed(catalog.release_expire(app, "rob", id, String::new()).await),
+            4 => allowed(catalog.live_set(app, "liz", LiveTarget::Release(id), String::new()).await),
+            5 => allowed(catalog.live_set(app, "liz", LiveTarget::Follow, String::new()).await),
+            _ => {
+                let input = RollbackInput { to: None, why: String::new(), dry_run: false };
+                allowed(catalog.rollback(app, "liz", input).await);
+            }
+        }
+    }
+
+    async fn sweep(&self) {
+        self.t.clock.advance_ms(3_600_000);
+        self.t.catalog.sweep(1_800_000).await.unwrap();
+    }
+}
+
+/// A refusal is an answer; anything else that goes wrong is a fault.
+#[track_caller]
+fn allowed<T: std::fmt::Debug>(result: Result<T, CatalogError>) {
+    if let Err(error) = result
+        && !matches!(error, CatalogError::Refused(_))
+    {
+        panic!("{error:?}");
+    }
+}
+
+/// One statement, so one moment: how much of what is named or served is not there.
+const MISSING: &str = "SELECT \
+    (SELECT count(*) FROM releases r JOIN units u ON u.app_id = r.app_id JOIN memberships m ON m.unit_id = u.id \
+        AND m.from_seq <= r.app_seq AND (m.until_seq IS NULL OR m.until_seq > r.app_seq) \
+        JOIN versions v ON v.id = m.version_id WHERE r.state = 'active' AND v.content_id IS NULL) \
+    + (SELECT count(*) FROM aliases a JOIN versions v ON v.id = a.version_id WHERE v.state <> 'active' OR v.content_id IS NULL) \
+    + (SELECT count(*) FROM tags t JOIN releases r ON r.id = t.release_id WHERE r.state <> 'active') \
+    + (SELECT count(*) FROM apps a JOIN releases r ON r.id = a.live_release_id WHERE r.state <> 'active') \
+    + (SELECT count(*) FROM version_pins p JOIN versions v ON v.id = p.version_id JOIN versions w ON w.id = p.target_id \
+        WHERE v.state <> 'deleted' AND w.content_id IS NULL) \
+    + (SELECT count(*) FROM versions v JOIN contents c ON c.id = v.content_id WHERE c.kind = 'package' \
+        AND NOT EXISTS (SELECT 1 FROM content_blobs b WHERE b.content_id = c.id)) \
+    + (SELECT count(*) FROM blobs b WHERE b.is_directory = 1 AND NOT EXISTS (SELECT 1 FROM tree_edges e WHERE e.parent_id = b.id))";
+
+pub async fn invariant_5_nothing_needed_is_ever_missing_while_everything_moves(t: Arc<Fixture>) {
+    let other: AppName = "other".parse().unwrap();
+    t.catalog.app_create(&other, PlanName::Free, "ann").await.unwrap();
+    let packs = Arc::new(AtomicU64::new(0));
+    let mut tasks = Vec::new();
+    for seed in 0..16_u64 {
+        let app = if seed % 4 == 3 { other.clone() } else { t.app.clone() };
+        let actor = Actor { t: Arc::clone(&t), app, random: SeededIds::new(seed), packs: Arc::clone(&packs) };
+        tasks.push(tokio::spawn(async move {
+            for _ in 0..STEPS {
+                match seed {
+                    0..=5 => actor.deploy().await,
+                    6 | 7 => actor.delete().await,
+                    8 | 9 => actor.alias().await,
+                    10..=12 => actor.move_releases().await,
+                    13 => actor.remove().await,
+                    _ => actor.sweep().await,
+                }
+            }
+        }));
+    }
+    let done = Arc::new(AtomicBool::new(false));
+    let checker = {
+        let (t, done) = (Arc::clone(&t), Arc::clone(&done));
+        tokio::spawn(async move {
+            let mut checks = 0;
+            while !done.load(Ordering::Relaxed) {
+                assert_eq!(t.number(MISSING).await, 0);
+                checks += 1;
+                tokio::task::yield_now().await;
+            }
+            checks
+        })
+    };
+    for task in tasks {
+        task.await.unwrap();
+    }
+    done.store(true, Ordering::Relaxed);
+    assert!(checker.await.unwrap() > 0);
+    assert_eq!(t.number(MISSING).await, 0);
+    for app in [&t.app, &other] {
+        everything_served_is_there(&t, app).await;
+    }
+}
+
+async fn everything_served_is_there(t: &Fixture, app: &AppName) {
+    for release in t.catalog.release_list(app, true, ALL).await.unwrap().items {
+        let (_, contents, gone) = t.catalog.app_version_contents(app, release.id).await.unwrap();
+        assert!(gone.is_empty(), "{gone:?}");
+        for (_, spec) in contents.values() {
+            assert_eq!(t.catalog.blob_locate(spec.blobs()).await.unwrap().len(), spec.blobs().len());
+        }
+    }
+    let events = t.catalog.event_list(app, ALL).await.unwrap().items;
+    assert!(events.iter().rev().map(|event| event.id).eq(1..=events.len() as i64));
+}

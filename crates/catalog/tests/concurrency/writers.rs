@@ -1,0 +1,125 @@
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use milepost_catalog::{CatalogError, ChangeInput};
+use milepost_model::change::Change;
+use milepost_model::{AppName, ChangeOutcome, Code, Digest, PlanName, UnitKind};
+
+use crate::common::*;
+
+const WRITERS: i64 = 16;
+const CHANGES: i64 = 6;
+
+/// Runs one task a writer, all at once, and answers what each gave.
+async fn at_once<T: Send + 'static, F>(t: &Arc<Fixture>, writer: impl Fn(Arc<Fixture>, i64) -> F) -> Vec<T>
+where
+    F: Future<Output = T> + Send + 'static,
+{
+    let tasks: Vec<_> = (0..WRITERS).map(|number| tokio::spawn(writer(Arc::clone(t), number))).collect();
+    let mut answers = Vec::new();
+    for task in tasks {
+        answers.push(task.await.unwrap());
+    }
+    answers
+}
+
+pub async fn every_change_of_sixteen_writers_lands_once(t: Arc<Fixture>) {
+    let outcomes = at_once(&t, |t, writer| async move {
+        let mut outcomes = Vec::new();
+        for step in 1..=CHANGES {
+            // All set a key of one document, and each has a unit of its own.
+            let puts = [config(&format!("writer{writer}"), step), secret(&format!("S{writer}"), &step.to_string())];
+            outcomes.push(t.catalog.change(&t.app, input(change(puts))).await.unwrap());
+        }
+        outcomes
+    })
+    .await
+    .concat();
+
+    let total = WRITERS * CHANGES;
+    assert!(outcomes.iter().all(|outcome| outcome.changed));
+    let uids: BTreeSet<_> = outcomes.iter().map(|outcome| outcome.app_version.clone().unwrap()).collect();
+    assert_eq!(uids.len() as i64, total);
+    let expected: Vec<i64> = (1..=total).rev().collect();
+    let listed = t.catalog.app_version_list(&t.app, ALL).await.unwrap().items;
+    assert_eq!(listed.iter().map(|version| version.number).collect::<Vec<_>>(), expected);
+    assert_eq!(t.numbers(UnitKind::Config, "config").await, expected);
+    let document = t.version(UnitKind::Config, "config", "latest").await.unwrap().spec["document"].clone();
+    for writer in 0..WRITERS {
+        assert_eq!(document[format!("writer{writer}")], CHANGES);
+        assert_eq!(t.numbers(UnitKind::Secret, &format!("S{writer}")).await.len() as i64, CHANGES);
+    }
+    // Each app version differs from the one before in exactly the two units of its change.
+    for pair in listed.windows(2) {
+        let (after, before) = (t.objects(&pair[0].id).await, t.objects(&pair[1].id).await);
+        assert_eq!(after.iter().filter(|(unit, number)| before.get(*unit) != Some(number)).count(), 2);
+    }
+    let ids: Vec<i64> = t.events().await.iter().map(|event| event.id).collect();
+    assert_eq!(ids, (1..=ids.len() as i64).collect::<Vec<_>>());
+    assert_eq!(t.active().await.len(), 10);
+}
+
+pub async fn one_key_is_one_change_however_often_it_is_sent_at_once(t: Arc<Fixture>) {
+    let outcomes: Vec<ChangeOutcome> = at_once(&t, |t, _| async move {
+        let put = input(change([config("a", 1).forced()]));
+        t.catalog.change(&t.app, ChangeInput { idempotency_key: Some("k".into()), ..put }).await.unwrap()
+    })
+    .await;
+    assert!(outcomes.iter().all(|outcome| *outcome == outcomes[0]));
+    assert_eq!(t.count("app_versions").await, 1);
+}
+
+pub async fn of_many_changes_on_one_state_one_wins(t: Arc<Fixture>) {
+    let head = t.put([config("a", 0)]).await.app_version;
+    let results: Vec<Result<ChangeOutcome, CatalogError>> = at_once(&t, |t, writer| {
+        let expect = head.clone();
+        async move { t.catalog.change(&t.app, input(Change { expect, ..change([config("a", writer + 1)]) })).await }
+    })
+    .await;
+    let (won, lost): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
+    assert_eq!(won.len(), 1);
+    assert!(lost.into_iter().all(|result| refused(result).code == Code::HeadMoved));
+}
+
+pub async fn uploads_of_the_same_files_do_not_wait_for_each_other_in_a_circle(t: Arc<Fixture>) {
+    let files: Vec<Digest> = (0..300).map(|number| Digest::of(format!("file {number}").as_bytes())).collect();
+    let sent = files.clone();
+    at_once(&t, move |t, writer| {
+        let mut files = sent.clone();
+        async move {
+            // Everybody has an order of their own, and asking takes the same locks as sending.
+            files.rotate_left((writer * 17) as usize);
+            if writer % 2 == 0 {
+                files.reverse();
+            }
+            for round in 0..3 {
+                t.clock.advance_ms(11 * 60_000);
+                t.catalog.blobs_missing(files.clone()).await.unwrap();
+                let new = files.iter().map(|file| blob(*file, None)).collect();
+                t.register(&format!("pack {writer} {round}"), new).await.unwrap();
+            }
+        }
+    })
+    .await;
+    assert_eq!(t.count("blobs").await, 300);
+    assert!(t.catalog.blobs_missing(files).await.unwrap().is_empty());
+}
+
+pub async fn apps_that_share_content_do_not_wait_for_each_other_in_a_circle(t: Arc<Fixture>) {
+    let results = at_once(&t, |t, writer| async move {
+        let app: AppName = format!("app{writer}").parse().unwrap();
+        t.catalog.app_create(&app, PlanName::Standard, "ann").await.unwrap();
+        // The same contents under names that put them in opposite orders.
+        for round in 0..CHANGES {
+            let value = |number: i64| format!("{round} {}", if writer % 2 == 0 { number } else { 7 - number });
+            let puts = (0..8).map(|number| secret(&format!("S{number}"), &value(number)));
+            t.catalog.change(&app, input(change(puts))).await?;
+        }
+        Ok::<_, CatalogError>(())
+    })
+    .await;
+    for result in results {
+        result.unwrap();
+    }
+    assert_eq!(t.count("contents").await, 8 * CHANGES);
+}

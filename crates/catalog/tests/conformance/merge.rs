@@ -1,0 +1,138 @@
+//! Which fields a put keeps and which get their default.
+
+use milepost_model::unit_put::{ConfigPut, FunctionPut, PackagePut, ScalePut};
+use milepost_model::{Code, UnitKind, UnitPut};
+use serde_json::json;
+
+use crate::common::*;
+
+async fn a_merged_function_keeps_what_is_left_out(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let first = FunctionPut {
+        package: Some(reference("hello", "latest")),
+        entrypoint: Some("main.run".into()),
+        memory: Some(256 << 20),
+        variables: Some([("MODE".to_owned(), "fast".to_owned())].into()),
+        scale: Some(ScalePut { min: Some(1), ..ScalePut::default() }),
+        ..FunctionPut::default()
+    };
+    t.put([function_with("hello", first)]).await;
+    let second = FunctionPut { merge: true, timeout_ms: Some(5000), ..FunctionPut::default() };
+    t.put([function_with("hello", second)]).await;
+    let spec = t.version(UnitKind::Function, "hello", "latest").await.unwrap().spec;
+    assert_eq!((&spec["entrypoint"], &spec["memory"], &spec["timeoutMs"]), (&json!("main.run"), &json!(256 << 20), &json!(5000)));
+    assert_eq!((&spec["variables"], &spec["scale"]), (&json!({"MODE": "fast"}), &json!({"min": 1})));
+    assert_eq!(spec["package"]["number"], 1);
+}
+
+async fn an_unmerged_function_gets_defaults(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let first = FunctionPut { merge: true, memory: Some(256 << 20), ..FunctionPut::default() };
+    t.put([function_with("hello", first)]).await;
+    t.put([function_on("hello", "hello")]).await;
+    let version = t.version(UnitKind::Function, "hello", "latest").await.unwrap();
+    assert_eq!((version.number, version.spec.get("memory")), (3, None));
+    assert_eq!(t.refuse([function_with("hello", FunctionPut::default())]).await.code, Code::InvalidSpec);
+}
+
+async fn a_merged_function_stays_on_its_package_version(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let tree = t.tree("two").await;
+    t.put([package("hello", tree)]).await;
+    t.put([function_with("hello", FunctionPut { merge: true, cpu: Some(500), ..FunctionPut::default() })]).await;
+    let spec = t.version(UnitKind::Function, "hello", "latest").await.unwrap().spec;
+    assert_eq!((&spec["package"]["number"], &spec["cpu"]), (&json!(1), &json!(500)));
+}
+
+fn package_with(package: PackagePut) -> milepost_model::unit_put::Put {
+    put("code", UnitPut::Package(PackagePut { merge: true, ..package }))
+}
+
+async fn a_merged_package_keeps_its_environment_command_and_log(t: &Fixture) {
+    let (source, built, log) = (t.tree("source").await, t.tree("built").await, t.tree("log").await);
+    let first = PackagePut {
+        environment: Some(reference("python", "latest")),
+        source: Some(source),
+        build_command: Some("./build.sh".into()),
+        deployment: Some(built),
+        build_log: Some(log),
+        ..PackagePut::default()
+    };
+    t.put([package_with(first)]).await;
+    assert!(!t.put([package_with(PackagePut::default())]).await.changed);
+
+    // New source makes the result and its log stale.
+    let newer = t.tree("newer").await;
+    t.put([package_with(PackagePut { source: Some(newer), ..PackagePut::default() })]).await;
+    let spec = t.version(UnitKind::Package, "code", "latest").await.unwrap().spec;
+    assert_eq!((&spec["source"], &spec["buildCommand"]), (&json!(newer), &json!("./build.sh")));
+    assert_eq!((spec.get("deployment"), spec.get("buildLog")), (None, None));
+    assert_eq!(spec["environment"]["name"], "python");
+
+    // A result without a source replaces both.
+    t.put([package_with(PackagePut { deployment: Some(built), ..PackagePut::default() })]).await;
+    let spec = t.version(UnitKind::Package, "code", "latest").await.unwrap().spec;
+    assert_eq!((&spec["deployment"], spec.get("source")), (&json!(built), None));
+}
+
+async fn a_package_needs_code_and_an_environment(t: &Fixture) {
+    let tree = t.tree("one").await;
+    let bare = PackagePut { environment: Some(reference("python", "latest")), ..PackagePut::default() };
+    assert_eq!(t.refuse([package_with(bare)]).await.code, Code::InvalidSpec);
+    let homeless = PackagePut { deployment: Some(tree), ..PackagePut::default() };
+    assert_eq!(t.refuse([package_with(homeless)]).await.code, Code::InvalidSpec);
+    let (file, _) = tree_digests("never sent");
+    let refusal = t.refuse([package("code", file)]).await;
+    assert_eq!((refusal.code, refusal.blockers), (Code::MissingBlobs, vec![file.to_string()]));
+}
+
+async fn config_keys_are_set_unset_and_replaced(t: &Fixture) {
+    t.put([config("mail.from", "a")]).await;
+    t.put([config("mail.to", "b")]).await;
+    let document = |version: milepost_model::snapshot::Version| version.spec["document"].clone();
+    let read = t.version(UnitKind::Config, "config", "latest").await.unwrap();
+    assert_eq!(document(read), json!({"mail": {"from": "a", "to": "b"}}));
+
+    let unset = ConfigPut { unset: vec!["mail.from".into()], ..ConfigPut::default() };
+    t.put([put("config", UnitPut::Config(unset.clone()))]).await;
+    assert_eq!(t.refuse([put("config", UnitPut::Config(unset))]).await.code, Code::InvalidSpec);
+    let whole = ConfigPut { document: Some(json!({"x": 1})), ..ConfigPut::default() };
+    t.put([put("config", UnitPut::Config(whole))]).await;
+    let read = t.version(UnitKind::Config, "config", "latest").await.unwrap();
+    assert_eq!((read.number, document(read)), (4, json!({"x": 1})));
+}
+
+async fn triggers_are_pinned_follow_an_alias_or_the_release(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    t.alias("hello", "stable", "1").await;
+    t.put([route("GET /a", "hello", "1"), route("GET /b", "hello", "@stable"), timer("c", "hello", "latest")]).await;
+    t.deploy("hello", "two").await;
+    let pinned = t.version(UnitKind::Route, "GET /a", "latest").await.unwrap();
+    assert_eq!((pinned.number, &pinned.spec["version"]["number"]), (1, &json!(1)));
+    let alias = t.version(UnitKind::Route, "GET /b", "latest").await.unwrap().spec;
+    assert_eq!((&alias["alias"], alias.get("version")), (&json!("stable"), None));
+    let latest = t.version(UnitKind::Timer, "c", "latest").await.unwrap().spec;
+    assert_eq!((&latest["function"], latest.get("alias"), latest.get("version")), (&json!("hello"), None, None));
+    // The same selector now names another version.
+    assert!(t.put([route("GET /a", "hello", "2")]).await.changed);
+    assert!(!t.put([route("GET /a", "hello", "2")]).await.changed);
+}
+
+async fn a_trigger_needs_a_function_a_version_and_an_alias_that_exist(t: &Fixture) {
+    assert_eq!(t.refuse([route("GET /a", "hello", "latest")]).await.code, Code::UnitNotFound);
+    t.deploy("hello", "one").await;
+    assert_eq!(t.refuse([route("GET /a", "hello", "@stable")]).await.code, Code::AliasNotFound);
+    assert_eq!(t.refuse([timer("n", "hello", "7")]).await.code, Code::VersionNotFound);
+    assert_eq!(t.refuse([route("GET /a/{x", "hello", "1")]).await.code, Code::InvalidSpec);
+}
+
+on_both_engines!(
+    a_merged_function_keeps_what_is_left_out,
+    an_unmerged_function_gets_defaults,
+    a_merged_function_stays_on_its_package_version,
+    a_merged_package_keeps_its_environment_command_and_log,
+    a_package_needs_code_and_an_environment,
+    config_keys_are_set_unset_and_replaced,
+    triggers_are_pinned_follow_an_alias_or_the_release,
+    a_trigger_needs_a_function_a_version_and_an_alias_that_exist,
+);

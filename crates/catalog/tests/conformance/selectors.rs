@@ -1,0 +1,122 @@
+//! The four names of a version.
+
+use milepost_model::{Code, Selector, UnitKind};
+
+use crate::common::*;
+
+const FUNCTION: UnitKind = UnitKind::Function;
+
+/// A function with two versions, the second called `v1.0.2`.
+async fn two_versions(t: &Fixture) -> milepost_model::snapshot::Version {
+    t.deploy("hello", "one").await;
+    let tree = t.tree("two").await;
+    t.put([package("hello", tree), function_on("hello", "hello").labelled("v1.0.2")]).await;
+    t.version(FUNCTION, "hello", "latest").await.unwrap()
+}
+
+async fn all_names_say_the_same_version(t: &Fixture) {
+    let latest = two_versions(t).await;
+    t.alias("hello", "stable", "2").await;
+    let digest = latest.digest.to_string();
+    for name in ["2", &latest.uid, "v1.0.2", "1.0.2", "@stable", "@latest", &digest, &digest[..15]] {
+        assert_eq!(t.version(FUNCTION, "hello", name).await.unwrap().number, 2, "{name}");
+    }
+    assert_eq!(latest.label.unwrap().as_str(), "v1.0.2");
+}
+
+async fn a_label_without_v_is_found_with_it(t: &Fixture) {
+    t.put([config("a", 1).labelled("2.0")]).await;
+    assert_eq!(t.version(UnitKind::Config, "config", "v2.0").await.unwrap().number, 1);
+}
+
+async fn an_unknown_name_is_refused_with_the_closest(t: &Fixture) {
+    two_versions(t).await;
+    t.alias("hello", "stable", "2").await;
+    let hint = |refusal: milepost_model::Refusal| refusal.hint.unwrap();
+    let refusal = refused(t.version(FUNCTION, "hello", "v1.0.3").await);
+    assert_eq!(refusal.code, Code::VersionNotFound);
+    assert_eq!(refusal.message, "Function hello has no version `v1.0.3`.");
+    assert_eq!(hint(refusal), "did you mean `v1.0.2`?");
+    let refusal = refused(t.version(FUNCTION, "hello", "@stabel").await);
+    assert_eq!(refusal.code, Code::AliasNotFound);
+    assert_eq!(hint(refusal), "did you mean `stable`?");
+    let refusal = refused(t.version(FUNCTION, "hello", "somethingelse").await);
+    assert!(hint(refusal).starts_with("the newest is 2"));
+    assert_eq!(refused(t.version(FUNCTION, "helo", "1").await).hint.unwrap(), "did you mean `hello`?");
+    assert_eq!(refused(t.version(FUNCTION, "hello", "sha256:00000000").await).code, Code::VersionNotFound);
+}
+
+async fn a_digest_of_equal_versions_means_the_newest(t: &Fixture) {
+    let latest = two_versions(t).await;
+    t.put([function_on("hello", "hello").forced()]).await;
+    assert_eq!(t.version(FUNCTION, "hello", &latest.digest.to_string()).await.unwrap().number, 3);
+}
+
+async fn a_beginning_of_two_digests_is_refused(t: &Fixture) {
+    // Real digests with eight equal letters are rare, so one is made with SQL.
+    two_versions(t).await;
+    let digest = t.version(FUNCTION, "hello", "1").await.unwrap().digest;
+    let mut near = *digest.as_bytes();
+    near[31] ^= 1;
+    t.set_digest(2, near).await;
+    let refusal = refused(t.version(FUNCTION, "hello", &digest.to_string()[..20]).await);
+    assert_eq!(refusal.code, Code::InvalidSelector);
+    assert_eq!(t.version(FUNCTION, "hello", &digest.to_string()).await.unwrap().number, 1);
+}
+
+async fn a_deleted_version_says_so_by_every_name(t: &Fixture) {
+    let latest = two_versions(t).await;
+    t.delete(FUNCTION, "hello", "2").await.unwrap();
+    for name in ["2", &latest.uid, "v1.0.2", "1.0.2"] {
+        assert_eq!(refused(t.version(FUNCTION, "hello", name).await).code, Code::VersionDeleted, "{name}");
+    }
+    assert_eq!(t.version(FUNCTION, "hello", "latest").await.unwrap().number, 1);
+}
+
+async fn labels_are_never_given_twice(t: &Fixture) {
+    two_versions(t).await;
+    let again = || function_on("hello", "hello").forced().labelled("v1.0.2");
+    assert_eq!(t.refuse([again()]).await.code, Code::LabelTaken);
+    t.delete(FUNCTION, "hello", "v1.0.2").await.unwrap();
+    assert_eq!(t.refuse([again()]).await.code, Code::LabelTaken);
+    // Another unit has labels of its own.
+    t.put([config("a", 1).labelled("v1.0.2")]).await;
+}
+
+async fn a_uid_is_no_label(t: &Fixture) {
+    let latest = two_versions(t).await;
+    let refusal = t.refuse([config("a", 1).labelled(&latest.uid)]).await;
+    assert_eq!(refusal.code, Code::LabelTaken);
+}
+
+async fn a_lower_label_is_made_with_a_warning_and_is_latest(t: &Fixture) {
+    two_versions(t).await;
+    let outcome = t.put([function_on("hello", "hello").forced().labelled("v1.0.1")]).await;
+    assert!(outcome.warnings[0].starts_with("`v1.0.1` is lower than `v1.0.2`"), "{:?}", outcome.warnings);
+    assert_eq!(t.version(FUNCTION, "hello", "latest").await.unwrap().number, 3);
+    let higher = t.put([function_on("hello", "hello").forced().labelled("v1.0.10")]).await;
+    assert!(higher.warnings.is_empty());
+}
+
+async fn a_description_is_the_one_thing_that_can_be_edited(t: &Fixture) {
+    let before = two_versions(t).await;
+    let describe = |text: &str| t.catalog.version_describe(&t.app, "eve", key(FUNCTION, "hello"), Selector::Number(2), text.to_owned());
+    let after = describe("the good one").await.unwrap();
+    assert_eq!(after.description, "the good one");
+    assert_eq!((after.digest, &after.uid, after.created_at), (before.digest, &before.uid, before.created_at));
+    let event = t.events().await.pop().unwrap();
+    assert_eq!((event.kind.as_str(), event.actor.as_str()), ("version.described", "eve"));
+}
+
+on_both_engines!(
+    all_names_say_the_same_version,
+    a_label_without_v_is_found_with_it,
+    an_unknown_name_is_refused_with_the_closest,
+    a_digest_of_equal_versions_means_the_newest,
+    a_beginning_of_two_digests_is_refused,
+    a_deleted_version_says_so_by_every_name,
+    labels_are_never_given_twice,
+    a_uid_is_no_label,
+    a_lower_label_is_made_with_a_warning_and_is_latest,
+    a_description_is_the_one_thing_that_can_be_edited,
+);

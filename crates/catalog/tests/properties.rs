@@ -1,0 +1,71 @@
+//! What must always hold (DESIGN, section 9), after every step of random sequences of operations.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
+
+#[expect(dead_code, reason = "the conformance suite uses the rest")]
+mod common;
+#[path = "properties/invariants.rs"]
+mod invariants;
+#[path = "properties/operations.rs"]
+mod operations;
+#[path = "properties/world.rs"]
+mod world;
+
+use std::cell::RefCell;
+
+use common::{Engine, Fixture};
+use milepost_model::{Digest, PlanName};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use world::World;
+
+/// Runs random sequences, each on an app of its own, and checks one invariant after every step. The sequences are the
+/// same in every run; `PROPTEST_CASES` asks for more of them.
+fn hold(name: &str, engine: fn() -> Engine, cases: u32, invariant: for<'w> fn(&'w World<'_>) -> invariants::Check<'w>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let fixture = RefCell::new((runtime.block_on(Fixture::new(engine())), 0));
+    let cases = std::env::var("PROPTEST_CASES").map_or(cases, |more| more.parse().unwrap());
+    let config = Config { cases, failure_persistence: None, max_shrink_iters: 300, ..Config::default() };
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, Digest::of(name.as_bytes()).as_bytes());
+    let result = TestRunner::new_with_rng(config, rng).run(&operations::sequences(), |sequence| {
+        let (fixture, count) = &mut *fixture.borrow_mut();
+        *count += 1;
+        fixture.app = format!("app{count}").parse().unwrap();
+        runtime.block_on(async {
+            fixture.catalog.app_create(&fixture.app, PlanName::Free, "ann").await.unwrap();
+            let mut world = World::new(fixture);
+            for operation in &sequence {
+                world.step(operation).await;
+                invariant(&world).await;
+            }
+        });
+        Ok(())
+    });
+    if let Err(failure) = result {
+        panic!("{failure}");
+    }
+}
+
+macro_rules! invariants {
+    ($($invariant:ident),* $(,)?) => {
+        mod sqlite {
+            $(#[test]
+            fn $invariant() {
+                super::hold(stringify!($invariant), super::Engine::sqlite, 24, super::invariants::$invariant);
+            })*
+        }
+        mod postgres {
+            $(#[test]
+            fn $invariant() {
+                super::hold(stringify!($invariant), super::Engine::postgres, 3, super::invariants::$invariant);
+            })*
+        }
+    };
+}
+
+invariants!(
+    invariant_1_versions_and_their_names_never_change,
+    invariant_2_no_pointer_dangles,
+    invariant_3_app_versions_are_complete_and_stay_as_they_were,
+    invariant_5_what_is_needed_is_never_removed,
+    invariant_7_equal_content_is_stored_once,
+    invariant_8_every_move_and_snapshot_is_in_the_event_log,
+);

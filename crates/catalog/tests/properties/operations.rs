@@ -1,0 +1,53 @@
+//! What a random user does.
+
+use proptest::prelude::*;
+
+/// Positions (`u8`) are taken modulo what there is to choose from when the step comes.
+#[derive(Debug, Clone)]
+pub enum Operation {
+    Deploy { function: u8, code: u8, force: bool },
+    Configure { value: u8, release: bool },
+    Remove { function: u8 },
+    Delete { function: u8, package: bool, version: u8 },
+    DeleteAll { function: u8 },
+    Alias { function: u8, name: u8, version: u8 },
+    AliasBack { function: u8, name: u8 },
+    AliasDelete { function: u8, name: u8 },
+    Tag { name: u8, release: u8 },
+    Untag { name: u8 },
+    Pin { release: u8 },
+    Follow,
+    Rollback,
+    Release { app_version: u8 },
+    Expire { release: u8 },
+    Sweep,
+}
+
+pub fn sequences() -> impl Strategy<Value = Vec<Operation>> {
+    prop::collection::vec(operation(), 4..28)
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    let small = 0..2_u8;
+    let any = any::<u8>();
+    prop_oneof![
+        8 => (small.clone(), 0..3_u8, prop::bool::weighted(0.2))
+            .prop_map(|(function, code, force)| Operation::Deploy { function, code, force }),
+        3 => (0..3_u8, prop::bool::weighted(0.7)).prop_map(|(value, release)| Operation::Configure { value, release }),
+        1 => small.clone().prop_map(|function| Operation::Remove { function }),
+        4 => (small.clone(), prop::bool::weighted(0.3), any)
+            .prop_map(|(function, package, version)| Operation::Delete { function, package, version }),
+        1 => small.clone().prop_map(|function| Operation::DeleteAll { function }),
+        3 => (small.clone(), small.clone(), any).prop_map(|(function, name, version)| Operation::Alias { function, name, version }),
+        1 => (small.clone(), small.clone()).prop_map(|(function, name)| Operation::AliasBack { function, name }),
+        1 => (small.clone(), small.clone()).prop_map(|(function, name)| Operation::AliasDelete { function, name }),
+        2 => (small.clone(), any).prop_map(|(name, release)| Operation::Tag { name, release }),
+        1 => small.prop_map(|name| Operation::Untag { name }),
+        1 => any.prop_map(|release| Operation::Pin { release }),
+        1 => Just(Operation::Follow),
+        2 => Just(Operation::Rollback),
+        1 => any.prop_map(|app_version| Operation::Release { app_version }),
+        1 => any.prop_map(|release| Operation::Expire { release }),
+        2 => Just(Operation::Sweep),
+    ]
+}

@@ -1,0 +1,302 @@
+//! A small model of an app beside the real one. Each step is done to both, and what the model can foretell is checked.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use milepost_catalog::{CatalogError, LiveTarget, RollbackInput};
+use milepost_model::change::{Change, UnitAction};
+use milepost_model::{ChangeOutcome, Code, UnitKind};
+
+use crate::common::*;
+use crate::operations::Operation;
+
+/// `function f0` and so on, with the number of its version.
+pub type Manifest = BTreeMap<String, i64>;
+
+/// As many releases as the plan `free` keeps active.
+const BOUND: usize = 3;
+
+pub struct World<'t> {
+    pub t: &'t Fixture,
+    pub manifest: Manifest,
+    /// Every app version by its uid, and what it holds.
+    pub app_versions: Vec<(String, Manifest)>,
+    /// What each version holds, of those that are listed and selectable.
+    pub versions: BTreeMap<String, BTreeMap<i64, u8>>,
+    /// Active releases, oldest first, and their app versions.
+    pub active: Vec<(String, String)>,
+    pub tags: BTreeMap<String, String>,
+    pub live: Option<String>,
+    pub pinned: bool,
+    pub aliases: BTreeMap<(String, String), i64>,
+}
+
+fn pick<T>(items: &[T], position: u8) -> Option<&T> {
+    items.get(usize::from(position) % items.len().max(1))
+}
+
+impl<'t> World<'t> {
+    pub fn new(t: &'t Fixture) -> Self {
+        Self {
+            t,
+            manifest: Manifest::new(),
+            app_versions: Vec::new(),
+            versions: BTreeMap::new(),
+            active: Vec::new(),
+            tags: BTreeMap::new(),
+            live: None,
+            pinned: false,
+            aliases: BTreeMap::new(),
+        }
+    }
+
+    pub async fn step(&mut self, operation: &Operation) {
+        self.t.clock.advance_ms(1000);
+        match *operation {
+            Operation::Deploy { function, code, force } => self.deploy(&format!("f{function}"), code, force).await,
+            Operation::Configure { value, release } => self.configure(value, release).await,
+            Operation::Remove { function } => self.remove(&format!("f{function}")).await,
+            Operation::Delete { function, package, version } => {
+                let kind = if package { UnitKind::Package } else { UnitKind::Function };
+                let name = format!("f{function}");
+                let numbers: Vec<i64> = self.numbers(&format!("{kind} {name}"));
+                if let Some(number) = pick(&numbers, version) {
+                    self.delete(kind, &name, &number.to_string()).await;
+                }
+            }
+            Operation::DeleteAll { function } => self.delete(UnitKind::Function, &format!("f{function}"), "all").await,
+            Operation::Alias { function, name, version } => self.alias(&format!("f{function}"), &format!("a{name}"), version).await,
+            Operation::AliasBack { function, name } => self.alias_back(&format!("f{function}"), &format!("a{name}")).await,
+            Operation::AliasDelete { function, name } => self.alias_delete(&format!("f{function}"), &format!("a{name}")).await,
+            Operation::Tag { name, release } => self.tag(&format!("t{name}"), release).await,
+            Operation::Untag { name } => self.untag(&format!("t{name}")).await,
+            Operation::Pin { release } => self.pin(release).await,
+            Operation::Follow => self.follow().await,
+            Operation::Rollback => self.rollback().await,
+            Operation::Release { app_version } => self.release(app_version).await,
+            Operation::Expire { release } => self.expire(release).await,
+            Operation::Sweep => self.sweep().await,
+        }
+    }
+
+    pub fn numbers(&self, unit: &str) -> Vec<i64> {
+        self.versions.get(unit).into_iter().flat_map(BTreeMap::keys).copied().collect()
+    }
+
+    fn content(&self, unit: &str) -> Option<u8> {
+        self.versions.get(unit)?.get(self.manifest.get(unit)?).copied()
+    }
+
+    fn protected(&self, release: &str) -> bool {
+        self.tags.values().any(|tagged| tagged == release) || (self.pinned && self.live.as_deref() == Some(release))
+    }
+
+    /// The releases that make room for one more, or none when all are protected.
+    fn making_room(&self) -> Option<Vec<String>> {
+        let excess = (self.active.len() + 1).saturating_sub(BOUND);
+        let free = self.active.iter().map(|(id, _)| id.clone()).filter(|id| !self.protected(id));
+        let going: Vec<String> = free.take(excess).collect();
+        (going.len() == excess).then_some(going)
+    }
+
+    fn released(&mut self, id: String, app_version: String, expired: &[String]) {
+        self.active.retain(|(active, _)| !expired.contains(active));
+        self.active.push((id.clone(), app_version));
+        if !self.pinned {
+            self.live = Some(id);
+        }
+    }
+
+    async fn change(&mut self, change: Change, code: u8, expected: bool) {
+        let wants_release = change.release;
+        let room = self.making_room();
+        let result = self.t.send(change).await;
+        if expected && wants_release && room.is_none() {
+            assert_eq!(refused(result).code, Code::NoRoom);
+            return;
+        }
+        let outcome = result.unwrap();
+        assert_eq!(outcome.changed, expected, "{outcome:?}");
+        if !expected {
+            assert_eq!(outcome.app_version.as_ref(), self.app_versions.last().map(|(uid, _)| uid));
+            return;
+        }
+        assert_eq!(outcome.expired, room.filter(|_| wants_release).unwrap_or_default());
+        self.absorb(outcome, code);
+    }
+
+    fn absorb(&mut self, outcome: ChangeOutcome, code: u8) {
+        for unit in &outcome.versions {
+            let key = format!("{} {}", unit.kind, unit.name);
+            match (unit.action, unit.number) {
+                (UnitAction::Deleted, Some(number)) => {
+                    self.versions.entry(key).or_default().remove(&number);
+                }
+                (UnitAction::Removed, _) => {
+                    self.manifest.remove(&key);
+                    self.versions.remove(&key);
+                    self.aliases.retain(|(function, _), _| format!("function {function}") != key);
+                }
+                (action, Some(number)) => {
+                    if matches!(action, UnitAction::Created | UnitAction::Updated) {
+                        self.versions.entry(key.clone()).or_default().insert(number, code);
+                    }
+                    self.manifest.insert(key, number);
+                }
+                (_, None) => {}
+            }
+        }
+        if let Some(uid) = &outcome.app_version {
+            self.app_versions.push((uid.clone(), self.manifest.clone()));
+        }
+        self.active.retain(|(active, _)| !outcome.expired.contains(active));
+        if let Some(release) = outcome.release {
+            self.released(release.id, release.app_version, &outcome.expired);
+        } else if !self.pinned {
+            self.live = self.active.last().map(|(id, _)| id.clone());
+        }
+    }
+
+    async fn deploy(&mut self, name: &str, code: u8, force: bool) {
+        let tree = self.t.tree(&format!("code {code}")).await;
+        let (package_key, function_key) = (format!("package {name}"), format!("function {name}"));
+        let same = self.content(&package_key) == Some(code) && self.content(&function_key) == Some(code);
+        let mut function = function_on(name, name);
+        function.force = force;
+        self.change(change([package(name, tree), function]), code, !same || force).await;
+    }
+
+    async fn configure(&mut self, value: u8, release: bool) {
+        let same = self.content("config config") == Some(value);
+        let change = Change { release, ..change([config("value", value)]) };
+        self.change(change, value, !same).await;
+    }
+
+    async fn remove(&mut self, name: &str) {
+        let kinds = [UnitKind::Function, UnitKind::Package];
+        let present = kinds.into_iter().filter(|kind| self.manifest.contains_key(&format!("{kind} {name}")));
+        let removes: Vec<_> = present.map(|kind| key(kind, name)).collect();
+        if !removes.is_empty() {
+            self.change(Change { removes, ..Change::default() }, 0, true).await;
+        }
+    }
+
+    async fn delete(&mut self, kind: UnitKind, name: &str, which: &str) {
+        let unit = format!("{kind} {name}");
+        let numbers: BTreeSet<i64> = match which.parse() {
+            Ok(number) => [number].into(),
+            Err(_) => self.numbers(&unit).into_iter().collect(),
+        };
+        let aliased = kind == UnitKind::Function
+            && self.aliases.iter().any(|((function, _), number)| function == name && numbers.contains(number));
+        let held = self.active.iter().any(|(id, uid)| {
+            let manifest = self.app_versions.iter().find(|(known, _)| known == uid).map(|(_, manifest)| manifest);
+            self.protected(id) && manifest.and_then(|manifest| manifest.get(&unit)).is_some_and(|number| numbers.contains(number))
+        });
+        match self.t.delete(kind, name, which).await {
+            Ok(outcome) => {
+                assert!(!aliased && !held, "{unit} {which} was in use");
+                self.absorb(outcome, 0);
+            }
+            Err(CatalogError::Refused(refusal)) => {
+                let codes = [Code::InUse, Code::StillReferenced, Code::NoRoom, Code::UnitNotFound];
+                assert!(codes.contains(&refusal.code), "{refusal:?}");
+            }
+            Err(error) => panic!("{error:?}"),
+        }
+    }
+
+    async fn alias(&mut self, function: &str, name: &str, version: u8) {
+        let numbers = self.numbers(&format!("function {function}"));
+        if let Some(number) = pick(&numbers, version) {
+            self.t.alias(function, name, &number.to_string()).await;
+            self.aliases.insert((function.to_owned(), name.to_owned()), *number);
+        }
+    }
+
+    async fn alias_back(&mut self, function: &str, name: &str) {
+        let (t, at) = (self.t, (function.to_owned(), name.to_owned()));
+        let result = t.catalog.alias_rollback(&t.app, "al", function.parse().unwrap(), name.parse().unwrap(), String::new()).await;
+        match result {
+            Ok(alias) => drop(self.aliases.insert(at, alias.number)),
+            Err(error) if self.aliases.contains_key(&at) => assert_eq!(refused::<()>(Err(error)).code, Code::NothingToRollBackTo),
+            Err(_) => {}
+        }
+    }
+
+    async fn alias_delete(&mut self, function: &str, name: &str) {
+        let t = self.t;
+        let result = t.catalog.alias_delete(&t.app, "al", function.parse().unwrap(), name.parse().unwrap()).await;
+        let known = self.aliases.remove(&(function.to_owned(), name.to_owned()));
+        assert_eq!(result.is_ok(), known.is_some(), "{result:?}");
+    }
+
+    async fn tag(&mut self, tag: &str, release: u8) {
+        if let Some((id, _)) = pick(&self.active, release) {
+            self.t.tag(tag, id).await.unwrap();
+            self.tags.insert(tag.to_owned(), id.clone());
+        }
+    }
+
+    async fn untag(&mut self, tag: &str) {
+        let result = self.t.catalog.tag_delete(&self.t.app, "tim", tag.parse().unwrap()).await;
+        assert_eq!(result.is_ok(), self.tags.remove(tag).is_some());
+    }
+
+    async fn pin(&mut self, release: u8) {
+        if let Some((id, _)) = pick(&self.active, release).cloned() {
+            let target = LiveTarget::Release(id.clone());
+            self.t.catalog.live_set(&self.t.app, "liz", target, String::new()).await.unwrap();
+            (self.pinned, self.live) = (true, Some(id));
+        }
+    }
+
+    async fn follow(&mut self) {
+        self.t.catalog.live_set(&self.t.app, "liz", LiveTarget::Follow, String::new()).await.unwrap();
+        (self.pinned, self.live) = (false, self.active.last().map(|(id, _)| id.clone()));
+    }
+
+    async fn rollback(&mut self) {
+        let input = RollbackInput { to: None, why: String::new(), dry_run: false };
+        match self.t.catalog.rollback(&self.t.app, "liz", input).await {
+            Ok(done) => {
+                self.pinned = true;
+                if done.released_again {
+                    self.released(done.to.id.clone(), done.to.app_version, &done.expired);
+                }
+                self.live = Some(done.to.id);
+            }
+            Err(error) => {
+                let code = refused::<()>(Err(error)).code;
+                assert!([Code::NothingToRollBackTo, Code::VersionDeleted, Code::NoRoom].contains(&code), "{code:?}");
+            }
+        }
+    }
+
+    async fn release(&mut self, app_version: u8) {
+        let Some((uid, _)) = pick(&self.app_versions, app_version).cloned() else { return };
+        let room = self.making_room();
+        match self.t.catalog.release_create(&self.t.app, "rob", Some(uid.clone()), String::new()).await {
+            Ok((release, expired)) => {
+                assert_eq!(Some(&expired), room.as_ref());
+                self.released(release.id, uid, &expired);
+            }
+            Err(error) => {
+                let code = refused::<()>(Err(error)).code;
+                assert!(code == Code::VersionDeleted || (code == Code::NoRoom && room.is_none()), "{code:?}");
+            }
+        }
+    }
+
+    async fn expire(&mut self, release: u8) {
+        let Some((id, _)) = pick(&self.active, release).cloned() else { return };
+        let stays = self.protected(&id) || self.live.as_ref() == Some(&id);
+        let result = self.t.catalog.release_expire(&self.t.app, "x", id.clone(), String::new()).await;
+        assert_eq!(result.is_err(), stays, "{result:?}");
+        self.active.retain(|(active, _)| stays || *active != id);
+    }
+
+    async fn sweep(&self) {
+        self.t.clock.advance_ms(3_600_000);
+        self.t.catalog.sweep(1_800_000).await.unwrap();
+    }
+}

@@ -1,0 +1,141 @@
+//! The command line as a whole: global options and the nouns.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::commands;
+
+/// A self-hosted platform for functions and apps in which nothing that ran is ever changed and every name is a pointer
+/// that can be moved back
+///
+/// Exit codes: 0 done, 1 failed, 2 wrong usage.
+#[derive(Debug, Parser)]
+#[command(name = "milepost", version, propagate_version = true, arg_required_else_help = true, max_term_width = 100)]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Global options")]
+pub struct Global {
+    /// Address of the server; found by itself when it runs on this machine
+    #[arg(long, global = true, env = "MILEPOST_SERVER", value_name = "URL")]
+    pub server: Option<String>,
+    /// Token for the server; the admin token of this machine's server when left out
+    #[arg(long, global = true, env = "MILEPOST_TOKEN", value_name = "TOKEN", hide_env_values = true)]
+    pub token: Option<String>,
+    /// The app that the command is about
+    #[arg(long, global = true, env = "MILEPOST_APP", value_name = "APP", default_value = "default")]
+    pub app: String,
+    /// The server's data folder
+    #[arg(long, global = true, env = "MILEPOST_DATA", value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// How data is printed
+    #[arg(short, long, global = true, value_enum, default_value = "table")]
+    pub output: Format,
+    /// Do not ask before anything destructive
+    #[arg(short, long, global = true)]
+    pub yes: bool,
+    /// Print data and errors only
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    Table,
+    Json,
+    Yaml,
+    Name,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the server
+    Serve(crate::serve::ServeArgs),
+    /// Apps, their versions and their history
+    #[command(subcommand)]
+    App(commands::app::AppCommand),
+    /// Compare two app versions or releases, field by field and file by file
+    Diff(commands::diff::DiffArgs),
+    /// Put live back to what it was before
+    Rollback(commands::rollback::RollbackArgs),
+    /// Releases, tags and live
+    #[command(subcommand)]
+    Release(commands::release::ReleaseCommand),
+    /// Functions, their versions and aliases
+    #[command(subcommand, visible_alias = "fn")]
+    Function(commands::function::FunctionCommand),
+    /// Packages and their versions
+    #[command(subcommand, visible_alias = "pkg")]
+    Package(commands::package::PackageCommand),
+    /// Environments that functions run in
+    #[command(subcommand, visible_alias = "env")]
+    Environment(commands::environment::EnvironmentCommand),
+    /// The app's configuration, one document
+    #[command(subcommand)]
+    Config(commands::config::ConfigCommand),
+    /// Secrets
+    #[command(subcommand)]
+    Secret(commands::secret::SecretCommand),
+    /// Static files
+    #[command(subcommand)]
+    Static(commands::static_item::StaticCommand),
+    /// HTTP routes to functions
+    #[command(subcommand)]
+    Route(commands::route::RouteCommand),
+    /// Timers that start functions
+    #[command(subcommand)]
+    Timer(commands::timer::TimerCommand),
+    /// Groups of versions
+    #[command(subcommand)]
+    Group(commands::group::GroupCommand),
+    /// Tokens for the API
+    #[command(subcommand)]
+    Token(commands::token::TokenCommand),
+    /// Plans and their limits
+    #[command(subcommand)]
+    Plan(commands::plan::PlanCommand),
+    /// What is stored, and why
+    #[command(subcommand)]
+    Storage(commands::storage::StorageCommand),
+    /// Print a completion script for a shell
+    Completion(commands::completion::CompletionArgs),
+    /// Write the generated reference
+    #[command(hide = true)]
+    Reference(commands::reference::ReferenceArgs),
+}
+
+/// Text that went through a word processor has long dashes where two short ones were typed; seed 002 has one. An
+/// argument that begins with one is an option.
+pub fn mend_dashes(args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    args.into_iter()
+        .map(|arg| match arg.to_str() {
+            Some(text) if text.starts_with(['—', '–']) => format!("--{}", text.trim_start_matches(['—', '–', '-'])).into(),
+            _ => arg,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_of_the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn long_dashes_are_read_as_options() {
+        let mended = mend_dashes(["—-tag", "—name", "–x", "-", "plain"].map(OsString::from));
+        assert_eq!(mended, ["--tag", "--name", "--x", "-", "plain"]);
+    }
+}

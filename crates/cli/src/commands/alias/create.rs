@@ -1,0 +1,27 @@
+use clap::Args;
+
+use crate::context::Context;
+use crate::failure::Result;
+use super::get;
+
+/// Create an alias
+#[derive(Debug, Args)]
+pub struct CreateArgs {
+    /// The function
+    #[arg(long, value_name = "FUNCTION")]
+    name: String,
+    /// The alias
+    #[arg(long, value_name = "ALIAS")]
+    alias: String,
+    /// The version: `latest`, a number, a uid, a label, `@alias` or `sha256:…`
+    #[arg(long, value_name = "VERSION", default_value = "latest")]
+    version: String,
+    /// Why, for the history
+    #[arg(short = 'm', long, default_value = "")]
+    why: String,
+}
+
+pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
+    let alias = context.client.alias_create(&context.app, &args.name, &args.alias, args.version.parse()?, args.why).await?;
+    context.ui.show(&alias, |alias| vec![format!("alias/{}", alias.name)], get::text)
+}

@@ -1,0 +1,35 @@
+use clap::Args;
+use milepost_model::pointer::Alias;
+
+use crate::context::Context;
+use crate::failure::Result;
+use crate::output::local;
+
+/// Show an alias
+#[derive(Debug, Args)]
+pub struct GetArgs {
+    /// The function
+    #[arg(long, value_name = "FUNCTION")]
+    name: String,
+    /// The alias
+    #[arg(long, value_name = "ALIAS")]
+    alias: String,
+}
+
+pub async fn run(context: &Context<'_>, args: GetArgs) -> Result<()> {
+    let alias = context.client.alias_get(&context.app, &args.name, &args.alias).await?;
+    context.ui.show(&alias, |alias| vec![format!("alias/{}", alias.name)], text)
+}
+
+pub fn text(alias: &Alias) -> String {
+    let label = alias.label.as_ref().map(|label| format!(" {label}")).unwrap_or_default();
+    format!(
+        "Alias {} of {} points at version {}{label} (uid {}), since {} by {}.",
+        alias.name,
+        alias.function,
+        alias.number,
+        alias.version,
+        local(alias.moved_at),
+        alias.moved_by
+    )
+}

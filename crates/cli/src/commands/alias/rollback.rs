@@ -1,0 +1,26 @@
+use clap::Args;
+
+use crate::context::Context;
+use crate::failure::Result;
+use super::get;
+
+/// Move an alias back to where it was before
+///
+/// A second rollback goes further back.
+#[derive(Debug, Args)]
+pub struct RollbackArgs {
+    /// The function
+    #[arg(long, value_name = "FUNCTION")]
+    name: String,
+    /// The alias
+    #[arg(long, value_name = "ALIAS")]
+    alias: String,
+    /// Why, for the history
+    #[arg(short = 'm', long, default_value = "")]
+    why: String,
+}
+
+pub async fn run(context: &Context<'_>, args: RollbackArgs) -> Result<()> {
+    let alias = context.client.alias_rollback(&context.app, &args.name, &args.alias, args.why).await?;
+    context.ui.show(&alias, |alias| vec![format!("alias/{}", alias.name)], get::text)
+}

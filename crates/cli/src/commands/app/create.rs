@@ -1,0 +1,20 @@
+use clap::Args;
+use milepost_model::{AppName, PlanName};
+
+use crate::context::Context;
+use crate::failure::Result;
+
+/// Create an app
+#[derive(Debug, Args)]
+pub struct CreateArgs {
+    /// Name: lowercase letters, digits and hyphens, since it becomes a part of a host name
+    name: AppName,
+    /// Plan: free, standard or unlimited
+    #[arg(long, default_value = "standard")]
+    plan: PlanName,
+}
+
+pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
+    let app = context.client.app_create(&args.name, args.plan).await?;
+    context.ui.show(&app, |app| vec![format!("app/{}", app.name)], |app| format!("App {} created, plan {}.", app.name, app.plan))
+}

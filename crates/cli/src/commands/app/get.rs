@@ -1,0 +1,45 @@
+use clap::Args;
+use milepost_model::release::{Live, LiveMode};
+
+use crate::context::Context;
+use crate::failure::Result;
+use crate::output::local;
+
+/// Show an app
+#[derive(Debug, Args)]
+pub struct GetArgs {
+    /// The app; the one of `--app` when left out
+    name: Option<String>,
+}
+
+pub async fn run(context: &Context<'_>, args: GetArgs) -> Result<()> {
+    let app = context.client.app_get(args.name.as_deref().unwrap_or(&context.app)).await?;
+    context.ui.show(
+        &app,
+        |app| vec![format!("app/{}", app.name)],
+        |app| {
+            let head = app.head.as_deref().unwrap_or("none yet");
+            format!(
+                "Name:    {}\nPlan:    {}\nHead:    {head}\nLive:    {}\nStored:  {} bytes\nCreated: {} by {}",
+                app.name,
+                app.plan,
+                live_text(&app.live),
+                app.stored_bytes,
+                local(app.created_at),
+                app.created_by
+            )
+        },
+    )
+}
+
+/// Live is never shown without saying whether it follows.
+pub fn live_text(live: &Live) -> String {
+    let mode = match live.mode {
+        LiveMode::Following => "following",
+        LiveMode::Pinned => "pinned",
+    };
+    match &live.release {
+        Some(release) => format!("{} ({mode})", release.id),
+        None => format!("nothing ({mode})"),
+    }
+}

@@ -1,0 +1,52 @@
+use clap::Args;
+
+use crate::context::Context;
+use crate::failure::Result;
+use crate::output::{Table, local};
+use super::super::shared::cell;
+
+/// Show what happened to an app, newest first
+#[derive(Debug, Args)]
+pub struct HistoryArgs {
+    /// How many events
+    #[arg(long, default_value_t = 50)]
+    limit: i64,
+    /// Where the page before ended
+    #[arg(long)]
+    cursor: Option<String>,
+}
+
+pub async fn run(context: &Context<'_>, args: HistoryArgs) -> Result<()> {
+    let page = context.client.event_list(&context.app, args.limit, args.cursor.as_deref()).await?;
+    context.ui.show(
+        &page.items,
+        |events| events.iter().map(|event| format!("event/{}", event.id)).collect(),
+        |events| {
+            let mut table = Table::new(["ID", "WHEN", "WHO", "WHAT", "SUBJECT", "BEFORE", "AFTER"], "Nothing has happened yet.");
+            for event in events {
+                let side = |value: &Option<serde_json::Value>| value.as_ref().map(short).unwrap_or_default();
+                table.row([
+                    event.id.to_string(),
+                    local(event.at),
+                    event.actor.clone(),
+                    event.kind.clone(),
+                    event.subject.clone(),
+                    side(&event.before),
+                    side(&event.after),
+                ]);
+            }
+            table.render()
+        },
+    )?;
+    if let Some(next) = &page.next {
+        context.ui.say(&format!("There are more: --cursor {next}"));
+    }
+    Ok(())
+}
+
+/// The fields of one side of an event, without digests: `-o json` has them.
+fn short(value: &serde_json::Value) -> String {
+    let Some(fields) = value.as_object() else { return cell(value) };
+    let shown = fields.iter().filter(|(key, value)| !value.is_null() && *key != "digest");
+    shown.map(|(key, value)| format!("{key} {}", cell(value))).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,59 @@
+use clap::Args;
+use milepost_client::api::App;
+use milepost_model::release::{LiveMode, Release, ReleaseState};
+use milepost_model::snapshot::AppVersion;
+
+use crate::context::Context;
+use crate::failure::Result;
+use crate::output::local;
+
+/// List the app versions and their releases, newest first
+#[derive(Debug, Args)]
+pub struct ListVersionArgs {
+    /// How many
+    #[arg(long, default_value_t = 20)]
+    limit: i64,
+    /// Where the page before ended
+    #[arg(long)]
+    cursor: Option<String>,
+}
+
+pub async fn run(context: &Context<'_>, args: ListVersionArgs) -> Result<()> {
+    let app = context.client.app_get(&context.app).await?;
+    let page = context.client.app_version_list(&context.app, args.limit, args.cursor.as_deref()).await?;
+    context.ui.show(&page.items, |items| items.iter().map(|item| format!("app-version/{}", item.id)).collect(), |items| text(&app, items))?;
+    if let Some(next) = &page.next {
+        context.ui.say(&format!("There are more: --cursor {next}"));
+    }
+    Ok(())
+}
+
+fn text(app: &App, items: &[AppVersion]) -> String {
+    let mut lines = vec![format!("App name: {}", app.name), "App versions:".to_owned()];
+    let width = items.iter().map(|item| item.message.chars().count()).max().unwrap_or(0);
+    for item in items {
+        let release = item.release.as_ref().map(|release| format!(" Release {}", release_text(release, Some(app.live.mode)))).unwrap_or_default();
+        lines.push(format!("{} {} {:width$} |{release}", item.id, local(item.created_at), item.message));
+    }
+    lines.join("\n")
+}
+
+/// `qwerty, latest, tag: beta, tag: live (following)`
+pub fn release_text(release: &Release, mode: Option<LiveMode>) -> String {
+    let mut parts = vec![release.id.clone()];
+    if release.state == ReleaseState::Expired {
+        parts.push("expired".to_owned());
+    }
+    if release.latest {
+        parts.push("latest".to_owned());
+    }
+    parts.extend(release.tags.iter().map(|tag| format!("tag: {tag}")));
+    if release.live {
+        parts.push(match mode {
+            Some(LiveMode::Following) => "tag: live (following)".to_owned(),
+            Some(LiveMode::Pinned) => "tag: live (pinned)".to_owned(),
+            None => "tag: live".to_owned(),
+        });
+    }
+    parts.join(", ")
+}

@@ -1,0 +1,50 @@
+mod at;
+mod create;
+mod delete;
+mod get;
+mod history;
+mod list;
+mod list_version;
+mod show;
+
+use clap::Subcommand;
+
+use crate::context::Context;
+use crate::failure::Result;
+
+pub use get::live_text;
+pub use list_version::release_text;
+
+#[derive(Debug, Subcommand)]
+pub enum AppCommand {
+    /// List the apps
+    List(list::ListArgs),
+    /// Create an app
+    Create(create::CreateArgs),
+    /// Show an app
+    Get(get::GetArgs),
+    /// Show an app version with every unit of it
+    Show(show::ShowArgs),
+    /// Delete an app with everything in it
+    Delete(delete::DeleteArgs),
+    /// List the app versions and their releases
+    #[command(alias = "list-history", alias = "list-versions")]
+    ListVersion(list_version::ListVersionArgs),
+    /// Show what happened to an app
+    History(history::HistoryArgs),
+    /// Show the exact versions that were live at a moment
+    At(at::AtArgs),
+}
+
+pub async fn run(context: &Context<'_>, command: AppCommand) -> Result<()> {
+    match command {
+        AppCommand::List(args) => list::run(context, args).await,
+        AppCommand::Create(args) => create::run(context, args).await,
+        AppCommand::Get(args) => get::run(context, args).await,
+        AppCommand::Show(args) => show::run(context, args).await,
+        AppCommand::Delete(args) => delete::run(context, args).await,
+        AppCommand::ListVersion(args) => list_version::run(context, args).await,
+        AppCommand::History(args) => history::run(context, args).await,
+        AppCommand::At(args) => at::run(context, args).await,
+    }
+}

@@ -1,0 +1,47 @@
+use clap::Args;
+use milepost_model::snapshot::AppVersion;
+
+use crate::context::Context;
+use crate::failure::Result;
+use crate::output::{Table, local};
+
+/// Show an app version with every unit of it
+///
+/// The group view of seed 003: git facts, and each unit with its version.
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// An app version (uid or number), a release, a tag, `live`, `latest`, or `head`
+    #[arg(default_value = "head")]
+    version: String,
+}
+
+pub async fn run(context: &Context<'_>, args: ShowArgs) -> Result<()> {
+    let found = context.client.app_version_get(&context.app, &args.version).await?;
+    context.ui.show(&found, |found| vec![format!("app-version/{}", found.id)], text)
+}
+
+fn text(found: &AppVersion) -> String {
+    let mut lines = vec![format!("App version {} (number {})", found.id, found.number)];
+    lines.push(format!("Created {} by {}: {}", local(found.created_at), found.created_by, found.message));
+    if let Some(git) = &found.git {
+        let clean = if git.clean { "clean" } else { "dirty" };
+        lines.push(format!("Git     {} on {} ({clean})", git.commit, git.branch));
+    }
+    if let Some(release) = &found.release {
+        lines.push(format!("Release {}", super::list_version::release_text(release, None)));
+    }
+    let mut table = Table::new(["TYPE", "NAME", "VERSION", "NUMBER", "LABEL", "DIGEST"], "It has no units.");
+    for object in &found.objects {
+        let label = object.label.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string);
+        table.row([
+            object.kind.to_string(),
+            object.name.to_string(),
+            object.version.clone(),
+            object.number.to_string(),
+            label,
+            object.digest.short(),
+        ]);
+    }
+    lines.push(table.render());
+    lines.join("\n")
+}

@@ -1,0 +1,19 @@
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+
+use crate::failure::Result;
+
+/// Print a completion script for a shell
+///
+/// For bash: `milepost completion bash > ~/.local/share/bash-completion/completions/milepost`
+#[derive(Debug, Args)]
+pub struct CompletionArgs {
+    /// The shell
+    shell: Shell,
+}
+
+pub fn run(args: &CompletionArgs) -> Result<()> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut crate::args::Cli::command(), "milepost", &mut script);
+    crate::output::print_data(&String::from_utf8_lossy(&script))
+}

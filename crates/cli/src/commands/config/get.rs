@@ -1,0 +1,36 @@
+use clap::Args;
+use milepost_model::UnitKind;
+use serde_json::Value;
+
+use crate::context::{Context, unit_key};
+use crate::failure::{Failure, Result};
+use crate::output::print_data;
+use super::super::shared::cell;
+
+/// Show the configuration, or one key of it
+#[derive(Debug, Args)]
+pub struct GetArgs {
+    /// A dotted key like `mail.from`
+    key: Option<String>,
+    /// A version of it
+    #[arg(long, value_name = "VERSION", default_value = "latest")]
+    version: String,
+}
+
+pub async fn run(context: &Context<'_>, args: GetArgs) -> Result<()> {
+    let document = document(context, &args.version).await?;
+    let Some(key) = &args.key else {
+        return context.ui.show(&document, |_| vec!["config".to_owned()], |document| serde_json::to_string_pretty(document).unwrap_or_default());
+    };
+    let found = key.split('.').try_fold(&document, |value, part| value.get(part));
+    match found {
+        Some(value) if context.ui.is_table() => print_data(&cell(value)),
+        Some(value) => context.ui.show(value, |value| vec![cell(value)], cell),
+        None => Err(Failure::new(format!("the key `{key}` is not set")).hint(format!("`milepost config set {key}=VALUE` sets it"))),
+    }
+}
+
+pub async fn document(context: &Context<'_>, version: &str) -> Result<Value> {
+    let found = context.client.version_get(&context.app, &unit_key(UnitKind::Config, "config")?, version).await?;
+    Ok(found.spec.get("document").cloned().unwrap_or_default())
+}

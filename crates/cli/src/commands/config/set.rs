@@ -1,0 +1,27 @@
+use clap::Args;
+use milepost_model::UnitName;
+use milepost_model::unit_put::{ConfigPut, UnitPut};
+use serde_json::Value;
+
+use crate::commands::shared::{self, ChangeArgs, parse_pair};
+use crate::context::Context;
+use crate::failure::Result;
+
+/// Set keys of the configuration
+///
+/// Values that read as JSON (numbers, true, lists) are kept as such; everything else is text.
+#[derive(Debug, Args)]
+pub struct SetArgs {
+    /// Dotted keys and their values
+    #[arg(value_name = "KEY=VALUE", required = true, value_parser = parse_pair)]
+    pairs: Vec<(String, String)>,
+    #[command(flatten)]
+    change: ChangeArgs,
+}
+
+pub async fn run(context: &Context<'_>, args: SetArgs) -> Result<()> {
+    let value = |text: String| serde_json::from_str(&text).unwrap_or(Value::String(text));
+    let set = args.pairs.into_iter().map(|(key, text)| (key, value(text))).collect();
+    let put = shared::put(UnitName::config(), UnitPut::Config(ConfigPut { set, ..ConfigPut::default() }));
+    shared::send(context, &args.change.change(vec![put], Vec::new())).await
+}

@@ -1,0 +1,70 @@
+mod create;
+mod delete;
+mod get;
+mod list;
+mod put;
+mod version_create;
+mod version_update;
+
+use clap::Subcommand;
+use milepost_model::UnitKind;
+
+use super::alias::AliasCommand;
+use super::version;
+use crate::context::Context;
+use crate::failure::Result;
+
+const KIND: UnitKind = UnitKind::Function;
+
+#[derive(Debug, Subcommand)]
+pub enum FunctionCommand {
+    /// List the functions
+    List(list::ListArgs),
+    /// Show a function
+    Get(get::GetArgs),
+    /// Create a function
+    Create(create::CreateArgs),
+    /// Delete a function with its aliases; old releases go on serving it
+    Delete(delete::DeleteArgs),
+    /// Versions of a function
+    #[command(subcommand)]
+    Version(VersionCommand),
+    /// Aliases of a function
+    #[command(subcommand)]
+    Alias(AliasCommand),
+}
+
+#[derive(Debug, Subcommand)]
+pub enum VersionCommand {
+    /// Create a version, and the function with it if it is new
+    Create(version_create::CreateArgs),
+    /// Create a version from the newest one and what is given
+    Update(version_update::UpdateArgs),
+    /// List the versions, newest first
+    List(version::list::ListArgs),
+    /// Show a version
+    Get(version::VersionArgs),
+    /// Edit the description of a version
+    Describe(version::describe::DescribeArgs),
+    /// Download the code of a version as a zip
+    Download(version::download::DownloadArgs),
+    /// Delete a version, or every version
+    Delete(version::delete::DeleteArgs),
+}
+
+pub async fn run(context: &Context<'_>, command: FunctionCommand) -> Result<()> {
+    match command {
+        FunctionCommand::List(args) => list::run(context, args).await,
+        FunctionCommand::Get(args) => get::run(context, args).await,
+        FunctionCommand::Create(args) => create::run(context, args).await,
+        FunctionCommand::Delete(args) => delete::run(context, args).await,
+        FunctionCommand::Alias(command) => super::alias::run(context, command).await,
+        FunctionCommand::Version(VersionCommand::Create(args)) => version_create::run(context, args).await,
+        FunctionCommand::Version(VersionCommand::Update(args)) => version_update::run(context, args).await,
+        FunctionCommand::Version(VersionCommand::List(args)) => version::list::run(context, KIND, args).await,
+        FunctionCommand::Version(VersionCommand::Get(args)) => version::get::run(context, KIND, args).await,
+        FunctionCommand::Version(VersionCommand::Describe(args)) => version::describe::run(context, KIND, args).await,
+        FunctionCommand::Version(VersionCommand::Download(args)) => version::download::run(context, KIND, args).await,
+        FunctionCommand::Version(VersionCommand::Delete(args)) => version::delete::run(context, KIND, args).await,
+    }
+}

@@ -1,0 +1,173 @@
+//! What `create` and `update` have in common: the options of a function, and the puts they become.
+
+use clap::Args;
+use milepost_model::spec::FunctionPermission;
+use milepost_model::unit_put::{FunctionPut, PackagePut, Put, PutOnly, ScalePut, UnitPut, VersionRef};
+use milepost_model::{GroupName, Selector, UnitKind, UnitName};
+
+use crate::commands::shared::{self, NameArgs, parse_duration_ms, parse_label, parse_memory, parse_pair};
+use crate::context::Context;
+use crate::failure::{Failure, Result};
+use crate::sources::CodeArgs;
+
+#[derive(Debug, Clone, Args)]
+pub struct FunctionArgs {
+    #[command(flatten)]
+    pub name: NameArgs,
+    #[command(flatten)]
+    pub code: CodeArgs,
+    /// Use this package instead of code of its own; the version of it is given with `--version`
+    #[arg(long, visible_alias = "package", value_name = "PACKAGE", conflicts_with_all = ["code", "src", "deploy", "buildcmd"])]
+    pub pkg: Option<String>,
+    /// With `--pkg`, the version of the package; otherwise the label of the new version
+    #[arg(long, value_name = "VERSION")]
+    pub version: Option<String>,
+    /// Your own name of the new version, like `v1.0.1`
+    #[arg(long, value_name = "LABEL")]
+    pub label: Option<String>,
+    /// The environment: python, nodejs, binary, or one of the app's own
+    #[arg(long, value_name = "ENVIRONMENT")]
+    pub env: Option<String>,
+    /// What is called, like `main.main`
+    #[arg(long, value_name = "ENTRYPOINT")]
+    pub entrypoint: Option<String>,
+    /// An environment variable (can be repeated)
+    #[arg(long = "var", value_name = "KEY=VALUE", value_parser = parse_pair)]
+    pub variables: Vec<(String, String)>,
+    /// A secret that the function gets (can be repeated)
+    #[arg(long = "secret", value_name = "NAME")]
+    pub secrets: Vec<String>,
+    /// Who may call it: public, token or internal
+    #[arg(long, value_name = "WHO", value_parser = parse_permission)]
+    pub permission: Option<FunctionPermission>,
+    /// Memory, like `128Mi`
+    #[arg(long, visible_alias = "maxmemory", value_name = "SIZE", value_parser = parse_memory)]
+    pub memory: Option<u64>,
+    /// Thousandths of a core
+    #[arg(long, visible_alias = "maxcpu", value_name = "MILLICORES")]
+    pub cpu: Option<u32>,
+    /// How long a call may take, like `10s`
+    #[arg(long, visible_alias = "fntimeout", value_name = "TIME", value_parser = parse_duration_ms)]
+    pub timeout: Option<u64>,
+    /// Instances that are always there
+    #[arg(long, visible_alias = "minscale", value_name = "COUNT")]
+    pub min: Option<u32>,
+    /// Instances at the most
+    #[arg(long, visible_alias = "maxscale", value_name = "COUNT")]
+    pub max: Option<u32>,
+    /// Calls that one instance takes at once
+    #[arg(long, value_name = "COUNT")]
+    pub concurrency: Option<u32>,
+    /// How long an unused instance stays, like `5m`
+    #[arg(long, visible_alias = "idletimeout", value_name = "TIME", value_parser = parse_duration_ms)]
+    pub idle: Option<u64>,
+    /// What the version is about
+    #[arg(long, value_name = "TEXT")]
+    pub description: Option<String>,
+    /// Put the new version into this group
+    #[arg(long, value_name = "GROUP")]
+    pub tag: Option<String>,
+}
+
+/// What kind of command the puts are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// The function must be new.
+    Create,
+    /// A version is made in any case: the user asked for one.
+    Version,
+    /// What is not given is kept, and an equal version is not made.
+    Update,
+}
+
+impl FunctionArgs {
+    fn has_code(&self) -> bool {
+        self.code.is_given() || self.pkg.is_some()
+    }
+
+    /// Uploads the code and answers the puts: the package, if the function has one of its own, and the function.
+    pub async fn puts(&self, context: &Context<'_>, mode: Mode) -> Result<Vec<Put>> {
+        let name = self.name.key(UnitKind::Function)?.name;
+        // A version without code is one of the code that is there.
+        let merge = mode == Mode::Update || (mode == Mode::Version && !self.has_code());
+        let mut puts = Vec::new();
+        let (package, adopt_package_uid) = if self.code.is_given() {
+            let package_name = UnitName::for_kind(UnitKind::Package, &format!("{name}-pkg"))?;
+            let (source, deployment) = self.code.upload(context).await?;
+            let package = PackagePut {
+                merge: mode == Mode::Update,
+                environment: self.environment()?,
+                source,
+                deployment,
+                build_command: self.code.buildcmd.clone(),
+                build_log: None,
+            };
+            puts.push(shared::put(package_name.clone(), UnitPut::Package(package)));
+            (Some(VersionRef { name: package_name, version: Selector::Latest }), false)
+        } else {
+            self.named_package()?
+        };
+        let function = FunctionPut {
+            merge,
+            entrypoint: self.entrypoint.clone(),
+            package,
+            adopt_package_uid,
+            environment: self.environment()?,
+            variables: if self.variables.is_empty() { None } else { Some(self.variables.iter().cloned().collect()) },
+            secrets: self.secret_names()?,
+            permission: self.permission,
+            memory: self.memory,
+            cpu: self.cpu,
+            timeout_ms: self.timeout,
+            scale: self.scale(),
+        };
+        let label = self.label.as_deref().or(self.version.as_deref().filter(|_| self.pkg.is_none()));
+        let mut put = shared::put(name, UnitPut::Function(function));
+        put.label = parse_label(label)?;
+        put.description.clone_from(&self.description);
+        put.group = self.tag.as_deref().map(str::parse::<GroupName>).transpose()?;
+        put.force = mode == Mode::Version || put.label.is_some();
+        put.only = match mode {
+            Mode::Create => Some(PutOnly::New),
+            Mode::Version => None,
+            Mode::Update => Some(PutOnly::Existing),
+        };
+        puts.push(put);
+        Ok(puts)
+    }
+
+    fn environment(&self) -> Result<Option<VersionRef>> {
+        let Some(name) = &self.env else { return Ok(None) };
+        Ok(Some(VersionRef { name: UnitName::for_kind(UnitKind::Environment, name)?, version: Selector::Latest }))
+    }
+
+    /// The package of `--pkg`; a version of it that is named gives the function its uid (seed 003).
+    fn named_package(&self) -> Result<(Option<VersionRef>, bool)> {
+        let Some(name) = &self.pkg else { return Ok((None, false)) };
+        let version = self.version.as_deref().map_or(Ok(Selector::Latest), str::parse)?;
+        let name = UnitName::for_kind(UnitKind::Package, name)?;
+        Ok((Some(VersionRef { name, version }), true))
+    }
+
+    fn secret_names(&self) -> Result<Option<std::collections::BTreeSet<UnitName>>> {
+        if self.secrets.is_empty() {
+            return Ok(None);
+        }
+        let names = self.secrets.iter().map(|name| UnitName::for_kind(UnitKind::Secret, name).map_err(Failure::from));
+        names.collect::<Result<_>>().map(Some)
+    }
+
+    fn scale(&self) -> Option<ScalePut> {
+        let scale = ScalePut { min: self.min, max: self.max, concurrency: self.concurrency, idle_ms: self.idle };
+        (scale != ScalePut::default()).then_some(scale)
+    }
+}
+
+fn parse_permission(text: &str) -> Result<FunctionPermission, String> {
+    match text {
+        "public" => Ok(FunctionPermission::Public),
+        "token" => Ok(FunctionPermission::Token),
+        "internal" => Ok(FunctionPermission::Internal),
+        _ => Err(format!("`{text}` is not a permission; use public, token or internal")),
+    }
+}

@@ -1,0 +1,23 @@
+use clap::Args;
+
+use crate::commands::shared::{self, ChangeArgs};
+use crate::context::Context;
+use crate::failure::Result;
+use super::put::{FunctionArgs, Mode};
+
+/// Create a version, and the function with it if it is new
+///
+/// Makes a version even when nothing differs: you asked for one. With `--pkg P --version V` it is pinned to that version of
+/// the package and takes its uid.
+#[derive(Debug, Args)]
+pub struct CreateArgs {
+    #[command(flatten)]
+    function: FunctionArgs,
+    #[command(flatten)]
+    change: ChangeArgs,
+}
+
+pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
+    let puts = args.function.puts(context, Mode::Version).await?;
+    shared::send(context, &args.change.change(puts, Vec::new())).await
+}

@@ -1,0 +1,22 @@
+use clap::Args;
+
+use crate::commands::shared::{self, ChangeArgs};
+use crate::context::Context;
+use crate::failure::Result;
+use super::put::{FunctionArgs, Mode};
+
+/// Create a version from the newest one and what is given
+///
+/// What is not given stays as it is. When nothing differs, nothing is made.
+#[derive(Debug, Args)]
+pub struct UpdateArgs {
+    #[command(flatten)]
+    function: FunctionArgs,
+    #[command(flatten)]
+    change: ChangeArgs,
+}
+
+pub async fn run(context: &Context<'_>, args: UpdateArgs) -> Result<()> {
+    let puts = args.function.puts(context, Mode::Update).await?;
+    shared::send(context, &args.change.change(puts, Vec::new())).await
+}

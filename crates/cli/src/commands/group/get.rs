@@ -1,0 +1,27 @@
+use clap::Args;
+
+use crate::context::Context;
+use crate::failure::Result;
+use crate::output::Table;
+
+/// Show a group
+#[derive(Debug, Args)]
+pub struct GetArgs {
+    /// The group
+    name: String,
+}
+
+pub async fn run(context: &Context<'_>, args: GetArgs) -> Result<()> {
+    let group = context.client.group_get(&context.app, &args.name).await?;
+    context.ui.show(
+        &group,
+        |group| vec![format!("group/{}", group.name)],
+        |group| {
+            let mut table = Table::new(["TYPE", "NAME", "NUMBER", "UID"], "The group is empty.");
+            for member in &group.members {
+                table.row([member.kind.to_string(), member.name.to_string(), member.number.to_string(), member.version.clone()]);
+            }
+            table.render()
+        },
+    )
+}

@@ -1,0 +1,27 @@
+mod delete;
+mod get;
+mod list;
+
+use clap::Subcommand;
+
+use crate::context::Context;
+use crate::failure::Result;
+
+#[derive(Debug, Subcommand)]
+pub enum GroupCommand {
+    /// List the groups
+    List(list::ListArgs),
+    /// Show a group
+    #[command(visible_alias = "show")]
+    Get(get::GetArgs),
+    /// Delete a group, never a version
+    Delete(delete::DeleteArgs),
+}
+
+pub async fn run(context: &Context<'_>, command: GroupCommand) -> Result<()> {
+    match command {
+        GroupCommand::List(args) => list::run(context, args).await,
+        GroupCommand::Get(args) => get::run(context, args).await,
+        GroupCommand::Delete(args) => delete::run(context, args).await,
+    }
+}

@@ -1,0 +1,21 @@
+use clap::Args;
+
+use crate::commands::shared::{self, ChangeArgs, NameArgs};
+use crate::context::Context;
+use crate::failure::Result;
+use super::KIND;
+
+/// Remove a package from the app
+///
+/// Refused while a function of the app uses it.
+#[derive(Debug, Args)]
+pub struct DeleteArgs {
+    #[command(flatten)]
+    name: NameArgs,
+    #[command(flatten)]
+    change: ChangeArgs,
+}
+
+pub async fn run(context: &Context<'_>, args: DeleteArgs) -> Result<()> {
+    shared::remove(context, vec![args.name.key(KIND)?], &args.change).await
+}

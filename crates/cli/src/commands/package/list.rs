@@ -1,0 +1,14 @@
+use clap::Args;
+
+use crate::commands::shared::{self, cell};
+use crate::context::Context;
+use crate::failure::Result;
+use super::KIND;
+
+/// List the packages
+#[derive(Debug, Args)]
+pub struct ListArgs {}
+
+pub async fn run(context: &Context<'_>, _args: ListArgs) -> Result<()> {
+    shared::list(context, KIND, "ENVIRONMENT", |spec| cell(&spec["environment"]["name"])).await
+}

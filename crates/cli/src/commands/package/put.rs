@@ -1,0 +1,45 @@
+//! What `create` and `update` have in common.
+
+use clap::Args;
+use milepost_model::unit_put::{PackagePut, Put, PutOnly, UnitPut, VersionRef};
+use milepost_model::{Selector, UnitKind, UnitName};
+
+use crate::commands::shared::{self, NameArgs, parse_label};
+use crate::context::Context;
+use crate::failure::Result;
+use crate::sources::CodeArgs;
+
+#[derive(Debug, Clone, Args)]
+pub struct PackageArgs {
+    #[command(flatten)]
+    name: NameArgs,
+    #[command(flatten)]
+    code: CodeArgs,
+    /// The environment: python, nodejs, binary, or one of the app's own
+    #[arg(long, value_name = "ENVIRONMENT")]
+    env: Option<String>,
+    /// Your own name of the new version, like `v1.0.1`
+    #[arg(long, visible_alias = "label", value_name = "LABEL")]
+    version: Option<String>,
+    /// What the version is about
+    #[arg(long, value_name = "TEXT")]
+    description: Option<String>,
+}
+
+impl PackageArgs {
+    pub async fn put(&self, context: &Context<'_>, update: bool) -> Result<Put> {
+        let (source, deployment) = self.code.upload(context).await?;
+        let environment = match &self.env {
+            Some(name) => Some(VersionRef { name: UnitName::for_kind(UnitKind::Environment, name)?, version: Selector::Latest }),
+            None => None,
+        };
+        let package =
+            PackagePut { merge: update || !self.code.is_given(), environment, source, deployment, build_command: self.code.buildcmd.clone(), build_log: None };
+        let mut put = shared::put(self.name.key(UnitKind::Package)?.name, UnitPut::Package(package));
+        put.label = parse_label(self.version.as_deref())?;
+        put.description.clone_from(&self.description);
+        put.force = !update || put.label.is_some();
+        put.only = update.then_some(PutOnly::Existing);
+        Ok(put)
+    }
+}

@@ -1,0 +1,22 @@
+use clap::Args;
+
+use crate::commands::shared::{self, ChangeArgs};
+use crate::context::Context;
+use crate::failure::Result;
+use super::put::PackageArgs;
+
+/// Create a version, and the package with it if it is new
+///
+/// Makes a version even when nothing differs: you asked for one.
+#[derive(Debug, Args)]
+pub struct CreateArgs {
+    #[command(flatten)]
+    package: PackageArgs,
+    #[command(flatten)]
+    change: ChangeArgs,
+}
+
+pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
+    let put = args.package.put(context, false).await?;
+    shared::send(context, &args.change.change(vec![put], Vec::new())).await
+}

@@ -1,0 +1,22 @@
+use clap::Args;
+
+use crate::commands::shared::{self, ChangeArgs};
+use crate::context::Context;
+use crate::failure::Result;
+use super::put::PackageArgs;
+
+/// Create a version from the newest one and what is given
+///
+/// Functions stay on the package version they are pinned to; `milepost function version update --pkg` moves them.
+#[derive(Debug, Args)]
+pub struct UpdateArgs {
+    #[command(flatten)]
+    package: PackageArgs,
+    #[command(flatten)]
+    change: ChangeArgs,
+}
+
+pub async fn run(context: &Context<'_>, args: UpdateArgs) -> Result<()> {
+    let put = args.package.put(context, true).await?;
+    shared::send(context, &args.change.change(vec![put], Vec::new())).await
+}

@@ -1,0 +1,14 @@
+use clap::Args;
+
+use crate::context::Context;
+use crate::failure::Result;
+use super::list::table;
+
+/// Show the plan of the app
+#[derive(Debug, Args)]
+pub struct GetArgs {}
+
+pub async fn run(context: &Context<'_>, _args: GetArgs) -> Result<()> {
+    let limits = context.client.app_get(&context.app).await?.plan.limits();
+    context.ui.show(&limits, |limits| vec![format!("plan/{}", limits.plan)], |limits| table(std::slice::from_ref(limits)))
+}

@@ -1,0 +1,23 @@
+use clap::Args;
+use milepost_model::PlanName;
+
+use crate::context::Context;
+use crate::failure::Result;
+
+/// Move the app to a plan
+///
+/// A smaller plan takes effect with the next release.
+#[derive(Debug, Args)]
+pub struct SetArgs {
+    /// free, standard or unlimited
+    plan: PlanName,
+}
+
+pub async fn run(context: &Context<'_>, args: SetArgs) -> Result<()> {
+    let done = context.client.app_set_plan(&context.app, args.plan).await?;
+    context.ui.show(&done, |done| vec![format!("plan/{}", done.app.plan)], |done| format!("App {} is on plan {}.", done.app.name, done.app.plan))?;
+    for warning in &done.warnings {
+        context.ui.warn(warning);
+    }
+    Ok(())
+}

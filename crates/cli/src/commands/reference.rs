@@ -1,0 +1,65 @@
+//! The generated pages of `docs/reference`: the command line from its own help, the API from its OpenAPI document.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, CommandFactory};
+
+use crate::failure::{Failure, Result};
+use crate::output::Ui;
+
+/// Write the generated reference
+#[derive(Debug, Args)]
+pub struct ReferenceArgs {
+    /// The folder of the reference
+    folder: PathBuf,
+    /// Only check that the folder is up to date
+    #[arg(long)]
+    check: bool,
+}
+
+pub fn run(ui: &Ui, args: &ReferenceArgs) -> Result<()> {
+    let openapi = serde_json::to_string_pretty(&milepost_server::openapi()).map_err(|error| Failure::new(error.to_string()))?;
+    for (name, text) in [("cli.md", command_line()), ("openapi.json", openapi + "\n")] {
+        write(&args.folder.join(name), &text, args.check)?;
+    }
+    ui.say(if args.check { "The reference is up to date." } else { "The reference is written." });
+    Ok(())
+}
+
+fn write(path: &Path, text: &str, check: bool) -> Result<()> {
+    if !check {
+        return Ok(std::fs::write(path, text)?);
+    }
+    let found = std::fs::read_to_string(path).unwrap_or_default();
+    if found == text {
+        return Ok(());
+    }
+    Err(Failure::new(format!("`{}` is out of date", path.display())).hint("run `cargo xtask docs`"))
+}
+
+fn command_line() -> String {
+    let mut page = "# The command line\n\nGenerated from the help of the commands by `cargo xtask docs`.\n".to_owned();
+    let mut root = crate::args::Cli::command().term_width(100);
+    root.build();
+    describe(&mut page, &root, "milepost");
+    page
+}
+
+fn describe(page: &mut String, command: &clap::Command, path: &str) {
+    let mut shown = command.clone().bin_name(path).term_width(100);
+    if path != "milepost" {
+        // They are the same everywhere; once is enough.
+        for id in ["server", "token", "app", "data", "output", "yes", "quiet", "help", "version"] {
+            if shown.get_arguments().any(|arg| arg.get_id() == id && (arg.is_global_set() || id == "help" || id == "version")) {
+                shown = shown.mut_arg(id, |arg| arg.hide(true));
+            }
+        }
+    }
+    let help = shown.render_long_help().to_string();
+    let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+    let _ = write!(page, "\n## `{path}`\n\n```text\n{}\n```\n", lines.join("\n").trim_end());
+    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help") {
+        describe(page, sub, &format!("{path} {}", sub.get_name()));
+    }
+}

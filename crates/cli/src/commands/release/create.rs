@@ -1,0 +1,31 @@
+use clap::Args;
+
+use crate::context::Context;
+use crate::failure::Result;
+
+/// Release an app version under a new id, also one whose release expired
+#[derive(Debug, Args)]
+pub struct CreateArgs {
+    /// An app version, or a release whose app version is meant; the newest app version when left out
+    version: Option<String>,
+    /// Why, for the history
+    #[arg(short = 'm', long, default_value = "")]
+    why: String,
+}
+
+pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
+    let done = context.client.release_create(&context.app, args.version, args.why).await?;
+    context.ui.show(
+        &done,
+        |done| vec![format!("release/{}", done.release.id)],
+        |done| {
+            let live = if done.release.live { ", live" } else { "" };
+            let expired = if done.expired.is_empty() { String::new() } else { format!("\nExpired: release {}", done.expired.join(", ")) };
+            format!("Release {} of app version {}{live}{expired}", done.release.id, done.release.app_version)
+        },
+    )?;
+    for warning in &done.warnings {
+        context.ui.warn(warning);
+    }
+    Ok(())
+}

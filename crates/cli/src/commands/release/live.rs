@@ -1,0 +1,30 @@
+use clap::Args;
+use milepost_client::api::SetLive;
+
+use crate::commands::app::live_text;
+use crate::context::Context;
+use crate::failure::Result;
+
+/// Put a release live and pin it there, or let live follow new releases
+#[derive(Debug, Args)]
+pub struct LiveArgs {
+    /// A release, a tag or `latest`; what is live is shown when left out
+    release: Option<String>,
+    /// Let live follow the newest release again
+    #[arg(long, conflicts_with = "release")]
+    follow: bool,
+    /// Why, for the history
+    #[arg(short = 'm', long, default_value = "")]
+    why: String,
+}
+
+pub async fn run(context: &Context<'_>, args: LiveArgs) -> Result<()> {
+    let live = if args.release.is_none() && !args.follow {
+        context.client.live_get(&context.app).await?
+    } else {
+        let target = SetLive { release: args.release, follow: args.follow, why: args.why };
+        context.client.live_set(&context.app, &target).await?
+    };
+    let name = |live: &milepost_model::release::Live| live.release.iter().map(|release| format!("release/{}", release.id)).collect();
+    context.ui.show(&live, name, |live| format!("Live: {}", live_text(live)))
+}

@@ -1,0 +1,46 @@
+mod create;
+mod expire;
+mod history;
+mod list;
+mod live;
+mod show;
+mod tag;
+mod untag;
+
+use clap::Subcommand;
+
+use crate::context::Context;
+use crate::failure::Result;
+
+#[derive(Debug, Subcommand)]
+pub enum ReleaseCommand {
+    /// List the releases
+    List(list::ListArgs),
+    /// Show a release
+    Show(show::ShowArgs),
+    /// Put a release live, or let live follow
+    Live(live::LiveArgs),
+    /// Put a tag on a release
+    Tag(tag::TagArgs),
+    /// Take a tag away
+    Untag(untag::UntagArgs),
+    /// Release an app version, also one whose release expired
+    Create(create::CreateArgs),
+    /// Expire a release
+    Expire(expire::ExpireArgs),
+    /// Show every move of live, latest or a tag
+    History(history::HistoryArgs),
+}
+
+pub async fn run(context: &Context<'_>, command: ReleaseCommand) -> Result<()> {
+    match command {
+        ReleaseCommand::List(args) => list::run(context, args).await,
+        ReleaseCommand::Show(args) => show::run(context, args).await,
+        ReleaseCommand::Live(args) => live::run(context, args).await,
+        ReleaseCommand::Tag(args) => tag::run(context, args).await,
+        ReleaseCommand::Untag(args) => untag::run(context, args).await,
+        ReleaseCommand::Create(args) => create::run(context, args).await,
+        ReleaseCommand::Expire(args) => expire::run(context, args).await,
+        ReleaseCommand::History(args) => history::run(context, args).await,
+    }
+}

@@ -1,0 +1,70 @@
+use clap::Args;
+use milepost_client::api::{RollBack, RolledBack};
+
+use crate::context::{Context, Unattended};
+use crate::failure::Result;
+use crate::output::diff_text;
+
+/// Put live back to what it was before
+///
+/// Moves one pointer: functions, configuration, files, secrets and routes go back together, and live is pinned there. New
+/// releases do not take it until `milepost release live --follow`.
+#[derive(Debug, Args)]
+pub struct RollbackArgs {
+    /// A release, tag or app version; where live was before when left out
+    #[arg(value_name = "RELEASE")]
+    release: Option<String>,
+    /// The same, as an option
+    #[arg(long, value_name = "RELEASE", conflicts_with = "release")]
+    to: Option<String>,
+    /// Why, for the history
+    #[arg(short = 'm', long, default_value = "")]
+    why: String,
+    /// Print the report and do nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub async fn run(context: &Context<'_>, args: RollbackArgs) -> Result<()> {
+    let mut request = RollBack { to: args.release.or(args.to), why: args.why, dry_run: true };
+    let preflight = context.client.rollback(&context.app, &request).await?;
+    if args.dry_run {
+        return context.ui.show(&preflight, |report| vec![format!("release/{}", report.to.id)], report_text);
+    }
+    if context.ui.can_ask() && !context.yes {
+        context.ui.say(&report_text(&preflight));
+        context.confirm("Roll back?", Unattended::Proceed)?;
+    }
+    for problem in &preflight.problems {
+        context.ui.warn(problem);
+    }
+    request.dry_run = false;
+    if !preflight.released_again {
+        // What was shown is what is done, even when somebody else moves live meanwhile.
+        request.to = Some(preflight.to.id.clone());
+    }
+    let done = context.client.rollback(&context.app, &request).await?;
+    context.ui.show(&done, |report| vec![format!("release/{}", report.to.id)], report_text)
+}
+
+fn report_text(report: &RolledBack) -> String {
+    let mut lines = Vec::new();
+    let from = report.from.as_ref().map_or_else(|| "nothing".to_owned(), |release| format!("release {}", release.id));
+    let verb = if report.dry_run { "would go" } else { "went" };
+    let again = match (report.released_again, report.dry_run) {
+        (true, false) => " (released again)",
+        (true, true) => " (released again under a new id)",
+        _ => "",
+    };
+    let to = if report.released_again && report.dry_run { format!("app version {}", report.to.app_version) } else { format!("release {}", report.to.id) };
+    lines.push(format!("Live {verb} from {from} to {to}{again}, pinned."));
+    if report.changes.is_empty() {
+        lines.push("Both hold the same.".to_owned());
+    } else {
+        lines.push(diff_text(&report.changes));
+    }
+    if report.dry_run {
+        lines.extend(report.problems.iter().map(|problem| format!("! {problem}")));
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,26 @@
+mod delete;
+mod list;
+mod set;
+
+use clap::Subcommand;
+
+use crate::context::Context;
+use crate::failure::Result;
+
+#[derive(Debug, Subcommand)]
+pub enum SecretCommand {
+    /// Set a secret
+    Set(set::SetArgs),
+    /// List the secrets, never their values
+    List(list::ListArgs),
+    /// Remove a secret from the app
+    Delete(delete::DeleteArgs),
+}
+
+pub async fn run(context: &Context<'_>, command: SecretCommand) -> Result<()> {
+    match command {
+        SecretCommand::Set(args) => set::run(context, args).await,
+        SecretCommand::List(args) => list::run(context, args).await,
+        SecretCommand::Delete(args) => delete::run(context, args).await,
+    }
+}

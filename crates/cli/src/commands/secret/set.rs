@@ -1,0 +1,43 @@
+use clap::Args;
+use milepost_model::UnitKind;
+use milepost_model::unit_put::{SecretPut, UnitPut};
+use std::path::PathBuf;
+
+use crate::commands::shared::{self, ChangeArgs};
+use crate::context::{Context, unit_key};
+use crate::failure::{Failure, Result};
+
+/// Set a secret
+///
+/// The value is asked for, or read from stdin or a file: on the command line it would stay in the history of the shell.
+#[derive(Debug, Args)]
+pub struct SetArgs {
+    /// The name, like `DATABASE_URL`
+    name: String,
+    /// Read the value from this file
+    #[arg(long, value_name = "FILE")]
+    from_file: Option<PathBuf>,
+    #[command(flatten)]
+    change: ChangeArgs,
+}
+
+pub async fn run(context: &Context<'_>, args: SetArgs) -> Result<()> {
+    if args.name.contains('=') {
+        let name = args.name.split('=').next().unwrap_or_default();
+        return Err(Failure::usage("the value of a secret is not given on the command line, where the history of the shell keeps it")
+            .hint(format!("run `milepost secret set {name}` and type it, or pipe it in")));
+    }
+    let key = unit_key(UnitKind::Secret, &args.name)?;
+    let value = match &args.from_file {
+        Some(path) => std::fs::read_to_string(path).map_err(|error| Failure::new(format!("could not read `{}`", path.display())).caused_by(&error))?,
+        None if context.ui.can_ask() => rpassword::prompt_password(format!("Value of {}: ", args.name))?,
+        None => std::io::read_to_string(std::io::stdin())?,
+    };
+    // The newline that `echo` and editors add is hardly ever a part of a secret.
+    let value = value.strip_suffix('\n').unwrap_or(&value).to_owned();
+    if value.is_empty() {
+        return Err(Failure::usage("the value is empty").hint("type it, pipe it in, or give `--from-file FILE`"));
+    }
+    let put = shared::put(key.name, UnitPut::Secret(SecretPut { value }));
+    shared::send(context, &args.change.change(vec![put], Vec::new())).await
+}

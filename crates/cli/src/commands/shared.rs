@@ -1,0 +1,207 @@
+//! What many commands have in common.
+
+use clap::Args;
+use milepost_model::change::{Change, UnitKey};
+use milepost_model::snapshot::Unit;
+use milepost_model::unit_put::{Put, UnitPut};
+use milepost_model::{Label, UnitKind, UnitName};
+
+use crate::context::{Context, Unattended, unit_key};
+use crate::failure::Result;
+use crate::output::{Table, age, outcome_name, outcome_table};
+
+/// Options of everything that changes units.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Change options")]
+pub struct ChangeArgs {
+    /// What this change is about, for the history
+    #[arg(short, long, value_name = "TEXT")]
+    pub message: Option<String>,
+    /// Make an app version but no release
+    #[arg(long)]
+    pub no_release: bool,
+    /// Say what would happen, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Refuse when the app is not at this app version any more
+    #[arg(long, value_name = "UID")]
+    pub expect: Option<String>,
+}
+
+impl ChangeArgs {
+    pub fn change(&self, puts: Vec<Put>, removes: Vec<UnitKey>) -> Change {
+        Change {
+            message: self.message.clone().unwrap_or_default(),
+            git: None,
+            expect: self.expect.clone(),
+            release: !self.no_release,
+            dry_run: self.dry_run,
+            puts,
+            removes,
+        }
+    }
+}
+
+/// A name given as an argument or with `--name`: seed 003 writes both.
+#[derive(Debug, Clone, Args)]
+#[group(required = true, multiple = false)]
+pub struct NameArgs {
+    /// The name
+    #[arg(value_name = "NAME")]
+    pub positional: Option<String>,
+    /// The name
+    #[arg(long = "name", value_name = "NAME")]
+    pub named: Option<String>,
+}
+
+impl NameArgs {
+    pub fn get(&self) -> &str {
+        self.positional.as_deref().or(self.named.as_deref()).unwrap_or_default()
+    }
+
+    pub fn key(&self, kind: UnitKind) -> Result<UnitKey> {
+        unit_key(kind, self.get())
+    }
+}
+
+pub fn put(name: UnitName, unit: UnitPut) -> Put {
+    Put { name, label: None, description: None, group: None, force: false, only: None, unit }
+}
+
+pub fn parse_label(text: Option<&str>) -> Result<Option<Label>> {
+    Ok(text.map(str::parse).transpose()?)
+}
+
+/// Sends a change and shows what it did.
+pub async fn send(context: &Context<'_>, change: &Change) -> Result<()> {
+    let outcome = context.change(change).await?;
+    context.ui.show(&outcome, outcome_name, outcome_table)?;
+    for warning in &outcome.warnings {
+        context.ui.warn(warning);
+    }
+    Ok(())
+}
+
+/// Takes units out of the app, after a question.
+pub async fn remove(context: &Context<'_>, keys: Vec<UnitKey>, args: &ChangeArgs) -> Result<()> {
+    if !args.dry_run {
+        let names: Vec<String> = keys.iter().map(ToString::to_string).collect();
+        context.confirm(&format!("Remove {} from app {}?", names.join(", "), context.app), Unattended::Proceed)?;
+    }
+    send(context, &args.change(Vec::new(), keys)).await
+}
+
+/// Every unit of a kind.
+pub async fn units(context: &Context<'_>, kind: UnitKind) -> Result<Vec<Unit>> {
+    let mut found = Vec::new();
+    let mut cursor: Option<String> = None;
+    loop {
+        let page = context.client.unit_list(&context.app, Some(kind), 1000, cursor.as_deref()).await?;
+        found.extend(page.items);
+        cursor = page.next;
+        if cursor.is_none() {
+            return Ok(found);
+        }
+    }
+}
+
+/// A list of units with one column of the kind's own.
+pub async fn list(context: &Context<'_>, kind: UnitKind, column: &str, cell: impl Fn(&serde_json::Value) -> String) -> Result<()> {
+    let found = units(context, kind).await?;
+    let now = context.ui.now();
+    let empty = format!("App {} has no {kind}.", context.app);
+    context.ui.show(
+        &found,
+        |units| units.iter().map(|unit| format!("{kind}/{}", unit.name)).collect(),
+        |units| {
+            let mut table = Table::new(["NAME", "VERSION", "UID", "VERSIONS", "AGE", column], &empty);
+            for unit in units {
+                table.row([
+                    unit.name.to_string(),
+                    unit.current.number.to_string(),
+                    unit.current.uid.clone(),
+                    unit.versions.to_string(),
+                    age(now, unit.current.created_at),
+                    cell(&unit.current.spec),
+                ]);
+            }
+            table.render()
+        },
+    )
+}
+
+/// One unit as the app has it now.
+pub async fn get(context: &Context<'_>, key: &UnitKey) -> Result<()> {
+    let unit = context.client.unit_get(&context.app, key).await?;
+    super::version::get::show(context, &unit.current)
+}
+
+/// Text of a JSON value for a table.
+pub fn cell(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::Null => String::new(),
+        serde_json::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// Which function, by which selector: as triggers name it.
+#[derive(Debug, Clone, Args)]
+pub struct TargetArgs {
+    /// The function to start
+    #[arg(long, value_name = "FUNCTION")]
+    pub function: String,
+    /// Which version of it: `latest` (the release's own), a number, a uid, a label, `@alias` or a digest
+    #[arg(long, value_name = "VERSION", conflicts_with = "alias")]
+    pub version: Option<String>,
+    /// Follow this alias
+    #[arg(long, value_name = "ALIAS")]
+    pub alias: Option<String>,
+}
+
+impl TargetArgs {
+    pub fn target(&self) -> Result<milepost_model::unit_put::TargetPut> {
+        let function = UnitName::for_kind(UnitKind::Function, &self.function)?;
+        let version = match (&self.alias, &self.version) {
+            (Some(alias), _) => milepost_model::Selector::Alias(alias.parse()?),
+            (None, Some(version)) => version.parse()?,
+            (None, None) => milepost_model::Selector::Latest,
+        };
+        Ok(milepost_model::unit_put::TargetPut { function, version })
+    }
+}
+
+/// `128Mi`, `1Gi`, `500M` or plain bytes; a bare number up to 65536 means MiB, as Fission's flags do.
+pub fn parse_memory(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let number: u64 = digits.parse().map_err(|_| format!("`{text}` is not an amount of memory; write it like `128Mi`"))?;
+    let factor = match &text[digits.len()..] {
+        "" if number <= 65_536 => 1 << 20,
+        "" | "B" => 1,
+        "K" | "k" => 1000,
+        "Ki" => 1 << 10,
+        "M" => 1_000_000,
+        "Mi" => 1 << 20,
+        "G" => 1_000_000_000,
+        "Gi" => 1 << 30,
+        other => return Err(format!("`{other}` is not a unit of memory; use Ki, Mi or Gi")),
+    };
+    number.checked_mul(factor).ok_or_else(|| format!("`{text}` is too much"))
+}
+
+/// `10s`, `500ms`, `5m`; a bare number means seconds.
+pub fn parse_duration_ms(text: &str) -> Result<u64, String> {
+    if let Ok(seconds) = text.parse::<u64>() {
+        return Ok(seconds.saturating_mul(1000));
+    }
+    let length: jiff::SignedDuration = text.parse().map_err(|_| format!("`{text}` is not a length of time; write it like `10s`"))?;
+    u64::try_from(length.as_millis()).map_err(|_| format!("`{text}` is negative"))
+}
+
+/// `KEY=VALUE`
+pub fn parse_pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err(format!("`{text}` is not a pair; write it like `KEY=VALUE`")),
+    }
+}

@@ -1,0 +1,48 @@
+use clap::Args;
+use milepost_client::source::SourceOptions;
+use milepost_model::UnitKind;
+use milepost_model::spec::StaticSpec;
+use milepost_model::unit_put::UnitPut;
+use std::path::PathBuf;
+
+use crate::commands::shared::{self, ChangeArgs};
+use crate::context::{Context, unit_key};
+use crate::failure::Result;
+use crate::sources;
+
+/// Add or update static files
+///
+/// Only what the server does not have is sent; when no file changed, nothing is made.
+#[derive(Debug, Args)]
+pub struct AddArgs {
+    /// A folder or a file
+    src: PathBuf,
+    /// Where it is served
+    #[arg(long, value_name = "PATH")]
+    path: String,
+    /// Leave out what matches (can be repeated)
+    #[arg(long, value_name = "PATTERN")]
+    exclude: Vec<String>,
+    /// The file that answers for a folder
+    #[arg(long, value_name = "FILE", default_value = "index.html")]
+    index: String,
+    /// The file that answers for paths that do not exist, for single-page applications
+    #[arg(long, value_name = "FILE")]
+    fallback: Option<String>,
+    /// The file that answers for paths that do not exist, with status 404
+    #[arg(long, value_name = "FILE", conflicts_with = "fallback")]
+    error_page: Option<String>,
+    #[command(flatten)]
+    change: ChangeArgs,
+}
+
+pub async fn run(context: &Context<'_>, args: AddArgs) -> Result<()> {
+    let key = unit_key(UnitKind::Static, &args.path)?;
+    let options = SourceOptions { exclude: args.exclude, keep_archives: true, ..SourceOptions::default() };
+    let (tree, summary) = sources::upload(context, &args.src, &options).await?;
+    context.ui.say(&format!("{} files, {} sent ({} bytes)", summary.files, summary.files_sent, summary.bytes_sent));
+    let file = args.src.is_file();
+    let spec = StaticSpec { path: args.path, tree, file, index: args.index, fallback: args.fallback, error_page: args.error_page };
+    let put = shared::put(key.name, UnitPut::Static(spec));
+    shared::send(context, &args.change.change(vec![put], Vec::new())).await
+}

@@ -1,0 +1,30 @@
+mod add;
+mod delete;
+mod get;
+mod list;
+
+use clap::Subcommand;
+
+use crate::context::Context;
+use crate::failure::Result;
+
+#[derive(Debug, Subcommand)]
+pub enum StaticCommand {
+    /// Add or update static files
+    Add(add::AddArgs),
+    /// List the static items
+    List(list::ListArgs),
+    /// Show a static item and its files
+    Get(get::GetArgs),
+    /// Remove a static item from the app
+    Delete(delete::DeleteArgs),
+}
+
+pub async fn run(context: &Context<'_>, command: StaticCommand) -> Result<()> {
+    match command {
+        StaticCommand::Add(args) => add::run(context, args).await,
+        StaticCommand::List(args) => list::run(context, args).await,
+        StaticCommand::Get(args) => get::run(context, args).await,
+        StaticCommand::Delete(args) => delete::run(context, args).await,
+    }
+}

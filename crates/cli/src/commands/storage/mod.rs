@@ -1,0 +1,22 @@
+mod sweep;
+mod why;
+
+use clap::Subcommand;
+
+use crate::context::Context;
+use crate::failure::Result;
+
+#[derive(Debug, Subcommand)]
+pub enum StorageCommand {
+    /// Say what keeps a blob
+    Why(why::WhyArgs),
+    /// Sweep now what nothing refers to
+    Sweep(sweep::SweepArgs),
+}
+
+pub async fn run(context: &Context<'_>, command: StorageCommand) -> Result<()> {
+    match command {
+        StorageCommand::Why(args) => why::run(context, args).await,
+        StorageCommand::Sweep(args) => sweep::run(context, args).await,
+    }
+}

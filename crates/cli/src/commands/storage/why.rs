@@ -1,0 +1,26 @@
+use clap::Args;
+
+use crate::context::Context;
+use crate::failure::Result;
+
+/// Say what keeps a blob
+#[derive(Debug, Args)]
+pub struct WhyArgs {
+    /// `sha256:…`
+    digest: String,
+}
+
+pub async fn run(context: &Context<'_>, args: WhyArgs) -> Result<()> {
+    let found = context.client.storage_why(&args.digest).await?;
+    context.ui.show(
+        &found,
+        |found| found.kept_by.clone(),
+        |found| {
+            if found.kept_by.is_empty() {
+                "Nothing refers to it; it goes with a sweep after the grace time.".to_owned()
+            } else {
+                format!("Kept by:\n  {}", found.kept_by.join("\n  "))
+            }
+        },
+    )
+}

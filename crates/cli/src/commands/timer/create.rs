@@ -1,0 +1,30 @@
+use clap::Args;
+use milepost_model::UnitKind;
+use milepost_model::unit_put::{TimerPut, UnitPut};
+
+use crate::commands::shared::{self, ChangeArgs, NameArgs, TargetArgs};
+use crate::context::Context;
+use crate::failure::Result;
+
+/// Create a timer, or a new version of it
+#[derive(Debug, Args)]
+pub struct CreateArgs {
+    #[command(flatten)]
+    name: NameArgs,
+    /// The schedule: five fields, six with seconds, or `@every 5m`
+    #[arg(long, value_name = "CRON")]
+    cron: String,
+    /// The time zone, like `Europe/Berlin` [default: UTC]
+    #[arg(long, value_name = "ZONE", default_value = "")]
+    zone: String,
+    #[command(flatten)]
+    target: TargetArgs,
+    #[command(flatten)]
+    change: ChangeArgs,
+}
+
+pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
+    let put = TimerPut { cron: args.cron, zone: args.zone, target: args.target.target()? };
+    let put = shared::put(args.name.key(UnitKind::Timer)?.name, UnitPut::Timer(put));
+    shared::send(context, &args.change.change(vec![put], Vec::new())).await
+}

@@ -1,0 +1,42 @@
+use clap::Args;
+use milepost_model::UnitKind;
+
+use crate::commands::shared::NameArgs;
+use crate::context::{Context, Unattended};
+use crate::failure::Result;
+use crate::output::{outcome_name, outcome_table, plan_text};
+
+/// Delete a version, or every version
+///
+/// Refused while an alias, a tagged release, a pinned live or a pinned trigger uses it. Untagged releases that hold it
+/// expire, and when it is the version that the app has now, the app goes back to the newest remaining one.
+#[derive(Debug, Args)]
+pub struct DeleteArgs {
+    #[command(flatten)]
+    name: NameArgs,
+    /// A number, a uid, a label, `@alias`, `latest`, `sha256:…`, or `all`
+    #[arg(long, value_name = "VERSION")]
+    version: String,
+    /// Say what would go, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub async fn run(context: &Context<'_>, kind: UnitKind, args: DeleteArgs) -> Result<()> {
+    let key = args.name.key(kind)?;
+    let plan = context.client.version_delete(&context.app, &key, &args.version, true).await?;
+    if args.dry_run {
+        return context.ui.show(&plan, outcome_name, outcome_table);
+    }
+    if !context.yes && context.ui.can_ask() {
+        context.ui.say("This deletes:");
+        plan_text(&plan, context.ui);
+    }
+    context.confirm("Go on?", Unattended::Proceed)?;
+    let outcome = context.client.version_delete(&context.app, &key, &args.version, false).await?;
+    context.ui.show(&outcome, outcome_name, outcome_table)?;
+    for warning in &outcome.warnings {
+        context.ui.warn(warning);
+    }
+    Ok(())
+}

@@ -1,0 +1,22 @@
+use clap::Args;
+use milepost_model::UnitKind;
+
+use super::VersionArgs;
+use crate::context::Context;
+use crate::failure::Result;
+
+/// Edit the description, the only field of a version that can be
+#[derive(Debug, Args)]
+pub struct DescribeArgs {
+    #[command(flatten)]
+    version: VersionArgs,
+    /// The new description
+    #[arg(long, value_name = "TEXT")]
+    description: String,
+}
+
+pub async fn run(context: &Context<'_>, kind: UnitKind, args: DescribeArgs) -> Result<()> {
+    let key = args.version.name.key(kind)?;
+    let version = context.client.version_describe(&context.app, &key, &args.version.version, &args.description).await?;
+    super::get::show(context, &version)
+}

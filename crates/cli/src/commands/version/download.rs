@@ -1,0 +1,40 @@
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use futures::StreamExt;
+use milepost_model::UnitKind;
+
+use super::VersionArgs;
+use crate::context::Context;
+use crate::failure::{Failure, Result};
+
+/// Download the files of a version as a zip
+#[derive(Debug, Args)]
+pub struct DownloadArgs {
+    #[command(flatten)]
+    version: VersionArgs,
+    /// Where to write it [default: NAME-NUMBER.zip]
+    #[arg(long, value_name = "FILE")]
+    to: Option<PathBuf>,
+    /// `source` or `deployment`; what runs when left out
+    #[arg(long, value_name = "PART")]
+    part: Option<String>,
+}
+
+pub async fn run(context: &Context<'_>, kind: UnitKind, args: DownloadArgs) -> Result<()> {
+    let key = args.version.name.key(kind)?;
+    let version = context.client.version_get(&context.app, &key, &args.version.version).await?;
+    let target = args.to.unwrap_or_else(|| PathBuf::from(format!("{}-{}.zip", version.name, version.number)));
+    let response = context.client.version_download(&context.app, &key, &version.number.to_string(), args.part.as_deref()).await?;
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).map_or_else(|| PathBuf::from("."), PathBuf::from);
+    // Written beside its place and moved there when whole: a broken download leaves no half file.
+    let mut file = tempfile::NamedTempFile::new_in(&folder)?;
+    let mut stream = response.bytes_stream();
+    while let Some(chunk) = stream.next().await {
+        file.write_all(&chunk.map_err(|error| Failure::new("the download broke off").caused_by(&error))?)?;
+    }
+    file.persist(&target).map_err(|error| Failure::new(format!("could not write `{}`", target.display())).caused_by(&error))?;
+    context.ui.say(&format!("Version {} of {key} is in {}", version.number, target.display()));
+    Ok(())
+}

@@ -1,0 +1,56 @@
+use clap::Args;
+use milepost_model::UnitKind;
+
+use crate::commands::shared::NameArgs;
+use crate::context::Context;
+use crate::failure::Result;
+use crate::output::{Table, age};
+
+/// List the versions, newest first
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    #[command(flatten)]
+    name: NameArgs,
+    /// How many
+    #[arg(long, default_value_t = 50)]
+    limit: i64,
+    /// Where the page before ended
+    #[arg(long)]
+    cursor: Option<String>,
+}
+
+pub async fn run(context: &Context<'_>, kind: UnitKind, args: ListArgs) -> Result<()> {
+    let key = args.name.key(kind)?;
+    let page = context.client.version_list(&context.app, &key, args.limit, args.cursor.as_deref()).await?;
+    let now = context.ui.now();
+    context.ui.show(
+        &page.items,
+        |versions| versions.iter().map(|version| format!("{kind}/{}@{}", version.name, version.number)).collect(),
+        |versions| {
+            let mut table =
+                Table::new(["NUMBER", "UID", "LABEL", "DIGEST", "AGE", "ALIASES", "RELEASES", "DESCRIPTION"], "There are no versions.");
+            for version in versions {
+                let dash = |text: String| if text.is_empty() { "-".to_owned() } else { text };
+                let mut aliases: Vec<String> = version.aliases.iter().map(ToString::to_string).collect();
+                if version.latest {
+                    aliases.insert(0, "latest".to_owned());
+                }
+                table.row([
+                    version.number.to_string(),
+                    version.uid.clone(),
+                    dash(version.label.as_ref().map(ToString::to_string).unwrap_or_default()),
+                    version.digest.short(),
+                    age(now, version.created_at),
+                    dash(aliases.join(",")),
+                    dash(version.releases.join(",")),
+                    version.description.clone(),
+                ]);
+            }
+            table.render()
+        },
+    )?;
+    if let Some(next) = &page.next {
+        context.ui.say(&format!("There are more: --cursor {next}"));
+    }
+    Ok(())
+}

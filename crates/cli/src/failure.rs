@@ -1,0 +1,134 @@
+//! Errors as people see them: one sentence, what caused it, what to do next; and the exit code.
+
+use std::process::ExitCode;
+
+use milepost_client::ClientError;
+use milepost_client::source::SourceError;
+use milepost_model::NameError;
+
+use crate::output::Ui;
+
+pub type Result<T, E = Failure> = std::result::Result<T, E>;
+
+/// What kind of failure decides the exit code; `docs/guide.md` lists them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Failed,
+    Usage,
+}
+
+#[derive(Debug)]
+pub struct Failure {
+    kind: Kind,
+    message: String,
+    causes: Vec<String>,
+    blockers: Vec<String>,
+    hint: Option<String>,
+}
+
+impl Failure {
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { kind: Kind::Failed, message: message.into(), causes: Vec::new(), blockers: Vec::new(), hint: None }
+    }
+
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self { kind: Kind::Usage, ..Self::new(message) }
+    }
+
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    #[must_use]
+    pub fn caused_by(mut self, error: &dyn std::error::Error) -> Self {
+        let mut next = Some(error);
+        while let Some(error) = next {
+            self.causes.push(error.to_string());
+            next = error.source();
+        }
+        self
+    }
+
+    pub fn report(self, ui: &Ui) -> ExitCode {
+        ui.error(&self.message);
+        for cause in &self.causes {
+            eprintln!("  caused by: {cause}");
+        }
+        for blocker in &self.blockers {
+            eprintln!("  - {blocker}");
+        }
+        if let Some(hint) = &self.hint {
+            ui.hint(hint);
+        }
+        match self.kind {
+            Kind::Failed => ExitCode::from(1),
+            Kind::Usage => ExitCode::from(2),
+        }
+    }
+}
+
+/// Sentences of the API end with a full stop; an error line does not.
+fn trimmed(text: &str) -> String {
+    text.trim_end_matches('.').to_owned()
+}
+
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Self {
+        match error {
+            ClientError::Refused(problem) => {
+                let kind = if problem.code == "invalid_name" || problem.code == "invalid_selector" { Kind::Usage } else { Kind::Failed };
+                Self { kind, message: trimmed(&problem.detail), causes: Vec::new(), blockers: problem.blockers, hint: problem.hint }
+            }
+            ClientError::Source(error) => error.into(),
+            ClientError::Unreachable { .. } => Self::new(error.to_string()).hint("start it with `milepost serve`, or name another with `--server URL`"),
+            ClientError::Address(_) => Self::usage(error.to_string()),
+            other => {
+                let failure = Self::new(other.to_string());
+                match std::error::Error::source(&other) {
+                    Some(source) => failure.caused_by(source),
+                    None => failure,
+                }
+            }
+        }
+    }
+}
+
+impl From<SourceError> for Failure {
+    fn from(error: SourceError) -> Self {
+        let failure = Self::new(error.to_string());
+        match std::error::Error::source(&error) {
+            Some(source) => failure.caused_by(source),
+            None => failure,
+        }
+    }
+}
+
+impl From<NameError> for Failure {
+    fn from(error: NameError) -> Self {
+        Self::usage(format!("`{}` is not a valid {} name", error.name, error.what)).hint(error.rule)
+    }
+}
+
+impl From<milepost_model::selector::SelectorError> for Failure {
+    fn from(error: milepost_model::selector::SelectorError) -> Self {
+        Self::usage(error.to_string())
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
+impl From<milepost_server::StartError> for Failure {
+    fn from(error: milepost_server::StartError) -> Self {
+        let failure = Self::new(error.to_string());
+        match std::error::Error::source(&error) {
+            Some(source) => failure.caused_by(source),
+            None => failure,
+        }
+    }
+}

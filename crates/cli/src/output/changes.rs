@@ -1,0 +1,81 @@
+//! What a change did, unit by unit.
+
+use milepost_model::ChangeOutcome;
+use milepost_model::change::{UnitAction, UnitKey, UnitOutcome};
+
+use super::{Ui, reason_lines};
+
+fn key(unit: &UnitOutcome) -> String {
+    UnitKey { kind: unit.kind, name: unit.name.clone() }.to_string()
+}
+
+pub fn outcome_name(outcome: &ChangeOutcome) -> Vec<String> {
+    let created = outcome.versions.iter().filter(|unit| matches!(unit.action, UnitAction::Created | UnitAction::Updated));
+    created.map(|unit| format!("{}/{}@{}", unit.kind, unit.name, unit.number.unwrap_or_default())).collect()
+}
+
+/// One line a unit, then the app version and the release.
+pub fn outcome_table(outcome: &ChangeOutcome) -> String {
+    let mut lines = Vec::new();
+    let width = outcome.versions.iter().map(|unit| key(unit).chars().count()).max().unwrap_or(0);
+    for unit in &outcome.versions {
+        let version = unit.number.map(|number| format!("version {number}")).unwrap_or_default();
+        let uid = unit.uid.as_ref().map(|uid| format!(" (uid {uid})")).unwrap_or_default();
+        let label = unit.label.as_ref().map(|label| format!(" {label}")).unwrap_or_default();
+        let verb = match (unit.action, outcome.dry_run) {
+            (UnitAction::Created, false) => "created",
+            (UnitAction::Created, true) => "would be created:",
+            (UnitAction::Updated, false) => "new",
+            (UnitAction::Updated, true) => "would get a new",
+            (UnitAction::Unchanged, _) => "unchanged at",
+            (UnitAction::Removed, false) => "removed",
+            (UnitAction::Removed, true) => "would be removed",
+            (UnitAction::Deleted, false) => "deleted",
+            (UnitAction::Deleted, true) => "would lose",
+            (UnitAction::Reverted, false) => "back at",
+            (UnitAction::Reverted, true) => "would go back to",
+        };
+        lines.push(format!("{:width$}  {verb} {version}{label}{uid}", key(unit)).trim_end().to_owned());
+        if outcome.dry_run {
+            lines.extend(reason_lines(&unit.reasons).into_iter().map(|line| format!("    {line}")));
+        }
+    }
+    if !outcome.changed {
+        lines.push("Nothing changed.".to_owned());
+        return lines.join("\n");
+    }
+    if outcome.dry_run {
+        let release = if outcome.release.is_some() { "one app version and one release" } else { "one app version" };
+        lines.push(format!("This was a dry run; it would make {release}."));
+    } else if let Some(app_version) = &outcome.app_version {
+        lines.push(match &outcome.release {
+            Some(release) => {
+                let live = if release.live { ", live" } else { "" };
+                format!("App version {app_version}, release {}{live}", release.id)
+            }
+            None => format!("App version {app_version}, not released"),
+        });
+    }
+    if !outcome.expired.is_empty() {
+        let verb = if outcome.dry_run { "Would expire" } else { "Expired" };
+        lines.push(format!("{verb}: release {}", outcome.expired.join(", ")));
+    }
+    lines.join("\n")
+}
+
+/// What a delete would take along, before it is asked for.
+pub fn plan_text(outcome: &ChangeOutcome, ui: &Ui) {
+    for unit in &outcome.versions {
+        let what = key(unit);
+        let number = unit.number.unwrap_or_default();
+        match unit.action {
+            UnitAction::Deleted => ui.say(&format!("  {what} version {number} goes")),
+            UnitAction::Reverted => ui.say(&format!("  {what} goes back to version {number}")),
+            UnitAction::Removed => ui.say(&format!("  {what} is removed from the app")),
+            _ => {}
+        }
+    }
+    for release in &outcome.expired {
+        ui.say(&format!("  release {release} expires"));
+    }
+}

@@ -1,0 +1,117 @@
+//! Everything that is printed goes through here: data to stdout, the rest to stderr.
+
+mod changes;
+mod diffs;
+mod table;
+mod time;
+
+use std::io::{IsTerminal, Write};
+
+use serde::Serialize;
+
+use crate::args::{Format, Global};
+use crate::failure::{Failure, Result};
+
+pub use changes::{outcome_name, outcome_table, plan_text};
+pub use diffs::{diff_text, reason_lines};
+pub use table::Table;
+pub use time::{age, local, parse_moment};
+
+pub struct Ui {
+    format: Format,
+    quiet: bool,
+    color: bool,
+    yes_terminal: bool,
+    now: milepost_model::Timestamp,
+}
+
+impl Ui {
+    pub fn new(global: &Global) -> Self {
+        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        Self {
+            format: global.output,
+            quiet: global.quiet,
+            color: std::io::stderr().is_terminal() && !no_color,
+            yes_terminal: std::io::stdin().is_terminal() && std::io::stderr().is_terminal(),
+            now: crate::test_hooks::clock().now(),
+        }
+    }
+
+    pub fn now(&self) -> milepost_model::Timestamp {
+        self.now
+    }
+
+    /// Whether progress bars make sense.
+    pub fn shows_progress(&self) -> bool {
+        std::io::stderr().is_terminal() && !self.quiet
+    }
+
+    pub fn is_table(&self) -> bool {
+        self.format == Format::Table
+    }
+
+    /// Prints one object or a list in the form that was asked for.
+    pub fn show<T: Serialize>(&self, value: &T, name: impl FnOnce(&T) -> Vec<String>, table: impl FnOnce(&T) -> String) -> Result<()> {
+        let text = match self.format {
+            Format::Table => table(value),
+            Format::Json => serde_json::to_string_pretty(value).map_err(|error| Failure::new(error.to_string()))?,
+            Format::Yaml => yaml(value)?,
+            Format::Name => name(value).join("\n"),
+        };
+        print_data(&text)
+    }
+
+    /// What happened, for a person.
+    pub fn say(&self, text: &str) {
+        if !self.quiet {
+            eprintln!("{text}");
+        }
+    }
+
+    pub fn warn(&self, text: &str) {
+        eprintln!("{} {text}", self.paint("Warning:", "33"));
+    }
+
+    pub fn hint(&self, text: &str) {
+        eprintln!("{} {text}", self.paint("Hint:", "36"));
+    }
+
+    pub fn error(&self, text: &str) {
+        eprintln!("{} {text}", self.paint("Error:", "31"));
+    }
+
+    fn paint(&self, text: &str, code: &str) -> String {
+        if self.color { format!("\x1b[1;{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+
+    pub fn can_ask(&self) -> bool {
+        self.yes_terminal
+    }
+
+    pub fn ask(&self, question: &str) -> Result<bool> {
+        eprint!("{question} [y/N] ");
+        std::io::stderr().flush()?;
+        let mut answer = String::new();
+        std::io::stdin().read_line(&mut answer)?;
+        Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    }
+}
+
+fn yaml<T: Serialize>(value: &T) -> Result<String> {
+    // Through JSON, so that both forms have the same names and the same nulls.
+    let value = serde_json::to_value(value).map_err(|error| Failure::new(error.to_string()))?;
+    serde_saphyr::to_string(&value).map_err(|error| Failure::new(error.to_string()))
+}
+
+/// A reader that goes away early (`| head`) is not an error.
+pub fn print_data(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    let text = text.trim_end_matches('\n');
+    if text.is_empty() {
+        return Ok(());
+    }
+    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        other => Ok(other?),
+    }
+}

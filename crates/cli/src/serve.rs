@@ -1,0 +1,117 @@
+//! `milepost serve`: settings from flags, variables and `milepost.toml`, in this order.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use milepost_server::{Server, Settings};
+use serde::Deserialize;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+use tracing_subscriber::EnvFilter;
+
+use crate::args::Global;
+use crate::context::data_folder;
+use crate::failure::{Failure, Result};
+use crate::output::Ui;
+use crate::test_hooks;
+
+const DEFAULT_API: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 7070);
+
+/// Run the server
+///
+/// Everything lives in one folder unless told otherwise: a SQLite database, the files of all versions, the key that seals
+/// secrets, and the token of the administrator. Each setting is a flag, an environment variable and a key of
+/// `milepost.toml`; the first that is given counts.
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// Address of the API [default: 127.0.0.1:7070]
+    #[arg(long, env = "MILEPOST_API", value_name = "ADDR")]
+    api: Option<SocketAddr>,
+    /// `postgres://…` instead of the embedded SQLite file
+    #[arg(long, env = "MILEPOST_DATABASE", value_name = "URL", hide_env_values = true)]
+    database: Option<String>,
+    /// A folder, or `s3://bucket/prefix`, for the files of versions
+    #[arg(long, env = "MILEPOST_BLOBS", value_name = "URL")]
+    blobs: Option<String>,
+    /// Seconds that unreferenced content is kept before it is swept [default: 86400]
+    #[arg(long, env = "MILEPOST_SWEEP_GRACE", value_name = "SECONDS")]
+    sweep_grace: Option<u64>,
+    /// The settings file [default: milepost.toml in this folder or in the data folder]
+    #[arg(long, env = "MILEPOST_CONFIG", value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+/// `milepost.toml`
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct File {
+    data: Option<PathBuf>,
+    api: Option<SocketAddr>,
+    database: Option<String>,
+    blobs: Option<String>,
+    sweep_grace: Option<u64>,
+}
+
+pub async fn run(ui: &Ui, global: &Global, args: ServeArgs) -> Result<()> {
+    start_logging();
+    let file = read_file(args.config.as_deref(), global.data.as_deref())?;
+    let data = data_folder(global.data.as_deref().or(file.data.as_deref()))?;
+    let mut settings = Settings::new(data, args.api.or(file.api).unwrap_or(DEFAULT_API));
+    settings.database = args.database.or(file.database);
+    settings.blobs = args.blobs.or(file.blobs);
+    if let Some(seconds) = args.sweep_grace.or(file.sweep_grace) {
+        settings.sweep_grace = Duration::from_secs(seconds);
+    }
+    settings.clock = test_hooks::clock();
+    settings.ids = test_hooks::ids();
+    let folder = settings.data.display().to_string();
+
+    let server = Server::start(settings).await?;
+    ui.say(&format!("Milepost is ready at http://{}", server.address()));
+    ui.say(&format!("  data      {folder} ({})", server.engine()));
+    ui.say(&format!("  reference http://{}/api/v1/docs", server.address()));
+    ui.say("  stop it with Ctrl-C");
+    let stop = CancellationToken::new();
+    stop_on_signals(stop.clone())?;
+    server.run(stop).await?;
+    ui.say("Milepost has stopped.");
+    Ok(())
+}
+
+fn start_logging() {
+    let filter = EnvFilter::try_from_env("MILEPOST_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false).init();
+}
+
+fn stop_on_signals(stop: CancellationToken) -> Result<()> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        stop.cancel();
+    });
+    Ok(())
+}
+
+fn read_file(given: Option<&Path>, data: Option<&Path>) -> Result<File> {
+    let path = match given {
+        Some(given) => given.to_owned(),
+        None => {
+            let candidates = [Some(PathBuf::from("milepost.toml")), data.map(|data| data.join("milepost.toml"))];
+            match candidates.into_iter().flatten().find(|path| path.is_file()) {
+                Some(found) => found,
+                None => return Ok(File::default()),
+            }
+        }
+    };
+    let text = std::fs::read_to_string(&path).map_err(|error| Failure::new(format!("could not read `{}`", path.display())).caused_by(&error))?;
+    toml::from_str(&text).map_err(|error| {
+        Failure::usage(format!("`{}` cannot be used: {}", path.display(), error.to_string().trim_end()))
+            .hint("the keys are data, api, database, blobs and sweep-grace")
+    })
+}

@@ -1,0 +1,31 @@
+//! Repeatable ids and times for tests of whole outputs. Set by the test environment only; a person who sets these gets
+//! ids that anybody can guess.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use milepost_model::clock::from_millis;
+use milepost_model::{Clock, IdSource, OsIds, SeededIds, SystemClock, Timestamp};
+
+/// Goes one second further each time it is read, so that every request has a time of its own.
+struct SteppingClock(AtomicI64);
+
+impl Clock for SteppingClock {
+    fn now(&self) -> Timestamp {
+        from_millis(self.0.fetch_add(1000, Ordering::SeqCst))
+    }
+}
+
+pub fn clock() -> Arc<dyn Clock> {
+    match std::env::var("MILEPOST_TEST_CLOCK").ok().and_then(|text| text.parse::<Timestamp>().ok()) {
+        Some(start) => Arc::new(SteppingClock(AtomicI64::new(start.as_millisecond()))),
+        None => Arc::new(SystemClock),
+    }
+}
+
+pub fn ids() -> Arc<dyn IdSource> {
+    match std::env::var("MILEPOST_TEST_SEED").ok().and_then(|text| text.parse().ok()) {
+        Some(seed) => Arc::new(SeededIds::new(seed)),
+        None => Arc::new(OsIds),
+    }
+}

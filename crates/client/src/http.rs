@@ -1,0 +1,82 @@
+//! Requests and answers: one place that knows reqwest.
+
+use reqwest::{Method, RequestBuilder, Response, Url};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::api::Problem;
+use crate::error::ClientError;
+
+/// A server, and a token for it. Cheap to clone.
+#[derive(Clone)]
+pub struct Client {
+    http: reqwest::Client,
+    base: Url,
+    token: String,
+}
+
+impl Client {
+    pub fn new(server: &str, token: &str) -> Result<Self, ClientError> {
+        let wrong = || ClientError::Address(server.to_owned());
+        let mut base: Url = server.parse().map_err(|_| wrong())?;
+        if !matches!(base.scheme(), "http" | "https") {
+            return Err(wrong());
+        }
+        base.set_path("/api/v1/");
+        // TLS needs a provider of its primitives; a second call finds one installed, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let http = reqwest::Client::builder().user_agent(concat!("milepost/", env!("CARGO_PKG_VERSION"))).build().map_err(ClientError::Broken)?;
+        Ok(Self { http, base, token: token.to_owned() })
+    }
+
+    pub fn server(&self) -> &Url {
+        &self.base
+    }
+
+    /// A request for a path given as its parts, each encoded here: names may hold slashes and spaces.
+    pub(crate) fn request(&self, method: Method, parts: &[&str]) -> RequestBuilder {
+        let mut url = self.base.clone();
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.pop_if_empty().extend(parts);
+        }
+        self.http.request(method, url).bearer_auth(&self.token)
+    }
+
+    pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Response, ClientError> {
+        let response = request.send().await.map_err(|error| {
+            if error.is_connect() { ClientError::Unreachable { url: self.base.origin().ascii_serialization(), source: error } } else { ClientError::Broken(error) }
+        })?;
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        let status = response.status().as_u16();
+        let bytes = response.bytes().await.map_err(ClientError::Broken)?;
+        match serde_json::from_slice::<Problem>(&bytes) {
+            Ok(problem) => Err(ClientError::Refused(Box::new(problem))),
+            Err(_) => Err(ClientError::Protocol { status, what: String::from_utf8_lossy(&bytes).chars().take(200).collect() }),
+        }
+    }
+
+    pub(crate) async fn json<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T, ClientError> {
+        let response = self.send(request).await?;
+        let status = response.status().as_u16();
+        let bytes = response.bytes().await.map_err(ClientError::Broken)?;
+        serde_json::from_slice(&bytes).map_err(|error| ClientError::Protocol { status, what: error.to_string() })
+    }
+
+    pub(crate) async fn get<T: DeserializeOwned>(&self, parts: &[&str]) -> Result<T, ClientError> {
+        self.json(self.request(Method::GET, parts)).await
+    }
+
+    pub(crate) async fn post<T: DeserializeOwned>(&self, parts: &[&str], body: &impl Serialize) -> Result<T, ClientError> {
+        self.json(self.request(Method::POST, parts).json(body)).await
+    }
+
+    pub(crate) async fn put<T: DeserializeOwned>(&self, parts: &[&str], body: &impl Serialize) -> Result<T, ClientError> {
+        self.json(self.request(Method::PUT, parts).json(body)).await
+    }
+
+    pub(crate) async fn delete(&self, parts: &[&str]) -> Result<(), ClientError> {
+        self.send(self.request(Method::DELETE, parts)).await.map(drop)
+    }
+}
