@@ -46,14 +46,17 @@ impl Catalog {
         dry_run: bool,
     ) -> Result<ChangeOutcome> {
         let ending = if dry_run { Ending::Forget } else { Ending::Commit };
-        self.work(app, actor, ending, move |work| Box::pin(async move { delete(work, &key, &which, dry_run).await })).await
+        self.work(app, actor, ending, move |work| Box::pin(async move { delete(work, &key, &which, dry_run).await }))
+            .await
     }
 }
 
 async fn delete(work: &mut Work<'_>, key: &UnitKey, which: &VersionsToDelete, dry_run: bool) -> Result<ChangeOutcome> {
     if !matches!(key.kind, UnitKind::Function | UnitKind::Package) {
         let message = format!("Single versions of a {} cannot be deleted.", key.kind);
-        return Err(Refusal::new(Code::InvalidRequest, message).hint(format!("remove the {} from the app instead", key.kind)).into());
+        return Err(Refusal::new(Code::InvalidRequest, message)
+            .hint(format!("remove the {} from the app instead", key.kind))
+            .into());
     }
     let targets = collect(work, key, which).await?;
     let ids: BTreeSet<i64> = targets.iter().map(|target| target.version.id).collect();
@@ -81,7 +84,8 @@ async fn delete(work: &mut Work<'_>, key: &UnitKey, which: &VersionsToDelete, dr
     let head_changed = step_back(work, &targets, &ids, seq, &mut outcome).await?;
     for target in &targets {
         versions::mark_deleted(work.tx, target.version.id).await?;
-        let before = json!({ "number": target.version.number, "uid": target.version.uid, "label": target.version.label });
+        let before =
+            json!({ "number": target.version.number, "uid": target.version.uid, "label": target.version.label });
         work.event(EventKind::VersionDeleted, &target.unit.key().to_string(), Some(before), None).await?;
     }
     if head_changed {
@@ -156,7 +160,10 @@ async fn check(work: &mut Work<'_>, key: &UnitKey, targets: &[Target]) -> Result
     blockers.dedup();
     if !blockers.is_empty() {
         let message = format!("Cannot delete from {key}: it is in use.");
-        return Err(Refusal::new(Code::InUse, message).hint("move or delete what is listed first").blockers(blockers).into());
+        return Err(Refusal::new(Code::InUse, message)
+            .hint("move or delete what is listed first")
+            .blockers(blockers)
+            .into());
     }
     keep_something_live(work, targets, &expiring).await?;
     expiring.sort_by_key(|release| release.id);
@@ -172,11 +179,20 @@ async fn keep_something_live(work: &mut Work<'_>, targets: &[Target], expiring: 
     }
     let message = "Every active release holds what would be deleted, so nothing would be live.".to_owned();
     let blockers = expiring.iter().map(|release| format!("release {}", release.name)).collect();
-    Err(Refusal::new(Code::InUse, message).hint("release the present state first with `milepost release create`").blockers(blockers).into())
+    Err(Refusal::new(Code::InUse, message)
+        .hint("release the present state first with `milepost release create`")
+        .blockers(blockers)
+        .into())
 }
 
 /// Puts each unit whose present version goes back to its newest remaining one, or out of the app when none remains.
-async fn step_back(work: &mut Work<'_>, targets: &[Target], gone: &BTreeSet<i64>, seq: i64, outcome: &mut ChangeOutcome) -> Result<bool> {
+async fn step_back(
+    work: &mut Work<'_>,
+    targets: &[Target],
+    gone: &BTreeSet<i64>,
+    seq: i64,
+    outcome: &mut ChangeOutcome,
+) -> Result<bool> {
     let mut removed = Vec::new();
     let mut changed = false;
     for target in targets {

@@ -27,8 +27,8 @@ use milepost_model::{Clock, IdSource};
 pub use change::{ChangeInput, SealedSecret};
 pub use delete::VersionsToDelete;
 pub use error::CatalogError;
-pub use ops::live::{LiveTarget, RollbackInput};
 pub use ops::live::Rollback;
+pub use ops::live::{LiveTarget, RollbackInput};
 pub use read::{App, AtMoment, Page, PageOf};
 pub use storage::SweepReport;
 pub use tables::blobs::{BlobRow, NewBlob};
@@ -62,6 +62,9 @@ impl Catalog {
 
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<(), CatalogError> {
-        self.db.read(|tx| Box::pin(async { tx.count("SELECT count(*) FROM schema_migrations", &[]).await })).await.map(drop)
+        self.db
+            .read(|tx| Box::pin(async { tx.count("SELECT count(*) FROM schema_migrations", &[]).await }))
+            .await
+            .map(drop)
     }
 }

@@ -75,7 +75,14 @@ pub(crate) async fn move_live(work: &mut Work<'_>, to: Option<i64>, step: Step, 
 }
 
 /// Writes a move of a pointer to releases into its history and into the event log.
-pub(crate) async fn record_move(work: &mut Work<'_>, pointer: Pointer<'_>, from: Option<i64>, to: Option<i64>, step: Step, why: &str) -> Result<()> {
+pub(crate) async fn record_move(
+    work: &mut Work<'_>,
+    pointer: Pointer<'_>,
+    from: Option<i64>,
+    to: Option<i64>,
+    step: Step,
+    why: &str,
+) -> Result<()> {
     let new = NewMove { from_id: from, to_id: to, step, at: work.act.at, by: &work.act.actor, why };
     pointer_moves::insert(work.tx, work.app.id, pointer, &new).await?;
     let before = name_of(work.tx, from).await?;
@@ -99,7 +106,12 @@ async fn name_of(tx: &mut Tx, release_id: Option<i64>) -> Result<Option<String>>
     }
 }
 
-async fn refuse_full(work: &mut Work<'_>, active: &[ReleaseRow], candidates: &[Candidate], bound: u32) -> Result<Refusal> {
+async fn refuse_full(
+    work: &mut Work<'_>,
+    active: &[ReleaseRow],
+    candidates: &[Candidate],
+    bound: u32,
+) -> Result<Refusal> {
     let mut blockers = Vec::new();
     for (release, candidate) in active.iter().zip(candidates) {
         if !candidate.protected {
@@ -163,12 +175,16 @@ pub(crate) async fn find(tx: &mut Tx, app: &AppRow, name: &str) -> Result<Releas
     }
     if name == "live" || name == "latest" {
         let message = format!("App `{}` has no release yet, so nothing is {name}.", app.name);
-        return Err(Refusal::new(Code::ReleaseNotFound, message).hint("deploy something, or `milepost release create`").into());
+        return Err(Refusal::new(Code::ReleaseNotFound, message)
+            .hint("deploy something, or `milepost release create`")
+            .into());
     }
-    let mut names: Vec<String> = releases::list(tx, app.id, false, None, 100).await?.into_iter().map(|release| release.name).collect();
+    let mut names: Vec<String> =
+        releases::list(tx, app.id, false, None, 100).await?.into_iter().map(|release| release.name).collect();
     names.extend(tags::list(tx, app.id).await?.into_iter().map(|(tag, _)| tag.to_string()));
     let message = format!("App `{}` has no release `{name}`.", app.name);
-    Err(Refusal::unknown(Code::ReleaseNotFound, message, name, &names, "`milepost release list` shows what exists").into())
+    Err(Refusal::unknown(Code::ReleaseNotFound, message, name, &names, "`milepost release list` shows what exists")
+        .into())
 }
 
 /// Versions that an app version needs and that do not exist any more. Empty means that it can be released again.

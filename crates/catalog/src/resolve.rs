@@ -4,9 +4,9 @@ use milepost_model::{Code, Refusal, Selector};
 
 use crate::db::Tx;
 use crate::error::Result;
+use crate::tables::aliases;
 use crate::tables::units::UnitRow;
 use crate::tables::versions::{self, VersionRow, VersionState};
-use crate::tables::aliases;
 
 /// Versions whose names are offered when a selector matches nothing.
 const SUGGEST_FROM: i64 = 100;
@@ -30,7 +30,9 @@ pub(crate) async fn version(tx: &mut Tx, unit: &UnitRow, selector: &Selector) ->
         Some(version) if version.state == VersionState::Active => Ok(version),
         Some(version) if version.state == VersionState::Deleted => {
             let message = format!("Version {} of {} was deleted.", version.number, unit.key());
-            Err(Refusal::new(Code::VersionDeleted, message).hint("deleted versions do not come back; deploy the code again").into())
+            Err(Refusal::new(Code::VersionDeleted, message)
+                .hint("deleted versions do not come back; deploy the code again")
+                .into())
         }
         _ => Err(unknown(tx, unit, selector).await?.into()),
     }
@@ -88,7 +90,8 @@ async fn unknown(tx: &mut Tx, unit: &UnitRow, selector: &Selector) -> Result<Ref
 }
 
 pub(crate) async fn unknown_alias(tx: &mut Tx, unit: &UnitRow, name: &str) -> Result<Refusal> {
-    let names: Vec<String> = aliases::list(tx, unit.id).await?.into_iter().map(|alias| alias.name.to_string()).collect();
+    let names: Vec<String> =
+        aliases::list(tx, unit.id).await?.into_iter().map(|alias| alias.name.to_string()).collect();
     let message = format!("{} has no alias `{name}`.", capital(&unit.key().to_string()));
     let otherwise = format!("`milepost function alias list --name {}` shows what exists", unit.name);
     Ok(Refusal::unknown(Code::AliasNotFound, message, name, &names, &otherwise))

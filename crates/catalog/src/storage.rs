@@ -108,7 +108,9 @@ impl Catalog {
                 Box::pin(async move {
                     let Some(id) = blobs::ids(tx, &[digest]).await?.remove(&digest) else {
                         let message = format!("The server has no blob `{digest}`.");
-                        return Err(Refusal::new(Code::BlobNotFound, message).hint("it was never uploaded, or it has been swept").into());
+                        return Err(Refusal::new(Code::BlobNotFound, message)
+                            .hint("it was never uploaded, or it has been swept")
+                            .into());
                     };
                     let mut found = BTreeSet::new();
                     let mut seen = BTreeSet::from([id]);
@@ -143,7 +145,8 @@ impl Catalog {
             }
         }
         loop {
-            let (count, bytes) = self.db.write(move |tx| Box::pin(async move { blobs::sweep(tx, cutoff, BATCH).await })).await?;
+            let (count, bytes) =
+                self.db.write(move |tx| Box::pin(async move { blobs::sweep(tx, cutoff, BATCH).await })).await?;
             report.blobs += count;
             report.bytes += bytes;
             if count == 0 {
@@ -202,7 +205,8 @@ async fn register_edges(tx: &mut crate::db::Tx, new: &[&NewBlob], ids: &HashMap<
     let wanted: BTreeSet<Digest> = new.iter().filter_map(|blob| blob.children.as_ref()).flatten().copied().collect();
     let wanted: Vec<Digest> = wanted.into_iter().collect();
     let known = blobs::ids_for_reference(tx, &wanted).await?;
-    let missing: Vec<String> = wanted.iter().filter(|digest| !known.contains_key(digest)).map(ToString::to_string).collect();
+    let missing: Vec<String> =
+        wanted.iter().filter(|digest| !known.contains_key(digest)).map(ToString::to_string).collect();
     if !missing.is_empty() {
         return Err(Refusal::new(Code::MissingBlobs, "A directory refers to files that were not uploaded.")
             .hint("ask which files are missing, and send them before or together with the directory")
@@ -226,5 +230,7 @@ async fn check_quota(tx: &mut crate::db::Tx, app: &apps::AppRow) -> Result<()> {
         return Ok(());
     }
     let message = format!("App `{}` would store {stored} bytes; its plan `{}` allows {bound}.", app.name, app.plan);
-    Err(Refusal::new(Code::PlanLimit, message).hint("delete versions that are not needed, or move the app to a larger plan").into())
+    Err(Refusal::new(Code::PlanLimit, message)
+        .hint("delete versions that are not needed, or move the app to a larger plan")
+        .into())
 }

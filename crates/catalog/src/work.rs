@@ -7,11 +7,11 @@ use milepost_model::event::EventKind;
 use milepost_model::{AppName, IdSource};
 use serde_json::Value;
 
+use crate::Catalog;
 use crate::db::{BodyFuture, Ending, Tx};
 use crate::error::{CatalogError, Result};
 use crate::tables::apps::{self, AppRow};
 use crate::tables::{app_versions, events, releases, versions};
-use crate::Catalog;
 
 /// After so many tries there is something wrong with the source of ids, not with our luck.
 const TRIES: usize = 100;
@@ -55,7 +55,13 @@ impl<'t> Work<'t> {
         Self { tx, app, act, ids }
     }
 
-    pub(crate) async fn event(&mut self, kind: EventKind, subject: &str, before: Option<Value>, after: Option<Value>) -> Result<()> {
+    pub(crate) async fn event(
+        &mut self,
+        kind: EventKind,
+        subject: &str,
+        before: Option<Value>,
+        after: Option<Value>,
+    ) -> Result<()> {
         self.app.event_seq += 1;
         let new = events::NewEvent { kind, subject, before, after };
         events::insert(self.tx, self.app.id, self.app.event_seq, &self.act, &new).await

@@ -1,10 +1,10 @@
 //! Many writers at once, on both engines. Every run is bounded by a deadline, so a deadlock is a failure.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
 
-#[expect(dead_code, reason = "the conformance suite uses the rest")]
-mod common;
 #[path = "concurrency/churn.rs"]
 mod churn;
+#[expect(dead_code, reason = "the conformance suite uses the rest")]
+mod common;
 #[path = "concurrency/writers.rs"]
 mod writers;
 
@@ -45,6 +45,6 @@ on_both_engines!(
     writers::one_key_is_one_change_however_often_it_is_sent_at_once,
     writers::of_many_changes_on_one_state_one_wins,
     writers::uploads_of_the_same_files_do_not_wait_for_each_other_in_a_circle,
-    writers::apps_that_share_content_do_not_wait_for_each_other_in_a_circle,
+    writers::apps_with_equal_content_do_not_wait_for_each_other_in_a_circle,
     churn::invariant_5_nothing_needed_is_ever_missing_while_everything_moves,
 );

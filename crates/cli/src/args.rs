@@ -12,7 +12,7 @@ use crate::commands;
 ///
 /// Exit codes: 0 done, 1 failed, 2 wrong usage.
 #[derive(Debug, Parser)]
-#[command(name = "milepost", version, propagate_version = true, arg_required_else_help = true, max_term_width = 100)]
+#[command(name = "milepost", version, arg_required_else_help = true, max_term_width = 100)]
 pub struct Cli {
     #[command(flatten)]
     pub global: Global,
@@ -116,7 +116,9 @@ pub enum Command {
 pub fn mend_dashes(args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     args.into_iter()
         .map(|arg| match arg.to_str() {
-            Some(text) if text.starts_with(['—', '–']) => format!("--{}", text.trim_start_matches(['—', '–', '-'])).into(),
+            Some(text) if text.starts_with(['—', '–']) => {
+                format!("--{}", text.trim_start_matches(['—', '–', '-'])).into()
+            }
             _ => arg,
         })
         .collect()

@@ -31,7 +31,10 @@ impl<'a> Context<'a> {
         let token = match &global.token {
             Some(token) => token.clone(),
             None if own => read_admin_token(&data)?,
-            None => return Err(Failure::usage("a server that is named with `--server` needs a token").hint("give `--token` or set `MILEPOST_TOKEN`")),
+            None => {
+                return Err(Failure::usage("a server that is named with `--server` needs a token")
+                    .hint("give `--token` or set `MILEPOST_TOKEN`"));
+            }
         };
         Ok(Self { ui, client: Client::new(&server, &token)?, app: app.to_string(), yes: global.yes })
     }
@@ -56,7 +59,9 @@ impl<'a> Context<'a> {
         if !self.ui.can_ask() {
             return match unattended {
                 Unattended::Proceed => Ok(()),
-                Unattended::Refuse => Err(Failure::usage("this needs a yes, and there is no terminal to ask on").hint("give `--yes`")),
+                Unattended::Refuse => {
+                    Err(Failure::usage("this needs a yes, and there is no terminal to ask on").hint("give `--yes`"))
+                }
             };
         }
         if self.ui.ask(question)? { Ok(()) } else { Err(Failure::new("nothing was done")) }
@@ -86,13 +91,16 @@ pub fn cache_folder() -> Result<PathBuf> {
 fn user_folder(variable: &str, below_home: &str) -> Result<PathBuf> {
     let set = std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(below_home));
-    let base = set.or_else(home).ok_or_else(|| Failure::usage("there is no home folder").hint("set HOME, or give `--data DIR`"))?;
+    let base = set
+        .or_else(home)
+        .ok_or_else(|| Failure::usage("there is no home folder").hint("set HOME, or give `--data DIR`"))?;
     Ok(base.join("milepost"))
 }
 
 fn find_server(data: &Path) -> Result<String> {
     let missing = || {
-        Failure::new("no Milepost server runs on this machine").hint("start one with `milepost serve`, or name one with `--server URL`")
+        Failure::new("no Milepost server runs on this machine")
+            .hint("start one with `milepost serve`, or name one with `--server URL`")
     };
     let bytes = std::fs::read(data.join("server.json")).map_err(|_| missing())?;
     let file: ServerFile = serde_json::from_slice(&bytes).map_err(|_| missing())?;

@@ -78,11 +78,23 @@ impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Self {
         match error {
             ClientError::Refused(problem) => {
-                let kind = if problem.code == "invalid_name" || problem.code == "invalid_selector" { Kind::Usage } else { Kind::Failed };
-                Self { kind, message: trimmed(&problem.detail), causes: Vec::new(), blockers: problem.blockers, hint: problem.hint }
+                let kind = if problem.code == "invalid_name" || problem.code == "invalid_selector" {
+                    Kind::Usage
+                } else {
+                    Kind::Failed
+                };
+                Self {
+                    kind,
+                    message: trimmed(&problem.detail),
+                    causes: Vec::new(),
+                    blockers: problem.blockers,
+                    hint: problem.hint,
+                }
             }
             ClientError::Source(error) => error.into(),
-            ClientError::Unreachable { .. } => Self::new(error.to_string()).hint("start it with `milepost serve`, or name another with `--server URL`"),
+            ClientError::Unreachable { .. } => {
+                Self::new(error.to_string()).hint("start it with `milepost serve`, or name another with `--server URL`")
+            }
             ClientError::Address(_) => Self::usage(error.to_string()),
             other => {
                 let failure = Self::new(other.to_string());

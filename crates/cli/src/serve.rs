@@ -109,7 +109,8 @@ fn read_file(given: Option<&Path>, data: Option<&Path>) -> Result<File> {
             }
         }
     };
-    let text = std::fs::read_to_string(&path).map_err(|error| Failure::new(format!("could not read `{}`", path.display())).caused_by(&error))?;
+    let text = std::fs::read_to_string(&path)
+        .map_err(|error| Failure::new(format!("could not read `{}`", path.display())).caused_by(&error))?;
     toml::from_str(&text).map_err(|error| {
         Failure::usage(format!("`{}` cannot be used: {}", path.display(), error.to_string().trim_end()))
             .hint("the keys are data, api, database, blobs and sweep-grace")

@@ -48,11 +48,17 @@ impl CodeArgs {
 }
 
 /// Makes sure that the server has the files at `path`; answers the root of their tree, and how much was sent.
-pub async fn upload(context: &Context<'_>, path: &Path, options: &SourceOptions) -> Result<(Digest, milepost_client::UploadSummary)> {
+pub async fn upload(
+    context: &Context<'_>,
+    path: &Path,
+    options: &SourceOptions,
+) -> Result<(Digest, milepost_client::UploadSummary)> {
     let source = scan(path, options).await?;
     let root = source.root()?;
     if source.summary().files_seen == 0 {
-        return Err(Failure::new(format!("`{}` holds no files", path.display())).hint("check the path and what is excluded"));
+        return Err(
+            Failure::new(format!("`{}` holds no files", path.display())).hint("check the path and what is excluded")
+        );
     }
     let bar = if context.ui.shows_progress() { ProgressBar::new(0) } else { ProgressBar::hidden() };
     if let Ok(style) = ProgressStyle::with_template("{msg} [{bar:30}] {bytes}/{total_bytes} {bytes_per_sec}") {

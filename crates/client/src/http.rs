@@ -25,7 +25,10 @@ impl Client {
         base.set_path("/api/v1/");
         // TLS needs a provider of its primitives; a second call finds one installed, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let http = reqwest::Client::builder().user_agent(concat!("milepost/", env!("CARGO_PKG_VERSION"))).build().map_err(ClientError::Broken)?;
+        let http = reqwest::Client::builder()
+            .user_agent(concat!("milepost/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(ClientError::Broken)?;
         Ok(Self { http, base, token: token.to_owned() })
     }
 
@@ -44,7 +47,11 @@ impl Client {
 
     pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Response, ClientError> {
         let response = request.send().await.map_err(|error| {
-            if error.is_connect() { ClientError::Unreachable { url: self.base.origin().ascii_serialization(), source: error } } else { ClientError::Broken(error) }
+            if error.is_connect() {
+                ClientError::Unreachable { url: self.base.origin().ascii_serialization(), source: error }
+            } else {
+                ClientError::Broken(error)
+            }
         })?;
         if response.status().is_success() {
             return Ok(response);
@@ -53,7 +60,9 @@ impl Client {
         let bytes = response.bytes().await.map_err(ClientError::Broken)?;
         match serde_json::from_slice::<Problem>(&bytes) {
             Ok(problem) => Err(ClientError::Refused(Box::new(problem))),
-            Err(_) => Err(ClientError::Protocol { status, what: String::from_utf8_lossy(&bytes).chars().take(200).collect() }),
+            Err(_) => {
+                Err(ClientError::Protocol { status, what: String::from_utf8_lossy(&bytes).chars().take(200).collect() })
+            }
         }
     }
 
@@ -68,11 +77,19 @@ impl Client {
         self.json(self.request(Method::GET, parts)).await
     }
 
-    pub(crate) async fn post<T: DeserializeOwned>(&self, parts: &[&str], body: &impl Serialize) -> Result<T, ClientError> {
+    pub(crate) async fn post<T: DeserializeOwned>(
+        &self,
+        parts: &[&str],
+        body: &impl Serialize,
+    ) -> Result<T, ClientError> {
         self.json(self.request(Method::POST, parts).json(body)).await
     }
 
-    pub(crate) async fn put<T: DeserializeOwned>(&self, parts: &[&str], body: &impl Serialize) -> Result<T, ClientError> {
+    pub(crate) async fn put<T: DeserializeOwned>(
+        &self,
+        parts: &[&str],
+        body: &impl Serialize,
+    ) -> Result<T, ClientError> {
         self.json(self.request(Method::PUT, parts).json(body)).await
     }
 

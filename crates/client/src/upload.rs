@@ -53,7 +53,13 @@ impl Item {
 
 impl Client {
     /// Makes sure that the server has a tree, and sends only what it lacks.
-    pub async fn upload(&self, app: &str, source: Arc<Source>, total: impl Fn(u64), progress: UploadProgress) -> Result<UploadSummary, ClientError> {
+    pub async fn upload(
+        &self,
+        app: &str,
+        source: Arc<Source>,
+        total: impl Fn(u64),
+        progress: UploadProgress,
+    ) -> Result<UploadSummary, ClientError> {
         let root = source.root()?;
         if self.missing(app, vec![root]).await?.is_empty() {
             return Ok(UploadSummary { files: source.summary().files_seen as usize, ..UploadSummary::default() });
@@ -71,7 +77,11 @@ impl Client {
             missing.extend(self.missing(app, part.to_vec()).await?);
         }
         // Files first: a directory is taken only when everything in it is there.
-        let mut items: Vec<Item> = sizes.iter().filter(|(digest, _)| missing.contains(*digest)).map(|(digest, size)| Item::File(*digest, *size)).collect();
+        let mut items: Vec<Item> = sizes
+            .iter()
+            .filter(|(digest, _)| missing.contains(*digest))
+            .map(|(digest, size)| Item::File(*digest, *size))
+            .collect();
         let mut summary = UploadSummary { files: sizes.len(), files_sent: items.len(), ..UploadSummary::default() };
         let mut seen = std::collections::HashSet::new();
         for (digest, bytes) in directories {
@@ -94,11 +104,19 @@ impl Client {
         Ok(answer.missing)
     }
 
-    async fn send_pack(&self, app: &str, source: Arc<Source>, items: Vec<Item>, progress: UploadProgress) -> Result<(), ClientError> {
+    async fn send_pack(
+        &self,
+        app: &str,
+        source: Arc<Source>,
+        items: Vec<Item>,
+        progress: UploadProgress,
+    ) -> Result<(), ClientError> {
         let (sender, receiver) = mpsc::channel::<std::io::Result<Bytes>>(4);
         let reading = tokio::task::spawn_blocking(move || write_pack(&source, items, &sender, &progress));
-        let stream = futures::stream::unfold(receiver, |mut receiver| async move { Some((receiver.recv().await?, receiver)) });
-        let request = self.request(Method::POST, &["apps", app, "blobs"]).header("content-type", "application/vnd.milepost.pack");
+        let stream =
+            futures::stream::unfold(receiver, |mut receiver| async move { Some((receiver.recv().await?, receiver)) });
+        let request =
+            self.request(Method::POST, &["apps", app, "blobs"]).header("content-type", "application/vnd.milepost.pack");
         let sent = self.json::<Uploaded>(request.body(Body::wrap_stream(stream))).await;
         // A file that could not be read is the cause; the broken request is only how it showed.
         match reading.await {
@@ -112,7 +130,8 @@ fn into_packs(items: Vec<Item>) -> Vec<Vec<Item>> {
     let mut packs: Vec<Vec<Item>> = Vec::new();
     let mut bytes = 0;
     for item in items {
-        let full = packs.last().is_none_or(|pack| pack.len() >= PACK_BLOBS || (bytes > 0 && bytes + item.size() > PACK_BYTES));
+        let full =
+            packs.last().is_none_or(|pack| pack.len() >= PACK_BLOBS || (bytes > 0 && bytes + item.size() > PACK_BYTES));
         if full {
             packs.push(Vec::new());
             bytes = 0;
@@ -129,7 +148,10 @@ enum WriteError {
     /// The request ended; its own error says why.
     Gone,
     Source(crate::source::SourceError),
-    Reading { path: String, source: std::io::Error },
+    Reading {
+        path: String,
+        source: std::io::Error,
+    },
 }
 
 impl WriteError {
@@ -147,7 +169,12 @@ impl WriteError {
 }
 
 /// Small files are gathered into chunks, so that thousands of them do not become thousands of writes.
-fn write_pack(source: &Source, items: Vec<Item>, out: &mpsc::Sender<std::io::Result<Bytes>>, progress: &UploadProgress) -> Result<(), WriteError> {
+fn write_pack(
+    source: &Source,
+    items: Vec<Item>,
+    out: &mpsc::Sender<std::io::Result<Bytes>>,
+    progress: &UploadProgress,
+) -> Result<(), WriteError> {
     let mut buffer = BytesMut::with_capacity(CHUNK * 2);
     buffer.put_slice(&pack::MAGIC);
     let flush = |buffer: &mut BytesMut, least: usize| -> Result<(), WriteError> {
@@ -170,7 +197,9 @@ fn write_pack(source: &Source, items: Vec<Item>, out: &mpsc::Sender<std::io::Res
                 let path = blob.path().to_string();
                 let mut piece = [0u8; 64 << 10];
                 loop {
-                    let read = blob.read(&mut piece).map_err(|source| abort(out, WriteError::Reading { path: path.clone(), source }))?;
+                    let read = blob
+                        .read(&mut piece)
+                        .map_err(|source| abort(out, WriteError::Reading { path: path.clone(), source }))?;
                     if read == 0 {
                         break;
                     }

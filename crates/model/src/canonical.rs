@@ -12,7 +12,10 @@ use crate::kind::UnitKind;
 pub const FORMAT: u32 = 1;
 
 /// Canonical bytes of any value.
-#[expect(clippy::expect_used, reason = "serialising plain data into memory has no way to fail: keys are strings, numbers are finite")]
+#[expect(
+    clippy::expect_used,
+    reason = "serialising plain data into memory has no way to fail: keys are strings, numbers are finite"
+)]
 pub fn to_bytes<T: Serialize>(value: &T) -> Vec<u8> {
     serde_json_canonicalizer::to_vec(value).expect("plain data serialises")
 }

@@ -53,7 +53,9 @@ impl fmt::Display for UnitKind {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("there is no kind of unit called `{0}`; the kinds are environment, secret, config, package, function, static, route and timer")]
+#[error(
+    "there is no kind of unit called `{0}`; the kinds are environment, secret, config, package, function, static, route and timer"
+)]
 pub struct UnknownKind(String);
 
 impl FromStr for UnitKind {

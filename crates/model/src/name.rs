@@ -85,7 +85,8 @@ name_type!(
 /// Words that mean something else wherever a name is asked for.
 pub const RESERVED: [&str; 3] = ["latest", "live", "all"];
 
-const APP_RULE: &str = "use 1 to 40 lowercase letters, digits and single hyphens, starting and ending with a letter or digit";
+const APP_RULE: &str =
+    "use 1 to 40 lowercase letters, digits and single hyphens, starting and ending with a letter or digit";
 const TAG_RULE: &str = "use 1 to 40 lowercase letters, digits and single hyphens, starting and ending with a letter or digit, since it becomes a part of a host name";
 const IDENT_RULE: &str = "use 1 to 63 letters, digits, `-`, `_` and `.`, starting with a letter, digit or `_`";
 const RESERVED_RULE: &str = "`latest`, `live` and `all` are reserved";
@@ -100,7 +101,11 @@ impl UnitName {
             UnitKind::Config if text != "config" => Err("the configuration is one document; its name is `config`"),
             _ => check_ident(text),
         };
-        rule.map(|()| Self(text.to_owned())).map_err(|rule| NameError { what: kind.as_str(), name: shorten(text), rule })
+        rule.map(|()| Self(text.to_owned())).map_err(|rule| NameError {
+            what: kind.as_str(),
+            name: shorten(text),
+            rule,
+        })
     }
 
     pub fn config() -> Self {
@@ -183,13 +188,22 @@ fn check_path(text: &str) -> Result<(), &'static str> {
         && text.len() <= 255
         && !text.chars().any(|letter| letter.is_control() || matches!(letter, '?' | '#' | '\\'))
         && !text.split('/').any(|part| part == "." || part == "..");
-    if fits { Ok(()) } else { Err("a path starts with `/`, has at most 255 letters, and no `.`, `..`, `?`, `#` or backslash") }
+    if fits {
+        Ok(())
+    } else {
+        Err("a path starts with `/`, has at most 255 letters, and no `.`, `..`, `?`, `#` or backslash")
+    }
 }
 
 fn check_route(text: &str) -> Result<(), &'static str> {
     let (methods, path) = text.split_once(' ').unwrap_or(("", text));
-    let methods_fit = methods.split(',').all(|method| method.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'*'));
-    if methods_fit && path.starts_with('/') { check_path(path) } else { Err("write a method and a path, like `GET /hello`") }
+    let methods_fit =
+        methods.split(',').all(|method| method.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'*'));
+    if methods_fit && path.starts_with('/') {
+        check_path(path)
+    } else {
+        Err("write a method and a path, like `GET /hello`")
+    }
 }
 
 /// Names that were checked for their kind when they were made are read back by the widest rule.

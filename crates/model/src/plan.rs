@@ -60,7 +60,8 @@ pub fn reasons(before: &UnitSpec, after: &UnitSpec) -> Vec<Reason> {
     for reason in fields {
         match &reason {
             Reason::Field { field, before, after: new } if is_tree_field(after.kind(), field) => {
-                let digest = |value: &Option<Value>| value.as_ref().and_then(Value::as_str).and_then(|text| text.parse().ok());
+                let digest =
+                    |value: &Option<Value>| value.as_ref().and_then(Value::as_str).and_then(|text| text.parse().ok());
                 let (before, after) = (digest(before), digest(new));
                 reasons.push(Reason::Files { field: field.clone(), before, after, files: Vec::new() });
             }

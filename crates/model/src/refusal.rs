@@ -122,7 +122,11 @@ impl Refusal {
     /// Something that does not exist, with the names that come closest.
     pub fn unknown(code: Code, message: impl Into<String>, wanted: &str, existing: &[String], otherwise: &str) -> Self {
         let near = crate::suggest::closest(wanted, existing.iter().map(String::as_str));
-        let hint = if near.is_empty() { otherwise.to_owned() } else { format!("did you mean {}?", crate::suggest::or_list(&near)) };
+        let hint = if near.is_empty() {
+            otherwise.to_owned()
+        } else {
+            format!("did you mean {}?", crate::suggest::or_list(&near))
+        };
         Self::new(code, message).hint(hint)
     }
 }

@@ -21,8 +21,13 @@ pub struct NoRoom {
 pub fn expiring(active: &[Candidate], bound: Option<u32>) -> Result<Vec<i64>, NoRoom> {
     let Some(bound) = bound else { return Ok(Vec::new()) };
     let excess = (active.len() + 1).saturating_sub(bound as usize);
-    let expired: Vec<i64> = active.iter().filter(|release| !release.protected).take(excess).map(|release| release.id).collect();
-    if expired.len() < excess && active.len() + 1 - expired.len() > bound as usize { Err(NoRoom { bound }) } else { Ok(expired) }
+    let expired: Vec<i64> =
+        active.iter().filter(|release| !release.protected).take(excess).map(|release| release.id).collect();
+    if expired.len() < excess && active.len() + 1 - expired.len() > bound as usize {
+        Err(NoRoom { bound })
+    } else {
+        Ok(expired)
+    }
 }
 
 #[cfg(test)]

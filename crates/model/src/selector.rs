@@ -27,7 +27,9 @@ pub enum Selector {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` does not name a version: use `latest`, a number, a uid, a label, `@alias` or `sha256:…` with at least 8 letters")]
+#[error(
+    "`{text}` does not name a version: use `latest`, a number, a uid, a label, `@alias` or `sha256:…` with at least 8 letters"
+)]
 pub struct SelectorError {
     text: String,
 }

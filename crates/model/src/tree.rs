@@ -28,9 +28,13 @@ pub struct Directory {
 #[serde(rename_all = "lowercase")]
 pub enum Entry {
     File(FileEntry),
-    Directory { digest: Digest },
+    Directory {
+        digest: Digest,
+    },
     /// A symbolic link that stays inside the tree.
-    Link { target: String },
+    Link {
+        target: String,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -85,7 +89,9 @@ impl Directory {
             if name.is_empty() || name.contains(['/', '\\', '\0']) || name == "." || name == ".." {
                 return Err(TreeError::Escapes(name.clone()));
             }
-            if let Entry::Link { target } = entry && (target.is_empty() || target.starts_with('/') || target.contains('\0')) {
+            if let Entry::Link { target } = entry
+                && (target.is_empty() || target.starts_with('/') || target.contains('\0'))
+            {
                 return Err(TreeError::LinkEscapes { path: name.clone(), target: target.clone() });
             }
         }

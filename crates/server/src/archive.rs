@@ -19,7 +19,9 @@ pub(crate) async fn zip_response(state: &State, root: Digest, name: &str) -> Api
     let file = tempfile::tempfile().map_err(|error| internal(&error))?;
     let mut writer = zip::ZipWriter::new(file);
     for (path, leaf) in tree.iter() {
-        let options = SimpleFileOptions::default().compression_method(zip::CompressionMethod::Deflated).last_modified_time(zip::DateTime::default());
+        let options = SimpleFileOptions::default()
+            .compression_method(zip::CompressionMethod::Deflated)
+            .last_modified_time(zip::DateTime::default());
         match leaf {
             Leaf::Link { target } => writer.add_symlink(path, target, options).map_err(|error| internal(&error))?,
             Leaf::File(entry) => {
@@ -39,5 +41,12 @@ pub(crate) async fn zip_response(state: &State, root: Digest, name: &str) -> Api
     let body = Body::from_stream(ReaderStream::new(tokio::fs::File::from_std(file)));
     let disposition = HeaderValue::from_str(&format!("attachment; filename=\"{name}.zip\""))
         .map_err(|_| Refusal::new(Code::InvalidName, "The name cannot be the name of a file."))?;
-    Ok(([(header::CONTENT_TYPE, HeaderValue::from_static("application/zip")), (header::CONTENT_DISPOSITION, disposition)], body).into_response())
+    Ok((
+        [
+            (header::CONTENT_TYPE, HeaderValue::from_static("application/zip")),
+            (header::CONTENT_DISPOSITION, disposition),
+        ],
+        body,
+    )
+        .into_response())
 }

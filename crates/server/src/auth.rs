@@ -32,7 +32,9 @@ impl Caller {
             && only != app
         {
             let message = format!("The token `{}` is not good for app `{name}`.", self.0.name);
-            return Err(Refusal::new(Code::Forbidden, message).hint("use a token of that app, or one for all apps").into());
+            return Err(Refusal::new(Code::Forbidden, message)
+                .hint("use a token of that app, or one for all apps")
+                .into());
         }
         self.check_role(permission)?;
         Ok(name)
@@ -68,7 +70,10 @@ impl FromRequestParts<State> for Caller {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, ApiError> {
-        let missing = || Refusal::new(Code::Unauthenticated, "This call needs a token.").hint("send `authorization: Bearer TOKEN`; `milepost token create` makes one");
+        let missing = || {
+            Refusal::new(Code::Unauthenticated, "This call needs a token.")
+                .hint("send `authorization: Bearer TOKEN`; `milepost token create` makes one")
+        };
         let value = parts.headers.get(header::AUTHORIZATION).ok_or_else(missing)?;
         let token = value.to_str().ok().and_then(|value| value.strip_prefix("Bearer ")).ok_or_else(missing)?;
         match state.catalog.token_by_hash(hash(token.trim())).await? {

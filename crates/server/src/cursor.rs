@@ -20,7 +20,10 @@ pub(crate) fn write(list: &str, at: impl ToString, now: Timestamp) -> String {
 }
 
 pub(crate) fn read(list: &str, text: &str, now: Timestamp) -> Result<String, Refusal> {
-    let wrong = |what: &str| Refusal::new(Code::InvalidCursor, format!("The cursor {what}.")).hint("start again from the first page, without a cursor");
+    let wrong = |what: &str| {
+        Refusal::new(Code::InvalidCursor, format!("The cursor {what}."))
+            .hint("start again from the first page, without a cursor")
+    };
     let bytes = BASE64URL_NOPAD.decode(text.as_bytes()).map_err(|_| wrong("is not one that this server gave out"))?;
     let cursor: Cursor = serde_json::from_slice(&bytes).map_err(|_| wrong("is not one that this server gave out"))?;
     if cursor.list != list {

@@ -34,7 +34,12 @@ pub(crate) fn render(document: &Value) -> String {
     let _ = write!(page, "<h2>Schemas</h2>");
     for (name, schema) in document["components"]["schemas"].as_object().into_iter().flatten() {
         let text = serde_json::to_string_pretty(schema).unwrap_or_default();
-        let _ = write!(page, "<details id=\"{0}\"><summary><code>{0}</code></summary><pre>{1}</pre></details>", escape(name), escape(&text));
+        let _ = write!(
+            page,
+            "<details id=\"{0}\"><summary><code>{0}</code></summary><pre>{1}</pre></details>",
+            escape(name),
+            escape(&text)
+        );
     }
     page
 }
@@ -60,7 +65,8 @@ fn operation_html(path: &str, method: &str, operation: &Value) -> String {
         );
     }
     for (status, response) in operation["responses"].as_object().into_iter().flatten() {
-        let _ = write!(html, "<p>{} {}</p>", escape(status), escape(response["description"].as_str().unwrap_or_default()));
+        let _ =
+            write!(html, "<p>{} {}</p>", escape(status), escape(response["description"].as_str().unwrap_or_default()));
     }
     html.push_str("</details>");
     html

@@ -25,7 +25,10 @@ impl From<CatalogError> for ApiError {
             CatalogError::Refused(refusal) => Self(*refusal),
             error @ CatalogError::Database { .. } => {
                 tracing::error!(error = &error as &dyn std::error::Error, "the database failed");
-                Self(Refusal::new(Code::Unavailable, "The database does not answer as it should.").hint("try again; the server's log has the cause"))
+                Self(
+                    Refusal::new(Code::Unavailable, "The database does not answer as it should.")
+                        .hint("try again; the server's log has the cause"),
+                )
             }
             error => internal(&error),
         }
@@ -36,7 +39,10 @@ impl From<BlobError> for ApiError {
     fn from(error: BlobError) -> Self {
         if !error.is_senders() {
             tracing::error!(error = &error as &dyn std::error::Error, "the blob store failed");
-            return Self(Refusal::new(Code::Unavailable, "The blob store does not answer as it should.").hint("try again; the server's log has the cause"));
+            return Self(
+                Refusal::new(Code::Unavailable, "The blob store does not answer as it should.")
+                    .hint("try again; the server's log has the cause"),
+            );
         }
         let code = match &error {
             BlobError::DigestMismatch { .. } => Code::DigestMismatch,
@@ -49,7 +55,9 @@ impl From<BlobError> for ApiError {
 
 pub(crate) fn internal(error: &(dyn std::error::Error + 'static)) -> ApiError {
     tracing::error!(error, "a request failed");
-    ApiError(Refusal::new(Code::Internal, "Something went wrong inside the server.").hint("the server's log has the cause"))
+    ApiError(
+        Refusal::new(Code::Internal, "Something went wrong inside the server.").hint("the server's log has the cause"),
+    )
 }
 
 fn status(class: Class) -> StatusCode {

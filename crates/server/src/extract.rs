@@ -28,7 +28,8 @@ impl<T: DeserializeOwned> FromRequest<State> for Json<T> {
     async fn from_request(request: Request, state: &State) -> Result<Self, ApiError> {
         let bytes = Bytes::from_request(request, state).await.map_err(|rejection| {
             if rejection.status() == axum::http::StatusCode::PAYLOAD_TOO_LARGE {
-                let message = format!("The request is larger than the {} MiB that a body of JSON may have.", MAX_JSON >> 20);
+                let message =
+                    format!("The request is larger than the {} MiB that a body of JSON may have.", MAX_JSON >> 20);
                 return Refusal::new(Code::RequestTooLarge, message).hint("files travel through the blobs calls");
             }
             Refusal::new(Code::InvalidRequest, "The body of the request did not arrive whole.").hint("send it again")
@@ -36,9 +37,11 @@ impl<T: DeserializeOwned> FromRequest<State> for Json<T> {
         let bytes = if bytes.is_empty() { Bytes::from_static(b"{}") } else { bytes };
         match serde_json::from_slice(&bytes) {
             Ok(value) => Ok(Self(value)),
-            Err(error) => Err(Refusal::new(Code::InvalidRequest, format!("The body of the request cannot be read: {error}."))
-                .hint("see the reference at /api/v1/docs")
-                .into()),
+            Err(error) => {
+                Err(Refusal::new(Code::InvalidRequest, format!("The body of the request cannot be read: {error}."))
+                    .hint("see the reference at /api/v1/docs")
+                    .into())
+            }
         }
     }
 }
@@ -52,9 +55,11 @@ impl<T: DeserializeOwned> FromRequestParts<State> for Query<T> {
     async fn from_request_parts(parts: &mut Parts, _: &State) -> Result<Self, ApiError> {
         match axum::extract::Query::<T>::try_from_uri(&parts.uri) {
             Ok(query) => Ok(Self(query.0)),
-            Err(rejection) => Err(Refusal::new(Code::InvalidRequest, format!("The query cannot be read: {}.", rejection.body_text()))
-                .hint("see the reference at /api/v1/docs")
-                .into()),
+            Err(rejection) => {
+                Err(Refusal::new(Code::InvalidRequest, format!("The query cannot be read: {}.", rejection.body_text()))
+                    .hint("see the reference at /api/v1/docs")
+                    .into())
+            }
         }
     }
 }
@@ -70,7 +75,9 @@ impl<T: DeserializeOwned + Send> FromRequestParts<State> for Path<T> {
             Ok(path) => Ok(Self(path.0)),
             Err(rejection) => {
                 let message = format!("The path cannot be read: {}.", rejection.body_text().trim_end_matches('.'));
-                Err(Refusal::new(Code::InvalidRequest, message).hint("names in a path are percent-encoded UTF-8").into())
+                Err(Refusal::new(Code::InvalidRequest, message)
+                    .hint("names in a path are percent-encoded UTF-8")
+                    .into())
             }
         }
     }
@@ -97,10 +104,13 @@ impl Paging {
 
     /// For lists that are ordered by a number.
     pub(crate) fn page(&self, list: &str, state: &State) -> Result<Page, Refusal> {
-        let below = match self.text(list, state)? {
-            Some(text) => Some(text.parse().map_err(|_| Refusal::new(Code::InvalidCursor, "The cursor is not one that this server gave out."))?),
-            None => None,
-        };
+        let below =
+            match self.text(list, state)? {
+                Some(text) => Some(text.parse().map_err(|_| {
+                    Refusal::new(Code::InvalidCursor, "The cursor is not one that this server gave out.")
+                })?),
+                None => None,
+            };
         Ok(Page { below, limit: self.limit() })
     }
 }

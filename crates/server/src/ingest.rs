@@ -19,7 +19,9 @@ pub(crate) async fn upload(state: &State, app: &AppName, body: Body, declared: O
     let most = MAX_BYTES.min(left.saturating_add(1 << 20));
     if let Some(declared) = declared.filter(|declared| *declared > most) {
         let message = format!("The upload declares {declared} bytes; app `{app}` may store {left} more.");
-        return Err(Refusal::new(Code::UploadTooLarge, message).hint("send less, or move the app to a larger plan").into());
+        return Err(Refusal::new(Code::UploadTooLarge, message)
+            .hint("send less, or move the app to a larger plan")
+            .into());
     }
     let limits = IngestLimits { max_blobs: MAX_BLOBS, max_blob_bytes: most, max_total_bytes: most };
     let ingested = state.blobs.ingest(body.into_data_stream(), limits).await?;

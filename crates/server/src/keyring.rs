@@ -48,7 +48,10 @@ impl Keyring {
             Err(error) => return Err(failed(error)),
         };
         let key: [u8; KEY_BYTES] = bytes.try_into().map_err(|_| KeyringError::Length { path: name() })?;
-        Ok(Self { cipher: XChaCha20Poly1305::new(&Key::from(key)), fingerprint_key: keyed(&key, b"milepost secret fingerprint") })
+        Ok(Self {
+            cipher: XChaCha20Poly1305::new(&Key::from(key)),
+            fingerprint_key: keyed(&key, b"milepost secret fingerprint"),
+        })
     }
 
     pub(crate) fn seal(&self, value: &str, ids: &dyn IdSource) -> Option<SealedSecret> {

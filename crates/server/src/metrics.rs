@@ -33,7 +33,9 @@ impl Metrics {
     pub(crate) fn new() -> Self {
         let mut registry = Registry::with_prefix("milepost");
         let requests = Family::default();
-        let durations = Family::new_with_constructor((|| Histogram::new(exponential_buckets(0.0005, 2.0, 16))) as fn() -> Histogram);
+        let durations = Family::new_with_constructor(
+            (|| Histogram::new(exponential_buckets(0.0005, 2.0, 16))) as fn() -> Histogram,
+        );
         let (changes, uploaded_bytes, swept_bytes) = (Counter::default(), Counter::default(), Counter::default());
         registry.register("api_requests", "API requests by route and status", Family::clone(&requests));
         registry.register("api_request_seconds", "Time to answer API requests", Family::clone(&durations));
@@ -44,7 +46,9 @@ impl Metrics {
     }
 
     pub(crate) fn request(&self, method: &str, route: &str, status: u16, took: Duration) {
-        self.requests.get_or_create(&RequestLabels { method: method.to_owned(), route: route.to_owned(), status }).inc();
+        self.requests
+            .get_or_create(&RequestLabels { method: method.to_owned(), route: route.to_owned(), status })
+            .inc();
         self.durations.get_or_create(&RouteLabels { route: route.to_owned() }).observe(took.as_secs_f64());
     }
 

@@ -23,7 +23,11 @@ pub(crate) fn apply(router: Router<State>, state: &State) -> Router<State> {
         .layer(from_fn(time_limit))
         .layer(CatchPanicLayer::custom(|_panic| {
             tracing::error!("a handler panicked");
-            ApiError(Refusal::new(Code::Internal, "Something went wrong inside the server.").hint("the server's log has the cause")).into_response()
+            ApiError(
+                Refusal::new(Code::Internal, "Something went wrong inside the server.")
+                    .hint("the server's log has the cause"),
+            )
+            .into_response()
         }))
         .layer(from_fn_with_state(state.clone(), measure))
 }
@@ -49,7 +53,8 @@ async fn time_limit(request: Request, next: Next) -> Response {
     match tokio::time::timeout(TIME_LIMIT, next.run(request)).await {
         Ok(response) => response,
         Err(_) => {
-            let refusal = Refusal::new(Code::TimedOut, "The server did not finish in time.").hint("try again; a change that was sent with an idempotency key is not applied twice");
+            let refusal = Refusal::new(Code::TimedOut, "The server did not finish in time.")
+                .hint("try again; a change that was sent with an idempotency key is not applied twice");
             let mut response = ApiError(refusal).into_response();
             *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
             response

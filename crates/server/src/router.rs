@@ -13,8 +13,8 @@ use utoipa_axum::routes;
 use crate::docs_page;
 use crate::error::ApiError;
 use crate::handlers::{
-    aliases, app_versions, apps, blobs, changes, groups, health, latest, live, plans, releases, storage, tags, tokens, trees, units,
-    versions,
+    aliases, app_versions, apps, blobs, changes, groups, health, latest, live, plans, releases, storage, tags, tokens,
+    trees, units, versions,
 };
 use crate::middleware;
 use crate::state::State;
@@ -54,10 +54,19 @@ fn calls() -> OpenApiRouter<State> {
         .routes(routes!(units::list::units_list))
         .routes(routes!(units::get::units_get))
         .routes(routes!(versions::list::versions_list))
-        .routes(routes!(versions::get::versions_get, versions::describe::versions_describe, versions::delete::versions_delete))
+        .routes(routes!(
+            versions::get::versions_get,
+            versions::describe::versions_describe,
+            versions::delete::versions_delete
+        ))
         .routes(routes!(versions::download::versions_download))
         .routes(routes!(aliases::list::aliases_list))
-        .routes(routes!(aliases::get::aliases_get, aliases::create::aliases_create, aliases::update::aliases_update, aliases::delete::aliases_delete))
+        .routes(routes!(
+            aliases::get::aliases_get,
+            aliases::create::aliases_create,
+            aliases::update::aliases_update,
+            aliases::delete::aliases_delete
+        ))
         .routes(routes!(aliases::history::aliases_history))
         .routes(routes!(aliases::rollback::aliases_rollback))
         .routes(routes!(app_versions::list::app_versions_list))
@@ -90,7 +99,8 @@ fn described() -> (Router<State>, Document) {
     if let Some(components) = document.components.as_mut() {
         components.add_security_scheme("token", bearer);
     }
-    document.security = Some(vec![utoipa::openapi::security::SecurityRequirement::new::<_, [&str; 0], &str>("token", [])]);
+    document.security =
+        Some(vec![utoipa::openapi::security::SecurityRequirement::new::<_, [&str; 0], &str>("token", [])]);
     (router, document)
 }
 
@@ -115,5 +125,8 @@ pub(crate) fn build(state: State) -> Router {
 }
 
 async fn unknown(uri: axum::http::Uri) -> ApiError {
-    ApiError(Refusal::new(Code::RouteNotFound, format!("There is no call `{}` with this method.", uri.path())).hint("/api/v1/docs lists the calls"))
+    ApiError(
+        Refusal::new(Code::RouteNotFound, format!("There is no call `{}` with this method.", uri.path()))
+            .hint("/api/v1/docs lists the calls"),
+    )
 }

@@ -30,7 +30,9 @@ const ADMIN: &str = "admin";
 pub enum StartError {
     #[error("could not use the data folder `{path}`")]
     Data { path: String, source: std::io::Error },
-    #[error("another Milepost server (pid {pid}) uses the data folder `{path}`; stop it, or give another folder with `--data`")]
+    #[error(
+        "another Milepost server (pid {pid}) uses the data folder `{path}`; stop it, or give another folder with `--data`"
+    )]
     Running { pid: u32, path: String },
     #[error("could not open the database")]
     Catalog(#[from] CatalogError),
@@ -65,7 +67,9 @@ impl Server {
         ensure_admin_token(&catalog, &settings).await?;
         ensure_default_app(&catalog).await?;
         let parts = Parts { catalog, blobs, keyring, metrics: Metrics::new(), sweep_grace: settings.sweep_grace };
-        let listener = TcpListener::bind(settings.api).await.map_err(|source| StartError::Listen { addr: settings.api, source })?;
+        let listener = TcpListener::bind(settings.api)
+            .await
+            .map_err(|source| StartError::Listen { addr: settings.api, source })?;
         let address = listener.local_addr().map_err(StartError::Serve)?;
         let server_file = settings.data.join("server.json");
         write_server_file(&server_file, address).map_err(|source| data_error(&settings.data, source))?;
@@ -85,7 +89,8 @@ impl Server {
         let sweeping = tokio::spawn(jobs::sweep::repeat(self.state.clone(), self.settings.sweep_every, stop.clone()));
         let router = router::build(self.state);
         let drained = stop.clone();
-        let serving = axum::serve(self.listener, router).with_graceful_shutdown(async move { drained.cancelled().await });
+        let serving =
+            axum::serve(self.listener, router).with_graceful_shutdown(async move { drained.cancelled().await });
         let serving = tokio::spawn(async move { serving.await });
         let abort = serving.abort_handle();
         stop.cancelled().await;
@@ -116,11 +121,18 @@ fn make_data_folder(path: &Path) -> Result<(), StartError> {
 /// The lock is the kernel's: it goes with the process, however it ends.
 fn lock_data_folder(path: &Path) -> Result<fs::File, StartError> {
     let file = path.join("lock");
-    let lock = fs::OpenOptions::new().create(true).truncate(false).write(true).open(&file).map_err(|source| data_error(path, source))?;
+    let lock = fs::OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&file)
+        .map_err(|source| data_error(path, source))?;
     match lock.try_lock() {
         Ok(()) => Ok(lock),
         Err(fs::TryLockError::WouldBlock) => {
-            let running = fs::read(path.join("server.json")).ok().and_then(|bytes| serde_json::from_slice::<ServerFile>(&bytes).ok());
+            let running = fs::read(path.join("server.json"))
+                .ok()
+                .and_then(|bytes| serde_json::from_slice::<ServerFile>(&bytes).ok());
             Err(StartError::Running { pid: running.map_or(0, |file| file.pid), path: path.display().to_string() })
         }
         Err(fs::TryLockError::Error(source)) => Err(data_error(path, source)),
@@ -145,7 +157,8 @@ async fn ensure_admin_token(catalog: &Catalog, settings: &Settings) -> Result<()
         Ok(token) => token.trim().to_owned(),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let token = auth::make_token(&*settings.ids);
-            write_owner_only(&path, format!("{token}\n").as_bytes()).map_err(|source| data_error(&settings.data, source))?;
+            write_owner_only(&path, format!("{token}\n").as_bytes())
+                .map_err(|source| data_error(&settings.data, source))?;
             token
         }
         Err(source) => return Err(data_error(&settings.data, source)),

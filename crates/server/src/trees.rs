@@ -49,7 +49,9 @@ fn walk<'a>(state: &'a State, digest: Digest, prefix: String, tree: &'a mut Tree
             match entry {
                 Entry::Directory { digest } => walk(state, digest, path, tree).await?,
                 Entry::File(file) => tree.insert(&path, Leaf::File(file)).map_err(|error| internal(&error))?,
-                Entry::Link { target } => tree.insert(&path, Leaf::Link { target }).map_err(|error| internal(&error))?,
+                Entry::Link { target } => {
+                    tree.insert(&path, Leaf::Link { target }).map_err(|error| internal(&error))?
+                }
             }
         }
         Ok(())

@@ -16,14 +16,17 @@ CREATE TABLE apps (
 );
 CREATE UNIQUE INDEX apps_by_name ON apps (name) WHERE deleted_at IS NULL;
 
--- What versions hold, once for equal content.
+-- What the versions of an app hold, once for equal content. Not shared between apps: a change would have to wait for the
+-- changes of other apps that bring the same content, two of them in a circle if their orders differ.
 CREATE TABLE contents (
     id INTEGER PRIMARY KEY,
-    digest BLOB NOT NULL UNIQUE,
+    app_id BIGINT NOT NULL REFERENCES apps (id),
+    digest BLOB NOT NULL,
     kind TEXT NOT NULL,
     body TEXT NOT NULL,
     -- The value of a secret under the server's key.
-    sealed BLOB
+    sealed BLOB,
+    UNIQUE (app_id, digest)
 );
 
 CREATE TABLE units (

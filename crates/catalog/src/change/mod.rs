@@ -156,7 +156,8 @@ pub(crate) async fn make_app_version(
 
 /// The message of a change that came without one.
 fn describe(outcomes: &[UnitOutcome]) -> String {
-    let changed: Vec<&UnitOutcome> = outcomes.iter().filter(|outcome| outcome.action != UnitAction::Unchanged).collect();
+    let changed: Vec<&UnitOutcome> =
+        outcomes.iter().filter(|outcome| outcome.action != UnitAction::Unchanged).collect();
     let verb = match changed.first().map(|outcome| outcome.action) {
         Some(UnitAction::Removed) => "remove",
         Some(UnitAction::Created) => "create",
@@ -168,8 +169,11 @@ fn describe(outcomes: &[UnitOutcome]) -> String {
     } else {
         changed
     };
-    let names: Vec<String> =
-        named.iter().take(3).map(|outcome| UnitKey { kind: outcome.kind, name: outcome.name.clone() }.to_string()).collect();
+    let names: Vec<String> = named
+        .iter()
+        .take(3)
+        .map(|outcome| UnitKey { kind: outcome.kind, name: outcome.name.clone() }.to_string())
+        .collect();
     let more = if named.len() > 3 { format!(" and {} more", named.len() - 3) } else { String::new() };
     format!("{verb} {}{more}", names.join(", "))
 }
@@ -179,7 +183,8 @@ fn fingerprint(input: &ChangeInput) -> Digest {
     let mut change = input.change.clone();
     for put in &mut change.puts {
         if let milepost_model::UnitPut::Secret(secret) = &mut put.unit {
-            secret.value = input.secrets.get(&put.name).map_or_else(String::new, |sealed| sealed.fingerprint.to_string());
+            secret.value =
+                input.secrets.get(&put.name).map_or_else(String::new, |sealed| sealed.fingerprint.to_string());
         }
     }
     Digest::of(&canonical::to_bytes(&change))
@@ -207,7 +212,10 @@ async fn check_expectation(work: &mut Work<'_>, change: &Change) -> Result<()> {
         "App `{}` has moved: `{}` ({}) by {} at {} came after `{expected}`.",
         work.app.name, head.uid, head.message, head.created_by, head.created_at
     );
-    let hint = format!("`milepost diff {expected} {}` shows what changed; send the change again with `--expect {}`", head.uid, head.uid);
+    let hint = format!(
+        "`milepost diff {expected} {}` shows what changed; send the change again with `--expect {}`",
+        head.uid, head.uid
+    );
     Err(Refusal::new(Code::HeadMoved, message).hint(hint).into())
 }
 
@@ -233,7 +241,10 @@ async fn check_plan(work: &mut Work<'_>, draft: &Draft<'_>) -> Result<()> {
     if let Some(bound) = limits.functions {
         let count = units::count_present(work.tx, work.app.id, UnitKind::Function).await?;
         if count > i64::from(bound) {
-            let message = format!("App `{}` would have {count} functions; its plan `{}` allows {bound}.", work.app.name, work.app.plan);
+            let message = format!(
+                "App `{}` would have {count} functions; its plan `{}` allows {bound}.",
+                work.app.name, work.app.plan
+            );
             let hint = format!("remove some, or `milepost plan set --app {} PLAN`", work.app.name);
             return Err(Refusal::new(Code::PlanLimit, message).hint(hint).into());
         }

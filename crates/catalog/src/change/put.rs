@@ -51,8 +51,9 @@ pub(super) async fn apply(work: &mut Work<'_>, draft: &mut Draft<'_>, put: &Put)
     };
     let uid = choose_uid(work, draft, &unit, resolved.uid.as_deref()).await?;
     check_label(work, draft, &unit, put.label.as_ref(), current.as_ref()).await?;
-    let sealed = draft.secrets.get(&put.name).filter(|_| kind == UnitKind::Secret).map(|secret| secret.sealed.as_slice());
-    let content_id = contents::put(work.tx, &resolved.spec, &digest, sealed).await?;
+    let sealed =
+        draft.secrets.get(&put.name).filter(|_| kind == UnitKind::Secret).map(|secret| secret.sealed.as_slice());
+    let content_id = contents::put(work.tx, work.app.id, &resolved.spec, &digest, sealed).await?;
     unit.last_number += 1;
     let new = NewVersion {
         app_id: work.app.id,
@@ -80,8 +81,10 @@ pub(super) async fn apply(work: &mut Work<'_>, draft: &mut Draft<'_>, put: &Put)
         add_to_group(work, group, &unit, &version).await?;
     }
 
-    let before = current.as_ref().map(|current| json!({ "number": current.version.number, "digest": current.version.digest }));
-    let after = json!({ "number": version.number, "uid": version.uid, "label": version.label, "digest": version.digest });
+    let before =
+        current.as_ref().map(|current| json!({ "number": current.version.number, "digest": current.version.digest }));
+    let after =
+        json!({ "number": version.number, "uid": version.uid, "label": version.label, "digest": version.digest });
     work.event(EventKind::VersionCreated, &unit.key().to_string(), before, Some(after)).await?;
     let action = if current.is_some() { UnitAction::Updated } else { UnitAction::Created };
     draft.outcomes.push(outcome(kind, &put.name, action, &version, why));
@@ -101,7 +104,13 @@ async fn with_numbers(work: &mut Work<'_>, current: &Current) -> Result<UnitSpec
     crate::read::with_pin_numbers(work.tx, &current.version, current.spec.clone()).await
 }
 
-pub(crate) fn outcome(kind: UnitKind, name: &UnitName, action: UnitAction, version: &VersionRow, reasons: Vec<Reason>) -> UnitOutcome {
+pub(crate) fn outcome(
+    kind: UnitKind,
+    name: &UnitName,
+    action: UnitAction,
+    version: &VersionRow,
+    reasons: Vec<Reason>,
+) -> UnitOutcome {
     UnitOutcome {
         kind,
         name: name.clone(),
@@ -120,7 +129,9 @@ async fn check_only(work: &mut Work<'_>, put: &Put, exists: bool) -> Result<()> 
         Some(PutOnly::New) if exists => {
             let message = format!("App `{}` already has a {kind} `{}`.", work.app.name, put.name);
             let hint = match kind {
-                UnitKind::Function | UnitKind::Package => format!("make a new version with `milepost {kind} version update --name {}`", put.name),
+                UnitKind::Function | UnitKind::Package => {
+                    format!("make a new version with `milepost {kind} version update --name {}`", put.name)
+                }
                 _ => format!("delete it first with `milepost {kind} delete`, or choose another name"),
             };
             Err(Refusal::new(Code::UnitExists, message).hint(hint).into())
@@ -135,7 +146,9 @@ fn check_limits(work: &Work<'_>, name: &UnitName, spec: &UnitSpec) -> Result<()>
     let limits = work.app.plan.limits();
     let too_much = |what: &str, asked: String, bound: String| {
         let message = format!("Function `{name}` asks for {asked} {what}; the plan `{}` allows {bound}.", limits.plan);
-        Err(Refusal::new(Code::PlanLimit, message).hint("ask for less, or move the app to a larger plan with `milepost plan set`").into())
+        Err(Refusal::new(Code::PlanLimit, message)
+            .hint("ask for less, or move the app to a larger plan with `milepost plan set`")
+            .into())
     };
     if let Some(bound) = limits.memory.filter(|bound| function.memory > *bound) {
         return too_much("of memory", format!("{} MiB", function.memory >> 20), format!("{} MiB", bound >> 20));
@@ -147,20 +160,41 @@ fn check_limits(work: &Work<'_>, name: &UnitName, spec: &UnitSpec) -> Result<()>
 }
 
 /// The uid of the change, or the one of the package version that the user pinned the function to.
-async fn choose_uid(work: &mut Work<'_>, draft: &mut Draft<'_>, unit: &UnitRow, adopted: Option<&str>) -> Result<String> {
+async fn choose_uid(
+    work: &mut Work<'_>,
+    draft: &mut Draft<'_>,
+    unit: &UnitRow,
+    adopted: Option<&str>,
+) -> Result<String> {
     let Some(adopted) = adopted else { return Ok(draft.uid.clone()) };
     if versions::find_by_uid(work.tx, unit.id, adopted).await?.is_none() {
         return Ok(adopted.to_owned());
     }
-    draft.warnings.push(format!("{} already has a version with uid {adopted}; the new one has uid {}", unit.key(), draft.uid));
+    draft.warnings.push(format!(
+        "{} already has a version with uid {adopted}; the new one has uid {}",
+        unit.key(),
+        draft.uid
+    ));
     Ok(draft.uid.clone())
 }
 
-async fn check_label(work: &mut Work<'_>, draft: &mut Draft<'_>, unit: &UnitRow, label: Option<&Label>, current: Option<&Current>) -> Result<()> {
+async fn check_label(
+    work: &mut Work<'_>,
+    draft: &mut Draft<'_>,
+    unit: &UnitRow,
+    label: Option<&Label>,
+    current: Option<&Current>,
+) -> Result<()> {
     let Some(label) = label else { return Ok(()) };
     if let Some(taken) = versions::find_by_label(work.tx, unit.id, label.as_str()).await? {
-        let message = format!("{} already has a version called `{label}`: number {}.", crate::resolve::capital(&unit.key().to_string()), taken.number);
-        return Err(Refusal::new(Code::LabelTaken, message).hint("labels are never given twice, not even after a delete; choose another").into());
+        let message = format!(
+            "{} already has a version called `{label}`: number {}.",
+            crate::resolve::capital(&unit.key().to_string()),
+            taken.number
+        );
+        return Err(Refusal::new(Code::LabelTaken, message)
+            .hint("labels are never given twice, not even after a delete; choose another")
+            .into());
     }
     if versions::uid_exists(work.tx, work.app.id, label.as_str()).await? || draft.uid == label.as_str() {
         let message = format!("`{label}` is the uid of a version, so it cannot be a label.");
@@ -189,7 +223,12 @@ async fn add_to_group(work: &mut Work<'_>, name: &GroupName, unit: &UnitRow, ver
 }
 
 /// Adds a built-in environment to the app when the first unit names it.
-pub(super) async fn add_built_in(work: &mut Work<'_>, draft: &mut Draft<'_>, name: &UnitName, spec: milepost_model::spec::EnvironmentSpec) -> Result<()> {
+pub(super) async fn add_built_in(
+    work: &mut Work<'_>,
+    draft: &mut Draft<'_>,
+    name: &UnitName,
+    spec: milepost_model::spec::EnvironmentSpec,
+) -> Result<()> {
     let unit = UnitPut::Environment(spec);
     let put = Put { name: name.clone(), label: None, description: None, group: None, force: false, only: None, unit };
     Box::pin(apply(work, draft, &put)).await

@@ -83,7 +83,10 @@ pub(crate) async fn check_references(work: &mut Work<'_>, removed: &[UnitKey]) -
     }
     let names: Vec<String> = removed.iter().map(ToString::to_string).collect();
     let message = format!("Cannot remove {}: other units of the app need it.", names.join(", "));
-    Err(Refusal::new(Code::StillReferenced, message).hint("remove or change those first, or in the same change").blockers(blockers).into())
+    Err(Refusal::new(Code::StillReferenced, message)
+        .hint("remove or change those first, or in the same change")
+        .blockers(blockers)
+        .into())
 }
 
 fn needs(spec: &UnitSpec, key: &UnitKey) -> bool {

@@ -26,12 +26,18 @@ impl From<UnitSpec> for Resolved {
     }
 }
 
-pub(super) async fn resolve(work: &mut Work<'_>, draft: &mut Draft<'_>, put: &Put, base: Option<&UnitSpec>) -> Result<Resolved> {
+pub(super) async fn resolve(
+    work: &mut Work<'_>,
+    draft: &mut Draft<'_>,
+    put: &Put,
+    base: Option<&UnitSpec>,
+) -> Result<Resolved> {
     match &put.unit {
         UnitPut::Environment(spec) => Ok(UnitSpec::Environment(spec.clone()).into()),
         UnitPut::Secret(_) => {
             let secret = draft.secrets.get(&put.name);
-            let secret = secret.ok_or_else(|| CatalogError::inconsistent(format!("secret {} came unsealed", put.name)))?;
+            let secret =
+                secret.ok_or_else(|| CatalogError::inconsistent(format!("secret {} came unsealed", put.name)))?;
             Ok(UnitSpec::Secret(SecretSpec { fingerprint: secret.fingerprint }).into())
         }
         UnitPut::Config(config) => {
@@ -47,7 +53,11 @@ pub(super) async fn resolve(work: &mut Work<'_>, draft: &mut Draft<'_>, put: &Pu
             let kept = base.filter(|_| package.merge).map(|base| &base.environment);
             let environment = environment(work, draft, put, package.environment.as_ref(), kept).await?;
             let spec = package.resolve(base, environment.pin).map_err(Refusal::from)?;
-            Ok(Resolved { spec: UnitSpec::Package(spec), pins: vec![(PinRole::Environment, environment.id)], uid: None })
+            Ok(Resolved {
+                spec: UnitSpec::Package(spec),
+                pins: vec![(PinRole::Environment, environment.id)],
+                uid: None,
+            })
         }
         UnitPut::Function(function) => {
             let base = if let Some(UnitSpec::Function(base)) = base { Some(base) } else { None };
@@ -57,11 +67,17 @@ pub(super) async fn resolve(work: &mut Work<'_>, draft: &mut Draft<'_>, put: &Pu
                 (None, Some(kept)) => existing_pin(work, UnitKind::Package, &kept.package).await?,
                 (None, None) => {
                     let message = format!("Function `{}` has no code.", put.name);
-                    return Err(Refusal::new(Code::InvalidSpec, message).hint("give `--code FILE`, `--src FOLDER`, `--deploy ZIP` or `--pkg PACKAGE`").into());
+                    return Err(Refusal::new(Code::InvalidSpec, message)
+                        .hint("give `--code FILE`, `--src FOLDER`, `--deploy ZIP` or `--pkg PACKAGE`")
+                        .into());
                 }
             };
             let of_package = package_environment(work, &package.row).await?;
-            let kept = if function.package.is_some() { Some(&of_package) } else { kept.map(|kept| &kept.environment).or(Some(&of_package)) };
+            let kept = if function.package.is_some() {
+                Some(&of_package)
+            } else {
+                kept.map(|kept| &kept.environment).or(Some(&of_package))
+            };
             let environment = environment(work, draft, put, function.environment.as_ref(), kept).await?;
             let spec = function.resolve(base, package.pin, environment.pin).map_err(Refusal::from)?;
             warn_of_missing_secrets(work, draft, &put.name, &spec.secrets).await?;
@@ -104,7 +120,9 @@ async fn existing_pin(work: &mut Work<'_>, kind: UnitKind, pin: &Pin) -> Result<
 }
 
 async fn package_environment(work: &mut Work<'_>, package: &VersionRow) -> Result<Pin> {
-    let content_id = package.content_id.ok_or_else(|| CatalogError::inconsistent(format!("package version {} is empty", package.id)))?;
+    let content_id = package
+        .content_id
+        .ok_or_else(|| CatalogError::inconsistent(format!("package version {} is empty", package.id)))?;
     match contents::get(work.tx, content_id).await? {
         UnitSpec::Package(spec) => Ok(spec.environment),
         _ => Err(CatalogError::inconsistent(format!("version {} is not a package", package.id))),
@@ -112,11 +130,20 @@ async fn package_environment(work: &mut Work<'_>, package: &VersionRow) -> Resul
 }
 
 /// The environment that is asked for, else the one to keep. A built-in one joins the app when it is first named.
-async fn environment(work: &mut Work<'_>, draft: &mut Draft<'_>, put: &Put, wanted: Option<&VersionRef>, kept: Option<&Pin>) -> Result<Pinned> {
+async fn environment(
+    work: &mut Work<'_>,
+    draft: &mut Draft<'_>,
+    put: &Put,
+    wanted: Option<&VersionRef>,
+    kept: Option<&Pin>,
+) -> Result<Pinned> {
     let Some(wanted) = wanted else {
         let Some(kept) = kept else {
-            let message = format!("{} `{}` needs an environment.", resolve::capital(put.unit.kind().as_str()), put.name);
-            return Err(Refusal::new(Code::InvalidSpec, message).hint("give `--env NAME`, for example `--env python`").into());
+            let message =
+                format!("{} `{}` needs an environment.", resolve::capital(put.unit.kind().as_str()), put.name);
+            return Err(Refusal::new(Code::InvalidSpec, message)
+                .hint("give `--env NAME`, for example `--env python`")
+                .into());
         };
         return existing_pin(work, UnitKind::Environment, kept).await;
     };

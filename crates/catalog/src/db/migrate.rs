@@ -25,7 +25,8 @@ pub(super) async fn run(db: &Db) -> Result<()> {
         db.write(move |tx| Box::pin(apply(tx, migration))).await?;
     }
     let newest = MIGRATIONS.len() as i64;
-    let found = db.read(|tx| Box::pin(async { tx.count("SELECT max(number) FROM schema_migrations", &[]).await })).await?;
+    let found =
+        db.read(|tx| Box::pin(async { tx.count("SELECT max(number) FROM schema_migrations", &[]).await })).await?;
     if found > newest {
         return Err(CatalogError::Newer { found, newest });
     }

@@ -24,7 +24,8 @@ pub(super) struct Connection {
 
 impl Postgres {
     pub(super) async fn open(url: &str) -> Result<Self> {
-        let config: tokio_postgres::Config = url.parse().map_err(|error| CatalogError::database("read the database URL", error))?;
+        let config: tokio_postgres::Config =
+            url.parse().map_err(|error| CatalogError::database("read the database URL", error))?;
         let manager = Manager::from_config(config, NoTls, ManagerConfig { recycling_method: RecyclingMethod::Fast });
         let pool = Pool::builder(manager)
             .max_size(CONNECTIONS)
@@ -44,7 +45,8 @@ impl Postgres {
         let client = self.pool.get().await.map_err(|error| CatalogError::database("connect to PostgreSQL", error))?;
         let mut tx = Tx(super::Connection::Postgres(Connection { client: Some(client) }));
         // Reads see one moment, as on SQLite. Writes lock the app's row first, so the default level is enough.
-        let begin = if ending == Ending::ReadOnly { "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" } else { "BEGIN" };
+        let begin =
+            if ending == Ending::ReadOnly { "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" } else { "BEGIN" };
         tx.batch(begin).await?;
         let result = body(&mut tx).await;
         let end = if result.is_ok() && ending == Ending::Commit { "COMMIT" } else { "ROLLBACK" };

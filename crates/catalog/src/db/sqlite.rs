@@ -56,7 +56,12 @@ impl Sqlite {
                 let _ = reply.send(committed.and(result));
             })
         });
-        let gone = || CatalogError::database("write", std::io::Error::other("the database did not let a transaction begin; is another process holding it?"));
+        let gone = || {
+            CatalogError::database(
+                "write",
+                std::io::Error::other("the database did not let a transaction begin; is another process holding it?"),
+            )
+        };
         self.writer.send(job).map_err(|_| gone())?;
         answer.await.map_err(|_| gone())?
     }
@@ -133,7 +138,9 @@ where
     match body.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(Ok(result)) => result,
         Poll::Ready(Err(_)) => Err(CatalogError::inconsistent("a transaction body panicked".to_owned())),
-        Poll::Pending => Err(CatalogError::inconsistent("a transaction body awaited something else than its transaction".to_owned())),
+        Poll::Pending => {
+            Err(CatalogError::inconsistent("a transaction body awaited something else than its transaction".to_owned()))
+        }
     }
 }
 

@@ -152,7 +152,9 @@ impl Row {
 
     pub fn opt_json<T: serde::de::DeserializeOwned>(&self, index: usize) -> Result<Option<T>> {
         let Some(text) = self.opt_text(index)? else { return Ok(None) };
-        serde_json::from_str(&text).map(Some).map_err(|error| CatalogError::inconsistent(format!("column {index}: {error}")))
+        serde_json::from_str(&text)
+            .map(Some)
+            .map_err(|error| CatalogError::inconsistent(format!("column {index}: {error}")))
     }
 }
 

@@ -49,7 +49,14 @@ impl Catalog {
     }
 
     /// Moves an alias back to where it was before.
-    pub async fn alias_rollback(&self, app: &AppName, actor: &str, function: UnitName, alias: AliasName, why: String) -> Result<Alias> {
+    pub async fn alias_rollback(
+        &self,
+        app: &AppName,
+        actor: &str,
+        function: UnitName,
+        alias: AliasName,
+        why: String,
+    ) -> Result<Alias> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 let unit = units::get_present(work.tx, &work.app, UnitKind::Function, &function).await?;
@@ -71,7 +78,8 @@ impl Catalog {
                 }
                 let Some(target) = rollback_target(&steps) else {
                     let message = format!("Alias `{alias}` of `{function}` has no earlier place to go back to.");
-                    let hint = format!("`milepost function alias history --name {function} --alias {alias}` shows its moves");
+                    let hint =
+                        format!("`milepost function alias history --name {function} --alias {alias}` shows its moves");
                     return Err(Refusal::new(Code::NothingToRollBackTo, message).hint(hint).into());
                 };
                 let version = versions::get(work.tx, target).await?;
@@ -116,7 +124,12 @@ async fn set(
         // Already there: nothing moves, so nothing is recorded.
         return read::alias_view(work.tx, unit, alias).await;
     }
-    let row = AliasRow { name: alias.clone(), version_id: version.id, moved_at: work.act.at, moved_by: work.act.actor.clone() };
+    let row = AliasRow {
+        name: alias.clone(),
+        version_id: version.id,
+        moved_at: work.act.at,
+        moved_by: work.act.actor.clone(),
+    };
     aliases::set(work.tx, unit.id, &row).await?;
     record(work, unit, alias, from, Some(version.id), step, why).await?;
     let before = match from {
@@ -128,7 +141,15 @@ async fn set(
     read::alias_view(work.tx, unit, alias).await
 }
 
-async fn record(work: &mut Work<'_>, unit: &UnitRow, alias: &AliasName, from: Option<i64>, to: Option<i64>, step: Step, why: &str) -> Result<()> {
+async fn record(
+    work: &mut Work<'_>,
+    unit: &UnitRow,
+    alias: &AliasName,
+    from: Option<i64>,
+    to: Option<i64>,
+    step: Step,
+    why: &str,
+) -> Result<()> {
     let pointer = Pointer::Alias { unit_id: unit.id, name: alias.as_str() };
     let new = NewMove { from_id: from, to_id: to, step, at: work.act.at, by: &work.act.actor, why };
     pointer_moves::insert(work.tx, work.app.id, pointer, &new).await

@@ -38,13 +38,24 @@ impl Catalog {
                 let subject = format!("app {}", work.app.name);
                 work.event(EventKind::AppDeleted, &subject, None, None).await?;
                 // Without releases and units nothing of it is served or kept.
-                let sql = "UPDATE releases SET state = 'expired', expired_at = $2 WHERE app_id = $1 AND state = 'active'";
+                let sql =
+                    "UPDATE releases SET state = 'expired', expired_at = $2 WHERE app_id = $1 AND state = 'active'";
                 let params = [work.app.id.into(), work.act.at.into()];
                 work.tx.execute("DELETE FROM tags WHERE app_id = $1", &params[..1]).await?;
-                work.tx.execute("DELETE FROM aliases WHERE unit_id IN (SELECT id FROM units WHERE app_id = $1)", &params[..1]).await?;
+                work.tx
+                    .execute(
+                        "DELETE FROM aliases WHERE unit_id IN (SELECT id FROM units WHERE app_id = $1)",
+                        &params[..1],
+                    )
+                    .await?;
                 work.tx.execute(sql, &params).await?;
                 work.tx.execute("UPDATE units SET current_version_id = NULL WHERE app_id = $1", &params[..1]).await?;
-                work.tx.execute("UPDATE versions SET state = 'retired' WHERE app_id = $1 AND state = 'active'", &params[..1]).await?;
+                work.tx
+                    .execute(
+                        "UPDATE versions SET state = 'retired' WHERE app_id = $1 AND state = 'active'",
+                        &params[..1],
+                    )
+                    .await?;
                 work.app.live_release_id = None;
                 work.app.latest_release_id = None;
                 apps::mark_deleted(work.tx, work.app.id, work.act.at).await

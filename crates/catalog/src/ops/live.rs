@@ -128,7 +128,8 @@ async fn previous(work: &mut Work<'_>) -> Result<Option<ReleaseRow>> {
         steps.push((row.app_seq, step.step));
     }
     let Some(seq) = rollback_target(&steps) else {
-        let message = format!("App `{}` was never live with anything else, so there is nothing to go back to.", work.app.name);
+        let message =
+            format!("App `{}` was never live with anything else, so there is nothing to go back to.", work.app.name);
         let hint = "`milepost release list` shows what can be put live with `milepost release live RELEASE`";
         return Err(Refusal::new(Code::NothingToRollBackTo, message).hint(hint).into());
     };

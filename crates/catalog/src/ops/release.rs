@@ -10,14 +10,23 @@ use crate::tables::tags;
 
 impl Catalog {
     /// Releases an app version (again), under a new id. None means the present state of the app.
-    pub async fn release_create(&self, app: &AppName, actor: &str, app_version: Option<String>, why: String) -> Result<(Release, Vec<String>)> {
+    pub async fn release_create(
+        &self,
+        app: &AppName,
+        actor: &str,
+        app_version: Option<String>,
+        why: String,
+    ) -> Result<(Release, Vec<String>)> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 let seq = match &app_version {
                     Some(name) => crate::read::find_app_version(work.tx, &work.app, name).await?.seq,
                     None if work.app.head_seq == 0 => {
-                        let message = format!("App `{}` has no version yet, so there is nothing to release.", work.app.name);
-                        return Err(Refusal::new(Code::AppVersionNotFound, message).hint("put something into it first").into());
+                        let message =
+                            format!("App `{}` has no version yet, so there is nothing to release.", work.app.name);
+                        return Err(Refusal::new(Code::AppVersionNotFound, message)
+                            .hint("put something into it first")
+                            .into());
                     }
                     None => work.app.head_seq,
                 };
@@ -46,7 +55,10 @@ impl Catalog {
                 }
                 if !blockers.is_empty() {
                     let message = format!("Release `{}` is protected.", release.name);
-                    return Err(Refusal::new(Code::InUse, message).hint("untag it, or put another release live first").blockers(blockers).into());
+                    return Err(Refusal::new(Code::InUse, message)
+                        .hint("untag it, or put another release live first")
+                        .blockers(blockers)
+                        .into());
                 }
                 releasing::expire(work, &release, if why.is_empty() { "expired by hand" } else { &why }).await?;
                 releasing::settle(work, Step::Forward, "a release expired").await?;
@@ -72,5 +84,8 @@ pub(crate) async fn check_complete(work: &mut crate::work::Work<'_>, seq: i64) -
         return Ok(());
     }
     let message = "This app version cannot be released again: versions it needs are gone.".to_owned();
-    Err(Refusal::new(Code::VersionDeleted, message).hint("choose another one; `milepost app list-version` shows them").blockers(missing).into())
+    Err(Refusal::new(Code::VersionDeleted, message)
+        .hint("choose another one; `milepost app list-version` shows them")
+        .blockers(missing)
+        .into())
 }

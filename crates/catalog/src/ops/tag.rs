@@ -12,7 +12,14 @@ use crate::tables::{releases, tags};
 
 impl Catalog {
     /// Puts a tag on a release, taking it from wherever it was.
-    pub async fn tag_set(&self, app: &AppName, actor: &str, tag: TagName, release: String, why: String) -> Result<Release> {
+    pub async fn tag_set(
+        &self,
+        app: &AppName,
+        actor: &str,
+        tag: TagName,
+        release: String,
+        why: String,
+    ) -> Result<Release> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 let release = releasing::find(work.tx, &work.app, &release).await?;
@@ -23,7 +30,15 @@ impl Catalog {
                 let from = tags::find(work.tx, work.app.id, tag.as_str()).await?;
                 if from != Some(release.id) {
                     tags::set(work.tx, work.app.id, &tag, release.id).await?;
-                    releasing::record_move(work, Pointer::Tag(tag.as_str()), from, Some(release.id), Step::Forward, &why).await?;
+                    releasing::record_move(
+                        work,
+                        Pointer::Tag(tag.as_str()),
+                        from,
+                        Some(release.id),
+                        Step::Forward,
+                        &why,
+                    )
+                    .await?;
                 }
                 releasing::view(work.tx, &work.app, &release).await
             })
@@ -38,7 +53,8 @@ impl Catalog {
                     return Err(crate::read::unknown_tag(work.tx, &work.app, tag.as_str()).await?.into());
                 };
                 tags::delete(work.tx, work.app.id, &tag).await?;
-                releasing::record_move(work, Pointer::Tag(tag.as_str()), Some(from), None, Step::Forward, "untagged").await
+                releasing::record_move(work, Pointer::Tag(tag.as_str()), Some(from), None, Step::Forward, "untagged")
+                    .await
             })
         })
         .await
@@ -55,7 +71,8 @@ async fn check_free(work: &mut crate::work::Work<'_>, tag: &TagName) -> Result<(
     }
     // `{release}--{app}` is one label of a host name.
     if tag.as_str().len() + 2 + work.app.name.as_str().len() > 63 {
-        let message = format!("`{tag}--{}` is longer than the 63 letters that a part of a host name may have.", work.app.name);
+        let message =
+            format!("`{tag}--{}` is longer than the 63 letters that a part of a host name may have.", work.app.name);
         return Err(Refusal::new(Code::InvalidName, message).hint("choose a shorter tag").into());
     }
     Ok(())

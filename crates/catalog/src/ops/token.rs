@@ -7,7 +7,14 @@ use crate::tables::tokens::{self, TokenRow};
 
 impl Catalog {
     /// Keeps the hash of a token that the server has made.
-    pub async fn token_create(&self, name: String, hash: Digest, role: Role, app: Option<AppName>, actor: &str) -> Result<TokenRow> {
+    pub async fn token_create(
+        &self,
+        name: String,
+        hash: Digest,
+        role: Role,
+        app: Option<AppName>,
+        actor: &str,
+    ) -> Result<TokenRow> {
         let token = TokenRow {
             name,
             role,
@@ -26,7 +33,9 @@ impl Catalog {
                         return Ok(token);
                     }
                     let message = format!("There is already a token called `{}`.", token.name);
-                    Err(Refusal::new(Code::TokenExists, message).hint("choose another name, or delete that one first").into())
+                    Err(Refusal::new(Code::TokenExists, message)
+                        .hint("choose another name, or delete that one first")
+                        .into())
                 })
             })
             .await
@@ -49,7 +58,14 @@ impl Catalog {
                     }
                     let names: Vec<String> = tokens::list(tx).await?.into_iter().map(|token| token.name).collect();
                     let message = format!("There is no token called `{name}`.");
-                    Err(Refusal::unknown(Code::TokenNotFound, message, &name, &names, "`milepost token list` shows what exists").into())
+                    Err(Refusal::unknown(
+                        Code::TokenNotFound,
+                        message,
+                        &name,
+                        &names,
+                        "`milepost token list` shows what exists",
+                    )
+                    .into())
                 })
             })
             .await

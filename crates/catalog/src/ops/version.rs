@@ -12,7 +12,14 @@ use crate::{read, resolve};
 
 impl Catalog {
     /// Edits the description: the only field of a version that can be.
-    pub async fn version_describe(&self, app: &AppName, actor: &str, key: UnitKey, selector: Selector, description: String) -> Result<Version> {
+    pub async fn version_describe(
+        &self,
+        app: &AppName,
+        actor: &str,
+        key: UnitKey,
+        selector: Selector,
+        description: String,
+    ) -> Result<Version> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 let unit = units::get_present(work.tx, &work.app, key.kind, &key.name).await?;

@@ -33,7 +33,14 @@ pub(crate) async fn find_app_version(tx: &mut Tx, app: &AppRow, name: &str) -> R
             let mut names: Vec<String> = recent.iter().map(|row| row.uid.clone()).collect();
             names.extend(releases::list(tx, app.id, false, None, 100).await?.into_iter().map(|release| release.name));
             let message = format!("App `{}` has no app version or release `{name}`.", app.name);
-            Err(Refusal::unknown(Code::AppVersionNotFound, message, name, &names, "`milepost app list-version` shows what exists").into())
+            Err(Refusal::unknown(
+                Code::AppVersionNotFound,
+                message,
+                name,
+                &names,
+                "`milepost app list-version` shows what exists",
+            )
+            .into())
         }
         Err(error) => Err(error),
     }
@@ -98,7 +105,11 @@ impl Catalog {
 
     /// An app version with the content of each of its units, for a diff. Units whose version was deleted since are left
     /// out and named.
-    pub async fn app_version_contents(&self, app: &AppName, name: String) -> Result<(AppVersion, Contents, Vec<String>)> {
+    pub async fn app_version_contents(
+        &self,
+        app: &AppName,
+        name: String,
+    ) -> Result<(AppVersion, Contents, Vec<String>)> {
         let app = app.clone();
         self.db
             .read(move |tx| {

@@ -41,7 +41,13 @@ impl Catalog {
             .await
     }
 
-    pub async fn alias_history(&self, app: &AppName, function: UnitName, alias: AliasName, page: Page) -> Result<PageOf<PointerMove>> {
+    pub async fn alias_history(
+        &self,
+        app: &AppName,
+        function: UnitName,
+        alias: AliasName,
+        page: Page,
+    ) -> Result<PageOf<PointerMove>> {
         let app = app.clone();
         self.db
             .read(move |tx| {
@@ -157,7 +163,8 @@ async fn at_moment(tx: &mut Tx, name: &AppName, at: Timestamp) -> Result<AtMomen
 }
 
 async fn aliases_at(tx: &mut Tx, app: &AppRow, unit_id: i64, function: &UnitName, at: Timestamp) -> Result<Vec<Alias>> {
-    let sql = "SELECT DISTINCT name FROM pointer_moves WHERE app_id = $1 AND kind = 'alias' AND unit_id = $2 ORDER BY name";
+    let sql =
+        "SELECT DISTINCT name FROM pointer_moves WHERE app_id = $1 AND kind = 'alias' AND unit_id = $2 ORDER BY name";
     let mut found = Vec::new();
     for row in tx.query(sql, &[app.id.into(), unit_id.into()]).await? {
         let name: AliasName = row.parse(0)?;
@@ -204,5 +211,11 @@ async fn move_view(tx: &mut Tx, pointer: Pointer<'_>, row: MoveRow) -> Result<Po
 pub(crate) async fn unknown_tag(tx: &mut Tx, app: &AppRow, name: &str) -> Result<Refusal> {
     let names: Vec<String> = tags::list(tx, app.id).await?.into_iter().map(|(tag, _)| tag.to_string()).collect();
     let message = format!("App `{}` has no tag `{name}`.", app.name);
-    Ok(Refusal::unknown(Code::TagNotFound, message, name, &names, "`milepost release list` shows releases and their tags"))
+    Ok(Refusal::unknown(
+        Code::TagNotFound,
+        message,
+        name,
+        &names,
+        "`milepost release list` shows releases and their tags",
+    ))
 }

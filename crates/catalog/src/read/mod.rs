@@ -6,10 +6,10 @@ mod history;
 mod units;
 mod views;
 
-pub use apps::App;
-pub use history::AtMoment;
 pub(crate) use app_versions::find_app_version;
+pub use apps::App;
 pub(crate) use apps::app_view;
+pub use history::AtMoment;
 pub(crate) use history::unknown_tag;
 pub(crate) use units::{triggers_following, unknown_group};
 pub(crate) use views::{alias_view, live_view, object_view, version_view, with_pin_numbers};

@@ -14,13 +14,20 @@ use crate::{Catalog, resolve};
 
 impl Catalog {
     /// The units that the app has now, of one kind or of all.
-    pub async fn unit_list(&self, app: &AppName, kind: Option<UnitKind>, after: Option<UnitKey>, limit: i64) -> Result<PageOf<Unit, UnitKey>> {
+    pub async fn unit_list(
+        &self,
+        app: &AppName,
+        kind: Option<UnitKind>,
+        after: Option<UnitKey>,
+        limit: i64,
+    ) -> Result<PageOf<Unit, UnitKey>> {
         let app = app.clone();
         self.db
             .read(move |tx| {
                 Box::pin(async move {
                     let app = apps::get(tx, &app).await?;
-                    let mut rows = units::list_present(tx, app.id, kind, after.as_ref(), limit.saturating_add(1)).await?;
+                    let mut rows =
+                        units::list_present(tx, app.id, kind, after.as_ref(), limit.saturating_add(1)).await?;
                     let next = cut(&mut rows, limit, units::UnitRow::key);
                     let mut items = Vec::with_capacity(rows.len());
                     for unit in &rows {
@@ -173,7 +180,12 @@ pub(crate) async fn unknown_group(tx: &mut Tx, app: &AppRow, name: &str) -> Resu
 }
 
 /// Routes and timers that follow an alias, in the app as it is and in every active release.
-pub(crate) async fn triggers_following(tx: &mut Tx, app: &AppRow, function: &UnitName, alias: &AliasName) -> Result<Vec<String>> {
+pub(crate) async fn triggers_following(
+    tx: &mut Tx,
+    app: &AppRow,
+    function: &UnitName,
+    alias: &AliasName,
+) -> Result<Vec<String>> {
     let mut seqs = vec![(app.head_seq, "the app".to_owned())];
     for release in releases::active(tx, app.id).await? {
         seqs.push((release.app_seq, format!("release {}", release.name)));
@@ -190,7 +202,8 @@ pub(crate) async fn triggers_following(tx: &mut Tx, app: &AppRow, function: &Uni
                 continue;
             }
             let spec = spec_of(tx, &version).await?;
-            if spec.target().is_some_and(|target| target.function == *function && target.alias.as_ref() == Some(alias)) {
+            if spec.target().is_some_and(|target| target.function == *function && target.alias.as_ref() == Some(alias))
+            {
                 found.push(format!("{} in {place} follows it", unit.key()));
             }
         }

@@ -28,7 +28,9 @@ pub(crate) async fn with_pin_numbers(tx: &mut Tx, version: &VersionRow, mut spec
 }
 
 pub(crate) async fn spec_of(tx: &mut Tx, version: &VersionRow) -> Result<UnitSpec> {
-    let id = version.content_id.ok_or_else(|| CatalogError::inconsistent(format!("version {} has no content", version.id)))?;
+    let id = version
+        .content_id
+        .ok_or_else(|| CatalogError::inconsistent(format!("version {} has no content", version.id)))?;
     let spec = contents::get(tx, id).await?;
     with_pin_numbers(tx, version, spec).await
 }

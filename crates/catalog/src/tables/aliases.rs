@@ -34,7 +34,13 @@ pub(crate) async fn set(tx: &mut Tx, unit_id: i64, row: &AliasRow) -> Result<()>
     let sql = "INSERT INTO aliases (unit_id, name, version_id, moved_at, moved_by) VALUES ($1, $2, $3, $4, $5) \
                ON CONFLICT (unit_id, name) DO UPDATE SET version_id = excluded.version_id, moved_at = excluded.moved_at, \
                moved_by = excluded.moved_by";
-    let params = [unit_id.into(), row.name.as_str().into(), row.version_id.into(), row.moved_at.into(), row.moved_by.as_str().into()];
+    let params = [
+        unit_id.into(),
+        row.name.as_str().into(),
+        row.version_id.into(),
+        row.moved_at.into(),
+        row.moved_by.as_str().into(),
+    ];
     tx.execute(sql, &params).await?;
     Ok(())
 }

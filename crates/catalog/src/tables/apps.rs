@@ -18,7 +18,8 @@ pub(crate) struct AppRow {
     pub latest_release_id: Option<i64>,
 }
 
-const COLUMNS: &str = "id, name, plan, created_at, created_by, head_seq, event_seq, live_mode, live_release_id, latest_release_id";
+const COLUMNS: &str =
+    "id, name, plan, created_at, created_by, head_seq, event_seq, live_mode, live_release_id, latest_release_id";
 
 fn read(row: &Row) -> Result<AppRow> {
     Ok(AppRow {

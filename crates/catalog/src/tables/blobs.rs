@@ -77,7 +77,10 @@ pub(crate) async fn touch(tx: &mut Tx, digests: &[Digest], now: Timestamp, not_s
         let mut params: Vec<Val> = chunk.iter().map(Val::from).collect();
         params.push(not_since.into());
         // Locked in the order in which uploads insert, so that neither waits for the other in a circle.
-        let old = format!("SELECT id FROM blobs WHERE digest IN ({list}) AND touched_at < ${at} ORDER BY digest{}", tx.for_update());
+        let old = format!(
+            "SELECT id FROM blobs WHERE digest IN ({list}) AND touched_at < ${at} ORDER BY digest{}",
+            tx.for_update()
+        );
         if tx.query(&old, &params).await?.is_empty() {
             continue;
         }
@@ -95,7 +98,13 @@ pub(crate) async fn insert_pack(tx: &mut Tx, name: &str, size: u64, at: Timestam
 
 /// Inserts blobs, sorted by digest so that two uploads with common files never wait for each other in a circle. What
 /// is known already keeps its place and is touched; bytes that came as a file may turn out to be a directory too.
-pub(crate) async fn insert(tx: &mut Tx, app_id: i64, pack_id: i64, blobs: &[&NewBlob], at: Timestamp) -> Result<HashMap<Digest, i64>> {
+pub(crate) async fn insert(
+    tx: &mut Tx,
+    app_id: i64,
+    pack_id: i64,
+    blobs: &[&NewBlob],
+    at: Timestamp,
+) -> Result<HashMap<Digest, i64>> {
     let mut ids = HashMap::new();
     for chunk in blobs.chunks(CHUNK / 4) {
         let sql = format!(
@@ -123,7 +132,10 @@ pub(crate) async fn insert(tx: &mut Tx, app_id: i64, pack_id: i64, blobs: &[&New
 
 pub(crate) async fn insert_edges(tx: &mut Tx, edges: &[(i64, i64)]) -> Result<()> {
     for chunk in edges.chunks(CHUNK) {
-        let sql = format!("INSERT INTO tree_edges (parent_id, child_id) VALUES {} ON CONFLICT DO NOTHING", placeholders(chunk.len(), 2));
+        let sql = format!(
+            "INSERT INTO tree_edges (parent_id, child_id) VALUES {} ON CONFLICT DO NOTHING",
+            placeholders(chunk.len(), 2)
+        );
         let params: Vec<Val> = chunk.iter().flat_map(|(parent, child)| [(*parent).into(), (*child).into()]).collect();
         tx.execute(&sql, &params).await?;
     }
@@ -189,7 +201,8 @@ pub(crate) async fn pack_names(tx: &mut Tx) -> Result<Vec<String>> {
 
 /// The directories that hold a blob.
 pub(crate) async fn parents(tx: &mut Tx, id: i64, limit: i64) -> Result<Vec<i64>> {
-    let rows = tx.query("SELECT parent_id FROM tree_edges WHERE child_id = $1 LIMIT $2", &[id.into(), limit.into()]).await?;
+    let rows =
+        tx.query("SELECT parent_id FROM tree_edges WHERE child_id = $1 LIMIT $2", &[id.into(), limit.into()]).await?;
     rows.iter().map(|row| row.int(0)).collect()
 }
 

@@ -3,12 +3,19 @@ use milepost_model::{Code, Digest, Refusal, UnitKind, UnitSpec, canonical};
 use crate::db::{Tx, Val};
 use crate::error::{CatalogError, Result};
 
-/// Stores content once and answers its id. Its blobs must be there already.
-pub(crate) async fn put(tx: &mut Tx, spec: &UnitSpec, digest: &Digest, sealed: Option<&[u8]>) -> Result<i64> {
+/// Stores content once for an app and answers its id. Its blobs must be there already.
+pub(crate) async fn put(
+    tx: &mut Tx,
+    app_id: i64,
+    spec: &UnitSpec,
+    digest: &Digest,
+    sealed: Option<&[u8]>,
+) -> Result<i64> {
     let behaviour = spec.behaviour();
     let body = String::from_utf8(canonical::to_bytes(&behaviour))
         .map_err(|error| CatalogError::inconsistent(format!("canonical JSON is not UTF-8: {error}")))?;
-    let params = [digest.into(), spec.kind().as_str().into(), body.into(), sealed.map(<[u8]>::to_vec).into()];
+    let params =
+        [app_id.into(), digest.into(), spec.kind().as_str().into(), body.into(), sealed.map(<[u8]>::to_vec).into()];
     let id = insert(tx, &params).await?;
     let mut missing = Vec::new();
     for blob in spec.blobs() {
@@ -31,16 +38,16 @@ pub(crate) async fn put(tx: &mut Tx, spec: &UnitSpec, digest: &Digest, sealed: O
 }
 
 /// The id of the content, held so that a sweep at the same time cannot take it away.
-async fn insert(tx: &mut Tx, params: &[Val; 4]) -> Result<i64> {
-    let insert = "INSERT INTO contents (digest, kind, body, sealed) VALUES ($1, $2, $3, $4) \
-                  ON CONFLICT (digest) DO NOTHING RETURNING id";
-    let find = format!("SELECT id FROM contents WHERE digest = $1{}", tx.for_reference());
+async fn insert(tx: &mut Tx, params: &[Val; 5]) -> Result<i64> {
+    let insert = "INSERT INTO contents (app_id, digest, kind, body, sealed) VALUES ($1, $2, $3, $4, $5) \
+                  ON CONFLICT (app_id, digest) DO NOTHING RETURNING id";
+    let find = format!("SELECT id FROM contents WHERE app_id = $1 AND digest = $2{}", tx.for_reference());
     // The second try is for content that was swept between the two looks.
     for _ in 0..2 {
         if let Some(row) = tx.query_opt(insert, params).await? {
             return row.int(0);
         }
-        if let Some(row) = tx.query_opt(&find, &params[..1]).await? {
+        if let Some(row) = tx.query_opt(&find, &params[..2]).await? {
             return row.int(0);
         }
     }
@@ -50,7 +57,8 @@ async fn insert(tx: &mut Tx, params: &[Val; 4]) -> Result<i64> {
 pub(crate) async fn get(tx: &mut Tx, id: i64) -> Result<UnitSpec> {
     let row = tx.query_one("SELECT kind, body FROM contents WHERE id = $1", &[id.into()]).await?;
     let kind: UnitKind = row.parse(0)?;
-    UnitSpec::from_json(kind, &row.text(1)?).map_err(|error| CatalogError::inconsistent(format!("content {id}: {error}")))
+    UnitSpec::from_json(kind, &row.text(1)?)
+        .map_err(|error| CatalogError::inconsistent(format!("content {id}: {error}")))
 }
 
 pub(crate) async fn sealed(tx: &mut Tx, id: i64) -> Result<Option<Vec<u8>>> {

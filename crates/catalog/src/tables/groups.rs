@@ -15,7 +15,8 @@ pub(crate) async fn insert(tx: &mut Tx, app_id: i64, name: &GroupName, at: Times
 
 /// A group holds at most one version of a unit: adding another replaces it.
 pub(crate) async fn add(tx: &mut Tx, group_id: i64, unit_id: i64, version_id: i64) -> Result<()> {
-    let sql = "DELETE FROM group_members WHERE group_id = $1 AND version_id IN (SELECT id FROM versions WHERE unit_id = $2)";
+    let sql =
+        "DELETE FROM group_members WHERE group_id = $1 AND version_id IN (SELECT id FROM versions WHERE unit_id = $2)";
     tx.execute(sql, &[group_id.into(), unit_id.into()]).await?;
     let sql = "INSERT INTO group_members (group_id, version_id) VALUES ($1, $2)";
     tx.execute(sql, &[group_id.into(), version_id.into()]).await?;

@@ -9,7 +9,14 @@ pub(crate) async fn find(tx: &mut Tx, app_id: i64, key: &str) -> Result<Option<(
     tx.query_opt(sql, &[app_id.into(), key.into()]).await?.map(|row| Ok((row.digest(0)?, row.text(1)?))).transpose()
 }
 
-pub(crate) async fn insert(tx: &mut Tx, app_id: i64, key: &str, fingerprint: &Digest, outcome: &str, at: Timestamp) -> Result<()> {
+pub(crate) async fn insert(
+    tx: &mut Tx,
+    app_id: i64,
+    key: &str,
+    fingerprint: &Digest,
+    outcome: &str,
+    at: Timestamp,
+) -> Result<()> {
     let sql = "INSERT INTO idempotency (app_id, idempotency_key, fingerprint, outcome, created_at) VALUES ($1, $2, $3, $4, $5)";
     tx.execute(sql, &[app_id.into(), key.into(), fingerprint.into(), outcome.into(), at.into()]).await?;
     Ok(())

@@ -80,13 +80,20 @@ pub(crate) async fn insert(tx: &mut Tx, app_id: i64, pointer: Pointer<'_>, new: 
 const COLUMNS: &str = "id, from_id, to_id, step, moved_at, moved_by, why";
 
 /// Newest first, below an id.
-pub(crate) async fn list(tx: &mut Tx, app_id: i64, pointer: Pointer<'_>, below: Option<i64>, limit: i64) -> Result<Vec<MoveRow>> {
+pub(crate) async fn list(
+    tx: &mut Tx,
+    app_id: i64,
+    pointer: Pointer<'_>,
+    below: Option<i64>,
+    limit: i64,
+) -> Result<Vec<MoveRow>> {
     let (kind, unit_id, name) = pointer.key();
     let sql = format!(
         "SELECT {COLUMNS} FROM pointer_moves WHERE app_id = $1 AND kind = $2 AND unit_id = $3 AND name = $4 AND id < $5 \
          ORDER BY id DESC LIMIT $6"
     );
-    let params = [app_id.into(), kind.into(), unit_id.into(), name.into(), below.unwrap_or(i64::MAX).into(), limit.into()];
+    let params =
+        [app_id.into(), kind.into(), unit_id.into(), name.into(), below.unwrap_or(i64::MAX).into(), limit.into()];
     tx.query(&sql, &params).await?.iter().map(read).collect()
 }
 

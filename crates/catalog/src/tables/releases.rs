@@ -57,7 +57,13 @@ pub(crate) async fn newest_active(tx: &mut Tx, app_id: i64) -> Result<Option<Rel
 }
 
 /// Newest first, below an id.
-pub(crate) async fn list(tx: &mut Tx, app_id: i64, active_only: bool, below: Option<i64>, limit: i64) -> Result<Vec<ReleaseRow>> {
+pub(crate) async fn list(
+    tx: &mut Tx,
+    app_id: i64,
+    active_only: bool,
+    below: Option<i64>,
+    limit: i64,
+) -> Result<Vec<ReleaseRow>> {
     let rest = if active_only {
         "app_id = $1 AND id < $2 AND state = 'active' ORDER BY id DESC LIMIT $3"
     } else {
@@ -66,7 +72,14 @@ pub(crate) async fn list(tx: &mut Tx, app_id: i64, active_only: bool, below: Opt
     select(tx, rest, &[app_id.into(), below.unwrap_or(i64::MAX).into(), limit.into()]).await
 }
 
-pub(crate) async fn insert(tx: &mut Tx, app_id: i64, name: &str, app_seq: i64, at: Timestamp, by: &str) -> Result<ReleaseRow> {
+pub(crate) async fn insert(
+    tx: &mut Tx,
+    app_id: i64,
+    name: &str,
+    app_seq: i64,
+    at: Timestamp,
+    by: &str,
+) -> Result<ReleaseRow> {
     let sql = format!(
         "INSERT INTO releases (app_id, name, app_seq, state, created_at, created_by) \
          VALUES ($1, $2, $3, 'active', $4, $5) RETURNING {COLUMNS}"

@@ -4,7 +4,9 @@ use crate::db::Tx;
 use crate::error::Result;
 
 pub(crate) async fn find(tx: &mut Tx, app_id: i64, name: &str) -> Result<Option<i64>> {
-    let row = tx.query_opt("SELECT release_id FROM tags WHERE app_id = $1 AND name = $2", &[app_id.into(), name.into()]).await?;
+    let row = tx
+        .query_opt("SELECT release_id FROM tags WHERE app_id = $1 AND name = $2", &[app_id.into(), name.into()])
+        .await?;
     row.map(|row| row.int(0)).transpose()
 }
 

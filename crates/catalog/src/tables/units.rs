@@ -69,7 +69,13 @@ pub(crate) async fn unknown(tx: &mut Tx, app: &AppRow, kind: UnitKind, name: &Un
     Ok(Refusal::unknown(Code::UnitNotFound, message, name.as_str(), &names, &otherwise))
 }
 
-pub(crate) async fn list_present(tx: &mut Tx, app_id: i64, kind: Option<UnitKind>, after: Option<&UnitKey>, limit: i64) -> Result<Vec<UnitRow>> {
+pub(crate) async fn list_present(
+    tx: &mut Tx,
+    app_id: i64,
+    kind: Option<UnitKind>,
+    after: Option<&UnitKey>,
+    limit: i64,
+) -> Result<Vec<UnitRow>> {
     let (after_kind, after_name) = after.map_or(("", ""), |key| (key.kind.as_str(), key.name.as_str()));
     let only = kind.map_or("", UnitKind::as_str);
     let sql = format!(

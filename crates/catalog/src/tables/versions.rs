@@ -87,7 +87,12 @@ pub(crate) async fn find_by_label(tx: &mut Tx, unit_id: i64, label: &str) -> Res
 
 /// Active versions whose digest lies between two bounds, newest first; two are enough to see that a beginning is
 /// not unique.
-pub(crate) async fn find_by_digest_range(tx: &mut Tx, unit_id: i64, low: &[u8], high: &[u8]) -> Result<Vec<VersionRow>> {
+pub(crate) async fn find_by_digest_range(
+    tx: &mut Tx,
+    unit_id: i64,
+    low: &[u8],
+    high: &[u8],
+) -> Result<Vec<VersionRow>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM versions WHERE unit_id = $1 AND digest >= $2 AND digest <= $3 AND state = 'active' \
          ORDER BY number DESC LIMIT 50"
@@ -165,7 +170,8 @@ pub(crate) async fn insert_pin(tx: &mut Tx, version_id: i64, role: PinRole, targ
 
 /// The pinned versions of a version: role and version.
 pub(crate) async fn pins(tx: &mut Tx, version_id: i64) -> Result<Vec<(String, i64)>> {
-    let sql = "SELECT p.role, v.number FROM version_pins p JOIN versions v ON v.id = p.target_id WHERE p.version_id = $1";
+    let sql =
+        "SELECT p.role, v.number FROM version_pins p JOIN versions v ON v.id = p.target_id WHERE p.version_id = $1";
     let rows = tx.query(sql, &[version_id.into()]).await?;
     rows.iter().map(|row| Ok((row.text(0)?, row.int(1)?))).collect()
 }

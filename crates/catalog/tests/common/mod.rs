@@ -117,7 +117,8 @@ impl Fixture {
 
     pub async fn delete(&self, kind: UnitKind, name: &str, selector: &str) -> Result<ChangeOutcome, CatalogError> {
         self.clock.advance_ms(1000);
-        let which = if selector == "all" { VersionsToDelete::All } else { VersionsToDelete::One(selector.parse().unwrap()) };
+        let which =
+            if selector == "all" { VersionsToDelete::All } else { VersionsToDelete::One(selector.parse().unwrap()) };
         self.catalog.version_delete(&self.app, "dan", key(kind, name), which, false).await
     }
 
@@ -150,7 +151,8 @@ impl Fixture {
     }
 
     pub async fn alias(&self, function: &str, alias: &str, selector: &str) {
-        let (function, alias): (UnitName, milepost_model::AliasName) = (function.parse().unwrap(), alias.parse().unwrap());
+        let (function, alias): (UnitName, milepost_model::AliasName) =
+            (function.parse().unwrap(), alias.parse().unwrap());
         let existing = self.catalog.alias_get(&self.app, function.clone(), alias.clone()).await.is_ok();
         let selector = selector.parse().unwrap();
         self.clock.advance_ms(1000);

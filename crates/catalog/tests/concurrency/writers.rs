@@ -105,7 +105,7 @@ pub async fn uploads_of_the_same_files_do_not_wait_for_each_other_in_a_circle(t:
     assert!(t.catalog.blobs_missing(files).await.unwrap().is_empty());
 }
 
-pub async fn apps_that_share_content_do_not_wait_for_each_other_in_a_circle(t: Arc<Fixture>) {
+pub async fn apps_with_equal_content_do_not_wait_for_each_other_in_a_circle(t: Arc<Fixture>) {
     let results = at_once(&t, |t, writer| async move {
         let app: AppName = format!("app{writer}").parse().unwrap();
         t.catalog.app_create(&app, PlanName::Standard, "ann").await.unwrap();
@@ -121,5 +121,5 @@ pub async fn apps_that_share_content_do_not_wait_for_each_other_in_a_circle(t: A
     for result in results {
         result.unwrap();
     }
-    assert_eq!(t.count("contents").await, 8 * CHANGES);
+    assert_eq!(t.count("contents").await, 8 * CHANGES * WRITERS);
 }

@@ -101,7 +101,10 @@ async fn an_alias_that_a_trigger_follows_stays(t: &Fixture) {
     let id = t.put([route("GET /a", "hello", "@stable")]).await.release.unwrap().id;
     let refusal = refused(delete(t).await);
     assert_eq!(refusal.code, Code::InUse);
-    assert_eq!(refusal.blockers, ["route GET /a in the app follows it".to_owned(), format!("route GET /a in release {id} follows it")]);
+    assert_eq!(
+        refusal.blockers,
+        ["route GET /a in the app follows it".to_owned(), format!("route GET /a in release {id} follows it")]
+    );
     // Also when only an older release that can be reached has such a trigger.
     t.put([route("GET /a", "hello", "latest")]).await;
     assert_eq!(refused(delete(t).await).blockers, [format!("route GET /a in release {id} follows it")]);

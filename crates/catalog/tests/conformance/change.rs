@@ -53,7 +53,10 @@ async fn a_forced_put_makes_a_version_that_shares_the_stored_content(t: &Fixture
     assert!(second.changed);
     assert_ne!(second.app_version, first.app_version);
     assert_eq!((second.versions[0].number, &second.versions[0].reasons[..]), (Some(2), &[Reason::Asked][..]));
-    let (one, two) = (t.version(UnitKind::Function, "hello", "1").await.unwrap(), t.version(UnitKind::Function, "hello", "2").await.unwrap());
+    let (one, two) = (
+        t.version(UnitKind::Function, "hello", "1").await.unwrap(),
+        t.version(UnitKind::Function, "hello", "2").await.unwrap(),
+    );
     assert_eq!((one.digest, one.spec), (two.digest, two.spec));
     assert_eq!(t.count("contents").await, contents);
 }
@@ -86,7 +89,8 @@ async fn a_function_and_its_package_made_together_share_a_uid(t: &Fixture) {
 async fn a_function_takes_the_uid_of_its_package_when_asked(t: &Fixture) {
     let tree = t.tree("one").await;
     let made = t.put([package("code", tree)]).await.app_version.unwrap();
-    let put = FunctionPut { package: Some(reference("code", &made)), adopt_package_uid: true, ..FunctionPut::default() };
+    let put =
+        FunctionPut { package: Some(reference("code", &made)), adopt_package_uid: true, ..FunctionPut::default() };
     let outcome = t.put([function_with("hello", put.clone())]).await;
     assert_eq!(outcome.versions[0].uid.as_ref(), Some(&made));
     assert_ne!(outcome.app_version.as_ref(), Some(&made));
@@ -137,7 +141,8 @@ async fn a_refused_change_writes_nothing(t: &Fixture) {
 }
 
 async fn a_change_tells_its_message_and_git_facts_or_what_it_did(t: &Fixture) {
-    let git = GitFacts { commit: "abc".into(), branch: "main".into(), clean: false, remote: None, subject: Some("s".into()) };
+    let git =
+        GitFacts { commit: "abc".into(), branch: "main".into(), clean: false, remote: None, subject: Some("s".into()) };
     let said = Change { message: "first".into(), git: Some(git.clone()), ..change([config("a", 1)]) };
     let outcome = t.send(said).await.unwrap();
     let read = t.catalog.app_version_get(&t.app, outcome.app_version.unwrap()).await.unwrap();
@@ -156,7 +161,10 @@ async fn a_plan_bounds_what_a_function_may_ask_for(t: &Fixture) {
     assert_eq!(refusal.code, Code::PlanLimit);
     assert!(refusal.message.contains("1024 MiB"), "{}", refusal.message);
     let scale = milepost_model::unit_put::ScalePut { max: Some(9), ..Default::default() };
-    assert_eq!(t.refuse([asking(FunctionPut { scale: Some(scale), ..FunctionPut::default() })]).await.code, Code::PlanLimit);
+    assert_eq!(
+        t.refuse([asking(FunctionPut { scale: Some(scale), ..FunctionPut::default() })]).await.code,
+        Code::PlanLimit
+    );
 }
 
 async fn a_plan_bounds_the_number_of_functions_and_lets_an_app_shrink(t: &Fixture) {

@@ -109,7 +109,10 @@ async fn the_only_version_of_a_function_that_is_needed_stays(t: &Fixture) {
     t.put([route("GET /a", "hello", "latest")]).await;
     let before = t.rows().await;
     let refusal = refused(t.delete(FUNCTION, "hello", "1").await);
-    assert_eq!((refusal.code, &refusal.blockers[..]), (Code::StillReferenced, &["route GET /a needs function hello".to_owned()][..]));
+    assert_eq!(
+        (refusal.code, &refusal.blockers[..]),
+        (Code::StillReferenced, &["route GET /a needs function hello".to_owned()][..])
+    );
     assert_eq!(t.rows().await, before);
 }
 
@@ -117,7 +120,8 @@ async fn a_package_version_takes_the_functions_built_on_it_along(t: &Fixture) {
     deploy(t, &["one", "two"]).await;
     t.put([function_on("other", "hello")]).await;
     let outcome = t.delete(PACKAGE, "hello", "2").await.unwrap();
-    let gone: Vec<String> = outcome.versions.iter().map(|unit| format!("{:?} {} {}", unit.action, unit.kind, unit.name)).collect();
+    let gone: Vec<String> =
+        outcome.versions.iter().map(|unit| format!("{:?} {} {}", unit.action, unit.kind, unit.name)).collect();
     let expected = [
         "Deleted package hello",
         "Deleted function hello",
@@ -184,7 +188,9 @@ async fn a_planned_delete_tells_what_goes_and_keeps_it(t: &Fixture) {
     assert!(planned.dry_run);
     assert_eq!(t.rows().await, before);
     let real = t.delete(PACKAGE, "hello", "2").await.unwrap();
-    let told = |outcome: &milepost_model::ChangeOutcome| outcome.versions.iter().map(|unit| (unit.action, unit.kind, unit.number)).collect::<Vec<_>>();
+    let told = |outcome: &milepost_model::ChangeOutcome| {
+        outcome.versions.iter().map(|unit| (unit.action, unit.kind, unit.number)).collect::<Vec<_>>()
+    };
     assert_eq!(told(&planned), told(&real));
     assert_eq!(planned.expired, real.expired);
 }

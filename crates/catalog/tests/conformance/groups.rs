@@ -16,7 +16,8 @@ async fn a_group_holds_one_version_of_each_unit(t: &Fixture) {
     let mut members: Vec<_> = group.members.iter().map(|member| (member.kind, member.number)).collect();
     members.sort();
     assert_eq!(members, [(UnitKind::Secret, 1), (UnitKind::Config, 2)]);
-    let names: Vec<String> = t.catalog.group_list(&t.app).await.unwrap().iter().map(|group| group.name.to_string()).collect();
+    let names: Vec<String> =
+        t.catalog.group_list(&t.app).await.unwrap().iter().map(|group| group.name.to_string()).collect();
     assert_eq!(names, ["autumn", "spring"]);
     assert_eq!(t.version(UnitKind::Config, "config", "2").await.unwrap().groups, [name("spring")]);
 }

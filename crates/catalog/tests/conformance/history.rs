@@ -73,7 +73,8 @@ async fn app_versions_are_found_by_uid_number_release_tag_and_pointer(t: &Fixtur
 async fn two_app_versions_differ_by_field(t: &Fixture) {
     let one = t.put([config("n", 1), secret("A", "1")]).await.app_version.unwrap();
     let removes = vec![key(UnitKind::Secret, "A")];
-    let two = t.send(Change { removes, ..change([config("n", 2), secret("B", "1")]) }).await.unwrap().app_version.unwrap();
+    let two =
+        t.send(Change { removes, ..change([config("n", 2), secret("B", "1")]) }).await.unwrap().app_version.unwrap();
     let contents = async |name: String| t.catalog.app_version_contents(&t.app, name).await.unwrap().1;
     let diff = diff::diff(&contents(one).await, &contents(two).await);
     let kinds: Vec<_> = diff.iter().map(|unit| (unit.name.as_str(), unit.change)).collect();
@@ -95,7 +96,11 @@ async fn lists_come_in_pages_without_gaps(t: &Fixture) {
         }
     }
     assert_eq!(numbers, [7, 6, 5, 4, 3, 2, 1]);
-    let page = t.catalog.version_list(&t.app, key(UnitKind::Config, "config"), Page { below: Some(4), limit: 3 }).await.unwrap();
+    let page = t
+        .catalog
+        .version_list(&t.app, key(UnitKind::Config, "config"), Page { below: Some(4), limit: 3 })
+        .await
+        .unwrap();
     assert_eq!((page.items.len(), page.items[0].number, page.next), (3, 3, None));
     let events = t.catalog.event_list(&t.app, Page { below: Some(4), limit: 2 }).await.unwrap();
     assert_eq!((events.items[0].id, events.items[1].id, events.next), (3, 2, Some(2)));
@@ -133,11 +138,15 @@ async fn the_event_log_has_every_fact_once_and_no_gaps(t: &Fixture) {
     let kinds: Vec<&str> = events.iter().map(|event| event.kind.as_str()).collect();
     let released = ["app-version.created", "release.created", "latest.moved", "live.moved"];
     let made = ["version.created"; 3];
-    let expected = [&["app.created"][..], &made, &released, &["alias.moved"], &made[1..], &released, &["tag.moved"]].concat();
+    let expected =
+        [&["app.created"][..], &made, &released, &["alias.moved"], &made[1..], &released, &["tag.moved"]].concat();
     assert_eq!(kinds, expected);
     assert_eq!((events[1].subject.as_str(), events[1].actor.as_str()), ("environment python", "ann"));
     let alias = events.iter().find(|event| event.kind == "alias.moved").unwrap();
-    assert_eq!((alias.subject.as_str(), &alias.after.as_ref().unwrap()["number"]), ("alias stable of function hello", &1.into()));
+    assert_eq!(
+        (alias.subject.as_str(), &alias.after.as_ref().unwrap()["number"]),
+        ("alias stable of function hello", &1.into())
+    );
     let live = events.iter().rfind(|event| event.kind == "live.moved").unwrap();
     assert_eq!(live.after.as_ref().unwrap()["release"], release.as_str());
 }
@@ -159,7 +168,9 @@ async fn at_a_moment_tells_what_was_live_then(t: &Fixture) {
     let before = milepost_model::clock::from_millis(one.as_millisecond() - 1);
     assert_eq!(refused(t.catalog.at(&t.app, before).await).code, Code::NothingThen);
     let between = milepost_model::clock::from_millis(two.as_millisecond() - 1);
-    for (moment, number, alias, since) in [(one, 1, None, one), (between, 1, Some(1), one), (two, 2, Some(1), two), (three, 1, Some(2), three)] {
+    for (moment, number, alias, since) in
+        [(one, 1, None, one), (between, 1, Some(1), one), (two, 2, Some(1), two), (three, 1, Some(2), three)]
+    {
         let then = t.catalog.at(&t.app, moment).await.unwrap();
         let function = then.objects.iter().find(|object| object.kind == UnitKind::Function).unwrap();
         assert_eq!((function.number, then.live_since), (number, since), "{moment}");

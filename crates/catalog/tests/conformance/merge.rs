@@ -20,7 +20,10 @@ async fn a_merged_function_keeps_what_is_left_out(t: &Fixture) {
     let second = FunctionPut { merge: true, timeout_ms: Some(5000), ..FunctionPut::default() };
     t.put([function_with("hello", second)]).await;
     let spec = t.version(UnitKind::Function, "hello", "latest").await.unwrap().spec;
-    assert_eq!((&spec["entrypoint"], &spec["memory"], &spec["timeoutMs"]), (&json!("main.run"), &json!(256 << 20), &json!(5000)));
+    assert_eq!(
+        (&spec["entrypoint"], &spec["memory"], &spec["timeoutMs"]),
+        (&json!("main.run"), &json!(256 << 20), &json!(5000))
+    );
     assert_eq!((&spec["variables"], &spec["scale"]), (&json!({"MODE": "fast"}), &json!({"min": 1})));
     assert_eq!(spec["package"]["number"], 1);
 }

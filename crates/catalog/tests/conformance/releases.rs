@@ -14,7 +14,10 @@ async fn releases(t: &Fixture, count: i64) -> Vec<String> {
     ids
 }
 
-async fn create(t: &Fixture, app_version: Option<&str>) -> Result<(milepost_model::release::Release, Vec<String>), milepost_catalog::CatalogError> {
+async fn create(
+    t: &Fixture,
+    app_version: Option<&str>,
+) -> Result<(milepost_model::release::Release, Vec<String>), milepost_catalog::CatalogError> {
     t.catalog.release_create(&t.app, "rob", app_version.map(str::to_owned), String::new()).await
 }
 
@@ -68,7 +71,11 @@ async fn a_full_app_refuses_before_anything_is_written(t: &Fixture) {
     let before = (t.rows().await, t.catalog.app_get(&t.app).await.unwrap().head, t.active().await);
     let refusal = t.refuse([config("a", 1)]).await;
     assert_eq!(refusal.code, Code::NoRoom);
-    let expected = [format!("release {}: tag one", ids[0]), format!("release {}: tag two", ids[1]), format!("release {}: live, pinned", ids[2])];
+    let expected = [
+        format!("release {}: tag one", ids[0]),
+        format!("release {}: tag two", ids[1]),
+        format!("release {}: live, pinned", ids[2]),
+    ];
     assert_eq!(refusal.blockers, expected);
     assert!(refusal.hint.unwrap().contains("--no-release"));
     assert_eq!((t.rows().await, t.catalog.app_get(&t.app).await.unwrap().head, t.active().await), before);
@@ -82,7 +89,10 @@ async fn an_expired_release_comes_back_under_a_new_id(t: &Fixture) {
     t.set_plan(PlanName::Free).await;
     let ids = releases(t, 4).await;
     let old = t.release(&ids[0]).await;
-    for result in [t.tag("old", &ids[0]).await.map(drop), t.catalog.live_set(&t.app, "x", LiveTarget::Release(ids[0].clone()), String::new()).await.map(drop)] {
+    for result in [
+        t.tag("old", &ids[0]).await.map(drop),
+        t.catalog.live_set(&t.app, "x", LiveTarget::Release(ids[0].clone()), String::new()).await.map(drop),
+    ] {
         assert_eq!(refused(result).code, Code::ReleaseExpired);
     }
     let (again, expired) = create(t, Some(&ids[0])).await.unwrap();

@@ -16,13 +16,20 @@ async fn a_unit_that_others_need_stays(t: &Fixture) {
     t.put([function_with("hello", wants), timer("n", "hello", "latest")]).await;
     let before = t.rows().await;
     for (kind, name, needed_by) in [
-        (UnitKind::Environment, "python", vec!["package hello needs environment python", "function hello needs environment python"]),
+        (
+            UnitKind::Environment,
+            "python",
+            vec!["package hello needs environment python", "function hello needs environment python"],
+        ),
         (UnitKind::Package, "hello", vec!["function hello needs package hello"]),
         (UnitKind::Secret, "TOKEN", vec!["function hello needs secret TOKEN"]),
         (FUNCTION, "hello", vec!["timer n needs function hello"]),
     ] {
         let refusal = refused(t.remove(kind, name).await);
-        assert_eq!((refusal.code, refusal.blockers), (Code::StillReferenced, needed_by.into_iter().map(str::to_owned).collect()));
+        assert_eq!(
+            (refusal.code, refusal.blockers),
+            (Code::StillReferenced, needed_by.into_iter().map(str::to_owned).collect())
+        );
     }
     assert_eq!(t.rows().await, before);
     let both = Change { removes: vec![key(FUNCTION, "hello"), key(UnitKind::Timer, "n")], ..Change::default() };
@@ -66,7 +73,8 @@ async fn a_rollback_after_a_mistaken_removal_works(t: &Fixture) {
     t.remove(FUNCTION, "hello").await.unwrap();
     t.clock.advance_ms(10_000);
     t.catalog.sweep(1000).await.unwrap();
-    let back = t.catalog.rollback(&t.app, "x", RollbackInput { to: None, why: String::new(), dry_run: false }).await.unwrap();
+    let back =
+        t.catalog.rollback(&t.app, "x", RollbackInput { to: None, why: String::new(), dry_run: false }).await.unwrap();
     assert_eq!(Some(&back.to.app_version), good.app_version.as_ref());
     let (_, contents, gone) = t.catalog.app_version_contents(&t.app, "live".to_owned()).await.unwrap();
     assert!(contents.contains_key(&key(FUNCTION, "hello")) && gone.is_empty());

@@ -93,7 +93,8 @@ async fn a_dry_run_leaves_no_trace_and_tells_what_the_real_run_does(t: &Fixture)
 
 async fn secrets_are_stored_sealed_and_equal_values_are_recognised(t: &Fixture) {
     t.put([secret("TOKEN", "tiger")]).await;
-    let sealed = t.catalog.secret_sealed(&t.app, "TOKEN".parse().unwrap(), milepost_model::Selector::Latest).await.unwrap();
+    let sealed =
+        t.catalog.secret_sealed(&t.app, "TOKEN".parse().unwrap(), milepost_model::Selector::Latest).await.unwrap();
     assert_eq!(sealed.unwrap(), b"tiger".map(|byte| byte ^ 0x55));
     assert!(!t.put([secret("TOKEN", "tiger")]).await.changed);
     let changed = t.put([secret("TOKEN", "lion")]).await;

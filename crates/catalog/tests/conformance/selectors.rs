@@ -100,7 +100,9 @@ async fn a_lower_label_is_made_with_a_warning_and_is_latest(t: &Fixture) {
 
 async fn a_description_is_the_one_thing_that_can_be_edited(t: &Fixture) {
     let before = two_versions(t).await;
-    let describe = |text: &str| t.catalog.version_describe(&t.app, "eve", key(FUNCTION, "hello"), Selector::Number(2), text.to_owned());
+    let describe = |text: &str| {
+        t.catalog.version_describe(&t.app, "eve", key(FUNCTION, "hello"), Selector::Number(2), text.to_owned())
+    };
     let after = describe("the good one").await.unwrap();
     assert_eq!(after.description, "the good one");
     assert_eq!((after.digest, &after.uid, after.created_at), (before.digest, &before.uid, before.created_at));

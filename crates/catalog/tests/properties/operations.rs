@@ -5,21 +5,63 @@ use proptest::prelude::*;
 /// Positions (`u8`) are taken modulo what there is to choose from when the step comes.
 #[derive(Debug, Clone)]
 pub enum Operation {
-    Deploy { function: u8, code: u8, force: bool },
-    Configure { value: u8, release: bool },
-    Remove { function: u8 },
-    Delete { function: u8, package: bool, version: u8 },
-    DeleteAll { function: u8 },
-    Alias { function: u8, name: u8, version: u8 },
-    AliasBack { function: u8, name: u8 },
-    AliasDelete { function: u8, name: u8 },
-    Tag { name: u8, release: u8 },
-    Untag { name: u8 },
-    Pin { release: u8 },
+    Deploy {
+        function: u8,
+        code: u8,
+        force: bool,
+    },
+    Configure {
+        value: u8,
+        release: bool,
+    },
+    /// A route to the function that is pinned to a version or follows the release.
+    Route {
+        function: u8,
+        version: Option<u8>,
+    },
+    Unroute,
+    Remove {
+        function: u8,
+    },
+    Delete {
+        function: u8,
+        package: bool,
+        version: u8,
+    },
+    DeleteAll {
+        function: u8,
+    },
+    Alias {
+        function: u8,
+        name: u8,
+        version: u8,
+    },
+    AliasBack {
+        function: u8,
+        name: u8,
+    },
+    AliasDelete {
+        function: u8,
+        name: u8,
+    },
+    Tag {
+        name: u8,
+        release: u8,
+    },
+    Untag {
+        name: u8,
+    },
+    Pin {
+        release: u8,
+    },
     Follow,
     Rollback,
-    Release { app_version: u8 },
-    Expire { release: u8 },
+    Release {
+        app_version: u8,
+    },
+    Expire {
+        release: u8,
+    },
     Sweep,
 }
 
@@ -34,6 +76,8 @@ fn operation() -> impl Strategy<Value = Operation> {
         8 => (small.clone(), 0..3_u8, prop::bool::weighted(0.2))
             .prop_map(|(function, code, force)| Operation::Deploy { function, code, force }),
         3 => (0..3_u8, prop::bool::weighted(0.7)).prop_map(|(value, release)| Operation::Configure { value, release }),
+        2 => (small.clone(), prop::option::of(any)).prop_map(|(function, version)| Operation::Route { function, version }),
+        1 => Just(Operation::Unroute),
         1 => small.clone().prop_map(|function| Operation::Remove { function }),
         4 => (small.clone(), prop::bool::weighted(0.3), any)
             .prop_map(|(function, package, version)| Operation::Delete { function, package, version }),

@@ -28,7 +28,11 @@ pub struct World<'t> {
     pub live: Option<String>,
     pub pinned: bool,
     pub aliases: BTreeMap<(String, String), i64>,
+    /// The function of the route, and the version that it is pinned to.
+    route: Option<(String, Option<i64>)>,
 }
+
+const ROUTE: &str = "GET /r";
 
 fn pick<T>(items: &[T], position: u8) -> Option<&T> {
     items.get(usize::from(position) % items.len().max(1))
@@ -46,6 +50,7 @@ impl<'t> World<'t> {
             live: None,
             pinned: false,
             aliases: BTreeMap::new(),
+            route: None,
         }
     }
 
@@ -54,6 +59,8 @@ impl<'t> World<'t> {
         match *operation {
             Operation::Deploy { function, code, force } => self.deploy(&format!("f{function}"), code, force).await,
             Operation::Configure { value, release } => self.configure(value, release).await,
+            Operation::Route { function, version } => self.route(&format!("f{function}"), version).await,
+            Operation::Unroute => self.unroute().await,
             Operation::Remove { function } => self.remove(&format!("f{function}")).await,
             Operation::Delete { function, package, version } => {
                 let kind = if package { UnitKind::Package } else { UnitKind::Function };
@@ -64,9 +71,15 @@ impl<'t> World<'t> {
                 }
             }
             Operation::DeleteAll { function } => self.delete(UnitKind::Function, &format!("f{function}"), "all").await,
-            Operation::Alias { function, name, version } => self.alias(&format!("f{function}"), &format!("a{name}"), version).await,
-            Operation::AliasBack { function, name } => self.alias_back(&format!("f{function}"), &format!("a{name}")).await,
-            Operation::AliasDelete { function, name } => self.alias_delete(&format!("f{function}"), &format!("a{name}")).await,
+            Operation::Alias { function, name, version } => {
+                self.alias(&format!("f{function}"), &format!("a{name}"), version).await
+            }
+            Operation::AliasBack { function, name } => {
+                self.alias_back(&format!("f{function}"), &format!("a{name}")).await
+            }
+            Operation::AliasDelete { function, name } => {
+                self.alias_delete(&format!("f{function}"), &format!("a{name}")).await
+            }
             Operation::Tag { name, release } => self.tag(&format!("t{name}"), release).await,
             Operation::Untag { name } => self.untag(&format!("t{name}")).await,
             Operation::Pin { release } => self.pin(release).await,
@@ -171,11 +184,44 @@ impl<'t> World<'t> {
         self.change(change, value, !same).await;
     }
 
+    async fn route(&mut self, function: &str, version: Option<u8>) {
+        let numbers = self.numbers(&format!("function {function}"));
+        if numbers.is_empty() {
+            return;
+        }
+        let number = version.and_then(|version| pick(&numbers, version)).copied();
+        let selector = number.map_or("latest".to_owned(), |number| number.to_string());
+        // Whether it changes depends on digests, not on numbers, so only the catalog can tell.
+        let result = self.t.send(change([route(ROUTE, function, &selector)])).await;
+        let room = self.making_room();
+        match result {
+            Ok(outcome) if outcome.changed => {
+                assert_eq!(outcome.expired, room.unwrap());
+                self.absorb(outcome, 0);
+                self.route = Some((function.to_owned(), number));
+            }
+            Ok(_) => assert!(self.route.is_some()),
+            Err(error) => assert_eq!((refused::<()>(Err(error)).code, room), (Code::NoRoom, None)),
+        }
+    }
+
+    async fn unroute(&mut self) {
+        if self.route.is_some() && self.making_room().is_some() {
+            self.change(Change { removes: vec![key(UnitKind::Route, ROUTE)], ..Change::default() }, 0, true).await;
+            self.route = None;
+        }
+    }
+
     async fn remove(&mut self, name: &str) {
         let kinds = [UnitKind::Function, UnitKind::Package];
         let present = kinds.into_iter().filter(|kind| self.manifest.contains_key(&format!("{kind} {name}")));
         let removes: Vec<_> = present.map(|kind| key(kind, name)).collect();
-        if !removes.is_empty() {
+        if self.route.as_ref().is_some_and(|(function, _)| function == name)
+            && self.manifest.contains_key(&format!("function {name}"))
+        {
+            let refusal = refused(self.t.send(Change { removes, ..Change::default() }).await);
+            assert_eq!(refusal.code, Code::StillReferenced);
+        } else if !removes.is_empty() {
             self.change(Change { removes, ..Change::default() }, 0, true).await;
         }
     }
@@ -188,13 +234,17 @@ impl<'t> World<'t> {
         };
         let aliased = kind == UnitKind::Function
             && self.aliases.iter().any(|((function, _), number)| function == name && numbers.contains(number));
+        let pinned = self.route.as_ref().is_some_and(|(function, number)| {
+            kind == UnitKind::Function && function == name && number.is_some_and(|number| numbers.contains(&number))
+        });
         let held = self.active.iter().any(|(id, uid)| {
             let manifest = self.app_versions.iter().find(|(known, _)| known == uid).map(|(_, manifest)| manifest);
-            self.protected(id) && manifest.and_then(|manifest| manifest.get(&unit)).is_some_and(|number| numbers.contains(number))
+            self.protected(id)
+                && manifest.and_then(|manifest| manifest.get(&unit)).is_some_and(|number| numbers.contains(number))
         });
         match self.t.delete(kind, name, which).await {
             Ok(outcome) => {
-                assert!(!aliased && !held, "{unit} {which} was in use");
+                assert!(!aliased && !pinned && !held, "{unit} {which} was in use");
                 self.absorb(outcome, 0);
             }
             Err(CatalogError::Refused(refusal)) => {
@@ -215,10 +265,15 @@ impl<'t> World<'t> {
 
     async fn alias_back(&mut self, function: &str, name: &str) {
         let (t, at) = (self.t, (function.to_owned(), name.to_owned()));
-        let result = t.catalog.alias_rollback(&t.app, "al", function.parse().unwrap(), name.parse().unwrap(), String::new()).await;
+        let result = t
+            .catalog
+            .alias_rollback(&t.app, "al", function.parse().unwrap(), name.parse().unwrap(), String::new())
+            .await;
         match result {
             Ok(alias) => drop(self.aliases.insert(at, alias.number)),
-            Err(error) if self.aliases.contains_key(&at) => assert_eq!(refused::<()>(Err(error)).code, Code::NothingToRollBackTo),
+            Err(error) if self.aliases.contains_key(&at) => {
+                assert_eq!(refused::<()>(Err(error)).code, Code::NothingToRollBackTo)
+            }
             Err(_) => {}
         }
     }

@@ -26,7 +26,11 @@ pub async fn run(context: &Context<'_>, args: DiffArgs) -> Result<()> {
         &diff,
         |diff| diff.changes.iter().map(|change| format!("{}/{}", change.kind, change.name)).collect(),
         |diff| {
-            if diff.changes.is_empty() { format!("{} and {} hold the same.", diff.from.id, diff.to.id) } else { diff_text(&diff.changes) }
+            if diff.changes.is_empty() {
+                format!("{} and {} hold the same.", diff.from.id, diff.to.id)
+            } else {
+                diff_text(&diff.changes)
+            }
         },
     )
 }

@@ -19,7 +19,8 @@ pub struct ReferenceArgs {
 }
 
 pub fn run(ui: &Ui, args: &ReferenceArgs) -> Result<()> {
-    let openapi = serde_json::to_string_pretty(&milepost_server::openapi()).map_err(|error| Failure::new(error.to_string()))?;
+    let openapi =
+        serde_json::to_string_pretty(&milepost_server::openapi()).map_err(|error| Failure::new(error.to_string()))?;
     for (name, text) in [("cli.md", command_line()), ("openapi.json", openapi + "\n")] {
         write(&args.folder.join(name), &text, args.check)?;
     }
@@ -51,7 +52,10 @@ fn describe(page: &mut String, command: &clap::Command, path: &str) {
     if path != "milepost" {
         // They are the same everywhere; once is enough.
         for id in ["server", "token", "app", "data", "output", "yes", "quiet", "help", "version"] {
-            if shown.get_arguments().any(|arg| arg.get_id() == id && (arg.is_global_set() || id == "help" || id == "version")) {
+            if shown
+                .get_arguments()
+                .any(|arg| arg.get_id() == id && (arg.is_global_set() || id == "help" || id == "version"))
+            {
                 shown = shown.mut_arg(id, |arg| arg.hide(true));
             }
         }

@@ -56,7 +56,11 @@ fn report_text(report: &RolledBack) -> String {
         (true, true) => " (released again under a new id)",
         _ => "",
     };
-    let to = if report.released_again && report.dry_run { format!("app version {}", report.to.app_version) } else { format!("release {}", report.to.id) };
+    let to = if report.released_again && report.dry_run {
+        format!("app version {}", report.to.app_version)
+    } else {
+        format!("release {}", report.to.id)
+    };
     lines.push(format!("Live {verb} from {from} to {to}{again}, pinned."));
     if report.changes.is_empty() {
         lines.push("Both hold the same.".to_owned());

@@ -106,7 +106,12 @@ pub async fn units(context: &Context<'_>, kind: UnitKind) -> Result<Vec<Unit>> {
 }
 
 /// A list of units with one column of the kind's own.
-pub async fn list(context: &Context<'_>, kind: UnitKind, column: &str, cell: impl Fn(&serde_json::Value) -> String) -> Result<()> {
+pub async fn list(
+    context: &Context<'_>,
+    kind: UnitKind,
+    column: &str,
+    cell: impl Fn(&serde_json::Value) -> String,
+) -> Result<()> {
     let found = units(context, kind).await?;
     let now = context.ui.now();
     let empty = format!("App {} has no {kind}.", context.app);
@@ -174,7 +179,8 @@ impl TargetArgs {
 /// `128Mi`, `1Gi`, `500M` or plain bytes; a bare number up to 65536 means MiB, as Fission's flags do.
 pub fn parse_memory(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-    let number: u64 = digits.parse().map_err(|_| format!("`{text}` is not an amount of memory; write it like `128Mi`"))?;
+    let number: u64 =
+        digits.parse().map_err(|_| format!("`{text}` is not an amount of memory; write it like `128Mi`"))?;
     let factor = match &text[digits.len()..] {
         "" if number <= 65_536 => 1 << 20,
         "" | "B" => 1,
@@ -194,7 +200,8 @@ pub fn parse_duration_ms(text: &str) -> Result<u64, String> {
     if let Ok(seconds) = text.parse::<u64>() {
         return Ok(seconds.saturating_mul(1000));
     }
-    let length: jiff::SignedDuration = text.parse().map_err(|_| format!("`{text}` is not a length of time; write it like `10s`"))?;
+    let length: jiff::SignedDuration =
+        text.parse().map_err(|_| format!("`{text}` is not a length of time; write it like `10s`"))?;
     u64::try_from(length.as_millis()).map_err(|_| format!("`{text}` is negative"))
 }
 

@@ -10,7 +10,8 @@ fn key(unit: &UnitOutcome) -> String {
 }
 
 pub fn outcome_name(outcome: &ChangeOutcome) -> Vec<String> {
-    let created = outcome.versions.iter().filter(|unit| matches!(unit.action, UnitAction::Created | UnitAction::Updated));
+    let created =
+        outcome.versions.iter().filter(|unit| matches!(unit.action, UnitAction::Created | UnitAction::Updated));
     created.map(|unit| format!("{}/{}@{}", unit.kind, unit.name, unit.number.unwrap_or_default())).collect()
 }
 

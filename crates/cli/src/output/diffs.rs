@@ -32,9 +32,12 @@ pub fn reason_lines(reasons: &[Reason]) -> Vec<String> {
             Reason::New => lines.push("new".to_owned()),
             Reason::Asked => lines.push("asked for, with the same content".to_owned()),
             Reason::Secret => lines.push("the value changed".to_owned()),
-            Reason::Field { field, before, after } => lines.push(format!("{field}: {} -> {}", value(before.as_ref()), value(after.as_ref()))),
+            Reason::Field { field, before, after } => {
+                lines.push(format!("{field}: {} -> {}", value(before.as_ref()), value(after.as_ref())))
+            }
             Reason::Pinned { kind, name, before, after } => {
-                let number = |number: &Option<i64>| number.map_or_else(|| "none".to_owned(), |number| number.to_string());
+                let number =
+                    |number: &Option<i64>| number.map_or_else(|| "none".to_owned(), |number| number.to_string());
                 lines.push(format!("{kind} {name}: version {} -> {}", number(before), number(after)));
             }
             Reason::Files { field, files, .. } => {

@@ -51,7 +51,12 @@ impl Ui {
     }
 
     /// Prints one object or a list in the form that was asked for.
-    pub fn show<T: Serialize>(&self, value: &T, name: impl FnOnce(&T) -> Vec<String>, table: impl FnOnce(&T) -> String) -> Result<()> {
+    pub fn show<T: Serialize>(
+        &self,
+        value: &T,
+        name: impl FnOnce(&T) -> Vec<String>,
+        table: impl FnOnce(&T) -> String,
+    ) -> Result<()> {
         let text = match self.format {
             Format::Table => table(value),
             Format::Json => serde_json::to_string_pretty(value).map_err(|error| Failure::new(error.to_string()))?,

@@ -42,6 +42,8 @@ pub fn parse_moment(text: &str, now: Timestamp) -> Result<Timestamp> {
             return Ok(moment.timestamp());
         }
     }
-    let example = now.checked_sub(SignedDuration::from_hours(2)).map_or_else(|_| String::new(), |then| then.to_string());
-    Err(Failure::usage(format!("`{text}` is not a moment")).hint(format!("write `{example}`, `2026-11-10 12:00` or `2h ago`")))
+    let example =
+        now.checked_sub(SignedDuration::from_hours(2)).map_or_else(|_| String::new(), |then| then.to_string());
+    Err(Failure::usage(format!("`{text}` is not a moment"))
+        .hint(format!("write `{example}`, `2026-11-10 12:00` or `2h ago`")))
 }

@@ -30,7 +30,12 @@ impl Client {
     }
 
     /// Applies a change. With a key, sending it again after a broken connection is safe.
-    pub async fn change(&self, app: &str, change: &Change, idempotency_key: Option<&str>) -> Result<ChangeOutcome, ClientError> {
+    pub async fn change(
+        &self,
+        app: &str,
+        change: &Change,
+        idempotency_key: Option<&str>,
+    ) -> Result<ChangeOutcome, ClientError> {
         let mut request = self.request(Method::POST, &["apps", app, "changes"]).json(change);
         if let Some(key) = idempotency_key {
             request = request.header("idempotency-key", key);
@@ -46,7 +51,12 @@ impl Client {
         self.json(self.request(Method::GET, &["apps", app, "at"]).query(&[("time", time)])).await
     }
 
-    pub async fn app_version_list(&self, app: &str, limit: i64, cursor: Option<&str>) -> Result<Page<AppVersion>, ClientError> {
+    pub async fn app_version_list(
+        &self,
+        app: &str,
+        limit: i64,
+        cursor: Option<&str>,
+    ) -> Result<Page<AppVersion>, ClientError> {
         self.json(self.request(Method::GET, &["apps", app, "versions"]).query(&paging(limit, cursor))).await
     }
 

@@ -16,11 +16,25 @@ impl Client {
         self.get(&["apps", app, "functions", function, "aliases", alias]).await
     }
 
-    pub async fn alias_create(&self, app: &str, function: &str, alias: &str, version: Selector, why: String) -> Result<Alias, ClientError> {
+    pub async fn alias_create(
+        &self,
+        app: &str,
+        function: &str,
+        alias: &str,
+        version: Selector,
+        why: String,
+    ) -> Result<Alias, ClientError> {
         self.post(&["apps", app, "functions", function, "aliases", alias], &SetAlias { version, why }).await
     }
 
-    pub async fn alias_update(&self, app: &str, function: &str, alias: &str, version: Selector, why: String) -> Result<Alias, ClientError> {
+    pub async fn alias_update(
+        &self,
+        app: &str,
+        function: &str,
+        alias: &str,
+        version: Selector,
+        why: String,
+    ) -> Result<Alias, ClientError> {
         self.put(&["apps", app, "functions", function, "aliases", alias], &SetAlias { version, why }).await
     }
 
@@ -28,16 +42,34 @@ impl Client {
         self.delete(&["apps", app, "functions", function, "aliases", alias]).await
     }
 
-    pub async fn alias_rollback(&self, app: &str, function: &str, alias: &str, why: String) -> Result<Alias, ClientError> {
+    pub async fn alias_rollback(
+        &self,
+        app: &str,
+        function: &str,
+        alias: &str,
+        why: String,
+    ) -> Result<Alias, ClientError> {
         self.post(&["apps", app, "functions", function, "aliases", alias, "rollback"], &Why { why }).await
     }
 
-    pub async fn alias_history(&self, app: &str, function: &str, alias: &str, limit: i64) -> Result<Page<PointerMove>, ClientError> {
+    pub async fn alias_history(
+        &self,
+        app: &str,
+        function: &str,
+        alias: &str,
+        limit: i64,
+    ) -> Result<Page<PointerMove>, ClientError> {
         let parts = ["apps", app, "functions", function, "aliases", alias, "history"];
         self.json(self.request(Method::GET, &parts).query(&paging(limit, None))).await
     }
 
-    pub async fn release_list(&self, app: &str, active: bool, limit: i64, cursor: Option<&str>) -> Result<Page<Release>, ClientError> {
+    pub async fn release_list(
+        &self,
+        app: &str,
+        active: bool,
+        limit: i64,
+        cursor: Option<&str>,
+    ) -> Result<Page<Release>, ClientError> {
         let mut query = paging(limit, cursor);
         query.push(("active", active.to_string()));
         self.json(self.request(Method::GET, &["apps", app, "releases"]).query(&query)).await
@@ -47,7 +79,12 @@ impl Client {
         self.get(&["apps", app, "releases", release]).await
     }
 
-    pub async fn release_create(&self, app: &str, app_version: Option<String>, why: String) -> Result<Released, ClientError> {
+    pub async fn release_create(
+        &self,
+        app: &str,
+        app_version: Option<String>,
+        why: String,
+    ) -> Result<Released, ClientError> {
         self.post(&["apps", app, "releases"], &NewRelease { app_version, why }).await
     }
 
@@ -68,7 +105,12 @@ impl Client {
     }
 
     /// The moves of `live`, `latest` or a tag.
-    pub async fn release_pointer_history(&self, app: &str, pointer: &str, limit: i64) -> Result<Page<PointerMove>, ClientError> {
+    pub async fn release_pointer_history(
+        &self,
+        app: &str,
+        pointer: &str,
+        limit: i64,
+    ) -> Result<Page<PointerMove>, ClientError> {
         let parts: &[&str] = match pointer {
             "live" | "latest" => &["apps", app, pointer, "history"],
             tag => &["apps", app, "tags", tag, "history"],

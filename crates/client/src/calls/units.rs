@@ -8,7 +8,13 @@ use crate::api::{Describe, Page, TreeItem};
 use crate::{Client, ClientError};
 
 impl Client {
-    pub async fn unit_list(&self, app: &str, kind: Option<UnitKind>, limit: i64, cursor: Option<&str>) -> Result<Page<Unit>, ClientError> {
+    pub async fn unit_list(
+        &self,
+        app: &str,
+        kind: Option<UnitKind>,
+        limit: i64,
+        cursor: Option<&str>,
+    ) -> Result<Page<Unit>, ClientError> {
         let mut query = paging(limit, cursor);
         query.extend(kind.map(|kind| ("kind", kind.to_string())));
         self.json(self.request(Method::GET, &["apps", app, "units"]).query(&query)).await
@@ -18,7 +24,13 @@ impl Client {
         self.get(&["apps", app, "units", key.kind.as_str(), key.name.as_str()]).await
     }
 
-    pub async fn version_list(&self, app: &str, key: &UnitKey, limit: i64, cursor: Option<&str>) -> Result<Page<Version>, ClientError> {
+    pub async fn version_list(
+        &self,
+        app: &str,
+        key: &UnitKey,
+        limit: i64,
+        cursor: Option<&str>,
+    ) -> Result<Page<Version>, ClientError> {
         let parts = ["apps", app, "units", key.kind.as_str(), key.name.as_str(), "versions"];
         self.json(self.request(Method::GET, &parts).query(&paging(limit, cursor))).await
     }
@@ -27,19 +39,37 @@ impl Client {
         self.get(&version_path(app, key, selector)).await
     }
 
-    pub async fn version_describe(&self, app: &str, key: &UnitKey, selector: &str, description: &str) -> Result<Version, ClientError> {
+    pub async fn version_describe(
+        &self,
+        app: &str,
+        key: &UnitKey,
+        selector: &str,
+        description: &str,
+    ) -> Result<Version, ClientError> {
         let body = Describe { description: description.to_owned() };
         self.json(self.request(Method::PATCH, &version_path(app, key, selector)).json(&body)).await
     }
 
     /// `all` deletes every version.
-    pub async fn version_delete(&self, app: &str, key: &UnitKey, selector: &str, dry_run: bool) -> Result<ChangeOutcome, ClientError> {
+    pub async fn version_delete(
+        &self,
+        app: &str,
+        key: &UnitKey,
+        selector: &str,
+        dry_run: bool,
+    ) -> Result<ChangeOutcome, ClientError> {
         let request = self.request(Method::DELETE, &version_path(app, key, selector));
         self.json(request.query(&[("dryRun", dry_run.to_string())])).await
     }
 
     /// The files of a version as a zip, streamed.
-    pub async fn version_download(&self, app: &str, key: &UnitKey, selector: &str, part: Option<&str>) -> Result<Response, ClientError> {
+    pub async fn version_download(
+        &self,
+        app: &str,
+        key: &UnitKey,
+        selector: &str,
+        part: Option<&str>,
+    ) -> Result<Response, ClientError> {
         let mut parts = version_path(app, key, selector).to_vec();
         parts.push("download");
         let request = self.request(Method::GET, &parts);

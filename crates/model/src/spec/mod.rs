@@ -115,7 +115,9 @@ impl UnitSpec {
     /// The trees and files whose bytes this content needs.
     pub fn blobs(&self) -> Vec<Digest> {
         match self {
-            Self::Package(package) => [package.source, package.deployment, package.build_log].into_iter().flatten().collect(),
+            Self::Package(package) => {
+                [package.source, package.deployment, package.build_log].into_iter().flatten().collect()
+            }
             Self::Static(item) => vec![item.tree],
             _ => Vec::new(),
         }

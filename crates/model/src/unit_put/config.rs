@@ -56,7 +56,10 @@ fn set(root: &mut Map<String, Value>, path: &str, value: Value) -> Result<(), Sp
             let inner = root.entry(key.to_owned()).or_insert_with(|| Value::Object(Map::new()));
             match inner {
                 Value::Object(inner) => set(inner, rest, value),
-                _ => Err(SpecError::new(key, format!("holds a plain value, so `{path}` cannot be set below it; unset it first"))),
+                _ => Err(SpecError::new(
+                    key,
+                    format!("holds a plain value, so `{path}` cannot be set below it; unset it first"),
+                )),
             }
         }
     }

@@ -53,7 +53,12 @@ pub struct ScalePut {
 
 impl FunctionPut {
     /// The full spec, once the references are pinned.
-    pub fn resolve(&self, base: Option<&FunctionSpec>, package: Pin, environment: Pin) -> Result<FunctionSpec, SpecError> {
+    pub fn resolve(
+        &self,
+        base: Option<&FunctionSpec>,
+        package: Pin,
+        environment: Pin,
+    ) -> Result<FunctionSpec, SpecError> {
         let start = match base.filter(|_| self.merge) {
             Some(base) => base.clone(),
             None => FunctionSpec {
@@ -105,7 +110,10 @@ fn check(spec: &FunctionSpec) -> Result<(), SpecError> {
     }
     let scale = &spec.scale;
     if scale.max == 0 || scale.min > scale.max {
-        return wrong("scale", format!("min {} and max {}: max must be at least 1 and not below min", scale.min, scale.max));
+        return wrong(
+            "scale",
+            format!("min {} and max {}: max must be at least 1 and not below min", scale.min, scale.max),
+        );
     }
     if scale.concurrency == 0 {
         return wrong("scale.concurrency", "must be at least 1".to_owned());

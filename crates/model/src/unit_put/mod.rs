@@ -138,7 +138,10 @@ impl PackagePut {
             build_log: self.build_log.or(kept_log),
         };
         if spec.source.is_none() && spec.deployment.is_none() {
-            return Err(SpecError::new("source", "a package needs a source or a deployment: give `--src`, `--deploy` or `--code`"));
+            return Err(SpecError::new(
+                "source",
+                "a package needs a source or a deployment: give `--src`, `--deploy` or `--code`",
+            ));
         }
         Ok(spec)
     }
@@ -162,7 +165,9 @@ pub fn check_static(spec: &StaticSpec) -> Result<(), SpecError> {
     if !spec.path.starts_with('/') || spec.path.contains("..") || spec.path.contains(['\\', '?', '#']) {
         return Err(SpecError::new("path", format!("`{}` must start with `/` and stay a plain path", spec.path)));
     }
-    for (field, file) in [("index", Some(&spec.index)), ("fallback", spec.fallback.as_ref()), ("errorPage", spec.error_page.as_ref())] {
+    for (field, file) in
+        [("index", Some(&spec.index)), ("fallback", spec.fallback.as_ref()), ("errorPage", spec.error_page.as_ref())]
+    {
         if let Some(file) = file
             && crate::tree::checked_path(file).is_err()
         {

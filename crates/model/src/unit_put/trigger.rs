@@ -52,7 +52,10 @@ const METHODS: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OP
 impl RoutePut {
     pub fn resolve(&self, pin: Option<Pin>) -> Result<RouteSpec, SpecError> {
         if let Some(method) = self.methods.iter().find(|method| !METHODS.contains(&method.as_str())) {
-            return Err(SpecError::new("methods", format!("`{method}` is not an HTTP method; use {}", METHODS.join(", "))));
+            return Err(SpecError::new(
+                "methods",
+                format!("`{method}` is not an HTTP method; use {}", METHODS.join(", ")),
+            ));
         }
         check_path(&self.path)?;
         Ok(RouteSpec {
@@ -70,7 +73,8 @@ fn check_path(path: &str) -> Result<(), SpecError> {
     if !path.starts_with('/') || path.len() > 255 {
         return wrong("must start with `/` and have at most 255 letters");
     }
-    if path.contains(['?', '#', '\\']) || path.chars().any(char::is_control) || path.split('/').any(|part| part == "..") {
+    if path.contains(['?', '#', '\\']) || path.chars().any(char::is_control) || path.split('/').any(|part| part == "..")
+    {
         return wrong("must be a plain path without `?`, `#`, `..` or backslash");
     }
     for part in path.split('/') {
@@ -96,7 +100,10 @@ impl TimerPut {
     pub fn resolve(&self, pin: Option<Pin>) -> Result<TimerSpec, SpecError> {
         check_cron(&self.cron)?;
         if !self.zone.is_empty() && jiff::tz::TimeZone::get(&self.zone).is_err() {
-            return Err(SpecError::new("zone", format!("`{}` is not a time zone; write it like `Europe/Berlin`", self.zone)));
+            return Err(SpecError::new(
+                "zone",
+                format!("`{}` is not a time zone; write it like `Europe/Berlin`", self.zone),
+            ));
         }
         Ok(TimerSpec { cron: self.cron.trim().to_owned(), zone: self.zone.clone(), target: self.target.resolve(pin) })
     }

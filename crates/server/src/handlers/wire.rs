@@ -23,7 +23,14 @@ pub(crate) fn app(app: milepost_catalog::App) -> App {
 }
 
 pub(crate) fn token(row: TokenRow, token: Option<String>) -> Token {
-    Token { name: row.name, role: row.role, app: row.app, created_at: row.created_at, created_by: row.created_by, token }
+    Token {
+        name: row.name,
+        role: row.role,
+        app: row.app,
+        created_at: row.created_at,
+        created_by: row.created_by,
+        token,
+    }
 }
 
 pub(crate) fn page<T>(list: &str, state: &State, found: PageOf<T>) -> Page<T> {

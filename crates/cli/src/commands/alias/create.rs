@@ -1,8 +1,8 @@
 use clap::Args;
 
+use super::get;
 use crate::context::Context;
 use crate::failure::Result;
-use super::get;
 
 /// Create an alias
 #[derive(Debug, Args)]
@@ -22,6 +22,7 @@ pub struct CreateArgs {
 }
 
 pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
-    let alias = context.client.alias_create(&context.app, &args.name, &args.alias, args.version.parse()?, args.why).await?;
+    let alias =
+        context.client.alias_create(&context.app, &args.name, &args.alias, args.version.parse()?, args.why).await?;
     context.ui.show(&alias, |alias| vec![format!("alias/{}", alias.name)], get::text)
 }

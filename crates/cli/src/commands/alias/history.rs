@@ -21,7 +21,11 @@ pub struct HistoryArgs {
 
 pub async fn run(context: &Context<'_>, args: HistoryArgs) -> Result<()> {
     let page = context.client.alias_history(&context.app, &args.name, &args.alias, args.limit).await?;
-    context.ui.show(&page.items, |moves| moves.iter().filter_map(|step| step.to.clone()).collect(), |moves| moves_table(moves))
+    context.ui.show(
+        &page.items,
+        |moves| moves.iter().filter_map(|step| step.to.clone()).collect(),
+        |moves| moves_table(moves),
+    )
 }
 
 pub fn moves_table(moves: &[PointerMove]) -> String {

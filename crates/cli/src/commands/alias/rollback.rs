@@ -1,8 +1,8 @@
 use clap::Args;
 
+use super::get;
 use crate::context::Context;
 use crate::failure::Result;
-use super::get;
 
 /// Move an alias back to where it was before
 ///

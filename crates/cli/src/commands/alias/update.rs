@@ -1,8 +1,8 @@
 use clap::Args;
 
+use super::get;
 use crate::context::Context;
 use crate::failure::Result;
-use super::get;
 
 /// Point an alias at another version
 #[derive(Debug, Args)]
@@ -22,6 +22,7 @@ pub struct UpdateArgs {
 }
 
 pub async fn run(context: &Context<'_>, args: UpdateArgs) -> Result<()> {
-    let alias = context.client.alias_update(&context.app, &args.name, &args.alias, args.version.parse()?, args.why).await?;
+    let alias =
+        context.client.alias_update(&context.app, &args.name, &args.alias, args.version.parse()?, args.why).await?;
     context.ui.show(&alias, |alias| vec![format!("alias/{}", alias.name)], get::text)
 }

@@ -20,15 +20,32 @@ pub async fn run(context: &Context<'_>, args: AtArgs) -> Result<()> {
 }
 
 fn text(found: &AtMoment) -> String {
-    let mut lines = vec![format!("At {} release {} was live, since {}.", local(found.at), found.release.id, local(found.live_since))];
+    let mut lines = vec![format!(
+        "At {} release {} was live, since {}.",
+        local(found.at),
+        found.release.id,
+        local(found.live_since)
+    )];
     let version = &found.app_version;
-    lines.push(format!("App version {} of {} by {}: {}", version.id, local(version.created_at), version.created_by, version.message));
+    lines.push(format!(
+        "App version {} of {} by {}: {}",
+        version.id,
+        local(version.created_at),
+        version.created_by,
+        version.message
+    ));
     if let Some(git) = &version.git {
         lines.push(format!("Git {} on {}", git.commit, git.branch));
     }
     let mut table = Table::new(["TYPE", "NAME", "VERSION", "NUMBER", "DIGEST"], "It had no units.");
     for object in &found.objects {
-        table.row([object.kind.to_string(), object.name.to_string(), object.version.clone(), object.number.to_string(), object.digest.short()]);
+        table.row([
+            object.kind.to_string(),
+            object.name.to_string(),
+            object.version.clone(),
+            object.number.to_string(),
+            object.digest.short(),
+        ]);
     }
     lines.push(table.render());
     for alias in &found.aliases {

@@ -16,5 +16,9 @@ pub struct CreateArgs {
 
 pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
     let app = context.client.app_create(&args.name, args.plan).await?;
-    context.ui.show(&app, |app| vec![format!("app/{}", app.name)], |app| format!("App {} created, plan {}.", app.name, app.plan))
+    context.ui.show(
+        &app,
+        |app| vec![format!("app/{}", app.name)],
+        |app| format!("App {} created, plan {}.", app.name, app.plan),
+    )
 }

@@ -1,9 +1,9 @@
 use clap::Args;
 
+use super::super::shared::cell;
 use crate::context::Context;
 use crate::failure::Result;
 use crate::output::{Table, local};
-use super::super::shared::cell;
 
 /// Show what happened to an app, newest first
 #[derive(Debug, Args)]
@@ -22,7 +22,8 @@ pub async fn run(context: &Context<'_>, args: HistoryArgs) -> Result<()> {
         &page.items,
         |events| events.iter().map(|event| format!("event/{}", event.id)).collect(),
         |events| {
-            let mut table = Table::new(["ID", "WHEN", "WHO", "WHAT", "SUBJECT", "BEFORE", "AFTER"], "Nothing has happened yet.");
+            let mut table =
+                Table::new(["ID", "WHEN", "WHO", "WHAT", "SUBJECT", "BEFORE", "AFTER"], "Nothing has happened yet.");
             for event in events {
                 let side = |value: &Option<serde_json::Value>| value.as_ref().map(short).unwrap_or_default();
                 table.row([

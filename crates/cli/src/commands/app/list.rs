@@ -27,7 +27,13 @@ pub async fn run(context: &Context<'_>, _args: ListArgs) -> Result<()> {
             let mut table = Table::new(["NAME", "PLAN", "HEAD", "LIVE", "AGE"], "There are no apps.");
             for app in apps {
                 let head = app.head.clone().unwrap_or_else(|| "-".to_owned());
-                table.row([app.name.to_string(), app.plan.to_string(), head, super::get::live_text(&app.live), age(now, app.created_at)]);
+                table.row([
+                    app.name.to_string(),
+                    app.plan.to_string(),
+                    head,
+                    super::get::live_text(&app.live),
+                    age(now, app.created_at),
+                ]);
             }
             table.render()
         },

@@ -21,7 +21,11 @@ pub struct ListVersionArgs {
 pub async fn run(context: &Context<'_>, args: ListVersionArgs) -> Result<()> {
     let app = context.client.app_get(&context.app).await?;
     let page = context.client.app_version_list(&context.app, args.limit, args.cursor.as_deref()).await?;
-    context.ui.show(&page.items, |items| items.iter().map(|item| format!("app-version/{}", item.id)).collect(), |items| text(&app, items))?;
+    context.ui.show(
+        &page.items,
+        |items| items.iter().map(|item| format!("app-version/{}", item.id)).collect(),
+        |items| text(&app, items),
+    )?;
     if let Some(next) = &page.next {
         context.ui.say(&format!("There are more: --cursor {next}"));
     }
@@ -32,7 +36,11 @@ fn text(app: &App, items: &[AppVersion]) -> String {
     let mut lines = vec![format!("App name: {}", app.name), "App versions:".to_owned()];
     let width = items.iter().map(|item| item.message.chars().count()).max().unwrap_or(0);
     for item in items {
-        let release = item.release.as_ref().map(|release| format!(" Release {}", release_text(release, Some(app.live.mode)))).unwrap_or_default();
+        let release = item
+            .release
+            .as_ref()
+            .map(|release| format!(" Release {}", release_text(release, Some(app.live.mode))))
+            .unwrap_or_default();
         lines.push(format!("{} {} {:width$} |{release}", item.id, local(item.created_at), item.message));
     }
     lines.join("\n")

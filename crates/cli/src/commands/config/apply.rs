@@ -24,11 +24,16 @@ pub async fn run(context: &Context<'_>, args: ApplyArgs) -> Result<()> {
         std::fs::read_to_string(&args.file)
             .map_err(|error| Failure::new(format!("could not read `{}`", args.file.display())).caused_by(&error))?
     };
-    let put = shared::put(UnitName::config(), UnitPut::Config(ConfigPut { document: Some(parse(&text)?), ..ConfigPut::default() }));
+    let put = shared::put(
+        UnitName::config(),
+        UnitPut::Config(ConfigPut { document: Some(parse(&text)?), ..ConfigPut::default() }),
+    );
     shared::send(context, &args.change.change(vec![put], Vec::new())).await
 }
 
 /// YAML, of which JSON is a part.
 pub fn parse(text: &str) -> Result<Value> {
-    serde_saphyr::from_str(text).map_err(|error| Failure::new(format!("the configuration cannot be read: {error}")).hint("mend the line that is named"))
+    serde_saphyr::from_str(text).map_err(|error| {
+        Failure::new(format!("the configuration cannot be read: {error}")).hint("mend the line that is named")
+    })
 }

@@ -2,10 +2,10 @@ use clap::Args;
 use milepost_model::UnitKind;
 use serde_json::Value;
 
+use super::super::shared::cell;
 use crate::context::{Context, unit_key};
 use crate::failure::{Failure, Result};
 use crate::output::print_data;
-use super::super::shared::cell;
 
 /// Show the configuration, or one key of it
 #[derive(Debug, Args)]
@@ -20,13 +20,18 @@ pub struct GetArgs {
 pub async fn run(context: &Context<'_>, args: GetArgs) -> Result<()> {
     let document = document(context, &args.version).await?;
     let Some(key) = &args.key else {
-        return context.ui.show(&document, |_| vec!["config".to_owned()], |document| serde_json::to_string_pretty(document).unwrap_or_default());
+        return context.ui.show(
+            &document,
+            |_| vec!["config".to_owned()],
+            |document| serde_json::to_string_pretty(document).unwrap_or_default(),
+        );
     };
     let found = key.split('.').try_fold(&document, |value, part| value.get(part));
     match found {
         Some(value) if context.ui.is_table() => print_data(&cell(value)),
         Some(value) => context.ui.show(value, |value| vec![cell(value)], cell),
-        None => Err(Failure::new(format!("the key `{key}` is not set")).hint(format!("`milepost config set {key}=VALUE` sets it"))),
+        None => Err(Failure::new(format!("the key `{key}` is not set"))
+            .hint(format!("`milepost config set {key}=VALUE` sets it"))),
     }
 }
 

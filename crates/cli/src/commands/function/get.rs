@@ -1,9 +1,9 @@
 use clap::Args;
 
+use super::KIND;
 use crate::commands::shared::{self, NameArgs};
 use crate::context::Context;
 use crate::failure::Result;
-use super::KIND;
 
 /// Show a function as the app has it now
 #[derive(Debug, Args)]

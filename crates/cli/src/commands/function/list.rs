@@ -1,9 +1,9 @@
 use clap::Args;
 
+use super::KIND;
 use crate::commands::shared::{self, cell};
 use crate::context::Context;
 use crate::failure::Result;
-use super::KIND;
 
 /// List the functions
 #[derive(Debug, Args)]

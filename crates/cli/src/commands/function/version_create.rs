@@ -1,9 +1,9 @@
 use clap::Args;
 
+use super::put::{FunctionArgs, Mode};
 use crate::commands::shared::{self, ChangeArgs};
 use crate::context::Context;
 use crate::failure::Result;
-use super::put::{FunctionArgs, Mode};
 
 /// Create a version, and the function with it if it is new
 ///

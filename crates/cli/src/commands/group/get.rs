@@ -19,7 +19,12 @@ pub async fn run(context: &Context<'_>, args: GetArgs) -> Result<()> {
         |group| {
             let mut table = Table::new(["TYPE", "NAME", "NUMBER", "UID"], "The group is empty.");
             for member in &group.members {
-                table.row([member.kind.to_string(), member.name.to_string(), member.number.to_string(), member.version.clone()]);
+                table.row([
+                    member.kind.to_string(),
+                    member.name.to_string(),
+                    member.number.to_string(),
+                    member.version.clone(),
+                ]);
             }
             table.render()
         },

@@ -16,7 +16,8 @@ pub async fn run(context: &Context<'_>, _args: ListArgs) -> Result<()> {
         |groups| {
             let mut table = Table::new(["GROUP", "CREATED", "MEMBERS"], "There are no groups.");
             for group in groups {
-                let members: Vec<String> = group.members.iter().map(|member| format!("{}@{}", member.name, member.number)).collect();
+                let members: Vec<String> =
+                    group.members.iter().map(|member| format!("{}@{}", member.name, member.number)).collect();
                 table.row([group.name.to_string(), local(group.created_at), members.join(", ")]);
             }
             table.render()

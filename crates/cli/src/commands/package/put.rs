@@ -30,11 +30,19 @@ impl PackageArgs {
     pub async fn put(&self, context: &Context<'_>, update: bool) -> Result<Put> {
         let (source, deployment) = self.code.upload(context).await?;
         let environment = match &self.env {
-            Some(name) => Some(VersionRef { name: UnitName::for_kind(UnitKind::Environment, name)?, version: Selector::Latest }),
+            Some(name) => {
+                Some(VersionRef { name: UnitName::for_kind(UnitKind::Environment, name)?, version: Selector::Latest })
+            }
             None => None,
         };
-        let package =
-            PackagePut { merge: update || !self.code.is_given(), environment, source, deployment, build_command: self.code.buildcmd.clone(), build_log: None };
+        let package = PackagePut {
+            merge: update || !self.code.is_given(),
+            environment,
+            source,
+            deployment,
+            build_command: self.code.buildcmd.clone(),
+            build_log: None,
+        };
         let mut put = shared::put(self.name.key(UnitKind::Package)?.name, UnitPut::Package(package));
         put.label = parse_label(self.version.as_deref())?;
         put.description.clone_from(&self.description);

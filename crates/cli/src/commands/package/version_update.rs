@@ -1,9 +1,9 @@
 use clap::Args;
 
+use super::put::PackageArgs;
 use crate::commands::shared::{self, ChangeArgs};
 use crate::context::Context;
 use crate::failure::Result;
-use super::put::PackageArgs;
 
 /// Create a version from the newest one and what is given
 ///

@@ -1,8 +1,8 @@
 use clap::Args;
 
+use super::list::table;
 use crate::context::Context;
 use crate::failure::Result;
-use super::list::table;
 
 /// Show the plan of the app
 #[derive(Debug, Args)]
@@ -10,5 +10,9 @@ pub struct GetArgs {}
 
 pub async fn run(context: &Context<'_>, _args: GetArgs) -> Result<()> {
     let limits = context.client.app_get(&context.app).await?.plan.limits();
-    context.ui.show(&limits, |limits| vec![format!("plan/{}", limits.plan)], |limits| table(std::slice::from_ref(limits)))
+    context.ui.show(
+        &limits,
+        |limits| vec![format!("plan/{}", limits.plan)],
+        |limits| table(std::slice::from_ref(limits)),
+    )
 }

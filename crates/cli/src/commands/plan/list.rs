@@ -11,13 +11,19 @@ pub struct ListArgs {}
 
 pub async fn run(context: &Context<'_>, _args: ListArgs) -> Result<()> {
     let plans = context.client.plan_list().await?;
-    context.ui.show(&plans, |plans| plans.iter().map(|limits| format!("plan/{}", limits.plan)).collect(), |plans| table(plans))
+    context.ui.show(
+        &plans,
+        |plans| plans.iter().map(|limits| format!("plan/{}", limits.plan)).collect(),
+        |plans| table(plans),
+    )
 }
 
 pub fn table(plans: &[Limits]) -> String {
     let bound = |bound: Option<u64>| bound.map_or_else(|| "no bound".to_owned(), |bound| bound.to_string());
-    let mebibytes = |bound: Option<u64>| bound.map_or_else(|| "no bound".to_owned(), |bound| format!("{} MiB", bound >> 20));
-    let mut table = Table::new(["PLAN", "ACTIVE RELEASES", "FUNCTIONS", "MEMORY", "INSTANCES", "STORED"], "There are no plans.");
+    let mebibytes =
+        |bound: Option<u64>| bound.map_or_else(|| "no bound".to_owned(), |bound| format!("{} MiB", bound >> 20));
+    let mut table =
+        Table::new(["PLAN", "ACTIVE RELEASES", "FUNCTIONS", "MEMORY", "INSTANCES", "STORED"], "There are no plans.");
     for limits in plans {
         table.row([
             limits.plan.to_string(),

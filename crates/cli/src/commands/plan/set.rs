@@ -15,7 +15,11 @@ pub struct SetArgs {
 
 pub async fn run(context: &Context<'_>, args: SetArgs) -> Result<()> {
     let done = context.client.app_set_plan(&context.app, args.plan).await?;
-    context.ui.show(&done, |done| vec![format!("plan/{}", done.app.plan)], |done| format!("App {} is on plan {}.", done.app.name, done.app.plan))?;
+    context.ui.show(
+        &done,
+        |done| vec![format!("plan/{}", done.app.plan)],
+        |done| format!("App {} is on plan {}.", done.app.name, done.app.plan),
+    )?;
     for warning in &done.warnings {
         context.ui.warn(warning);
     }

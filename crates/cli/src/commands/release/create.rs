@@ -20,7 +20,11 @@ pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
         |done| vec![format!("release/{}", done.release.id)],
         |done| {
             let live = if done.release.live { ", live" } else { "" };
-            let expired = if done.expired.is_empty() { String::new() } else { format!("\nExpired: release {}", done.expired.join(", ")) };
+            let expired = if done.expired.is_empty() {
+                String::new()
+            } else {
+                format!("\nExpired: release {}", done.expired.join(", "))
+            };
             format!("Release {} of app version {}{live}{expired}", done.release.id, done.release.app_version)
         },
     )?;

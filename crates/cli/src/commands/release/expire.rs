@@ -16,5 +16,9 @@ pub struct ExpireArgs {
 pub async fn run(context: &Context<'_>, args: ExpireArgs) -> Result<()> {
     context.confirm(&format!("Expire release {}?", args.release), Unattended::Proceed)?;
     let release = context.client.release_expire(&context.app, &args.release, args.why).await?;
-    context.ui.show(&release, |release| vec![format!("release/{}", release.id)], |release| format!("Release {} has expired.", release.id))
+    context.ui.show(
+        &release,
+        |release| vec![format!("release/{}", release.id)],
+        |release| format!("Release {} has expired.", release.id),
+    )
 }

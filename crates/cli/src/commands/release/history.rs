@@ -17,5 +17,9 @@ pub struct HistoryArgs {
 
 pub async fn run(context: &Context<'_>, args: HistoryArgs) -> Result<()> {
     let page = context.client.release_pointer_history(&context.app, &args.pointer, args.limit).await?;
-    context.ui.show(&page.items, |moves| moves.iter().filter_map(|step| step.to.clone()).collect(), |moves| moves_table(moves))
+    context.ui.show(
+        &page.items,
+        |moves| moves.iter().filter_map(|step| step.to.clone()).collect(),
+        |moves| moves_table(moves),
+    )
 }

@@ -27,7 +27,13 @@ pub async fn run(context: &Context<'_>, args: ListArgs) -> Result<()> {
             for release in releases {
                 let text = release_text(release, Some(live.mode));
                 let state = text.split_once(", ").map_or("active", |(_, rest)| rest).to_owned();
-                table.row([release.id.clone(), release.app_version.clone(), local(release.created_at), release.created_by.clone(), state]);
+                table.row([
+                    release.id.clone(),
+                    release.app_version.clone(),
+                    local(release.created_at),
+                    release.created_by.clone(),
+                    state,
+                ]);
             }
             table.render()
         },

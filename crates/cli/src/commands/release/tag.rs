@@ -18,9 +18,14 @@ pub struct TagArgs {
 
 pub async fn run(context: &Context<'_>, args: TagArgs) -> Result<()> {
     if args.tag == "live" {
-        return Err(Failure::usage("live is not set like other tags").hint(format!("use `milepost release live {}`", args.release)));
+        return Err(Failure::usage("live is not set like other tags")
+            .hint(format!("use `milepost release live {}`", args.release)));
     }
     let tag: TagName = args.tag.parse()?;
     let release = context.client.tag_set(&context.app, tag.as_str(), &args.release, args.why).await?;
-    context.ui.show(&release, |release| vec![format!("release/{}", release.id)], |release| format!("Tag {tag} is on release {}.", release.id))
+    context.ui.show(
+        &release,
+        |release| vec![format!("release/{}", release.id)],
+        |release| format!("Tag {tag} is on release {}.", release.id),
+    )
 }

@@ -24,12 +24,15 @@ pub struct SetArgs {
 pub async fn run(context: &Context<'_>, args: SetArgs) -> Result<()> {
     if args.name.contains('=') {
         let name = args.name.split('=').next().unwrap_or_default();
-        return Err(Failure::usage("the value of a secret is not given on the command line, where the history of the shell keeps it")
-            .hint(format!("run `milepost secret set {name}` and type it, or pipe it in")));
+        return Err(Failure::usage(
+            "the value of a secret is not given on the command line, where the history of the shell keeps it",
+        )
+        .hint(format!("run `milepost secret set {name}` and type it, or pipe it in")));
     }
     let key = unit_key(UnitKind::Secret, &args.name)?;
     let value = match &args.from_file {
-        Some(path) => std::fs::read_to_string(path).map_err(|error| Failure::new(format!("could not read `{}`", path.display())).caused_by(&error))?,
+        Some(path) => std::fs::read_to_string(path)
+            .map_err(|error| Failure::new(format!("could not read `{}`", path.display())).caused_by(&error))?,
         None if context.ui.can_ask() => rpassword::prompt_password(format!("Value of {}: ", args.name))?,
         None => std::io::read_to_string(std::io::stdin())?,
     };

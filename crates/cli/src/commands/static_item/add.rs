@@ -42,7 +42,14 @@ pub async fn run(context: &Context<'_>, args: AddArgs) -> Result<()> {
     let (tree, summary) = sources::upload(context, &args.src, &options).await?;
     context.ui.say(&format!("{} files, {} sent ({} bytes)", summary.files, summary.files_sent, summary.bytes_sent));
     let file = args.src.is_file();
-    let spec = StaticSpec { path: args.path, tree, file, index: args.index, fallback: args.fallback, error_page: args.error_page };
+    let spec = StaticSpec {
+        path: args.path,
+        tree,
+        file,
+        index: args.index,
+        fallback: args.fallback,
+        error_page: args.error_page,
+    };
     let put = shared::put(key.name, UnitPut::Static(spec));
     shared::send(context, &args.change.change(vec![put], Vec::new())).await
 }

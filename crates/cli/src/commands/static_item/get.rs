@@ -19,7 +19,8 @@ pub struct GetArgs {
 
 pub async fn run(context: &Context<'_>, args: GetArgs) -> Result<()> {
     let version = context.client.version_get(&context.app, &args.name.key(UnitKind::Static)?, &args.version).await?;
-    let tree: Option<Digest> = version.spec.get("tree").and_then(|tree| tree.as_str()).and_then(|tree| tree.parse().ok());
+    let tree: Option<Digest> =
+        version.spec.get("tree").and_then(|tree| tree.as_str()).and_then(|tree| tree.parse().ok());
     let files = match &tree {
         Some(tree) => context.client.tree_get(&context.app, tree).await?,
         None => Vec::new(),

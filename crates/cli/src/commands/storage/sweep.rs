@@ -14,6 +14,11 @@ pub async fn run(context: &Context<'_>, _args: SweepArgs) -> Result<()> {
     context.ui.show(
         &swept,
         |_| Vec::new(),
-        |swept| format!("Swept {} retired versions, {} contents, {} blobs ({} bytes), {} packs.", swept.versions, swept.contents, swept.blobs, swept.bytes, swept.packs),
+        |swept| {
+            format!(
+                "Swept {} retired versions, {} contents, {} blobs ({} bytes), {} packs.",
+                swept.versions, swept.contents, swept.blobs, swept.bytes, swept.packs
+            )
+        },
     )
 }

@@ -17,7 +17,13 @@ pub async fn run(context: &Context<'_>, _args: ListArgs) -> Result<()> {
             let mut table = Table::new(["NAME", "ROLE", "APP", "CREATED", "BY"], "There are no tokens.");
             for token in tokens {
                 let app = token.app.clone().unwrap_or_else(|| "(all)".to_owned());
-                table.row([token.name.clone(), token.role.to_string(), app, local(token.created_at), token.created_by.clone()]);
+                table.row([
+                    token.name.clone(),
+                    token.role.to_string(),
+                    app,
+                    local(token.created_at),
+                    token.created_by.clone(),
+                ]);
             }
             table.render()
         },

@@ -26,15 +26,20 @@ pub async fn run(context: &Context<'_>, kind: UnitKind, args: DownloadArgs) -> R
     let key = args.version.name.key(kind)?;
     let version = context.client.version_get(&context.app, &key, &args.version.version).await?;
     let target = args.to.unwrap_or_else(|| PathBuf::from(format!("{}-{}.zip", version.name, version.number)));
-    let response = context.client.version_download(&context.app, &key, &version.number.to_string(), args.part.as_deref()).await?;
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).map_or_else(|| PathBuf::from("."), PathBuf::from);
+    let response =
+        context.client.version_download(&context.app, &key, &version.number.to_string(), args.part.as_deref()).await?;
+    let folder = target
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .map_or_else(|| PathBuf::from("."), PathBuf::from);
     // Written beside its place and moved there when whole: a broken download leaves no half file.
     let mut file = tempfile::NamedTempFile::new_in(&folder)?;
     let mut stream = response.bytes_stream();
     while let Some(chunk) = stream.next().await {
         file.write_all(&chunk.map_err(|error| Failure::new("the download broke off").caused_by(&error))?)?;
     }
-    file.persist(&target).map_err(|error| Failure::new(format!("could not write `{}`", target.display())).caused_by(&error))?;
+    file.persist(&target)
+        .map_err(|error| Failure::new(format!("could not write `{}`", target.display())).caused_by(&error))?;
     context.ui.say(&format!("Version {} of {key} is in {}", version.number, target.display()));
     Ok(())
 }

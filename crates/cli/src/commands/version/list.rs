@@ -27,8 +27,10 @@ pub async fn run(context: &Context<'_>, kind: UnitKind, args: ListArgs) -> Resul
         &page.items,
         |versions| versions.iter().map(|version| format!("{kind}/{}@{}", version.name, version.number)).collect(),
         |versions| {
-            let mut table =
-                Table::new(["NUMBER", "UID", "LABEL", "DIGEST", "AGE", "ALIASES", "RELEASES", "DESCRIPTION"], "There are no versions.");
+            let mut table = Table::new(
+                ["NUMBER", "UID", "LABEL", "DIGEST", "AGE", "ALIASES", "RELEASES", "DESCRIPTION"],
+                "There are no versions.",
+            );
             for version in versions {
                 let dash = |text: String| if text.is_empty() { "-".to_owned() } else { text };
                 let mut aliases: Vec<String> = version.aliases.iter().map(ToString::to_string).collect();

@@ -1,15 +1,22 @@
-use axum::http::StatusCode;
-use milepost_model::{Permission, Refusal};
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
 use crate::handlers::wire;
+use axum::http::StatusCode;
+use milepost_model::{Permission, Refusal};
 
 /// Delete an alias, never a version
 #[utoipa::path(delete, path = "/apps/{app}/functions/{function}/aliases/{alias}", tag = "aliases", params(("app" = String, Path, description = "Name of the app"), ("function" = String, Path, description = "Name of the function"), ("alias" = String, Path, description = "Name of the alias")), responses((status = 204, description = "Done")))]
-pub(crate) async fn aliases_delete(caller: Caller, state: Shared, Path((app, function, alias)): Path<(String, String, String)>) -> ApiResult<StatusCode> {
+pub(crate) async fn aliases_delete(
+    caller: Caller,
+    state: Shared,
+    Path((app, function, alias)): Path<(String, String, String)>,
+) -> ApiResult<StatusCode> {
     let app = caller.may(Permission::MovePointer, &app)?;
-    state.catalog.alias_delete(&app, caller.name(), wire::function(&function)?, alias.parse().map_err(Refusal::from)?).await?;
+    state
+        .catalog
+        .alias_delete(&app, caller.name(), wire::function(&function)?, alias.parse().map_err(Refusal::from)?)
+        .await?;
     Ok(StatusCode::NO_CONTENT)
 }

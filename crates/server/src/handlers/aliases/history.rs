@@ -1,20 +1,26 @@
-use axum::Json;
-use milepost_client::api::Page;
-use milepost_model::pointer::PointerMove;
-use milepost_model::{Permission, Refusal};
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::{Paging, Path, Query};
 use crate::handlers::Shared;
 use crate::handlers::wire;
+use axum::Json;
+use milepost_client::api::Page;
+use milepost_model::pointer::PointerMove;
+use milepost_model::{Permission, Refusal};
 
 const LIST: &str = "aliases_history";
 
 /// Show every move of an alias, newest first
 #[utoipa::path(get, path = "/apps/{app}/functions/{function}/aliases/{alias}/history", tag = "aliases", params(("app" = String, Path, description = "Name of the app"), ("function" = String, Path, description = "Name of the function"), ("alias" = String, Path, description = "Name of the alias"), Paging), responses((status = 200, body = Page<PointerMove>)))]
-pub(crate) async fn aliases_history(caller: Caller, state: Shared, Path((app, function, alias)): Path<(String, String, String)>, Query(paging): Query<Paging>) -> ApiResult<Json<Page<PointerMove>>> {
+pub(crate) async fn aliases_history(
+    caller: Caller,
+    state: Shared,
+    Path((app, function, alias)): Path<(String, String, String)>,
+    Query(paging): Query<Paging>,
+) -> ApiResult<Json<Page<PointerMove>>> {
     let app = caller.may(Permission::Read, &app)?;
     let alias = alias.parse().map_err(Refusal::from)?;
-    let found = state.catalog.alias_history(&app, wire::function(&function)?, alias, paging.page(LIST, &state)?).await?;
+    let found =
+        state.catalog.alias_history(&app, wire::function(&function)?, alias, paging.page(LIST, &state)?).await?;
     Ok(Json(wire::page(LIST, &state, found)))
 }

@@ -1,16 +1,21 @@
-use axum::Json;
-use milepost_client::api::Why;
-use milepost_model::pointer::Alias;
-use milepost_model::{Permission, Refusal};
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
 use crate::handlers::wire;
+use axum::Json;
+use milepost_client::api::Why;
+use milepost_model::pointer::Alias;
+use milepost_model::{Permission, Refusal};
 
 /// Move an alias back to where it was before
 #[utoipa::path(post, path = "/apps/{app}/functions/{function}/aliases/{alias}/rollback", tag = "aliases", params(("app" = String, Path, description = "Name of the app"), ("function" = String, Path, description = "Name of the function"), ("alias" = String, Path, description = "Name of the alias")), request_body = Why, responses((status = 200, body = Alias)))]
-pub(crate) async fn aliases_rollback(caller: Caller, state: Shared, Path((app, function, alias)): Path<(String, String, String)>, Body(body): Body<Why>) -> ApiResult<Json<Alias>> {
+pub(crate) async fn aliases_rollback(
+    caller: Caller,
+    state: Shared,
+    Path((app, function, alias)): Path<(String, String, String)>,
+    Body(body): Body<Why>,
+) -> ApiResult<Json<Alias>> {
     let app = caller.may(Permission::MovePointer, &app)?;
     let alias = alias.parse().map_err(Refusal::from)?;
     Ok(Json(state.catalog.alias_rollback(&app, caller.name(), wire::function(&function)?, alias, body.why).await?))

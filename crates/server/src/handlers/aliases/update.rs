@@ -1,18 +1,26 @@
-use axum::Json;
-use milepost_client::api::SetAlias;
-use milepost_model::pointer::Alias;
-use milepost_model::{Permission, Refusal};
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
 use crate::handlers::wire;
+use axum::Json;
+use milepost_client::api::SetAlias;
+use milepost_model::pointer::Alias;
+use milepost_model::{Permission, Refusal};
 
 /// Point an existing alias at another version
 #[utoipa::path(put, path = "/apps/{app}/functions/{function}/aliases/{alias}", tag = "aliases", params(("app" = String, Path, description = "Name of the app"), ("function" = String, Path, description = "Name of the function"), ("alias" = String, Path, description = "Name of the alias")), request_body = SetAlias, responses((status = 200, body = Alias)))]
-pub(crate) async fn aliases_update(caller: Caller, state: Shared, Path((app, function, alias)): Path<(String, String, String)>, Body(body): Body<SetAlias>) -> ApiResult<Json<Alias>> {
+pub(crate) async fn aliases_update(
+    caller: Caller,
+    state: Shared,
+    Path((app, function, alias)): Path<(String, String, String)>,
+    Body(body): Body<SetAlias>,
+) -> ApiResult<Json<Alias>> {
     let app = caller.may(Permission::MovePointer, &app)?;
     let alias = alias.parse().map_err(Refusal::from)?;
-    let moved = state.catalog.alias_set(&app, caller.name(), wire::function(&function)?, alias, body.version, true, body.why).await?;
+    let moved = state
+        .catalog
+        .alias_set(&app, caller.name(), wire::function(&function)?, alias, body.version, true, body.why)
+        .await?;
     Ok(Json(moved))
 }

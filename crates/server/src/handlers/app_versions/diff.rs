@@ -1,13 +1,13 @@
-use axum::Json;
-use milepost_client::api::Diff;
-use milepost_model::Permission;
-use serde::Deserialize;
-use utoipa::IntoParams;
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::{Path, Query};
 use crate::handlers::Shared;
 use crate::handlers::wire;
+use axum::Json;
+use milepost_client::api::Diff;
+use milepost_model::Permission;
+use serde::Deserialize;
+use utoipa::IntoParams;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -19,7 +19,12 @@ pub(crate) struct Sides {
 
 /// Compare two app versions or releases
 #[utoipa::path(get, path = "/apps/{app}/diff", tag = "app versions", params(("app" = String, Path, description = "Name of the app"), Sides), responses((status = 200, body = Diff)))]
-pub(crate) async fn app_versions_diff(caller: Caller, state: Shared, Path(app): Path<String>, Query(query): Query<Sides>) -> ApiResult<Json<Diff>> {
+pub(crate) async fn app_versions_diff(
+    caller: Caller,
+    state: Shared,
+    Path(app): Path<String>,
+    Query(query): Query<Sides>,
+) -> ApiResult<Json<Diff>> {
     let app = caller.may(Permission::Read, &app)?;
     let (from, before, mut gone) = state.catalog.app_version_contents(&app, query.from).await?;
     let (to, after, more_gone) = state.catalog.app_version_contents(&app, query.to).await?;

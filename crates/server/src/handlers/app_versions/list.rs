@@ -1,18 +1,23 @@
-use axum::Json;
-use milepost_client::api::Page;
-use milepost_model::Permission;
-use milepost_model::snapshot::AppVersion;
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::{Paging, Path, Query};
 use crate::handlers::Shared;
 use crate::handlers::wire;
+use axum::Json;
+use milepost_client::api::Page;
+use milepost_model::Permission;
+use milepost_model::snapshot::AppVersion;
 
 const LIST: &str = "app_versions_list";
 
 /// List the app versions, newest first
 #[utoipa::path(get, path = "/apps/{app}/versions", tag = "app versions", params(("app" = String, Path, description = "Name of the app"), Paging), responses((status = 200, body = Page<AppVersion>)))]
-pub(crate) async fn app_versions_list(caller: Caller, state: Shared, Path(app): Path<String>, Query(paging): Query<Paging>) -> ApiResult<Json<Page<AppVersion>>> {
+pub(crate) async fn app_versions_list(
+    caller: Caller,
+    state: Shared,
+    Path(app): Path<String>,
+    Query(paging): Query<Paging>,
+) -> ApiResult<Json<Page<AppVersion>>> {
     let app = caller.may(Permission::Read, &app)?;
     let found = state.catalog.app_version_list(&app, paging.page(LIST, &state)?).await?;
     Ok(Json(wire::page(LIST, &state, found)))

@@ -1,12 +1,12 @@
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::{Path, Query};
+use crate::handlers::Shared;
 use axum::Json;
 use milepost_client::api::AtMoment;
 use milepost_model::{Code, Permission, Refusal};
 use serde::Deserialize;
 use utoipa::IntoParams;
-use crate::auth::Caller;
-use crate::error::ApiResult;
-use crate::extract::{Path, Query};
-use crate::handlers::Shared;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -17,10 +17,16 @@ pub(crate) struct At {
 
 /// Show the exact versions that were live at a moment
 #[utoipa::path(get, path = "/apps/{app}/at", tag = "history", params(("app" = String, Path, description = "Name of the app"), At), responses((status = 200, body = AtMoment)))]
-pub(crate) async fn apps_at(caller: Caller, state: Shared, Path(app): Path<String>, Query(query): Query<At>) -> ApiResult<Json<AtMoment>> {
+pub(crate) async fn apps_at(
+    caller: Caller,
+    state: Shared,
+    Path(app): Path<String>,
+    Query(query): Query<At>,
+) -> ApiResult<Json<AtMoment>> {
     let app = caller.may(Permission::Read, &app)?;
     let at = query.time.parse().map_err(|_| {
-        Refusal::new(Code::InvalidTime, format!("`{}` is not a time.", query.time)).hint("write it like `2026-11-10T12:00:00Z`")
+        Refusal::new(Code::InvalidTime, format!("`{}` is not a time.", query.time))
+            .hint("write it like `2026-11-10T12:00:00Z`")
     })?;
     let found = state.catalog.at(&app, at).await?;
     Ok(Json(AtMoment {

@@ -1,16 +1,20 @@
-use axum::Json;
-use axum::http::StatusCode;
-use milepost_client::api::{App, NewApp};
-use milepost_model::Permission;
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::Json as Body;
 use crate::handlers::Shared;
 use crate::handlers::wire;
+use axum::Json;
+use axum::http::StatusCode;
+use milepost_client::api::{App, NewApp};
+use milepost_model::Permission;
 
 /// Create an app
 #[utoipa::path(post, path = "/apps", tag = "apps", request_body = NewApp, responses((status = 201, body = App)))]
-pub(crate) async fn apps_create(caller: Caller, state: Shared, Body(new): Body<NewApp>) -> ApiResult<(StatusCode, Json<App>)> {
+pub(crate) async fn apps_create(
+    caller: Caller,
+    state: Shared,
+    Body(new): Body<NewApp>,
+) -> ApiResult<(StatusCode, Json<App>)> {
     caller.may_everywhere(Permission::Administer)?;
     let app = state.catalog.app_create(&new.name, new.plan, caller.name()).await?;
     Ok((StatusCode::CREATED, Json(wire::app(app))))

@@ -1,18 +1,23 @@
-use axum::Json;
-use milepost_client::api::Page;
-use milepost_model::Permission;
-use milepost_model::event::Event;
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::{Paging, Path, Query};
 use crate::handlers::Shared;
 use crate::handlers::wire;
+use axum::Json;
+use milepost_client::api::Page;
+use milepost_model::Permission;
+use milepost_model::event::Event;
 
 const LIST: &str = "apps_history";
 
 /// Show what happened to an app, newest first
 #[utoipa::path(get, path = "/apps/{app}/events", tag = "history", params(("app" = String, Path, description = "Name of the app"), Paging), responses((status = 200, body = Page<Event>)))]
-pub(crate) async fn apps_history(caller: Caller, state: Shared, Path(app): Path<String>, Query(paging): Query<Paging>) -> ApiResult<Json<Page<Event>>> {
+pub(crate) async fn apps_history(
+    caller: Caller,
+    state: Shared,
+    Path(app): Path<String>,
+    Query(paging): Query<Paging>,
+) -> ApiResult<Json<Page<Event>>> {
     let app = caller.may(Permission::Read, &app)?;
     let found = state.catalog.event_list(&app, paging.page(LIST, &state)?).await?;
     Ok(Json(wire::page(LIST, &state, found)))

@@ -1,18 +1,22 @@
-use axum::Json;
-use milepost_client::api::{App, Page};
-use milepost_model::Permission;
 use crate::auth::Caller;
 use crate::cursor;
 use crate::error::ApiResult;
 use crate::extract::{Paging, Query};
 use crate::handlers::Shared;
 use crate::handlers::wire;
+use axum::Json;
+use milepost_client::api::{App, Page};
+use milepost_model::Permission;
 
 const LIST: &str = "apps_list";
 
 /// List the apps
 #[utoipa::path(get, path = "/apps", tag = "apps", params(Paging), responses((status = 200, body = Page<App>)))]
-pub(crate) async fn apps_list(caller: Caller, state: Shared, Query(paging): Query<Paging>) -> ApiResult<Json<Page<App>>> {
+pub(crate) async fn apps_list(
+    caller: Caller,
+    state: Shared,
+    Query(paging): Query<Paging>,
+) -> ApiResult<Json<Page<App>>> {
     caller.may_everywhere(Permission::Read)?;
     let after = paging.text(LIST, &state)?;
     let found = state.catalog.app_list(after, paging.limit()).await?;

@@ -1,19 +1,26 @@
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::Path;
+use crate::handlers::Shared;
+use crate::ingest;
 use axum::Json;
 use axum::body::Body;
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_LENGTH;
 use milepost_client::api::Uploaded;
 use milepost_model::Permission;
-use crate::auth::Caller;
-use crate::error::ApiResult;
-use crate::extract::Path;
-use crate::handlers::Shared;
-use crate::ingest;
 
 /// Upload many blobs in one request
 #[utoipa::path(post, path = "/apps/{app}/blobs", tag = "blobs", params(("app" = String, Path, description = "Name of the app")), request_body(content = Vec<u8>, content_type = "application/vnd.milepost.pack", description = "`MPPACK01`, then for each blob a kind byte, its SHA-256, its size (u64 LE) and its bytes"), responses((status = 200, body = Uploaded)))]
-pub(crate) async fn blobs_upload(caller: Caller, state: Shared, Path(app): Path<String>, headers: HeaderMap, body: Body) -> ApiResult<Json<Uploaded>> {
+pub(crate) async fn blobs_upload(
+    caller: Caller,
+    state: Shared,
+    Path(app): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> ApiResult<Json<Uploaded>> {
     let app = caller.may(Permission::ChangeCode, &app)?;
-    let declared = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()).and_then(|value| value.parse().ok());
+    let declared =
+        headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()).and_then(|value| value.parse().ok());
     Ok(Json(ingest::upload(&state, &app, body, declared).await?))
 }

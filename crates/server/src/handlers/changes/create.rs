@@ -1,23 +1,30 @@
-use axum::Json;
-use axum::http::HeaderMap;
-use milepost_catalog::{ChangeInput, SealedSecret};
-use milepost_model::change::Change;
-use milepost_model::{ChangeOutcome, Code, Permission, Refusal, UnitName, UnitPut};
-use std::collections::BTreeMap;
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
 use crate::state::State;
 use crate::trees;
+use axum::Json;
+use axum::http::HeaderMap;
+use milepost_catalog::{ChangeInput, SealedSecret};
+use milepost_model::change::Change;
+use milepost_model::{ChangeOutcome, Code, Permission, Refusal, UnitName, UnitPut};
+use std::collections::BTreeMap;
 
 /// Apply a change, or plan it with `dryRun`
 #[utoipa::path(post, path = "/apps/{app}/changes", tag = "changes", params(("app" = String, Path, description = "Name of the app"), ("idempotency-key" = Option<String>, Header, description = "A change that is sent twice with the same key is applied once")), request_body = Change, responses((status = 200, body = ChangeOutcome)))]
-pub(crate) async fn changes_create(caller: Caller, state: Shared, Path(app): Path<String>, headers: HeaderMap, Body(change): Body<Change>) -> ApiResult<Json<ChangeOutcome>> {
+pub(crate) async fn changes_create(
+    caller: Caller,
+    state: Shared,
+    Path(app): Path<String>,
+    headers: HeaderMap,
+    Body(change): Body<Change>,
+) -> ApiResult<Json<ChangeOutcome>> {
     let app = caller.may(Permission::ChangeCode, &app)?;
     let idempotency_key = idempotency_key(&headers)?;
     let dry_run = change.dry_run;
-    let input = ChangeInput { secrets: seal(&state, &change)?, change, actor: caller.name().to_owned(), idempotency_key };
+    let input =
+        ChangeInput { secrets: seal(&state, &change)?, change, actor: caller.name().to_owned(), idempotency_key };
     let mut outcome = state.catalog.change(&app, input).await?;
     for unit in &mut outcome.versions {
         trees::explain(&state, &mut unit.reasons).await?;
@@ -35,7 +42,10 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
     let key = value.to_str().ok().filter(|key| !key.is_empty() && key.len() <= MAX_KEY);
     match key {
         Some(key) => Ok(Some(key.to_owned())),
-        None => Err(Refusal::new(Code::InvalidRequest, format!("The idempotency key must have 1 to {MAX_KEY} plain letters."))),
+        None => Err(Refusal::new(
+            Code::InvalidRequest,
+            format!("The idempotency key must have 1 to {MAX_KEY} plain letters."),
+        )),
     }
 }
 
@@ -45,7 +55,9 @@ fn seal(state: &State, change: &Change) -> Result<BTreeMap<UnitName, SealedSecre
     for put in &change.puts {
         let UnitPut::Secret(secret) = &put.unit else { continue };
         let value = state.keyring.seal(&secret.value, &**state.catalog.ids());
-        let value = value.ok_or_else(|| Refusal::new(Code::InvalidSpec, format!("The value of secret `{}` is too long.", put.name)))?;
+        let value = value.ok_or_else(|| {
+            Refusal::new(Code::InvalidSpec, format!("The value of secret `{}` is too long.", put.name))
+        })?;
         sealed.insert(put.name.clone(), value);
     }
     Ok(sealed)

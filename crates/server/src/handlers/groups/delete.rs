@@ -1,13 +1,17 @@
-use axum::http::StatusCode;
-use milepost_model::{Permission, Refusal};
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
+use axum::http::StatusCode;
+use milepost_model::{Permission, Refusal};
 
 /// Delete a group, never a version
 #[utoipa::path(delete, path = "/apps/{app}/groups/{group}", tag = "groups", params(("app" = String, Path, description = "Name of the app"), ("group" = String, Path, description = "Name of the group")), responses((status = 204, description = "Done")))]
-pub(crate) async fn groups_delete(caller: Caller, state: Shared, Path((app, group)): Path<(String, String)>) -> ApiResult<StatusCode> {
+pub(crate) async fn groups_delete(
+    caller: Caller,
+    state: Shared,
+    Path((app, group)): Path<(String, String)>,
+) -> ApiResult<StatusCode> {
     let app = caller.may(Permission::ChangeCode, &app)?;
     state.catalog.group_delete(&app, caller.name(), group.parse().map_err(Refusal::from)?).await?;
     Ok(StatusCode::NO_CONTENT)

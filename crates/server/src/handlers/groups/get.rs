@@ -1,14 +1,18 @@
-use axum::Json;
-use milepost_model::snapshot::Group;
-use milepost_model::{Permission, Refusal};
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
+use axum::Json;
+use milepost_model::snapshot::Group;
+use milepost_model::{Permission, Refusal};
 
 /// Show a group
 #[utoipa::path(get, path = "/apps/{app}/groups/{group}", tag = "groups", params(("app" = String, Path, description = "Name of the app"), ("group" = String, Path, description = "Name of the group")), responses((status = 200, body = Group)))]
-pub(crate) async fn groups_get(caller: Caller, state: Shared, Path((app, group)): Path<(String, String)>) -> ApiResult<Json<Group>> {
+pub(crate) async fn groups_get(
+    caller: Caller,
+    state: Shared,
+    Path((app, group)): Path<(String, String)>,
+) -> ApiResult<Json<Group>> {
     let app = caller.may(Permission::Read, &app)?;
     Ok(Json(state.catalog.group_get(&app, group.parse().map_err(Refusal::from)?).await?))
 }

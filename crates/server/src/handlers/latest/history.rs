@@ -1,18 +1,23 @@
-use axum::Json;
-use milepost_client::api::Page;
-use milepost_model::Permission;
-use milepost_model::pointer::PointerMove;
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::{Paging, Path, Query};
 use crate::handlers::Shared;
 use crate::handlers::wire;
+use axum::Json;
+use milepost_client::api::Page;
+use milepost_model::Permission;
+use milepost_model::pointer::PointerMove;
 
 const LIST: &str = "latest_history";
 
 /// Show every move of latest, newest first
 #[utoipa::path(get, path = "/apps/{app}/latest/history", tag = "live", params(("app" = String, Path, description = "Name of the app"), Paging), responses((status = 200, body = Page<PointerMove>)))]
-pub(crate) async fn latest_history(caller: Caller, state: Shared, Path(app): Path<String>, Query(paging): Query<Paging>) -> ApiResult<Json<Page<PointerMove>>> {
+pub(crate) async fn latest_history(
+    caller: Caller,
+    state: Shared,
+    Path(app): Path<String>,
+    Query(paging): Query<Paging>,
+) -> ApiResult<Json<Page<PointerMove>>> {
     let app = caller.may(Permission::Read, &app)?;
     let found = state.catalog.latest_history(&app, paging.page(LIST, &state)?).await?;
     Ok(Json(wire::page(LIST, &state, found)))

@@ -1,16 +1,21 @@
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::{Json as Body, Path};
+use crate::handlers::Shared;
 use axum::Json;
 use axum::http::StatusCode;
 use milepost_client::api::{NewRelease, Released};
 use milepost_model::Permission;
 use milepost_model::release::LiveMode;
-use crate::auth::Caller;
-use crate::error::ApiResult;
-use crate::extract::{Json as Body, Path};
-use crate::handlers::Shared;
 
 /// Release an app version, also an expired one, under a new id
 #[utoipa::path(post, path = "/apps/{app}/releases", tag = "releases", params(("app" = String, Path, description = "Name of the app")), request_body = NewRelease, responses((status = 201, body = Released)))]
-pub(crate) async fn releases_create(caller: Caller, state: Shared, Path(app): Path<String>, Body(body): Body<NewRelease>) -> ApiResult<(StatusCode, Json<Released>)> {
+pub(crate) async fn releases_create(
+    caller: Caller,
+    state: Shared,
+    Path(app): Path<String>,
+    Body(body): Body<NewRelease>,
+) -> ApiResult<(StatusCode, Json<Released>)> {
     let app = caller.may(Permission::MovePointer, &app)?;
     let (release, expired) = state.catalog.release_create(&app, caller.name(), body.app_version, body.why).await?;
     let live = state.catalog.app_get(&app).await?.live;

@@ -1,15 +1,20 @@
-use axum::Json;
-use milepost_client::api::Why;
-use milepost_model::Permission;
-use milepost_model::release::Release;
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
+use axum::Json;
+use milepost_client::api::Why;
+use milepost_model::Permission;
+use milepost_model::release::Release;
 
 /// Expire a release that nothing protects
 #[utoipa::path(post, path = "/apps/{app}/releases/{release}/expire", tag = "releases", params(("app" = String, Path, description = "Name of the app"), ("release" = String, Path, description = "Release id, tag, `live` or `latest`")), request_body = Why, responses((status = 200, body = Release)))]
-pub(crate) async fn releases_expire(caller: Caller, state: Shared, Path((app, release)): Path<(String, String)>, Body(body): Body<Why>) -> ApiResult<Json<Release>> {
+pub(crate) async fn releases_expire(
+    caller: Caller,
+    state: Shared,
+    Path((app, release)): Path<(String, String)>,
+    Body(body): Body<Why>,
+) -> ApiResult<Json<Release>> {
     let app = caller.may(Permission::MovePointer, &app)?;
     Ok(Json(state.catalog.release_expire(&app, caller.name(), release, body.why).await?))
 }

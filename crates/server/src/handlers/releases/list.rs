@@ -1,14 +1,14 @@
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::{Paging, Path, Query};
+use crate::handlers::Shared;
+use crate::handlers::wire;
 use axum::Json;
 use milepost_client::api::Page;
 use milepost_model::Permission;
 use milepost_model::release::Release;
 use serde::Deserialize;
 use utoipa::IntoParams;
-use crate::auth::Caller;
-use crate::error::ApiResult;
-use crate::extract::{Paging, Path, Query};
-use crate::handlers::Shared;
-use crate::handlers::wire;
 
 const LIST: &str = "releases_list";
 
@@ -22,7 +22,13 @@ pub(crate) struct Filter {
 
 /// List the releases, newest first
 #[utoipa::path(get, path = "/apps/{app}/releases", tag = "releases", params(("app" = String, Path, description = "Name of the app"), Paging, Filter), responses((status = 200, body = Page<Release>)))]
-pub(crate) async fn releases_list(caller: Caller, state: Shared, Path(app): Path<String>, Query(filter): Query<Filter>, Query(paging): Query<Paging>) -> ApiResult<Json<Page<Release>>> {
+pub(crate) async fn releases_list(
+    caller: Caller,
+    state: Shared,
+    Path(app): Path<String>,
+    Query(filter): Query<Filter>,
+    Query(paging): Query<Paging>,
+) -> ApiResult<Json<Page<Release>>> {
     let app = caller.may(Permission::Read, &app)?;
     let found = state.catalog.release_list(&app, filter.active, paging.page(LIST, &state)?).await?;
     Ok(Json(wire::page(LIST, &state, found)))

@@ -1,13 +1,17 @@
-use axum::http::StatusCode;
-use milepost_model::{Permission, Refusal};
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
+use axum::http::StatusCode;
+use milepost_model::{Permission, Refusal};
 
 /// Take a tag away, never a release
 #[utoipa::path(delete, path = "/apps/{app}/tags/{tag}", tag = "tags", params(("app" = String, Path, description = "Name of the app"), ("tag" = String, Path, description = "Name of the tag")), responses((status = 204, description = "Done")))]
-pub(crate) async fn tags_delete(caller: Caller, state: Shared, Path((app, tag)): Path<(String, String)>) -> ApiResult<StatusCode> {
+pub(crate) async fn tags_delete(
+    caller: Caller,
+    state: Shared,
+    Path((app, tag)): Path<(String, String)>,
+) -> ApiResult<StatusCode> {
     let app = caller.may(Permission::MovePointer, &app)?;
     state.catalog.tag_delete(&app, caller.name(), tag.parse().map_err(Refusal::from)?).await?;
     Ok(StatusCode::NO_CONTENT)

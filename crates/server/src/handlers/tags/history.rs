@@ -1,19 +1,25 @@
-use axum::Json;
-use milepost_client::api::Page;
-use milepost_model::pointer::PointerMove;
-use milepost_model::{Permission, Refusal};
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::{Paging, Path, Query};
 use crate::handlers::Shared;
 use crate::handlers::wire;
+use axum::Json;
+use milepost_client::api::Page;
+use milepost_model::pointer::PointerMove;
+use milepost_model::{Permission, Refusal};
 
 const LIST: &str = "tags_history";
 
 /// Show every move of a tag, newest first
 #[utoipa::path(get, path = "/apps/{app}/tags/{tag}/history", tag = "tags", params(("app" = String, Path, description = "Name of the app"), ("tag" = String, Path, description = "Name of the tag"), Paging), responses((status = 200, body = Page<PointerMove>)))]
-pub(crate) async fn tags_history(caller: Caller, state: Shared, Path((app, tag)): Path<(String, String)>, Query(paging): Query<Paging>) -> ApiResult<Json<Page<PointerMove>>> {
+pub(crate) async fn tags_history(
+    caller: Caller,
+    state: Shared,
+    Path((app, tag)): Path<(String, String)>,
+    Query(paging): Query<Paging>,
+) -> ApiResult<Json<Page<PointerMove>>> {
     let app = caller.may(Permission::Read, &app)?;
-    let found = state.catalog.tag_history(&app, tag.parse().map_err(Refusal::from)?, paging.page(LIST, &state)?).await?;
+    let found =
+        state.catalog.tag_history(&app, tag.parse().map_err(Refusal::from)?, paging.page(LIST, &state)?).await?;
     Ok(Json(wire::page(LIST, &state, found)))
 }

@@ -1,15 +1,20 @@
-use axum::Json;
-use milepost_client::api::SetTag;
-use milepost_model::release::Release;
-use milepost_model::{Permission, Refusal};
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
+use axum::Json;
+use milepost_client::api::SetTag;
+use milepost_model::release::Release;
+use milepost_model::{Permission, Refusal};
 
 /// Put a tag on a release, taking it from wherever it was
 #[utoipa::path(put, path = "/apps/{app}/tags/{tag}", tag = "tags", params(("app" = String, Path, description = "Name of the app"), ("tag" = String, Path, description = "Name of the tag")), request_body = SetTag, responses((status = 200, body = Release)))]
-pub(crate) async fn tags_set(caller: Caller, state: Shared, Path((app, tag)): Path<(String, String)>, Body(body): Body<SetTag>) -> ApiResult<Json<Release>> {
+pub(crate) async fn tags_set(
+    caller: Caller,
+    state: Shared,
+    Path((app, tag)): Path<(String, String)>,
+    Body(body): Body<SetTag>,
+) -> ApiResult<Json<Release>> {
     let app = caller.may(Permission::MovePointer, &app)?;
     let tag = tag.parse().map_err(Refusal::from)?;
     Ok(Json(state.catalog.tag_set(&app, caller.name(), tag, body.release, body.why).await?))

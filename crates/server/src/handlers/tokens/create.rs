@@ -1,18 +1,24 @@
-use axum::Json;
-use axum::http::StatusCode;
-use milepost_client::api::{NewToken, Token};
-use milepost_model::{GroupName, OsIds, Permission, Refusal};
 use crate::auth::{self, Caller};
 use crate::error::ApiResult;
 use crate::extract::Json as Body;
 use crate::handlers::Shared;
 use crate::handlers::wire;
+use axum::Json;
+use axum::http::StatusCode;
+use milepost_client::api::{NewToken, Token};
+use milepost_model::{GroupName, OsIds, Permission, Refusal};
 
 /// Create a token; it is shown once
 #[utoipa::path(post, path = "/tokens", tag = "tokens", request_body = NewToken, responses((status = 201, body = Token)))]
-pub(crate) async fn tokens_create(caller: Caller, state: Shared, Body(body): Body<NewToken>) -> ApiResult<(StatusCode, Json<Token>)> {
+pub(crate) async fn tokens_create(
+    caller: Caller,
+    state: Shared,
+    Body(body): Body<NewToken>,
+) -> ApiResult<(StatusCode, Json<Token>)> {
     caller.may_everywhere(Permission::Administer)?;
-    body.name.parse::<GroupName>().map_err(|error| Refusal::from(milepost_model::NameError { what: "token", ..error }))?;
+    body.name
+        .parse::<GroupName>()
+        .map_err(|error| Refusal::from(milepost_model::NameError { what: "token", ..error }))?;
     let token = auth::make_token(&OsIds);
     let row = state.catalog.token_create(body.name, auth::hash(&token), body.role, body.app, caller.name()).await?;
     Ok((StatusCode::CREATED, Json(wire::token(row, Some(token)))))

@@ -1,14 +1,18 @@
-use axum::Json;
-use milepost_model::Permission;
-use milepost_model::snapshot::Unit;
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::{Path, unit_key};
 use crate::handlers::Shared;
+use axum::Json;
+use milepost_model::Permission;
+use milepost_model::snapshot::Unit;
 
 /// Show a unit as the app has it now
 #[utoipa::path(get, path = "/apps/{app}/units/{kind}/{name}", tag = "units", params(("app" = String, Path, description = "Name of the app"), ("kind" = String, Path, description = "Kind of unit"), ("name" = String, Path, description = "Name of the unit")), responses((status = 200, body = Unit)))]
-pub(crate) async fn units_get(caller: Caller, state: Shared, Path((app, kind, name)): Path<(String, String, String)>) -> ApiResult<Json<Unit>> {
+pub(crate) async fn units_get(
+    caller: Caller,
+    state: Shared,
+    Path((app, kind, name)): Path<(String, String, String)>,
+) -> ApiResult<Json<Unit>> {
     let app = caller.may(Permission::Read, &app)?;
     Ok(Json(state.catalog.unit_get(&app, unit_key(&kind, &name)?).await?))
 }

@@ -1,14 +1,14 @@
+use crate::auth::Caller;
+use crate::cursor;
+use crate::error::ApiResult;
+use crate::extract::{Paging, Path, Query};
+use crate::handlers::Shared;
 use axum::Json;
 use milepost_client::api::Page;
 use milepost_model::snapshot::Unit;
 use milepost_model::{Code, Permission, Refusal, UnitKind};
 use serde::Deserialize;
 use utoipa::IntoParams;
-use crate::auth::Caller;
-use crate::cursor;
-use crate::error::ApiResult;
-use crate::extract::{Paging, Path, Query};
-use crate::handlers::Shared;
 
 const LIST: &str = "units_list";
 
@@ -21,13 +21,25 @@ pub(crate) struct Filter {
 
 /// List the units of an app
 #[utoipa::path(get, path = "/apps/{app}/units", tag = "units", params(("app" = String, Path, description = "Name of the app"), Paging, Filter), responses((status = 200, body = Page<Unit>)))]
-pub(crate) async fn units_list(caller: Caller, state: Shared, Path(app): Path<String>, Query(filter): Query<Filter>, Query(paging): Query<Paging>) -> ApiResult<Json<Page<Unit>>> {
+pub(crate) async fn units_list(
+    caller: Caller,
+    state: Shared,
+    Path(app): Path<String>,
+    Query(filter): Query<Filter>,
+    Query(paging): Query<Paging>,
+) -> ApiResult<Json<Page<Unit>>> {
     let app = caller.may(Permission::Read, &app)?;
     let after = match paging.text(LIST, &state)? {
-        Some(text) => Some(serde_json::from_str(&text).map_err(|_| Refusal::new(Code::InvalidCursor, "The cursor is not one that this server gave out."))?),
+        Some(text) => Some(
+            serde_json::from_str(&text)
+                .map_err(|_| Refusal::new(Code::InvalidCursor, "The cursor is not one that this server gave out."))?,
+        ),
         None => None,
     };
     let found = state.catalog.unit_list(&app, filter.kind, after, paging.limit()).await?;
-    let next = found.next.and_then(|key| serde_json::to_string(&key).ok()).map(|at| cursor::write(LIST, at, state.catalog.now()));
+    let next = found
+        .next
+        .and_then(|key| serde_json::to_string(&key).ok())
+        .map(|at| cursor::write(LIST, at, state.catalog.now()));
     Ok(Json(Page { items: found.items, next }))
 }

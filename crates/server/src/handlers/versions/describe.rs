@@ -1,16 +1,26 @@
-use axum::Json;
-use milepost_client::api::Describe;
-use milepost_model::snapshot::Version;
-use milepost_model::{Permission, Refusal};
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::{Json as Body, Path, unit_key};
 use crate::handlers::Shared;
+use axum::Json;
+use milepost_client::api::Describe;
+use milepost_model::snapshot::Version;
+use milepost_model::{Permission, Refusal};
 
 /// Edit the description of a version, the only field that can be
 #[utoipa::path(patch, path = "/apps/{app}/units/{kind}/{name}/versions/{selector}", tag = "versions", params(("app" = String, Path, description = "Name of the app"), ("kind" = String, Path, description = "Kind of unit"), ("name" = String, Path, description = "Name of the unit"), ("selector" = String, Path, description = "`latest`, a number, a uid, a label, `@alias` or `sha256:…`")), request_body = Describe, responses((status = 200, body = Version)))]
-pub(crate) async fn versions_describe(caller: Caller, state: Shared, Path((app, kind, name, selector)): Path<(String, String, String, String)>, Body(body): Body<Describe>) -> ApiResult<Json<Version>> {
+pub(crate) async fn versions_describe(
+    caller: Caller,
+    state: Shared,
+    Path((app, kind, name, selector)): Path<(String, String, String, String)>,
+    Body(body): Body<Describe>,
+) -> ApiResult<Json<Version>> {
     let app = caller.may(Permission::ChangeCode, &app)?;
     let selector = selector.parse().map_err(Refusal::from)?;
-    Ok(Json(state.catalog.version_describe(&app, caller.name(), unit_key(&kind, &name)?, selector, body.description).await?))
+    Ok(Json(
+        state
+            .catalog
+            .version_describe(&app, caller.name(), unit_key(&kind, &name)?, selector, body.description)
+            .await?,
+    ))
 }

@@ -1,12 +1,12 @@
-use axum::response::Response;
-use milepost_model::{Code, Digest, Permission, Refusal, Selector, UnitKind};
-use serde::Deserialize;
-use utoipa::IntoParams;
 use crate::archive;
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::{Path, Query, unit_key};
 use crate::handlers::Shared;
+use axum::response::Response;
+use milepost_model::{Code, Digest, Permission, Refusal, Selector, UnitKind};
+use serde::Deserialize;
+use utoipa::IntoParams;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -17,7 +17,12 @@ pub(crate) struct Part {
 
 /// Download the files of a function, package or static version as a zip
 #[utoipa::path(get, path = "/apps/{app}/units/{kind}/{name}/versions/{selector}/download", tag = "versions", params(("app" = String, Path, description = "Name of the app"), ("kind" = String, Path, description = "Kind of unit"), ("name" = String, Path, description = "Name of the unit"), ("selector" = String, Path, description = "`latest`, a number, a uid, a label, `@alias` or `sha256:…`"), Part), responses((status = 200, description = "application/zip", content_type = "application/zip")))]
-pub(crate) async fn versions_download(caller: Caller, state: Shared, Path((app, kind, name, selector)): Path<(String, String, String, String)>, Query(query): Query<Part>) -> ApiResult<Response> {
+pub(crate) async fn versions_download(
+    caller: Caller,
+    state: Shared,
+    Path((app, kind, name, selector)): Path<(String, String, String, String)>,
+    Query(query): Query<Part>,
+) -> ApiResult<Response> {
     let app = caller.may(Permission::Read, &app)?;
     let selector: Selector = selector.parse().map_err(Refusal::from)?;
     let mut version = state.catalog.version_get(&app, unit_key(&kind, &name)?, selector).await?;
@@ -29,12 +34,20 @@ pub(crate) async fn versions_download(caller: Caller, state: Shared, Path((app, 
     let fields: &[&str] = match query.part.as_deref() {
         Some("source") => &["source"],
         Some("deployment") => &["deployment"],
-        Some(other) => return Err(Refusal::new(Code::InvalidRequest, format!("There is no part `{other}`.")).hint("ask for `source` or `deployment`").into()),
+        Some(other) => {
+            return Err(Refusal::new(Code::InvalidRequest, format!("There is no part `{other}`."))
+                .hint("ask for `source` or `deployment`")
+                .into());
+        }
         None => &["deployment", "source", "tree"],
     };
     let digest = fields.iter().find_map(|field| version.spec.get(field)?.as_str()?.parse::<Digest>().ok());
     match digest {
         Some(digest) => archive::zip_response(&state, digest, &name.replace('/', "-")).await,
-        None => Err(Refusal::new(Code::BlobNotFound, format!("Version {} of {kind} `{name}` has no such files.", version.number)).into()),
+        None => Err(Refusal::new(
+            Code::BlobNotFound,
+            format!("Version {} of {kind} `{name}` has no such files.", version.number),
+        )
+        .into()),
     }
 }
