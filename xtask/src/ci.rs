@@ -8,17 +8,18 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 
 use crate::shell::{cargo, run as run_command};
-use crate::{setup, test, tidy};
+use crate::{docs, setup, test, tidy};
 
 type Step = (&'static str, fn() -> Result<()>);
 
-const STEPS: [Step; 6] = [
+const STEPS: [Step; 7] = [
     ("format", format),
     ("tidy", tidy::run),
     ("setup", setup::run),
     ("clippy", clippy),
     ("doc tests", test::doctests),
     ("tests", test::all),
+    ("reference", docs::check),
 ];
 
 pub fn run() -> Result<()> {

@@ -1,12 +1,15 @@
 //! The project's own chores, run as `cargo xtask NAME`. One file per command; only the standard library and `anyhow`,
 //! so that the first run costs seconds.
 
+mod bench;
 mod ci;
+mod docs;
 mod lease;
 mod setup;
 mod shell;
 mod test;
 mod tidy;
+mod tour;
 
 use std::env;
 use std::process::ExitCode;
@@ -14,9 +17,12 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 Usage: cargo xtask COMMAND
 
+  tour                     see Milepost at work, in a folder of its own
   setup                    install what the tests need
   test [--fast] [ARG…]     run the tests; --fast leaves out the slow ones, ARGs go to the test runner
   tidy                     check what the compiler does not: sizes, crate edges, leftovers
+  docs                     write the generated reference
+  bench [PART…]            measure: static, growth, history, rate
   ci                       everything a change must pass
 ";
 
@@ -27,6 +33,9 @@ fn main() -> ExitCode {
         ["setup"] => setup::run(),
         ["test", rest @ ..] => test::run(rest),
         ["tidy"] => tidy::run(),
+        ["tour"] => tour::run(),
+        ["docs"] => docs::run(),
+        ["bench", parts @ ..] => bench::run(parts),
         ["ci"] => ci::run(),
         _ => {
             eprint!("{USAGE}");

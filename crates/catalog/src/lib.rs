@@ -8,6 +8,8 @@
 //!
 //! To add a table: a migration for each engine, one file in `tables/`, a case in `tests/conformance`.
 
+#[cfg(feature = "bench")]
+mod bench;
 mod change;
 mod db;
 mod delete;

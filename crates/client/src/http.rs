@@ -1,11 +1,16 @@
 //! Requests and answers: one place that knows reqwest.
 
+use std::time::Duration;
+
 use reqwest::{Method, RequestBuilder, Response, Url};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::api::Problem;
 use crate::error::ClientError;
+
+/// A machine that drops packets would otherwise be waited for over minutes.
+const CONNECT: Duration = Duration::from_secs(10);
 
 /// A server, and a token for it. Cheap to clone.
 #[derive(Clone)]
@@ -23,10 +28,13 @@ impl Client {
             return Err(wrong());
         }
         base.set_path("/api/v1/");
+        base.set_query(None);
+        base.set_fragment(None);
         // TLS needs a provider of its primitives; a second call finds one installed, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let http = reqwest::Client::builder()
             .user_agent(concat!("milepost/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(CONNECT)
             .build()
             .map_err(ClientError::Broken)?;
         Ok(Self { http, base, token: token.to_owned() })

@@ -1,12 +1,20 @@
 //! A tree as a zip. The same tree gives the same bytes: entries are sorted and carry no times.
+//!
+//! Packing is work for a thread that may block; the pieces reach it through a channel. When the request goes away the
+//! channel closes, and the thread ends.
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{Seek, Write};
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use milepost_model::tree::Leaf;
+use bytes::Bytes;
+use futures::StreamExt;
+use milepost_model::tree::{Leaf, Tree};
 use milepost_model::{Code, Digest, Refusal};
+use tokio::sync::mpsc;
 use tokio_util::io::ReaderStream;
 use zip::write::SimpleFileOptions;
 
@@ -14,39 +22,101 @@ use crate::error::{ApiResult, internal};
 use crate::state::State;
 use crate::trees;
 
+/// Each holds a thread and a temporary file, and its reads need threads of the same pool.
+pub(crate) const AT_ONCE: usize = 8;
+/// One file can stand in a tree many times; what comes out is bounded, not what is stored.
+const MAX_BYTES: u64 = 64 << 30;
+const CHUNKS_AHEAD: usize = 4;
+
+enum Piece {
+    Link {
+        path: String,
+        target: String,
+    },
+    File {
+        path: String,
+        executable: bool,
+        size: u64,
+    },
+    /// Of the file that was named last.
+    Bytes(Bytes),
+}
+
 pub(crate) async fn zip_response(state: &State, root: Digest, name: &str) -> ApiResult<Response> {
     let tree = trees::load(state, root).await?;
-    let file = tempfile::tempfile().map_err(|error| internal(&error))?;
-    let mut writer = zip::ZipWriter::new(file);
+    if tree.total_size() > MAX_BYTES {
+        let message = format!("The files have {} bytes together, a zip may have {MAX_BYTES}.", tree.total_size());
+        return Err(Refusal::new(Code::RequestTooLarge, message).hint("download its blobs one by one").into());
+    }
+    let place = Arc::clone(&state.archives).acquire_owned().await.map_err(|error| internal(&error))?;
+    let (sender, pieces) = mpsc::channel(CHUNKS_AHEAD);
+    let packing = tokio::task::spawn_blocking(move || {
+        let _place = place;
+        pack(pieces)
+    });
+    send(state, &tree, sender).await?;
+    let packed = packing.await.map_err(|error| internal(&error))?;
+    let (file, size) = packed.map_err(|error| internal(&error))?;
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("application/zip")),
+        (header::CONTENT_LENGTH, HeaderValue::from(size)),
+        (header::CONTENT_DISPOSITION, disposition(name)?),
+    ];
+    let body = Body::from_stream(ReaderStream::new(tokio::fs::File::from_std(file)));
+    Ok((headers, body).into_response())
+}
+
+/// Names of units may hold slashes, quotes and letters that no header takes.
+fn disposition(name: &str) -> ApiResult<HeaderValue> {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
+    let name: String = name.chars().map(|letter| if plain(letter) { letter } else { '-' }).collect();
+    HeaderValue::from_str(&format!("attachment; filename=\"{name}.zip\"")).map_err(|error| internal(&error))
+}
+
+/// Hands the files over. A closed channel is not an error here: the thread that packs knows why it stopped.
+async fn send(state: &State, tree: &Tree, to: mpsc::Sender<Piece>) -> ApiResult<()> {
     for (path, leaf) in tree.iter() {
-        let options = SimpleFileOptions::default()
-            .compression_method(zip::CompressionMethod::Deflated)
-            .last_modified_time(zip::DateTime::default());
-        match leaf {
-            Leaf::Link { target } => writer.add_symlink(path, target, options).map_err(|error| internal(&error))?,
-            Leaf::File(entry) => {
-                let mode = if entry.executable { 0o755 } else { 0o644 };
-                let options = options.unix_permissions(mode).large_file(entry.size > u64::from(u32::MAX));
-                let row = trees::locate(state, entry.digest).await?;
-                let mut stream = state.blobs.stream_verified(&trees::location(&row)?, entry.digest).await?;
-                writer.start_file(path, options).map_err(|error| internal(&error))?;
-                while let Some(chunk) = futures::StreamExt::next(&mut stream).await {
-                    writer.write_all(&chunk?).map_err(|error| internal(&error))?;
+        let path = path.to_owned();
+        let entry = match leaf {
+            Leaf::File(entry) => entry,
+            Leaf::Link { target } => {
+                if to.send(Piece::Link { path, target: target.clone() }).await.is_err() {
+                    return Ok(());
                 }
+                continue;
+            }
+        };
+        let row = trees::locate(state, entry.digest).await?;
+        let mut stream = state.blobs.stream_verified(&trees::location(&row)?, entry.digest).await?;
+        if to.send(Piece::File { path, executable: entry.executable, size: entry.size }).await.is_err() {
+            return Ok(());
+        }
+        while let Some(chunk) = stream.next().await {
+            if to.send(Piece::Bytes(chunk?)).await.is_err() {
+                return Ok(());
             }
         }
     }
-    let mut file = writer.finish().map_err(|error| internal(&error))?;
-    std::io::Seek::rewind(&mut file).map_err(|error| internal(&error))?;
-    let body = Body::from_stream(ReaderStream::new(tokio::fs::File::from_std(file)));
-    let disposition = HeaderValue::from_str(&format!("attachment; filename=\"{name}.zip\""))
-        .map_err(|_| Refusal::new(Code::InvalidName, "The name cannot be the name of a file."))?;
-    Ok((
-        [
-            (header::CONTENT_TYPE, HeaderValue::from_static("application/zip")),
-            (header::CONTENT_DISPOSITION, disposition),
-        ],
-        body,
-    )
-        .into_response())
+    Ok(())
+}
+
+fn pack(mut pieces: mpsc::Receiver<Piece>) -> Result<(File, u64), zip::result::ZipError> {
+    let mut writer = zip::ZipWriter::new(tempfile::tempfile()?);
+    let options = SimpleFileOptions::default()
+        .compression_method(zip::CompressionMethod::Deflated)
+        .last_modified_time(zip::DateTime::default());
+    while let Some(piece) = pieces.blocking_recv() {
+        match piece {
+            Piece::Link { path, target } => writer.add_symlink(path, target, options)?,
+            Piece::File { path, executable, size } => {
+                let mode = if executable { 0o755 } else { 0o644 };
+                writer.start_file(path, options.unix_permissions(mode).large_file(size > u64::from(u32::MAX)))?;
+            }
+            Piece::Bytes(bytes) => writer.write_all(&bytes)?,
+        }
+    }
+    let mut file = writer.finish()?;
+    let size = file.stream_position()?;
+    file.rewind()?;
+    Ok((file, size))
 }

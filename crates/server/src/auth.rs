@@ -75,14 +75,20 @@ impl FromRequestParts<State> for Caller {
                 .hint("send `authorization: Bearer TOKEN`; `milepost token create` makes one")
         };
         let value = parts.headers.get(header::AUTHORIZATION).ok_or_else(missing)?;
-        let token = value.to_str().ok().and_then(|value| value.strip_prefix("Bearer ")).ok_or_else(missing)?;
-        match state.catalog.token_by_hash(hash(token.trim())).await? {
+        let token = value.to_str().ok().and_then(bearer).ok_or_else(missing)?;
+        match state.catalog.token_by_hash(hash(token)).await? {
             Some(row) => Ok(Self(row)),
             None => Err(Refusal::new(Code::Unauthenticated, "The token is not known to this server.")
                 .hint("check `--token` or `MILEPOST_TOKEN`; it may have been deleted, or belong to another server")
                 .into()),
         }
     }
+}
+
+/// The scheme may be written in any case.
+fn bearer(value: &str) -> Option<&str> {
+    let (scheme, token) = value.split_once(' ')?;
+    (scheme.eq_ignore_ascii_case("bearer") && !token.trim().is_empty()).then(|| token.trim())
 }
 
 /// Tokens are long and random, so a plain hash is enough: there is nothing to guess.

@@ -20,17 +20,22 @@ pub(crate) fn write(list: &str, at: impl ToString, now: Timestamp) -> String {
 }
 
 pub(crate) fn read(list: &str, text: &str, now: Timestamp) -> Result<String, Refusal> {
-    let wrong = |what: &str| {
-        Refusal::new(Code::InvalidCursor, format!("The cursor {what}."))
-            .hint("start again from the first page, without a cursor")
-    };
-    let bytes = BASE64URL_NOPAD.decode(text.as_bytes()).map_err(|_| wrong("is not one that this server gave out"))?;
-    let cursor: Cursor = serde_json::from_slice(&bytes).map_err(|_| wrong("is not one that this server gave out"))?;
+    let bytes = BASE64URL_NOPAD.decode(text.as_bytes()).map_err(|_| unknown())?;
+    let cursor: Cursor = serde_json::from_slice(&bytes).map_err(|_| unknown())?;
     if cursor.list != list {
         return Err(wrong("belongs to another list"));
     }
-    if now.as_millisecond() - cursor.issued > GOOD_FOR_MS {
+    if now.as_millisecond().saturating_sub(cursor.issued) > GOOD_FOR_MS {
         return Err(wrong("has expired"));
     }
     Ok(cursor.at)
+}
+
+pub(crate) fn unknown() -> Refusal {
+    wrong("is not one that this server gave out")
+}
+
+fn wrong(what: &str) -> Refusal {
+    Refusal::new(Code::InvalidCursor, format!("The cursor {what}."))
+        .hint("start again from the first page, without a cursor")
 }

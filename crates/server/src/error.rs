@@ -8,6 +8,9 @@ use milepost_client::api::Problem;
 use milepost_model::refusal::Class;
 use milepost_model::{Code, Refusal};
 
+/// For refusals whose sentence already says what would be right.
+const DEFAULT_HINT: &str = "the reference at /api/v1/docs describes every field";
+
 pub(crate) type ApiResult<T> = Result<T, ApiError>;
 
 #[derive(Debug)]
@@ -77,19 +80,27 @@ fn status(class: Class) -> StatusCode {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let Refusal { code, message, hint, blockers } = self.0;
-        let status = status(code.class());
-        let problem = Problem {
-            kind: "about:blank".to_owned(),
-            title: status.canonical_reason().unwrap_or_default().to_owned(),
-            status: status.as_u16(),
-            code: code.as_str().to_owned(),
-            detail: message,
-            hint,
-            blockers,
-        };
-        let mut response = (status, axum::Json(problem)).into_response();
-        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        response
+        let status = status(self.0.code.class());
+        respond(self.0, status)
     }
+}
+
+/// A problem as it goes out. Only a wrong method has another status than its code says.
+pub(crate) fn respond(refusal: Refusal, status: StatusCode) -> Response {
+    let Refusal { code, message, hint, blockers } = refusal;
+    let problem = Problem {
+        kind: "about:blank".to_owned(),
+        title: status.canonical_reason().unwrap_or_default().to_owned(),
+        status: status.as_u16(),
+        code: code.as_str().to_owned(),
+        detail: message,
+        hint: hint.or_else(|| Some(DEFAULT_HINT.to_owned())),
+        blockers,
+    };
+    let mut response = (status, axum::Json(problem)).into_response();
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+    if status == StatusCode::UNAUTHORIZED {
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    response
 }

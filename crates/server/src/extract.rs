@@ -2,6 +2,8 @@
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::HeaderMap;
+use axum::http::header::CONTENT_LENGTH;
 use axum::http::request::Parts;
 use milepost_catalog::Page;
 use milepost_model::change::UnitKey;
@@ -26,11 +28,12 @@ impl<T: DeserializeOwned> FromRequest<State> for Json<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &State) -> Result<Self, ApiError> {
+        if declared_length(request.headers()).is_some_and(|length| length > MAX_JSON as u64) {
+            return Err(too_large().into());
+        }
         let bytes = Bytes::from_request(request, state).await.map_err(|rejection| {
             if rejection.status() == axum::http::StatusCode::PAYLOAD_TOO_LARGE {
-                let message =
-                    format!("The request is larger than the {} MiB that a body of JSON may have.", MAX_JSON >> 20);
-                return Refusal::new(Code::RequestTooLarge, message).hint("files travel through the blobs calls");
+                return too_large();
             }
             Refusal::new(Code::InvalidRequest, "The body of the request did not arrive whole.").hint("send it again")
         })?;
@@ -44,6 +47,16 @@ impl<T: DeserializeOwned> FromRequest<State> for Json<T> {
             }
         }
     }
+}
+
+fn too_large() -> Refusal {
+    let message = format!("The request is larger than the {} MiB that a body of JSON may have.", MAX_JSON >> 20);
+    Refusal::new(Code::RequestTooLarge, message).hint("files travel through the blobs calls")
+}
+
+/// How long the body says that it is.
+pub(crate) fn declared_length(headers: &HeaderMap) -> Option<u64> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 /// The query of a request.
@@ -104,13 +117,10 @@ impl Paging {
 
     /// For lists that are ordered by a number.
     pub(crate) fn page(&self, list: &str, state: &State) -> Result<Page, Refusal> {
-        let below =
-            match self.text(list, state)? {
-                Some(text) => Some(text.parse().map_err(|_| {
-                    Refusal::new(Code::InvalidCursor, "The cursor is not one that this server gave out.")
-                })?),
-                None => None,
-            };
+        let below = match self.text(list, state)? {
+            Some(text) => Some(text.parse().map_err(|_| cursor::unknown())?),
+            None => None,
+        };
         Ok(Page { below, limit: self.limit() })
     }
 }

@@ -1,7 +1,12 @@
 //! Uploads: a stream of blobs becomes one stored pack, and only then rows of the catalog. A crash in between leaves a
 //! pack that nobody knows, which a later sweep removes.
 
+use std::time::Duration;
+
+use axum::BoxError;
 use axum::body::Body;
+use bytes::Bytes;
+use futures::stream::{self, Stream, StreamExt};
 use milepost_blobs::IngestLimits;
 use milepost_catalog::NewBlob;
 use milepost_client::api::Uploaded;
@@ -13,18 +18,31 @@ use crate::state::State;
 const MAX_BLOBS: usize = 100_000;
 /// One request; larger files are sent one by one.
 const MAX_BYTES: u64 = 64 << 30;
+/// A sender that is silent for so long is gone.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// The body as long as something arrives. Uploads have no limit in time, so a connection that died without a word would
+/// be kept for ever.
+fn while_it_moves(body: Body) -> impl Stream<Item = Result<Bytes, BoxError>> + Send {
+    stream::unfold(body.into_data_stream(), |mut body| async move {
+        match tokio::time::timeout(SILENCE, body.next()).await {
+            Ok(chunk) => chunk.map(|chunk| (chunk.map_err(Into::into), body)),
+            Err(silent) => Some((Err(silent.into()), body)),
+        }
+    })
+}
 
 pub(crate) async fn upload(state: &State, app: &AppName, body: Body, declared: Option<u64>) -> ApiResult<Uploaded> {
     let left = state.catalog.quota_left(app).await?.unwrap_or(u64::MAX);
     let most = MAX_BYTES.min(left.saturating_add(1 << 20));
     if let Some(declared) = declared.filter(|declared| *declared > most) {
-        let message = format!("The upload declares {declared} bytes; app `{app}` may store {left} more.");
+        let message = format!("The upload declares {declared} bytes; app `{app}` may send {most} more.");
         return Err(Refusal::new(Code::UploadTooLarge, message)
             .hint("send less, or move the app to a larger plan")
             .into());
     }
     let limits = IngestLimits { max_blobs: MAX_BLOBS, max_blob_bytes: most, max_total_bytes: most };
-    let ingested = state.blobs.ingest(body.into_data_stream(), limits).await?;
+    let ingested = state.blobs.ingest(while_it_moves(body), limits).await?;
     let blobs = ingested
         .blobs
         .iter()

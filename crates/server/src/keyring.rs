@@ -80,7 +80,12 @@ fn make(path: &Path, ids: &dyn IdSource) -> std::io::Result<Vec<u8>> {
 /// Writes a file that only its owner can read, whole or not at all.
 pub(crate) fn write_owner_only(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let staged = path.with_extension("new");
-    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&staged)?;
+    // What a crash left behind may have another mode, which opening it would keep.
+    match fs::remove_file(&staged) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&staged)?;
     file.write_all(bytes)?;
     file.sync_all()?;
     fs::rename(&staged, path)?;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, MatchedPath, Request};
-use axum::http::StatusCode;
+use axum::http::Method;
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use milepost_model::{Code, Refusal};
@@ -34,20 +34,35 @@ pub(crate) fn apply(router: Router<State>, state: &State) -> Router<State> {
 
 async fn measure(axum::extract::State(state): axum::extract::State<State>, request: Request, next: Next) -> Response {
     let started = Instant::now();
-    let method = request.method().to_string();
+    let method = known_method(request.method());
     // The pattern, not the path: names of apps must not become labels.
     let route = request.extensions().get::<MatchedPath>().map_or("unmatched", MatchedPath::as_str).to_owned();
     let response = next.run(request).await;
     let (status, took) = (response.status().as_u16(), started.elapsed());
-    state.metrics.request(&method, &route, status, took);
+    state.metrics.request(method, &route, status, took);
     tracing::debug!(http.method = %method, http.route = %route, http.status = status, duration_ms = took.as_millis() as u64, "answered");
     response
 }
 
+/// Anybody can send any word as a method, and each would stay as a label for ever.
+fn known_method(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::DELETE => "DELETE",
+        Method::OPTIONS => "OPTIONS",
+        _ => "other",
+    }
+}
+
 /// Uploads and downloads take as long as their bytes do; everything else has a limit.
 async fn time_limit(request: Request, next: Next) -> Response {
-    let path = request.uri().path();
-    if path.contains("/blobs") || path.ends_with("/download") {
+    // The pattern, not the path: an app may be called `blobs`.
+    let route = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
+    if route.ends_with("/blobs") || route.ends_with("/blobs/{digest}") || route.ends_with("/download") {
         return next.run(request).await;
     }
     match tokio::time::timeout(TIME_LIMIT, next.run(request)).await {
@@ -55,9 +70,7 @@ async fn time_limit(request: Request, next: Next) -> Response {
         Err(_) => {
             let refusal = Refusal::new(Code::TimedOut, "The server did not finish in time.")
                 .hint("try again; a change that was sent with an idempotency key is not applied twice");
-            let mut response = ApiError(refusal).into_response();
-            *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
-            response
+            ApiError(refusal).into_response()
         }
     }
 }

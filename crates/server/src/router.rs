@@ -1,8 +1,11 @@
 //! The whole API on one page.
 
 use axum::Router;
-use axum::response::Html;
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{Method, StatusCode, Uri};
+use axum::response::{Html, Response};
 use axum::routing::get;
+use bytes::Bytes;
 use milepost_model::{Code, Refusal};
 use utoipa::OpenApi;
 use utoipa::openapi::OpenApi as Document;
@@ -10,14 +13,13 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::docs_page;
-use crate::error::ApiError;
+use crate::error::{self, ApiError};
 use crate::handlers::{
     aliases, app_versions, apps, blobs, changes, groups, health, latest, live, plans, releases, storage, tags, tokens,
     trees, units, versions,
 };
-use crate::middleware;
 use crate::state::State;
+use crate::{docs_page, middleware};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -112,21 +114,31 @@ pub fn openapi() -> Document {
 pub(crate) fn build(state: State) -> Router {
     let (router, document) = described();
     let json = serde_json::to_value(&document).unwrap_or_default();
-    let page = docs_page::render(&json);
+    let page = Bytes::from(docs_page::render(&json));
+    let json = Bytes::from(json.to_string());
     let router = router
-        .route("/api/v1/openapi.json", get(move || std::future::ready(axum::Json(json.clone()))))
+        .route(
+            "/api/v1/openapi.json",
+            get(move || std::future::ready(([(CONTENT_TYPE, "application/json")], json.clone()))),
+        )
         .route("/api/v1/docs", get(move || std::future::ready(Html(page.clone()))))
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .route("/metrics", get(health::metrics))
         .fallback(unknown)
-        .method_not_allowed_fallback(unknown);
+        .method_not_allowed_fallback(wrong_method);
     middleware::apply(router, &state).with_state(state)
 }
 
-async fn unknown(uri: axum::http::Uri) -> ApiError {
+async fn unknown(uri: Uri) -> ApiError {
     ApiError(
-        Refusal::new(Code::RouteNotFound, format!("There is no call `{}` with this method.", uri.path()))
+        Refusal::new(Code::RouteNotFound, format!("There is no call `{}`.", uri.path()))
             .hint("/api/v1/docs lists the calls"),
     )
+}
+
+async fn wrong_method(method: Method, uri: Uri) -> Response {
+    let message = format!("The call `{}` does not take {method}.", uri.path());
+    let refusal = Refusal::new(Code::RouteNotFound, message).hint("/api/v1/docs lists the calls and their methods");
+    error::respond(refusal, StatusCode::METHOD_NOT_ALLOWED)
 }

@@ -16,6 +16,8 @@ pub struct Settings {
     pub database: Option<String>,
     /// A folder or `s3://bucket/prefix`; `blobs` in the data folder when left out.
     pub blobs: Option<String>,
+    /// The `AWS_…` variables by which S3 is found; those of the process when left out.
+    pub aws: Option<Vec<(String, String)>>,
     /// How long unreferenced content stays before it is swept.
     pub sweep_grace: Duration,
     pub sweep_every: Duration,
@@ -30,6 +32,7 @@ impl Settings {
             api,
             database: None,
             blobs: None,
+            aws: None,
             sweep_grace: Duration::from_secs(24 * 3600),
             sweep_every: Duration::from_secs(3600),
             clock: Arc::new(SystemClock),

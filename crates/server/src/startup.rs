@@ -1,6 +1,7 @@
 //! Start-up as a list of steps, each giving a built part.
 
 use std::fs;
+use std::io::Write;
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -12,13 +13,15 @@ use milepost_catalog::{Catalog, CatalogError};
 use milepost_client::api::ServerFile;
 use milepost_model::{AppName, Code, PlanName, Role};
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::keyring::{Keyring, KeyringError, write_owner_only};
 use crate::metrics::Metrics;
 use crate::settings::Settings;
 use crate::state::{Parts, State};
-use crate::{auth, jobs, router};
+use crate::trees::CheckedTrees;
+use crate::{archive, auth, jobs, router};
 
 /// Requests that run when the server is told to stop have so long to end.
 const DRAIN: Duration = Duration::from_secs(20);
@@ -66,7 +69,15 @@ impl Server {
         let blobs = open_blobs(&settings)?;
         ensure_admin_token(&catalog, &settings).await?;
         ensure_default_app(&catalog).await?;
-        let parts = Parts { catalog, blobs, keyring, metrics: Metrics::new(), sweep_grace: settings.sweep_grace };
+        let parts = Parts {
+            catalog,
+            blobs,
+            keyring,
+            metrics: Metrics::new(),
+            sweep_grace: settings.sweep_grace,
+            checked_trees: CheckedTrees::default(),
+            archives: Arc::new(Semaphore::new(archive::AT_ONCE)),
+        };
         let listener = TcpListener::bind(settings.api)
             .await
             .map_err(|source| StartError::Listen { addr: settings.api, source })?;
@@ -118,24 +129,23 @@ fn make_data_folder(path: &Path) -> Result<(), StartError> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|source| data_error(path, source))
 }
 
-/// The lock is the kernel's: it goes with the process, however it ends.
+/// The lock is the kernel's: it goes with the process, however it ends. The file says whose it is.
 fn lock_data_folder(path: &Path) -> Result<fs::File, StartError> {
+    let failed = |source| data_error(path, source);
     let file = path.join("lock");
-    let lock = fs::OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(&file)
-        .map_err(|source| data_error(path, source))?;
+    let mut lock =
+        fs::OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&file).map_err(failed)?;
     match lock.try_lock() {
-        Ok(()) => Ok(lock),
-        Err(fs::TryLockError::WouldBlock) => {
-            let running = fs::read(path.join("server.json"))
-                .ok()
-                .and_then(|bytes| serde_json::from_slice::<ServerFile>(&bytes).ok());
-            Err(StartError::Running { pid: running.map_or(0, |file| file.pid), path: path.display().to_string() })
+        Ok(()) => {
+            lock.set_len(0).map_err(failed)?;
+            lock.write_all(std::process::id().to_string().as_bytes()).map_err(failed)?;
+            Ok(lock)
         }
-        Err(fs::TryLockError::Error(source)) => Err(data_error(path, source)),
+        Err(fs::TryLockError::WouldBlock) => {
+            let pid = fs::read_to_string(&file).ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+            Err(StartError::Running { pid, path: path.display().to_string() })
+        }
+        Err(fs::TryLockError::Error(source)) => Err(failed(source)),
     }
 }
 
@@ -147,7 +157,11 @@ async fn open_catalog(settings: &Settings) -> Result<Catalog, StartError> {
 
 fn open_blobs(settings: &Settings) -> Result<Blobs, StartError> {
     let default = settings.data.join("blobs").display().to_string();
-    Ok(Blobs::open(settings.blobs.as_deref().unwrap_or(&default))?)
+    let url = settings.blobs.as_deref().unwrap_or(&default);
+    match &settings.aws {
+        Some(aws) => Ok(Blobs::open_with(url, aws)?),
+        None => Ok(Blobs::open(url)?),
+    }
 }
 
 /// The first start makes an admin token in a file that only its owner can read.

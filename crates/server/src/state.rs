@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use milepost_blobs::Blobs;
 use milepost_catalog::Catalog;
+use tokio::sync::Semaphore;
 
 use crate::keyring::Keyring;
 use crate::metrics::Metrics;
+use crate::trees::CheckedTrees;
 
 #[derive(Clone)]
 pub(crate) struct State(pub Arc<Parts>);
@@ -18,6 +20,9 @@ pub(crate) struct Parts {
     pub keyring: Keyring,
     pub metrics: Metrics,
     pub sweep_grace: Duration,
+    pub checked_trees: CheckedTrees,
+    /// A place for each archive that may be written at the same time.
+    pub archives: Arc<Semaphore>,
 }
 
 impl std::ops::Deref for State {

@@ -1,16 +1,46 @@
 //! Trees read back from their directories, and the files that differ between two of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
 
-use futures::future::BoxFuture;
+use futures::TryStreamExt;
+use futures::stream::{self, StreamExt};
 use milepost_blobs::Location;
 use milepost_catalog::BlobRow;
 use milepost_model::plan::Reason;
-use milepost_model::tree::{Directory, Entry, Leaf, Tree};
+use milepost_model::tree::{Directory, Entry, Leaf, Tree, TreeError, checked_path};
 use milepost_model::{Code, Digest, Refusal};
 
-use crate::error::{ApiResult, internal};
+use crate::error::{ApiError, ApiResult, internal};
 use crate::state::State;
+
+/// Files, links and folders of one tree. A few directories that hold each other many times over would otherwise make a
+/// tree that no memory holds.
+const MAX_ENTRIES: usize = 250_000;
+/// Directories of one level together, before they are decoded: as much as the largest number of entries needs.
+const MAX_LEVEL_BYTES: u64 = 128 << 20;
+const READS_AT_ONCE: usize = 8;
+/// Digests that are remembered; they are forgotten all at once, which costs a second look and nothing else.
+const MAX_REMEMBERED: usize = 100_000;
+
+/// Trees that were found to be good. What a digest names never changes, so one look is enough.
+#[derive(Default)]
+pub(crate) struct CheckedTrees(Mutex<HashSet<Digest>>);
+
+impl CheckedTrees {
+    fn without_known(&self, digests: BTreeSet<Digest>) -> Vec<Digest> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        digests.into_iter().filter(|digest| !known.contains(digest)).collect()
+    }
+
+    fn remember(&self, digest: Digest) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MAX_REMEMBERED {
+            known.clear();
+        }
+        known.insert(digest);
+    }
+}
 
 pub(crate) fn location(row: &BlobRow) -> ApiResult<Location> {
     let pack = row.pack.parse().map_err(|error| internal(&error))?;
@@ -19,43 +49,99 @@ pub(crate) fn location(row: &BlobRow) -> ApiResult<Location> {
 
 pub(crate) async fn locate(state: &State, digest: Digest) -> ApiResult<BlobRow> {
     let found = state.catalog.blob_locate(vec![digest]).await?.pop();
-    found.ok_or_else(|| {
-        let message = format!("The server has no blob `{digest}`.");
-        Refusal::new(Code::BlobNotFound, message).hint("it was never uploaded, or it has been swept").into()
-    })
+    found.ok_or_else(|| not_here(digest))
 }
 
-async fn directory(state: &State, digest: Digest) -> ApiResult<Directory> {
-    let row = locate(state, digest).await?;
-    if !row.is_directory {
-        let message = format!("`{digest}` is a file, not a tree.");
-        return Err(Refusal::new(Code::BlobNotFound, message).hint("ask for the blob itself").into());
+fn not_here(digest: Digest) -> ApiError {
+    let message = format!("The server has no blob `{digest}`.");
+    Refusal::new(Code::BlobNotFound, message).hint("it was never uploaded, or it has been swept").into()
+}
+
+fn unusable(root: Digest, error: &TreeError) -> ApiError {
+    let message = format!("The tree `{root}` cannot be used: {error}.");
+    Refusal::new(Code::InvalidUpload, message).hint("make the tree again without it, and upload that").into()
+}
+
+/// Refuses trees that leave themselves, or that are none, before a version refers to them. What is not on the server
+/// at all is left to the change to say.
+pub(crate) async fn check(state: &State, roots: BTreeSet<Digest>) -> ApiResult<()> {
+    let fresh = state.checked_trees.without_known(roots);
+    if fresh.is_empty() {
+        return Ok(());
     }
-    let bytes = state.blobs.read(&location(&row)?, digest).await?;
-    Directory::decode(&bytes).map_err(|error| internal(&error))
+    for row in state.catalog.blob_locate(fresh).await? {
+        let tree = load(state, row.digest).await?;
+        let checked = tokio::task::spawn_blocking(move || tree.check_links());
+        checked.await.map_err(|error| internal(&error))?.map_err(|error| unusable(row.digest, &error))?;
+        state.checked_trees.remember(row.digest);
+    }
+    Ok(())
 }
 
-/// A whole tree by path.
+/// A whole tree by path, read level by level: one question to the catalog for each.
 pub(crate) async fn load(state: &State, root: Digest) -> ApiResult<Tree> {
     let mut tree = Tree::default();
-    walk(state, root, String::new(), &mut tree).await?;
+    let mut level = vec![(String::new(), root)];
+    let mut entries = 0;
+    while !level.is_empty() {
+        let directories = directories(state, root, &level).await?;
+        let mut below = Vec::new();
+        for (prefix, digest) in level {
+            let Some(directory) = directories.get(&digest) else { return Err(not_here(digest)) };
+            entries += directory.entries.len();
+            if entries > MAX_ENTRIES {
+                return Err(too_many_entries(root));
+            }
+            for (name, entry) in &directory.entries {
+                let path = if prefix.is_empty() { name.clone() } else { format!("{prefix}/{name}") };
+                let added = match entry {
+                    Entry::Directory { digest } => checked_path(&path).map(|path| below.push((path, *digest))),
+                    Entry::File(file) => tree.insert(&path, Leaf::File(*file)),
+                    Entry::Link { target } => tree.insert(&path, Leaf::Link { target: target.clone() }),
+                };
+                added.map_err(|error| unusable(root, &error))?;
+            }
+        }
+        level = below;
+    }
     Ok(tree)
 }
 
-fn walk<'a>(state: &'a State, digest: Digest, prefix: String, tree: &'a mut Tree) -> BoxFuture<'a, ApiResult<()>> {
-    Box::pin(async move {
-        for (name, entry) in directory(state, digest).await?.entries {
-            let path = if prefix.is_empty() { name } else { format!("{prefix}/{name}") };
-            match entry {
-                Entry::Directory { digest } => walk(state, digest, path, tree).await?,
-                Entry::File(file) => tree.insert(&path, Leaf::File(file)).map_err(|error| internal(&error))?,
-                Entry::Link { target } => {
-                    tree.insert(&path, Leaf::Link { target }).map_err(|error| internal(&error))?
-                }
-            }
-        }
-        Ok(())
-    })
+fn too_many_entries(root: Digest) -> ApiError {
+    let message = format!("The tree `{root}` has more than {MAX_ENTRIES} files and folders.");
+    Refusal::new(Code::InvalidUpload, message).hint("split it, or leave out what is not needed to run").into()
+}
+
+/// The directories of one level, each read once however often it stands there.
+async fn directories(state: &State, root: Digest, level: &[(String, Digest)]) -> ApiResult<HashMap<Digest, Directory>> {
+    let wanted: BTreeSet<Digest> = level.iter().map(|(_, digest)| *digest).collect();
+    let rows = state.catalog.blob_locate(wanted.into_iter().collect()).await?;
+    if rows.iter().map(|row| row.size).sum::<u64>() > MAX_LEVEL_BYTES {
+        return Err(too_many_entries(root));
+    }
+    stream::iter(rows)
+        .map(|row| async move { Ok((row.digest, directory(state, &row).await?)) })
+        .buffer_unordered(READS_AT_ONCE)
+        .try_collect()
+        .await
+}
+
+async fn directory(state: &State, row: &BlobRow) -> ApiResult<Directory> {
+    if !row.is_directory {
+        let message = format!("`{}` is a file, not a tree.", row.digest);
+        return Err(Refusal::new(Code::InvalidUpload, message)
+            .hint("name the directory that holds it, or ask for the blob itself")
+            .into());
+    }
+    let bytes = state.blobs.read(&location(row)?, row.digest).await?;
+    Directory::decode(&bytes).map_err(|error| internal(&error))
+}
+
+/// [`explain`] for what has landed already: that the files cannot be read must not make it look as if it had not.
+pub(crate) async fn explain_if_readable(state: &State, reasons: &mut [Reason]) {
+    if let Err(error) = explain(state, reasons).await {
+        tracing::warn!(message = %error.0, "an answer lacks its list of files");
+    }
 }
 
 /// Fills in which files differ, where a reason says that some do.

@@ -237,17 +237,14 @@ async fn check_plan(work: &mut Work<'_>, draft: &Draft<'_>) -> Result<()> {
     if !draft.outcomes.iter().any(adds) {
         return Ok(());
     }
-    let limits = work.app.plan.limits();
-    if let Some(bound) = limits.functions {
-        let count = units::count_present(work.tx, work.app.id, UnitKind::Function).await?;
-        if count > i64::from(bound) {
-            let message = format!(
-                "App `{}` would have {count} functions; its plan `{}` allows {bound}.",
-                work.app.name, work.app.plan
-            );
-            let hint = format!("remove some, or `milepost plan set --app {} PLAN`", work.app.name);
-            return Err(Refusal::new(Code::PlanLimit, message).hint(hint).into());
-        }
-    }
-    Ok(())
+    let count = units::count_present(work.tx, work.app.id, UnitKind::Function).await?;
+    check_function_count(work, count)
+}
+
+pub(crate) fn check_function_count(work: &Work<'_>, count: i64) -> Result<()> {
+    let Some(bound) = work.app.plan.limits().functions.filter(|bound| count > i64::from(*bound)) else { return Ok(()) };
+    let message =
+        format!("App `{}` would have {count} functions; its plan `{}` allows {bound}.", work.app.name, work.app.plan);
+    let hint = format!("remove some, or `milepost plan set --app {} PLAN`", work.app.name);
+    Err(Refusal::new(Code::PlanLimit, message).hint(hint).into())
 }

@@ -141,7 +141,7 @@ async fn check_only(work: &mut Work<'_>, put: &Put, exists: bool) -> Result<()> 
     }
 }
 
-fn check_limits(work: &Work<'_>, name: &UnitName, spec: &UnitSpec) -> Result<()> {
+pub(crate) fn check_limits(work: &Work<'_>, name: &UnitName, spec: &UnitSpec) -> Result<()> {
     let UnitSpec::Function(function) = spec else { return Ok(()) };
     let limits = work.app.plan.limits();
     let too_much = |what: &str, asked: String, bound: String| {

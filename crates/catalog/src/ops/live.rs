@@ -2,7 +2,7 @@ use milepost_model::pointer::{Step, rollback_target};
 use milepost_model::release::{Live, LiveMode, Release, ReleaseState};
 use milepost_model::{AppName, Code, Refusal};
 
-use super::release::{check_complete, expired};
+use super::release::{check_releasable, expired};
 use crate::Catalog;
 use crate::db::Ending;
 use crate::error::Result;
@@ -143,7 +143,7 @@ async fn make_reachable(work: &mut Work<'_>, target: Found, why: &str) -> Result
         return Ok((release.clone(), false, Vec::new()));
     }
     let seq = target.seq.or(target.release.map(|release| release.app_seq)).unwrap_or(work.app.head_seq);
-    check_complete(work, seq).await?;
+    check_releasable(work, seq).await?;
     let (row, expired) = releasing::create(work, seq, why).await?;
     Ok((row, true, expired))
 }

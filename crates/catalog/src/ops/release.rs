@@ -1,12 +1,15 @@
 use milepost_model::pointer::Step;
 use milepost_model::release::{LiveMode, Release, ReleaseState};
-use milepost_model::{AppName, Code, Refusal};
+use milepost_model::{AppName, Code, Refusal, UnitKind};
 
 use crate::Catalog;
+use crate::change::check_function_count;
+use crate::change::put::check_limits;
 use crate::db::Ending;
 use crate::error::Result;
 use crate::releasing;
-use crate::tables::tags;
+use crate::tables::{contents, memberships, tags, units, versions};
+use crate::work::Work;
 
 impl Catalog {
     /// Releases an app version (again), under a new id. None means the present state of the app.
@@ -30,7 +33,7 @@ impl Catalog {
                     }
                     None => work.app.head_seq,
                 };
-                check_complete(work, seq).await?;
+                check_releasable(work, seq).await?;
                 let why = if why.is_empty() { "released by hand".to_owned() } else { why };
                 let (release, expired) = releasing::create(work, seq, &why).await?;
                 Ok((releasing::view(work.tx, &work.app, &release).await?, expired))
@@ -77,15 +80,31 @@ pub(crate) fn expired(name: &str, at: Option<milepost_model::Timestamp>) -> crat
     Refusal::new(Code::ReleaseExpired, message).hint(hint).into()
 }
 
-/// An app version can be released only while every version it needs exists.
-pub(crate) async fn check_complete(work: &mut crate::work::Work<'_>, seq: i64) -> Result<()> {
+/// An app version can be released only while every version it needs exists, and an old one only within today's plan.
+pub(crate) async fn check_releasable(work: &mut Work<'_>, seq: i64) -> Result<()> {
     let missing = releasing::missing_versions(work.tx, work.app.id, seq).await?;
     if missing.is_empty() {
-        return Ok(());
+        return if seq == work.app.head_seq { Ok(()) } else { check_plan(work, seq).await };
     }
     let message = "This app version cannot be released again: versions it needs are gone.".to_owned();
     Err(Refusal::new(Code::VersionDeleted, message)
         .hint("choose another one; `milepost app list-version` shows them")
         .blockers(missing)
         .into())
+}
+
+async fn check_plan(work: &mut Work<'_>, seq: i64) -> Result<()> {
+    let mut functions = 0;
+    for member in memberships::at(work.tx, work.app.id, seq).await? {
+        let unit = units::find_by_id(work.tx, member.unit_id).await?;
+        if unit.kind != UnitKind::Function {
+            continue;
+        }
+        functions += 1;
+        if let Some(content_id) = versions::get(work.tx, member.version_id).await?.content_id {
+            let spec = contents::get(work.tx, content_id).await?;
+            check_limits(work, &unit.name, &spec)?;
+        }
+    }
+    check_function_count(work, functions)
 }

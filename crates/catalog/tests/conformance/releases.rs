@@ -1,6 +1,7 @@
-use milepost_catalog::{LiveTarget, Page};
+use milepost_catalog::{LiveTarget, Page, RollbackInput};
 use milepost_model::change::Change;
 use milepost_model::release::ReleaseState;
+use milepost_model::unit_put::FunctionPut;
 use milepost_model::{Code, PlanName, UnitKind};
 
 use crate::common::*;
@@ -135,6 +136,24 @@ async fn an_app_version_whose_versions_are_gone_is_not_released_again(t: &Fixtur
     assert_eq!(refusal.blockers, ["function hello version 1 was deleted"]);
 }
 
+async fn an_old_app_version_is_released_again_only_within_todays_plan(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let asks = FunctionPut { merge: true, memory: Some(1 << 30), ..FunctionPut::default() };
+    let large = t.put([function_with("hello", asks)]).await;
+    t.deploy("hello", "two").await;
+    t.set_plan(PlanName::Free).await;
+    let uid = large.app_version.unwrap();
+    assert_eq!(refused(create(t, Some(&uid)).await).code, Code::PlanLimit);
+    // What can still be reached may be put live: that makes nothing.
+    let id = large.release.unwrap().id;
+    t.catalog.live_set(&t.app, "x", LiveTarget::Release(id.clone()), String::new()).await.unwrap();
+    t.catalog.live_set(&t.app, "x", LiveTarget::Follow, String::new()).await.unwrap();
+    t.catalog.release_expire(&t.app, "x", id.clone(), String::new()).await.unwrap();
+    let to_large = RollbackInput { to: Some(id), why: String::new(), dry_run: false };
+    assert_eq!(refused(t.catalog.rollback(&t.app, "x", to_large).await).code, Code::PlanLimit);
+    create(t, Some("1")).await.unwrap();
+}
+
 async fn releases_are_listed_in_pages_newest_first(t: &Fixture) {
     let ids = releases(t, 5).await;
     let first = t.catalog.release_list(&t.app, false, Page { below: None, limit: 3 }).await.unwrap();
@@ -154,5 +173,6 @@ on_both_engines!(
     a_smaller_plan_takes_effect_with_the_next_release,
     a_release_can_be_expired_by_hand_unless_it_is_protected,
     an_app_version_whose_versions_are_gone_is_not_released_again,
+    an_old_app_version_is_released_again_only_within_todays_plan,
     releases_are_listed_in_pages_newest_first,
 );

@@ -126,7 +126,7 @@ pub fn invariant_5_what_is_needed_is_never_removed<'w>(world: &'w World<'_>) -> 
             assert!(gone.is_empty(), "release {id} lost {gone:?}");
             needed.extend(contents.values().flat_map(|(_, spec)| spec.blobs()));
         }
-        for ((function, alias), _) in &world.aliases {
+        for (function, alias) in world.aliases.keys() {
             let version = t.version(UnitKind::Function, function, &format!("@{alias}")).await.unwrap();
             let digest = version.spec["package"]["digest"].as_str().unwrap();
             let package = t.version(UnitKind::Package, version.spec["package"]["name"].as_str().unwrap(), digest).await;

@@ -72,13 +72,13 @@ impl<'t> World<'t> {
             }
             Operation::DeleteAll { function } => self.delete(UnitKind::Function, &format!("f{function}"), "all").await,
             Operation::Alias { function, name, version } => {
-                self.alias(&format!("f{function}"), &format!("a{name}"), version).await
+                self.alias(&format!("f{function}"), &format!("a{name}"), version).await;
             }
             Operation::AliasBack { function, name } => {
-                self.alias_back(&format!("f{function}"), &format!("a{name}")).await
+                self.alias_back(&format!("f{function}"), &format!("a{name}")).await;
             }
             Operation::AliasDelete { function, name } => {
-                self.alias_delete(&format!("f{function}"), &format!("a{name}")).await
+                self.alias_delete(&format!("f{function}"), &format!("a{name}")).await;
             }
             Operation::Tag { name, release } => self.tag(&format!("t{name}"), release).await,
             Operation::Untag { name } => self.untag(&format!("t{name}")).await,
@@ -272,7 +272,7 @@ impl<'t> World<'t> {
         match result {
             Ok(alias) => drop(self.aliases.insert(at, alias.number)),
             Err(error) if self.aliases.contains_key(&at) => {
-                assert_eq!(refused::<()>(Err(error)).code, Code::NothingToRollBackTo)
+                assert_eq!(refused::<()>(Err(error)).code, Code::NothingToRollBackTo);
             }
             Err(_) => {}
         }

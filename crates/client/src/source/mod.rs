@@ -11,7 +11,6 @@ mod blob;
 mod cache;
 mod error;
 mod exclude;
-mod links;
 mod options;
 mod pool;
 mod unpack;
@@ -209,10 +208,8 @@ fn assemble(found: &Found) -> Result<Tree, SourceError> {
         let leaf = Leaf::Link { target: target.clone() };
         tree.insert(path, leaf).map_err(|error| SourceError::refused(path, error))?;
     }
-    match links::first_leaving(&tree) {
-        Some((path, target)) => Err(SourceError::LinkLeaves { path: path.to_owned(), target: target.to_owned() }),
-        None => Ok(tree),
-    }
+    tree.check_links().map_err(|error| SourceError::refused("the tree", error))?;
+    Ok(tree)
 }
 
 fn by_digest(tree: &Tree) -> HashMap<Digest, (String, u64)> {

@@ -20,7 +20,6 @@ use zip::result::ZipError;
 
 use super::error::{SourceError, ZipRefusal};
 use super::exclude::Exclude;
-use super::links;
 use super::options::ZipLimits;
 use super::walk::Meter;
 
@@ -135,9 +134,10 @@ impl Bounds<'_> {
                 _ => ZipRefusal::Escapes(name),
             })?;
         }
-        if let Some((path, target)) = links::first_leaving(&tree) {
-            return Err(ZipRefusal::LinkLeaves { path: path.to_owned(), target: target.to_owned() });
-        }
+        tree.check_links().map_err(|error| match error {
+            TreeError::LinkEscapes { path, target } => ZipRefusal::LinkLeaves { path, target },
+            other => ZipRefusal::Damaged(other.to_string()),
+        })?;
         Ok((tree, places))
     }
 

@@ -1,9 +1,14 @@
 //! For those who watch the server: no token needed, nothing told about apps.
 
+use std::time::Duration;
+
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 
 use super::Shared;
+
+/// Whoever asks gives up after a few seconds; an answer that comes later is none.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The process runs.
 pub(crate) async fn healthz() -> &'static str {
@@ -12,15 +17,27 @@ pub(crate) async fn healthz() -> &'static str {
 
 /// The database and the blob store answer.
 pub(crate) async fn readyz(state: Shared) -> impl IntoResponse {
-    if let Err(error) = state.catalog.ping().await {
-        tracing::warn!(error = &error as &dyn std::error::Error, "not ready: the database does not answer");
+    if !answers("the database", state.catalog.ping()).await {
         return (StatusCode::SERVICE_UNAVAILABLE, "the database does not answer\n");
     }
-    if let Err(error) = state.blobs.check().await {
-        tracing::warn!(error = &error as &dyn std::error::Error, "not ready: the blob store does not answer");
+    if !answers("the blob store", state.blobs.check()).await {
         return (StatusCode::SERVICE_UNAVAILABLE, "the blob store does not answer\n");
     }
     (StatusCode::OK, "ready\n")
+}
+
+async fn answers<E: std::error::Error + 'static>(what: &str, asked: impl Future<Output = Result<(), E>>) -> bool {
+    match tokio::time::timeout(PATIENCE, asked).await {
+        Ok(Ok(())) => true,
+        Ok(Err(error)) => {
+            tracing::warn!(error = &error as &dyn std::error::Error, "not ready: {what} does not answer");
+            false
+        }
+        Err(_) => {
+            tracing::warn!("not ready: {what} did not answer in {} s", PATIENCE.as_secs());
+            false
+        }
+    }
 }
 
 pub(crate) async fn metrics(state: Shared) -> impl IntoResponse {

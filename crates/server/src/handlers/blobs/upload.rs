@@ -1,12 +1,11 @@
 use crate::auth::Caller;
 use crate::error::ApiResult;
-use crate::extract::Path;
+use crate::extract::{Path, declared_length};
 use crate::handlers::Shared;
 use crate::ingest;
 use axum::Json;
 use axum::body::Body;
 use axum::http::HeaderMap;
-use axum::http::header::CONTENT_LENGTH;
 use milepost_client::api::Uploaded;
 use milepost_model::Permission;
 
@@ -20,7 +19,5 @@ pub(crate) async fn blobs_upload(
     body: Body,
 ) -> ApiResult<Json<Uploaded>> {
     let app = caller.may(Permission::ChangeCode, &app)?;
-    let declared =
-        headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()).and_then(|value| value.parse().ok());
-    Ok(Json(ingest::upload(&state, &app, body, declared).await?))
+    Ok(Json(ingest::upload(&state, &app, body, declared_length(&headers)).await?))
 }

@@ -8,8 +8,8 @@ use axum::Json;
 use axum::http::HeaderMap;
 use milepost_catalog::{ChangeInput, SealedSecret};
 use milepost_model::change::Change;
-use milepost_model::{ChangeOutcome, Code, Permission, Refusal, UnitName, UnitPut};
-use std::collections::BTreeMap;
+use milepost_model::{ChangeOutcome, Code, Digest, Permission, Refusal, UnitName, UnitPut};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Apply a change, or plan it with `dryRun`
 #[utoipa::path(post, path = "/apps/{app}/changes", tag = "changes", params(("app" = String, Path, description = "Name of the app"), ("idempotency-key" = Option<String>, Header, description = "A change that is sent twice with the same key is applied once")), request_body = Change, responses((status = 200, body = ChangeOutcome)))]
@@ -23,16 +23,26 @@ pub(crate) async fn changes_create(
     let app = caller.may(Permission::ChangeCode, &app)?;
     let idempotency_key = idempotency_key(&headers)?;
     let dry_run = change.dry_run;
+    trees::check(&state, trees_of(&change)).await?;
     let input =
         ChangeInput { secrets: seal(&state, &change)?, change, actor: caller.name().to_owned(), idempotency_key };
     let mut outcome = state.catalog.change(&app, input).await?;
     for unit in &mut outcome.versions {
-        trees::explain(&state, &mut unit.reasons).await?;
+        trees::explain_if_readable(&state, &mut unit.reasons).await;
     }
     if outcome.changed && !dry_run {
         state.metrics.changes.inc();
     }
     Ok(Json(outcome))
+}
+
+fn trees_of(change: &Change) -> BTreeSet<Digest> {
+    let named = change.puts.iter().flat_map(|put| match &put.unit {
+        UnitPut::Static(spec) => [Some(spec.tree), None],
+        UnitPut::Package(package) => [package.source, package.deployment],
+        _ => [None, None],
+    });
+    named.flatten().collect()
 }
 
 const MAX_KEY: usize = 200;
@@ -45,7 +55,8 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
         None => Err(Refusal::new(
             Code::InvalidRequest,
             format!("The idempotency key must have 1 to {MAX_KEY} plain letters."),
-        )),
+        )
+        .hint("a random identifier is a good key")),
     }
 }
 
@@ -57,6 +68,7 @@ fn seal(state: &State, change: &Change) -> Result<BTreeMap<UnitName, SealedSecre
         let value = state.keyring.seal(&secret.value, &**state.catalog.ids());
         let value = value.ok_or_else(|| {
             Refusal::new(Code::InvalidSpec, format!("The value of secret `{}` is too long.", put.name))
+                .hint("keep the large part in a file of a package, and only its key here")
         })?;
         sealed.insert(put.name.clone(), value);
     }

@@ -2,7 +2,7 @@ use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
-use crate::handlers::wire;
+use crate::trees;
 use axum::Json;
 use milepost_catalog::RollbackInput;
 use milepost_client::api::{RollBack, RolledBack};
@@ -26,7 +26,10 @@ pub(crate) async fn live_rollback(
         Some(from) => state.catalog.app_version_contents(&app, from.app_version.clone()).await?.1,
         None => Contents::new(),
     };
-    let changes = wire::explained_diff(&state, &before, &after).await?;
+    let mut changes = milepost_model::diff::diff(&before, &after);
+    for change in &mut changes {
+        trees::explain_if_readable(&state, &mut change.reasons).await;
+    }
     let problems = gone.into_iter().chain(missing_secrets(&after)).collect();
     Ok(Json(RolledBack {
         dry_run: body.dry_run,

@@ -20,7 +20,11 @@ pub(crate) async fn live_set(
     let target = match (body.release, body.follow) {
         (Some(release), false) => LiveTarget::Release(release),
         (None, true) => LiveTarget::Follow,
-        _ => return Err(Refusal::new(Code::InvalidRequest, "Say either a release or `follow`.").into()),
+        _ => {
+            return Err(Refusal::new(Code::InvalidRequest, "Say either a release or `follow`.")
+                .hint("a release pins live, `follow` lets it go along with new releases")
+                .into());
+        }
     };
     Ok(Json(state.catalog.live_set(&app, caller.name(), target, body.why).await?))
 }

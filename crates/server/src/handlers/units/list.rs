@@ -6,7 +6,7 @@ use crate::handlers::Shared;
 use axum::Json;
 use milepost_client::api::Page;
 use milepost_model::snapshot::Unit;
-use milepost_model::{Code, Permission, Refusal, UnitKind};
+use milepost_model::{Permission, UnitKind};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -30,10 +30,7 @@ pub(crate) async fn units_list(
 ) -> ApiResult<Json<Page<Unit>>> {
     let app = caller.may(Permission::Read, &app)?;
     let after = match paging.text(LIST, &state)? {
-        Some(text) => Some(
-            serde_json::from_str(&text)
-                .map_err(|_| Refusal::new(Code::InvalidCursor, "The cursor is not one that this server gave out."))?,
-        ),
+        Some(text) => Some(serde_json::from_str(&text).map_err(|_| cursor::unknown())?),
         None => None,
     };
     let found = state.catalog.unit_list(&app, filter.kind, after, paging.limit()).await?;

@@ -43,11 +43,12 @@ pub(crate) async fn versions_download(
     };
     let digest = fields.iter().find_map(|field| version.spec.get(field)?.as_str()?.parse::<Digest>().ok());
     match digest {
-        Some(digest) => archive::zip_response(&state, digest, &name.replace('/', "-")).await,
+        Some(digest) => archive::zip_response(&state, digest, &name).await,
         None => Err(Refusal::new(
             Code::BlobNotFound,
             format!("Version {} of {kind} `{name}` has no such files.", version.number),
         )
+        .hint("ask for the other part, or leave `part` out")
         .into()),
     }
 }

@@ -1,0 +1,34 @@
+//! Measurements of the ledger, printed as tables. Not a test: nothing here fails because a machine is slow.
+//!
+//! `cargo xtask bench` builds this with optimisation and runs all parts; `cargo xtask bench static` runs one. Every
+//! number stands beside a peer that was measured in the same run, and every line shows its spread, because the machine is
+//! shared. What was learned is kept in `bench/README.md`.
+
+mod engine;
+mod growth;
+mod history;
+mod measure;
+mod rate;
+mod static_tree;
+
+use anyhow::Result;
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let wanted: Vec<String> = std::env::args().skip(1).collect();
+    let runs = |name: &str| wanted.is_empty() || wanted.iter().any(|part| part == name);
+    println!("Milepost {}, {} cores", env!("CARGO_PKG_VERSION"), std::thread::available_parallelism()?);
+    if runs("static") {
+        static_tree::run().await?;
+    }
+    if runs("growth") {
+        growth::run().await?;
+    }
+    if runs("history") {
+        history::run().await?;
+    }
+    if runs("rate") {
+        rate::run().await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,124 @@
+//! Every call of the API with the permission it needs, asked by every role.
+
+use std::collections::BTreeSet;
+
+use milepost_model::{Permission, Role};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::server::TestServer;
+
+/// Method, path as the reference writes it, query, permission, body. Nothing in here changes what another row sees.
+fn calls() -> Vec<(&'static str, &'static str, &'static str, Option<Permission>, Value)> {
+    use Permission::{Administer, ChangeCode, MovePointer, Read};
+    let none = || json!({});
+    let alias = || json!({ "version": "latest" });
+    let version = "/apps/{app}/units/{kind}/{name}/versions/{selector}";
+    let one_alias = "/apps/{app}/functions/{function}/aliases/{alias}";
+    vec![
+        ("GET", "/whoami", "", None, none()),
+        ("GET", "/plans", "", None, none()),
+        ("GET", "/apps", "", Some(Read), none()),
+        ("POST", "/apps", "", Some(Administer), json!({ "name": "default" })),
+        ("GET", "/apps/{app}", "", Some(Read), none()),
+        ("DELETE", "/apps/{app}", "", Some(Administer), none()),
+        ("PUT", "/apps/{app}/plan", "", Some(Administer), json!({ "plan": "standard" })),
+        ("GET", "/apps/{app}/events", "", Some(Read), none()),
+        ("GET", "/apps/{app}/at", "?time=2026-01-01T00:00:00Z", Some(Read), none()),
+        ("POST", "/apps/{app}/changes", "", Some(ChangeCode), json!({ "dryRun": true })),
+        ("POST", "/apps/{app}/blobs/missing", "", Some(ChangeCode), json!({ "digests": [] })),
+        ("POST", "/apps/{app}/blobs", "", Some(ChangeCode), none()),
+        ("GET", "/apps/{app}/blobs/{digest}", "", Some(Read), none()),
+        ("GET", "/apps/{app}/trees/{digest}", "", Some(Read), none()),
+        ("GET", "/apps/{app}/units", "", Some(Read), none()),
+        ("GET", "/apps/{app}/units/{kind}/{name}", "", Some(Read), none()),
+        ("GET", "/apps/{app}/units/{kind}/{name}/versions", "", Some(Read), none()),
+        ("GET", version, "", Some(Read), none()),
+        ("PATCH", version, "", Some(ChangeCode), json!({ "description": "x" })),
+        ("DELETE", version, "", Some(ChangeCode), none()),
+        ("GET", "/apps/{app}/units/{kind}/{name}/versions/{selector}/download", "", Some(Read), none()),
+        ("GET", "/apps/{app}/functions/{function}/aliases", "", Some(Read), none()),
+        ("GET", one_alias, "", Some(Read), none()),
+        ("POST", one_alias, "", Some(MovePointer), alias()),
+        ("PUT", one_alias, "", Some(MovePointer), alias()),
+        ("DELETE", one_alias, "", Some(MovePointer), none()),
+        ("GET", "/apps/{app}/functions/{function}/aliases/{alias}/history", "", Some(Read), none()),
+        ("POST", "/apps/{app}/functions/{function}/aliases/{alias}/rollback", "", Some(MovePointer), none()),
+        ("GET", "/apps/{app}/versions", "", Some(Read), none()),
+        ("GET", "/apps/{app}/versions/{version}", "", Some(Read), none()),
+        ("GET", "/apps/{app}/diff", "?from=1&to=2", Some(Read), none()),
+        ("GET", "/apps/{app}/releases", "", Some(Read), none()),
+        ("POST", "/apps/{app}/releases", "", Some(MovePointer), none()),
+        ("GET", "/apps/{app}/releases/{release}", "", Some(Read), none()),
+        ("POST", "/apps/{app}/releases/{release}/expire", "", Some(MovePointer), none()),
+        ("GET", "/apps/{app}/tags", "", Some(Read), none()),
+        ("PUT", "/apps/{app}/tags/{tag}", "", Some(MovePointer), json!({ "release": "nosuch" })),
+        ("DELETE", "/apps/{app}/tags/{tag}", "", Some(MovePointer), none()),
+        ("GET", "/apps/{app}/tags/{tag}/history", "", Some(Read), none()),
+        ("GET", "/apps/{app}/live", "", Some(Read), none()),
+        ("PUT", "/apps/{app}/live", "", Some(MovePointer), json!({ "release": "nosuch" })),
+        ("GET", "/apps/{app}/live/history", "", Some(Read), none()),
+        ("POST", "/apps/{app}/rollback", "", Some(MovePointer), none()),
+        ("GET", "/apps/{app}/latest/history", "", Some(Read), none()),
+        ("GET", "/apps/{app}/groups", "", Some(Read), none()),
+        ("GET", "/apps/{app}/groups/{group}", "", Some(Read), none()),
+        ("DELETE", "/apps/{app}/groups/{group}", "", Some(ChangeCode), none()),
+        ("GET", "/tokens", "", Some(Administer), none()),
+        ("POST", "/tokens", "", Some(Administer), json!({ "name": "admin", "role": "reader" })),
+        ("DELETE", "/tokens/{token}", "", Some(Administer), none()),
+        ("GET", "/storage/why/{digest}", "", Some(Read), none()),
+        ("POST", "/storage/sweep", "", Some(Administer), none()),
+    ]
+}
+
+/// A path that names an app that is not there, so that no row leaves a trace.
+fn filled(path: &str) -> String {
+    let digest = format!("sha256:{}", "0".repeat(64));
+    path.replace("{app}", "nosuch")
+        .replace("{kind}", "function")
+        .replace("{selector}", "latest")
+        .replace("{digest}", &digest)
+        .replace(['{', '}'], "")
+}
+
+#[tokio::test]
+async fn each_role_may_make_the_calls_of_its_permissions_and_no_others() {
+    let server = TestServer::start().await;
+    for role in Role::ALL {
+        let token = server.token_for(&format!("a-{role}"), role, None).await;
+        for (method, path, query, permission, body) in calls() {
+            let method: Method = method.parse().unwrap();
+            let request = server.ask_as(&token, method.clone(), &format!("{}{query}", filled(path)));
+            let response = request.json(&body).send().await.unwrap();
+            let may = permission.is_none_or(|permission| role.may(permission));
+            let status = response.status().as_u16();
+            assert_eq!(status != 403, may, "{role}: {method} {path} answered {status}");
+            assert!(status != 401 && status < 500, "{role}: {method} {path} answered {status}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_call_answers_without_a_token() {
+    let server = TestServer::start().await;
+    for (method, path, query, _, body) in calls() {
+        let path = format!("/api/v1{}{query}", filled(path));
+        let response = server.bare(method.parse().unwrap(), &path).json(&body).send().await.unwrap();
+        assert_eq!(response.status(), 401, "{method} {path}");
+    }
+}
+
+/// A call that is added must come into the table above, and one that goes must be missed by somebody.
+#[test]
+fn the_table_has_every_call_of_the_reference_and_no_others() {
+    let document = serde_json::to_value(milepost_server::openapi()).unwrap();
+    let mut described = BTreeSet::new();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for method in methods.as_object().unwrap().keys() {
+            described.insert(format!("{} {path}", method.to_uppercase()));
+        }
+    }
+    let known: BTreeSet<String> =
+        calls().into_iter().map(|(method, path, ..)| format!("{method} /api/v1{path}")).collect();
+    assert_eq!(described, known);
+}

@@ -1,0 +1,20 @@
+//! The API from outside: a real server in this process, asked over HTTP.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests end the test at once")]
+
+mod auth;
+mod auth_table;
+mod bodies;
+mod changes;
+mod client;
+mod databases;
+mod flow;
+mod hidden_secrets;
+mod lifecycle;
+mod lists;
+mod problems;
+mod reference;
+mod server;
+mod trees;
+mod unknown_names;
+mod uploads;
+mod watching;

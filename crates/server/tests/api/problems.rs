@@ -1,0 +1,149 @@
+//! Requests that cannot be read: one sentence, the next step, the right status.
+
+use milepost_testkit::eventually;
+use reqwest::Method;
+use serde_json::{Value, json};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::bodies::config;
+use crate::server::{TestServer, refused};
+
+async fn check_body(server: &TestServer, body: impl Into<reqwest::Body>, says: &[&str]) {
+    let request = server.ask(Method::POST, "/apps/default/changes").body(body);
+    let problem = refused(request, 400, "invalid_request").await;
+    for words in says {
+        assert!(problem.detail.contains(words), "`{words}` is not in {problem:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_cannot_be_read_is_refused_with_the_place() {
+    let server = TestServer::start().await;
+    check_body(&server, "{\n  \"message\": nope }", &["line 2 column 1"]).await;
+    check_body(&server, "{\"message\": \"cut", &["line 1"]).await;
+    check_body(&server, &b"{\"message\": \"\xff\xfe\"}"[..], &["line 1", "unicode"]).await;
+    check_body(&server, r#"{"mesage": "x"}"#, &["unknown field `mesage`", "`message`"]).await;
+    check_body(&server, r#"{"message": 7}"#, &["integer `7`", "expected a string"]).await;
+    check_body(&server, r#"{"puts": {}}"#, &["expected a sequence"]).await;
+    check_body(&server, r#"{"puts": [{"kind": "functoin", "name": "f", "spec": {}}]}"#, &["functoin", "`function`"]).await;
+    let spec = r#"{"puts": [{"kind": "function", "name": "f", "spec": {"entrypint": "x"}}]}"#;
+    check_body(&server, spec, &["unknown field `entrypint`", "`entrypoint`"]).await;
+    check_body(&server, r#"{"puts": [{"kind": "config", "name": "a b", "spec": {}}]}"#, &["`a b`"]).await;
+    assert_eq!(server.get("/apps/default/versions").await["items"], json!([]), "nothing was changed");
+}
+
+#[tokio::test]
+async fn a_request_with_a_wrong_value_is_refused_by_name() {
+    let server = TestServer::start().await;
+    server.change(&config("a", 1)).await;
+    let digest = "sha256:zz";
+    for (method, path, body, code) in [
+        (Method::GET, "/apps/Not%20A%20Name", Value::Null, "invalid_name"),
+        (Method::POST, "/apps", json!({ "name": "Bad_Name" }), "invalid_request"),
+        (Method::GET, "/apps/live", Value::Null, "invalid_name"),
+        (Method::GET, "/apps/default/units/functoin/f", Value::Null, "invalid_request"),
+        (Method::GET, "/apps/default/units/function/a%20b", Value::Null, "invalid_name"),
+        (Method::GET, "/apps/default/units/config/other", Value::Null, "invalid_name"),
+        (Method::GET, "/apps/default/units/config/config/versions/a%20b", Value::Null, "invalid_selector"),
+        (Method::GET, "/apps/default/units/config/config/versions/sha256:12", Value::Null, "invalid_selector"),
+        (Method::GET, &format!("/apps/default/blobs/{digest}"), Value::Null, "invalid_request"),
+        (Method::GET, &format!("/storage/why/{digest}"), Value::Null, "invalid_request"),
+        (Method::GET, "/apps/default/at?time=yesterday", Value::Null, "invalid_time"),
+        (Method::GET, "/apps/default/at", Value::Null, "invalid_request"),
+        (Method::GET, "/apps/default/versions?limit=many", Value::Null, "invalid_request"),
+        (Method::GET, "/apps/default/units?kind=functoin", Value::Null, "invalid_request"),
+        (Method::GET, "/apps/%ff", Value::Null, "invalid_request"),
+        (Method::PUT, "/apps/default/tags/UPPER", json!({ "release": "latest" }), "invalid_name"),
+        (Method::PUT, "/apps/default/live", json!({}), "invalid_request"),
+        (Method::PUT, "/apps/default/live", json!({ "release": "latest", "follow": true }), "invalid_request"),
+        (Method::POST, "/tokens", json!({ "name": "a b", "role": "reader" }), "invalid_name"),
+        (Method::POST, "/tokens", json!({ "name": "a", "role": "king" }), "invalid_request"),
+        (Method::PUT, "/apps/default/plan", json!({ "plan": "gold" }), "invalid_request"),
+        (
+            Method::POST,
+            "/apps/default/changes",
+            json!({ "puts": [{ "kind": "timer", "name": "t", "spec": { "cron": "often", "function": "f" } }] }),
+            "unit_not_found",
+        ),
+        (
+            Method::POST,
+            "/apps/default/changes",
+            json!({ "puts": [{ "kind": "config", "name": "config", "spec": { "document": 7 } }] }),
+            "invalid_spec",
+        ),
+    ] {
+        let mut request = server.ask(method, path);
+        if !body.is_null() {
+            request = request.json(&body);
+        }
+        let status = if code == "unit_not_found" { 404 } else { 400 };
+        refused(request, status, code).await;
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_call_and_a_wrong_method_are_told_apart() {
+    let server = TestServer::start().await;
+    for path in ["/nothing", "/api/v1/nothing", "/api/v2/apps"] {
+        let problem = refused(server.bare(Method::GET, path), 404, "route_not_found").await;
+        assert!(problem.hint.unwrap().contains("/api/v1/docs"));
+    }
+    let problem = refused(server.ask(Method::PATCH, "/apps"), 405, "route_not_found").await;
+    assert!(problem.detail.contains("PATCH"), "{problem:?}");
+    let response = server.ask(Method::PATCH, "/apps").send().await.unwrap();
+    let allowed = response.headers()["allow"].to_str().unwrap();
+    assert!(allowed.contains("GET") && allowed.contains("POST"), "{allowed}");
+}
+
+#[tokio::test]
+async fn a_body_that_is_too_large_is_refused() {
+    let server = TestServer::start().await;
+    // Without a declared length, so that the server has to count.
+    let mebibyte = bytes::Bytes::from(vec![b' '; 1 << 20]);
+    let chunks = futures::stream::iter((0..33).map(move |_| Ok::<_, std::io::Error>(mebibyte.clone())));
+    let request = server.ask(Method::POST, "/apps/default/changes").body(reqwest::Body::wrap_stream(chunks));
+    let problem = refused(request, 413, "request_too_large").await;
+    assert!(problem.detail.contains("32 MiB"), "{problem:?}");
+}
+
+/// Sends a head and no body, and reads what comes back.
+pub async fn answer_to_head(server: &TestServer, path: &str, length: u64) -> String {
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    let head = format!(
+        "POST /api/v1{path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n",
+        server.token
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
+#[tokio::test]
+async fn ten_gigabytes_are_refused_when_they_are_declared() {
+    let server = TestServer::start().await;
+    let answer = answer_to_head(&server, "/apps/default/changes", 10_000_000_000).await;
+    assert!(answer.starts_with("HTTP/1.1 413 ") && answer.contains("request_too_large"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_body_that_breaks_off_changes_nothing() {
+    let server = TestServer::start().await;
+    let body = config("a", 1).to_string();
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    let head = format!(
+        "POST /api/v1/apps/default/changes HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\ncontent-length: {}\r\n\r\n",
+        server.token,
+        body.len() + 1
+    );
+    stream.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
+    stream.shutdown().await.unwrap();
+    let mut answer = Vec::new();
+    // The server may answer or hang up; either way it has seen the end.
+    let _ = stream.read_to_end(&mut answer).await;
+    assert!(!answer.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&answer));
+    eventually(Duration::from_secs(5), || async { server.get("/healthz-api").await_ok().await }).await;
+    assert_eq!(server.get("/apps/default/versions").await["items"], json!([]));
+}

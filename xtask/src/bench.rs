@@ -1,0 +1,40 @@
+//! `cargo xtask bench [PART…]`: builds with optimisation, measures, prints the tables and keeps them under `bench/raw`.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use anyhow::{Context, Result, bail};
+
+use crate::shell::{cargo, command, root, run as run_command, target_dir};
+use crate::{lease, setup};
+
+pub fn run(parts: &[&str]) -> Result<()> {
+    setup::run()?;
+    run_command(&mut cargo(&[
+        "build",
+        "--locked",
+        "--profile",
+        "measure",
+        "-p",
+        "milepost-bench",
+        "-p",
+        "milepost-cli",
+    ]))?;
+    let built = target_dir()?.join("measure");
+    let _lease = lease::hold()?;
+    let mut measuring = command(built.join("milepost-bench"), parts);
+    let output = measuring
+        .env("MILEPOST_BIN", built.join("milepost"))
+        .stderr(Stdio::inherit())
+        .output()
+        .context("could not run the benchmark")?;
+    std::io::stdout().write_all(&output.stdout)?;
+    if !output.status.success() {
+        bail!("the benchmark failed ({})", output.status);
+    }
+    let folder = root().join("bench/raw");
+    std::fs::create_dir_all(&folder)?;
+    let name = if parts.is_empty() { "all".to_owned() } else { parts.join("-") };
+    std::fs::write(folder.join(format!("{name}.md")), &output.stdout)?;
+    Ok(())
+}
