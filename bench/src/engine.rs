@@ -27,7 +27,7 @@ impl Engine {
 
     pub async fn postgres() -> Result<Self> {
         let cluster = tokio::task::spawn_blocking(|| Cluster::start_private(true)).await?;
-        let catalog = Catalog::open(cluster.url(), Arc::new(SystemClock), Arc::new(OsIds)).await?;
+        let catalog = Catalog::open(&cluster.url(), Arc::new(SystemClock), Arc::new(OsIds)).await?;
         let folder = tempfile::tempdir()?;
         Ok(Self { name: "PostgreSQL", catalog, _folder: folder, _cluster: Some(Arc::new(cluster)) })
     }

@@ -97,7 +97,7 @@ async fn delete(work: &mut Work<'_>, key: &UnitKey, which: &VersionsToDelete, dr
             outcome.release = Some(releasing::view(work.tx, &work.app, &release).await?);
             outcome.expired.extend(expired);
             if work.app.live_mode == LiveMode::Pinned {
-                outcome.warnings.push(pinned_warning(work, &release.name).await?);
+                outcome.warnings.push(pinned_warning(work, &release.name, dry_run).await?);
             }
         }
     } else {

@@ -120,7 +120,7 @@ async fn refuse_full(
         let tags = tags::of_release(work.tx, release.id).await?;
         let mut reasons: Vec<String> = tags.iter().map(|tag| format!("tag {tag}")).collect();
         if work.app.live_release_id == Some(release.id) {
-            reasons.push("live, pinned".to_owned());
+            reasons.push("live".to_owned());
         }
         blockers.push(format!("release {}: {}", release.name, reasons.join(", ")));
     }
@@ -131,7 +131,7 @@ async fn refuse_full(
         work.app.plan
     );
     Ok(Refusal::new(Code::NoRoom, message)
-        .hint("untag one with `milepost release untag TAG`, or use `--no-release` to keep the change without releasing it")
+        .hint("untag one with `milepost release untag TAG`; a change can be kept without a release by `--no-release`")
         .blockers(blockers))
 }
 

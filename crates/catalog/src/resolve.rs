@@ -28,6 +28,10 @@ pub(crate) async fn version(tx: &mut Tx, unit: &UnitRow, selector: &Selector) ->
     };
     match found {
         Some(version) if version.state == VersionState::Active => Ok(version),
+        // An alias that a release follows outlives the removal of its function, and comes back with it.
+        Some(version) if version.state == VersionState::Retired && matches!(selector, Selector::Alias(_)) => {
+            Ok(version)
+        }
         Some(version) if version.state == VersionState::Deleted => {
             let message = format!("Version {} of {} was deleted.", version.number, unit.key());
             Err(Refusal::new(Code::VersionDeleted, message)

@@ -169,6 +169,7 @@ impl Catalog {
             .await?;
         let mut swept = 0;
         for app_id in ids {
+            self.drop_left_over_aliases(app_id).await?;
             // What a swept version was pinned to is free only then, so once more until nothing goes.
             loop {
                 let gone = self.db.write(move |tx| Box::pin(async move { forget_retired(tx, app_id).await })).await?;
@@ -181,9 +182,32 @@ impl Catalog {
         Ok(swept)
     }
 
+    async fn drop_left_over_aliases(&self, app_id: i64) -> Result<()> {
+        let name = self.db.read(move |tx| Box::pin(async move { apps::name_of(tx, app_id).await })).await?;
+        let Some(name) = name else { return Ok(()) };
+        let work = self.work(&name, "milepost", crate::db::Ending::Commit, |work| {
+            Box::pin(async move { crate::change::remove::drop_left_over_aliases(work).await })
+        });
+        work.await
+    }
+
     /// Whether the catalog knows a pack: one that it does not know and that is old is the orphan of a crash.
     pub async fn known_packs(&self) -> Result<BTreeSet<String>> {
         self.db.read(|tx| Box::pin(async move { Ok(blobs::pack_names(tx).await?.into_iter().collect()) })).await
+    }
+
+    /// Something that all servers over this database must agree on: the first one says it, the others are told.
+    pub async fn agree(&self, name: &str, value: &str) -> Result<String> {
+        let params = [name.into(), value.into()];
+        self.db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let sql = "INSERT INTO server_facts (name, value) VALUES ($1, $2) \
+                               ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING value";
+                    tx.query_one(sql, &params).await?.text(0)
+                })
+            })
+            .await
     }
 
     pub fn now(&self) -> Timestamp {

@@ -101,6 +101,8 @@ pub enum Command {
     /// Plans and their limits
     #[command(subcommand)]
     Plan(commands::plan::PlanCommand),
+    /// Show whose token is used, and for which server
+    Whoami(commands::whoami::WhoamiArgs),
     /// What is stored, and why
     #[command(subcommand)]
     Storage(commands::storage::StorageCommand),

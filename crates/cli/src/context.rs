@@ -26,7 +26,7 @@ impl<'a> Context<'a> {
         let data = data_folder(global.data.as_deref())?;
         let (server, own) = match &global.server {
             Some(server) => (server.clone(), false),
-            None => (find_server(&data)?, true),
+            None => (find_server(&data, global.data.is_some())?, true),
         };
         let token = match &global.token {
             Some(token) => token.clone(),
@@ -97,8 +97,12 @@ fn user_folder(variable: &str, below_home: &str) -> Result<PathBuf> {
     Ok(base.join("milepost"))
 }
 
-fn find_server(data: &Path) -> Result<String> {
+fn find_server(data: &Path, given: bool) -> Result<String> {
     let missing = || {
+        if given {
+            let message = format!("no Milepost server uses the data folder `{}`", data.display());
+            return Failure::new(message).hint("start one with `milepost serve`, or check `--data` and MILEPOST_DATA");
+        }
         Failure::new("no Milepost server runs on this machine")
             .hint("start one with `milepost serve`, or name one with `--server URL`")
     };

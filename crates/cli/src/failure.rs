@@ -95,7 +95,7 @@ impl From<ClientError> for Failure {
             ClientError::Unreachable { .. } => {
                 Self::new(error.to_string()).hint("start it with `milepost serve`, or name another with `--server URL`")
             }
-            ClientError::Address(_) => Self::usage(error.to_string()),
+            ClientError::Address(_) | ClientError::EmptyName => Self::usage(error.to_string()),
             other => {
                 let failure = Self::new(other.to_string());
                 match std::error::Error::source(&other) {

@@ -8,6 +8,8 @@ pub enum ClientError {
     Refused(Box<Problem>),
     #[error("no Milepost server answers at {url}")]
     Unreachable { url: String, source: reqwest::Error },
+    #[error("a name is empty")]
+    EmptyName,
     #[error("the connection to the server broke")]
     Broken(#[source] reqwest::Error),
     #[error("the server answered something that this client does not understand ({status}): {what}")]

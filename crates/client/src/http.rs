@@ -12,6 +12,11 @@ use crate::error::ClientError;
 /// A machine that drops packets would otherwise be waited for over minutes.
 const CONNECT: Duration = Duration::from_secs(10);
 
+/// The server itself gives up after a minute; a client that waits longer waits for nobody.
+const TIME_LIMIT: Duration = Duration::from_secs(90);
+/// For requests that carry files: as long as the bytes take.
+pub(crate) const NO_LIMIT: Duration = Duration::from_secs(24 * 3600);
+
 /// A server, and a token for it. Cheap to clone.
 #[derive(Clone)]
 pub struct Client {
@@ -50,11 +55,16 @@ impl Client {
         if let Ok(mut path) = url.path_segments_mut() {
             path.pop_if_empty().extend(parts);
         }
-        self.http.request(method, url).bearer_auth(&self.token)
+        self.http.request(method, url).bearer_auth(&self.token).timeout(TIME_LIMIT)
     }
 
     pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Response, ClientError> {
-        let response = request.send().await.map_err(|error| {
+        let request = request.build().map_err(ClientError::Broken)?;
+        // A name that is empty would make another path of it.
+        if request.url().path().contains("//") || request.url().path().ends_with('/') {
+            return Err(ClientError::EmptyName);
+        }
+        let response = self.http.execute(request).await.map_err(|error| {
             if error.is_connect() {
                 ClientError::Unreachable { url: self.base.origin().ascii_serialization(), source: error }
             } else {

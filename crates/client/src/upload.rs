@@ -12,6 +12,7 @@ use reqwest::{Body, Method};
 use tokio::sync::mpsc;
 
 use crate::api::{MissingAnswer, MissingBlobs, Uploaded};
+use crate::http::NO_LIMIT;
 use crate::source::Source;
 use crate::{Client, ClientError};
 
@@ -115,8 +116,10 @@ impl Client {
         let reading = tokio::task::spawn_blocking(move || write_pack(&source, items, &sender, &progress));
         let stream =
             futures::stream::unfold(receiver, |mut receiver| async move { Some((receiver.recv().await?, receiver)) });
-        let request =
-            self.request(Method::POST, &["apps", app, "blobs"]).header("content-type", "application/vnd.milepost.pack");
+        let request = self
+            .request(Method::POST, &["apps", app, "blobs"])
+            .header("content-type", "application/vnd.milepost.pack")
+            .timeout(NO_LIMIT);
         let sent = self.json::<Uploaded>(request.body(Body::wrap_stream(stream))).await;
         // A file that could not be read is the cause; the broken request is only how it showed.
         match reading.await {

@@ -29,6 +29,8 @@ macro_rules! codes {
         }
 
         impl Code {
+            pub const ALL: &[Self] = &[$(Self::$code,)*];
+
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$code => $text,)* }
             }
@@ -53,6 +55,24 @@ pub enum Class {
     Limit,
     Unavailable,
     Internal,
+}
+
+impl Class {
+    /// The HTTP status that the API answers with.
+    pub fn status(self) -> u16 {
+        match self {
+            Self::Invalid => 400,
+            Self::Unauthenticated => 401,
+            Self::Forbidden => 403,
+            Self::NotFound => 404,
+            Self::Conflict => 409,
+            Self::Gone => 410,
+            Self::TooLarge => 413,
+            Self::Limit => 422,
+            Self::Internal => 500,
+            Self::Unavailable => 503,
+        }
+    }
 }
 
 codes! {
@@ -147,7 +167,7 @@ impl From<crate::NameError> for Refusal {
 
 impl From<crate::unit_put::SpecError> for Refusal {
     fn from(error: crate::unit_put::SpecError) -> Self {
-        Self::new(Code::InvalidSpec, format!("The field `{}` cannot be so: {}.", error.field, error.problem))
+        Self::new(Code::InvalidSpec, format!("`{}`: {}.", error.field, error.problem))
     }
 }
 

@@ -14,7 +14,7 @@ struct Cursor {
     issued: i64,
 }
 
-pub(crate) fn write(list: &str, at: impl ToString, now: Timestamp) -> String {
+pub(crate) fn write(list: &str, at: &impl ToString, now: Timestamp) -> String {
     let cursor = Cursor { list: list.to_owned(), at: at.to_string(), issued: now.as_millisecond() };
     BASE64URL_NOPAD.encode(&serde_json::to_vec(&cursor).unwrap_or_default())
 }

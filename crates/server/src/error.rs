@@ -5,7 +5,6 @@ use axum::response::{IntoResponse, Response};
 use milepost_blobs::BlobError;
 use milepost_catalog::CatalogError;
 use milepost_client::api::Problem;
-use milepost_model::refusal::Class;
 use milepost_model::{Code, Refusal};
 
 /// For refusals whose sentence already says what would be right.
@@ -63,24 +62,9 @@ pub(crate) fn internal(error: &(dyn std::error::Error + 'static)) -> ApiError {
     )
 }
 
-fn status(class: Class) -> StatusCode {
-    match class {
-        Class::Invalid => StatusCode::BAD_REQUEST,
-        Class::Unauthenticated => StatusCode::UNAUTHORIZED,
-        Class::Forbidden => StatusCode::FORBIDDEN,
-        Class::NotFound => StatusCode::NOT_FOUND,
-        Class::Conflict => StatusCode::CONFLICT,
-        Class::Gone => StatusCode::GONE,
-        Class::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-        Class::Limit => StatusCode::UNPROCESSABLE_ENTITY,
-        Class::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
-        Class::Internal => StatusCode::INTERNAL_SERVER_ERROR,
-    }
-}
-
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let status = status(self.0.code.class());
+        let status = StatusCode::from_u16(self.0.code.class().status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         respond(self.0, status)
     }
 }

@@ -37,16 +37,45 @@ impl<T: DeserializeOwned> FromRequest<State> for Json<T> {
             }
             Refusal::new(Code::InvalidRequest, "The body of the request did not arrive whole.").hint("send it again")
         })?;
+        if holds_nul(&bytes) {
+            return Err(no_nul("body").into());
+        }
         let bytes = if bytes.is_empty() { Bytes::from_static(b"{}") } else { bytes };
         match serde_json::from_slice(&bytes) {
             Ok(value) => Ok(Self(value)),
             Err(error) => {
-                Err(Refusal::new(Code::InvalidRequest, format!("The body of the request cannot be read: {error}."))
+                let reason = without_value(&error.to_string());
+                Err(Refusal::new(Code::InvalidRequest, format!("The body of the request cannot be read: {reason}."))
                     .hint("see the reference at /api/v1/docs")
                     .into())
             }
         }
     }
+}
+
+/// Serde quotes the value that it did not expect, which may be that of a secret: only its type is told on.
+fn without_value(error: &str) -> String {
+    for problem in ["invalid type: ", "invalid value: "] {
+        if let Some(rest) = error.strip_prefix(problem)
+            && let Some((value, expected)) = rest.rsplit_once(", expected ")
+        {
+            let kind = value.split(['`', '"']).next().unwrap_or_default().trim_end();
+            return format!("{problem}{kind}, expected {expected}");
+        }
+    }
+    error.to_owned()
+}
+
+/// Whether a text of the JSON has the letter NUL, which databases do not keep. An escaped backslash before `u0000` is
+/// none.
+fn holds_nul(json: &[u8]) -> bool {
+    let escaped = |at: usize| json[..at].iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1;
+    json.windows(6).enumerate().any(|(at, window)| window == b"\\u0000" && !escaped(at))
+}
+
+fn no_nul(part: &str) -> Refusal {
+    Refusal::new(Code::InvalidRequest, format!("The {part} of the request holds the letter NUL."))
+        .hint("leave it out; no text can have it")
 }
 
 fn too_large() -> Refusal {
@@ -66,6 +95,9 @@ impl<T: DeserializeOwned> FromRequestParts<State> for Query<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &State) -> Result<Self, ApiError> {
+        if parts.uri.query().is_some_and(|query| query.contains("%00")) {
+            return Err(no_nul("query").into());
+        }
         match axum::extract::Query::<T>::try_from_uri(&parts.uri) {
             Ok(query) => Ok(Self(query.0)),
             Err(rejection) => {
@@ -84,6 +116,9 @@ impl<T: DeserializeOwned + Send> FromRequestParts<State> for Path<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, ApiError> {
+        if parts.uri.path().contains("%00") {
+            return Err(no_nul("path").into());
+        }
         match axum::extract::Path::<T>::from_request_parts(parts, state).await {
             Ok(path) => Ok(Self(path.0)),
             Err(rejection) => {

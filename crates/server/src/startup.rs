@@ -43,6 +43,8 @@ pub enum StartError {
     Blobs(#[from] BlobError),
     #[error(transparent)]
     Keyring(#[from] KeyringError),
+    #[error("the key `{path}` is not the one that the secrets of this database are sealed with; copy that one here")]
+    OtherKey { path: String },
     #[error("could not listen on {addr}; is it taken? give another address with `--api`")]
     Listen { addr: SocketAddr, source: std::io::Error },
     #[error("the server stopped with an error")]
@@ -66,6 +68,7 @@ impl Server {
         let lock = lock_data_folder(&settings.data)?;
         let keyring = Keyring::open(&settings.data.join("secret.key"), &*settings.ids)?;
         let catalog = open_catalog(&settings).await?;
+        check_key(&catalog, &keyring, &settings.data).await?;
         let blobs = open_blobs(&settings)?;
         ensure_admin_token(&catalog, &settings).await?;
         ensure_default_app(&catalog).await?;
@@ -155,6 +158,14 @@ async fn open_catalog(settings: &Settings) -> Result<Catalog, StartError> {
     Ok(Catalog::open(url, Arc::clone(&settings.clock), Arc::clone(&settings.ids)).await?)
 }
 
+/// Secrets that one server seals must be readable by the others over the same database.
+async fn check_key(catalog: &Catalog, keyring: &Keyring, data: &Path) -> Result<(), StartError> {
+    if catalog.agree("secret key", &keyring.name()).await? == keyring.name() {
+        return Ok(());
+    }
+    Err(StartError::OtherKey { path: data.join("secret.key").display().to_string() })
+}
+
 fn open_blobs(settings: &Settings) -> Result<Blobs, StartError> {
     let default = settings.data.join("blobs").display().to_string();
     let url = settings.blobs.as_deref().unwrap_or(&default);
@@ -181,14 +192,14 @@ async fn ensure_admin_token(catalog: &Catalog, settings: &Settings) -> Result<()
     if catalog.token_by_hash(hash).await?.is_some() {
         return Ok(());
     }
-    // A second node over the same database has a file of its own, so the plain name may be taken.
-    let name = if catalog.token_list().await?.iter().any(|token| token.name == ADMIN) {
-        format!("{ADMIN}-{}", settings.ids.short_id())
-    } else {
-        ADMIN.to_owned()
-    };
-    catalog.token_create(name, hash, Role::Admin, None, "milepost").await?;
-    Ok(())
+    let create = |name: String| catalog.token_create(name, hash, Role::Admin, None, "milepost");
+    match create(ADMIN.to_owned()).await {
+        // A second node over the same database has a file of its own, and the plain name is taken.
+        Err(CatalogError::Refused(refusal)) if refusal.code == Code::TokenExists => {
+            Ok(create(format!("{ADMIN}-{}", settings.ids.short_id())).await.map(drop)?)
+        }
+        other => Ok(other.map(drop)?),
+    }
 }
 
 async fn ensure_default_app(catalog: &Catalog) -> Result<(), StartError> {

@@ -233,3 +233,9 @@ CREATE TABLE content_blobs (
     PRIMARY KEY (content_id, blob_id)
 );
 CREATE INDEX content_blobs_by_blob ON content_blobs (blob_id);
+
+-- What all servers over this database must agree on.
+CREATE TABLE server_facts (
+    name TEXT COLLATE "C" PRIMARY KEY,
+    value TEXT COLLATE "C" NOT NULL
+);

@@ -232,3 +232,9 @@ CREATE TABLE content_blobs (
     PRIMARY KEY (content_id, blob_id)
 ) WITHOUT ROWID;
 CREATE INDEX content_blobs_by_blob ON content_blobs (blob_id);
+
+-- What all servers over this database must agree on.
+CREATE TABLE server_facts (
+    name TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+);

@@ -72,6 +72,10 @@ async fn apply(work: &mut Work<'_>, input: &ChangeInput) -> Result<ChangeOutcome
     let mut draft = Draft { uid, seq, secrets: &input.secrets, outcomes: Vec::new(), warnings: Vec::new() };
     let mut puts: Vec<_> = change.puts.iter().collect();
     puts.sort_by_key(|put| put.unit.kind());
+    // Before anything else: a function that is not there is a better answer than what its package lacks.
+    for put in &puts {
+        put::check_only(work, put).await?;
+    }
     for put in puts {
         put::apply(work, &mut draft, put).await?;
     }
@@ -94,6 +98,14 @@ async fn apply(work: &mut Work<'_>, input: &ChangeInput) -> Result<ChangeOutcome
 /// Makes the app version and the release, if anything really changed.
 async fn finish(work: &mut Work<'_>, change: &Change, mut draft: Draft<'_>) -> Result<ChangeOutcome> {
     let changed = draft.outcomes.iter().any(|outcome| outcome.action != UnitAction::Unchanged);
+    if change.dry_run {
+        // The real change will draw other ids; these must not be taken for names of something.
+        for unit in &mut draft.outcomes {
+            if matches!(unit.action, UnitAction::Created | UnitAction::Updated) {
+                unit.uid = None;
+            }
+        }
+    }
     let mut outcome = ChangeOutcome {
         changed,
         dry_run: change.dry_run,
@@ -106,13 +118,15 @@ async fn finish(work: &mut Work<'_>, change: &Change, mut draft: Draft<'_>) -> R
     if changed {
         let message = if change.message.is_empty() { describe(&outcome.versions) } else { change.message.clone() };
         make_app_version(work, &draft.uid, draft.seq, &message, change.git.clone()).await?;
-        outcome.app_version = Some(draft.uid);
+        outcome.app_version = (!change.dry_run).then_some(draft.uid);
         if change.release {
             let (release, expired) = releasing::create(work, draft.seq, &message).await?;
-            outcome.release = Some(releasing::view(work.tx, &work.app, &release).await?);
+            if !change.dry_run {
+                outcome.release = Some(releasing::view(work.tx, &work.app, &release).await?);
+            }
             outcome.expired = expired;
             if work.app.live_mode == LiveMode::Pinned {
-                draft.warnings.push(pinned_warning(work, &release.name).await?);
+                draft.warnings.push(pinned_warning(work, &release.name, change.dry_run).await?);
             }
         }
     } else if work.app.head_seq > 0 {
@@ -122,11 +136,14 @@ async fn finish(work: &mut Work<'_>, change: &Change, mut draft: Draft<'_>) -> R
     Ok(outcome)
 }
 
-pub(crate) async fn pinned_warning(work: &mut Work<'_>, release: &str) -> Result<String> {
+pub(crate) async fn pinned_warning(work: &mut Work<'_>, release: &str, dry_run: bool) -> Result<String> {
     let live = match work.app.live_release_id {
         Some(id) => crate::tables::releases::get(work.tx, id).await?.name,
         None => "nothing".to_owned(),
     };
+    if dry_run {
+        return Ok(format!("live stays pinned to release {live}; the new release would not be live"));
+    }
     Ok(format!(
         "live stays pinned to release {live}; release {release} is not live. `milepost release live {release}` puts it live, \
          `milepost release live --follow` lets live follow new releases again"

@@ -4,7 +4,7 @@ use milepost_model::change::{UnitAction, UnitOutcome};
 use milepost_model::event::EventKind;
 use milepost_model::plan::{Reason, reasons};
 use milepost_model::unit_put::{Put, PutOnly};
-use milepost_model::{Code, GroupName, Label, Refusal, UnitKind, UnitName, UnitPut, UnitSpec};
+use milepost_model::{Code, GroupName, Label, Refusal, Selector, UnitKind, UnitName, UnitPut, UnitSpec};
 use serde_json::json;
 
 use super::{Draft, specs};
@@ -28,7 +28,6 @@ pub(super) async fn apply(work: &mut Work<'_>, draft: &mut Draft<'_>, put: &Put)
         Some(unit) => current(work, unit).await?,
         None => None,
     };
-    check_only(work, put, current.is_some()).await?;
     let resolved = specs::resolve(work, draft, put, current.as_ref().map(|current| &current.spec)).await?;
     check_limits(work, &put.name, &resolved.spec)?;
     let digest = resolved.spec.digest();
@@ -123,8 +122,10 @@ pub(crate) fn outcome(
     }
 }
 
-async fn check_only(work: &mut Work<'_>, put: &Put, exists: bool) -> Result<()> {
+pub(super) async fn check_only(work: &mut Work<'_>, put: &Put) -> Result<()> {
     let kind = put.unit.kind();
+    let unit = units::find(work.tx, work.app.id, kind, &put.name).await?;
+    let exists = unit.is_some_and(|unit| unit.current_version_id.is_some());
     match put.only {
         Some(PutOnly::New) if exists => {
             let message = format!("App `{}` already has a {kind} `{}`.", work.app.name, put.name);
@@ -132,7 +133,7 @@ async fn check_only(work: &mut Work<'_>, put: &Put, exists: bool) -> Result<()> 
                 UnitKind::Function | UnitKind::Package => {
                     format!("make a new version with `milepost {kind} version update --name {}`", put.name)
                 }
-                _ => format!("delete it first with `milepost {kind} delete`, or choose another name"),
+                _ => format!("make a new version with `milepost {kind} update`, or choose another name"),
             };
             Err(Refusal::new(Code::UnitExists, message).hint(hint).into())
         }
@@ -195,6 +196,16 @@ async fn check_label(
         return Err(Refusal::new(Code::LabelTaken, message)
             .hint("labels are never given twice, not even after a delete; choose another")
             .into());
+    }
+    // `--version 9.0.0` finds `v9.0.0`, so the one must not change what the other means.
+    if let Some(other) = Selector::respelled(label.as_str())
+        && versions::find_by_label(work.tx, unit.id, &other).await?.is_some()
+    {
+        let message = format!(
+            "{} already has a version called `{other}`, which `{label}` also finds.",
+            crate::resolve::capital(&unit.key().to_string())
+        );
+        return Err(Refusal::new(Code::LabelTaken, message).hint("choose another label").into());
     }
     if versions::uid_exists(work.tx, work.app.id, label.as_str()).await? || draft.uid == label.as_str() {
         let message = format!("`{label}` is the uid of a version, so it cannot be a label.");

@@ -8,6 +8,8 @@ use serde_json::json;
 
 use super::Draft;
 use crate::error::Result;
+use crate::read;
+use crate::tables::aliases::AliasRow;
 use crate::tables::pointer_moves::{self, NewMove, Pointer};
 use crate::tables::units::{self, UnitRow};
 use crate::tables::{aliases, contents, memberships, versions};
@@ -37,29 +39,49 @@ pub(crate) fn removed(key: &UnitKey) -> UnitOutcome {
     }
 }
 
-/// The app has no version of the unit from `seq` on; its aliases go.
+/// The app has no version of the unit from `seq` on; its aliases go, but for those that an active release needs.
 pub(crate) async fn take_out(work: &mut Work<'_>, unit: &mut UnitRow, seq: i64) -> Result<()> {
     memberships::close(work.tx, unit.id, seq).await?;
     for alias in aliases::list(work.tx, unit.id).await? {
-        aliases::delete(work.tx, unit.id, &alias.name).await?;
-        let pointer = Pointer::Alias { unit_id: unit.id, name: alias.name.as_str() };
-        let why = format!("{} was removed", unit.key());
-        let gone = NewMove {
-            from_id: Some(alias.version_id),
-            to_id: None,
-            step: Step::Forward,
-            at: work.act.at,
-            by: &work.act.actor,
-            why: &why,
-        };
-        pointer_moves::insert(work.tx, work.app.id, pointer, &gone).await?;
-        let subject = format!("alias {} of {}", alias.name, unit.key());
-        work.event(EventKind::AliasDeleted, &subject, None, Some(json!({ "why": why }))).await?;
+        // A release that can still be reached may have a route on the alias: it stays for as long as one does.
+        if read::release_triggers_following(work.tx, &work.app, &unit.name, &alias.name).await?.is_empty() {
+            drop_alias(work, unit, &alias).await?;
+        }
     }
     let before = json!({ "lastNumber": unit.last_number });
     work.event(EventKind::UnitRemoved, &unit.key().to_string(), Some(before), None).await?;
     unit.current_version_id = None;
     units::save(work.tx, unit).await
+}
+
+async fn drop_alias(work: &mut Work<'_>, unit: &UnitRow, alias: &AliasRow) -> Result<()> {
+    aliases::delete(work.tx, unit.id, &alias.name).await?;
+    let pointer = Pointer::Alias { unit_id: unit.id, name: alias.name.as_str() };
+    let why = format!("{} was removed", unit.key());
+    let gone = NewMove {
+        from_id: Some(alias.version_id),
+        to_id: None,
+        step: Step::Forward,
+        at: work.act.at,
+        by: &work.act.actor,
+        why: &why,
+    };
+    pointer_moves::insert(work.tx, work.app.id, pointer, &gone).await?;
+    let subject = format!("alias {} of {}", alias.name, unit.key());
+    work.event(EventKind::AliasDeleted, &subject, None, Some(json!({ "why": why }))).await
+}
+
+/// Aliases of removed units that no active release follows any more: a sweep takes them before what they hold.
+pub(crate) async fn drop_left_over_aliases(work: &mut Work<'_>) -> Result<()> {
+    for unit_id in aliases::of_removed_units(work.tx, work.app.id).await? {
+        let unit = units::find_by_id(work.tx, unit_id).await?;
+        for alias in aliases::list(work.tx, unit.id).await? {
+            if read::release_triggers_following(work.tx, &work.app, &unit.name, &alias.name).await?.is_empty() {
+                drop_alias(work, &unit, &alias).await?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Nothing that stays may need what goes: the error names everything that does.

@@ -53,6 +53,11 @@ pub(super) async fn resolve(
             let kept = base.filter(|_| package.merge).map(|base| &base.environment);
             let environment = environment(work, draft, put, package.environment.as_ref(), kept).await?;
             let spec = package.resolve(base, environment.pin).map_err(Refusal::from)?;
+            if spec.source.is_some() && spec.deployment.is_none() {
+                draft
+                    .warnings
+                    .push(format!("package {} is kept as source: this Milepost does not build packages yet", put.name));
+            }
             Ok(Resolved {
                 spec: UnitSpec::Package(spec),
                 pins: vec![(PinRole::Environment, environment.id)],
@@ -142,7 +147,7 @@ async fn environment(
             let message =
                 format!("{} `{}` needs an environment.", resolve::capital(put.unit.kind().as_str()), put.name);
             return Err(Refusal::new(Code::InvalidSpec, message)
-                .hint("give `--env NAME`, for example `--env python`")
+                .hint("give `--env NAME`, for example `--env python`; `version update` keeps the one it has")
                 .into());
         };
         return existing_pin(work, UnitKind::Environment, kept).await;

@@ -78,8 +78,8 @@ impl Catalog {
                     None => None,
                 };
                 let target = match &input.to {
-                    Some(name) => find_target(work, name).await?,
-                    None => Found { seq: None, release: previous(work).await? },
+                    Some(name) => named_target(work, name).await?,
+                    None => Target::AppVersion(previous(work).await?),
                 };
                 let from_view = match &from {
                     Some(row) => Some(releasing::view(work.tx, &work.app, row).await?),
@@ -100,25 +100,25 @@ impl Catalog {
     }
 }
 
-/// A release, or an app version that was never released.
-struct Found {
-    seq: Option<i64>,
-    release: Option<ReleaseRow>,
+/// Where a rollback leads: to a release that can be reached, or to an app version by whichever release it has.
+enum Target {
+    Release(ReleaseRow),
+    AppVersion(i64),
 }
 
-async fn find_target(work: &mut Work<'_>, name: &str) -> Result<Found> {
+async fn named_target(work: &mut Work<'_>, name: &str) -> Result<Target> {
     match releasing::find(work.tx, &work.app, name).await {
-        Ok(release) => Ok(Found { seq: None, release: Some(release) }),
-        Err(crate::CatalogError::Refused(refusal)) if refusal.code == Code::NoRelease => {
-            let app_version = crate::read::find_app_version(work.tx, &work.app, name).await?;
-            Ok(Found { seq: Some(app_version.seq), release: None })
+        Ok(release) if release.state == ReleaseState::Active => Ok(Target::Release(release)),
+        Ok(release) => Ok(Target::AppVersion(release.app_seq)),
+        Err(crate::CatalogError::Refused(_)) => {
+            Ok(Target::AppVersion(crate::read::find_app_version(work.tx, &work.app, name).await?.seq))
         }
         Err(error) => Err(error),
     }
 }
 
-/// The release that was live before the present one, on the path that deploys and rollbacks have drawn.
-async fn previous(work: &mut Work<'_>) -> Result<Option<ReleaseRow>> {
+/// The app version that was live before the present one, on the path that deploys and rollbacks have drawn.
+async fn previous(work: &mut Work<'_>) -> Result<i64> {
     let moves = pointer_moves::list(work.tx, work.app.id, Pointer::Live, None, HISTORY).await?;
     let mut steps = Vec::new();
     for step in moves.iter().rev() {
@@ -127,22 +127,23 @@ async fn previous(work: &mut Work<'_>) -> Result<Option<ReleaseRow>> {
         // Two releases of one app version are one place on the path: going from one to the other would undo nothing.
         steps.push((row.app_seq, step.step));
     }
-    let Some(seq) = rollback_target(&steps) else {
-        let message =
-            format!("App `{}` was never live with anything else, so there is nothing to go back to.", work.app.name);
-        let hint = "`milepost release list` shows what can be put live with `milepost release live RELEASE`";
-        return Err(Refusal::new(Code::NothingToRollBackTo, message).hint(hint).into());
-    };
-    releases::of_app_version(work.tx, work.app.id, seq).await
+    rollback_target(&steps).ok_or_else(|| {
+        let message = format!("There is nothing earlier on the way that live of app `{}` took.", work.app.name);
+        let hint = "`milepost release history` shows its moves; `milepost release live RELEASE` puts any release live";
+        Refusal::new(Code::NothingToRollBackTo, message).hint(hint).into()
+    })
 }
 
-async fn make_reachable(work: &mut Work<'_>, target: Found, why: &str) -> Result<(ReleaseRow, bool, Vec<String>)> {
-    if let Some(release) = &target.release
+async fn make_reachable(work: &mut Work<'_>, target: Target, why: &str) -> Result<(ReleaseRow, bool, Vec<String>)> {
+    let seq = match target {
+        Target::Release(release) => return Ok((release, false, Vec::new())),
+        Target::AppVersion(seq) => seq,
+    };
+    if let Some(release) = releases::of_app_version(work.tx, work.app.id, seq).await?
         && release.state == ReleaseState::Active
     {
-        return Ok((release.clone(), false, Vec::new()));
+        return Ok((release, false, Vec::new()));
     }
-    let seq = target.seq.or(target.release.map(|release| release.app_seq)).unwrap_or(work.app.head_seq);
     check_releasable(work, seq).await?;
     let (row, expired) = releasing::create(work, seq, why).await?;
     Ok((row, true, expired))

@@ -104,12 +104,12 @@ impl Catalog {
     }
 
     /// An app version with the content of each of its units, for a diff. Units whose version was deleted since are left
-    /// out and named.
+    /// out and named, with the number of that version.
     pub async fn app_version_contents(
         &self,
         app: &AppName,
         name: String,
-    ) -> Result<(AppVersion, Contents, Vec<String>)> {
+    ) -> Result<(AppVersion, Contents, Vec<(UnitKey, i64)>)> {
         let app = app.clone();
         self.db
             .read(move |tx| {
@@ -124,7 +124,7 @@ impl Catalog {
                         let version = versions::get(tx, member.version_id).await?;
                         let key: UnitKey = unit.key();
                         if version.content_id.is_none() {
-                            gone.push(format!("{key} version {} was deleted", version.number));
+                            gone.push((key, version.number));
                             continue;
                         }
                         let spec = spec_of(tx, &version).await?;

@@ -107,6 +107,10 @@ impl Catalog {
 
     /// The exact versions that were live at a moment.
     pub async fn at(&self, app: &AppName, at: Timestamp) -> Result<AtMoment> {
+        if at > self.clock.now() {
+            let message = format!("{at} has not come yet.");
+            return Err(Refusal::new(Code::InvalidTime, message).hint("ask for a moment that has passed").into());
+        }
         let app = app.clone();
         self.db.read(move |tx| Box::pin(async move { at_moment(tx, &app, at).await })).await
     }

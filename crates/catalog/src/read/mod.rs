@@ -11,7 +11,7 @@ pub use apps::App;
 pub(crate) use apps::app_view;
 pub use history::AtMoment;
 pub(crate) use history::unknown_tag;
-pub(crate) use units::{triggers_following, unknown_group};
+pub(crate) use units::{release_triggers_following, triggers_following, unknown_group};
 pub(crate) use views::{alias_view, live_view, object_view, version_view, with_pin_numbers};
 
 /// A part of a list: `limit` items that come after a position, newest first where the list has an age.

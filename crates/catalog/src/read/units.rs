@@ -186,26 +186,47 @@ pub(crate) async fn triggers_following(
     function: &UnitName,
     alias: &AliasName,
 ) -> Result<Vec<String>> {
-    let mut seqs = vec![(app.head_seq, "the app".to_owned())];
-    for release in releases::active(tx, app.id).await? {
-        seqs.push((release.app_seq, format!("release {}", release.name)));
-    }
+    let mut found = following_in(tx, app, app.head_seq, "the app", function, alias).await?;
+    found.extend(release_triggers_following(tx, app, function, alias).await?);
+    Ok(found)
+}
+
+/// The same in active releases alone: what must go on working after the function has left the app.
+pub(crate) async fn release_triggers_following(
+    tx: &mut Tx,
+    app: &AppRow,
+    function: &UnitName,
+    alias: &AliasName,
+) -> Result<Vec<String>> {
     let mut found = Vec::new();
-    for (seq, place) in seqs {
-        for member in memberships::at(tx, app.id, seq).await? {
-            let unit = units::find_by_id(tx, member.unit_id).await?;
-            if !matches!(unit.kind, UnitKind::Route | UnitKind::Timer) {
-                continue;
-            }
-            let version = versions::get(tx, member.version_id).await?;
-            if version.content_id.is_none() {
-                continue;
-            }
-            let spec = spec_of(tx, &version).await?;
-            if spec.target().is_some_and(|target| target.function == *function && target.alias.as_ref() == Some(alias))
-            {
-                found.push(format!("{} in {place} follows it", unit.key()));
-            }
+    for release in releases::active(tx, app.id).await? {
+        let place = format!("release {}", release.name);
+        found.extend(following_in(tx, app, release.app_seq, &place, function, alias).await?);
+    }
+    Ok(found)
+}
+
+async fn following_in(
+    tx: &mut Tx,
+    app: &AppRow,
+    seq: i64,
+    place: &str,
+    function: &UnitName,
+    alias: &AliasName,
+) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    for member in memberships::at(tx, app.id, seq).await? {
+        let unit = units::find_by_id(tx, member.unit_id).await?;
+        if !matches!(unit.kind, UnitKind::Route | UnitKind::Timer) {
+            continue;
+        }
+        let version = versions::get(tx, member.version_id).await?;
+        if version.content_id.is_none() {
+            continue;
+        }
+        let spec = spec_of(tx, &version).await?;
+        if spec.target().is_some_and(|target| target.function == *function && target.alias.as_ref() == Some(alias)) {
+            found.push(format!("{} in {place} follows it", unit.key()));
         }
     }
     Ok(found)

@@ -30,6 +30,13 @@ pub(crate) async fn of_version(tx: &mut Tx, version_id: i64) -> Result<Vec<Alias
     tx.query(sql, &[version_id.into()]).await?.iter().map(read).collect()
 }
 
+/// Units that are not in the app any more but still have aliases.
+pub(crate) async fn of_removed_units(tx: &mut Tx, app_id: i64) -> Result<Vec<i64>> {
+    let sql = "SELECT DISTINCT u.id FROM aliases a JOIN units u ON u.id = a.unit_id \
+               WHERE u.app_id = $1 AND u.current_version_id IS NULL ORDER BY u.id";
+    tx.query(sql, &[app_id.into()]).await?.iter().map(|row| row.int(0)).collect()
+}
+
 pub(crate) async fn set(tx: &mut Tx, unit_id: i64, row: &AliasRow) -> Result<()> {
     let sql = "INSERT INTO aliases (unit_id, name, version_id, moved_at, moved_by) VALUES ($1, $2, $3, $4, $5) \
                ON CONFLICT (unit_id, name) DO UPDATE SET version_id = excluded.version_id, moved_at = excluded.moved_at, \

@@ -72,6 +72,12 @@ async fn unknown(tx: &mut Tx, name: &AppName) -> Result<Refusal> {
     Ok(Refusal::unknown(Code::AppNotFound, message, name.as_str(), &names, &otherwise))
 }
 
+/// None for an app that was deleted.
+pub(crate) async fn name_of(tx: &mut Tx, id: i64) -> Result<Option<AppName>> {
+    let row = tx.query_opt("SELECT name FROM apps WHERE id = $1 AND deleted_at IS NULL", &[id.into()]).await?;
+    row.map(|row| row.parse(0)).transpose()
+}
+
 pub(crate) async fn list(tx: &mut Tx, after: Option<&str>, limit: i64) -> Result<Vec<AppRow>> {
     let sql = format!("SELECT {COLUMNS} FROM apps WHERE deleted_at IS NULL AND name > $1 ORDER BY name LIMIT $2");
     let rows = tx.query(&sql, &[after.unwrap_or("").into(), limit.into()]).await?;

@@ -187,7 +187,7 @@ pub(crate) async fn pinned_by(tx: &mut Tx, target_id: i64, role: PinRole) -> Res
     tx.query(&sql, &[target_id.into(), role.as_str().into()]).await?.iter().map(read).collect()
 }
 
-/// Retired versions of an app that no active release holds any more, neither as a member nor through a pin.
+/// Retired versions of an app that nothing needs any more: no active release as a member or through a pin, no alias.
 pub(crate) async fn retired_and_unserved(tx: &mut Tx, app_id: i64, limit: i64) -> Result<Vec<VersionRow>> {
     let columns: Vec<String> = COLUMNS.split(", ").map(|column| format!("v.{column}")).collect();
     let sql = format!(
@@ -196,6 +196,7 @@ pub(crate) async fn retired_and_unserved(tx: &mut Tx, app_id: i64, limit: i64) -
              AND r.app_seq >= m.from_seq AND (m.until_seq IS NULL OR r.app_seq < m.until_seq) WHERE m.version_id = v.id) \
          AND NOT EXISTS (SELECT 1 FROM version_pins p JOIN versions w ON w.id = p.version_id \
              WHERE p.target_id = v.id AND w.state <> 'deleted') \
+         AND NOT EXISTS (SELECT 1 FROM aliases a WHERE a.version_id = v.id) \
          ORDER BY v.id LIMIT $2",
         columns.join(", ")
     );

@@ -4,11 +4,13 @@ use milepost_catalog::Catalog;
 use milepost_model::{ManualClock, SeededIds};
 use milepost_testkit::postgres::{TestDatabase, database};
 use tempfile::TempDir;
+use tokio::sync::OnceCell;
 
 /// A fresh database that goes away with the test.
 pub enum Engine {
     Sqlite(TempDir),
-    Postgres(TestDatabase),
+    /// With one connection past the catalog, made when it is first needed.
+    Postgres(TestDatabase, OnceCell<tokio_postgres::Client>),
 }
 
 impl Engine {
@@ -17,13 +19,13 @@ impl Engine {
     }
 
     pub fn postgres() -> Self {
-        Self::Postgres(database())
+        Self::Postgres(database(), OnceCell::new())
     }
 
     fn url(&self) -> String {
         match self {
             Self::Sqlite(folder) => folder.path().join("catalog.db").display().to_string(),
-            Self::Postgres(database) => database.url.clone(),
+            Self::Postgres(database, _) => database.url.clone(),
         }
     }
 
@@ -37,13 +39,14 @@ impl Engine {
                 let connection = rusqlite::Connection::open(self.url()).unwrap();
                 connection.query_row(sql, [], |row| row.get(0)).unwrap()
             }
-            Self::Postgres(database) => {
-                let (client, connection) = tokio_postgres::connect(&database.url, tokio_postgres::NoTls).await.unwrap();
-                let connection = tokio::spawn(connection);
-                let number = client.query_one(sql, &[]).await.unwrap().get(0);
-                drop(client);
-                connection.await.unwrap().unwrap();
-                number
+            Self::Postgres(database, client) => {
+                let client = client.get_or_init(async || {
+                    let (client, connection) =
+                        tokio_postgres::connect(&database.url, tokio_postgres::NoTls).await.unwrap();
+                    tokio::spawn(connection);
+                    client
+                });
+                client.await.query_one(sql, &[]).await.unwrap().get(0)
             }
         }
     }

@@ -12,7 +12,7 @@ async fn a_merged_function_keeps_what_is_left_out(t: &Fixture) {
         package: Some(reference("hello", "latest")),
         entrypoint: Some("main.run".into()),
         memory: Some(256 << 20),
-        variables: Some([("MODE".to_owned(), "fast".to_owned())].into()),
+        variables: [("MODE".to_owned(), Some("fast".to_owned()))].into(),
         scale: Some(ScalePut { min: Some(1), ..ScalePut::default() }),
         ..FunctionPut::default()
     };

@@ -75,7 +75,7 @@ async fn a_full_app_refuses_before_anything_is_written(t: &Fixture) {
     let expected = [
         format!("release {}: tag one", ids[0]),
         format!("release {}: tag two", ids[1]),
-        format!("release {}: live, pinned", ids[2]),
+        format!("release {}: live", ids[2]),
     ];
     assert_eq!(refusal.blockers, expected);
     assert!(refusal.hint.unwrap().contains("--no-release"));

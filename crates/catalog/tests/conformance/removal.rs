@@ -11,7 +11,7 @@ const FUNCTION: UnitKind = UnitKind::Function;
 async fn a_unit_that_others_need_stays(t: &Fixture) {
     t.put([secret("TOKEN", "x")]).await;
     t.deploy("hello", "one").await;
-    let secrets = Some(["TOKEN".parse().unwrap()].into());
+    let secrets = ["TOKEN".parse().unwrap()].into();
     let wants = milepost_model::unit_put::FunctionPut { merge: true, secrets, ..Default::default() };
     t.put([function_with("hello", wants), timer("n", "hello", "latest")]).await;
     let before = t.rows().await;
@@ -51,6 +51,20 @@ async fn a_removed_function_is_out_of_the_app_with_its_aliases(t: &Fixture) {
     assert_eq!(refused(t.remove(FUNCTION, "hello").await).code, Code::UnitNotFound);
     let kinds: Vec<String> = t.events().await.into_iter().map(|event| event.kind).collect();
     assert!(kinds.contains(&"alias.deleted".to_owned()) && kinds.contains(&"unit.removed".to_owned()));
+}
+
+async fn an_alias_that_a_release_follows_outlives_its_function(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    t.alias("hello", "stable", "1").await;
+    let good = t.put([route("/p", "hello", "@stable")]).await.release.unwrap();
+    let both = Change { removes: vec![key(FUNCTION, "hello"), key(UnitKind::Route, "/p")], ..Change::default() };
+    t.send(both).await.unwrap();
+    t.clock.advance_ms(10_000);
+    t.catalog.sweep(1000).await.unwrap();
+    assert_eq!(t.count("aliases").await, 1, "the release can still be put live, and its route needs the alias");
+    t.catalog.release_expire(&t.app, "x", good.id, String::new()).await.unwrap();
+    t.catalog.sweep(1000).await.unwrap();
+    assert_eq!(t.count("aliases").await, 0);
 }
 
 async fn a_unit_made_again_goes_on_counting(t: &Fixture) {
@@ -127,6 +141,7 @@ async fn an_old_release_with_the_unit_can_be_put_live(t: &Fixture) {
 on_both_engines!(
     a_unit_that_others_need_stays,
     a_removed_function_is_out_of_the_app_with_its_aliases,
+    an_alias_that_a_release_follows_outlives_its_function,
     a_unit_made_again_goes_on_counting,
     a_rollback_after_a_mistaken_removal_works,
     retired_versions_are_kept_while_a_release_serves_them,

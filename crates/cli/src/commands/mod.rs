@@ -21,6 +21,7 @@ pub mod storage;
 pub mod timer;
 pub mod token;
 mod version;
+pub mod whoami;
 
 use crate::args::{Cli, Command};
 use crate::context::Context;
@@ -48,6 +49,7 @@ pub async fn run(ui: &Ui, cli: Cli) -> Result<()> {
         Command::Group(command) => group::run(&context()?, command).await,
         Command::Token(command) => token::run(&context()?, command).await,
         Command::Plan(command) => plan::run(&context()?, command).await,
+        Command::Whoami(args) => whoami::run(&context()?, args).await,
         Command::Storage(command) => storage::run(&context()?, command).await,
     }
 }

@@ -1,4 +1,5 @@
-//! The generated pages of `docs/reference`: the command line from its own help, the API from its OpenAPI document.
+//! The generated pages of `docs/reference`: the command line from its own help, the API from its OpenAPI document, the
+//! error codes from their list.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -21,7 +22,7 @@ pub struct ReferenceArgs {
 pub fn run(ui: &Ui, args: &ReferenceArgs) -> Result<()> {
     let openapi =
         serde_json::to_string_pretty(&milepost_server::openapi()).map_err(|error| Failure::new(error.to_string()))?;
-    for (name, text) in [("cli.md", command_line()), ("openapi.json", openapi + "\n")] {
+    for (name, text) in [("cli.md", command_line()), ("errors.md", errors()), ("openapi.json", openapi + "\n")] {
         write(&args.folder.join(name), &text, args.check)?;
     }
     ui.say(if args.check { "The reference is up to date." } else { "The reference is written." });
@@ -44,6 +45,15 @@ fn command_line() -> String {
     let mut root = crate::args::Cli::command().term_width(100);
     root.build();
     describe(&mut page, &root, "milepost");
+    page
+}
+
+fn errors() -> String {
+    let mut page = "# Error codes\n\nEvery error of the API is `application/problem+json` with one of these codes. They are never renamed.\n\n".to_owned();
+    page.push_str("| code | status |\n|---|---|\n");
+    for code in milepost_model::Code::ALL {
+        let _ = writeln!(page, "| `{}` | {} |", code.as_str(), code.class().status());
+    }
     page
 }
 

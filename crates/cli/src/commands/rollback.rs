@@ -67,6 +67,10 @@ fn report_text(report: &RolledBack) -> String {
     } else {
         lines.push(diff_text(&report.changes));
     }
+    if !report.expired.is_empty() {
+        let verb = if report.dry_run { "Would expire" } else { "Expired" };
+        lines.push(format!("{verb}: release {}", report.expired.join(", ")));
+    }
     if report.dry_run {
         lines.extend(report.problems.iter().map(|problem| format!("! {problem}")));
     }

@@ -20,7 +20,7 @@ pub struct ChangeArgs {
     /// Make an app version but no release
     #[arg(long)]
     pub no_release: bool,
-    /// Say what would happen, and do nothing
+    /// Say what would happen, and change nothing (files are sent, so that they can be compared)
     #[arg(long)]
     pub dry_run: bool,
     /// Refuse when the app is not at this app version any more

@@ -21,7 +21,10 @@ pub fn outcome_table(outcome: &ChangeOutcome) -> String {
     let width = outcome.versions.iter().map(|unit| key(unit).chars().count()).max().unwrap_or(0);
     for unit in &outcome.versions {
         let version = unit.number.map(|number| format!("version {number}")).unwrap_or_default();
-        let uid = unit.uid.as_ref().map(|uid| format!(" (uid {uid})")).unwrap_or_default();
+        // A dry run gives no name away: the change itself will get another.
+        let is_new = matches!(unit.action, UnitAction::Created | UnitAction::Updated);
+        let uid = unit.uid.as_ref().filter(|_| !(outcome.dry_run && is_new));
+        let uid = uid.map(|uid| format!(" (uid {uid})")).unwrap_or_default();
         let label = unit.label.as_ref().map(|label| format!(" {label}")).unwrap_or_default();
         let verb = match (unit.action, outcome.dry_run) {
             (UnitAction::Created, false) => "created",
@@ -46,8 +49,7 @@ pub fn outcome_table(outcome: &ChangeOutcome) -> String {
         return lines.join("\n");
     }
     if outcome.dry_run {
-        let release = if outcome.release.is_some() { "one app version and one release" } else { "one app version" };
-        lines.push(format!("This was a dry run; it would make {release}."));
+        lines.push("This was a dry run: nothing was changed.".to_owned());
     } else if let Some(app_version) = &outcome.app_version {
         lines.push(match &outcome.release {
             Some(release) => {

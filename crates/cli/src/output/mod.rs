@@ -14,7 +14,7 @@ use crate::failure::{Failure, Result};
 
 pub use changes::{outcome_name, outcome_table, plan_text};
 pub use diffs::{diff_text, reason_lines};
-pub use table::Table;
+pub use table::{Table, printable};
 pub use time::{age, local, parse_moment};
 
 pub struct Ui {
@@ -27,7 +27,8 @@ pub struct Ui {
 
 impl Ui {
     pub fn new(global: &Global) -> Self {
-        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+            || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         Self {
             format: global.output,
             quiet: global.quiet,

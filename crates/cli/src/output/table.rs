@@ -7,6 +7,16 @@ pub struct Table {
     empty: String,
 }
 
+/// Messages and file names come from others: what could move the cursor is shown, not obeyed.
+pub fn printable(text: &str) -> String {
+    if !text.contains(char::is_control) {
+        return text.to_owned();
+    }
+    text.chars()
+        .map(|letter| if letter.is_control() { letter.escape_default().to_string() } else { letter.to_string() })
+        .collect()
+}
+
 impl Table {
     pub fn new<const N: usize>(headers: [&str; N], empty: &str) -> Self {
         let mut inner = Comfy::new();
@@ -17,7 +27,7 @@ impl Table {
     }
 
     pub fn row<const N: usize>(&mut self, cells: [String; N]) {
-        self.inner.add_row(cells);
+        self.inner.add_row(cells.map(|cell| printable(&cell)));
     }
 
     pub fn render(self) -> String {

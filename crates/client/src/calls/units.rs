@@ -5,6 +5,7 @@ use reqwest::{Method, Response};
 
 use super::{paging, version_path};
 use crate::api::{Describe, Page, TreeItem};
+use crate::http::NO_LIMIT;
 use crate::{Client, ClientError};
 
 impl Client {
@@ -72,7 +73,7 @@ impl Client {
     ) -> Result<Response, ClientError> {
         let mut parts = version_path(app, key, selector).to_vec();
         parts.push("download");
-        let request = self.request(Method::GET, &parts);
+        let request = self.request(Method::GET, &parts).timeout(NO_LIMIT);
         self.send(if let Some(part) = part { request.query(&[("part", part)]) } else { request }).await
     }
 

@@ -21,11 +21,17 @@ pub struct FunctionPut {
     /// The package's environment when left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub environment: Option<VersionRef>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub variables: Option<BTreeMap<String, String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Vec<UnitName>>)]
-    pub secrets: Option<BTreeSet<UnitName>>,
+    /// Laid over what is kept: a value sets, null takes away.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub variables: BTreeMap<String, Option<String>>,
+    /// Added to what is kept.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    #[schema(value_type = Vec<UnitName>)]
+    pub secrets: BTreeSet<UnitName>,
+    /// Taken away from what is kept.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    #[schema(value_type = Vec<UnitName>)]
+    pub without_secrets: BTreeSet<UnitName>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permission: Option<FunctionPermission>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -79,8 +85,13 @@ impl FunctionPut {
             package,
             environment,
             entrypoint: self.entrypoint.clone().unwrap_or(start.entrypoint),
-            variables: self.variables.clone().unwrap_or(start.variables),
-            secrets: self.secrets.clone().unwrap_or(start.secrets),
+            variables: overlay(start.variables, &self.variables),
+            secrets: start
+                .secrets
+                .union(&self.secrets)
+                .filter(|name| !self.without_secrets.contains(*name))
+                .cloned()
+                .collect(),
             permission: self.permission.unwrap_or(start.permission),
             memory: self.memory.unwrap_or(start.memory),
             cpu: self.cpu.unwrap_or(start.cpu),
@@ -95,6 +106,16 @@ impl FunctionPut {
         check(&spec)?;
         Ok(spec)
     }
+}
+
+fn overlay(mut kept: BTreeMap<String, String>, given: &BTreeMap<String, Option<String>>) -> BTreeMap<String, String> {
+    for (name, value) in given {
+        match value {
+            Some(value) => drop(kept.insert(name.clone(), value.clone())),
+            None => drop(kept.remove(name)),
+        }
+    }
+    kept
 }
 
 fn check(spec: &FunctionSpec) -> Result<(), SpecError> {

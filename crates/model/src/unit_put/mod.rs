@@ -162,6 +162,9 @@ impl SpecError {
 }
 
 pub fn check_static(spec: &StaticSpec) -> Result<(), SpecError> {
+    if spec.path.len() > 1 && spec.path.ends_with('/') {
+        return Err(SpecError::new("path", format!("`{}` ends with `/`; write it without", spec.path)));
+    }
     if !spec.path.starts_with('/') || spec.path.contains("..") || spec.path.contains(['\\', '?', '#']) {
         return Err(SpecError::new("path", format!("`{}` must start with `/` and stay a plain path", spec.path)));
     }

@@ -73,6 +73,9 @@ fn check_path(path: &str) -> Result<(), SpecError> {
     if !path.starts_with('/') || path.len() > 255 {
         return wrong("must start with `/` and have at most 255 letters");
     }
+    if path.contains(char::is_whitespace) {
+        return wrong("must not hold spaces; write `%20` for one");
+    }
     if path.contains(['?', '#', '\\']) || path.chars().any(char::is_control) || path.split('/').any(|part| part == "..")
     {
         return wrong("must be a plain path without `?`, `#`, `..` or backslash");

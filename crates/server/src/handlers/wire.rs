@@ -2,6 +2,7 @@
 
 use milepost_catalog::{PageOf, TokenRow};
 use milepost_client::api::{App, Page, Token};
+use milepost_model::change::UnitKey;
 use milepost_model::diff::{Contents, UnitDiff};
 use milepost_model::{Refusal, UnitKind, UnitName};
 
@@ -34,11 +35,16 @@ pub(crate) fn token(row: TokenRow, token: Option<String>) -> Token {
 }
 
 pub(crate) fn page<T>(list: &str, state: &State, found: PageOf<T>) -> Page<T> {
-    Page { items: found.items, next: found.next.map(|at| cursor::write(list, at, state.catalog.now())) }
+    Page { items: found.items, next: found.next.map(|at| cursor::write(list, &at, state.catalog.now())) }
 }
 
 pub(crate) fn function(name: &str) -> Result<UnitName, Refusal> {
     Ok(UnitName::for_kind(UnitKind::Function, name)?)
+}
+
+/// A unit whose version is not there any more.
+pub(crate) fn deleted_version((key, number): &(UnitKey, i64)) -> String {
+    format!("{key} version {number} was deleted")
 }
 
 pub(crate) async fn explained_diff(state: &State, before: &Contents, after: &Contents) -> ApiResult<Vec<UnitDiff>> {

@@ -1,15 +1,15 @@
 use clap::Args;
 
 use super::get;
+use crate::commands::shared::NameArgs;
 use crate::context::Context;
 use crate::failure::Result;
 
 /// Create an alias
 #[derive(Debug, Args)]
 pub struct CreateArgs {
-    /// The function
-    #[arg(long, value_name = "FUNCTION")]
-    name: String,
+    #[command(flatten)]
+    name: NameArgs,
     /// The alias
     #[arg(long, value_name = "ALIAS")]
     alias: String,
@@ -22,7 +22,9 @@ pub struct CreateArgs {
 }
 
 pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
-    let alias =
-        context.client.alias_create(&context.app, &args.name, &args.alias, args.version.parse()?, args.why).await?;
+    let alias = context
+        .client
+        .alias_create(&context.app, args.name.get(), &args.alias, args.version.parse()?, args.why)
+        .await?;
     context.ui.show(&alias, |alias| vec![format!("alias/{}", alias.name)], get::text)
 }

@@ -1,22 +1,22 @@
 use clap::Args;
 
+use crate::commands::shared::NameArgs;
 use crate::context::{Context, Unattended};
 use crate::failure::Result;
 
 /// Delete an alias, never a version
 #[derive(Debug, Args)]
 pub struct DeleteArgs {
-    /// The function
-    #[arg(long, value_name = "FUNCTION")]
-    name: String,
+    #[command(flatten)]
+    name: NameArgs,
     /// The alias
     #[arg(long, value_name = "ALIAS")]
     alias: String,
 }
 
 pub async fn run(context: &Context<'_>, args: DeleteArgs) -> Result<()> {
-    context.confirm(&format!("Delete alias {} of {}?", args.alias, args.name), Unattended::Proceed)?;
-    context.client.alias_delete(&context.app, &args.name, &args.alias).await?;
-    context.ui.say(&format!("Alias {} of {} is gone; no version was deleted.", args.alias, args.name));
+    context.confirm(&format!("Delete alias {} of {}?", args.alias, args.name.get()), Unattended::Proceed)?;
+    context.client.alias_delete(&context.app, args.name.get(), &args.alias).await?;
+    context.ui.say(&format!("Alias {} of {} is gone; no version was deleted.", args.alias, args.name.get()));
     Ok(())
 }

@@ -1,6 +1,7 @@
 use clap::Args;
 use milepost_model::pointer::Alias;
 
+use crate::commands::shared::NameArgs;
 use crate::context::Context;
 use crate::failure::Result;
 use crate::output::local;
@@ -8,16 +9,15 @@ use crate::output::local;
 /// Show an alias
 #[derive(Debug, Args)]
 pub struct GetArgs {
-    /// The function
-    #[arg(long, value_name = "FUNCTION")]
-    name: String,
+    #[command(flatten)]
+    name: NameArgs,
     /// The alias
     #[arg(long, value_name = "ALIAS")]
     alias: String,
 }
 
 pub async fn run(context: &Context<'_>, args: GetArgs) -> Result<()> {
-    let alias = context.client.alias_get(&context.app, &args.name, &args.alias).await?;
+    let alias = context.client.alias_get(&context.app, args.name.get(), &args.alias).await?;
     context.ui.show(&alias, |alias| vec![format!("alias/{}", alias.name)], text)
 }
 

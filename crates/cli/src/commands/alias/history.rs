@@ -1,6 +1,7 @@
 use clap::Args;
 use milepost_model::pointer::PointerMove;
 
+use crate::commands::shared::NameArgs;
 use crate::context::Context;
 use crate::failure::Result;
 use crate::output::{Table, local};
@@ -8,9 +9,8 @@ use crate::output::{Table, local};
 /// Show every move of an alias, newest first
 #[derive(Debug, Args)]
 pub struct HistoryArgs {
-    /// The function
-    #[arg(long, value_name = "FUNCTION")]
-    name: String,
+    #[command(flatten)]
+    name: NameArgs,
     /// The alias
     #[arg(long, value_name = "ALIAS")]
     alias: String,
@@ -20,7 +20,7 @@ pub struct HistoryArgs {
 }
 
 pub async fn run(context: &Context<'_>, args: HistoryArgs) -> Result<()> {
-    let page = context.client.alias_history(&context.app, &args.name, &args.alias, args.limit).await?;
+    let page = context.client.alias_history(&context.app, args.name.get(), &args.alias, args.limit).await?;
     context.ui.show(
         &page.items,
         |moves| moves.iter().filter_map(|step| step.to.clone()).collect(),

@@ -1,6 +1,7 @@
 use clap::Args;
 use milepost_model::{Label, UnitKind};
 
+use crate::commands::shared::NameArgs;
 use crate::context::{Context, unit_key};
 use crate::failure::Result;
 use crate::output::{Table, local};
@@ -8,14 +9,13 @@ use crate::output::{Table, local};
 /// List the aliases of a function
 #[derive(Debug, Args)]
 pub struct ListArgs {
-    /// The function
-    #[arg(long, value_name = "FUNCTION")]
-    name: String,
+    #[command(flatten)]
+    name: NameArgs,
 }
 
 pub async fn run(context: &Context<'_>, args: ListArgs) -> Result<()> {
-    let aliases = context.client.alias_list(&context.app, &args.name).await?;
-    let function = context.client.unit_get(&context.app, &unit_key(UnitKind::Function, &args.name)?).await?;
+    let aliases = context.client.alias_list(&context.app, args.name.get()).await?;
+    let function = context.client.unit_get(&context.app, &unit_key(UnitKind::Function, args.name.get())?).await?;
     context.ui.show(
         &aliases,
         |aliases| aliases.iter().map(|alias| format!("alias/{}", alias.name)).collect(),

@@ -1,6 +1,7 @@
 use clap::Args;
 
 use super::get;
+use crate::commands::shared::NameArgs;
 use crate::context::Context;
 use crate::failure::Result;
 
@@ -9,9 +10,8 @@ use crate::failure::Result;
 /// A second rollback goes further back.
 #[derive(Debug, Args)]
 pub struct RollbackArgs {
-    /// The function
-    #[arg(long, value_name = "FUNCTION")]
-    name: String,
+    #[command(flatten)]
+    name: NameArgs,
     /// The alias
     #[arg(long, value_name = "ALIAS")]
     alias: String,
@@ -21,6 +21,6 @@ pub struct RollbackArgs {
 }
 
 pub async fn run(context: &Context<'_>, args: RollbackArgs) -> Result<()> {
-    let alias = context.client.alias_rollback(&context.app, &args.name, &args.alias, args.why).await?;
+    let alias = context.client.alias_rollback(&context.app, args.name.get(), &args.alias, args.why).await?;
     context.ui.show(&alias, |alias| vec![format!("alias/{}", alias.name)], get::text)
 }

@@ -1,20 +1,20 @@
 use clap::Args;
 
 use super::get;
+use crate::commands::shared::NameArgs;
 use crate::context::Context;
 use crate::failure::Result;
 
 /// Point an alias at another version
 #[derive(Debug, Args)]
 pub struct UpdateArgs {
-    /// The function
-    #[arg(long, value_name = "FUNCTION")]
-    name: String,
+    #[command(flatten)]
+    name: NameArgs,
     /// The alias
     #[arg(long, value_name = "ALIAS")]
     alias: String,
     /// The version: `latest`, a number, a uid, a label, `@alias` or `sha256:…`
-    #[arg(long, value_name = "VERSION", default_value = "latest")]
+    #[arg(long, value_name = "VERSION")]
     version: String,
     /// Why, for the history
     #[arg(short = 'm', long, default_value = "")]
@@ -22,7 +22,9 @@ pub struct UpdateArgs {
 }
 
 pub async fn run(context: &Context<'_>, args: UpdateArgs) -> Result<()> {
-    let alias =
-        context.client.alias_update(&context.app, &args.name, &args.alias, args.version.parse()?, args.why).await?;
+    let alias = context
+        .client
+        .alias_update(&context.app, args.name.get(), &args.alias, args.version.parse()?, args.why)
+        .await?;
     context.ui.show(&alias, |alias| vec![format!("alias/{}", alias.name)], get::text)
 }

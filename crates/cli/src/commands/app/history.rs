@@ -48,6 +48,6 @@ pub async fn run(context: &Context<'_>, args: HistoryArgs) -> Result<()> {
 /// The fields of one side of an event, without digests: `-o json` has them.
 fn short(value: &serde_json::Value) -> String {
     let Some(fields) = value.as_object() else { return cell(value) };
-    let shown = fields.iter().filter(|(key, value)| !value.is_null() && *key != "digest");
+    let shown = fields.iter().filter(|(key, value)| !value.is_null() && *value != "" && *key != "digest");
     shown.map(|(key, value)| format!("{key} {}", cell(value))).collect::<Vec<_>>().join(", ")
 }

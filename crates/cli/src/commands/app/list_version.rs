@@ -5,7 +5,7 @@ use milepost_model::snapshot::AppVersion;
 
 use crate::context::Context;
 use crate::failure::Result;
-use crate::output::local;
+use crate::output::{local, printable};
 
 /// List the app versions and their releases, newest first
 #[derive(Debug, Args)]
@@ -34,20 +34,20 @@ pub async fn run(context: &Context<'_>, args: ListVersionArgs) -> Result<()> {
 
 fn text(app: &App, items: &[AppVersion]) -> String {
     let mut lines = vec![format!("App name: {}", app.name), "App versions:".to_owned()];
-    let width = items.iter().map(|item| item.message.chars().count()).max().unwrap_or(0);
+    let width = items.iter().map(|item| printable(&item.message).chars().count()).max().unwrap_or(0);
     for item in items {
         let release = item
             .release
             .as_ref()
-            .map(|release| format!(" Release {}", release_text(release, Some(app.live.mode))))
+            .map(|release| format!(" Release {}", release_text(release, app.live.mode)))
             .unwrap_or_default();
-        lines.push(format!("{} {} {:width$} |{release}", item.id, local(item.created_at), item.message));
+        lines.push(format!("{} {} {:width$} |{release}", item.id, local(item.created_at), printable(&item.message)));
     }
     lines.join("\n")
 }
 
 /// `qwerty, latest, tag: beta, tag: live (following)`
-pub fn release_text(release: &Release, mode: Option<LiveMode>) -> String {
+pub fn release_text(release: &Release, mode: LiveMode) -> String {
     let mut parts = vec![release.id.clone()];
     if release.state == ReleaseState::Expired {
         parts.push("expired".to_owned());
@@ -58,9 +58,8 @@ pub fn release_text(release: &Release, mode: Option<LiveMode>) -> String {
     parts.extend(release.tags.iter().map(|tag| format!("tag: {tag}")));
     if release.live {
         parts.push(match mode {
-            Some(LiveMode::Following) => "tag: live (following)".to_owned(),
-            Some(LiveMode::Pinned) => "tag: live (pinned)".to_owned(),
-            None => "tag: live".to_owned(),
+            LiveMode::Following => "tag: live (following)".to_owned(),
+            LiveMode::Pinned => "tag: live (pinned)".to_owned(),
         });
     }
     parts.join(", ")

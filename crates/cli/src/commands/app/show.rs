@@ -1,9 +1,10 @@
 use clap::Args;
+use milepost_model::release::LiveMode;
 use milepost_model::snapshot::AppVersion;
 
 use crate::context::Context;
 use crate::failure::Result;
-use crate::output::{Table, local};
+use crate::output::{Table, local, printable};
 
 /// Show an app version with every unit of it
 ///
@@ -17,18 +18,19 @@ pub struct ShowArgs {
 
 pub async fn run(context: &Context<'_>, args: ShowArgs) -> Result<()> {
     let found = context.client.app_version_get(&context.app, &args.version).await?;
-    context.ui.show(&found, |found| vec![format!("app-version/{}", found.id)], text)
+    let mode = context.client.live_get(&context.app).await?.mode;
+    context.ui.show(&found, |found| vec![format!("app-version/{}", found.id)], |found| text(found, mode))
 }
 
-fn text(found: &AppVersion) -> String {
+fn text(found: &AppVersion, mode: LiveMode) -> String {
     let mut lines = vec![format!("App version {} (number {})", found.id, found.number)];
-    lines.push(format!("Created {} by {}: {}", local(found.created_at), found.created_by, found.message));
+    lines.push(format!("Created {} by {}: {}", local(found.created_at), found.created_by, printable(&found.message)));
     if let Some(git) = &found.git {
         let clean = if git.clean { "clean" } else { "dirty" };
         lines.push(format!("Git     {} on {} ({clean})", git.commit, git.branch));
     }
     if let Some(release) = &found.release {
-        lines.push(format!("Release {}", super::list_version::release_text(release, None)));
+        lines.push(format!("Release {}", super::list_version::release_text(release, mode)));
     }
     let mut table = Table::new(["TYPE", "NAME", "VERSION", "NUMBER", "LABEL", "DIGEST"], "It has no units.");
     for object in &found.objects {

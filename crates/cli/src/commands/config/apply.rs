@@ -33,7 +33,11 @@ pub async fn run(context: &Context<'_>, args: ApplyArgs) -> Result<()> {
 
 /// YAML, of which JSON is a part.
 pub fn parse(text: &str) -> Result<Value> {
-    serde_saphyr::from_str(text).map_err(|error| {
+    let document: Value = serde_saphyr::from_str(text).map_err(|error| {
         Failure::new(format!("the configuration cannot be read: {error}")).hint("mend the line that is named")
-    })
+    })?;
+    if document.is_null() {
+        return Err(Failure::new("the configuration is empty").hint("write `{}` to clear it"));
+    }
+    Ok(document)
 }

@@ -31,7 +31,14 @@ pub async fn run(context: &Context<'_>, args: EditArgs) -> Result<()> {
     if !ended.success() {
         return Err(Failure::new("the editor failed, so nothing was changed"));
     }
-    let document = apply::parse(&std::fs::read_to_string(file.path())?)?;
+    let document = match apply::parse(&std::fs::read_to_string(file.path())?) {
+        Ok(document) => document,
+        Err(failure) => {
+            let (_, kept) = file.keep().map_err(|error| Failure::new(error.to_string()))?;
+            return Err(failure
+                .hint(format!("your text is in {0}; mend it and run `milepost config apply {0}`", kept.display())));
+        }
+    };
     let put = shared::put(
         UnitName::config(),
         UnitPut::Config(ConfigPut { document: Some(document), ..ConfigPut::default() }),

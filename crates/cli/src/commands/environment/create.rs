@@ -1,13 +1,13 @@
 use clap::Args;
 use milepost_model::UnitKind;
 use milepost_model::spec::{EnvironmentSpec, Runtime};
-use milepost_model::unit_put::UnitPut;
+use milepost_model::unit_put::{PutOnly, UnitPut};
 
 use crate::commands::shared::{self, ChangeArgs, NameArgs};
 use crate::context::Context;
 use crate::failure::Result;
 
-/// Create an environment, or a new version of it
+/// Create an environment, or with `update` a new version of it
 ///
 /// Functions stay on the version they are pinned to until they are updated.
 #[derive(Debug, Args)]
@@ -27,8 +27,9 @@ pub struct CreateArgs {
     change: ChangeArgs,
 }
 
-pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
+pub async fn run(context: &Context<'_>, args: CreateArgs, only: PutOnly) -> Result<()> {
     let spec = EnvironmentSpec { runtime: args.runtime, interpreter: args.interpreter, builder: args.builder };
-    let put = shared::put(args.name.key(UnitKind::Environment)?.name, UnitPut::Environment(spec));
+    let mut put = shared::put(args.name.key(UnitKind::Environment)?.name, UnitPut::Environment(spec));
+    put.only = Some(only);
     shared::send(context, &args.change.change(vec![put], Vec::new())).await
 }

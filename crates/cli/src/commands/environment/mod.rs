@@ -4,6 +4,7 @@ mod get;
 mod list;
 
 use clap::Subcommand;
+use milepost_model::unit_put::PutOnly;
 
 use crate::context::Context;
 use crate::failure::Result;
@@ -14,9 +15,10 @@ pub enum EnvironmentCommand {
     List(list::ListArgs),
     /// Show an environment
     Get(get::GetArgs),
-    /// Create an environment, or a new version of it
-    #[command(visible_alias = "update")]
+    /// Create an environment
     Create(create::CreateArgs),
+    /// Make a new version of an environment, with what is given
+    Update(create::CreateArgs),
     /// Remove an environment from the app
     Delete(delete::DeleteArgs),
 }
@@ -25,7 +27,8 @@ pub async fn run(context: &Context<'_>, command: EnvironmentCommand) -> Result<(
     match command {
         EnvironmentCommand::List(args) => list::run(context, args).await,
         EnvironmentCommand::Get(args) => get::run(context, args).await,
-        EnvironmentCommand::Create(args) => create::run(context, args).await,
+        EnvironmentCommand::Create(args) => create::run(context, args, PutOnly::New).await,
+        EnvironmentCommand::Update(args) => create::run(context, args, PutOnly::Existing).await,
         EnvironmentCommand::Delete(args) => delete::run(context, args).await,
     }
 }

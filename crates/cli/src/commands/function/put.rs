@@ -34,9 +34,15 @@ pub struct FunctionArgs {
     /// An environment variable (can be repeated)
     #[arg(long = "var", value_name = "KEY=VALUE", value_parser = parse_pair)]
     pub variables: Vec<(String, String)>,
+    /// Take a variable away (can be repeated)
+    #[arg(long = "unset-var", value_name = "KEY")]
+    pub unset_variables: Vec<String>,
     /// A secret that the function gets (can be repeated)
     #[arg(long = "secret", value_name = "NAME")]
     pub secrets: Vec<String>,
+    /// Take a secret away (can be repeated)
+    #[arg(long = "unset-secret", value_name = "NAME")]
+    pub without_secrets: Vec<String>,
     /// Who may call it: public, token or internal
     #[arg(long, value_name = "WHO", value_parser = parse_permission)]
     pub permission: Option<FunctionPermission>,
@@ -113,14 +119,21 @@ impl FunctionArgs {
             package,
             adopt_package_uid,
             environment: self.environment()?,
-            variables: if self.variables.is_empty() { None } else { Some(self.variables.iter().cloned().collect()) },
-            secrets: self.secret_names()?,
+            variables: self.variables(),
+            secrets: secret_names(&self.secrets)?,
+            without_secrets: secret_names(&self.without_secrets)?,
             permission: self.permission,
             memory: self.memory,
             cpu: self.cpu,
             timeout_ms: self.timeout,
             scale: self.scale(),
         };
+        if let (Some(label), Some(version), None) = (&self.label, &self.version, &self.pkg) {
+            return Err(Failure::usage(format!(
+                "`--label {label}` and `--version {version}` both name the new version"
+            ))
+            .hint("give one of them"));
+        }
         let label = self.label.as_deref().or(self.version.as_deref().filter(|_| self.pkg.is_none()));
         let mut put = shared::put(name, UnitPut::Function(function));
         put.label = parse_label(label)?;
@@ -149,18 +162,19 @@ impl FunctionArgs {
         Ok((Some(VersionRef { name, version }), true))
     }
 
-    fn secret_names(&self) -> Result<Option<std::collections::BTreeSet<UnitName>>> {
-        if self.secrets.is_empty() {
-            return Ok(None);
-        }
-        let names = self.secrets.iter().map(|name| UnitName::for_kind(UnitKind::Secret, name).map_err(Failure::from));
-        names.collect::<Result<_>>().map(Some)
+    fn variables(&self) -> std::collections::BTreeMap<String, Option<String>> {
+        let set = self.variables.iter().map(|(key, value)| (key.clone(), Some(value.clone())));
+        set.chain(self.unset_variables.iter().map(|key| (key.clone(), None))).collect()
     }
 
     fn scale(&self) -> Option<ScalePut> {
         let scale = ScalePut { min: self.min, max: self.max, concurrency: self.concurrency, idle_ms: self.idle };
         (scale != ScalePut::default()).then_some(scale)
     }
+}
+
+fn secret_names(names: &[String]) -> Result<std::collections::BTreeSet<UnitName>> {
+    names.iter().map(|name| UnitName::for_kind(UnitKind::Secret, name).map_err(Failure::from)).collect()
 }
 
 fn parse_permission(text: &str) -> Result<FunctionPermission, String> {

@@ -25,7 +25,7 @@ pub async fn run(context: &Context<'_>, args: ListArgs) -> Result<()> {
         |releases| {
             let mut table = Table::new(["RELEASE", "APP VERSION", "CREATED", "BY", "STATE"], "There are no releases.");
             for release in releases {
-                let text = release_text(release, Some(live.mode));
+                let text = release_text(release, live.mode);
                 let state = text.split_once(", ").map_or("active", |(_, rest)| rest).to_owned();
                 table.row([
                     release.id.clone(),

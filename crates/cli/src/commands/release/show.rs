@@ -22,7 +22,7 @@ pub async fn run(context: &Context<'_>, args: ShowArgs) -> Result<()> {
             let expired = release.expired_at.map(|at| format!("\nExpired:     {}", local(at))).unwrap_or_default();
             format!(
                 "Release:     {}\nApp version: {}\nCreated:     {} by {}{expired}",
-                release_text(release, Some(live.mode)),
+                release_text(release, live.mode),
                 release.app_version,
                 local(release.created_at),
                 release.created_by

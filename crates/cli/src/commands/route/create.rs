@@ -1,12 +1,12 @@
 use clap::Args;
 use milepost_model::UnitKind;
-use milepost_model::unit_put::{RoutePut, UnitPut};
+use milepost_model::unit_put::{PutOnly, RoutePut, UnitPut};
 
 use crate::commands::shared::{self, ChangeArgs, TargetArgs};
 use crate::context::{Context, unit_key};
 use crate::failure::Result;
 
-/// Create a route, or a new version of it
+/// Create a route, or with `update` a new version of it
 #[derive(Debug, Args)]
 pub struct CreateArgs {
     /// The name [default: the methods and the path, like `GET /hello`]
@@ -30,13 +30,14 @@ pub struct CreateArgs {
     change: ChangeArgs,
 }
 
-pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
+pub async fn run(context: &Context<'_>, args: CreateArgs, only: PutOnly) -> Result<()> {
     let methods: std::collections::BTreeSet<String> = args.method.iter().map(|method| method.to_uppercase()).collect();
     let name = args.name.unwrap_or_else(|| {
         let names: Vec<&str> = methods.iter().map(String::as_str).collect();
         format!("{} {}", names.join(","), args.url)
     });
     let put = RoutePut { methods, path: args.url, prefix: args.prefix, host: args.host, target: args.target.target()? };
-    let put = shared::put(unit_key(UnitKind::Route, &name)?.name, UnitPut::Route(put));
+    let mut put = shared::put(unit_key(UnitKind::Route, &name)?.name, UnitPut::Route(put));
+    put.only = Some(only);
     shared::send(context, &args.change.change(vec![put], Vec::new())).await
 }

@@ -4,6 +4,7 @@ mod get;
 mod list;
 
 use clap::Subcommand;
+use milepost_model::unit_put::PutOnly;
 
 use crate::context::Context;
 use crate::failure::Result;
@@ -12,9 +13,10 @@ pub use list::target;
 
 #[derive(Debug, Subcommand)]
 pub enum RouteCommand {
-    /// Create a route, or a new version of it
-    #[command(visible_alias = "update")]
+    /// Create a route
     Create(create::CreateArgs),
+    /// Make a new version of a route, with what is given
+    Update(create::CreateArgs),
     /// List the routes
     List(list::ListArgs),
     /// Show a route
@@ -25,7 +27,8 @@ pub enum RouteCommand {
 
 pub async fn run(context: &Context<'_>, command: RouteCommand) -> Result<()> {
     match command {
-        RouteCommand::Create(args) => create::run(context, args).await,
+        RouteCommand::Create(args) => create::run(context, args, PutOnly::New).await,
+        RouteCommand::Update(args) => create::run(context, args, PutOnly::Existing).await,
         RouteCommand::List(args) => list::run(context, args).await,
         RouteCommand::Get(args) => get::run(context, args).await,
         RouteCommand::Delete(args) => delete::run(context, args).await,

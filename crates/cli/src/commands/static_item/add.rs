@@ -37,19 +37,14 @@ pub struct AddArgs {
 }
 
 pub async fn run(context: &Context<'_>, args: AddArgs) -> Result<()> {
-    let key = unit_key(UnitKind::Static, &args.path)?;
+    // `/static` and `/static/` are one place.
+    let path = if args.path.len() > 1 { args.path.trim_end_matches('/').to_owned() } else { args.path };
+    let key = unit_key(UnitKind::Static, &path)?;
     let options = SourceOptions { exclude: args.exclude, keep_archives: true, ..SourceOptions::default() };
     let (tree, summary) = sources::upload(context, &args.src, &options).await?;
     context.ui.say(&format!("{} files, {} sent ({} bytes)", summary.files, summary.files_sent, summary.bytes_sent));
     let file = args.src.is_file();
-    let spec = StaticSpec {
-        path: args.path,
-        tree,
-        file,
-        index: args.index,
-        fallback: args.fallback,
-        error_page: args.error_page,
-    };
+    let spec = StaticSpec { path, tree, file, index: args.index, fallback: args.fallback, error_page: args.error_page };
     let put = shared::put(key.name, UnitPut::Static(spec));
     shared::send(context, &args.change.change(vec![put], Vec::new())).await
 }

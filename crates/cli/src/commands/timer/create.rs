@@ -1,12 +1,12 @@
 use clap::Args;
 use milepost_model::UnitKind;
-use milepost_model::unit_put::{TimerPut, UnitPut};
+use milepost_model::unit_put::{PutOnly, TimerPut, UnitPut};
 
 use crate::commands::shared::{self, ChangeArgs, NameArgs, TargetArgs};
 use crate::context::Context;
 use crate::failure::Result;
 
-/// Create a timer, or a new version of it
+/// Create a timer, or with `update` a new version of it
 #[derive(Debug, Args)]
 pub struct CreateArgs {
     #[command(flatten)]
@@ -23,8 +23,9 @@ pub struct CreateArgs {
     change: ChangeArgs,
 }
 
-pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
+pub async fn run(context: &Context<'_>, args: CreateArgs, only: PutOnly) -> Result<()> {
     let put = TimerPut { cron: args.cron, zone: args.zone, target: args.target.target()? };
-    let put = shared::put(args.name.key(UnitKind::Timer)?.name, UnitPut::Timer(put));
+    let mut put = shared::put(args.name.key(UnitKind::Timer)?.name, UnitPut::Timer(put));
+    put.only = Some(only);
     shared::send(context, &args.change.change(vec![put], Vec::new())).await
 }

@@ -4,15 +4,17 @@ mod get;
 mod list;
 
 use clap::Subcommand;
+use milepost_model::unit_put::PutOnly;
 
 use crate::context::Context;
 use crate::failure::Result;
 
 #[derive(Debug, Subcommand)]
 pub enum TimerCommand {
-    /// Create a timer, or a new version of it
-    #[command(visible_alias = "update")]
+    /// Create a timer
     Create(create::CreateArgs),
+    /// Make a new version of a timer, with what is given
+    Update(create::CreateArgs),
     /// List the timers
     List(list::ListArgs),
     /// Show a timer
@@ -23,7 +25,8 @@ pub enum TimerCommand {
 
 pub async fn run(context: &Context<'_>, command: TimerCommand) -> Result<()> {
     match command {
-        TimerCommand::Create(args) => create::run(context, args).await,
+        TimerCommand::Create(args) => create::run(context, args, PutOnly::New).await,
+        TimerCommand::Update(args) => create::run(context, args, PutOnly::Existing).await,
         TimerCommand::List(args) => list::run(context, args).await,
         TimerCommand::Get(args) => get::run(context, args).await,
         TimerCommand::Delete(args) => delete::run(context, args).await,

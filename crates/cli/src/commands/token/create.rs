@@ -24,7 +24,7 @@ pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
     let token = context.client.token_create(&NewToken { name: args.name, role: args.role, app: args.only }).await?;
     context.ui.show(
         &token,
-        |token| vec![format!("token/{}", token.name)],
+        |token| token.token.clone().into_iter().collect(),
         |token| token.token.clone().unwrap_or_default(),
     )?;
     context.ui.say("Keep it: it is not shown again.");

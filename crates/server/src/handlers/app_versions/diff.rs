@@ -29,6 +29,9 @@ pub(crate) async fn app_versions_diff(
     let (from, before, mut gone) = state.catalog.app_version_contents(&app, query.from).await?;
     let (to, after, more_gone) = state.catalog.app_version_contents(&app, query.to).await?;
     gone.extend(more_gone);
-    let changes = wire::explained_diff(&state, &before, &after).await?;
+    let mut changes = wire::explained_diff(&state, &before, &after).await?;
+    // What is missing on one side would look like something that was added or removed.
+    changes.retain(|change| gone.iter().all(|(key, _)| key.kind != change.kind || key.name != change.name));
+    let gone = gone.iter().map(wire::deleted_version).collect();
     Ok(Json(Diff { from, to, changes, gone }))
 }

@@ -17,15 +17,13 @@ pub(crate) async fn apps_set_plan(
 ) -> ApiResult<Json<PlanChanged>> {
     caller.may_everywhere(Permission::Administer)?;
     let app = caller.may(Permission::Administer, &app)?;
-    let before = state.catalog.app_get(&app).await?;
     let after = state.catalog.app_set_plan(&app, body.plan, caller.name()).await?;
-    let bound = |plan: milepost_model::PlanName| plan.limits().active_releases.unwrap_or(u32::MAX);
     let mut warnings = Vec::new();
-    if bound(after.plan) < bound(before.plan) {
-        warnings.push(format!(
-            "the plan allows {} active releases; it takes effect with the next release",
-            bound(after.plan)
-        ));
+    if let Some(bound) = after.plan.limits().active_releases {
+        let page = milepost_catalog::Page { below: None, limit: i64::from(bound) };
+        if state.catalog.release_list(&app, true, page).await?.next.is_some() {
+            warnings.push(format!("the app has more than the {bound} active releases of this plan; with the next release the oldest unprotected ones expire"));
+        }
     }
     Ok(Json(PlanChanged { app: wire::app(after), warnings }))
 }

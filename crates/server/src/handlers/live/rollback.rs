@@ -2,6 +2,7 @@ use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
+use crate::handlers::wire;
 use crate::trees;
 use axum::Json;
 use milepost_catalog::RollbackInput;
@@ -30,7 +31,7 @@ pub(crate) async fn live_rollback(
     for change in &mut changes {
         trees::explain_if_readable(&state, &mut change.reasons).await;
     }
-    let problems = gone.into_iter().chain(missing_secrets(&after)).collect();
+    let problems = gone.iter().map(wire::deleted_version).chain(missing_secrets(&after)).collect();
     Ok(Json(RolledBack {
         dry_run: body.dry_run,
         from: done.from,

@@ -3,12 +3,17 @@ use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
 use axum::http::StatusCode;
-use milepost_model::Permission;
+use milepost_model::{Code, Permission, Refusal};
 
 /// Delete a token
 #[utoipa::path(delete, path = "/tokens/{token}", tag = "tokens", params(("token" = String, Path, description = "Name of the token")), responses((status = 204, description = "Done")))]
 pub(crate) async fn tokens_delete(caller: Caller, state: Shared, Path(token): Path<String>) -> ApiResult<StatusCode> {
     caller.may_everywhere(Permission::Administer)?;
+    if token == caller.name() {
+        return Err(Refusal::new(Code::InUse, format!("`{token}` is the token of this very request."))
+            .hint("delete it with another admin token")
+            .into());
+    }
     state.catalog.token_delete(token).await?;
     Ok(StatusCode::NO_CONTENT)
 }

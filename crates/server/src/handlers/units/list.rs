@@ -37,6 +37,6 @@ pub(crate) async fn units_list(
     let next = found
         .next
         .and_then(|key| serde_json::to_string(&key).ok())
-        .map(|at| cursor::write(LIST, at, state.catalog.now()));
+        .map(|at| cursor::write(LIST, &at, state.catalog.now()));
     Ok(Json(Page { items: found.items, next }))
 }

@@ -1,0 +1,21 @@
+use clap::Args;
+
+use crate::context::Context;
+use crate::failure::Result;
+
+/// Show whose token is used, and for which server
+#[derive(Debug, Args)]
+pub struct WhoamiArgs {}
+
+pub async fn run(context: &Context<'_>, _args: WhoamiArgs) -> Result<()> {
+    let who = context.client.whoami().await?;
+    let server = context.client.server().origin().ascii_serialization();
+    context.ui.show(
+        &who,
+        |who| vec![format!("token/{}", who.name)],
+        |who| {
+            let apps = who.app.as_ref().map_or_else(|| "all apps".to_owned(), |app| format!("app {app}"));
+            format!("{} ({}) for {apps} at {server}, Milepost {}", who.name, who.role, who.server)
+        },
+    )
+}
