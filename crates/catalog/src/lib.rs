@@ -30,6 +30,7 @@ pub use change::{ChangeInput, SealedSecret};
 pub use delete::VersionsToDelete;
 pub use error::CatalogError;
 pub use ops::live::Rollback;
+pub use ops::alias::SetAlias;
 pub use ops::live::{LiveTarget, RollbackInput};
 pub use read::{App, AtMoment, Page, PageOf};
 pub use storage::SweepReport;

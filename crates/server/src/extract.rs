@@ -1,10 +1,11 @@
 //! Reading requests, with one clear sentence when they cannot be read.
 
-use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_LENGTH;
 use axum::http::request::Parts;
+use bytes::{Bytes, BytesMut};
+use futures::StreamExt;
 use milepost_catalog::Page;
 use milepost_model::change::UnitKey;
 use milepost_model::{Code, Refusal, UnitKind, UnitName};
@@ -12,12 +13,13 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use utoipa::IntoParams;
 
+use crate::body;
 use crate::cursor;
 use crate::error::ApiError;
 use crate::state::State;
 
 /// The largest body of JSON: a change of thousands of units fits, a mistake does not.
-pub(crate) const MAX_JSON: usize = 32 << 20;
+const MAX_JSON: usize = 32 << 20;
 const MAX_PAGE: i64 = 1000;
 const DEFAULT_PAGE: i64 = 50;
 
@@ -27,16 +29,11 @@ pub(crate) struct Json<T>(pub T);
 impl<T: DeserializeOwned> FromRequest<State> for Json<T> {
     type Rejection = ApiError;
 
-    async fn from_request(request: Request, state: &State) -> Result<Self, ApiError> {
+    async fn from_request(request: Request, _: &State) -> Result<Self, ApiError> {
         if declared_length(request.headers()).is_some_and(|length| length > MAX_JSON as u64) {
             return Err(too_large().into());
         }
-        let bytes = Bytes::from_request(request, state).await.map_err(|rejection| {
-            if rejection.status() == axum::http::StatusCode::PAYLOAD_TOO_LARGE {
-                return too_large();
-            }
-            Refusal::new(Code::InvalidRequest, "The body of the request did not arrive whole.").hint("send it again")
-        })?;
+        let bytes = read(request).await?;
         if holds_nul(&bytes) {
             return Err(no_nul("body").into());
         }
@@ -51,6 +48,22 @@ impl<T: DeserializeOwned> FromRequest<State> for Json<T> {
             }
         }
     }
+}
+
+async fn read(request: Request) -> Result<Bytes, Refusal> {
+    let mut body = request.into_body().into_data_stream();
+    let mut bytes = BytesMut::new();
+    while let Some(chunk) = body.next().await {
+        let chunk = chunk.map_err(|_| {
+            Refusal::new(Code::InvalidRequest, "The body of the request did not arrive whole.").hint("send it again")
+        })?;
+        if bytes.len() + chunk.len() > MAX_JSON {
+            body::hear_out(&mut body).await;
+            return Err(too_large());
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    Ok(bytes.freeze())
 }
 
 /// Serde quotes the value that it did not expect, which may be that of a secret: only its type is told on.

@@ -1,6 +1,7 @@
 //! Uploads: a stream of blobs becomes one stored pack, and only then rows of the catalog. A crash in between leaves a
 //! pack that nobody knows, which a later sweep removes.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use axum::BoxError;
@@ -12,6 +13,7 @@ use milepost_catalog::NewBlob;
 use milepost_client::api::Uploaded;
 use milepost_model::{AppName, Code, Refusal};
 
+use crate::body;
 use crate::error::ApiResult;
 use crate::state::State;
 
@@ -42,7 +44,14 @@ pub(crate) async fn upload(state: &State, app: &AppName, body: Body, declared: O
             .into());
     }
     let limits = IngestLimits { max_blobs: MAX_BLOBS, max_blob_bytes: most, max_total_bytes: most };
-    let ingested = state.blobs.ingest(while_it_moves(body), limits).await?;
+    let mut body = pin!(while_it_moves(body));
+    let ingested = match state.blobs.ingest(&mut body, limits).await {
+        Ok(ingested) => ingested,
+        Err(error) => {
+            body::hear_out(&mut body).await;
+            return Err(error.into());
+        }
+    };
     let blobs = ingested
         .blobs
         .iter()

@@ -9,6 +9,7 @@
 
 mod archive;
 mod auth;
+mod body;
 mod cursor;
 mod docs_page;
 mod error;

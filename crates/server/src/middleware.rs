@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, MatchedPath, Request};
+use axum::extract::{MatchedPath, Request};
 use axum::http::Method;
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
@@ -11,7 +11,6 @@ use milepost_model::{Code, Refusal};
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::error::ApiError;
-use crate::extract::MAX_JSON;
 use crate::state::State;
 
 /// Calls that only talk to the database answer within this, or the client is told to try again.
@@ -19,7 +18,6 @@ const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 pub(crate) fn apply(router: Router<State>, state: &State) -> Router<State> {
     router
-        .layer(DefaultBodyLimit::max(MAX_JSON))
         .layer(from_fn(time_limit))
         .layer(CatchPanicLayer::custom(|_panic| {
             tracing::error!("a handler panicked");

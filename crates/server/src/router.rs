@@ -8,8 +8,8 @@ use axum::routing::get;
 use bytes::Bytes;
 use milepost_model::{Code, Refusal};
 use utoipa::OpenApi;
-use utoipa::openapi::OpenApi as Document;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::{ContentBuilder, OpenApi as Document, Ref, ResponseBuilder};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -97,6 +97,7 @@ fn calls() -> OpenApiRouter<State> {
 fn described() -> (Router<State>, Document) {
     let api = OpenApiRouter::with_openapi(Described::openapi()).nest("/api/v1", calls());
     let (router, mut document) = api.split_for_parts();
+    describe_problems(&mut document);
     let bearer = SecurityScheme::Http(HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build());
     if let Some(components) = document.components.as_mut() {
         components.add_security_scheme("token", bearer);
@@ -104,6 +105,21 @@ fn described() -> (Router<State>, Document) {
     document.security =
         Some(vec![utoipa::openapi::security::SecurityRequirement::new::<_, [&str; 0], &str>("token", [])]);
     (router, document)
+}
+
+/// Every call can be refused, and all refusals look the same.
+fn describe_problems(document: &mut Document) {
+    let problem = ContentBuilder::new().schema(Some(Ref::from_schema_name("Problem"))).build();
+    let refused = ResponseBuilder::new()
+        .description("Refused: why, and what to do next")
+        .content("application/problem+json", problem)
+        .build();
+    for item in document.paths.paths.values_mut() {
+        let calls = [&mut item.get, &mut item.put, &mut item.post, &mut item.delete, &mut item.patch];
+        for call in calls.into_iter().flatten() {
+            call.responses.responses.insert("default".to_owned(), refused.clone().into());
+        }
+    }
 }
 
 /// The API as an OpenAPI document.

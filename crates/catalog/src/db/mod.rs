@@ -41,7 +41,7 @@ pub struct Tx(Connection);
 
 enum Connection {
     Sqlite(sqlite::Connection),
-    Postgres(postgres::Connection),
+    Postgres(Box<postgres::Connection>),
 }
 
 impl Db {

@@ -43,7 +43,7 @@ impl Postgres {
         F: for<'t> FnOnce(&'t mut Tx) -> BodyFuture<'t, T> + Send + 'static,
     {
         let client = self.pool.get().await.map_err(|error| CatalogError::database("connect to PostgreSQL", error))?;
-        let mut tx = Tx(super::Connection::Postgres(Connection { client: Some(client) }));
+        let mut tx = Tx(super::Connection::Postgres(Box::new(Connection { client: Some(client) })));
         // Reads see one moment, as on SQLite. Writes lock the app's row first, so the default level is enough.
         let begin =
             if ending == Ending::ReadOnly { "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" } else { "BEGIN" };

@@ -16,18 +16,20 @@ use crate::{read, resolve};
 /// Histories are walked from their end; no rollback needs more.
 const HISTORY: i64 = 1000;
 
+/// Where an alias should point.
+#[derive(Debug, Clone)]
+pub struct SetAlias {
+    pub function: UnitName,
+    pub alias: AliasName,
+    pub selector: Selector,
+    pub existing: bool,
+    pub why: String,
+}
+
 impl Catalog {
     /// Makes an alias, or with `existing` moves one that must be there.
-    pub async fn alias_set(
-        &self,
-        app: &AppName,
-        actor: &str,
-        function: UnitName,
-        alias: AliasName,
-        selector: Selector,
-        existing: bool,
-        why: String,
-    ) -> Result<Alias> {
+    pub async fn alias_set(&self, app: &AppName, actor: &str, new: SetAlias) -> Result<Alias> {
+        let SetAlias { function, alias, selector, existing, why } = new;
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 let unit = units::get_present(work.tx, &work.app, UnitKind::Function, &function).await?;

@@ -10,7 +10,7 @@ use tokio::sync::OnceCell;
 pub enum Engine {
     Sqlite(TempDir),
     /// With one connection past the catalog, made when it is first needed.
-    Postgres(TestDatabase, OnceCell<tokio_postgres::Client>),
+    Postgres(TestDatabase, Box<OnceCell<tokio_postgres::Client>>),
 }
 
 impl Engine {
@@ -19,7 +19,7 @@ impl Engine {
     }
 
     pub fn postgres() -> Self {
-        Self::Postgres(database(), OnceCell::new())
+        Self::Postgres(database(), Box::new(OnceCell::new()))
     }
 
     fn url(&self) -> String {

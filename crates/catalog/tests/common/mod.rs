@@ -6,7 +6,7 @@ mod puts;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use milepost_catalog::{Catalog, CatalogError, ChangeInput, NewBlob, Page, SealedSecret, VersionsToDelete};
+use milepost_catalog::{Catalog, CatalogError, ChangeInput, NewBlob, Page, SealedSecret, VersionsToDelete, SetAlias};
 use milepost_model::change::{Change, UnitKey};
 use milepost_model::event::Event;
 use milepost_model::release::{Live, Release};
@@ -156,7 +156,8 @@ impl Fixture {
         let existing = self.catalog.alias_get(&self.app, function.clone(), alias.clone()).await.is_ok();
         let selector = selector.parse().unwrap();
         self.clock.advance_ms(1000);
-        self.catalog.alias_set(&self.app, "al", function, alias, selector, existing, String::new()).await.unwrap();
+        let new = SetAlias { function, alias, selector, existing, why: String::new() };
+        self.catalog.alias_set(&self.app, "al", new).await.unwrap();
     }
 
     /// Oldest first.

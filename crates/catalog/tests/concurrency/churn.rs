@@ -68,7 +68,8 @@ impl Actor {
         let (function, alias) = (self.function().parse().unwrap(), "stable".parse().unwrap());
         let existing = self.below(2) == 0;
         let selector = (1 + self.below(9)).to_string().parse().unwrap();
-        allowed(self.t.catalog.alias_set(&self.app, "al", function, alias, selector, existing, String::new()).await);
+        let new = milepost_catalog::SetAlias { function, alias, selector, existing, why: String::new() };
+        allowed(self.t.catalog.alias_set(&self.app, "al", new).await);
     }
 
     async fn move_releases(&self) {

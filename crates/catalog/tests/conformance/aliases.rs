@@ -11,7 +11,8 @@ fn names() -> (UnitName, AliasName) {
 async fn set(t: &Fixture, selector: &str, existing: bool) -> Result<Alias, CatalogError> {
     let (function, alias) = names();
     t.clock.advance_ms(1000);
-    t.catalog.alias_set(&t.app, "al", function, alias, selector.parse().unwrap(), existing, "why not".into()).await
+    let new = milepost_catalog::SetAlias { function, alias, selector: selector.parse().unwrap(), existing, why: "why not".into() };
+    t.catalog.alias_set(&t.app, "al", new).await
 }
 
 async fn back(t: &Fixture) -> Result<Alias, CatalogError> {

@@ -18,9 +18,13 @@ pub(crate) async fn aliases_create(
 ) -> ApiResult<Json<Alias>> {
     let app = caller.may(Permission::MovePointer, &app)?;
     let alias = alias.parse().map_err(Refusal::from)?;
-    let moved = state
-        .catalog
-        .alias_set(&app, caller.name(), wire::function(&function)?, alias, body.version, false, body.why)
-        .await?;
+    let new = milepost_catalog::SetAlias {
+        function: wire::function(&function)?,
+        alias,
+        selector: body.version,
+        existing: false,
+        why: body.why,
+    };
+    let moved = state.catalog.alias_set(&app, caller.name(), new).await?;
     Ok(Json(moved))
 }
