@@ -70,7 +70,7 @@ pub enum Command {
     Release(commands::release::ReleaseCommand),
     /// Functions, their versions and aliases
     #[command(subcommand, visible_alias = "fn")]
-    Function(commands::function::FunctionCommand),
+    Function(Box<commands::function::FunctionCommand>),
     /// Packages and their versions
     #[command(subcommand, visible_alias = "pkg")]
     Package(commands::package::PackageCommand),

@@ -68,13 +68,14 @@ pub async fn run(ui: &Ui, global: &Global, args: ServeArgs) -> Result<()> {
     settings.ids = test_hooks::ids();
     let folder = settings.data.display().to_string();
 
+    // Before anybody hears that the server is ready: a signal that comes right then must find its handler.
+    let stop = CancellationToken::new();
+    stop_on_signals(stop.clone())?;
     let server = Server::start(settings).await?;
     ui.say(&format!("Milepost is ready at http://{}", server.address()));
     ui.say(&format!("  data      {folder} ({})", server.engine()));
     ui.say(&format!("  reference http://{}/api/v1/docs", server.address()));
     ui.say("  stop it with Ctrl-C");
-    let stop = CancellationToken::new();
-    stop_on_signals(stop.clone())?;
     server.run(stop).await?;
     ui.say("Milepost has stopped.");
     Ok(())

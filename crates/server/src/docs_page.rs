@@ -64,14 +64,48 @@ fn operation_html(path: &str, method: &str, operation: &Value) -> String {
             escape(parameter["description"].as_str().unwrap_or_default())
         );
     }
+    if let Some(body) = operation.get("requestBody") {
+        let _ = write!(html, "<p>Body: {}</p>", schema_links(body));
+    }
     for (status, response) in operation["responses"].as_object().into_iter().flatten() {
-        let _ =
-            write!(html, "<p>{} {}</p>", escape(status), escape(response["description"].as_str().unwrap_or_default()));
+        let text = response["description"].as_str().unwrap_or_default();
+        let _ = write!(html, "<p>{} {} {}</p>", escape(status), escape(text), schema_links(response));
     }
     html.push_str("</details>");
     html
 }
 
+/// Links to the schemas that a part of the document refers to, wherever in it they stand.
+fn schema_links(part: &Value) -> String {
+    let mut names = std::collections::BTreeSet::new();
+    collect_references(part, &mut names);
+    let links = names.iter().map(|name| format!("<a href=\"#{0}\"><code>{0}</code></a>", escape(name)));
+    links.collect::<Vec<_>>().join(", ")
+}
+
+fn collect_references(part: &Value, names: &mut std::collections::BTreeSet<String>) {
+    match part {
+        Value::Object(fields) => {
+            let reference = fields.get("$ref").and_then(Value::as_str).and_then(|text| text.rsplit('/').next());
+            names.extend(reference.map(str::to_owned));
+            fields.values().for_each(|field| collect_references(field, names));
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect_references(item, names)),
+        _ => {}
+    }
+}
+
+/// Text for HTML; what stands in backticks is code.
 fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    let plain = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
+    let mut parts = plain.split('`');
+    let mut html = parts.next().unwrap_or_default().to_owned();
+    for (index, part) in parts.enumerate() {
+        html.push_str(if index % 2 == 0 { "<code>" } else { "</code>" });
+        html.push_str(part);
+    }
+    if plain.matches('`').count() % 2 == 1 {
+        html.push_str("</code>");
+    }
+    html
 }

@@ -26,12 +26,13 @@ const SILENCE: Duration = Duration::from_secs(60);
 /// The body as long as something arrives. Uploads have no limit in time, so a connection that died without a word would
 /// be kept for ever.
 fn while_it_moves(body: Body) -> impl Stream<Item = Result<Bytes, BoxError>> + Send {
-    stream::unfold(body.into_data_stream(), |mut body| async move {
+    let moving = stream::unfold(body.into_data_stream(), |mut body| async move {
         match tokio::time::timeout(SILENCE, body.next()).await {
             Ok(chunk) => chunk.map(|chunk| (chunk.map_err(Into::into), body)),
             Err(silent) => Some((Err(silent.into()), body)),
         }
-    })
+    });
+    moving.fuse()
 }
 
 pub(crate) async fn upload(state: &State, app: &AppName, body: Body, declared: Option<u64>) -> ApiResult<Uploaded> {

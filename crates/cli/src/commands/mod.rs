@@ -38,7 +38,7 @@ pub async fn run(ui: &Ui, cli: Cli) -> Result<()> {
         Command::Diff(args) => diff::run(&context()?, args).await,
         Command::Rollback(args) => rollback::run(&context()?, args).await,
         Command::Release(command) => release::run(&context()?, command).await,
-        Command::Function(command) => function::run(&context()?, command).await,
+        Command::Function(command) => function::run(&context()?, *command).await,
         Command::Package(command) => package::run(&context()?, command).await,
         Command::Environment(command) => environment::run(&context()?, command).await,
         Command::Config(command) => config::run(&context()?, command).await,

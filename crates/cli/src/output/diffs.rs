@@ -33,7 +33,7 @@ pub fn reason_lines(reasons: &[Reason]) -> Vec<String> {
             Reason::Asked => lines.push("asked for, with the same content".to_owned()),
             Reason::Secret => lines.push("the value changed".to_owned()),
             Reason::Field { field, before, after } => {
-                lines.push(format!("{field}: {} -> {}", value(before.as_ref()), value(after.as_ref())))
+                lines.push(format!("{field}: {} -> {}", value(before.as_ref()), value(after.as_ref())));
             }
             Reason::Pinned { kind, name, before, after } => {
                 let number =

@@ -39,6 +39,8 @@ async fn a_token_of_one_app_is_good_for_that_app_alone() {
     for path in ["/apps/shop", "/apps/shop/units", "/whoami", "/plans"] {
         assert_eq!(ask(Method::GET, path).send().await.unwrap().status(), 200, "{path}");
     }
+    let apps: serde_json::Value = ask(Method::GET, "/apps").send().await.unwrap().json().await.unwrap();
+    assert_eq!(apps["items"].as_array().unwrap().len(), 1, "it sees its own app and no other: {apps}");
     let change = ask(Method::POST, "/apps/shop/changes").json(&config("a", 1));
     assert_eq!(change.send().await.unwrap().status(), 200);
     for (method, path, body) in [
@@ -47,7 +49,6 @@ async fn a_token_of_one_app_is_good_for_that_app_alone() {
         (Method::POST, "/apps/default/changes", config("a", 1)),
         (Method::POST, "/apps/default/rollback", json!({})),
         (Method::DELETE, "/apps/default", json!({})),
-        (Method::GET, "/apps", json!({})),
         (Method::POST, "/apps", json!({ "name": "mine" })),
         (Method::PUT, "/apps/shop/plan", json!({ "plan": "unlimited" })),
         (Method::GET, "/tokens", json!({})),
@@ -84,6 +85,8 @@ async fn a_deleted_token_is_refused_by_the_next_request() {
     assert_eq!(whoami().send().await.unwrap().status(), 200);
     server.client.token_delete("short-lived").await.unwrap();
     refused(whoami(), 401, "unauthenticated").await;
+    refused(server.ask(Method::DELETE, "/tokens/admin"), 409, "in_use").await;
+    assert_eq!(server.client.whoami().await.unwrap().name, "admin", "nobody locks themselves out");
 }
 
 #[tokio::test]

@@ -38,8 +38,7 @@ pub fn tree(leaves: &[(&str, Leaf)]) -> Tree {
 pub fn packed_tree(files: &[(&str, &str)]) -> (Digest, Vec<u8>) {
     let leaves: Vec<(&str, Leaf)> = files.iter().map(|(path, text)| (*path, file(text))).collect();
     let encoded = tree(&leaves).encode();
-    let mut blobs: Vec<(BlobKind, &[u8])> =
-        files.iter().map(|(_, text)| (BlobKind::File, text.as_bytes())).collect();
+    let mut blobs: Vec<(BlobKind, &[u8])> = files.iter().map(|(_, text)| (BlobKind::File, text.as_bytes())).collect();
     blobs.extend(encoded.directories.iter().map(|(_, bytes)| (BlobKind::Directory, bytes.as_slice())));
     (encoded.root, pack(&blobs))
 }

@@ -1,9 +1,7 @@
 //! Requests that cannot be read: one sentence, the next step, the right status.
 
-use milepost_testkit::eventually;
 use reqwest::Method;
 use serde_json::{Value, json};
-use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -25,9 +23,10 @@ async fn a_body_that_cannot_be_read_is_refused_with_the_place() {
     check_body(&server, "{\"message\": \"cut", &["line 1"]).await;
     check_body(&server, &b"{\"message\": \"\xff\xfe\"}"[..], &["line 1", "unicode"]).await;
     check_body(&server, r#"{"mesage": "x"}"#, &["unknown field `mesage`", "`message`"]).await;
-    check_body(&server, r#"{"message": 7}"#, &["integer `7`", "expected a string"]).await;
+    check_body(&server, r#"{"message": 7}"#, &["integer", "expected a string"]).await;
     check_body(&server, r#"{"puts": {}}"#, &["expected a sequence"]).await;
-    check_body(&server, r#"{"puts": [{"kind": "functoin", "name": "f", "spec": {}}]}"#, &["functoin", "`function`"]).await;
+    check_body(&server, r#"{"puts": [{"kind": "functoin", "name": "f", "spec": {}}]}"#, &["functoin", "`function`"])
+        .await;
     let spec = r#"{"puts": [{"kind": "function", "name": "f", "spec": {"entrypint": "x"}}]}"#;
     check_body(&server, spec, &["unknown field `entrypint`", "`entrypoint`"]).await;
     check_body(&server, r#"{"puts": [{"kind": "config", "name": "a b", "spec": {}}]}"#, &["`a b`"]).await;
@@ -144,6 +143,5 @@ async fn a_body_that_breaks_off_changes_nothing() {
     // The server may answer or hang up; either way it has seen the end.
     let _ = stream.read_to_end(&mut answer).await;
     assert!(!answer.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&answer));
-    eventually(Duration::from_secs(5), || async { server.get("/healthz-api").await_ok().await }).await;
     assert_eq!(server.get("/apps/default/versions").await["items"], json!([]));
 }

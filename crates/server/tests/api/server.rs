@@ -39,7 +39,11 @@ impl TestServer {
     }
 
     pub async fn start_with(adjust: impl FnOnce(&mut Settings)) -> Self {
-        let data = tempfile::tempdir().unwrap();
+        Self::start_in(tempfile::tempdir().unwrap(), adjust).await
+    }
+
+    /// On the folder that an earlier server left.
+    pub async fn start_in(data: TempDir, adjust: impl FnOnce(&mut Settings)) -> Self {
         let clock = Arc::new(ManualClock::at("2026-01-02T03:04:05Z".parse().unwrap()));
         let mut settings = settings(data.path());
         settings.clock = Arc::clone(&clock) as Arc<dyn milepost_model::Clock>;

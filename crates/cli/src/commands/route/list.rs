@@ -10,7 +10,7 @@ use crate::failure::Result;
 pub struct ListArgs {}
 
 pub async fn run(context: &Context<'_>, _args: ListArgs) -> Result<()> {
-    shared::list(context, UnitKind::Route, "TARGET", |spec| target(spec)).await
+    shared::list(context, UnitKind::Route, "TARGET", target).await
 }
 
 /// `hello`, `hello @stable` or `hello version 3`

@@ -34,7 +34,11 @@ pub async fn run(context: &Context<'_>, args: SetArgs) -> Result<()> {
         Some(path) => std::fs::read_to_string(path)
             .map_err(|error| Failure::new(format!("could not read `{}`", path.display())).caused_by(&error))?,
         None if context.ui.can_ask() => rpassword::prompt_password(format!("Value of {}: ", args.name))?,
-        None => std::io::read_to_string(std::io::stdin())?,
+        None => std::io::read_to_string(std::io::stdin()).map_err(|error| {
+            Failure::new("could not read the value")
+                .caused_by(&error)
+                .hint("pipe in text; encode bytes, as with `base64`")
+        })?,
     };
     // The newline that `echo` and editors add is hardly ever a part of a secret.
     let value = value.strip_suffix('\n').unwrap_or(&value).to_owned();

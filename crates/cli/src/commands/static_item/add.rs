@@ -42,7 +42,8 @@ pub async fn run(context: &Context<'_>, args: AddArgs) -> Result<()> {
     let key = unit_key(UnitKind::Static, &path)?;
     let options = SourceOptions { exclude: args.exclude, keep_archives: true, ..SourceOptions::default() };
     let (tree, summary) = sources::upload(context, &args.src, &options).await?;
-    context.ui.say(&format!("{} files, {} sent ({} bytes)", summary.files, summary.files_sent, summary.bytes_sent));
+    let files = if summary.files == 1 { "file" } else { "files" };
+    context.ui.say(&format!("{} {files}, {} sent ({} bytes)", summary.files, summary.files_sent, summary.bytes_sent));
     let file = args.src.is_file();
     let spec = StaticSpec { path, tree, file, index: args.index, fallback: args.fallback, error_page: args.error_page };
     let put = shared::put(key.name, UnitPut::Static(spec));

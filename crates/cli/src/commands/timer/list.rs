@@ -10,7 +10,7 @@ use crate::failure::Result;
 pub struct ListArgs {}
 
 pub async fn run(context: &Context<'_>, _args: ListArgs) -> Result<()> {
-    shared::list(context, UnitKind::Timer, "SCHEDULE", |spec| schedule(spec)).await
+    shared::list(context, UnitKind::Timer, "SCHEDULE", schedule).await
 }
 
 fn schedule(spec: &serde_json::Value) -> String {

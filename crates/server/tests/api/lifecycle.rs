@@ -1,0 +1,81 @@
+use std::time::Duration;
+
+use milepost_model::Digest;
+use milepost_model::pack::BlobKind;
+use milepost_server::{Server, StartError};
+use milepost_testkit::eventually;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::bodies::{config, pack};
+use crate::server::{TestServer, settings};
+
+#[tokio::test]
+async fn an_upload_under_way_finishes_after_the_server_is_told_to_stop() {
+    let server = TestServer::start().await;
+    let bytes = pack(&[(BlobKind::File, b"slow but whole")]);
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    let head = format!(
+        "POST /api/v1/apps/default/blobs HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\ncontent-length: {}\r\n\
+         expect: 100-continue\r\n\r\n",
+        server.token,
+        bytes.len()
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut go_on = [0; 25];
+    stream.read_exact(&mut go_on).await.unwrap();
+    stream.write_all(&bytes[..20]).await.unwrap();
+
+    assert!(server.data().join("server.json").exists());
+    server.tell_to_stop();
+    let address = server.address;
+    eventually(Duration::from_secs(5), || async { TcpStream::connect(address).await.is_err() }).await;
+    eventually(Duration::from_secs(5), || async { !server.data().join("server.json").exists() }).await;
+
+    stream.write_all(&bytes[20..]).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
+    let data = server.ended().await;
+
+    let again = TestServer::start_in(data, |_| {}).await;
+    let digest = Digest::of(b"slow but whole");
+    let blob = again.ask(reqwest::Method::GET, &format!("/apps/default/blobs/{digest}"));
+    assert_eq!(blob.send().await.unwrap().text().await.unwrap(), "slow but whole");
+}
+
+#[tokio::test]
+async fn a_second_server_on_the_same_folder_is_refused_with_the_pid_of_the_first() {
+    let server = TestServer::start().await;
+    for _ in 0..2 {
+        let error = Server::start(settings(server.data())).await.err().unwrap();
+        assert!(matches!(error, StartError::Running { pid, .. } if pid == std::process::id()), "{error}");
+        assert!(error.to_string().contains("--data"), "{error}");
+        // A server that is told to stop takes its file away and still holds the folder until it has ended.
+        let _ = std::fs::remove_file(server.data().join("server.json"));
+    }
+    server.change(&config("a", 1)).await;
+    let data = server.ended().await;
+    Server::start(settings(data.path())).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_was_acknowledged_is_there_after_a_restart() {
+    let server = TestServer::start().await;
+    let outcome = server.change(&config("a", 1)).await;
+    let token = server.token.clone();
+    let data = server.ended().await;
+    let again = TestServer::start_in(data, |_| {}).await;
+    assert_eq!(again.token, token, "the admin's token stays");
+    assert_eq!(again.get("/apps/default").await["head"], outcome["appVersion"]);
+}
+
+#[tokio::test]
+async fn a_key_that_others_can_read_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let data = TestServer::start().await.ended().await;
+    let key = data.path().join("secret.key");
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let error = Server::start(settings(data.path())).await.err().unwrap();
+    assert!(error.to_string().contains("chmod 600"), "{error}");
+}

@@ -1,0 +1,105 @@
+//! Trees that no client of ours would make: refused before a version refers to them.
+
+use milepost_model::pack::BlobKind;
+use milepost_model::{Digest, PlanName};
+use reqwest::Method;
+use serde_json::json;
+
+use crate::bodies::{directories_of, file, function, link, pack, static_item, tree};
+use crate::server::{TestServer, problem, refused};
+
+async fn store_links(server: &TestServer, links: &[(&str, &str)]) -> Digest {
+    let leaves: Vec<_> = links.iter().map(|(path, target)| (*path, link(target))).collect();
+    let (root, pack) = directories_of(&tree(&leaves));
+    assert_eq!(server.upload_to("default", pack).await.status(), 200);
+    root
+}
+
+#[tokio::test]
+async fn links_that_climb_out_through_each_other_are_refused_by_the_change() {
+    let server = TestServer::start().await;
+    let root = store_links(&server, &[("d/up", ".."), ("out", "d/up/..")]).await;
+    for change in [static_item("site", root), function("hello", root)] {
+        let request = server.ask(Method::POST, "/apps/default/changes").json(&change);
+        let problem = refused(request, 400, "invalid_upload").await;
+        assert!(problem.detail.contains("`out`") && problem.detail.contains("`d/up/..`"), "{problem:?}");
+        let mut plan = change.clone();
+        plan["dryRun"] = json!(true);
+        refused(server.ask(Method::POST, "/apps/default/changes").json(&plan), 400, "invalid_upload").await;
+    }
+    assert_eq!(server.get("/apps/default/versions").await["items"], json!([]), "nothing was changed");
+    let inside = store_links(&server, &[("d/up", ".."), ("in", "d/up/d")]).await;
+    server.change(&static_item("site", inside)).await;
+}
+
+#[tokio::test]
+async fn a_folder_with_a_link_to_its_parent_cannot_be_a_tree_of_its_own() {
+    let server = TestServer::start().await;
+    let whole = tree(&[("inner/up", link("../x"))]).encode();
+    let (inner, _) = &whole.directories[0];
+    let blobs: Vec<_> = whole.directories.iter().map(|(_, bytes)| (BlobKind::Directory, bytes.as_slice())).collect();
+    assert_eq!(server.upload_to("default", pack(&blobs)).await.status(), 200);
+    server.change(&static_item("site", whole.root)).await;
+    let request = server.ask(Method::POST, "/apps/default/changes").json(&static_item("site", *inner));
+    refused(request, 400, "invalid_upload").await;
+}
+
+#[tokio::test]
+async fn a_file_cannot_be_a_tree() {
+    let server = TestServer::start().await;
+    server.upload_to("default", pack(&[(BlobKind::File, b"just text")])).await;
+    let digest = Digest::of(b"just text");
+    let request = server.ask(Method::POST, "/apps/default/changes").json(&static_item("site", digest));
+    let problem = refused(request, 400, "invalid_upload").await;
+    assert!(problem.detail.contains("a file, not a tree"), "{problem:?}");
+}
+
+/// Twenty directories, each holding the next a hundred times: a few kilobytes that unfold to more than any disk holds.
+#[tokio::test]
+async fn directories_that_hold_each_other_many_times_over_are_refused() {
+    let server = TestServer::start().await;
+    let mut inner = directories_of(&tree(&[("x", link("y"))])).0;
+    assert_eq!(server.upload_to("default", directories_of(&tree(&[("x", link("y"))])).1).await.status(), 200);
+    for _ in 0..20 {
+        let entries: serde_json::Map<_, _> =
+            (0..100).map(|at| (format!("d{at:02}"), json!({ "directory": { "digest": inner } }))).collect();
+        let bytes = json!({ "entries": entries, "format": 1 }).to_string();
+        let response = server.upload_to("default", pack(&[(BlobKind::Directory, bytes.as_bytes())])).await;
+        assert_eq!(response.status(), 200, "{}", response.text().await.unwrap());
+        inner = Digest::of(bytes.as_bytes());
+    }
+    let request = server.ask(Method::POST, "/apps/default/changes").json(&static_item("bomb", inner));
+    let refused = refused(request, 400, "invalid_upload").await;
+    assert!(refused.detail.contains("more than 250000"), "{refused:?}");
+    let listing = server.ask(Method::GET, &format!("/apps/default/trees/{inner}")).send().await.unwrap();
+    assert_eq!(problem(listing).await.code, "invalid_upload");
+}
+
+#[tokio::test]
+async fn a_version_is_downloaded_as_a_zip_whose_name_fits_a_header() {
+    let server = TestServer::start().await;
+    server.client.app_set_plan("default", PlanName::Unlimited).await.unwrap();
+    let leaves = [("bin/run", file("#!/bin/sh")), ("link", link("bin/run")), ("ä/ö.txt", file("umlauts"))];
+    let with_links = tree(&leaves);
+    server.upload_to("default", pack(&[(BlobKind::File, b"#!/bin/sh"), (BlobKind::File, b"umlauts")])).await;
+    let (root, directories) = directories_of(&with_links);
+    assert_eq!(server.upload_to("default", directories).await.status(), 200);
+    server.change(&static_item("/a \"quoted\"; ünïcode", root)).await;
+    let path = "/apps/default/units/static/%2Fa%20%22quoted%22%3B%20%C3%BCn%C3%AFcode/versions/latest/download";
+    let mut bodies = Vec::new();
+    for _ in 0..2 {
+        let response = server.ask(Method::GET, path).send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        let disposition = response.headers()["content-disposition"].to_str().unwrap().to_owned();
+        assert_eq!(disposition, "attachment; filename=\"-a--quoted----n-code.zip\"");
+        let length = response.content_length().unwrap();
+        let bytes = response.bytes().await.unwrap();
+        assert_eq!(bytes.len() as u64, length);
+        bodies.push(bytes);
+    }
+    assert_eq!(bodies[0], bodies[1], "the same tree gives the same bytes");
+    let archive = zip::ZipArchive::new(std::io::Cursor::new(bodies[0].clone())).unwrap();
+    let mut names: Vec<_> = archive.file_names().map(Result::unwrap).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["bin/run", "link", "ä/ö.txt"]);
+}

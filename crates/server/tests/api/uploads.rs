@@ -1,0 +1,158 @@
+use std::time::Duration;
+
+use milepost_model::pack::{BlobKind, HEADER_LEN, MAGIC, encode_header};
+use milepost_model::{Digest, PlanName};
+use milepost_testkit::eventually;
+use reqwest::Method;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::bodies::{directories_of, file, pack, packed_tree, static_item, tree};
+use crate::problems::answer_to_head;
+use crate::server::{TestServer, problem, refused};
+
+#[tokio::test]
+async fn many_blobs_travel_in_one_request_and_come_back_whole() {
+    let server = TestServer::start().await;
+    let texts: Vec<String> = (0..3000).map(|at| format!("file number {at}")).collect();
+    let names: Vec<String> = (0..3000).map(|at| format!("d{}/f{at}", at % 40)).collect();
+    let files: Vec<(&str, &str)> =
+        names.iter().zip(&texts).map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    let (root, pack) = packed_tree(&files);
+    let response = server.upload_to("default", pack).await;
+    let uploaded: serde_json::Value = response.json().await.unwrap();
+    assert_eq!(uploaded["blobs"], 3000 + 40 + 1);
+    let digests: Vec<Digest> = texts.iter().map(|text| Digest::of(text.as_bytes())).collect();
+    assert!(server.missing(&digests).await.is_empty());
+    let listed = server.get(&format!("/apps/default/trees/{root}")).await;
+    assert_eq!(listed.as_array().unwrap().len(), 3000);
+    let blob = server.ask(Method::GET, &format!("/apps/default/blobs/{}", digests[7])).send().await.unwrap();
+    assert_eq!(blob.text().await.unwrap(), texts[7]);
+}
+
+async fn check_refused(server: &TestServer, pack: Vec<u8>, status: u16, code: &str, says: &str) {
+    let problem = problem(server.upload_to("default", pack).await).await;
+    assert_eq!((problem.status, problem.code.as_str()), (status, code), "{problem:?}");
+    assert!(problem.detail.contains(says), "{problem:?}");
+}
+
+#[tokio::test]
+async fn a_wrong_pack_is_refused_whole() {
+    let server = TestServer::start().await;
+    let good: &[u8] = b"good";
+    let mut mismatch = pack(&[(BlobKind::File, good)]);
+    mismatch.extend(encode_header(BlobKind::File, Digest::of(b"other"), 3));
+    mismatch.extend(b"bad");
+    check_refused(&server, mismatch, 400, "digest_mismatch", &Digest::of(b"other").to_string()).await;
+    let whole = pack(&[(BlobKind::File, good), (BlobKind::File, b"more")]);
+    for cut in [4, MAGIC.len() + 5, MAGIC.len() + HEADER_LEN + 2, whole.len() - 1] {
+        check_refused(&server, whole[..cut].to_vec(), 400, "invalid_upload", "ends after").await;
+    }
+    check_refused(&server, Vec::new(), 400, "invalid_upload", "").await;
+    check_refused(&server, MAGIC.to_vec(), 400, "invalid_upload", "no blob").await;
+    check_refused(&server, b"PK\x03\x04 a zip, say".to_vec(), 400, "invalid_upload", "MPPACK01").await;
+    let mut unknown_kind = pack(&[(BlobKind::File, good)]);
+    unknown_kind[MAGIC.len()] = 9;
+    check_refused(&server, unknown_kind, 400, "invalid_upload", "kind").await;
+    let mut endless = MAGIC.to_vec();
+    endless.extend(encode_header(BlobKind::File, Digest::of(b""), u64::MAX));
+    check_refused(&server, endless, 413, "upload_too_large", "bytes").await;
+    assert_eq!(server.missing(&[Digest::of(good)]).await, [Digest::of(good)], "nothing of them was kept");
+    assert_eq!(packs_in(&server), 0, "and nothing is left in the store");
+}
+
+fn packs_in(server: &TestServer) -> usize {
+    let mut open = vec![server.data().join("blobs")];
+    let mut files = 0;
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { open.push(path) } else { files += 1 }
+        }
+    }
+    files
+}
+
+#[tokio::test]
+async fn a_directory_is_taken_only_with_everything_in_it() {
+    let server = TestServer::start().await;
+    let (root, pack) = directories_of(&tree(&[("a.txt", file("never sent"))]));
+    let problem = problem(server.upload_to("default", pack).await).await;
+    assert_eq!((problem.status, problem.code.as_str()), (409, "missing_blobs"), "{problem:?}");
+    assert_eq!(problem.blockers, [Digest::of(b"never sent").to_string()]);
+    assert_eq!(server.missing(&[root]).await, [root]);
+    assert_eq!(packs_in(&server), 0);
+    let request = server.ask(Method::POST, "/apps/default/changes").json(&static_item("site", root));
+    refused(request, 409, "missing_blobs").await;
+}
+
+#[tokio::test]
+async fn a_directory_that_is_not_in_its_canonical_form_is_refused() {
+    let server = TestServer::start().await;
+    for (text, says) in [
+        (r#"{"format":1, "entries":{}}"#, "canonical"),
+        (r#"{"entries":{},"format":99}"#, "format 99"),
+        (r#"{"entries":{"..":{"link":{"target":"x"}}},"format":1}"#, ".."),
+        (r#"{"entries":{"a/b":{"link":{"target":"x"}}},"format":1}"#, "a/b"),
+        (r#"{"entries":{"a":{"link":{"target":"/etc/passwd"}}},"format":1}"#, "outside"),
+        ("not json", "directory"),
+        ("{\"entries\":{\"\u{0}\":{\"link\":{\"target\":\"x\"}}},\"format\":1}", "directory"),
+    ] {
+        check_refused(&server, pack(&[(BlobKind::Directory, text.as_bytes())]), 400, "invalid_upload", says).await;
+    }
+    check_refused(&server, pack(&[(BlobKind::Directory, b"\xff\xfe")]), 400, "invalid_upload", "directory").await;
+}
+
+#[tokio::test]
+async fn an_upload_above_the_plan_is_refused_when_it_is_declared() {
+    let server = TestServer::start().await;
+    server.client.app_create(&"small".parse().unwrap(), PlanName::Free).await.unwrap();
+    for length in [2 << 30, 10_000_000_000] {
+        let answer = answer_to_head(&server, "/apps/small/blobs", length).await;
+        assert!(answer.starts_with("HTTP/1.1 413 ") && answer.contains("upload_too_large"), "{answer}");
+        assert!(answer.contains("larger plan"), "{answer}");
+    }
+    let mut large_blob = MAGIC.to_vec();
+    large_blob.extend(encode_header(BlobKind::File, Digest::of(b""), 2 << 30));
+    let problem = problem(server.upload_to("small", large_blob).await).await;
+    assert_eq!((problem.status, problem.code.as_str()), (413, "upload_too_large"));
+    assert_eq!(server.client.app_get("small").await.unwrap().stored_bytes, 0);
+}
+
+#[tokio::test]
+async fn an_upload_whose_connection_breaks_leaves_nothing() {
+    let server = TestServer::start().await;
+    let bytes = pack(&[(BlobKind::File, b"almost there")]);
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    let head = format!(
+        "POST /api/v1/apps/default/blobs HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\ncontent-length: {}\r\n\
+         expect: 100-continue\r\n\r\n",
+        server.token,
+        bytes.len()
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut go_on = [0; 25];
+    stream.read_exact(&mut go_on).await.unwrap();
+    assert_eq!(&go_on, b"HTTP/1.1 100 Continue\r\n\r\n");
+    stream.write_all(&bytes[..bytes.len() - 1]).await.unwrap();
+    drop(stream);
+    eventually(Duration::from_secs(10), || async {
+        // A request that was dropped in the middle is not counted; one that ended is.
+        server.missing(&[Digest::of(b"almost there")]).await.len() == 1 && packs_in(&server) == 0
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sender_hears_why_it_is_refused_while_it_still_sends() {
+    let server = TestServer::start().await;
+    server.client.app_create(&"small".parse().unwrap(), PlanName::Free).await.unwrap();
+    for _ in 0..10 {
+        let mut start = MAGIC.to_vec();
+        start.extend(encode_header(BlobKind::File, Digest::of(b""), 2 << 30));
+        let rest = bytes::Bytes::from(vec![7; 256 << 10]);
+        let chunks = std::iter::once(bytes::Bytes::from(start)).chain(std::iter::repeat_n(rest, 64));
+        let body = reqwest::Body::wrap_stream(futures::stream::iter(chunks.map(Ok::<_, std::io::Error>)));
+        refused(server.ask(Method::POST, "/apps/small/blobs").body(body), 413, "upload_too_large").await;
+    }
+}
