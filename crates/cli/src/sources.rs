@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use milepost_client::source::{Source, SourceOptions, StatCache};
-use milepost_model::Digest;
+use milepost_model::{Clock, Digest, SystemClock};
 
 use crate::context::{Context, cache_folder};
 use crate::failure::{Failure, Result};
@@ -75,7 +75,8 @@ pub async fn upload(
 async fn scan(path: &Path, options: &SourceOptions) -> Result<Source> {
     let path = path.to_owned();
     let options = options.clone();
-    let started = crate::test_hooks::clock().now();
+    // The machine's own time, also in tests: it is compared with the times of the files.
+    let started = SystemClock.now();
     let scanned = tokio::task::spawn_blocking(move || {
         let mut cache = cache_file(&path).map(|file| StatCache::load(file, started));
         Source::open(&path, &options, cache.as_mut())

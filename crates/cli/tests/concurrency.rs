@@ -1,5 +1,5 @@
 //! Many clients changing one app at once, through the API of a real server.
-#![expect(clippy::unwrap_used, reason = "test code: a step that fails ends the test")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
 
 #[expect(dead_code, reason = "other tests use the rest")]
 mod common;

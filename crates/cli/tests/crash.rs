@@ -42,7 +42,7 @@ fn slow_deploys_are_whole_or_not_there_whenever_the_server_is_killed() {
                 let deploy = deploy.clone();
                 async move { deploy.send(&client).await }
             });
-            runtime.block_on(tokio::time::sleep(moment));
+            runtime.block_on(async { tokio::time::sleep(moment).await });
             world.server.kill9();
             let answer = runtime.block_on(sent).unwrap();
             world.server.restart();
@@ -62,6 +62,7 @@ fn slow_deploys_are_whole_or_not_there_whenever_the_server_is_killed() {
         runtime.block_on(ledger.check_head(&world.client()));
     }
     runtime.block_on(ledger.check_everything(&world.client()));
+    println!("{landed} deploys had landed when the server was killed, {lost} had not");
     // Kills that always come too early or too late would show nothing.
     assert!(landed >= 5 && lost >= 5, "{landed} deploys had landed when the server was killed, {lost} had not");
 }

@@ -97,7 +97,13 @@ impl UnitName {
     pub fn for_kind(kind: UnitKind, text: &str) -> Result<Self, NameError> {
         let rule = match kind {
             UnitKind::Static if text.starts_with('/') => check_path(text),
+            UnitKind::Static => {
+                check_ident(text).map_err(|_| "a static item is named by its path, which starts with `/`")
+            }
             UnitKind::Route if text.contains('/') => check_route(text),
+            UnitKind::Route => {
+                check_ident(text).map_err(|_| "write a method and a path that starts with `/`, like `GET /hello`")
+            }
             UnitKind::Config if text != "config" => Err("the configuration is one document; its name is `config`"),
             _ => check_ident(text),
         };

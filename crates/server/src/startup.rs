@@ -11,7 +11,8 @@ use std::time::Duration;
 use milepost_blobs::{BlobError, Blobs};
 use milepost_catalog::{Catalog, CatalogError};
 use milepost_client::api::ServerFile;
-use milepost_model::{AppName, Code, PlanName, Role};
+// Keys and tokens never come from the seeded source of tests.
+use milepost_model::{AppName, Code, OsIds, PlanName, Role};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -66,7 +67,7 @@ impl Server {
     pub async fn start(settings: Settings) -> Result<Self, StartError> {
         make_data_folder(&settings.data)?;
         let lock = lock_data_folder(&settings.data)?;
-        let keyring = Keyring::open(&settings.data.join("secret.key"), &*settings.ids)?;
+        let keyring = Keyring::open(&settings.data.join("secret.key"), &OsIds)?;
         let catalog = open_catalog(&settings).await?;
         check_key(&catalog, &keyring, &settings.data).await?;
         let blobs = open_blobs(&settings)?;
@@ -181,7 +182,7 @@ async fn ensure_admin_token(catalog: &Catalog, settings: &Settings) -> Result<()
     let token = match fs::read_to_string(&path) {
         Ok(token) => token.trim().to_owned(),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let token = auth::make_token(&*settings.ids);
+            let token = auth::make_token(&OsIds);
             write_owner_only(&path, format!("{token}\n").as_bytes())
                 .map_err(|source| data_error(&settings.data, source))?;
             token

@@ -49,7 +49,7 @@ pub(super) async fn apply(work: &mut Work<'_>, draft: &mut Draft<'_>, put: &Put)
         None => units::insert(work.tx, work.app.id, kind, &put.name).await?,
     };
     let uid = choose_uid(work, draft, &unit, resolved.uid.as_deref()).await?;
-    check_label(work, draft, &unit, put.label.as_ref(), current.as_ref()).await?;
+    check_label(work, draft, &unit, put.label.as_ref()).await?;
     let sealed =
         draft.secrets.get(&put.name).filter(|_| kind == UnitKind::Secret).map(|secret| secret.sealed.as_slice());
     let content_id = contents::put(work.tx, work.app.id, &resolved.spec, &digest, sealed).await?;
@@ -179,13 +179,7 @@ async fn choose_uid(
     Ok(draft.uid.clone())
 }
 
-async fn check_label(
-    work: &mut Work<'_>,
-    draft: &mut Draft<'_>,
-    unit: &UnitRow,
-    label: Option<&Label>,
-    current: Option<&Current>,
-) -> Result<()> {
+async fn check_label(work: &mut Work<'_>, draft: &mut Draft<'_>, unit: &UnitRow, label: Option<&Label>) -> Result<()> {
     let Some(label) = label else { return Ok(()) };
     if let Some(taken) = versions::find_by_label(work.tx, unit.id, label.as_str()).await? {
         let message = format!(
@@ -211,8 +205,8 @@ async fn check_label(
         let message = format!("`{label}` is the uid of a version, so it cannot be a label.");
         return Err(Refusal::new(Code::LabelTaken, message).hint("choose another label").into());
     }
-    let latest = current.and_then(|current| current.version.label.as_ref());
-    if let Some(latest) = latest
+    let latest = versions::newest_label(work.tx, unit.id).await?;
+    if let Some(latest) = &latest
         && label.precedes(latest)
     {
         draft.warnings.push(format!(

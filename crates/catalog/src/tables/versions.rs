@@ -85,6 +85,12 @@ pub(crate) async fn find_by_label(tx: &mut Tx, unit_id: i64, label: &str) -> Res
     find(tx, "unit_id = $1 AND label = $2", &[unit_id.into(), label.into()]).await
 }
 
+/// The label of the newest version that has one.
+pub(crate) async fn newest_label(tx: &mut Tx, unit_id: i64) -> Result<Option<Label>> {
+    let sql = "SELECT label FROM versions WHERE unit_id = $1 AND state = 'active' AND label IS NOT NULL ORDER BY number DESC LIMIT 1";
+    tx.query_opt(sql, &[unit_id.into()]).await?.map(|row| row.parse(0)).transpose()
+}
+
 /// Active versions whose digest lies between two bounds, newest first; two are enough to see that a beginning is
 /// not unique.
 pub(crate) async fn find_by_digest_range(

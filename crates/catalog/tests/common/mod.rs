@@ -6,7 +6,7 @@ mod puts;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use milepost_catalog::{Catalog, CatalogError, ChangeInput, NewBlob, Page, SealedSecret, VersionsToDelete, SetAlias};
+use milepost_catalog::{Catalog, CatalogError, ChangeInput, NewBlob, Page, SealedSecret, SetAlias, VersionsToDelete};
 use milepost_model::change::{Change, UnitKey};
 use milepost_model::event::Event;
 use milepost_model::release::{Live, Release};

@@ -11,7 +11,13 @@ fn names() -> (UnitName, AliasName) {
 async fn set(t: &Fixture, selector: &str, existing: bool) -> Result<Alias, CatalogError> {
     let (function, alias) = names();
     t.clock.advance_ms(1000);
-    let new = milepost_catalog::SetAlias { function, alias, selector: selector.parse().unwrap(), existing, why: "why not".into() };
+    let new = milepost_catalog::SetAlias {
+        function,
+        alias,
+        selector: selector.parse().unwrap(),
+        existing,
+        why: "why not".into(),
+    };
     t.catalog.alias_set(&t.app, "al", new).await
 }
 

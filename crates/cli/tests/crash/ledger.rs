@@ -1,14 +1,14 @@
 //! What the server must know, and the checks that it does.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Cursor, Read};
 
 use milepost_client::Client;
-use milepost_model::ChangeOutcome;
 use milepost_model::change::{UnitAction, UnitKey};
 use milepost_model::event::Event;
 use milepost_model::release::ReleaseState;
 use milepost_model::snapshot::AppVersion;
+use milepost_model::{ChangeOutcome, UnitKind};
 use zip::ZipArchive;
 
 use crate::deploys::{APP, Deploy, Files};
@@ -123,6 +123,14 @@ impl Ledger {
             next = page.next.map(|cursor| (cursor, lowest));
             assert!(next.is_some() || lowest == 1, "the first event is gone");
         }
+        let listed = client.unit_list(APP, None, 1000, None).await.unwrap().items;
+        let listed: Vec<UnitKey> =
+            listed.into_iter().map(|unit| UnitKey { kind: unit.kind, name: unit.name }).collect();
+        // The environment joined the app when it was first used.
+        let (environments, deployed): (Vec<_>, Vec<_>) =
+            listed.into_iter().partition(|key| key.kind == UnitKind::Environment);
+        assert_eq!(environments.len(), 1, "{environments:?}");
+        assert_eq!(deployed.iter().collect::<BTreeSet<_>>(), self.units.keys().collect());
         let active = client.release_list(APP, true, 1000, None).await.unwrap().items;
         assert_eq!(active.len(), ACTIVE_RELEASES);
     }
@@ -167,7 +175,7 @@ async fn check_files(client: &Client, key: &UnitKey, number: i64, files: Option<
         let mut entry = archive.by_index(index).unwrap();
         let mut text = String::new();
         entry.read_to_string(&mut text).unwrap();
-        found.insert(entry.name().to_string(), text);
+        found.insert(entry.name().unwrap().into_owned(), text);
     }
     assert!(found == *files, "{key} version {number} has other files than were sent: {:?}", found.keys());
 }

@@ -18,7 +18,7 @@ use crate::selector::Selector;
 use crate::spec::{EnvironmentSpec, PackageSpec, Pin, StaticSpec};
 
 /// One unit that a change puts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Put {
     pub name: UnitName,
@@ -37,6 +37,45 @@ pub struct Put {
     pub only: Option<PutOnly>,
     #[serde(flatten)]
     pub unit: UnitPut,
+}
+
+/// Read by hand, because a flattened field would let every unknown one pass.
+impl<'de> Deserialize<'de> for Put {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase", deny_unknown_fields)]
+        struct Raw {
+            name: UnitName,
+            kind: crate::UnitKind,
+            spec: serde_json::Value,
+            #[serde(default)]
+            label: Option<Label>,
+            #[serde(default)]
+            description: Option<String>,
+            #[serde(default)]
+            group: Option<GroupName>,
+            #[serde(default)]
+            force: bool,
+            #[serde(default)]
+            only: Option<PutOnly>,
+        }
+        use serde::de::Error;
+        let Raw { name, kind, spec, label, description, group, force, only } = Raw::deserialize(from)?;
+        // Serde would also read the fields from a list, in the order in which they are declared.
+        if !spec.is_object() {
+            return Err(D::Error::custom(format!("the spec of {kind} `{name}` must be an object")));
+        }
+        let unit = serde_json::from_value(serde_json::json!({ "kind": kind, "spec": spec })).map_err(|error| {
+            // What serde says of a wrong value quotes it, and this one must not be told.
+            if kind == crate::UnitKind::Secret {
+                return D::Error::custom(format!(
+                    "the spec of secret `{name}` must be an object with the text `value`"
+                ));
+            }
+            D::Error::custom(format!("the spec of {kind} `{name}`: {error}"))
+        })?;
+        Ok(Self { name, label, description, group, force, only, unit })
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -22,8 +22,8 @@ pub(super) struct Instance {
 }
 
 impl Instance {
-    /// Makes a cluster in a new temporary folder and starts it. Without `fsync` it is several times as fast and loses
-    /// data when the machine (not merely the server) goes down.
+    /// Makes a cluster in a new temporary folder and starts it. Without `fsync` it is several times as fast and may
+    /// lose what it acknowledged when it is killed.
     pub(super) fn create(fsync: bool) -> Self {
         // The system's temporary folder, because the server's user may not be able to reach the target folder.
         let folder = tempfile::Builder::new().prefix("milepost-pg-").tempdir_in(env::temp_dir()).unwrap().keep();

@@ -139,7 +139,9 @@ impl FunctionArgs {
         put.label = parse_label(label)?;
         put.description.clone_from(&self.description);
         put.group = self.tag.as_deref().map(str::parse::<GroupName>).transpose()?;
-        put.force = mode == Mode::Version || put.label.is_some();
+        // A version of the package that is named is meant, also when its content is the same.
+        let names_package_version = self.pkg.is_some() && self.version.is_some();
+        put.force = mode == Mode::Version || put.label.is_some() || names_package_version;
         put.only = match mode {
             Mode::Create => Some(PutOnly::New),
             Mode::Version => None,

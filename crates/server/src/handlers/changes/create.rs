@@ -8,7 +8,7 @@ use axum::Json;
 use axum::http::HeaderMap;
 use milepost_catalog::{ChangeInput, SealedSecret};
 use milepost_model::change::Change;
-use milepost_model::{ChangeOutcome, Code, Digest, Permission, Refusal, UnitName, UnitPut};
+use milepost_model::{ChangeOutcome, Code, Digest, OsIds, Permission, Refusal, UnitName, UnitPut};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Apply a change, or plan it with `dryRun`
@@ -65,7 +65,7 @@ fn seal(state: &State, change: &Change) -> Result<BTreeMap<UnitName, SealedSecre
     let mut sealed = BTreeMap::new();
     for put in &change.puts {
         let UnitPut::Secret(secret) = &put.unit else { continue };
-        let value = state.keyring.seal(&secret.value, &**state.catalog.ids());
+        let value = state.keyring.seal(&secret.value, &OsIds);
         let value = value.ok_or_else(|| {
             Refusal::new(Code::InvalidSpec, format!("The value of secret `{}` is too long.", put.name))
                 .hint("keep the large part in a file of a package, and only its key here")

@@ -1,0 +1,102 @@
+use crate::story::Story;
+
+pub fn expectation(story: &mut Story) {
+    story.run("config set step=1");
+    let seen = story.value("app list-version", "/0/id");
+    let token = story.value("token create ann --role deployer", "/token");
+    story.note("Ann was faster.");
+    story.run_with("MILEPOST_TOKEN", &token, "config set step=2 -m 'a better step'");
+    story.run(&format!("config set step=3 --expect {seen}"));
+    story.run("config get step");
+    let head = story.value("app list-version", "/0/id");
+    story.run(&format!("config set step=3 --expect {head}"));
+    story.note("Ann may change code; she may not make tokens, and nothing any more when hers is deleted.");
+    story.run_with("MILEPOST_TOKEN", &token, "token create bob --role admin");
+    story.run("token list");
+    story.run("token delete ann");
+    story.run_with("MILEPOST_TOKEN", &token, "config get");
+}
+
+pub fn names_and_selectors(story: &mut Story) {
+    story.file("hello.js", "exports.hello = 1\n");
+    story.run("function create --name hello --env nodejs --code hello.js --version v1.0.0");
+    story.run("function alias create --name hello --alias stable");
+    story.note("Unknown: the closest that exist are named.");
+    story.run("function version get --name hello --version v1.0.1");
+    story.run("function version get --name hello --version 7");
+    story.run("function version get --name hello --version @stabel");
+    story.run("function version get --name hello --version sha256:0123");
+    story.run("function version get --name hallo");
+    story.run("release show nosuch");
+    story.run("app show nosuch");
+    story.run("--app shop function list");
+    story.note("Not names at all.");
+    story.run("function create --name 'he llo' --env nodejs --code hello.js");
+    story.run("function create --name ../etc --env nodejs --code hello.js");
+    story.run("function version create --name hello --code hello.js --env nodejs --version 12");
+    story.run("function version create --name hello --code hello.js --env nodejs --version latest");
+    story.run("function version create --name hello --code hello.js --env nodejs --version v1.0.0");
+    story.run("function alias create --name hello --alias 'not one'");
+    story.run("app create Shop");
+    story.run("app create default");
+    story.run("app delete default");
+    story.run("--app 'no app' function list");
+    story.note("Things that are not there, or not enough.");
+    story.run("function create --name other --env nodejs --code missing.js");
+    story.run("function create --name other --env cobol --code hello.js");
+    story.run("function create --name other --code hello.js");
+    story.run("function create --name other --env nodejs");
+    story.run("function version update --name other --code hello.js");
+    story.run("function version update --name hello --memory lots");
+    story.run("storage why sha256:0000000000000000000000000000000000000000000000000000000000000000");
+    story.run("function list");
+}
+
+pub fn servers_and_tokens(story: &mut Story) {
+    story.run("--token wrong app list");
+    story.run("--server http://127.0.0.1:9 --token any app list");
+    story.run("--server http://127.0.0.1:9 app list");
+    story.run("--server ftp://example.org --token any app list");
+    story.note("With the token of a reader.");
+    let token = story.value("token create eve --role reader", "/token");
+    story.run_with("MILEPOST_TOKEN", &token, "app list");
+    story.run_with("MILEPOST_TOKEN", &token, "config set a=1");
+    story.note("With a token for one app.");
+    let only = story.value("token create joe --role deployer --only default", "/token");
+    story.run_with("MILEPOST_TOKEN", &only, "config set a=1");
+    story.run_with("MILEPOST_TOKEN", &only, "--app shop config set a=1");
+    story.note("After the server was killed, and after it was stopped.");
+    story.world().server.kill9();
+    story.run("app list");
+    story.world().server.restart();
+    story.world().server.stop();
+    story.run("app list");
+}
+
+pub fn usage(story: &mut Story) {
+    forget_the_data_folder(story);
+    story.run("function versoin list --name hello");
+    story.run("functoin list");
+    story.run("function version list --nmae hello");
+    story.run("function version list");
+    story.run("function version delete --name hello");
+    story.run("function create --name hello --code a --pkg b");
+    story.run("release live x --follow");
+    story.run("config set");
+    story.run("serve --api nowhere");
+}
+
+pub fn help(story: &mut Story) {
+    forget_the_data_folder(story);
+    story.run("--version");
+    story.run("--help");
+    story.run("function version create --help");
+    story.run("rollback --help");
+    story.run("release live -h");
+    story.run("secret set --help");
+}
+
+/// Help and usage show what is set, and wrap their lines by its length.
+fn forget_the_data_folder(story: &mut Story) {
+    story.world().env.unset("MILEPOST_DATA");
+}
