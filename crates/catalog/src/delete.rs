@@ -86,7 +86,7 @@ async fn delete(work: &mut Work<'_>, key: &UnitKey, which: &VersionsToDelete, dr
         versions::mark_deleted(work.tx, target.version.id).await?;
         let before =
             json!({ "number": target.version.number, "uid": target.version.uid, "label": target.version.label });
-        work.event(EventKind::VersionDeleted, &target.unit.key().to_string(), Some(before), None).await?;
+        work.event(EventKind::VersionDeleted, &target.unit.key().to_string(), Some(before), None);
     }
     if head_changed {
         let uid = work.fresh_id().await?;

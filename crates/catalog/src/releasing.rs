@@ -21,11 +21,12 @@ use crate::work::Work;
 pub(crate) async fn create(work: &mut Work<'_>, seq: i64, why: &str) -> Result<(ReleaseRow, Vec<String>)> {
     let active = releases::active(work.tx, work.app.id).await?;
     let pinned_live = if work.app.live_mode == LiveMode::Pinned { work.app.live_release_id } else { None };
-    let mut candidates = Vec::with_capacity(active.len());
-    for release in &active {
-        let tagged = !tags::of_release(work.tx, release.id).await?.is_empty();
-        candidates.push(Candidate { id: release.id, protected: tagged || pinned_live == Some(release.id) });
-    }
+    let tagged = tags::tagged(work.tx, work.app.id).await?;
+    let candidate = |release: &ReleaseRow| {
+        let protected = tagged.contains(&release.id) || pinned_live == Some(release.id);
+        Candidate { id: release.id, protected }
+    };
+    let candidates: Vec<Candidate> = active.iter().map(candidate).collect();
     let bound = work.app.plan.limits().active_releases;
     let going = match retention::expiring(&candidates, bound) {
         Ok(going) => going,
@@ -35,7 +36,7 @@ pub(crate) async fn create(work: &mut Work<'_>, seq: i64, why: &str) -> Result<(
     let release = releases::insert(work.tx, work.app.id, &name, seq, work.act.at, &work.act.actor).await?;
     let app_version = app_versions::get(work.tx, work.app.id, seq).await?;
     let after = json!({ "release": name, "appVersion": app_version.uid, "why": why });
-    work.event(EventKind::ReleaseCreated, &format!("release {name}"), None, Some(after)).await?;
+    work.event(EventKind::ReleaseCreated, &format!("release {name}"), None, Some(after));
     let mut expired = Vec::new();
     for old in active.iter().filter(|old| going.contains(&old.id)) {
         expire(work, old, &format!("made room for release {name}")).await?;
@@ -50,7 +51,8 @@ pub(crate) async fn expire(work: &mut Work<'_>, release: &ReleaseRow, why: &str)
     releases::expire(work.tx, release.id, work.act.at).await?;
     let subject = format!("release {}", release.name);
     let before = json!({ "state": "active" });
-    work.event(EventKind::ReleaseExpired, &subject, Some(before), Some(json!({ "state": "expired", "why": why }))).await
+    work.event(EventKind::ReleaseExpired, &subject, Some(before), Some(json!({ "state": "expired", "why": why })));
+    Ok(())
 }
 
 /// Puts latest on the newest active release, and live on latest while it follows.
@@ -85,8 +87,8 @@ pub(crate) async fn record_move(
 ) -> Result<()> {
     let new = NewMove { from_id: from, to_id: to, step, at: work.act.at, by: &work.act.actor, why };
     pointer_moves::insert(work.tx, work.app.id, pointer, &new).await?;
-    let before = name_of(work.tx, from).await?;
-    let after = name_of(work.tx, to).await?;
+    let before = name_of(work, from).await?;
+    let after = name_of(work, to).await?;
     let (kind, subject) = match (pointer, to) {
         (Pointer::Live, _) => (EventKind::LiveMoved, "live".to_owned()),
         (Pointer::Latest, _) => (EventKind::LatestMoved, "latest".to_owned()),
@@ -96,12 +98,13 @@ pub(crate) async fn record_move(
     };
     let before = before.map(|release| json!({ "release": release }));
     let after = after.map(|release| json!({ "release": release, "why": why }));
-    work.event(kind, &subject, before, after).await
+    work.event(kind, &subject, before, after);
+    Ok(())
 }
 
-async fn name_of(tx: &mut Tx, release_id: Option<i64>) -> Result<Option<String>> {
+async fn name_of(work: &mut Work<'_>, release_id: Option<i64>) -> Result<Option<String>> {
     match release_id {
-        Some(id) => Ok(Some(releases::get(tx, id).await?.name)),
+        Some(id) => Ok(Some(work.release_name(id).await?)),
         None => Ok(None),
     }
 }

@@ -1,5 +1,6 @@
 //! One write to one app: the app's row, locked; who does it and when; the events it leaves behind.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use milepost_model::change::Act;
@@ -11,7 +12,8 @@ use crate::Catalog;
 use crate::db::{BodyFuture, Ending, Tx};
 use crate::error::{CatalogError, Result};
 use crate::tables::apps::{self, AppRow};
-use crate::tables::{app_versions, events, releases, versions};
+use crate::tables::events::{self, NewEvent};
+use crate::tables::releases;
 
 /// After so many tries there is something wrong with the source of ids, not with our luck.
 const TRIES: usize = 100;
@@ -21,6 +23,10 @@ pub(crate) struct Work<'t> {
     pub app: AppRow,
     pub act: Act,
     ids: Arc<dyn IdSource>,
+    /// Written at the end, in one statement.
+    events: Vec<NewEvent>,
+    /// Names of releases that were read or made already.
+    release_names: HashMap<i64, String>,
 }
 
 impl Catalog {
@@ -38,9 +44,9 @@ impl Catalog {
                 move |tx| {
                     Box::pin(async move {
                         let app = apps::lock(&mut *tx, &app).await?;
-                        let mut work = Work { tx, app, act, ids };
+                        let mut work = Work::new(tx, app, act, ids);
                         let value = body(&mut work).await?;
-                        apps::save(work.tx, &work.app).await?;
+                        work.finish().await?;
                         Ok(value)
                     })
                 },
@@ -52,29 +58,35 @@ impl Catalog {
 
 impl<'t> Work<'t> {
     pub(crate) fn new(tx: &'t mut Tx, app: AppRow, act: Act, ids: Arc<dyn IdSource>) -> Self {
-        Self { tx, app, act, ids }
+        Self { tx, app, act, ids, events: Vec::new(), release_names: HashMap::new() }
     }
 
-    pub(crate) async fn event(
-        &mut self,
-        kind: EventKind,
-        subject: &str,
-        before: Option<Value>,
-        after: Option<Value>,
-    ) -> Result<()> {
+    /// Writes what the work leaves behind: its events, and the app's row.
+    pub(crate) async fn finish(&mut self) -> Result<()> {
+        events::insert(self.tx, self.app.id, &self.act, &self.events).await?;
+        apps::save(self.tx, &self.app).await
+    }
+
+    /// Notes a fact. Its number is the next one of the app, which nobody else can take meanwhile.
+    pub(crate) fn event(&mut self, kind: EventKind, subject: &str, before: Option<Value>, after: Option<Value>) {
         self.app.event_seq += 1;
-        let new = events::NewEvent { kind, subject, before, after };
-        events::insert(self.tx, self.app.id, self.app.event_seq, &self.act, &new).await
+        self.events.push(NewEvent { seq: self.app.event_seq, kind, subject: subject.to_owned(), before, after });
+    }
+
+    pub(crate) async fn release_name(&mut self, id: i64) -> Result<String> {
+        if let Some(name) = self.release_names.get(&id) {
+            return Ok(name.clone());
+        }
+        let name = releases::get(self.tx, id).await?.name;
+        self.release_names.insert(id, name.clone());
+        Ok(name)
     }
 
     /// A uid that no version, label, app version or release of the app has ever had.
     pub(crate) async fn fresh_id(&mut self) -> Result<String> {
         for _ in 0..TRIES {
             let id = self.ids.short_id();
-            let taken = versions::word_taken(self.tx, self.app.id, &id).await?
-                || app_versions::find_by_uid(self.tx, self.app.id, &id).await?.is_some()
-                || releases::name_taken(self.tx, self.app.id, &id).await?;
-            if !taken {
+            if !apps::word_taken(self.tx, self.app.id, &id).await? {
                 return Ok(id);
             }
         }

@@ -24,16 +24,23 @@ pub struct Cli {
 #[command(next_help_heading = "Global options")]
 pub struct Global {
     /// Address of the server; found by itself when it runs on this machine
-    #[arg(long, global = true, env = "MILEPOST_SERVER", value_name = "URL")]
+    #[arg(long, global = true, env = "MILEPOST_SERVER", value_name = "URL", hide_env_values = true)]
     pub server: Option<String>,
     /// Token for the server; the admin token of this machine's server when left out
     #[arg(long, global = true, env = "MILEPOST_TOKEN", value_name = "TOKEN", hide_env_values = true)]
     pub token: Option<String>,
     /// The app that the command is about
-    #[arg(long, global = true, env = "MILEPOST_APP", value_name = "APP", default_value = "default")]
+    #[arg(
+        long,
+        global = true,
+        env = "MILEPOST_APP",
+        hide_env_values = true,
+        value_name = "APP",
+        default_value = "default"
+    )]
     pub app: String,
     /// The server's data folder
-    #[arg(long, global = true, env = "MILEPOST_DATA", value_name = "DIR")]
+    #[arg(long, global = true, env = "MILEPOST_DATA", value_name = "DIR", hide_env_values = true)]
     pub data: Option<PathBuf>,
     /// How data is printed
     #[arg(short, long, global = true, value_enum, default_value = "table")]

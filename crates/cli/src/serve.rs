@@ -27,19 +27,19 @@ const DEFAULT_API: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::I
 #[derive(Debug, Args)]
 pub struct ServeArgs {
     /// Address of the API [default: 127.0.0.1:7070]
-    #[arg(long, env = "MILEPOST_API", value_name = "ADDR")]
+    #[arg(long, env = "MILEPOST_API", value_name = "ADDR", hide_env_values = true)]
     api: Option<SocketAddr>,
     /// `postgres://…` instead of the embedded SQLite file
     #[arg(long, env = "MILEPOST_DATABASE", value_name = "URL", hide_env_values = true)]
     database: Option<String>,
     /// A folder, or `s3://bucket/prefix`, for the files of versions
-    #[arg(long, env = "MILEPOST_BLOBS", value_name = "URL")]
+    #[arg(long, env = "MILEPOST_BLOBS", value_name = "URL", hide_env_values = true)]
     blobs: Option<String>,
     /// Seconds that unreferenced content is kept before it is swept [default: 86400]
-    #[arg(long, env = "MILEPOST_SWEEP_GRACE", value_name = "SECONDS")]
+    #[arg(long, env = "MILEPOST_SWEEP_GRACE", value_name = "SECONDS", hide_env_values = true)]
     sweep_grace: Option<u64>,
     /// The settings file [default: milepost.toml in this folder or in the data folder]
-    #[arg(long, env = "MILEPOST_CONFIG", value_name = "FILE")]
+    #[arg(long, env = "MILEPOST_CONFIG", value_name = "FILE", hide_env_values = true)]
     config: Option<PathBuf>,
 }
 

@@ -168,7 +168,8 @@ pub(crate) async fn make_app_version(
     app_versions::insert(work.tx, work.app.id, &row).await?;
     work.app.head_seq = seq;
     let after = json!({ "id": uid, "number": seq, "message": message, "git": row.git });
-    work.event(EventKind::AppVersionCreated, &format!("app version {uid}"), None, Some(after)).await
+    work.event(EventKind::AppVersionCreated, &format!("app version {uid}"), None, Some(after));
+    Ok(())
 }
 
 /// The message of a change that came without one.

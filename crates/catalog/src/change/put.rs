@@ -84,7 +84,7 @@ pub(super) async fn apply(work: &mut Work<'_>, draft: &mut Draft<'_>, put: &Put)
         current.as_ref().map(|current| json!({ "number": current.version.number, "digest": current.version.digest }));
     let after =
         json!({ "number": version.number, "uid": version.uid, "label": version.label, "digest": version.digest });
-    work.event(EventKind::VersionCreated, &unit.key().to_string(), before, Some(after)).await?;
+    work.event(EventKind::VersionCreated, &unit.key().to_string(), before, Some(after));
     let action = if current.is_some() { UnitAction::Updated } else { UnitAction::Created };
     draft.outcomes.push(outcome(kind, &put.name, action, &version, why));
     Ok(())
@@ -224,7 +224,8 @@ async fn add_to_group(work: &mut Work<'_>, name: &GroupName, unit: &UnitRow, ver
     };
     groups::add(work.tx, group_id, unit.id, version.id).await?;
     let after = json!({ "unit": unit.key().to_string(), "number": version.number });
-    work.event(EventKind::GroupChanged, &format!("group {name}"), None, Some(after)).await
+    work.event(EventKind::GroupChanged, &format!("group {name}"), None, Some(after));
+    Ok(())
 }
 
 /// Adds a built-in environment to the app when the first unit names it.

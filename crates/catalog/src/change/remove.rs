@@ -49,7 +49,7 @@ pub(crate) async fn take_out(work: &mut Work<'_>, unit: &mut UnitRow, seq: i64) 
         }
     }
     let before = json!({ "lastNumber": unit.last_number });
-    work.event(EventKind::UnitRemoved, &unit.key().to_string(), Some(before), None).await?;
+    work.event(EventKind::UnitRemoved, &unit.key().to_string(), Some(before), None);
     unit.current_version_id = None;
     units::save(work.tx, unit).await
 }
@@ -68,7 +68,8 @@ async fn drop_alias(work: &mut Work<'_>, unit: &UnitRow, alias: &AliasRow) -> Re
     };
     pointer_moves::insert(work.tx, work.app.id, pointer, &gone).await?;
     let subject = format!("alias {} of {}", alias.name, unit.key());
-    work.event(EventKind::AliasDeleted, &subject, None, Some(json!({ "why": why }))).await
+    work.event(EventKind::AliasDeleted, &subject, None, Some(json!({ "why": why })));
+    Ok(())
 }
 
 /// Aliases of removed units that no active release follows any more: a sweep takes them before what they hold.

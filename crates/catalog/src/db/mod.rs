@@ -14,7 +14,7 @@ use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 
-pub use value::{Row, Val};
+pub use value::{Row, Val, placeholders};
 
 use crate::error::{CatalogError, Result};
 

@@ -1,6 +1,7 @@
 //! The four kinds of value that both engines agree on. Times are milliseconds, flags are 0 and 1, JSON is text.
 
 use std::error::Error;
+use std::fmt::Write;
 
 use milepost_model::clock::from_millis;
 use milepost_model::{Digest, Timestamp};
@@ -166,4 +167,22 @@ fn wrong(index: usize, expected: &str, found: &Val) -> CatalogError {
         Val::Bytes(_) => "bytes",
     };
     CatalogError::inconsistent(format!("column {index} holds {kind}, expected {expected}"))
+}
+
+/// `($1, $2), ($3, $4)`: the parameters of a statement with many rows; of one column, without the brackets.
+pub fn placeholders(rows: usize, columns: usize) -> String {
+    let mut text = String::new();
+    for row in 0..rows {
+        text.push_str(if row == 0 { "" } else { ", " });
+        if columns > 1 {
+            text.push('(');
+        }
+        for column in 0..columns {
+            let _ = write!(text, "{}${}", if column == 0 { "" } else { ", " }, row * columns + column + 1);
+        }
+        if columns > 1 {
+            text.push(')');
+        }
+    }
+    text
 }

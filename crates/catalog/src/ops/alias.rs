@@ -105,7 +105,8 @@ impl Catalog {
                 record(work, &unit, &alias, Some(found.version_id), None, Step::Forward, "deleted").await?;
                 let version = versions::get(work.tx, found.version_id).await?;
                 let subject = format!("alias {alias} of {}", unit.key());
-                work.event(EventKind::AliasDeleted, &subject, Some(json!({ "number": version.number })), None).await
+                work.event(EventKind::AliasDeleted, &subject, Some(json!({ "number": version.number })), None);
+                Ok(())
             })
         })
         .await
@@ -139,7 +140,7 @@ async fn set(
         None => None,
     };
     let after = json!({ "number": version.number, "uid": version.uid, "why": why });
-    work.event(EventKind::AliasMoved, &format!("alias {alias} of {}", unit.key()), before, Some(after)).await?;
+    work.event(EventKind::AliasMoved, &format!("alias {alias} of {}", unit.key()), before, Some(after));
     read::alias_view(work.tx, unit, alias).await
 }
 

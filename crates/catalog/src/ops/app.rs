@@ -23,8 +23,8 @@ impl Catalog {
                     let app = apps::insert(tx, &name, plan, act.at, &act.actor).await?;
                     let mut work = Work::new(tx, app, act, ids);
                     let after = json!({ "name": name, "plan": plan });
-                    work.event(EventKind::AppCreated, &format!("app {name}"), None, Some(after)).await?;
-                    apps::save(work.tx, &work.app).await?;
+                    work.event(EventKind::AppCreated, &format!("app {name}"), None, Some(after));
+                    work.finish().await?;
                     crate::read::app_view(work.tx, &work.app).await
                 })
             })
@@ -36,7 +36,7 @@ impl Catalog {
         self.work(name, actor, Ending::Commit, |work| {
             Box::pin(async move {
                 let subject = format!("app {}", work.app.name);
-                work.event(EventKind::AppDeleted, &subject, None, None).await?;
+                work.event(EventKind::AppDeleted, &subject, None, None);
                 // Without releases and units nothing of it is served or kept.
                 let sql =
                     "UPDATE releases SET state = 'expired', expired_at = $2 WHERE app_id = $1 AND state = 'active'";
@@ -71,7 +71,7 @@ impl Catalog {
                 if work.app.plan != plan {
                     let before = json!({ "plan": work.app.plan });
                     let subject = format!("app {}", work.app.name);
-                    work.event(EventKind::PlanChanged, &subject, Some(before), Some(json!({ "plan": plan }))).await?;
+                    work.event(EventKind::PlanChanged, &subject, Some(before), Some(json!({ "plan": plan })));
                     work.app.plan = plan;
                 }
                 crate::read::app_view(work.tx, &work.app).await

@@ -15,7 +15,8 @@ impl Catalog {
                     return Err(crate::read::unknown_group(work.tx, &work.app, name.as_str()).await?.into());
                 };
                 groups::delete(work.tx, id).await?;
-                work.event(EventKind::GroupDeleted, &format!("group {name}"), None, None).await
+                work.event(EventKind::GroupDeleted, &format!("group {name}"), None, None);
+                Ok(())
             })
         })
         .await

@@ -27,7 +27,7 @@ impl Catalog {
                 versions::set_description(work.tx, version.id, &description).await?;
                 let before = json!({ "number": version.number, "description": version.description });
                 let after = json!({ "number": version.number, "description": description });
-                work.event(EventKind::VersionDescribed, &unit.key().to_string(), Some(before), Some(after)).await?;
+                work.event(EventKind::VersionDescribed, &unit.key().to_string(), Some(before), Some(after));
                 let version = versions::get(work.tx, version.id).await?;
                 read::version_view(work.tx, &work.app, &unit, &version).await
             })

@@ -9,7 +9,7 @@ use super::{Page, PageOf, cut, object_view};
 use crate::db::Tx;
 use crate::error::{CatalogError, Result};
 use crate::tables::app_versions::{self, AppVersionRow};
-use crate::tables::apps::{self, AppRow};
+use crate::tables::apps::AppRow;
 use crate::tables::{memberships, releases, units, versions};
 use crate::{Catalog, releasing};
 
@@ -72,35 +72,29 @@ async fn view(tx: &mut Tx, app: &AppRow, row: AppVersionRow, with_objects: bool)
 impl Catalog {
     /// Newest first, without their units.
     pub async fn app_version_list(&self, app: &AppName, page: Page) -> Result<PageOf<AppVersion>> {
-        let app = app.clone();
-        self.db
-            .read(move |tx| {
-                Box::pin(async move {
-                    let app = apps::get(tx, &app).await?;
-                    let mut rows = app_versions::list(tx, app.id, page.below, page.fetch()).await?;
-                    let next = cut(&mut rows, page.limit, |row| row.seq);
-                    let mut items = Vec::with_capacity(rows.len());
-                    for row in rows {
-                        items.push(view(tx, &app, row, false).await?);
-                    }
-                    Ok(PageOf { items, next })
-                })
+        self.look(app, move |tx, app| {
+            Box::pin(async move {
+                let mut rows = app_versions::list(tx, app.id, page.below, page.fetch()).await?;
+                let next = cut(&mut rows, page.limit, |row| row.seq);
+                let mut items = Vec::with_capacity(rows.len());
+                for row in rows {
+                    items.push(view(tx, &app, row, false).await?);
+                }
+                Ok(PageOf { items, next })
             })
-            .await
+        })
+        .await
     }
 
     /// One app version with every unit of it.
     pub async fn app_version_get(&self, app: &AppName, name: String) -> Result<AppVersion> {
-        let app = app.clone();
-        self.db
-            .read(move |tx| {
-                Box::pin(async move {
-                    let app = apps::get(tx, &app).await?;
-                    let row = find_app_version(tx, &app, &name).await?;
-                    view(tx, &app, row, true).await
-                })
+        self.look(app, move |tx, app| {
+            Box::pin(async move {
+                let row = find_app_version(tx, &app, &name).await?;
+                view(tx, &app, row, true).await
             })
-            .await
+        })
+        .await
     }
 
     /// An app version with the content of each of its units, for a diff. Units whose version was deleted since are left
@@ -110,60 +104,51 @@ impl Catalog {
         app: &AppName,
         name: String,
     ) -> Result<(AppVersion, Contents, Vec<(UnitKey, i64)>)> {
-        let app = app.clone();
-        self.db
-            .read(move |tx| {
-                Box::pin(async move {
-                    let app = apps::get(tx, &app).await?;
-                    let row = find_app_version(tx, &app, &name).await?;
-                    let seq = row.seq;
-                    let mut contents = Contents::new();
-                    let mut gone = Vec::new();
-                    for member in memberships::at(tx, app.id, seq).await? {
-                        let unit = units::find_by_id(tx, member.unit_id).await?;
-                        let version = versions::get(tx, member.version_id).await?;
-                        let key: UnitKey = unit.key();
-                        if version.content_id.is_none() {
-                            gone.push((key, version.number));
-                            continue;
-                        }
-                        let spec = spec_of(tx, &version).await?;
-                        contents.insert(key, (version.number, spec));
+        self.look(app, move |tx, app| {
+            Box::pin(async move {
+                let row = find_app_version(tx, &app, &name).await?;
+                let seq = row.seq;
+                let mut contents = Contents::new();
+                let mut gone = Vec::new();
+                for member in memberships::at(tx, app.id, seq).await? {
+                    let unit = units::find_by_id(tx, member.unit_id).await?;
+                    let version = versions::get(tx, member.version_id).await?;
+                    let key: UnitKey = unit.key();
+                    if version.content_id.is_none() {
+                        gone.push((key, version.number));
+                        continue;
                     }
-                    Ok((view(tx, &app, row, false).await?, contents, gone))
-                })
+                    let spec = spec_of(tx, &version).await?;
+                    contents.insert(key, (version.number, spec));
+                }
+                Ok((view(tx, &app, row, false).await?, contents, gone))
             })
-            .await
+        })
+        .await
     }
 
     pub async fn release_list(&self, app: &AppName, active_only: bool, page: Page) -> Result<PageOf<Release>> {
-        let app = app.clone();
-        self.db
-            .read(move |tx| {
-                Box::pin(async move {
-                    let app = apps::get(tx, &app).await?;
-                    let mut rows = releases::list(tx, app.id, active_only, page.below, page.fetch()).await?;
-                    let next = cut(&mut rows, page.limit, |row| row.id);
-                    let mut items = Vec::with_capacity(rows.len());
-                    for row in &rows {
-                        items.push(releasing::view(tx, &app, row).await?);
-                    }
-                    Ok(PageOf { items, next })
-                })
+        self.look(app, move |tx, app| {
+            Box::pin(async move {
+                let mut rows = releases::list(tx, app.id, active_only, page.below, page.fetch()).await?;
+                let next = cut(&mut rows, page.limit, |row| row.id);
+                let mut items = Vec::with_capacity(rows.len());
+                for row in &rows {
+                    items.push(releasing::view(tx, &app, row).await?);
+                }
+                Ok(PageOf { items, next })
             })
-            .await
+        })
+        .await
     }
 
     pub async fn release_get(&self, app: &AppName, name: String) -> Result<Release> {
-        let app = app.clone();
-        self.db
-            .read(move |tx| {
-                Box::pin(async move {
-                    let app = apps::get(tx, &app).await?;
-                    let row = releasing::find(tx, &app, &name).await?;
-                    releasing::view(tx, &app, &row).await
-                })
+        self.look(app, move |tx, app| {
+            Box::pin(async move {
+                let row = releasing::find(tx, &app, &name).await?;
+                releasing::view(tx, &app, &row).await
             })
-            .await
+        })
+        .await
     }
 }

@@ -28,17 +28,14 @@ pub struct AtMoment {
 impl Catalog {
     /// The app's facts, newest first.
     pub async fn event_list(&self, app: &AppName, page: Page) -> Result<PageOf<Event>> {
-        let app = app.clone();
-        self.db
-            .read(move |tx| {
-                Box::pin(async move {
-                    let app = apps::get(tx, &app).await?;
-                    let mut items = events::list(tx, app.id, page.below, page.fetch()).await?;
-                    let next = cut(&mut items, page.limit, |event| event.id);
-                    Ok(PageOf { items, next })
-                })
+        self.look(app, move |tx, app| {
+            Box::pin(async move {
+                let mut items = events::list(tx, app.id, page.below, page.fetch()).await?;
+                let next = cut(&mut items, page.limit, |event| event.id);
+                Ok(PageOf { items, next })
             })
-            .await
+        })
+        .await
     }
 
     pub async fn alias_history(
@@ -48,61 +45,39 @@ impl Catalog {
         alias: AliasName,
         page: Page,
     ) -> Result<PageOf<PointerMove>> {
-        let app = app.clone();
-        self.db
-            .read(move |tx| {
-                Box::pin(async move {
-                    let app = apps::get(tx, &app).await?;
-                    let unit = units::get_present(tx, &app, UnitKind::Function, &function).await?;
-                    let pointer = Pointer::Alias { unit_id: unit.id, name: alias.as_str() };
-                    let found = history(tx, &app, pointer, page).await?;
-                    if found.items.is_empty() && page.below.is_none() {
-                        return Err(crate::resolve::unknown_alias(tx, &unit, alias.as_str()).await?.into());
-                    }
-                    Ok(found)
-                })
+        self.look(app, move |tx, app| {
+            Box::pin(async move {
+                let unit = units::get_present(tx, &app, UnitKind::Function, &function).await?;
+                let pointer = Pointer::Alias { unit_id: unit.id, name: alias.as_str() };
+                let found = history(tx, &app, pointer, page).await?;
+                if found.items.is_empty() && page.below.is_none() {
+                    return Err(crate::resolve::unknown_alias(tx, &unit, alias.as_str()).await?.into());
+                }
+                Ok(found)
             })
-            .await
+        })
+        .await
     }
 
     pub async fn tag_history(&self, app: &AppName, tag: TagName, page: Page) -> Result<PageOf<PointerMove>> {
-        let app = app.clone();
-        self.db
-            .read(move |tx| {
-                Box::pin(async move {
-                    let app = apps::get(tx, &app).await?;
-                    let found = history(tx, &app, Pointer::Tag(tag.as_str()), page).await?;
-                    if found.items.is_empty() && page.below.is_none() {
-                        return Err(unknown_tag(tx, &app, tag.as_str()).await?.into());
-                    }
-                    Ok(found)
-                })
+        self.look(app, move |tx, app| {
+            Box::pin(async move {
+                let found = history(tx, &app, Pointer::Tag(tag.as_str()), page).await?;
+                if found.items.is_empty() && page.below.is_none() {
+                    return Err(unknown_tag(tx, &app, tag.as_str()).await?.into());
+                }
+                Ok(found)
             })
-            .await
+        })
+        .await
     }
 
     pub async fn live_history(&self, app: &AppName, page: Page) -> Result<PageOf<PointerMove>> {
-        let app = app.clone();
-        self.db
-            .read(move |tx| {
-                Box::pin(async move {
-                    let app = apps::get(tx, &app).await?;
-                    history(tx, &app, Pointer::Live, page).await
-                })
-            })
-            .await
+        self.look(app, move |tx, app| Box::pin(async move { history(tx, &app, Pointer::Live, page).await })).await
     }
 
     pub async fn latest_history(&self, app: &AppName, page: Page) -> Result<PageOf<PointerMove>> {
-        let app = app.clone();
-        self.db
-            .read(move |tx| {
-                Box::pin(async move {
-                    let app = apps::get(tx, &app).await?;
-                    history(tx, &app, Pointer::Latest, page).await
-                })
-            })
-            .await
+        self.look(app, move |tx, app| Box::pin(async move { history(tx, &app, Pointer::Latest, page).await })).await
     }
 
     /// The exact versions that were live at a moment.
@@ -116,20 +91,17 @@ impl Catalog {
     }
 
     pub async fn tag_list(&self, app: &AppName) -> Result<Vec<(TagName, Release)>> {
-        let app = app.clone();
-        self.db
-            .read(move |tx| {
-                Box::pin(async move {
-                    let app = apps::get(tx, &app).await?;
-                    let mut found = Vec::new();
-                    for (tag, release_id) in tags::list(tx, app.id).await? {
-                        let row = releases::get(tx, release_id).await?;
-                        found.push((tag, releasing::view(tx, &app, &row).await?));
-                    }
-                    Ok(found)
-                })
+        self.look(app, move |tx, app| {
+            Box::pin(async move {
+                let mut found = Vec::new();
+                for (tag, release_id) in tags::list(tx, app.id).await? {
+                    let row = releases::get(tx, release_id).await?;
+                    found.push((tag, releasing::view(tx, &app, &row).await?));
+                }
+                Ok(found)
             })
-            .await
+        })
+        .await
     }
 }
 

@@ -6,6 +6,13 @@ mod history;
 mod units;
 mod views;
 
+use milepost_model::AppName;
+
+use crate::Catalog;
+use crate::db::{BodyFuture, Tx};
+use crate::error::Result;
+use crate::tables::apps::AppRow;
+
 pub(crate) use app_versions::find_app_version;
 pub use apps::App;
 pub(crate) use apps::app_view;
@@ -13,6 +20,25 @@ pub use history::AtMoment;
 pub(crate) use history::unknown_tag;
 pub(crate) use units::{release_triggers_following, triggers_following, unknown_group};
 pub(crate) use views::{alias_view, live_view, object_view, version_view, with_pin_numbers};
+
+impl Catalog {
+    /// Runs `body` on one consistent view of an app.
+    async fn look<T, F>(&self, app: &AppName, body: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx, AppRow) -> BodyFuture<'t, T> + Send + 'static,
+    {
+        let app = app.clone();
+        self.db
+            .read(move |tx| {
+                Box::pin(async move {
+                    let app = crate::tables::apps::get(&mut *tx, &app).await?;
+                    body(tx, app).await
+                })
+            })
+            .await
+    }
+}
 
 /// A part of a list: `limit` items that come after a position, newest first where the list has an age.
 #[derive(Debug, Clone, Copy)]

@@ -8,7 +8,7 @@ use super::{Page, PageOf, alias_view, cut, object_view, version_view};
 use crate::db::Tx;
 use crate::error::Result;
 use crate::ops::group;
-use crate::tables::apps::{self, AppRow};
+use crate::tables::apps::AppRow;
 use crate::tables::{aliases, contents, groups, memberships, releases, units, versions};
 use crate::{Catalog, resolve};
 
@@ -21,137 +21,112 @@ impl Catalog {
         after: Option<UnitKey>,
         limit: i64,
     ) -> Result<PageOf<Unit, UnitKey>> {
-        let app = app.clone();
-        self.db
-            .read(move |tx| {
-                Box::pin(async move {
-                    let app = apps::get(tx, &app).await?;
-                    let mut rows =
-                        units::list_present(tx, app.id, kind, after.as_ref(), limit.saturating_add(1)).await?;
-                    let next = cut(&mut rows, limit, units::UnitRow::key);
-                    let mut items = Vec::with_capacity(rows.len());
-                    for unit in &rows {
-                        items.push(unit_view(tx, &app, unit).await?);
-                    }
-                    Ok(PageOf { items, next })
-                })
+        self.look(app, move |tx, app| {
+            Box::pin(async move {
+                let mut rows = units::list_present(tx, app.id, kind, after.as_ref(), limit.saturating_add(1)).await?;
+                let next = cut(&mut rows, limit, units::UnitRow::key);
+                let mut items = Vec::with_capacity(rows.len());
+                for unit in &rows {
+                    items.push(unit_view(tx, &app, unit).await?);
+                }
+                Ok(PageOf { items, next })
             })
-            .await
+        })
+        .await
     }
 
     pub async fn unit_get(&self, app: &AppName, key: UnitKey) -> Result<Unit> {
-        let app = app.clone();
-        self.db
-            .read(move |tx| {
-                Box::pin(async move {
-                    let app = apps::get(tx, &app).await?;
-                    let unit = units::get_present(tx, &app, key.kind, &key.name).await?;
-                    unit_view(tx, &app, &unit).await
-                })
+        self.look(app, move |tx, app| {
+            Box::pin(async move {
+                let unit = units::get_present(tx, &app, key.kind, &key.name).await?;
+                unit_view(tx, &app, &unit).await
             })
-            .await
+        })
+        .await
     }
 
     /// Newest first.
     pub async fn version_list(&self, app: &AppName, key: UnitKey, page: Page) -> Result<PageOf<Version>> {
-        let app = app.clone();
-        self.db
-            .read(move |tx| {
-                Box::pin(async move {
-                    let app = apps::get(tx, &app).await?;
-                    let unit = units::get_present(tx, &app, key.kind, &key.name).await?;
-                    let mut rows = versions::list(tx, unit.id, page.below, page.fetch()).await?;
-                    let next = cut(&mut rows, page.limit, |version| version.number);
-                    let mut items = Vec::with_capacity(rows.len());
-                    for version in &rows {
-                        items.push(version_view(tx, &app, &unit, version).await?);
-                    }
-                    Ok(PageOf { items, next })
-                })
+        self.look(app, move |tx, app| {
+            Box::pin(async move {
+                let unit = units::get_present(tx, &app, key.kind, &key.name).await?;
+                let mut rows = versions::list(tx, unit.id, page.below, page.fetch()).await?;
+                let next = cut(&mut rows, page.limit, |version| version.number);
+                let mut items = Vec::with_capacity(rows.len());
+                for version in &rows {
+                    items.push(version_view(tx, &app, &unit, version).await?);
+                }
+                Ok(PageOf { items, next })
             })
-            .await
+        })
+        .await
     }
 
     pub async fn version_get(&self, app: &AppName, key: UnitKey, selector: Selector) -> Result<Version> {
-        let app = app.clone();
-        self.db
-            .read(move |tx| {
-                Box::pin(async move {
-                    let app = apps::get(tx, &app).await?;
-                    let unit = units::get_present(tx, &app, key.kind, &key.name).await?;
-                    let version = resolve::version(tx, &unit, &selector).await?;
-                    version_view(tx, &app, &unit, &version).await
-                })
+        self.look(app, move |tx, app| {
+            Box::pin(async move {
+                let unit = units::get_present(tx, &app, key.kind, &key.name).await?;
+                let version = resolve::version(tx, &unit, &selector).await?;
+                version_view(tx, &app, &unit, &version).await
             })
-            .await
+        })
+        .await
     }
 
     /// The sealed value of a secret's version: for those who may run functions.
     pub async fn secret_sealed(&self, app: &AppName, name: UnitName, selector: Selector) -> Result<Option<Vec<u8>>> {
-        let app = app.clone();
-        self.db
-            .read(move |tx| {
-                Box::pin(async move {
-                    let app = apps::get(tx, &app).await?;
-                    let unit = units::get_present(tx, &app, UnitKind::Secret, &name).await?;
-                    let version = resolve::version(tx, &unit, &selector).await?;
-                    match version.content_id {
-                        Some(id) => contents::sealed(tx, id).await,
-                        None => Ok(None),
-                    }
-                })
+        self.look(app, move |tx, app| {
+            Box::pin(async move {
+                let unit = units::get_present(tx, &app, UnitKind::Secret, &name).await?;
+                let version = resolve::version(tx, &unit, &selector).await?;
+                match version.content_id {
+                    Some(id) => contents::sealed(tx, id).await,
+                    None => Ok(None),
+                }
             })
-            .await
+        })
+        .await
     }
 
     pub async fn alias_list(&self, app: &AppName, function: UnitName) -> Result<Vec<Alias>> {
-        let app = app.clone();
-        self.db
-            .read(move |tx| {
-                Box::pin(async move {
-                    let app = apps::get(tx, &app).await?;
-                    let unit = units::get_present(tx, &app, UnitKind::Function, &function).await?;
-                    let mut found = Vec::new();
-                    for row in aliases::list(tx, unit.id).await? {
-                        found.push(alias_view(tx, &unit, &row.name).await?);
-                    }
-                    Ok(found)
-                })
+        self.look(app, move |tx, app| {
+            Box::pin(async move {
+                let unit = units::get_present(tx, &app, UnitKind::Function, &function).await?;
+                let mut found = Vec::new();
+                for row in aliases::list(tx, unit.id).await? {
+                    found.push(alias_view(tx, &unit, &row.name).await?);
+                }
+                Ok(found)
             })
-            .await
+        })
+        .await
     }
 
     pub async fn alias_get(&self, app: &AppName, function: UnitName, alias: AliasName) -> Result<Alias> {
-        let app = app.clone();
-        self.db
-            .read(move |tx| {
-                Box::pin(async move {
-                    let app = apps::get(tx, &app).await?;
-                    let unit = units::get_present(tx, &app, UnitKind::Function, &function).await?;
-                    alias_view(tx, &unit, &alias).await
-                })
+        self.look(app, move |tx, app| {
+            Box::pin(async move {
+                let unit = units::get_present(tx, &app, UnitKind::Function, &function).await?;
+                alias_view(tx, &unit, &alias).await
             })
-            .await
+        })
+        .await
     }
 
     pub async fn group_list(&self, app: &AppName) -> Result<Vec<Group>> {
-        let app = app.clone();
-        self.db
-            .read(move |tx| {
-                Box::pin(async move {
-                    let app = apps::get(tx, &app).await?;
-                    let mut found = Vec::new();
-                    for (id, name, created_at) in groups::list(tx, app.id).await? {
-                        let mut members = Vec::new();
-                        for version_id in groups::members(tx, id).await? {
-                            members.push(object_view(tx, version_id).await?);
-                        }
-                        found.push(Group { name, created_at, members });
+        self.look(app, move |tx, app| {
+            Box::pin(async move {
+                let mut found = Vec::new();
+                for (id, name, created_at) in groups::list(tx, app.id).await? {
+                    let mut members = Vec::new();
+                    for version_id in groups::members(tx, id).await? {
+                        members.push(object_view(tx, version_id).await?);
                     }
-                    Ok(found)
-                })
+                    found.push(Group { name, created_at, members });
+                }
+                Ok(found)
             })
-            .await
+        })
+        .await
     }
 
     pub async fn group_get(&self, app: &AppName, name: GroupName) -> Result<Group> {

@@ -98,6 +98,17 @@ pub(crate) async fn insert(tx: &mut Tx, name: &AppName, plan: PlanName, at: Time
     }
 }
 
+/// Whether a word is or was the name of anything in the app that shares the place of uids: versions, their labels, app
+/// versions, releases, tags.
+pub(crate) async fn word_taken(tx: &mut Tx, app_id: i64, word: &str) -> Result<bool> {
+    let sql = "SELECT (SELECT count(*) FROM versions WHERE app_id = $1 AND uid = $2) \
+               + (SELECT count(*) FROM versions WHERE app_id = $1 AND label = $2) \
+               + (SELECT count(*) FROM app_versions WHERE app_id = $1 AND uid = $2) \
+               + (SELECT count(*) FROM releases WHERE app_id = $1 AND name = $2) \
+               + (SELECT count(*) FROM tags WHERE app_id = $1 AND name = $2)";
+    Ok(tx.count(sql, &[app_id.into(), word.into()]).await? > 0)
+}
+
 /// Writes back what a transaction changed.
 pub(crate) async fn save(tx: &mut Tx, app: &AppRow) -> Result<()> {
     let sql = "UPDATE apps SET plan = $2, head_seq = $3, event_seq = $4, live_mode = $5, live_release_id = $6, \

@@ -1,9 +1,8 @@
 use std::collections::HashMap;
-use std::fmt::Write;
 
 use milepost_model::{Digest, Timestamp};
 
-use crate::db::{Tx, Val};
+use crate::db::{Tx, Val, placeholders};
 use crate::error::Result;
 
 /// Rows per statement: enough that thousands of files cost few round trips, and within SQLite's bound on parameters.
@@ -27,23 +26,6 @@ pub struct NewBlob {
     pub offset: u64,
     /// For a directory, everything it refers to.
     pub children: Option<Vec<Digest>>,
-}
-
-fn placeholders(rows: usize, columns: usize) -> String {
-    let mut text = String::new();
-    for row in 0..rows {
-        text.push_str(if row == 0 { "" } else { ", " });
-        if columns > 1 {
-            text.push('(');
-        }
-        for column in 0..columns {
-            let _ = write!(text, "{}${}", if column == 0 { "" } else { ", " }, row * columns + column + 1);
-        }
-        if columns > 1 {
-            text.push(')');
-        }
-    }
-    text
 }
 
 /// The ids of those that are known.

@@ -1,31 +1,40 @@
 use milepost_model::event::{Event, EventKind};
 use serde_json::Value;
 
-use crate::db::{Row, Tx};
+use crate::db::{Row, Tx, Val, placeholders};
 use crate::error::{CatalogError, Result};
 use milepost_model::change::Act;
 
-pub(crate) struct NewEvent<'a> {
+pub(crate) struct NewEvent {
+    pub seq: i64,
     pub kind: EventKind,
-    pub subject: &'a str,
+    pub subject: String,
     pub before: Option<Value>,
     pub after: Option<Value>,
 }
 
-pub(crate) async fn insert(tx: &mut Tx, app_id: i64, seq: i64, act: &Act, new: &NewEvent<'_>) -> Result<()> {
-    let sql = "INSERT INTO events (app_id, seq, happened_at, actor, kind, subject, before_json, after_json) \
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
-    let params = [
-        app_id.into(),
-        seq.into(),
-        act.at.into(),
-        act.actor.as_str().into(),
-        new.kind.as_str().into(),
-        new.subject.into(),
-        new.before.as_ref().map(Value::to_string).into(),
-        new.after.as_ref().map(Value::to_string).into(),
-    ];
-    tx.execute(sql, &params).await?;
+/// Events per statement.
+const CHUNK: usize = 64;
+
+pub(crate) async fn insert(tx: &mut Tx, app_id: i64, act: &Act, events: &[NewEvent]) -> Result<()> {
+    for chunk in events.chunks(CHUNK) {
+        let sql = format!(
+            "INSERT INTO events (app_id, seq, happened_at, actor, kind, subject, before_json, after_json) VALUES {}",
+            placeholders(chunk.len(), 8)
+        );
+        let mut params: Vec<Val> = Vec::with_capacity(chunk.len() * 8);
+        for event in chunk {
+            params.push(app_id.into());
+            params.push(event.seq.into());
+            params.push(act.at.into());
+            params.push(act.actor.as_str().into());
+            params.push(event.kind.as_str().into());
+            params.push(event.subject.as_str().into());
+            params.push(event.before.as_ref().map(Value::to_string).into());
+            params.push(event.after.as_ref().map(Value::to_string).into());
+        }
+        tx.execute(&sql, &params).await?;
+    }
     Ok(())
 }
 

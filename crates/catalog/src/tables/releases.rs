@@ -108,10 +108,3 @@ pub(crate) async fn names_by_version(tx: &mut Tx, app_id: i64, unit_id: i64) -> 
     let rows = tx.query(sql, &[app_id.into(), unit_id.into()]).await?;
     rows.iter().map(|row| Ok((row.int(0)?, row.text(1)?))).collect()
 }
-
-pub(crate) async fn name_taken(tx: &mut Tx, app_id: i64, name: &str) -> Result<bool> {
-    let sql = "SELECT (SELECT count(*) FROM releases WHERE app_id = $1 AND name = $2) \
-               + (SELECT count(*) FROM tags WHERE app_id = $1 AND name = $2) \
-               + (SELECT count(*) FROM app_versions WHERE app_id = $1 AND uid = $2)";
-    Ok(tx.count(sql, &[app_id.into(), name.into()]).await? > 0)
-}

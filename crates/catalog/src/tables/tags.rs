@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use milepost_model::TagName;
 
 use crate::db::Tx;
@@ -13,6 +15,12 @@ pub(crate) async fn find(tx: &mut Tx, app_id: i64, name: &str) -> Result<Option<
 pub(crate) async fn of_release(tx: &mut Tx, release_id: i64) -> Result<Vec<TagName>> {
     let rows = tx.query("SELECT name FROM tags WHERE release_id = $1 ORDER BY name", &[release_id.into()]).await?;
     rows.iter().map(|row| row.parse(0)).collect()
+}
+
+/// The releases that have a tag.
+pub(crate) async fn tagged(tx: &mut Tx, app_id: i64) -> Result<BTreeSet<i64>> {
+    let rows = tx.query("SELECT DISTINCT release_id FROM tags WHERE app_id = $1", &[app_id.into()]).await?;
+    rows.iter().map(|row| row.int(0)).collect()
 }
 
 pub(crate) async fn list(tx: &mut Tx, app_id: i64) -> Result<Vec<(TagName, i64)>> {

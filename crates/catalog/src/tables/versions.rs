@@ -119,13 +119,6 @@ pub(crate) async fn count(tx: &mut Tx, unit_id: i64) -> Result<i64> {
     tx.count("SELECT count(*) FROM versions WHERE unit_id = $1 AND state = 'active'", &[unit_id.into()]).await
 }
 
-/// Whether a word names a version of the app already, as uid or as label, alive or not.
-pub(crate) async fn word_taken(tx: &mut Tx, app_id: i64, word: &str) -> Result<bool> {
-    let sql = "SELECT (SELECT count(*) FROM versions WHERE app_id = $1 AND uid = $2) \
-               + (SELECT count(*) FROM versions WHERE app_id = $1 AND label = $2)";
-    Ok(tx.count(sql, &[app_id.into(), word.into()]).await? > 0)
-}
-
 pub(crate) async fn uid_exists(tx: &mut Tx, app_id: i64, word: &str) -> Result<bool> {
     let sql = "SELECT count(*) FROM versions WHERE app_id = $1 AND uid = $2";
     Ok(tx.count(sql, &[app_id.into(), word.into()]).await? > 0)

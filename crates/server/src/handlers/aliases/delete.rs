@@ -1,10 +1,11 @@
+use axum::http::StatusCode;
+use milepost_model::{Permission, Refusal};
+
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
 use crate::handlers::wire;
-use axum::http::StatusCode;
-use milepost_model::{Permission, Refusal};
 
 /// Delete an alias, never a version
 #[utoipa::path(delete, path = "/apps/{app}/functions/{function}/aliases/{alias}", tag = "aliases", params(("app" = String, Path, description = "Name of the app"), ("function" = String, Path, description = "Name of the function"), ("alias" = String, Path, description = "Name of the alias")), responses((status = 204, description = "Done")))]

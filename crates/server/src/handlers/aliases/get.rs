@@ -1,11 +1,12 @@
+use axum::Json;
+use milepost_model::pointer::Alias;
+use milepost_model::{Permission, Refusal};
+
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
 use crate::handlers::wire;
-use axum::Json;
-use milepost_model::pointer::Alias;
-use milepost_model::{Permission, Refusal};
 
 /// Show an alias
 #[utoipa::path(get, path = "/apps/{app}/functions/{function}/aliases/{alias}", tag = "aliases", params(("app" = String, Path, description = "Name of the app"), ("function" = String, Path, description = "Name of the function"), ("alias" = String, Path, description = "Name of the alias")), responses((status = 200, body = Alias)))]

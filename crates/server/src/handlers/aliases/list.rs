@@ -1,11 +1,12 @@
+use axum::Json;
+use milepost_model::Permission;
+use milepost_model::pointer::Alias;
+
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
 use crate::handlers::wire;
-use axum::Json;
-use milepost_model::Permission;
-use milepost_model::pointer::Alias;
 
 /// List the aliases of a function
 #[utoipa::path(get, path = "/apps/{app}/functions/{function}/aliases", tag = "aliases", params(("app" = String, Path, description = "Name of the app"), ("function" = String, Path, description = "Name of the function")), responses((status = 200, body = Vec<Alias>)))]

@@ -1,12 +1,13 @@
+use axum::Json;
+use milepost_client::api::SetAlias;
+use milepost_model::pointer::Alias;
+use milepost_model::{Permission, Refusal};
+
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
 use crate::handlers::wire;
-use axum::Json;
-use milepost_client::api::SetAlias;
-use milepost_model::pointer::Alias;
-use milepost_model::{Permission, Refusal};
 
 /// Point an existing alias at another version
 #[utoipa::path(put, path = "/apps/{app}/functions/{function}/aliases/{alias}", tag = "aliases", params(("app" = String, Path, description = "Name of the app"), ("function" = String, Path, description = "Name of the function"), ("alias" = String, Path, description = "Name of the alias")), request_body = SetAlias, responses((status = 200, body = Alias)))]

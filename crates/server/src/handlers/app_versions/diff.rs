@@ -1,13 +1,14 @@
-use crate::auth::Caller;
-use crate::error::ApiResult;
-use crate::extract::{Path, Query};
-use crate::handlers::Shared;
-use crate::handlers::wire;
 use axum::Json;
 use milepost_client::api::Diff;
 use milepost_model::Permission;
 use serde::Deserialize;
 use utoipa::IntoParams;
+
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::{Path, Query};
+use crate::handlers::Shared;
+use crate::handlers::wire;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]

@@ -1,10 +1,11 @@
+use axum::Json;
+use milepost_model::Permission;
+use milepost_model::snapshot::AppVersion;
+
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
-use axum::Json;
-use milepost_model::Permission;
-use milepost_model::snapshot::AppVersion;
 
 /// Show an app version with every unit of it
 #[utoipa::path(get, path = "/apps/{app}/versions/{version}", tag = "app versions", params(("app" = String, Path, description = "Name of the app"), ("version" = String, Path, description = "Uid or number of an app version, or a release")), responses((status = 200, body = AppVersion)))]

@@ -1,12 +1,13 @@
-use crate::auth::Caller;
-use crate::error::ApiResult;
-use crate::extract::{Path, Query};
-use crate::handlers::Shared;
 use axum::Json;
 use milepost_client::api::AtMoment;
 use milepost_model::{Code, Permission, Refusal};
 use serde::Deserialize;
 use utoipa::IntoParams;
+
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::{Path, Query};
+use crate::handlers::Shared;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]

@@ -1,12 +1,13 @@
+use axum::Json;
+use axum::http::StatusCode;
+use milepost_client::api::{App, NewApp};
+use milepost_model::Permission;
+
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::Json as Body;
 use crate::handlers::Shared;
 use crate::handlers::wire;
-use axum::Json;
-use axum::http::StatusCode;
-use milepost_client::api::{App, NewApp};
-use milepost_model::Permission;
 
 /// Create an app
 #[utoipa::path(post, path = "/apps", tag = "apps", request_body = NewApp, responses((status = 201, body = App)))]

@@ -1,9 +1,10 @@
+use axum::http::StatusCode;
+use milepost_model::Permission;
+
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
-use axum::http::StatusCode;
-use milepost_model::Permission;
 
 /// Delete an app with everything in it
 #[utoipa::path(delete, path = "/apps/{app}", tag = "apps", params(("app" = String, Path, description = "Name of the app")), responses((status = 204, description = "Done")))]

@@ -1,11 +1,12 @@
+use axum::Json;
+use milepost_client::api::App;
+use milepost_model::Permission;
+
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
 use crate::handlers::wire;
-use axum::Json;
-use milepost_client::api::App;
-use milepost_model::Permission;
 
 /// Show an app
 #[utoipa::path(get, path = "/apps/{app}", tag = "apps", params(("app" = String, Path, description = "Name of the app")), responses((status = 200, body = App)))]

@@ -1,12 +1,13 @@
+use axum::Json;
+use milepost_client::api::Page;
+use milepost_model::Permission;
+use milepost_model::event::Event;
+
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::{Paging, Path, Query};
 use crate::handlers::Shared;
 use crate::handlers::wire;
-use axum::Json;
-use milepost_client::api::Page;
-use milepost_model::Permission;
-use milepost_model::event::Event;
 
 const LIST: &str = "apps_history";
 

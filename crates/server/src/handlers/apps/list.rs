@@ -1,12 +1,13 @@
+use axum::Json;
+use milepost_client::api::{App, Page};
+use milepost_model::Permission;
+
 use crate::auth::Caller;
 use crate::cursor;
 use crate::error::ApiResult;
 use crate::extract::{Paging, Query};
 use crate::handlers::Shared;
 use crate::handlers::wire;
-use axum::Json;
-use milepost_client::api::{App, Page};
-use milepost_model::Permission;
 
 const LIST: &str = "apps_list";
 

@@ -1,11 +1,12 @@
+use axum::Json;
+use milepost_client::api::{PlanChanged, SetPlan};
+use milepost_model::Permission;
+
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
 use crate::handlers::wire;
-use axum::Json;
-use milepost_client::api::{PlanChanged, SetPlan};
-use milepost_model::Permission;
 
 /// Move an app to a plan
 #[utoipa::path(put, path = "/apps/{app}/plan", tag = "apps", params(("app" = String, Path, description = "Name of the app")), request_body = SetPlan, responses((status = 200, body = PlanChanged)))]

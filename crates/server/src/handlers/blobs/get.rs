@@ -1,12 +1,13 @@
+use axum::body::Body;
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+use milepost_model::{Code, Permission, Refusal};
+
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
 use crate::trees;
-use axum::body::Body;
-use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
-use axum::response::{IntoResponse, Response};
-use milepost_model::{Code, Permission, Refusal};
 
 /// Download one blob
 #[utoipa::path(get, path = "/apps/{app}/blobs/{digest}", tag = "blobs", params(("app" = String, Path, description = "Name of the app"), ("digest" = String, Path, description = "`sha256:…`")), responses((status = 200, description = "application/octet-stream", content_type = "application/octet-stream")))]

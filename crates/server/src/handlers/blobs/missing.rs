@@ -1,10 +1,11 @@
+use axum::Json;
+use milepost_client::api::{MissingAnswer, MissingBlobs};
+use milepost_model::Permission;
+
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
-use axum::Json;
-use milepost_client::api::{MissingAnswer, MissingBlobs};
-use milepost_model::Permission;
 
 /// Ask which blobs the server does not have
 #[utoipa::path(post, path = "/apps/{app}/blobs/missing", tag = "blobs", params(("app" = String, Path, description = "Name of the app")), request_body = MissingBlobs, responses((status = 200, body = MissingAnswer)))]

@@ -1,15 +1,17 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use axum::Json;
+use axum::http::HeaderMap;
+use milepost_catalog::{ChangeInput, SealedSecret};
+use milepost_model::change::Change;
+use milepost_model::{ChangeOutcome, Code, Digest, OsIds, Permission, Refusal, UnitName, UnitPut};
+
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
 use crate::state::State;
 use crate::trees;
-use axum::Json;
-use axum::http::HeaderMap;
-use milepost_catalog::{ChangeInput, SealedSecret};
-use milepost_model::change::Change;
-use milepost_model::{ChangeOutcome, Code, Digest, OsIds, Permission, Refusal, UnitName, UnitPut};
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Apply a change, or plan it with `dryRun`
 #[utoipa::path(post, path = "/apps/{app}/changes", tag = "changes", params(("app" = String, Path, description = "Name of the app"), ("idempotency-key" = Option<String>, Header, description = "A change that is sent twice with the same key is applied once")), request_body = Change, responses((status = 200, body = ChangeOutcome)))]

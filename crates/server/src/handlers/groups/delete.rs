@@ -1,9 +1,10 @@
+use axum::http::StatusCode;
+use milepost_model::{Permission, Refusal};
+
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
-use axum::http::StatusCode;
-use milepost_model::{Permission, Refusal};
 
 /// Delete a group, never a version
 #[utoipa::path(delete, path = "/apps/{app}/groups/{group}", tag = "groups", params(("app" = String, Path, description = "Name of the app"), ("group" = String, Path, description = "Name of the group")), responses((status = 204, description = "Done")))]

@@ -1,10 +1,11 @@
+use axum::Json;
+use milepost_model::snapshot::Group;
+use milepost_model::{Permission, Refusal};
+
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
-use axum::Json;
-use milepost_model::snapshot::Group;
-use milepost_model::{Permission, Refusal};
 
 /// Show a group
 #[utoipa::path(get, path = "/apps/{app}/groups/{group}", tag = "groups", params(("app" = String, Path, description = "Name of the app"), ("group" = String, Path, description = "Name of the group")), responses((status = 200, body = Group)))]

@@ -1,10 +1,11 @@
+use axum::Json;
+use milepost_model::Permission;
+use milepost_model::snapshot::Group;
+
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
-use axum::Json;
-use milepost_model::Permission;
-use milepost_model::snapshot::Group;
 
 /// List the groups of versions
 #[utoipa::path(get, path = "/apps/{app}/groups", tag = "groups", params(("app" = String, Path, description = "Name of the app")), responses((status = 200, body = Vec<Group>)))]

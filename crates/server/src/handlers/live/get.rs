@@ -1,10 +1,11 @@
+use axum::Json;
+use milepost_model::Permission;
+use milepost_model::release::Live;
+
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
-use axum::Json;
-use milepost_model::Permission;
-use milepost_model::release::Live;
 
 /// Show what is live, and whether it follows
 #[utoipa::path(get, path = "/apps/{app}/live", tag = "live", params(("app" = String, Path, description = "Name of the app")), responses((status = 200, body = Live)))]

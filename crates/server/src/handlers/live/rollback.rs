@@ -1,15 +1,16 @@
-use crate::auth::Caller;
-use crate::error::ApiResult;
-use crate::extract::{Json as Body, Path};
-use crate::handlers::Shared;
-use crate::handlers::wire;
-use crate::trees;
 use axum::Json;
 use milepost_catalog::RollbackInput;
 use milepost_client::api::{RollBack, RolledBack};
 use milepost_model::change::UnitKey;
 use milepost_model::diff::Contents;
 use milepost_model::{Permission, UnitKind, UnitSpec};
+
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::{Json as Body, Path};
+use crate::handlers::Shared;
+use crate::handlers::wire;
+use crate::trees;
 
 /// Put live back to what it was before, or to a release
 #[utoipa::path(post, path = "/apps/{app}/rollback", tag = "live", params(("app" = String, Path, description = "Name of the app")), request_body = RollBack, responses((status = 200, body = RolledBack)))]

@@ -1,12 +1,13 @@
-use crate::auth::Caller;
-use crate::error::ApiResult;
-use crate::extract::{Json as Body, Path};
-use crate::handlers::Shared;
 use axum::Json;
 use milepost_catalog::LiveTarget;
 use milepost_client::api::SetLive;
 use milepost_model::release::Live;
 use milepost_model::{Code, Permission, Refusal};
+
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::{Json as Body, Path};
+use crate::handlers::Shared;
 
 /// Pin live to a release, or let it follow
 #[utoipa::path(put, path = "/apps/{app}/live", tag = "live", params(("app" = String, Path, description = "Name of the app")), request_body = SetLive, responses((status = 200, body = Live)))]

@@ -1,8 +1,9 @@
-use crate::auth::Caller;
-use crate::error::ApiResult;
 use axum::Json;
 use milepost_model::PlanName;
 use milepost_model::quota::Limits;
+
+use crate::auth::Caller;
+use crate::error::ApiResult;
 
 /// List the plans and their limits
 #[utoipa::path(get, path = "/plans", tag = "plans", responses((status = 200, body = Vec<Limits>)))]

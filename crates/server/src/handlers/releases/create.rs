@@ -1,12 +1,13 @@
-use crate::auth::Caller;
-use crate::error::ApiResult;
-use crate::extract::{Json as Body, Path};
-use crate::handlers::Shared;
 use axum::Json;
 use axum::http::StatusCode;
 use milepost_client::api::{NewRelease, Released};
 use milepost_model::Permission;
 use milepost_model::release::LiveMode;
+
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::{Json as Body, Path};
+use crate::handlers::Shared;
 
 /// Release an app version, also an expired one, under a new id
 #[utoipa::path(post, path = "/apps/{app}/releases", tag = "releases", params(("app" = String, Path, description = "Name of the app")), request_body = NewRelease, responses((status = 201, body = Released)))]

@@ -1,11 +1,12 @@
-use crate::auth::Caller;
-use crate::error::ApiResult;
-use crate::extract::{Json as Body, Path};
-use crate::handlers::Shared;
 use axum::Json;
 use milepost_client::api::Why;
 use milepost_model::Permission;
 use milepost_model::release::Release;
+
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::{Json as Body, Path};
+use crate::handlers::Shared;
 
 /// Expire a release that nothing protects
 #[utoipa::path(post, path = "/apps/{app}/releases/{release}/expire", tag = "releases", params(("app" = String, Path, description = "Name of the app"), ("release" = String, Path, description = "Release id, tag, `live` or `latest`")), request_body = Why, responses((status = 200, body = Release)))]

@@ -1,10 +1,11 @@
+use axum::Json;
+use milepost_model::Permission;
+use milepost_model::release::Release;
+
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
-use axum::Json;
-use milepost_model::Permission;
-use milepost_model::release::Release;
 
 /// Show a release
 #[utoipa::path(get, path = "/apps/{app}/releases/{release}", tag = "releases", params(("app" = String, Path, description = "Name of the app"), ("release" = String, Path, description = "Release id, tag, `live` or `latest`")), responses((status = 200, body = Release)))]

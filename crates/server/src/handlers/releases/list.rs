@@ -1,14 +1,15 @@
-use crate::auth::Caller;
-use crate::error::ApiResult;
-use crate::extract::{Paging, Path, Query};
-use crate::handlers::Shared;
-use crate::handlers::wire;
 use axum::Json;
 use milepost_client::api::Page;
 use milepost_model::Permission;
 use milepost_model::release::Release;
 use serde::Deserialize;
 use utoipa::IntoParams;
+
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::{Paging, Path, Query};
+use crate::handlers::Shared;
+use crate::handlers::wire;
 
 const LIST: &str = "releases_list";
 

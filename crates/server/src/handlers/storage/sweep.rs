@@ -1,10 +1,11 @@
+use axum::Json;
+use milepost_client::api::Swept;
+use milepost_model::Permission;
+
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::handlers::Shared;
 use crate::jobs::sweep;
-use axum::Json;
-use milepost_client::api::Swept;
-use milepost_model::Permission;
 
 /// Sweep now what nothing refers to
 #[utoipa::path(post, path = "/storage/sweep", tag = "storage", responses((status = 200, body = Swept)))]

@@ -1,10 +1,11 @@
+use axum::Json;
+use milepost_client::api::KeptBy;
+use milepost_model::{Code, Permission, Refusal};
+
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
-use axum::Json;
-use milepost_client::api::KeptBy;
-use milepost_model::{Code, Permission, Refusal};
 
 /// Say what keeps a blob
 #[utoipa::path(get, path = "/storage/why/{digest}", tag = "storage", params(("digest" = String, Path, description = "`sha256:…`")), responses((status = 200, body = KeptBy)))]

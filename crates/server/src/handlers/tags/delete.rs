@@ -1,9 +1,10 @@
+use axum::http::StatusCode;
+use milepost_model::{Permission, Refusal};
+
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
-use axum::http::StatusCode;
-use milepost_model::{Permission, Refusal};
 
 /// Take a tag away, never a release
 #[utoipa::path(delete, path = "/apps/{app}/tags/{tag}", tag = "tags", params(("app" = String, Path, description = "Name of the app"), ("tag" = String, Path, description = "Name of the tag")), responses((status = 204, description = "Done")))]

@@ -1,10 +1,11 @@
+use axum::Json;
+use milepost_client::api::Tag;
+use milepost_model::Permission;
+
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
-use axum::Json;
-use milepost_client::api::Tag;
-use milepost_model::Permission;
 
 /// List the tags
 #[utoipa::path(get, path = "/apps/{app}/tags", tag = "tags", params(("app" = String, Path, description = "Name of the app")), responses((status = 200, body = Vec<Tag>)))]

@@ -1,11 +1,12 @@
-use crate::auth::Caller;
-use crate::error::ApiResult;
-use crate::extract::{Json as Body, Path};
-use crate::handlers::Shared;
 use axum::Json;
 use milepost_client::api::SetTag;
 use milepost_model::release::Release;
 use milepost_model::{Permission, Refusal};
+
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::{Json as Body, Path};
+use crate::handlers::Shared;
 
 /// Put a tag on a release, taking it from wherever it was
 #[utoipa::path(put, path = "/apps/{app}/tags/{tag}", tag = "tags", params(("app" = String, Path, description = "Name of the app"), ("tag" = String, Path, description = "Name of the tag")), request_body = SetTag, responses((status = 200, body = Release)))]

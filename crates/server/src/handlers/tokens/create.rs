@@ -1,12 +1,13 @@
+use axum::Json;
+use axum::http::StatusCode;
+use milepost_client::api::{NewToken, Token};
+use milepost_model::{GroupName, OsIds, Permission, Refusal};
+
 use crate::auth::{self, Caller};
 use crate::error::ApiResult;
 use crate::extract::Json as Body;
 use crate::handlers::Shared;
 use crate::handlers::wire;
-use axum::Json;
-use axum::http::StatusCode;
-use milepost_client::api::{NewToken, Token};
-use milepost_model::{GroupName, OsIds, Permission, Refusal};
 
 /// Create a token; it is shown once
 #[utoipa::path(post, path = "/tokens", tag = "tokens", request_body = NewToken, responses((status = 201, body = Token)))]

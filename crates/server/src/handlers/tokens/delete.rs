@@ -1,9 +1,10 @@
+use axum::http::StatusCode;
+use milepost_model::{Code, Permission, Refusal};
+
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
-use axum::http::StatusCode;
-use milepost_model::{Code, Permission, Refusal};
 
 /// Delete a token
 #[utoipa::path(delete, path = "/tokens/{token}", tag = "tokens", params(("token" = String, Path, description = "Name of the token")), responses((status = 204, description = "Done")))]

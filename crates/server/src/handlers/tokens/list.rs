@@ -1,10 +1,11 @@
+use axum::Json;
+use milepost_client::api::Token;
+use milepost_model::Permission;
+
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::handlers::Shared;
 use crate::handlers::wire;
-use axum::Json;
-use milepost_client::api::Token;
-use milepost_model::Permission;
 
 /// List the tokens
 #[utoipa::path(get, path = "/tokens", tag = "tokens", responses((status = 200, body = Vec<Token>)))]

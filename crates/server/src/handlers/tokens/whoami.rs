@@ -1,7 +1,8 @@
-use crate::auth::Caller;
-use crate::error::ApiResult;
 use axum::Json;
 use milepost_client::api::WhoAmI;
+
+use crate::auth::Caller;
+use crate::error::ApiResult;
 
 /// Show whose token this is
 #[utoipa::path(get, path = "/whoami", tag = "tokens", responses((status = 200, body = WhoAmI)))]

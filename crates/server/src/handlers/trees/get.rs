@@ -1,12 +1,13 @@
+use axum::Json;
+use milepost_client::api::TreeItem;
+use milepost_model::tree::Leaf;
+use milepost_model::{Code, Permission, Refusal};
+
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
 use crate::trees;
-use axum::Json;
-use milepost_client::api::TreeItem;
-use milepost_model::tree::Leaf;
-use milepost_model::{Code, Permission, Refusal};
 
 /// List the files of a tree
 #[utoipa::path(get, path = "/apps/{app}/trees/{digest}", tag = "blobs", params(("app" = String, Path, description = "Name of the app"), ("digest" = String, Path, description = "`sha256:…`")), responses((status = 200, body = Vec<TreeItem>)))]

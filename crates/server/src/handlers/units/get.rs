@@ -1,10 +1,11 @@
+use axum::Json;
+use milepost_model::Permission;
+use milepost_model::snapshot::Unit;
+
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::{Path, unit_key};
 use crate::handlers::Shared;
-use axum::Json;
-use milepost_model::Permission;
-use milepost_model::snapshot::Unit;
 
 /// Show a unit as the app has it now
 #[utoipa::path(get, path = "/apps/{app}/units/{kind}/{name}", tag = "units", params(("app" = String, Path, description = "Name of the app"), ("kind" = String, Path, description = "Kind of unit"), ("name" = String, Path, description = "Name of the unit")), responses((status = 200, body = Unit)))]

@@ -1,14 +1,15 @@
-use crate::auth::Caller;
-use crate::cursor;
-use crate::error::ApiResult;
-use crate::extract::{Paging, Path, Query};
-use crate::handlers::Shared;
 use axum::Json;
 use milepost_client::api::Page;
 use milepost_model::snapshot::Unit;
 use milepost_model::{Permission, UnitKind};
 use serde::Deserialize;
 use utoipa::IntoParams;
+
+use crate::auth::Caller;
+use crate::cursor;
+use crate::error::ApiResult;
+use crate::extract::{Paging, Path, Query};
+use crate::handlers::Shared;
 
 const LIST: &str = "units_list";
 

@@ -1,11 +1,12 @@
-use crate::auth::Caller;
-use crate::error::ApiResult;
-use crate::extract::{Json as Body, Path, unit_key};
-use crate::handlers::Shared;
 use axum::Json;
 use milepost_client::api::Describe;
 use milepost_model::snapshot::Version;
 use milepost_model::{Permission, Refusal};
+
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::{Json as Body, Path, unit_key};
+use crate::handlers::Shared;
 
 /// Edit the description of a version, the only field that can be
 #[utoipa::path(patch, path = "/apps/{app}/units/{kind}/{name}/versions/{selector}", tag = "versions", params(("app" = String, Path, description = "Name of the app"), ("kind" = String, Path, description = "Kind of unit"), ("name" = String, Path, description = "Name of the unit"), ("selector" = String, Path, description = "`latest`, a number, a uid, a label, `@alias` or `sha256:…`")), request_body = Describe, responses((status = 200, body = Version)))]

@@ -1,12 +1,13 @@
+use axum::response::Response;
+use milepost_model::{Code, Digest, Permission, Refusal, Selector, UnitKind};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
 use crate::archive;
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::{Path, Query, unit_key};
 use crate::handlers::Shared;
-use axum::response::Response;
-use milepost_model::{Code, Digest, Permission, Refusal, Selector, UnitKind};
-use serde::Deserialize;
-use utoipa::IntoParams;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]

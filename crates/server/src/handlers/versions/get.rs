@@ -1,10 +1,11 @@
+use axum::Json;
+use milepost_model::snapshot::Version;
+use milepost_model::{Permission, Refusal};
+
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::{Path, unit_key};
 use crate::handlers::Shared;
-use axum::Json;
-use milepost_model::snapshot::Version;
-use milepost_model::{Permission, Refusal};
 
 /// Show a version
 #[utoipa::path(get, path = "/apps/{app}/units/{kind}/{name}/versions/{selector}", tag = "versions", params(("app" = String, Path, description = "Name of the app"), ("kind" = String, Path, description = "Kind of unit"), ("name" = String, Path, description = "Name of the unit"), ("selector" = String, Path, description = "`latest`, a number, a uid, a label, `@alias` or `sha256:…`")), responses((status = 200, body = Version)))]

@@ -3,10 +3,15 @@
 //!
 //! This file knows the encoding and the rules for paths; bytes are the business of `blobs`.
 
+mod diff;
+mod links;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+
+pub use diff::{FileChange, FileChangeKind, diff};
 
 use crate::canonical;
 use crate::digest::Digest;
@@ -15,10 +20,6 @@ use crate::digest::Digest;
 const FORMAT: u32 = 1;
 const MAX_PATH: usize = 1024;
 const MAX_DEPTH: usize = 64;
-/// More links in a row than any file system follows.
-const MAX_HOPS: usize = 40;
-/// Parts of paths that are walked to follow all links of a tree: far more than real trees have, and still done in a second.
-const MAX_LINK_STEPS: usize = 1_000_000;
 
 /// One directory, the unit of storage.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -122,7 +123,7 @@ impl Tree {
     pub fn insert(&mut self, path: &str, leaf: Leaf) -> Result<(), TreeError> {
         let path = checked_path(path)?;
         if let Leaf::Link { target } = &leaf {
-            check_link(&path, target)?;
+            links::check_letters(&path, target)?;
         }
         let prefix_taken = parents(&path).any(|parent| self.leaves.contains_key(parent));
         let below = format!("{path}/");
@@ -132,55 +133,6 @@ impl Tree {
         }
         self.leaves.insert(path, leaf);
         Ok(())
-    }
-
-    /// Follows every link through other links, as a file system would. [`Tree::insert`] reads a target by its letters
-    /// alone; `d/up -> ..` and `out -> d/up/..` stay inside by their letters and climb out together.
-    pub fn check_links(&self) -> Result<(), TreeError> {
-        let mut steps = 0;
-        for (path, leaf) in &self.leaves {
-            if let Leaf::Link { target } = leaf
-                && self.climbs_out(path, target, &mut steps)?
-            {
-                return Err(TreeError::LinkEscapes { path: path.clone(), target: target.clone() });
-            }
-        }
-        Ok(())
-    }
-
-    fn climbs_out(&self, path: &str, target: &str, steps: &mut usize) -> Result<bool, TreeError> {
-        let mut here = path.to_owned();
-        go_up(&mut here);
-        let mut ahead: Vec<&str> = target.rsplit('/').collect();
-        let mut hops = 0;
-        while let Some(part) = ahead.pop() {
-            *steps += 1;
-            if *steps > MAX_LINK_STEPS {
-                return Err(TreeError::TooManyLinks);
-            }
-            match part {
-                "" | "." => continue,
-                ".." if here.is_empty() => return Ok(true),
-                ".." => {
-                    go_up(&mut here);
-                    continue;
-                }
-                name => {
-                    here.push_str(if here.is_empty() { "" } else { "/" });
-                    here.push_str(name);
-                }
-            }
-            if let Some(Leaf::Link { target }) = self.leaves.get(&here) {
-                hops += 1;
-                if hops > MAX_HOPS {
-                    // A circle leads nowhere, so not outside either.
-                    return Ok(false);
-                }
-                go_up(&mut here);
-                ahead.extend(target.rsplit('/'));
-            }
-        }
-        Ok(false)
     }
 
     pub fn get(&self, path: &str) -> Option<&Leaf> {
@@ -250,10 +202,6 @@ impl<'a> Draft<'a> {
     }
 }
 
-fn go_up(path: &mut String) {
-    path.truncate(path.rfind('/').unwrap_or(0));
-}
-
 fn parents(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').map(|(at, _)| &path[..at])
 }
@@ -270,75 +218,6 @@ pub fn checked_path(path: &str) -> Result<String, TreeError> {
         && path.as_bytes().get(1) != Some(&b':')
         && path.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
     if plain { Ok(path.to_owned()) } else { Err(TreeError::Escapes(path.to_owned())) }
-}
-
-/// Follows a link's target by its letters alone: it may climb, but never above the root of the tree.
-fn check_link(path: &str, target: &str) -> Result<(), TreeError> {
-    let wrong = || TreeError::LinkEscapes { path: path.to_owned(), target: target.to_owned() };
-    if target.is_empty() || target.starts_with('/') || target.contains(['\\', '\0']) {
-        return Err(wrong());
-    }
-    if target.len() > MAX_PATH {
-        return Err(TreeError::TooLong(target.chars().take(80).collect()));
-    }
-    let mut depth = path.matches('/').count();
-    for part in target.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => depth = depth.checked_sub(1).ok_or_else(wrong)?,
-            _ => depth += 1,
-        }
-    }
-    Ok(())
-}
-
-/// One difference between two trees, as a plan or a diff shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct FileChange {
-    pub path: String,
-    pub change: FileChangeKind,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub size_before: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub size_after: Option<u64>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum FileChangeKind {
-    Added,
-    Changed,
-    Removed,
-    /// Same bytes, other executable bit.
-    Mode,
-}
-
-/// What changed from one tree to the next, by path.
-pub fn diff(before: &Tree, after: &Tree) -> Vec<FileChange> {
-    let size = |leaf: &Leaf| match leaf {
-        Leaf::File(file) => Some(file.size),
-        Leaf::Link { .. } => None,
-    };
-    let mut changes = Vec::new();
-    for (path, old) in &before.leaves {
-        let new = after.leaves.get(path);
-        let change = match (old, new) {
-            (_, None) => FileChangeKind::Removed,
-            (old, Some(new)) if old == new => continue,
-            (Leaf::File(old), Some(Leaf::File(new))) if old.digest == new.digest => FileChangeKind::Mode,
-            _ => FileChangeKind::Changed,
-        };
-        changes.push(FileChange { path: path.clone(), change, size_before: size(old), size_after: new.and_then(size) });
-    }
-    for (path, new) in &after.leaves {
-        if !before.leaves.contains_key(path) {
-            let change = FileChangeKind::Added;
-            changes.push(FileChange { path: path.clone(), change, size_before: None, size_after: size(new) });
-        }
-    }
-    changes.sort_by(|a, b| a.path.cmp(&b.path));
-    changes
 }
 
 #[cfg(test)]
@@ -372,42 +251,6 @@ mod tests {
         assert!(tree.insert("a/in", link("../b")).is_ok());
         assert!(tree.insert("a/out", link("../../b")).is_err());
         assert!(tree.insert("abs", link("/etc")).is_err());
-    }
-
-    fn of_links(links: &[(&str, &str)]) -> Tree {
-        let mut tree = Tree::default();
-        for (path, target) in links {
-            tree.insert(path, Leaf::Link { target: (*target).to_owned() }).expect("inside by its letters");
-        }
-        tree
-    }
-
-    #[test]
-    fn a_chain_of_links_cannot_climb_out() {
-        for (links, out, target) in [
-            ([("d1/d2/up", "../../here"), ("here", "."), ("out", "d1/d2/up/..")], "out", "d1/d2/up/.."),
-            ([("a", "d/up/.."), ("d/up", ".."), ("e", "d")], "a", "d/up/.."),
-        ] {
-            let escapes = TreeError::LinkEscapes { path: out.to_owned(), target: target.to_owned() };
-            assert_eq!(of_links(&links).check_links(), Err(escapes));
-        }
-    }
-
-    #[test]
-    fn links_that_stay_inside_and_circles_are_left_alone() {
-        let inside = of_links(&[("a/b", "../c/d"), ("c/d", "e"), ("ring", "gnir"), ("gnir", "ring")]);
-        assert_eq!(inside.check_links(), Ok(()));
-    }
-
-    #[test]
-    fn following_links_has_an_end() {
-        // Each link ends in the next one after a long way there: what one costs, all before it cost again.
-        let way = format!("{}{}", "x/".repeat(200), "../".repeat(200));
-        let links: Vec<(String, String)> =
-            (0..100).map(|at| (format!("{at:04}"), format!("{way}{:04}", at + 1))).collect();
-        let links: Vec<(&str, &str)> = links.iter().map(|(path, target)| (path.as_str(), target.as_str())).collect();
-        assert_eq!(of_links(&links[90..]).check_links(), Ok(()));
-        assert_eq!(of_links(&links).check_links(), Err(TreeError::TooManyLinks));
     }
 
     #[test]
