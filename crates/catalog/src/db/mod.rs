@@ -130,6 +130,16 @@ impl Tx {
         self.query_one(sql, params).await?.int(0)
     }
 
+    /// Waits until no other transaction that queued for the same thing is open. Waiting for a row that changes each time
+    /// wakes all who wait for it; this queue wakes the next one.
+    pub async fn queue_for(&mut self, what: &str) -> Result<()> {
+        if self.engine_name() == "postgres" {
+            let sql = "SELECT CAST(pg_advisory_xact_lock(hashtextextended($1, 0)) AS TEXT)";
+            self.query(sql, &[what.into()]).await?;
+        }
+        Ok(())
+    }
+
     /// Appended to a `SELECT` whose rows nobody else may change until the end of the transaction. Others may refer to
     /// them meanwhile. SQLite has one writer at a time, so there this and the next two are nothing.
     pub fn for_update(&self) -> &'static str {

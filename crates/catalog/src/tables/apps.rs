@@ -58,6 +58,7 @@ pub(crate) async fn get(tx: &mut Tx, name: &AppName) -> Result<AppRow> {
 /// Holds the app's row until the transaction ends: every write to an app begins here, so writes to one app follow
 /// each other, and two that lock the same rows can never wait for one another.
 pub(crate) async fn lock(tx: &mut Tx, name: &AppName) -> Result<AppRow> {
+    tx.queue_for(&format!("milepost app {name}")).await?;
     let sql = format!("SELECT {COLUMNS} FROM apps WHERE name = $1 AND deleted_at IS NULL{}", tx.for_update());
     match tx.query_opt(&sql, &[name.as_str().into()]).await? {
         Some(row) => read(&row),
