@@ -43,7 +43,7 @@ fn check_file(source: &Source) -> Vec<Finding> {
     findings
 }
 
-/// Whether the line has the absolute path: not as the rest of a longer one, as in `target/work/`, nor in an address.
+/// Whether the line has the absolute path: not as the rest of a longer one, as in `target/mine/`, nor in an address.
 fn names_path(line: &str, path: &str) -> bool {
     let begins = |before: &str| !before.ends_with(|c: char| c.is_alphanumeric() || "_-.~$})]*".contains(c));
     line.match_indices(path).any(|(at, _)| begins(&line[..at]))

@@ -21,8 +21,11 @@ pub fn age(now: Timestamp, then: Timestamp) -> String {
     }
 }
 
-/// A moment: RFC 3339, `2026-11-10 12:00` in the zone of the machine, or a length of time ago (`2h`, `3 days ago`).
+/// A moment: `now`, RFC 3339, `2026-11-10 12:00` in the zone of the machine, or a length of time ago (`2h`, `3 days ago`).
 pub fn parse_moment(text: &str, now: Timestamp) -> Result<Timestamp> {
+    if text == "now" {
+        return Ok(now);
+    }
     if let Ok(moment) = text.parse::<Timestamp>() {
         return Ok(moment);
     }

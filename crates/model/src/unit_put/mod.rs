@@ -65,15 +65,24 @@ impl<'de> Deserialize<'de> for Put {
         if !spec.is_object() {
             return Err(D::Error::custom(format!("the spec of {kind} `{name}` must be an object")));
         }
-        let unit = serde_json::from_value(serde_json::json!({ "kind": kind, "spec": spec })).map_err(|error| {
-            // What serde says of a wrong value quotes it, and this one must not be told.
-            if kind == crate::UnitKind::Secret {
-                return D::Error::custom(format!(
-                    "the spec of secret `{name}` must be an object with the text `value`"
-                ));
+        let given: Vec<String> = spec.as_object().into_iter().flatten().map(|(field, _)| field.clone()).collect();
+        let unit: UnitPut =
+            serde_json::from_value(serde_json::json!({ "kind": kind, "spec": spec })).map_err(|error| {
+                // What serde says of a wrong value quotes it, and this one must not be told.
+                if kind == crate::UnitKind::Secret {
+                    return D::Error::custom(format!(
+                        "the spec of secret `{name}` must be an object with the text `value`"
+                    ));
+                }
+                D::Error::custom(format!("the spec of {kind} `{name}`: {error}"))
+            })?;
+        // Triggers flatten their target, so serde lets unknown fields pass; they write all of theirs, so it can be seen.
+        if matches!(unit, UnitPut::Route(_) | UnitPut::Timer(_)) {
+            let known = serde_json::to_value(&unit).map_err(D::Error::custom)?;
+            if let Some(field) = given.iter().find(|field| known["spec"].get(field.as_str()).is_none()) {
+                return Err(D::Error::custom(format!("the spec of {kind} `{name}`: unknown field `{field}`")));
             }
-            D::Error::custom(format!("the spec of {kind} `{name}`: {error}"))
-        })?;
+        }
         Ok(Self { name, label, description, group, force, only, unit })
     }
 }
@@ -217,4 +226,35 @@ pub fn check_static(spec: &StaticSpec) -> Result<(), SpecError> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(put: serde_json::Value, problem: &str) {
+        let error = serde_json::from_value::<Put>(put).expect_err("a field that nobody knows");
+        assert!(error.to_string().contains(problem), "{error}");
+    }
+
+    #[test]
+    fn an_unknown_field_is_refused_wherever_it_stands() {
+        check(json!({"kind": "config", "name": "config", "spec": {}, "labl": "v1"}), "labl");
+        check(json!({"kind": "function", "name": "f", "spec": {"memry": 1}}), "memry");
+        check(json!({"kind": "route", "name": "r", "spec": {"path": "/", "function": "f", "verison": "1"}}), "verison");
+        check(
+            json!({"kind": "timer", "name": "t", "spec": {"cron": "0 3 * * *", "function": "f", "zonee": "UTC"}}),
+            "zonee",
+        );
+    }
+
+    #[test]
+    fn a_put_reads_back_as_it_was_written() {
+        let put = json!({"kind": "route", "name": "GET /x", "force": true, "spec": {"path": "/x", "function": "f", "version": "@stable"}});
+        let put: Put = serde_json::from_value(put).expect("a put");
+        let again = serde_json::from_value(serde_json::to_value(&put).expect("JSON")).expect("a put");
+        assert_eq!(put, again);
+    }
 }

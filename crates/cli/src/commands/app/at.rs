@@ -8,7 +8,7 @@ use crate::output::{Table, local, parse_moment};
 /// Show the exact versions that were live at a moment
 #[derive(Debug, Args)]
 pub struct AtArgs {
-    /// A moment: `2026-11-10T12:00:00Z`, `2026-11-10 12:00` in this machine's zone, or `2h ago`
+    /// A moment: `now`, `2026-11-10T12:00:00Z`, `2026-11-10 12:00` in this machine's zone, or `2h ago`
     #[arg(required = true, num_args = 1..)]
     time: Vec<String>,
 }

@@ -4,8 +4,10 @@ mod get;
 mod list;
 
 use clap::Subcommand;
+use milepost_model::UnitKind;
 use milepost_model::unit_put::PutOnly;
 
+use crate::commands::version;
 use crate::context::Context;
 use crate::failure::Result;
 
@@ -21,6 +23,9 @@ pub enum EnvironmentCommand {
     Update(create::CreateArgs),
     /// Remove an environment from the app
     Delete(delete::DeleteArgs),
+    /// Versions of an environment
+    #[command(subcommand)]
+    Version(version::ReadCommand),
 }
 
 pub async fn run(context: &Context<'_>, command: EnvironmentCommand) -> Result<()> {
@@ -30,5 +35,6 @@ pub async fn run(context: &Context<'_>, command: EnvironmentCommand) -> Result<(
         EnvironmentCommand::Create(args) => create::run(context, args, PutOnly::New).await,
         EnvironmentCommand::Update(args) => create::run(context, args, PutOnly::Existing).await,
         EnvironmentCommand::Delete(args) => delete::run(context, args).await,
+        EnvironmentCommand::Version(command) => version::read(context, UnitKind::Environment, command).await,
     }
 }

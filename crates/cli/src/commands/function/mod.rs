@@ -40,16 +40,8 @@ pub enum VersionCommand {
     Create(version_create::CreateArgs),
     /// Create a version from the newest one and what is given
     Update(version_update::UpdateArgs),
-    /// List the versions, newest first
-    List(version::list::ListArgs),
-    /// Show a version
-    Get(version::VersionArgs),
-    /// Edit the description of a version
-    Describe(version::describe::DescribeArgs),
-    /// Download the code of a version as a zip
-    Download(version::download::DownloadArgs),
-    /// Delete a version, or every version
-    Delete(version::delete::DeleteArgs),
+    #[command(flatten)]
+    Other(version::CodeCommand),
 }
 
 pub async fn run(context: &Context<'_>, command: FunctionCommand) -> Result<()> {
@@ -61,10 +53,6 @@ pub async fn run(context: &Context<'_>, command: FunctionCommand) -> Result<()> 
         FunctionCommand::Alias(command) => super::alias::run(context, command).await,
         FunctionCommand::Version(VersionCommand::Create(args)) => version_create::run(context, args).await,
         FunctionCommand::Version(VersionCommand::Update(args)) => version_update::run(context, args).await,
-        FunctionCommand::Version(VersionCommand::List(args)) => version::list::run(context, KIND, args).await,
-        FunctionCommand::Version(VersionCommand::Get(args)) => version::get::run(context, KIND, args).await,
-        FunctionCommand::Version(VersionCommand::Describe(args)) => version::describe::run(context, KIND, args).await,
-        FunctionCommand::Version(VersionCommand::Download(args)) => version::download::run(context, KIND, args).await,
-        FunctionCommand::Version(VersionCommand::Delete(args)) => version::delete::run(context, KIND, args).await,
+        FunctionCommand::Version(VersionCommand::Other(command)) => version::run(context, KIND, command).await,
     }
 }

@@ -33,16 +33,8 @@ pub enum VersionCommand {
     Create(version_create::CreateArgs),
     /// Create a version from the newest one and what is given
     Update(version_update::UpdateArgs),
-    /// List the versions, newest first
-    List(version::list::ListArgs),
-    /// Show a version
-    Get(version::VersionArgs),
-    /// Edit the description of a version
-    Describe(version::describe::DescribeArgs),
-    /// Download the files of a version as a zip
-    Download(version::download::DownloadArgs),
-    /// Delete a version with the function versions built on it
-    Delete(version::delete::DeleteArgs),
+    #[command(flatten)]
+    Other(version::CodeCommand),
 }
 
 pub async fn run(context: &Context<'_>, command: PackageCommand) -> Result<()> {
@@ -52,10 +44,6 @@ pub async fn run(context: &Context<'_>, command: PackageCommand) -> Result<()> {
         PackageCommand::Delete(args) => delete::run(context, args).await,
         PackageCommand::Version(VersionCommand::Create(args)) => version_create::run(context, args).await,
         PackageCommand::Version(VersionCommand::Update(args)) => version_update::run(context, args).await,
-        PackageCommand::Version(VersionCommand::List(args)) => version::list::run(context, KIND, args).await,
-        PackageCommand::Version(VersionCommand::Get(args)) => version::get::run(context, KIND, args).await,
-        PackageCommand::Version(VersionCommand::Describe(args)) => version::describe::run(context, KIND, args).await,
-        PackageCommand::Version(VersionCommand::Download(args)) => version::download::run(context, KIND, args).await,
-        PackageCommand::Version(VersionCommand::Delete(args)) => version::delete::run(context, KIND, args).await,
+        PackageCommand::Version(VersionCommand::Other(command)) => version::run(context, KIND, command).await,
     }
 }

@@ -4,8 +4,10 @@ mod get;
 mod list;
 
 use clap::Subcommand;
+use milepost_model::UnitKind;
 use milepost_model::unit_put::PutOnly;
 
+use crate::commands::version;
 use crate::context::Context;
 use crate::failure::Result;
 
@@ -23,6 +25,9 @@ pub enum RouteCommand {
     Get(get::GetArgs),
     /// Remove a route from the app
     Delete(delete::DeleteArgs),
+    /// Versions of a route
+    #[command(subcommand)]
+    Version(version::ReadCommand),
 }
 
 pub async fn run(context: &Context<'_>, command: RouteCommand) -> Result<()> {
@@ -32,5 +37,6 @@ pub async fn run(context: &Context<'_>, command: RouteCommand) -> Result<()> {
         RouteCommand::List(args) => list::run(context, args).await,
         RouteCommand::Get(args) => get::run(context, args).await,
         RouteCommand::Delete(args) => delete::run(context, args).await,
+        RouteCommand::Version(command) => version::read(context, UnitKind::Route, command).await,
     }
 }

@@ -3,7 +3,9 @@ mod list;
 mod set;
 
 use clap::Subcommand;
+use milepost_model::UnitKind;
 
+use crate::commands::version;
 use crate::context::Context;
 use crate::failure::Result;
 
@@ -15,6 +17,9 @@ pub enum SecretCommand {
     List(list::ListArgs),
     /// Remove a secret from the app
     Delete(delete::DeleteArgs),
+    /// Versions of a secret, never their values
+    #[command(subcommand)]
+    Version(version::ReadCommand),
 }
 
 pub async fn run(context: &Context<'_>, command: SecretCommand) -> Result<()> {
@@ -22,5 +27,6 @@ pub async fn run(context: &Context<'_>, command: SecretCommand) -> Result<()> {
         SecretCommand::Set(args) => set::run(context, args).await,
         SecretCommand::List(args) => list::run(context, args).await,
         SecretCommand::Delete(args) => delete::run(context, args).await,
+        SecretCommand::Version(command) => version::read(context, UnitKind::Secret, command).await,
     }
 }

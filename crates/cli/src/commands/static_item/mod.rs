@@ -4,7 +4,9 @@ mod get;
 mod list;
 
 use clap::Subcommand;
+use milepost_model::UnitKind;
 
+use crate::commands::version;
 use crate::context::Context;
 use crate::failure::Result;
 
@@ -18,6 +20,9 @@ pub enum StaticCommand {
     Get(get::GetArgs),
     /// Remove a static item from the app
     Delete(delete::DeleteArgs),
+    /// Versions of a static item
+    #[command(subcommand)]
+    Version(version::ReadCommand),
 }
 
 pub async fn run(context: &Context<'_>, command: StaticCommand) -> Result<()> {
@@ -26,5 +31,6 @@ pub async fn run(context: &Context<'_>, command: StaticCommand) -> Result<()> {
         StaticCommand::List(args) => list::run(context, args).await,
         StaticCommand::Get(args) => get::run(context, args).await,
         StaticCommand::Delete(args) => delete::run(context, args).await,
+        StaticCommand::Version(command) => version::read(context, UnitKind::Static, command).await,
     }
 }

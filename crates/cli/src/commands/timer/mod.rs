@@ -4,8 +4,10 @@ mod get;
 mod list;
 
 use clap::Subcommand;
+use milepost_model::UnitKind;
 use milepost_model::unit_put::PutOnly;
 
+use crate::commands::version;
 use crate::context::Context;
 use crate::failure::Result;
 
@@ -21,6 +23,9 @@ pub enum TimerCommand {
     Get(get::GetArgs),
     /// Remove a timer from the app
     Delete(delete::DeleteArgs),
+    /// Versions of a timer
+    #[command(subcommand)]
+    Version(version::ReadCommand),
 }
 
 pub async fn run(context: &Context<'_>, command: TimerCommand) -> Result<()> {
@@ -30,5 +35,6 @@ pub async fn run(context: &Context<'_>, command: TimerCommand) -> Result<()> {
         TimerCommand::List(args) => list::run(context, args).await,
         TimerCommand::Get(args) => get::run(context, args).await,
         TimerCommand::Delete(args) => delete::run(context, args).await,
+        TimerCommand::Version(command) => version::read(context, UnitKind::Timer, command).await,
     }
 }

@@ -1,4 +1,4 @@
-//! Verbs on versions, the same for functions and packages.
+//! Verbs on versions: reading them for every kind, and more for functions and packages.
 
 pub mod delete;
 pub mod describe;
@@ -6,9 +6,12 @@ pub mod download;
 pub mod get;
 pub mod list;
 
-use clap::Args;
+use clap::{Args, Subcommand};
+use milepost_model::UnitKind;
 
 use super::shared::NameArgs;
+use crate::context::Context;
+use crate::failure::Result;
 
 /// A unit and one of its versions.
 #[derive(Debug, Clone, Args)]
@@ -18,4 +21,42 @@ pub struct VersionArgs {
     /// `latest`, a number, a uid, a label, `@alias` or `sha256:…`
     #[arg(long, value_name = "VERSION", default_value = "latest")]
     pub version: String,
+}
+
+/// Verbs for every kind of unit.
+#[derive(Debug, Subcommand)]
+pub enum ReadCommand {
+    /// List the versions, newest first
+    List(list::ListArgs),
+    /// Show a version
+    Get(VersionArgs),
+    /// Edit the description of a version
+    Describe(describe::DescribeArgs),
+}
+
+/// Verbs for units that are made of files: functions and packages.
+#[derive(Debug, Subcommand)]
+pub enum CodeCommand {
+    #[command(flatten)]
+    Read(ReadCommand),
+    /// Download the files of a version as a zip
+    Download(download::DownloadArgs),
+    /// Delete a version, or every version
+    Delete(delete::DeleteArgs),
+}
+
+pub async fn read(context: &Context<'_>, kind: UnitKind, command: ReadCommand) -> Result<()> {
+    match command {
+        ReadCommand::List(args) => list::run(context, kind, args).await,
+        ReadCommand::Get(args) => get::run(context, kind, args).await,
+        ReadCommand::Describe(args) => describe::run(context, kind, args).await,
+    }
+}
+
+pub async fn run(context: &Context<'_>, kind: UnitKind, command: CodeCommand) -> Result<()> {
+    match command {
+        CodeCommand::Read(command) => read(context, kind, command).await,
+        CodeCommand::Download(args) => download::run(context, kind, args).await,
+        CodeCommand::Delete(args) => delete::run(context, kind, args).await,
+    }
 }
