@@ -1,0 +1,47 @@
+//! The files of a static item by path, links followed. Shared by all releases that hold the same tree.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::backend::FileRef;
+
+/// Paths are relative, with `/`, decoded. What is not in here cannot be served.
+#[derive(Debug, Default)]
+pub struct FileTree {
+    files: HashMap<Box<str>, FileRef>,
+    folders: HashSet<Box<str>>,
+}
+
+impl FileTree {
+    pub fn new(files: impl IntoIterator<Item = (Box<str>, FileRef)>) -> Self {
+        let files: HashMap<Box<str>, FileRef> = files.into_iter().collect();
+        let mut folders = HashSet::new();
+        for path in files.keys() {
+            for (at, _) in path.match_indices('/') {
+                if !folders.contains(&path[..at]) {
+                    folders.insert(path[..at].into());
+                }
+            }
+        }
+        Self { files, folders }
+    }
+
+    pub fn file(&self, path: &str) -> Option<&FileRef> {
+        self.files.get(path)
+    }
+
+    pub fn is_folder(&self, path: &str) -> bool {
+        path.is_empty() || self.folders.contains(path)
+    }
+
+    pub fn len(&self) -> usize {
+        self.files.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &FileRef)> {
+        self.files.iter().map(|(path, file)| (&**path, file))
+    }
+}

@@ -1,0 +1,79 @@
+//! One call: what goes along with the request, and how it can fail.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// Facts about a request that are not in its headers.
+#[derive(Debug, Clone, Default)]
+pub struct CallContext {
+    pub request_id: Box<str>,
+    pub release: Box<str>,
+    pub client: Option<IpAddr>,
+    /// The pattern of the route that matched; empty for calls without routing.
+    pub route: Box<str>,
+    pub params: Vec<(Box<str>, Box<str>)>,
+    /// With this the function reaches other functions of the same release.
+    pub call_token: Box<str>,
+}
+
+/// Why there is no response. Each is the caller's to see; details are in the log under the request's id.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum CallError {
+    #[error("all instances are busy and the queue is full")]
+    Busy { retry_after: Duration },
+    #[error("the function did not answer within {}", Seconds(*after))]
+    TimedOut { after: Duration },
+    #[error("no instance of the function became ready: {reason}")]
+    NotReady { reason: String },
+    #[error("the function's process ended before it answered ({how})")]
+    Crashed { how: String },
+    #[error("the function threw: {message}")]
+    Threw { message: String },
+    #[error("the function answered what is not a response: {problem}")]
+    Malformed { problem: String },
+    #[error("the request's body could not be read: {problem}")]
+    RequestBody { problem: String, too_large: bool },
+    #[error("the server is stopping")]
+    Stopping,
+}
+
+impl CallError {
+    /// The status that tells a caller over HTTP whose fault it is.
+    pub fn status(&self) -> u16 {
+        match self {
+            Self::Busy { .. } | Self::NotReady { .. } | Self::Stopping => 503,
+            Self::TimedOut { .. } => 504,
+            Self::Crashed { .. } | Self::Malformed { .. } => 502,
+            Self::Threw { .. } => 500,
+            Self::RequestBody { too_large, .. } => {
+                if *too_large {
+                    413
+                } else {
+                    400
+                }
+            }
+        }
+    }
+
+    /// A stable name.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Busy { .. } => "function-busy",
+            Self::TimedOut { .. } => "function-timeout",
+            Self::NotReady { .. } => "function-not-ready",
+            Self::Crashed { .. } => "function-crashed",
+            Self::Threw { .. } => "function-failed",
+            Self::Malformed { .. } => "function-malformed-response",
+            Self::RequestBody { .. } => "request-body",
+            Self::Stopping => "server-stopping",
+        }
+    }
+}
+
+struct Seconds(Duration);
+
+impl std::fmt::Display for Seconds {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} s", self.0.as_secs_f64())
+    }
+}

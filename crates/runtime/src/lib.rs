@@ -1,0 +1,15 @@
+//! Runs function versions: executors, the pool around them, the sandbox, and what functions write.
+//!
+//! This crate does not know what a release, an app version or a database is: it gets a [`Function`], complete, and a
+//! [`Host`] that brings files and takes log lines. `docs/decisions/005-runtime.md` has the protocol and the reasons.
+//!
+//! To add an executor: implement [`executor::Executor`] and its instance and slot, and an arm in `runtime.rs`.
+
+mod call;
+pub mod executor;
+mod function;
+mod host;
+
+pub use call::{CallContext, CallError};
+pub use function::{Function, SealedValue};
+pub use host::{Host, HostError, LogLine, LogSource, Package};
