@@ -43,7 +43,7 @@ enum Piece {
 }
 
 pub(crate) async fn zip_response(state: &State, root: Digest, name: &str) -> ApiResult<Response> {
-    let tree = trees::load(state, root).await?;
+    let tree = trees::load(&state.store, root).await?;
     if tree.total_size() > MAX_BYTES {
         let message = format!("The files have {} bytes together, a zip may have {MAX_BYTES}.", tree.total_size());
         return Err(Refusal::new(Code::RequestTooLarge, message).hint("download its blobs one by one").into());
@@ -86,7 +86,7 @@ async fn send(state: &State, tree: &Tree, to: mpsc::Sender<Piece>) -> ApiResult<
                 continue;
             }
         };
-        let row = trees::locate(state, entry.digest).await?;
+        let row = trees::locate(&state.store, entry.digest).await?;
         let mut stream = state.blobs.stream_verified(&trees::location(&row)?, entry.digest).await?;
         if to.send(Piece::File { path, executable: entry.executable, size: entry.size }).await.is_err() {
             return Ok(());

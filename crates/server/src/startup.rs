@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use crate::keyring::{Keyring, KeyringError, write_owner_only};
 use crate::metrics::Metrics;
 use crate::settings::Settings;
-use crate::state::{Parts, State};
+use crate::state::{Parts, State, Store};
 use crate::trees::CheckedTrees;
 use crate::{archive, auth, jobs, router};
 
@@ -74,8 +74,7 @@ impl Server {
         ensure_admin_token(&catalog, &settings).await?;
         ensure_default_app(&catalog).await?;
         let parts = Parts {
-            catalog,
-            blobs,
+            store: Store { catalog, blobs },
             keyring,
             metrics: Metrics::new(),
             sweep_grace: settings.sweep_grace,

@@ -14,9 +14,15 @@ use crate::trees::CheckedTrees;
 #[derive(Clone)]
 pub(crate) struct State(pub Arc<Parts>);
 
-pub(crate) struct Parts {
+/// What is kept, and where its bytes are.
+#[derive(Clone)]
+pub(crate) struct Store {
     pub catalog: Catalog,
     pub blobs: Blobs,
+}
+
+pub(crate) struct Parts {
+    pub store: Store,
     pub keyring: Keyring,
     pub metrics: Metrics,
     pub sweep_grace: Duration,
@@ -30,5 +36,13 @@ impl std::ops::Deref for State {
 
     fn deref(&self) -> &Parts {
         &self.0
+    }
+}
+
+impl std::ops::Deref for Parts {
+    type Target = Store;
+
+    fn deref(&self) -> &Store {
+        &self.store
     }
 }

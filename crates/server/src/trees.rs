@@ -12,7 +12,7 @@ use milepost_model::tree::{Directory, Entry, Leaf, Tree, TreeError, checked_path
 use milepost_model::{Code, Digest, Refusal};
 
 use crate::error::{ApiError, ApiResult, internal};
-use crate::state::State;
+use crate::state::{State, Store};
 
 /// Files, links and folders of one tree. A few directories that hold each other many times over would otherwise make a
 /// tree that no memory holds.
@@ -47,8 +47,8 @@ pub(crate) fn location(row: &BlobRow) -> ApiResult<Location> {
     Ok(Location { pack, offset: row.offset, size: row.size })
 }
 
-pub(crate) async fn locate(state: &State, digest: Digest) -> ApiResult<BlobRow> {
-    let found = state.catalog.blob_locate(vec![digest]).await?.pop();
+pub(crate) async fn locate(store: &Store, digest: Digest) -> ApiResult<BlobRow> {
+    let found = store.catalog.blob_locate(vec![digest]).await?.pop();
     found.ok_or_else(|| not_here(digest))
 }
 
@@ -70,7 +70,7 @@ pub(crate) async fn check(state: &State, roots: BTreeSet<Digest>) -> ApiResult<(
         return Ok(());
     }
     for row in state.catalog.blob_locate(fresh).await? {
-        let tree = load(state, row.digest).await?;
+        let tree = load(&state.store, row.digest).await?;
         let checked = tokio::task::spawn_blocking(move || tree.check_links());
         checked.await.map_err(|error| internal(&error))?.map_err(|error| unusable(row.digest, &error))?;
         state.checked_trees.remember(row.digest);
@@ -79,12 +79,12 @@ pub(crate) async fn check(state: &State, roots: BTreeSet<Digest>) -> ApiResult<(
 }
 
 /// A whole tree by path, read level by level: one question to the catalog for each.
-pub(crate) async fn load(state: &State, root: Digest) -> ApiResult<Tree> {
+pub(crate) async fn load(store: &Store, root: Digest) -> ApiResult<Tree> {
     let mut tree = Tree::default();
     let mut level = vec![(String::new(), root)];
     let mut entries = 0;
     while !level.is_empty() {
-        let directories = directories(state, root, &level).await?;
+        let directories = directories(store, root, &level).await?;
         let mut below = Vec::new();
         for (prefix, digest) in level {
             let Some(directory) = directories.get(&digest) else { return Err(not_here(digest)) };
@@ -113,27 +113,27 @@ fn too_many_entries(root: Digest) -> ApiError {
 }
 
 /// The directories of one level, each read once however often it stands there.
-async fn directories(state: &State, root: Digest, level: &[(String, Digest)]) -> ApiResult<HashMap<Digest, Directory>> {
+async fn directories(store: &Store, root: Digest, level: &[(String, Digest)]) -> ApiResult<HashMap<Digest, Directory>> {
     let wanted: BTreeSet<Digest> = level.iter().map(|(_, digest)| *digest).collect();
-    let rows = state.catalog.blob_locate(wanted.into_iter().collect()).await?;
+    let rows = store.catalog.blob_locate(wanted.into_iter().collect()).await?;
     if rows.iter().map(|row| row.size).sum::<u64>() > MAX_LEVEL_BYTES {
         return Err(too_many_entries(root));
     }
     stream::iter(rows)
-        .map(|row| async move { Ok((row.digest, directory(state, &row).await?)) })
+        .map(|row| async move { Ok((row.digest, directory(store, &row).await?)) })
         .buffer_unordered(READS_AT_ONCE)
         .try_collect()
         .await
 }
 
-async fn directory(state: &State, row: &BlobRow) -> ApiResult<Directory> {
+async fn directory(store: &Store, row: &BlobRow) -> ApiResult<Directory> {
     if !row.is_directory {
         let message = format!("`{}` is a file, not a tree.", row.digest);
         return Err(Refusal::new(Code::InvalidUpload, message)
             .hint("name the directory that holds it, or ask for the blob itself")
             .into());
     }
-    let bytes = state.blobs.read(&location(row)?, row.digest).await?;
+    let bytes = store.blobs.read(&location(row)?, row.digest).await?;
     Directory::decode(&bytes).map_err(|error| internal(&error))
 }
 
@@ -151,7 +151,7 @@ pub(crate) async fn explain(state: &State, reasons: &mut [Reason]) -> ApiResult<
         let Reason::Files { before, after, files, .. } = reason else { continue };
         for digest in [*before, *after].into_iter().flatten() {
             if let std::collections::btree_map::Entry::Vacant(free) = known.entry(digest) {
-                free.insert(load(state, digest).await?);
+                free.insert(load(&state.store, digest).await?);
             }
         }
         let empty = Tree::default();

@@ -3,6 +3,7 @@
 mod app_versions;
 mod apps;
 mod history;
+mod serving;
 mod units;
 mod views;
 
@@ -18,6 +19,7 @@ pub use apps::App;
 pub(crate) use apps::app_view;
 pub use history::AtMoment;
 pub(crate) use history::unknown_tag;
+pub use serving::{Known, Serving, ServingAlias, ServingFunction, ServingRelease, ServingVersion};
 pub(crate) use units::{release_triggers_following, triggers_following, unknown_group};
 pub(crate) use views::{alias_view, live_view, object_view, version_view, with_pin_numbers};
 

@@ -56,6 +56,11 @@ pub(crate) async fn newest_active(tx: &mut Tx, app_id: i64) -> Result<Option<Rel
     Ok(select(tx, "app_id = $1 AND state = 'active' ORDER BY id DESC LIMIT 1", &[app_id.into()]).await?.pop())
 }
 
+/// Newest first, those that came after an id.
+pub(crate) async fn above(tx: &mut Tx, app_id: i64, id: i64, limit: i64) -> Result<Vec<ReleaseRow>> {
+    select(tx, "app_id = $1 AND id > $2 ORDER BY id DESC LIMIT $3", &[app_id.into(), id.into(), limit.into()]).await
+}
+
 /// Newest first, below an id.
 pub(crate) async fn list(
     tx: &mut Tx,

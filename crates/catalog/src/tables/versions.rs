@@ -1,7 +1,7 @@
 use milepost_model::spec::PinRole;
 use milepost_model::{Digest, Label, Timestamp};
 
-use crate::db::{Row, Tx, Val};
+use crate::db::{Row, Tx, Val, placeholders};
 use crate::error::Result;
 
 #[derive(Debug, Clone)]
@@ -173,6 +173,15 @@ pub(crate) async fn pins(tx: &mut Tx, version_id: i64) -> Result<Vec<(String, i6
         "SELECT p.role, v.number FROM version_pins p JOIN versions v ON v.id = p.target_id WHERE p.version_id = $1";
     let rows = tx.query(sql, &[version_id.into()]).await?;
     rows.iter().map(|row| Ok((row.text(0)?, row.int(1)?))).collect()
+}
+
+/// What each of many versions is pinned to.
+pub(crate) async fn pins_of(tx: &mut Tx, version_ids: &[i64]) -> Result<Vec<(i64, PinRole, i64)>> {
+    let list = placeholders(version_ids.len(), 1);
+    let sql = format!("SELECT version_id, role, target_id FROM version_pins WHERE version_id IN ({list})");
+    let params: Vec<Val> = version_ids.iter().map(|id| (*id).into()).collect();
+    let rows = tx.query(&sql, &params).await?;
+    rows.iter().map(|row| Ok((row.int(0)?, row.parse(1)?, row.int(2)?))).collect()
 }
 
 /// Versions that pin this one in a role and still exist.

@@ -152,6 +152,19 @@ impl PinRole {
     }
 }
 
+#[derive(Debug, thiserror::Error)]
+#[error("`{0}` is not the role of a pinned version")]
+pub struct UnknownPinRole(String);
+
+impl std::str::FromStr for PinRole {
+    type Err = UnknownPinRole;
+
+    fn from_str(text: &str) -> Result<Self, UnknownPinRole> {
+        let roles = [Self::Package, Self::Environment, Self::Target];
+        roles.into_iter().find(|role| role.as_str() == text).ok_or_else(|| UnknownPinRole(text.to_owned()))
+    }
+}
+
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

@@ -1,6 +1,6 @@
 //! Symbolic links may climb, but never out of the tree: neither by their letters nor through each other.
 
-use super::{Leaf, MAX_PATH, Tree, TreeError};
+use super::{FileEntry, Leaf, MAX_PATH, Tree, TreeError};
 
 /// More links in a row than any file system follows.
 const MAX_HOPS: usize = 40;
@@ -20,6 +20,39 @@ impl Tree {
             }
         }
         Ok(())
+    }
+
+    /// The file that stands at a path, through links as a file system would go.
+    pub fn file_at(&self, path: &str) -> Option<&FileEntry> {
+        let mut ahead: Vec<&str> = path.rsplit('/').collect();
+        let mut here = String::new();
+        let mut hops = 0;
+        while let Some(part) = ahead.pop() {
+            match part {
+                "" | "." => continue,
+                ".." => {
+                    go_up(&mut here);
+                    continue;
+                }
+                name => {
+                    here.push_str(if here.is_empty() { "" } else { "/" });
+                    here.push_str(name);
+                }
+            }
+            match self.leaves.get(&here) {
+                Some(Leaf::File(file)) => return ahead.is_empty().then_some(file),
+                Some(Leaf::Link { target }) => {
+                    hops += 1;
+                    if hops > MAX_HOPS {
+                        return None;
+                    }
+                    go_up(&mut here);
+                    ahead.extend(target.rsplit('/'));
+                }
+                None => {}
+            }
+        }
+        None
     }
 
     fn climbs_out(&self, path: &str, target: &str, steps: &mut usize) -> Result<bool, TreeError> {
@@ -109,6 +142,19 @@ mod tests {
     fn links_that_stay_inside_and_circles_are_left_alone() {
         let inside = of_links(&[("a/b", "../c/d"), ("c/d", "e"), ("ring", "gnir"), ("gnir", "ring")]);
         assert_eq!(inside.check_links(), Ok(()));
+    }
+
+    #[test]
+    fn a_link_leads_to_its_file() {
+        let mut tree = of_links(&[("a/b", "../c/d"), ("c/d", "e"), ("ring", "gnir"), ("gnir", "ring"), ("dir", "c")]);
+        let file = FileEntry { digest: crate::Digest::of(b"x"), size: 1, executable: false };
+        tree.insert("c/e", Leaf::File(file)).expect("fits");
+        for path in ["c/e", "c/d", "a/b", "dir/e", "dir/d"] {
+            assert_eq!(tree.file_at(path), Some(&file), "{path}");
+        }
+        for path in ["ring", "c", "c/e/x", "nothing"] {
+            assert_eq!(tree.file_at(path), None, "{path}");
+        }
     }
 
     #[test]

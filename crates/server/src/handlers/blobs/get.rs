@@ -18,7 +18,7 @@ pub(crate) async fn blobs_get(
 ) -> ApiResult<Response> {
     caller.may(Permission::Read, &app)?;
     let digest = digest.parse().map_err(|error| Refusal::new(Code::InvalidRequest, format!("{error}.")))?;
-    let row = trees::locate(&state, digest).await?;
+    let row = trees::locate(&state.store, digest).await?;
     let stream = state.blobs.stream_verified(&trees::location(&row)?, digest).await?;
     let headers = [(CONTENT_LENGTH, row.size.to_string()), (CONTENT_TYPE, "application/octet-stream".to_owned())];
     Ok((headers, Body::from_stream(stream)).into_response())

@@ -18,7 +18,7 @@ pub(crate) async fn trees_get(
 ) -> ApiResult<Json<Vec<TreeItem>>> {
     caller.may(Permission::Read, &app)?;
     let digest = digest.parse().map_err(|error| Refusal::new(Code::InvalidRequest, format!("{error}.")))?;
-    let tree = trees::load(&state, digest).await?;
+    let tree = trees::load(&state.store, digest).await?;
     let items = tree.iter().map(|(path, leaf)| match leaf {
         Leaf::File(file) => TreeItem { path: path.to_owned(), file: Some(*file), link: None },
         Leaf::Link { target } => TreeItem { path: path.to_owned(), file: None, link: Some(target.clone()) },

@@ -1,0 +1,278 @@
+//! What a gateway needs to know of an app, in one look: pointers, active releases, and the content of everything they
+//! hold. What never changes is read once: the caller says what it has already.
+
+use std::collections::{HashMap, HashSet};
+
+use milepost_model::release::ReleaseState;
+use milepost_model::spec::PinRole;
+use milepost_model::{AliasName, AppName, Digest, Selector, TagName, Timestamp, UnitKind, UnitName, UnitSpec};
+
+use crate::Catalog;
+use crate::db::{Tx, Val, placeholders};
+use crate::error::{CatalogError, Result};
+use crate::tables::apps::{self, AppRow};
+use crate::tables::pointer_moves::{self, Pointer};
+use crate::tables::{memberships, releases, tags, units, versions};
+
+/// Parameters of one statement; SQLite and PostgreSQL both take more.
+const CHUNK: usize = 500;
+/// Expired releases that a first look brings along, newest first: for older ones nobody waits.
+const EXPIRED: i64 = 10_000;
+/// Pointer moves to look back for what was live before.
+const MOVES: i64 = 50;
+
+/// What the caller has from earlier looks.
+#[derive(Debug, Clone, Default)]
+pub struct Known {
+    /// App versions whose members it has.
+    pub app_versions: HashSet<i64>,
+    /// Versions whose content it has.
+    pub versions: HashSet<i64>,
+    /// Releases that were active when it looked last.
+    pub active: HashSet<String>,
+    /// The newest release that it has seen, active or not.
+    pub newest_release: i64,
+}
+
+/// One app, ready to be served.
+#[derive(Debug, Clone)]
+pub struct Serving {
+    pub app: AppName,
+    /// Apps are numbered too: one that was deleted and made again starts its events anew.
+    pub app_id: i64,
+    /// The number of the newest event.
+    pub event: i64,
+    pub live: Option<String>,
+    /// What live pointed at before, if it is still active: where a rollback would go.
+    pub live_before: Option<String>,
+    pub latest: Option<String>,
+    /// All active releases.
+    pub releases: Vec<ServingRelease>,
+    pub newest_release: i64,
+    /// Releases that expired since the caller looked last.
+    pub expired: Vec<(String, Timestamp)>,
+    pub aliases: Vec<ServingAlias>,
+    /// Versions of app versions that the caller does not have.
+    pub members: HashMap<i64, Vec<i64>>,
+    /// Versions that the caller does not have: members, what they are pinned to, and targets of aliases.
+    pub versions: HashMap<i64, ServingVersion>,
+}
+
+#[derive(Debug, Clone)]
+pub struct ServingRelease {
+    pub id: String,
+    pub app_version: i64,
+    pub tags: Vec<TagName>,
+}
+
+#[derive(Debug, Clone)]
+pub struct ServingAlias {
+    pub function: UnitName,
+    pub name: AliasName,
+    pub version: i64,
+}
+
+/// A version with all that makes it run.
+#[derive(Debug, Clone)]
+pub struct ServingVersion {
+    pub id: i64,
+    pub kind: UnitKind,
+    pub name: UnitName,
+    pub number: i64,
+    pub uid: String,
+    pub digest: Digest,
+    pub spec: UnitSpec,
+    /// The value of a secret under the server's key.
+    pub sealed: Option<Vec<u8>>,
+    pub pins: Vec<(PinRole, i64)>,
+}
+
+/// One version of a function with the app as it is now around it: for calls that name no release.
+#[derive(Debug, Clone)]
+pub struct ServingFunction {
+    pub app: AppName,
+    pub version: i64,
+    /// The versions that the app has now.
+    pub members: Vec<i64>,
+    pub versions: HashMap<i64, ServingVersion>,
+}
+
+impl Catalog {
+    /// `None`: there is no such app.
+    pub async fn serving(&self, app: &AppName, known: Known) -> Result<Option<Serving>> {
+        let app = app.clone();
+        self.db
+            .read(move |tx| {
+                Box::pin(async move {
+                    match apps::find(tx, &app).await? {
+                        Some(app) => Ok(Some(look(tx, app, &known).await?)),
+                        None => Ok(None),
+                    }
+                })
+            })
+            .await
+    }
+
+    /// A version of a function by any selector.
+    pub async fn serving_function(
+        &self,
+        app: &AppName,
+        function: UnitName,
+        selector: Selector,
+    ) -> Result<ServingFunction> {
+        self.look(app, move |tx, app| {
+            Box::pin(async move {
+                let unit = units::get_present(tx, &app, UnitKind::Function, &function).await?;
+                let version = crate::resolve::version(tx, &unit, &selector).await?.id;
+                let members = memberships::at(tx, app.id, app.head_seq).await?;
+                let members: Vec<i64> = members.into_iter().map(|member| member.version_id).collect();
+                let wanted = members.iter().copied().chain([version]).collect();
+                let versions = load(tx, wanted, &HashSet::new()).await?;
+                Ok(ServingFunction { app: app.name, version, members, versions })
+            })
+        })
+        .await
+    }
+
+    /// Every app with the number of its newest event, to see which views are old.
+    pub async fn serving_marks(&self) -> Result<Vec<(AppName, i64, i64)>> {
+        self.db
+            .read(|tx| {
+                Box::pin(async move {
+                    let sql = "SELECT name, id, event_seq FROM apps WHERE deleted_at IS NULL ORDER BY event_seq DESC";
+                    let rows = tx.query(sql, &[]).await?;
+                    rows.iter().map(|row| Ok((row.parse(0)?, row.int(1)?, row.int(2)?))).collect()
+                })
+            })
+            .await
+    }
+}
+
+async fn look(tx: &mut Tx, app: AppRow, known: &Known) -> Result<Serving> {
+    let mut tags_of: HashMap<i64, Vec<TagName>> = HashMap::new();
+    for (tag, release) in tags::list(tx, app.id).await? {
+        tags_of.entry(release).or_default().push(tag);
+    }
+    let active = releases::active(tx, app.id).await?;
+    let name_of =
+        |id: Option<i64>| id.and_then(|id| active.iter().find(|row| row.id == id)).map(|row| row.name.clone());
+    let live_before = live_before(tx, &app).await?;
+    let mut serving = Serving {
+        app_id: app.id,
+        event: app.event_seq,
+        live: name_of(app.live_release_id),
+        live_before: name_of(live_before),
+        latest: name_of(app.latest_release_id),
+        newest_release: known.newest_release,
+        expired: Vec::new(),
+        aliases: aliases_of(tx, app.id).await?,
+        members: HashMap::new(),
+        versions: HashMap::new(),
+        releases: Vec::with_capacity(active.len()),
+        app: app.name.clone(),
+    };
+    expired_since(tx, &app, known, &active, &mut serving).await?;
+    let mut wanted: HashSet<i64> = serving.aliases.iter().map(|alias| alias.version).collect();
+    for row in active {
+        if !known.app_versions.contains(&row.app_seq) && !serving.members.contains_key(&row.app_seq) {
+            let members = memberships::at(tx, app.id, row.app_seq).await?;
+            let members: Vec<i64> = members.into_iter().map(|member| member.version_id).collect();
+            wanted.extend(&members);
+            serving.members.insert(row.app_seq, members);
+        }
+        serving.newest_release = serving.newest_release.max(row.id);
+        let tags = tags_of.remove(&row.id).unwrap_or_default();
+        serving.releases.push(ServingRelease { id: row.name, app_version: row.app_seq, tags });
+    }
+    serving.versions = load(tx, wanted, &known.versions).await?;
+    Ok(serving)
+}
+
+async fn live_before(tx: &mut Tx, app: &AppRow) -> Result<Option<i64>> {
+    let moves = pointer_moves::list(tx, app.id, Pointer::Live, None, MOVES).await?;
+    Ok(moves.into_iter().filter_map(|moved| moved.from_id).find(|from| Some(*from) != app.live_release_id))
+}
+
+async fn aliases_of(tx: &mut Tx, app_id: i64) -> Result<Vec<ServingAlias>> {
+    let sql = "SELECT u.name, a.name, a.version_id FROM aliases a JOIN units u ON u.id = a.unit_id \
+               WHERE u.app_id = $1 AND u.kind = 'function'";
+    let rows = tx.query(sql, &[app_id.into()]).await?;
+    rows.iter()
+        .map(|row| Ok(ServingAlias { function: row.parse(0)?, name: row.parse(1)?, version: row.int(2)? }))
+        .collect()
+}
+
+/// Those that were active and are not any more, and those that came and went between two looks.
+async fn expired_since(
+    tx: &mut Tx,
+    app: &AppRow,
+    known: &Known,
+    active: &[releases::ReleaseRow],
+    serving: &mut Serving,
+) -> Result<()> {
+    let still: HashSet<&str> = active.iter().map(|row| row.name.as_str()).collect();
+    for gone in known.active.iter().filter(|name| !still.contains(name.as_str())) {
+        let row = releases::find_by_name(tx, app.id, gone).await?;
+        serving.expired.extend(row.and_then(|row| Some((row.name, row.expired_at?))));
+    }
+    for row in releases::above(tx, app.id, known.newest_release, EXPIRED).await? {
+        serving.newest_release = serving.newest_release.max(row.id);
+        if row.state == ReleaseState::Expired
+            && let Some(at) = row.expired_at
+        {
+            serving.expired.push((row.name, at));
+        }
+    }
+    Ok(())
+}
+
+/// Versions and, step by step, everything they are pinned to.
+async fn load(tx: &mut Tx, mut wanted: HashSet<i64>, known: &HashSet<i64>) -> Result<HashMap<i64, ServingVersion>> {
+    let mut found: HashMap<i64, ServingVersion> = HashMap::new();
+    loop {
+        let missing: Vec<i64> = wanted.drain().filter(|id| !known.contains(id) && !found.contains_key(id)).collect();
+        if missing.is_empty() {
+            return Ok(found);
+        }
+        for chunk in missing.chunks(CHUNK) {
+            for version in read_versions(tx, chunk).await? {
+                found.insert(version.id, version);
+            }
+            for (id, role, target) in versions::pins_of(tx, chunk).await? {
+                if let Some(version) = found.get_mut(&id) {
+                    version.pins.push((role, target));
+                    wanted.insert(target);
+                }
+            }
+        }
+    }
+}
+
+/// Versions that were deleted have no content and are left out.
+async fn read_versions(tx: &mut Tx, ids: &[i64]) -> Result<Vec<ServingVersion>> {
+    let sql = format!(
+        "SELECT v.id, u.kind, u.name, v.number, v.uid, v.digest, c.body, c.sealed FROM versions v \
+         JOIN units u ON u.id = v.unit_id JOIN contents c ON c.id = v.content_id WHERE v.id IN ({})",
+        placeholders(ids.len(), 1)
+    );
+    let params: Vec<Val> = ids.iter().map(|id| (*id).into()).collect();
+    let rows = tx.query(&sql, &params).await?;
+    let mut found = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let (id, kind) = (row.int(0)?, row.parse(1)?);
+        let spec = UnitSpec::from_json(kind, &row.text(6)?)
+            .map_err(|error| CatalogError::inconsistent(format!("version {id}: {error}")))?;
+        found.push(ServingVersion {
+            id,
+            kind,
+            name: row.parse(2)?,
+            number: row.int(3)?,
+            uid: row.text(4)?,
+            digest: row.digest(5)?,
+            spec,
+            sealed: row.opt_bytes(7)?,
+            pins: Vec::new(),
+        });
+    }
+    Ok(found)
+}
