@@ -27,6 +27,15 @@ impl PackName {
         Self(bytes)
     }
 
+    /// The name as it can be kept in little room; [`PackName::from_bytes`] reads it back.
+    pub fn to_bytes(self) -> [u8; 16] {
+        self.0
+    }
+
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
+
     /// Spread over 256 folders, which `folder.rs` makes beforehand.
     pub(crate) fn path(&self) -> Path {
         let name = self.to_string();

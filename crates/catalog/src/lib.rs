@@ -26,6 +26,7 @@ use std::sync::Arc;
 
 use milepost_model::{Clock, IdSource};
 
+pub use db::Heard;
 pub use change::{ChangeInput, SealedSecret};
 pub use delete::VersionsToDelete;
 pub use error::CatalogError;
@@ -62,6 +63,11 @@ impl Catalog {
 
     pub fn ids(&self) -> &Arc<dyn IdSource> {
         &self.ids
+    }
+
+    /// Word of changes that other servers over the same database make.
+    pub fn listen(&self) -> tokio::sync::mpsc::Receiver<Heard> {
+        self.db.listen()
     }
 
     /// Whether the database answers.

@@ -64,7 +64,8 @@ impl<'t> Work<'t> {
     /// Writes what the work leaves behind: its events, and the app's row.
     pub(crate) async fn finish(&mut self) -> Result<()> {
         events::insert(self.tx, self.app.id, &self.act, &self.events).await?;
-        apps::save(self.tx, &self.app).await
+        apps::save(self.tx, &self.app).await?;
+        self.tx.tell(self.app.name.as_str()).await
     }
 
     /// Notes a fact. Its number is the next one of the app, which nobody else can take meanwhile.

@@ -55,6 +55,9 @@ pub enum Class {
     Limit,
     Unavailable,
     Internal,
+    /// A function did not do its part.
+    Upstream,
+    UpstreamTimeout,
 }
 
 impl Class {
@@ -70,7 +73,9 @@ impl Class {
             Self::TooLarge => 413,
             Self::Limit => 422,
             Self::Internal => 500,
+            Self::Upstream => 502,
             Self::Unavailable => 503,
+            Self::UpstreamTimeout => 504,
         }
     }
 }
@@ -119,6 +124,12 @@ codes! {
     PlanLimit => "plan_limit", Limit;
     Unavailable => "unavailable", Unavailable;
     TimedOut => "timed_out", Unavailable;
+    FunctionFailed => "function_failed", Internal;
+    FunctionBusy => "function_busy", Unavailable;
+    FunctionNotReady => "function_not_ready", Unavailable;
+    FunctionTimeout => "function_timeout", UpstreamTimeout;
+    FunctionCrashed => "function_crashed", Upstream;
+    FunctionMalformedResponse => "function_malformed_response", Upstream;
     Internal => "internal", Internal;
 }
 

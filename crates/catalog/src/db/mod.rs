@@ -4,6 +4,7 @@
 //! A transaction body may await only its [`Tx`]: on SQLite it runs on the writer's thread, where every query is ready at
 //! once, and many bodies share one commit.
 
+mod listen;
 mod migrate;
 mod postgres;
 mod sqlite;
@@ -14,6 +15,7 @@ use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 
+pub use listen::Heard;
 pub use value::{Row, Val, placeholders};
 
 use crate::error::{CatalogError, Result};
@@ -62,6 +64,14 @@ impl Db {
         match &*self.0 {
             Engine::Sqlite(_) => "sqlite",
             Engine::Postgres(_) => "postgres",
+        }
+    }
+
+    /// Word of changes that other servers make. On SQLite there are none: the channel is closed.
+    pub fn listen(&self) -> tokio::sync::mpsc::Receiver<Heard> {
+        match &*self.0 {
+            Engine::Sqlite(_) => tokio::sync::mpsc::channel(1).1,
+            Engine::Postgres(postgres) => listen::start(postgres.config()),
         }
     }
 
@@ -136,6 +146,15 @@ impl Tx {
         if self.engine_name() == "postgres" {
             let sql = "SELECT CAST(pg_advisory_xact_lock(hashtextextended($1, 0)) AS TEXT)";
             self.query(sql, &[what.into()]).await?;
+        }
+        Ok(())
+    }
+
+    /// Tells other servers, once the transaction is committed, that something of an app changed.
+    pub async fn tell(&mut self, app: &str) -> Result<()> {
+        if self.engine_name() == "postgres" {
+            let sql = "SELECT CAST(pg_notify($1, $2) AS TEXT)";
+            self.query(sql, &[listen::CHANNEL.into(), app.into()]).await?;
         }
         Ok(())
     }

@@ -14,6 +14,7 @@ const WAIT: Duration = Duration::from_secs(10);
 
 pub(super) struct Postgres {
     pool: Pool,
+    config: tokio_postgres::Config,
 }
 
 /// A connection inside a transaction. One that is dropped before the transaction ended is closed instead of going
@@ -26,7 +27,7 @@ impl Postgres {
     pub(super) async fn open(url: &str) -> Result<Self> {
         let config: tokio_postgres::Config =
             url.parse().map_err(|error| CatalogError::database("read the database URL", error))?;
-        let manager = Manager::from_config(config, NoTls, ManagerConfig { recycling_method: RecyclingMethod::Fast });
+        let manager = Manager::from_config(config.clone(), NoTls, ManagerConfig { recycling_method: RecyclingMethod::Fast });
         let pool = Pool::builder(manager)
             .max_size(CONNECTIONS)
             .runtime(Runtime::Tokio1)
@@ -34,7 +35,11 @@ impl Postgres {
             .create_timeout(Some(WAIT))
             .build()
             .map_err(|error| CatalogError::database("set up the connection pool", error))?;
-        Ok(Self { pool })
+        Ok(Self { pool, config })
+    }
+
+    pub(super) fn config(&self) -> tokio_postgres::Config {
+        self.config.clone()
     }
 
     pub(super) async fn transaction<T, F>(&self, body: F, ending: Ending) -> Result<T>

@@ -11,15 +11,12 @@ use crate::Catalog;
 use crate::db::{Tx, Val, placeholders};
 use crate::error::{CatalogError, Result};
 use crate::tables::apps::{self, AppRow};
-use crate::tables::pointer_moves::{self, Pointer};
 use crate::tables::{memberships, releases, tags, units, versions};
 
 /// Parameters of one statement; SQLite and PostgreSQL both take more.
 const CHUNK: usize = 500;
 /// Expired releases that a first look brings along, newest first: for older ones nobody waits.
 const EXPIRED: i64 = 10_000;
-/// Pointer moves to look back for what was live before.
-const MOVES: i64 = 50;
 
 /// What the caller has from earlier looks.
 #[derive(Debug, Clone, Default)]
@@ -43,8 +40,6 @@ pub struct Serving {
     /// The number of the newest event.
     pub event: i64,
     pub live: Option<String>,
-    /// What live pointed at before, if it is still active: where a rollback would go.
-    pub live_before: Option<String>,
     pub latest: Option<String>,
     /// All active releases.
     pub releases: Vec<ServingRelease>,
@@ -156,12 +151,10 @@ async fn look(tx: &mut Tx, app: AppRow, known: &Known) -> Result<Serving> {
     let active = releases::active(tx, app.id).await?;
     let name_of =
         |id: Option<i64>| id.and_then(|id| active.iter().find(|row| row.id == id)).map(|row| row.name.clone());
-    let live_before = live_before(tx, &app).await?;
     let mut serving = Serving {
         app_id: app.id,
         event: app.event_seq,
         live: name_of(app.live_release_id),
-        live_before: name_of(live_before),
         latest: name_of(app.latest_release_id),
         newest_release: known.newest_release,
         expired: Vec::new(),
@@ -186,11 +179,6 @@ async fn look(tx: &mut Tx, app: AppRow, known: &Known) -> Result<Serving> {
     }
     serving.versions = load(tx, wanted, &known.versions).await?;
     Ok(serving)
-}
-
-async fn live_before(tx: &mut Tx, app: &AppRow) -> Result<Option<i64>> {
-    let moves = pointer_moves::list(tx, app.id, Pointer::Live, None, MOVES).await?;
-    Ok(moves.into_iter().filter_map(|moved| moved.from_id).find(|from| Some(*from) != app.live_release_id))
 }
 
 async fn aliases_of(tx: &mut Tx, app_id: i64) -> Result<Vec<ServingAlias>> {

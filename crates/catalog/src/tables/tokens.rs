@@ -35,6 +35,12 @@ pub(crate) async fn list(tx: &mut Tx) -> Result<Vec<TokenRow>> {
     tx.query(&format!("{SELECT} ORDER BY t.name"), &[]).await?.iter().map(read).collect()
 }
 
+/// Every token by its hash.
+pub(crate) async fn table(tx: &mut Tx) -> Result<Vec<(Digest, TokenRow)>> {
+    let sql = SELECT.replacen(" FROM ", ", t.hash FROM ", 1);
+    tx.query(&sql, &[]).await?.iter().map(|row| Ok((row.digest(6)?, read(row)?))).collect()
+}
+
 pub(crate) async fn insert(tx: &mut Tx, hash: &Digest, app_id: Option<i64>, token: &TokenRow) -> Result<bool> {
     let sql = "INSERT INTO tokens (name, hash, role, app_id, created_at, created_by) VALUES ($1, $2, $3, $4, $5, $6) \
                ON CONFLICT DO NOTHING";

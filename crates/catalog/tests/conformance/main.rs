@@ -37,4 +37,5 @@ mod releases;
 mod removal;
 mod resend;
 mod selectors;
+mod serving;
 mod tags;
