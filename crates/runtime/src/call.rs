@@ -58,14 +58,14 @@ impl CallError {
     /// A stable name.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Busy { .. } => "function-busy",
-            Self::TimedOut { .. } => "function-timeout",
-            Self::NotReady { .. } => "function-not-ready",
-            Self::Crashed { .. } => "function-crashed",
-            Self::Threw { .. } => "function-failed",
-            Self::Malformed { .. } => "function-malformed-response",
-            Self::RequestBody { .. } => "request-body",
-            Self::Stopping => "server-stopping",
+            Self::Busy { .. } => "function_busy",
+            Self::TimedOut { .. } => "function_timeout",
+            Self::NotReady { .. } => "function_not_ready",
+            Self::Crashed { .. } => "function_crashed",
+            Self::Threw { .. } => "function_failed",
+            Self::Malformed { .. } => "function_malformed_response",
+            Self::RequestBody { .. } => "request_body",
+            Self::Stopping => "server_stopping",
         }
     }
 }

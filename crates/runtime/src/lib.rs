@@ -9,7 +9,16 @@ mod call;
 pub mod executor;
 mod function;
 mod host;
+mod pool;
+mod process;
+mod runtime;
+pub mod sandbox;
+mod settings;
 
 pub use call::{CallContext, CallError};
+pub use executor::BodyError;
 pub use function::{Function, SealedValue};
 pub use host::{Host, HostError, LogLine, LogSource, Package};
+pub use pool::{PoolStatus, RecentError};
+pub use runtime::{ResponseBody, Runtime};
+pub use settings::{RuntimeSettings, Spares};

@@ -1,0 +1,423 @@
+//! The instances of one binding, and who gets their slots.
+//!
+//! One mutex around a small [`state::State`], never held across an await. A call takes the slot that was used last, or waits in
+//! order; whatever was decided under the lock is carried out after it. `docs/decisions/005-runtime.md` has the rules.
+
+mod lease;
+mod pools;
+mod state;
+mod status;
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{Notify, OnceCell};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use self::lease::{Home, Lease};
+pub(crate) use self::pools::Pools;
+use self::state::{Arrival, Bounds, Effects, State};
+use self::status::Recent;
+pub use self::status::{PoolStatus, RecentError};
+use crate::call::CallError;
+use crate::executor::{
+    Call, Executor, Failure, Instance, RequestBody, Slot, StartError, StopReason,
+};
+use crate::function::Function;
+use crate::host::{Host, LogLine, LogSource};
+
+pub(crate) type InstanceOf<E> = <E as Executor>::Instance;
+pub(crate) type SlotOf<E> = <InstanceOf<E> as Instance>::Slot;
+pub(crate) type BodyOf<E> = <SlotOf<E> as Slot>::Body<Home<E>>;
+
+/// What is the same for all pools.
+#[derive(Debug, Clone)]
+pub(crate) struct PoolSettings {
+    /// Calls that may wait, for each slot that the function may have.
+    pub queue_per_place: usize,
+    /// How long a call waits for a slot.
+    pub wait: Duration,
+    /// How long an instance may take to be ready.
+    pub start: Duration,
+    pub recycle: u64,
+    pub keep_for_rollback: Duration,
+    pub forget: Duration,
+}
+
+/// What pools share.
+pub(crate) struct Shared<E> {
+    pub executor: E,
+    pub host: Arc<dyn Host>,
+    pub settings: PoolSettings,
+    pub tasks: TaskTracker,
+    /// Starts that are under way end here when the server stops.
+    pub cut: CancellationToken,
+}
+
+pub(crate) struct Pool<E: Executor> {
+    function: Arc<Function>,
+    shared: Arc<Shared<E>>,
+    prepared: OnceCell<E::Prepared>,
+    state: Mutex<State<E>>,
+    recent: Recent,
+    /// Something changed that the tender has to look at.
+    changed: Notify,
+    /// Nothing is left: only awaited while stopping.
+    emptied: Notify,
+}
+
+/// A call that has a slot, or a place in the queue, or neither.
+pub(crate) struct Admission<E: Executor>(Admitted<E>);
+
+enum Admitted<E: Executor> {
+    Lease(Lease<E>),
+    Wait(Waiting<E>),
+    Refused(CallError),
+}
+
+struct Waiting<E: Executor> {
+    answer: tokio::sync::oneshot::Receiver<Result<Lease<E>, CallError>>,
+    place: Place<E>,
+}
+
+/// A place in the queue. Left when dropped.
+struct Place<E: Executor> {
+    pool: Arc<Pool<E>>,
+    ticket: u64,
+}
+
+impl<E: Executor> Drop for Place<E> {
+    fn drop(&mut self) {
+        self.pool.lock().forget_waiter(self.ticket);
+    }
+}
+
+impl<E: Executor> Pool<E> {
+    fn new(function: Arc<Function>, shared: Arc<Shared<E>>) -> Self {
+        let settings = &shared.settings;
+        let max = (function.scale.max as usize).max(1);
+        let concurrency = (function.scale.concurrency as usize).max(1);
+        let bounds = Bounds {
+            max,
+            concurrency,
+            idle: Duration::from_millis(function.scale.idle_ms),
+            queue: settings.queue_per_place.saturating_mul(max).saturating_mul(concurrency),
+            recycle: settings.recycle,
+            forget: settings.forget,
+        };
+        Self {
+            function,
+            prepared: OnceCell::new(),
+            state: Mutex::new(State::new(bounds, Instant::now())),
+            recent: Recent::default(),
+            changed: Notify::new(),
+            emptied: Notify::new(),
+            shared,
+        }
+    }
+
+    /// `None`: the pool was taken out of the map, look for it again.
+    pub fn admit(self: &Arc<Self>) -> Option<Admission<E>> {
+        let mut effects = Effects::default();
+        let arrival = self.lock().arrive(Instant::now(), &mut effects);
+        self.carry_out(effects);
+        Some(Admission(match arrival {
+            Arrival::Slot(member, slot) => Admitted::Lease(Lease::new(self, member, slot)),
+            Arrival::Wait(ticket, answer) => {
+                Admitted::Wait(Waiting { answer, place: Place { pool: self.clone(), ticket } })
+            }
+            Arrival::Refused(error) => Admitted::Refused(error),
+            Arrival::Closed => return None,
+        }))
+    }
+
+    pub async fn run<B: RequestBody>(
+        self: &Arc<Self>,
+        admission: Admission<E>,
+        mut call: Call<B>,
+    ) -> Result<http::Response<BodyOf<E>>, CallError> {
+        let mut admission = Some(admission);
+        let mut again = true;
+        loop {
+            let lease = match self.lease(admission).await {
+                Ok(lease) => lease,
+                Err(error) => {
+                    self.report(&call.context.request_id, 0, &error.to_string());
+                    return Err(error);
+                }
+            };
+            let Some((slot, home)) = lease.into_parts() else { return Err(CallError::Stopping) };
+            match slot.call(call, home).await {
+                Ok(response) => return Ok(response),
+                Err(Failure::Failed(error)) => return Err(error),
+                Err(Failure::NotSent(unsent)) if again => {
+                    again = false;
+                    call = *unsent;
+                    admission = self.admit();
+                }
+                Err(Failure::NotSent(unsent)) => {
+                    let error = CallError::Crashed { how: "it ended between two calls, twice in a row".to_owned() };
+                    self.report(&unsent.context.request_id, 0, &error.to_string());
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    async fn lease(&self, admission: Option<Admission<E>>) -> Result<Lease<E>, CallError> {
+        let waiting = match admission {
+            Some(Admission(Admitted::Lease(lease))) => return Ok(lease),
+            Some(Admission(Admitted::Wait(waiting))) => waiting,
+            Some(Admission(Admitted::Refused(error))) => return Err(error),
+            None => return Err(CallError::Stopping),
+        };
+        let Waiting { answer, place } = waiting;
+        let answer = tokio::time::timeout(self.shared.settings.wait, answer).await;
+        drop(place);
+        match answer {
+            Ok(Ok(outcome)) => outcome,
+            // The pool answers every waiter; only a runtime that is being torn down drops the other end.
+            Ok(Err(_)) => Err(CallError::Stopping),
+            Err(_) => Err(CallError::Busy { retry_after: Duration::from_secs(1) }),
+        }
+    }
+
+    fn give_back(self: &Arc<Self>, member: u64, slot: SlotOf<E>) {
+        self.lend_on(member, slot, true);
+    }
+
+    /// The slot was not used.
+    fn pass_on(self: &Arc<Self>, member: u64, slot: SlotOf<E>) {
+        self.lend_on(member, slot, false);
+    }
+
+    fn lend_on(self: &Arc<Self>, member: u64, mut slot: SlotOf<E>, mut used: bool) {
+        loop {
+            let mut effects = Effects::default();
+            let next = {
+                let mut state = self.lock();
+                if std::mem::take(&mut used) {
+                    state.returned(member, Instant::now(), &mut effects);
+                }
+                state.place(member, slot, &mut effects)
+            };
+            self.carry_out(effects);
+            let Some((answer, given)) = next else { return };
+            // Sent without the lock. A caller that left meanwhile makes the slot come back from here, or, when it leaves
+            // with the lease in its hands, from the lease's drop.
+            match answer.send(Ok(Lease::new(self, member, given))) {
+                Ok(()) => return,
+                Err(unsent) => match unsent.ok().and_then(Lease::into_parts) {
+                    Some((back, home)) => {
+                        home.defuse();
+                        slot = back;
+                    }
+                    None => return,
+                },
+            }
+        }
+    }
+
+    fn broken(self: &Arc<Self>, member: u64, reason: StopReason) {
+        let mut effects = Effects::default();
+        self.lock().broken(member, reason, &mut effects);
+        self.carry_out(effects);
+        self.changed.notify_one();
+    }
+
+    /// What was decided under the lock.
+    fn carry_out(self: &Arc<Self>, effects: Effects<E>) {
+        for _ in 0..effects.starts {
+            self.shared.tasks.spawn(self.clone().start());
+        }
+        for (instance, reason) in effects.stops {
+            instance.stop(reason);
+        }
+        for (answer, error) in effects.failed {
+            // Whoever does not listen any more needs no answer.
+            let _ = answer.send(Err(error));
+        }
+    }
+
+    async fn start(self: Arc<Self>) {
+        match self.try_start().await {
+            Ok(instance) => self.started(Arc::new(instance)),
+            Err(error) => {
+                self.report("", 0, &format!("no instance of the function became ready: {error}"));
+                let mut effects = Effects::default();
+                self.lock().start_failed(&error, Instant::now(), &mut effects);
+                self.carry_out(effects);
+                self.after_change();
+            }
+        }
+    }
+
+    async fn try_start(&self) -> Result<E::Instance, StartError> {
+        let executor = &self.shared.executor;
+        let bound = self.shared.settings.start;
+        let start = async {
+            let prepared = self.prepared.get_or_try_init(|| executor.prepare(&self.function)).await?;
+            match tokio::time::timeout(bound, executor.start(&self.function, prepared)).await {
+                Ok(outcome) => outcome,
+                Err(_) => Err(StartError::new(format!("it was not ready within {} s", bound.as_secs_f64()))),
+            }
+        };
+        tokio::select! {
+            outcome = start => outcome,
+            () = self.shared.cut.cancelled() => Err(StartError::new("the server is stopping")),
+        }
+    }
+
+    fn started(self: &Arc<Self>, instance: Arc<E::Instance>) {
+        let slots = instance.take_slots();
+        let member = instance.id();
+        let mut effects = Effects::default();
+        self.lock().started(instance.clone(), slots.len(), Instant::now(), &mut effects);
+        self.carry_out(effects);
+        for slot in slots {
+            self.pass_on(member, slot);
+        }
+        let pool = self.clone();
+        self.shared.tasks.spawn(async move {
+            let how = instance.ended().await;
+            pool.ended(member, &how);
+        });
+        self.after_change();
+    }
+
+    fn ended(self: &Arc<Self>, member: u64, how: &str) {
+        let mut effects = Effects::default();
+        let unasked = self.lock().ended(member, how, Instant::now(), &mut effects);
+        self.carry_out(effects);
+        if unasked {
+            self.say(None, member, format!("the instance ended: {how}"));
+        }
+        self.after_change();
+    }
+
+    fn after_change(&self) {
+        self.changed.notify_one();
+        if self.lock().is_empty() {
+            self.emptied.notify_waiters();
+        }
+    }
+
+    /// Stops what sleeps and starts what is wanted, until the pool is closed. Run once for each pool.
+    async fn tend(self: Arc<Self>, on_close: impl FnOnce(&Self)) {
+        loop {
+            let mut effects = Effects::default();
+            let (next, closed) = {
+                let mut state = self.lock();
+                (state.tend(Instant::now(), &mut effects), state.closed)
+            };
+            self.carry_out(effects);
+            if closed {
+                return on_close(&self);
+            }
+            let changed = self.changed.notified();
+            match next {
+                Some(at) => {
+                    let _ = tokio::time::timeout_at(at, changed).await;
+                }
+                None => changed.await,
+            }
+        }
+    }
+
+    /// How many instances are kept although nobody calls. False: the pool is closed.
+    fn want(&self, wanted: usize) -> bool {
+        let mut state = self.lock();
+        state.wanted = wanted;
+        state.kept_until = None;
+        let open = !state.closed;
+        drop(state);
+        self.changed.notify_one();
+        open
+    }
+
+    /// Nothing points here any more; what is warm stays for a while, since it is what a rollback goes back to.
+    fn release(&self) {
+        let until = Instant::now() + self.shared.settings.keep_for_rollback;
+        let mut state = self.lock();
+        state.wanted = 0;
+        state.kept_until = (state.healthy() > 0).then_some(until);
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    /// Lets calls end until the deadline, then none.
+    async fn stop(self: Arc<Self>, deadline: Instant) {
+        self.begin_stop(false);
+        if tokio::time::timeout_at(deadline, self.wait_until_empty()).await.is_err() {
+            self.begin_stop(true);
+            self.wait_until_empty().await;
+        }
+        self.lock().closed = true;
+        self.changed.notify_one();
+    }
+
+    fn begin_stop(self: &Arc<Self>, at_once: bool) {
+        let mut effects = Effects::default();
+        self.lock().stop(at_once, &mut effects);
+        self.carry_out(effects);
+    }
+
+    async fn wait_until_empty(&self) {
+        loop {
+            let emptied = self.emptied.notified();
+            let mut emptied = std::pin::pin!(emptied);
+            emptied.as_mut().enable();
+            if self.lock().is_empty() {
+                return;
+            }
+            emptied.await;
+        }
+    }
+
+    /// A fault that a caller saw: in the log under its request, and in the status.
+    fn report(&self, request: &str, member: u64, message: &str) {
+        let now = self.shared.host.now();
+        self.recent.push(RecentError { at: now, request: request.into(), message: message.to_owned() });
+        self.say((!request.is_empty()).then(|| request.into()), member, message.to_owned());
+    }
+
+    fn say(&self, request: Option<Box<str>>, member: u64, text: String) {
+        let function = &self.function;
+        self.shared.host.log(LogLine {
+            at: self.shared.host.now(),
+            app: function.app.clone(),
+            function: function.name.clone(),
+            number: function.number,
+            uid: function.uid.clone(),
+            instance: member,
+            request,
+            source: LogSource::Runtime,
+            text,
+        });
+    }
+
+    fn status(&self) -> PoolStatus {
+        let state = self.lock();
+        PoolStatus {
+            function: self.function.name.clone(),
+            number: self.function.number,
+            uid: self.function.uid.clone(),
+            key: self.function.key,
+            instances: state.members.len(),
+            starting: state.starting,
+            busy: state.members.iter().map(|member| member.leased).sum(),
+            queued: state.waiters.len(),
+            restarts: state.restarts,
+            calls: state.served,
+            recent_errors: self.recent.list(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<E>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,383 @@
+//! What a pool knows, and every way in which it changes. Nothing here waits, starts or stops: transitions are made under
+//! the pool's lock and say in [`Effects`] what has to be done once the lock is free.
+//!
+//! What holds between two transitions: a slot is free, or with one call, or gone with its member; there are no free slots
+//! while calls wait; members and starts together are never more than `max`.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::lease::Lease;
+use super::{InstanceOf, SlotOf};
+use crate::call::CallError;
+use crate::executor::{Executor, Instance as _, StartError, StopReason};
+
+/// After the second failure in a row; doubled with each further one.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+/// The bounds of one pool.
+#[derive(Debug, Clone)]
+pub(crate) struct Bounds {
+    pub max: usize,
+    pub concurrency: usize,
+    pub idle: Duration,
+    /// Calls that may wait.
+    pub queue: usize,
+    /// Calls that an instance runs before it is replaced.
+    pub recycle: u64,
+    /// How long a pool without instances is remembered, for its errors and its pauses.
+    pub forget: Duration,
+}
+
+pub(super) struct State<E: Executor> {
+    pub bounds: Bounds,
+    /// The last used is the last.
+    pub free: Vec<(u64, SlotOf<E>)>,
+    pub waiters: VecDeque<Waiter<E>>,
+    pub members: Vec<Member<E>>,
+    pub starting: usize,
+    next_ticket: u64,
+    /// Instances that are kept although nobody calls.
+    pub wanted: usize,
+    /// Until then one instance that is there is not stopped.
+    pub kept_until: Option<Instant>,
+    failures: u32,
+    retry_at: Option<Instant>,
+    last_failure: String,
+    pub restarts: u64,
+    pub served: u64,
+    pub stopping: bool,
+    /// Taken out of the map of pools: whoever still holds it looks again.
+    pub closed: bool,
+    emptied_at: Instant,
+}
+
+pub(super) struct Waiter<E: Executor> {
+    ticket: u64,
+    answer: oneshot::Sender<Result<Lease<E>, CallError>>,
+}
+
+pub(super) type Answer<E> = oneshot::Sender<Result<Lease<E>, CallError>>;
+
+pub(super) struct Member<E: Executor> {
+    pub id: u64,
+    pub instance: Arc<InstanceOf<E>>,
+    /// Slots that are with calls.
+    pub leased: usize,
+    served: u64,
+    last_used: Instant,
+    retiring: Option<StopReason>,
+    /// Served its share; goes when its replacement is there.
+    due: bool,
+}
+
+/// What is left to do when the lock is free.
+pub(super) struct Effects<E: Executor> {
+    pub starts: usize,
+    pub stops: Vec<(Arc<InstanceOf<E>>, StopReason)>,
+    pub failed: Vec<(Answer<E>, CallError)>,
+    /// Dropped outside the lock, since dropping may take a while.
+    pub dropped: Vec<SlotOf<E>>,
+}
+
+impl<E: Executor> Default for Effects<E> {
+    fn default() -> Self {
+        Self { starts: 0, stops: Vec::new(), failed: Vec::new(), dropped: Vec::new() }
+    }
+}
+
+/// What becomes of a call that arrives.
+pub(super) enum Arrival<E: Executor> {
+    Slot(u64, SlotOf<E>),
+    Wait(u64, oneshot::Receiver<Result<Lease<E>, CallError>>),
+    Refused(CallError),
+    Closed,
+}
+
+impl<E: Executor> State<E> {
+    pub fn new(bounds: Bounds, now: Instant) -> Self {
+        Self {
+            bounds,
+            free: Vec::new(),
+            waiters: VecDeque::new(),
+            members: Vec::new(),
+            starting: 0,
+            next_ticket: 0,
+            wanted: 0,
+            kept_until: None,
+            failures: 0,
+            retry_at: None,
+            last_failure: String::new(),
+            restarts: 0,
+            served: 0,
+            stopping: false,
+            closed: false,
+            emptied_at: now,
+        }
+    }
+
+    pub fn arrive(&mut self, now: Instant, effects: &mut Effects<E>) -> Arrival<E> {
+        if self.closed {
+            return Arrival::Closed;
+        }
+        if self.stopping {
+            return Arrival::Refused(CallError::Stopping);
+        }
+        if let Some((id, slot)) = self.free.pop() {
+            if let Some(member) = self.member(id) {
+                member.leased += 1;
+            }
+            return Arrival::Slot(id, slot);
+        }
+        if self.waiters.len() >= self.bounds.queue {
+            return Arrival::Refused(CallError::Busy { retry_after: Duration::from_secs(1) });
+        }
+        if self.pausing(now) && self.healthy() == 0 && self.starting == 0 {
+            return Arrival::Refused(CallError::NotReady { reason: self.last_failure.clone() });
+        }
+        let (answer, receiver) = oneshot::channel();
+        let ticket = self.next_ticket;
+        self.next_ticket += 1;
+        self.waiters.push_back(Waiter { ticket, answer });
+        effects.starts += self.plan_starts(now);
+        Arrival::Wait(ticket, receiver)
+    }
+
+    /// The caller does not wait any more. Nothing to do if it was served in between: the lease then comes back by itself.
+    pub fn forget_waiter(&mut self, ticket: u64) {
+        if let Ok(at) = self.waiters.binary_search_by_key(&ticket, |waiter| waiter.ticket) {
+            self.waiters.remove(at);
+        }
+    }
+
+    /// A call of a member is over and its slot can be used again.
+    pub fn returned(&mut self, id: u64, now: Instant, effects: &mut Effects<E>) {
+        let recycle = self.bounds.recycle;
+        let room = self.members.len() + self.starting < self.bounds.max;
+        self.served += 1;
+        let Some(member) = self.member(id) else { return };
+        member.served += 1;
+        member.last_used = now;
+        if member.served < recycle || member.due || member.retiring.is_some() {
+            return;
+        }
+        if room {
+            member.due = true;
+            self.starting += 1;
+            effects.starts += 1;
+        } else {
+            self.retire(id, StopReason::Recycled, effects);
+        }
+    }
+
+    /// Finds the next call for a slot that has none, or keeps it. `Some`: send the lease to that call.
+    pub fn place(&mut self, id: u64, slot: SlotOf<E>, effects: &mut Effects<E>) -> Option<(Answer<E>, SlotOf<E>)> {
+        let draining = self.stopping && self.waiters.is_empty();
+        let Some(at) = self.members.iter().position(|member| member.id == id) else {
+            effects.dropped.push(slot);
+            return None;
+        };
+        let member = &mut self.members[at];
+        if member.retiring.is_some() {
+            member.leased -= 1;
+            if let (0, Some(reason)) = (member.leased, member.retiring) {
+                effects.stops.push((member.instance.clone(), reason));
+            }
+            effects.dropped.push(slot);
+            return None;
+        }
+        if let Some(waiter) = self.waiters.pop_front() {
+            return Some((waiter.answer, slot));
+        }
+        member.leased -= 1;
+        if draining {
+            effects.dropped.push(slot);
+            self.retire(id, StopReason::Shutdown, effects);
+        } else {
+            self.free.push((id, slot));
+        }
+        None
+    }
+
+    /// A slot is lost, and its instance with it: it takes no new calls and stops when the others on it have ended.
+    pub fn broken(&mut self, id: u64, reason: StopReason, effects: &mut Effects<E>) {
+        self.served += 1;
+        if let Some(member) = self.member(id) {
+            member.leased -= 1;
+        }
+        self.retire(id, reason, effects);
+    }
+
+    pub fn retire(&mut self, id: u64, reason: StopReason, effects: &mut Effects<E>) {
+        let Some(member) = self.member(id) else { return };
+        let reason = *member.retiring.get_or_insert(reason);
+        if member.leased == 0 {
+            let instance = member.instance.clone();
+            effects.stops.push((instance, reason));
+        }
+        effects.dropped.extend(self.free.extract_if(.., |(owner, _)| *owner == id).map(|(_, slot)| slot));
+    }
+
+    /// An instance is ready. Its slots are placed by the caller, as if calls had just ended on them.
+    pub fn started(&mut self, instance: Arc<InstanceOf<E>>, slots: usize, now: Instant, effects: &mut Effects<E>) {
+        self.starting -= 1;
+        self.failures = 0;
+        self.retry_at = None;
+        let id = instance.id();
+        for due in self.members.iter().filter(|member| member.due).map(|member| member.id).collect::<Vec<_>>() {
+            self.retire(due, StopReason::Recycled, effects);
+        }
+        self.members.push(Member {
+            id,
+            instance,
+            leased: slots,
+            served: 0,
+            last_used: now,
+            retiring: None,
+            due: false,
+        });
+    }
+
+    pub fn start_failed(&mut self, error: &StartError, now: Instant, effects: &mut Effects<E>) {
+        self.starting -= 1;
+        for member in self.members.iter_mut().filter(|member| member.due) {
+            member.due = false;
+            member.served = 0;
+        }
+        self.failed(error.reason.clone(), now);
+        if self.healthy() == 0 && self.starting == 0 {
+            let reason = &self.last_failure;
+            effects.failed.extend(
+                self.waiters.drain(..).map(|waiter| (waiter.answer, CallError::NotReady { reason: reason.clone() })),
+            );
+        }
+        self.note_emptied(now);
+    }
+
+    fn failed(&mut self, reason: String, now: Instant) {
+        self.failures += 1;
+        self.last_failure = reason;
+        // The call after the first failure tries at once: most faults are gone the second time, or are the code's.
+        self.retry_at = self.failures.checked_sub(2).map(|doublings| {
+            now + FIRST_PAUSE.saturating_mul(1_u32.checked_shl(doublings).unwrap_or(u32::MAX)).min(LONGEST_PAUSE)
+        });
+    }
+
+    /// Nothing of an instance is left. True when nobody had asked for it.
+    pub fn ended(&mut self, id: u64, how: &str, now: Instant, effects: &mut Effects<E>) -> bool {
+        let Some(at) = self.members.iter().position(|member| member.id == id) else { return false };
+        let member = self.members.swap_remove(at);
+        effects.dropped.extend(self.free.extract_if(.., |(owner, _)| *owner == id).map(|(_, slot)| slot));
+        let unasked = matches!(member.retiring, None | Some(StopReason::Broken));
+        if unasked || matches!(member.retiring, Some(StopReason::TimedOut | StopReason::TooMuchMemory)) {
+            self.restarts += 1;
+        }
+        if member.retiring.is_none() && member.served == 0 && member.leased == 0 {
+            self.failed(format!("it ended right after its start ({how})"), now);
+        }
+        effects.starts += self.plan_starts(now);
+        self.note_emptied(now);
+        unasked
+    }
+
+    /// How many instances to start now. They are counted as starting from here on.
+    pub fn plan_starts(&mut self, now: Instant) -> usize {
+        if self.closed || self.pausing(now) {
+            return 0;
+        }
+        let room = self.bounds.max.saturating_sub(self.members.len() + self.starting);
+        let for_waiters = self.waiters.len().div_ceil(self.bounds.concurrency).saturating_sub(self.starting);
+        let kept = if self.stopping { 0 } else { self.wanted.min(self.bounds.max) };
+        let for_kept = kept.saturating_sub(self.healthy() + self.starting);
+        let starts = for_waiters.max(for_kept).min(room);
+        self.starting += starts;
+        starts
+    }
+
+    /// Stops what sleeps, starts what is wanted. Tells when to look again.
+    pub fn tend(&mut self, now: Instant, effects: &mut Effects<E>) -> Option<Instant> {
+        if self.kept_until.is_some_and(|until| until <= now) {
+            self.kept_until = None;
+        }
+        effects.starts += self.plan_starts(now);
+        let mut next = self.kept_until;
+        let mut sooner = |at: Instant| next = Some(next.map_or(at, |before: Instant| before.min(at)));
+        let floor = self.wanted.min(self.bounds.max).max(usize::from(self.kept_until.is_some()));
+        let mut spare = self.healthy().saturating_sub(floor);
+        let mut by_age: Vec<_> =
+            self.members.iter().filter(|m| m.retiring.is_none()).map(|m| (m.last_used, m.id, m.leased)).collect();
+        by_age.sort_unstable();
+        let mut asleep = Vec::new();
+        for (last_used, id, leased) in by_age {
+            if spare == 0 {
+                break;
+            }
+            let since = if leased > 0 { now } else { last_used };
+            if since + self.bounds.idle <= now {
+                spare -= 1;
+                asleep.push(id);
+            } else {
+                sooner(since + self.bounds.idle);
+            }
+        }
+        if let Some(at) = self.retry_at.filter(|at| *at > now) {
+            sooner(at);
+        }
+        if self.is_empty() && self.wanted == 0 {
+            let at = self.emptied_at + self.bounds.forget;
+            self.closed |= at <= now;
+            sooner(at);
+        }
+        for id in asleep {
+            self.retire(id, StopReason::Idle, effects);
+        }
+        next
+    }
+
+    /// From now on no call comes in. Those that wait are still served, unless `at_once`.
+    pub fn stop(&mut self, at_once: bool, effects: &mut Effects<E>) {
+        self.stopping = true;
+        if at_once {
+            effects.failed.extend(self.waiters.drain(..).map(|waiter| (waiter.answer, CallError::Stopping)));
+        }
+        for (id, leased) in self.members.iter().map(|member| (member.id, member.leased)).collect::<Vec<_>>() {
+            if at_once || (leased == 0 && self.waiters.is_empty()) {
+                self.retire(id, StopReason::Shutdown, effects);
+            }
+            if at_once
+                && leased > 0
+                && let Some(member) = self.member(id)
+            {
+                effects.stops.push((member.instance.clone(), StopReason::Shutdown));
+            }
+        }
+    }
+
+    /// Nothing runs, starts or waits.
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty() && self.starting == 0 && self.waiters.is_empty()
+    }
+
+    pub fn healthy(&self) -> usize {
+        self.members.iter().filter(|member| member.retiring.is_none()).count()
+    }
+
+    fn pausing(&self, now: Instant) -> bool {
+        self.retry_at.is_some_and(|at| now < at)
+    }
+
+    fn member(&mut self, id: u64) -> Option<&mut Member<E>> {
+        self.members.iter_mut().find(|member| member.id == id)
+    }
+
+    fn note_emptied(&mut self, now: Instant) {
+        if self.is_empty() {
+            self.emptied_at = now;
+        }
+    }
+}

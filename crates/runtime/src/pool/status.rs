@@ -1,0 +1,54 @@
+//! What `milepost status` shows of a pool.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+use milepost_model::{Digest, Timestamp, UnitName};
+
+/// How many errors a pool remembers.
+const REMEMBERED: usize = 16;
+
+#[derive(Debug, Clone)]
+pub struct PoolStatus {
+    pub function: UnitName,
+    pub number: i64,
+    pub uid: String,
+    pub key: Digest,
+    pub instances: usize,
+    pub starting: usize,
+    /// Calls that run.
+    pub busy: usize,
+    /// Calls that wait.
+    pub queued: usize,
+    /// Instances that ended without being asked to, hung or took too much.
+    pub restarts: u64,
+    /// Calls that ended, well or not.
+    pub calls: u64,
+    /// The newest last.
+    pub recent_errors: Vec<RecentError>,
+}
+
+#[derive(Debug, Clone)]
+pub struct RecentError {
+    pub at: Timestamp,
+    /// Empty when no request was concerned.
+    pub request: Box<str>,
+    pub message: String,
+}
+
+#[derive(Default)]
+pub(super) struct Recent(Mutex<VecDeque<RecentError>>);
+
+impl Recent {
+    pub fn push(&self, error: RecentError) {
+        let mut errors = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if errors.len() == REMEMBERED {
+            errors.pop_front();
+        }
+        errors.push_back(error);
+    }
+
+    pub fn list(&self) -> Vec<RecentError> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+}

@@ -1,0 +1,236 @@
+//! One rule of the pool after the other.
+
+use std::sync::atomic::Ordering;
+
+use milepost_model::AppName;
+
+use super::fake::{Place, pass, scale};
+use crate::call::CallError;
+use crate::pool::PoolStatus;
+
+fn shop() -> AppName {
+    "shop".parse().unwrap()
+}
+
+fn status(place: &Place) -> PoolStatus {
+    place.pools.status(&shop()).remove(0)
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_that_wait_are_served_in_the_order_they_came() {
+    let place = Place::new(scale(1, 1));
+    let calls: Vec<_> = (0..50).map(|id| tokio::spawn(place.call(id, "/run/3"))).collect();
+    for call in calls {
+        call.await.unwrap().unwrap();
+    }
+    assert_eq!(place.begun(), (0..50).collect::<Vec<_>>());
+    assert_eq!(place.starts(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_waiter_that_leaves_neither_loses_a_slot_nor_holds_up_the_next() {
+    let place = Place::new(scale(1, 1));
+    let first = tokio::spawn(place.call(0, "/run/100"));
+    pass(20).await;
+    let leaves = tokio::spawn(place.call(1, "/run/1"));
+    let last = tokio::spawn(place.call(2, "/run/1"));
+    pass(1).await;
+    assert_eq!(status(&place).queued, 2);
+    leaves.abort();
+    pass(1).await;
+    assert_eq!(status(&place).queued, 1);
+    first.await.unwrap().unwrap();
+    last.await.unwrap().unwrap();
+    assert_eq!(place.begun(), [0, 2]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_that_leaves_with_a_slot_in_its_hands_passes_it_on() {
+    let place = Place::new(scale(1, 1));
+    let first = tokio::spawn(place.call(0, "/run/100"));
+    pass(50).await;
+    let mut second = Box::pin(place.call(1, "/run/1"));
+    assert!(futures::poll!(&mut second).is_pending());
+    let third = tokio::spawn(place.call(2, "/run/1"));
+    // The slot is in the second's hands now, and it never looks.
+    first.await.unwrap().unwrap();
+    drop(second);
+    third.await.unwrap().unwrap();
+    assert_eq!(place.begun(), [0, 2]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_full_queue_refuses_with_a_time_to_come_back() {
+    let place = Place::with(scale(2, 1), |settings| settings.queue_per_place = 3);
+    let calls: Vec<_> = (0..8).map(|id| tokio::spawn(place.call(id, "/run/50"))).collect();
+    pass(30).await;
+    // Six may wait for two places. Two of them run by now.
+    let late: Vec<_> = (8..10).map(|id| tokio::spawn(place.call(id, "/run/50"))).collect();
+    let mut refused = 0;
+    for call in calls.into_iter().chain(late) {
+        match call.await.unwrap() {
+            Ok(()) => {}
+            Err(CallError::Busy { retry_after }) => {
+                assert!(!retry_after.is_zero());
+                refused += 1;
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+    assert_eq!(refused, 2);
+    assert_eq!(place.most_alive(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_slot_that_was_used_last_is_used_first_so_that_others_fall_asleep() {
+    let mut sleepy = scale(4, 1);
+    sleepy.idle_ms = 1_000;
+    let place = Place::new(sleepy);
+    futures::future::join_all((0..4).map(|id| place.call(id, "/run/5"))).await;
+    assert_eq!(place.alive(), 4);
+    for id in 4..40 {
+        place.call(id, "/run/1").await.unwrap();
+        pass(100).await;
+    }
+    assert_eq!(place.alive(), 1, "one was enough, so the others sleep");
+    pass(2_000).await;
+    assert_eq!(place.alive(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn instances_that_are_kept_do_not_sleep_and_come_back_when_they_die() {
+    let mut sleepy = scale(4, 1);
+    sleepy.idle_ms = 100;
+    let place = Place::new(sleepy);
+    place.pools.keep_warm(&shop(), &[(place.function.clone(), 2)]);
+    pass(1_000).await;
+    assert_eq!((place.alive(), place.starts()), (2, 2));
+    place.world.kill(0);
+    pass(1_000).await;
+    assert_eq!((place.alive(), place.starts()), (2, 3));
+    assert_eq!(status(&place).restarts, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_warm_is_kept_for_a_rollback_and_sleeps_later() {
+    let mut sleepy = scale(4, 1);
+    sleepy.idle_ms = 100;
+    let place = Place::new(sleepy);
+    place.pools.keep_warm(&shop(), &[(place.function.clone(), 2)]);
+    pass(1_000).await;
+    place.pools.keep_warm(&shop(), &[]);
+    pass(10_000).await;
+    assert_eq!(place.alive(), 1);
+    place.call(1, "/run/1").await.unwrap();
+    assert_eq!(place.starts(), 2, "the rollback was not a cold start");
+    pass(3_700_000).await;
+    assert_eq!(place.alive(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_instance_is_replaced_after_its_share_of_calls_and_the_next_is_there_first() {
+    let place = Place::with(scale(2, 1), |settings| settings.recycle = 10);
+    for id in 0..25 {
+        place.call(id, "/run/20").await.unwrap();
+    }
+    pass(100).await;
+    assert_eq!((place.starts(), place.alive()), (3, 1));
+    assert!(place.most_alive() <= 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_instance_at_the_bound_is_replaced_too() {
+    let place = Place::with(scale(1, 1), |settings| settings.recycle = 5);
+    for id in 0..12 {
+        place.call(id, "/run/1").await.unwrap();
+    }
+    assert_eq!((place.starts(), place.most_alive()), (3, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_start_that_fails_fails_who_waits_and_the_next_call_tries_again() {
+    let place = Place::new(scale(1, 1));
+    place.world.failing.store(1, Ordering::SeqCst);
+    let outcomes = futures::future::join_all((0..3).map(|id| place.call(id, "/run/1"))).await;
+    for outcome in outcomes {
+        let error = outcome.unwrap_err();
+        assert!(matches!(&error, CallError::NotReady { reason } if reason == "it would not"), "{error}");
+    }
+    place.call(3, "/run/1").await.unwrap();
+    assert_eq!(place.starts(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_starts_keep_failing_there_is_a_growing_pause() {
+    let place = Place::new(scale(1, 1));
+    place.world.failing.store(usize::MAX, Ordering::SeqCst);
+    for id in 0..1_000 {
+        place.call(id, "/run/1").await.unwrap_err();
+        pass(10).await;
+    }
+    // 0, 0, 100, 200, 400, … ms of pause in some ten seconds.
+    assert!((6..=10).contains(&place.starts()), "{} starts", place.starts());
+    assert_eq!(status(&place).recent_errors.len(), 16);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_start_that_hangs_ends_at_its_bound() {
+    let place = Place::with(scale(1, 1), |settings| settings.start = std::time::Duration::from_millis(5));
+    let error = place.call(0, "/run/1").await.unwrap_err();
+    assert!(error.to_string().contains("was not ready within 0.005 s"), "{error}");
+    assert_eq!(place.alive(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_finds_its_instance_dead_runs_on_another() {
+    let place = Place::new(scale(2, 1));
+    place.call(0, "/run/1").await.unwrap();
+    place.world.kill(0);
+    // The pool has not heard of it yet.
+    place.call(1, "/run/1").await.unwrap();
+    assert_eq!(place.starts(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn stopping_lets_calls_end_and_takes_no_new_ones() {
+    let place = Place::new(scale(1, 1));
+    let runs = tokio::spawn(place.call(0, "/run/500"));
+    pass(50).await;
+    let waits = tokio::spawn(place.call(1, "/run/10"));
+    pass(1).await;
+    let pools = place.pools.clone();
+    let stop = tokio::spawn(async move { pools.stop(tokio::time::Instant::now() + std::time::Duration::from_secs(5)).await });
+    pass(1).await;
+    assert!(matches!(place.call(2, "/run/1").await, Err(CallError::Stopping)));
+    stop.await.unwrap();
+    runs.await.unwrap().unwrap();
+    waits.await.unwrap().unwrap();
+    assert_eq!(place.alive(), 0);
+    assert!(matches!(place.call(3, "/run/1").await, Err(CallError::Stopping)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn stopping_ends_what_goes_on_after_the_deadline() {
+    let place = Place::new(scale(1, 1));
+    let runs = tokio::spawn(place.call(0, "/run/100000"));
+    pass(50).await;
+    let waits = tokio::spawn(place.call(1, "/run/10"));
+    pass(1).await;
+    place.pools.stop(tokio::time::Instant::now() + std::time::Duration::from_secs(1)).await;
+    assert!(matches!(runs.await.unwrap(), Err(CallError::Crashed { .. })));
+    assert!(matches!(waits.await.unwrap(), Err(CallError::Stopping)));
+    assert_eq!(place.alive(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pool_that_nobody_uses_is_forgotten_and_made_again() {
+    let mut sleepy = scale(1, 1);
+    sleepy.idle_ms = 100;
+    let place = Place::new(sleepy);
+    place.call(0, "/run/1").await.unwrap();
+    pass(1_000).await;
+    assert_eq!(place.pools.status(&shop()).len(), 1);
+    pass(700_000).await;
+    assert_eq!(place.pools.status(&shop()).len(), 0);
+    place.call(1, "/run/1").await.unwrap();
+}

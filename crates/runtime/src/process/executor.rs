@@ -1,0 +1,243 @@
+//! Makes instances: takes a spare interpreter or starts one, gives it the function's files and settings.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use milepost_model::spec::Runtime;
+use tokio::net::UnixStream;
+
+use super::frame_slot::FrameSlot;
+use super::handshake::make_ready;
+use super::http_slot::HttpSlot;
+use super::launcher::{Launcher, ProcessSettings};
+use super::link::{MOST_FILES, link_tree};
+use super::spares::Spares;
+use super::worker::{Starting, Worker};
+use super::{ProcessInstance, ProcessSlot};
+use crate::executor::{Executor, StartError};
+use crate::function::Function;
+use crate::host::{Host, Package};
+use crate::sandbox::Ability;
+use crate::sandbox::interpreters::{self, Interpreter};
+
+/// What an empty entrypoint of a binary means.
+const BINARY: &str = "main";
+
+pub(crate) struct ProcessExecutor {
+    launcher: Arc<Launcher>,
+    spares: Mutex<HashMap<PathBuf, Arc<Spares>>>,
+}
+
+pub(crate) enum Prepared {
+    Interpreted { package: Package, interpreter: Interpreter, spares: Arc<Spares> },
+    Binary { package: Package, program: String },
+}
+
+impl ProcessExecutor {
+    /// Blocks while the machine is tried out.
+    pub fn new(settings: ProcessSettings, host: Arc<dyn Host>) -> io::Result<Self> {
+        let launcher = Launcher::new(settings, host)?;
+        launcher.spawn(launcher.clone().watch_memory());
+        Ok(Self { launcher, spares: Mutex::default() })
+    }
+
+    pub fn abilities(&self) -> Vec<Ability> {
+        self.launcher.abilities()
+    }
+
+    /// Starts spare interpreters before the first function asks for one. A machine without the interpreter has none.
+    pub async fn start_spares(&self, runtime: Runtime) {
+        if let Ok(interpreter) = find(runtime, String::new()).await {
+            self.spares_of(runtime, &interpreter);
+        }
+    }
+
+    fn spares_of(&self, runtime: Runtime, interpreter: &Interpreter) -> Arc<Spares> {
+        let mut all = self.spares.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(spares) = all.get(&interpreter.program) {
+            return spares.clone();
+        }
+        let settings = &self.launcher.settings;
+        let count = if runtime == Runtime::Python { settings.python_spares } else { settings.node_spares };
+        let spares = Arc::new(Spares::new(runtime, interpreter.clone(), count));
+        all.insert(interpreter.program.clone(), spares.clone());
+        if count > 0 {
+            self.launcher.spawn(spares.clone().keep(self.launcher.clone()));
+        }
+        spares
+    }
+
+    /// Ends every process; nothing is left afterwards.
+    pub async fn stop(&self) {
+        self.launcher.stop().await;
+    }
+
+    /// A worker that sees the package's files.
+    async fn worker_with(
+        &self,
+        runtime: Runtime,
+        package: &Package,
+        interpreter: &Interpreter,
+        spares: &Spares,
+    ) -> Result<Starting, StartError> {
+        let spare = if package.files <= MOST_FILES { spares.take() } else { None };
+        let Some(spare) = spare.map(Starting::new) else {
+            let started = self.launcher.launch_interpreter(runtime, interpreter, Some(package.folder.clone())).await;
+            return started.map(Starting::new).map_err(cannot_start);
+        };
+        if let Some(own) = spare.worker().and_then(|worker| worker.own_folder()).map(Path::to_owned) {
+            let from = package.folder.clone();
+            tokio::task::spawn_blocking(move || link_tree(&from, &own))
+                .await
+                .map_err(io::Error::other)
+                .flatten()
+                .map_err(|error| StartError::new(format!("its files could not be put in place: {error}")))?;
+        }
+        Ok(spare)
+    }
+
+    async fn start_interpreted(
+        &self,
+        function: &Arc<Function>,
+        package: &Package,
+        interpreter: &Interpreter,
+        spares: &Spares,
+    ) -> Result<ProcessInstance, StartError> {
+        let secrets = self.open_secrets(function)?;
+        let worker = self.bounded_worker(function, package, interpreter, spares).await?;
+        let starting = Starting::new(worker.clone());
+        let first = make_ready(&worker, function, &secrets).await?;
+        let mut slots = vec![frame_slot(first, &worker, function)];
+        for _ in 1..function.scale.concurrency {
+            let next = UnixStream::connect(&worker.socket).await.map_err(cannot_start)?;
+            slots.push(frame_slot(next, &worker, function));
+        }
+        starting.done();
+        Ok(ProcessInstance::new(worker, slots))
+    }
+
+    /// A spare may have died since it was looked at; then the next one is taken.
+    async fn bounded_worker(
+        &self,
+        function: &Arc<Function>,
+        package: &Package,
+        interpreter: &Interpreter,
+        spares: &Spares,
+    ) -> Result<Arc<Worker>, StartError> {
+        loop {
+            let starting = self.worker_with(function.runtime, package, interpreter, spares).await?;
+            let Some(worker) = starting.worker() else { continue };
+            match bound(worker, function) {
+                Err(_) if worker.own_folder().is_some() => {}
+                Err(error) => return Err(error),
+                Ok(()) => {
+                    if let Some(worker) = starting.done() {
+                        return Ok(worker);
+                    }
+                }
+            }
+        }
+    }
+
+    async fn start_binary(
+        &self,
+        function: &Arc<Function>,
+        package: &Package,
+        program: &str,
+    ) -> Result<ProcessInstance, StartError> {
+        let mut env: Vec<_> = function.variables.clone().into_iter().collect();
+        env.extend(self.open_secrets(function)?);
+        for (name, value) in [
+            ("MILEPOST_APP", function.app.to_string()),
+            ("MILEPOST_FUNCTION", function.name.to_string()),
+            ("MILEPOST_VERSION", function.number.to_string()),
+            ("MILEPOST_CONFIG", function.config.to_string()),
+        ] {
+            env.push((name.to_owned(), value));
+        }
+        let worker = self.launcher.launch_binary(package.folder.clone(), program, env).await.map_err(cannot_start)?;
+        let starting = Starting::new(worker.clone());
+        bound(&worker, function)?;
+        let slots = (0..function.scale.concurrency.max(1))
+            .map(|_| ProcessSlot::Http(Box::new(HttpSlot::new(worker.clone(), function.timeout))))
+            .collect();
+        starting.done();
+        Ok(ProcessInstance::new(worker, slots))
+    }
+
+    fn open_secrets(&self, function: &Function) -> Result<BTreeMap<String, String>, StartError> {
+        let open = |secret: &crate::SealedValue| {
+            let value = self.launcher.host.open_secret(secret);
+            let value = value.map_err(|error| StartError::new(format!("secret `{}`: {error}", secret.name)))?;
+            Ok((secret.name.to_string(), value))
+        };
+        function.secrets.iter().map(open).collect()
+    }
+}
+
+impl Executor for ProcessExecutor {
+    type Prepared = Prepared;
+    type Instance = ProcessInstance;
+
+    async fn prepare(&self, function: &Arc<Function>) -> Result<Prepared, StartError> {
+        let package = self.launcher.host.package(function.package);
+        let package = async { package.await.map_err(|error| StartError::new(error.to_string())) };
+        if function.runtime == Runtime::Binary {
+            let package = package.await?;
+            let program = binary(&function.entrypoint, &package.folder)?;
+            return Ok(Prepared::Binary { package, program });
+        }
+        let interpreter = async {
+            let interpreter = find(function.runtime, function.interpreter.clone()).await?;
+            let spares = self.spares_of(function.runtime, &interpreter);
+            Ok((interpreter, spares))
+        };
+        let (package, (interpreter, spares)) = tokio::try_join!(package, interpreter)?;
+        Ok(Prepared::Interpreted { package, interpreter, spares })
+    }
+
+    async fn start(&self, function: &Arc<Function>, prepared: &Prepared) -> Result<ProcessInstance, StartError> {
+        match prepared {
+            Prepared::Interpreted { package, interpreter, spares } => {
+                let started = self.start_interpreted(function, package, interpreter, spares).await;
+                spares.refill();
+                started
+            }
+            Prepared::Binary { package, program } => self.start_binary(function, package, program).await,
+        }
+    }
+}
+
+fn bound(worker: &Worker, function: &Arc<Function>) -> Result<(), StartError> {
+    worker.adopt(function).map_err(|error| StartError::new(format!("its limits could not be set: {error}")))
+}
+
+fn frame_slot(stream: UnixStream, worker: &Arc<Worker>, function: &Function) -> ProcessSlot {
+    ProcessSlot::Frames(Box::new(FrameSlot::new(stream, function.timeout, worker.clone())))
+}
+
+async fn find(runtime: Runtime, asked: String) -> Result<Interpreter, StartError> {
+    tokio::task::spawn_blocking(move || interpreters::find(runtime, &asked))
+        .await
+        .map_err(|error| StartError::new(error.to_string()))?
+        .map_err(|error| StartError::new(error.to_string()))
+}
+
+/// The executable's path in its package.
+fn binary(entrypoint: &str, folder: &Path) -> Result<String, StartError> {
+    let program = if entrypoint.is_empty() { BINARY } else { entrypoint };
+    let inside = Path::new(program).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    if !inside {
+        return Err(StartError::new(format!("`{program}` is not a path inside the package")));
+    }
+    if !folder.join(program).is_file() {
+        return Err(StartError::new(format!("the package has no file `{program}` to run")));
+    }
+    Ok(program.to_owned())
+}
+
+fn cannot_start(error: io::Error) -> StartError {
+    StartError::new(format!("its process could not be started: {error}"))
+}

@@ -1,0 +1,233 @@
+//! The protocol between the server and a worker, version 1, as bytes. `docs/decisions/005-runtime.md` describes it.
+
+use bytes::Bytes;
+use http::header::{HeaderName, HeaderValue};
+use http::{HeaderMap, StatusCode};
+use serde::Deserialize;
+
+use crate::call::CallContext;
+
+pub(crate) const PROTOCOL: u32 = 1;
+pub(crate) const HEADER: usize = 8;
+/// The body is complete.
+pub(crate) const END: u8 = 1;
+/// What a worker may send as the head of a response.
+pub(crate) const MAX_HEAD: usize = 64 << 10;
+/// What a worker may send as a document: `ready`, `failed`, `error`.
+pub(crate) const MAX_DOCUMENT: usize = 1 << 20;
+
+pub(crate) const INIT: u8 = 1;
+pub(crate) const READY: u8 = 2;
+pub(crate) const FAILED: u8 = 3;
+pub(crate) const REQUEST: u8 = 4;
+pub(crate) const BODY: u8 = 5;
+pub(crate) const RESPONSE: u8 = 6;
+pub(crate) const ERROR: u8 = 7;
+pub(crate) const CANCEL: u8 = 8;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FrameHeader {
+    pub length: usize,
+    pub kind: u8,
+    pub end: bool,
+}
+
+impl FrameHeader {
+    pub fn encode(kind: u8, end: bool, length: usize) -> Option<[u8; HEADER]> {
+        let length = u32::try_from(length).ok()?.to_le_bytes();
+        Some([length[0], length[1], length[2], length[3], kind, if end { END } else { 0 }, 0, 0])
+    }
+
+    pub fn peek(from: &[u8]) -> Option<Self> {
+        let header: &[u8; HEADER] = from.first_chunk()?;
+        let length = u32::from_le_bytes([header[0], header[1], header[2], header[3]]) as usize;
+        Some(Self { length, kind: header[4], end: header[5] & END != 0 })
+    }
+}
+
+/// Writes a request frame up to where its body's first bytes come. `false`: the head does not fit into a frame.
+pub(crate) fn encode_request(
+    out: &mut Vec<u8>,
+    head: &http::request::Parts,
+    context: &CallContext,
+    deadline_ms: u128,
+    first: usize,
+    end: bool,
+) -> bool {
+    out.clear();
+    out.extend_from_slice(&[0; HEADER + 4]);
+    out.extend_from_slice(head.method.as_str().as_bytes());
+    out.push(0);
+    out.extend_from_slice(head.uri.path_and_query().map_or("/", |target| target.as_str()).as_bytes());
+    for (name, value) in &head.headers {
+        out.push(0);
+        out.extend_from_slice(name.as_str().as_bytes());
+        out.push(0);
+        out.extend_from_slice(value.as_bytes());
+    }
+    fact(out, "", "id", &context.request_id);
+    fact(out, "", "release", &context.release);
+    fact(out, "", "call", &context.call_token);
+    fact(out, "", "route", &context.route);
+    if let Some(client) = context.client {
+        use std::io::Write as _;
+        out.extend_from_slice(b"\0:client\0");
+        // Writing into memory does not fail.
+        let _ = write!(out, "{client}");
+    }
+    {
+        use std::io::Write as _;
+        out.extend_from_slice(b"\0:deadline\0");
+        let _ = write!(out, "{deadline_ms}");
+    }
+    for (name, value) in &context.params {
+        fact(out, "param.", name, value);
+    }
+    let text = out.len() - HEADER - 4;
+    let (Some(header), Ok(length)) = (FrameHeader::encode(REQUEST, end, 4 + text + first), u32::try_from(text)) else {
+        return false;
+    };
+    out[..HEADER].copy_from_slice(&header);
+    out[HEADER..HEADER + 4].copy_from_slice(&length.to_le_bytes());
+    true
+}
+
+/// Facts that are empty are left out. A NUL in one (a path may hold `%00`) must not begin a new field.
+fn fact(out: &mut Vec<u8>, prefix: &str, name: &str, value: &str) {
+    if value.is_empty() {
+        return;
+    }
+    out.extend_from_slice(b"\0:");
+    for text in [prefix, name] {
+        divided(out, text);
+    }
+    out.push(0);
+    divided(out, value);
+}
+
+fn divided(out: &mut Vec<u8>, text: &str) {
+    for (at, piece) in text.split('\0').enumerate() {
+        if at > 0 {
+            out.extend_from_slice("\u{fffd}".as_bytes());
+        }
+        out.extend_from_slice(piece.as_bytes());
+    }
+}
+
+/// A response's head, as the worker wrote it.
+pub(crate) fn decode_response(head: &Bytes) -> Result<(StatusCode, HeaderMap), String> {
+    let mut fields = Fields { text: head, at: 0 };
+    let status = fields.next().unwrap_or_default();
+    let status = StatusCode::from_bytes(&status)
+        .ok()
+        .filter(|status| (200..=599).contains(&status.as_u16()))
+        .ok_or_else(|| format!("`{}` is not a status from 200 to 599", status.escape_ascii()))?;
+    let mut headers = HeaderMap::with_capacity(8);
+    while let Some(name) = fields.next() {
+        let Some(value) = fields.next() else {
+            if name.is_empty() {
+                break;
+            }
+            return Err(format!("the header `{}` has no value", name.escape_ascii()));
+        };
+        let header = HeaderName::from_bytes(&name)
+            .map_err(|_| format!("`{}` is not the name of a header", name.escape_ascii()))?;
+        let value = HeaderValue::from_maybe_shared(value)
+            .map_err(|_| format!("the header `{header}` has a value that HTTP does not allow"))?;
+        headers
+            .try_append(header, value)
+            .map_err(|_| "it has too many headers".to_owned())?;
+    }
+    Ok((status, headers))
+}
+
+struct Fields<'a> {
+    text: &'a Bytes,
+    at: usize,
+}
+
+impl Iterator for Fields<'_> {
+    type Item = Bytes;
+
+    fn next(&mut self) -> Option<Bytes> {
+        let rest = self.text.get(self.at..)?;
+        let length = rest.iter().position(|byte| *byte == 0).unwrap_or(rest.len());
+        let field = self.text.slice(self.at..self.at + length);
+        self.at += length + 1;
+        Some(field)
+    }
+}
+
+/// What a worker says when code cannot be loaded, or threw. It writes the trace to its standard error as well.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Complaint {
+    #[serde(default)]
+    pub message: String,
+}
+
+impl Complaint {
+    pub fn read(payload: &[u8]) -> Self {
+        serde_json::from_slice(payload).unwrap_or_else(|_| Self {
+            message: "the worker sent an error that cannot be read".to_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head(request: http::request::Builder) -> http::request::Parts {
+        request.body(()).unwrap().into_parts().0
+    }
+
+    fn fields(out: &[u8]) -> Vec<String> {
+        let text = u32::from_le_bytes(out[8..12].try_into().unwrap()) as usize;
+        out[12..12 + text].split(|byte| *byte == 0).map(|field| String::from_utf8_lossy(field).into_owned()).collect()
+    }
+
+    #[test]
+    fn a_request_is_divided_by_nul() {
+        let parts = head(http::Request::put("/a?b=c").header("X-One", "1").header("x-one", "2"));
+        let context = CallContext { request_id: "r1".into(), ..CallContext::default() };
+        let mut out = Vec::new();
+        assert!(encode_request(&mut out, &parts, &context, 5, 3, true));
+        assert_eq!(fields(&out), ["PUT", "/a?b=c", "x-one", "1", "x-one", "2", ":id", "r1", ":deadline", "5"]);
+        let header = FrameHeader::peek(&out).unwrap();
+        assert_eq!(header, FrameHeader { length: out.len() - HEADER + 3, kind: REQUEST, end: true });
+    }
+
+    #[test]
+    fn a_nul_in_a_parameter_does_not_become_a_header() {
+        let parts = head(http::Request::get("/"));
+        let params = vec![("id".into(), "a\0authorization\0admin".into())];
+        let mut out = Vec::new();
+        assert!(encode_request(&mut out, &parts, &CallContext { params, ..CallContext::default() }, 1, 0, true));
+        assert_eq!(fields(&out).last().unwrap(), "a\u{fffd}authorization\u{fffd}admin");
+    }
+
+    #[test]
+    fn a_response_keeps_repeated_headers_and_bytes_above_ascii() {
+        let text = Bytes::from_static(b"201\0set-cookie\0a=1\0set-cookie\0b=2\0x-name\0caf\xe9\0x-empty\0");
+        let (status, headers) = decode_response(&text).unwrap();
+        assert_eq!(status, 201);
+        assert_eq!(headers.get_all("set-cookie").iter().count(), 2);
+        assert_eq!(headers["x-name"].as_bytes(), b"caf\xe9");
+        assert_eq!(headers["x-empty"], "");
+    }
+
+    #[test]
+    fn heads_that_are_none_are_told_apart() {
+        for (text, problem) in [
+            ("", "not a status"),
+            ("20", "not a status"),
+            ("101", "not a status"),
+            ("200\0a b\0c", "not the name"),
+            ("200\0a\0b\nc", "does not allow"),
+            ("200\0name", "has no value"),
+        ] {
+            let found = decode_response(&Bytes::from(text)).unwrap_err();
+            assert!(found.contains(problem), "{text:?}: {found}");
+        }
+    }
+}

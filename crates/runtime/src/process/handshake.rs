@@ -1,0 +1,105 @@
+//! Makes a waiting worker a function's: `init`, then `ready` or the reason why not.
+
+use std::collections::BTreeMap;
+use std::io::IoSlice;
+use std::sync::Arc;
+
+use bytes::{Buf as _, BytesMut};
+use serde::Serialize;
+use tokio::io::AsyncReadExt as _;
+use tokio::net::UnixStream;
+
+use super::frames::{Complaint, FAILED, FrameHeader, INIT, MAX_DOCUMENT, PROTOCOL, READY};
+use super::worker::Worker;
+use crate::executor::StartError;
+use crate::function::Function;
+
+#[derive(Serialize)]
+struct Init<'a> {
+    protocol: u32,
+    entrypoint: &'a str,
+    code: &'a str,
+    variables: &'a BTreeMap<String, String>,
+    secrets: &'a BTreeMap<String, String>,
+    config: &'a serde_json::Value,
+    function: &'a str,
+    version: i64,
+    app: &'a str,
+    threads: u32,
+}
+
+/// Opens the first connection and waits for the worker to have loaded the code.
+pub(crate) async fn make_ready(
+    worker: &Arc<Worker>,
+    function: &Function,
+    secrets: &BTreeMap<String, String>,
+) -> Result<UnixStream, StartError> {
+    let code = worker.app_path();
+    let init = serde_json::to_vec(&Init {
+        protocol: PROTOCOL,
+        entrypoint: &function.entrypoint,
+        code: &code.to_string_lossy(),
+        variables: &function.variables,
+        secrets,
+        config: &function.config,
+        function: function.name.as_str(),
+        version: function.number,
+        app: function.app.as_str(),
+        threads: function.scale.concurrency.max(1),
+    })
+    .map_err(|error| StartError::new(format!("its settings cannot be written as JSON: {error}")))?;
+    let mut stream = match UnixStream::connect(&worker.socket).await {
+        Ok(stream) => stream,
+        Err(_) => return Err(gone(worker).await),
+    };
+    if send(&mut stream, &init).await.is_err() {
+        return Err(gone(worker).await);
+    }
+    match receive(&mut stream).await {
+        Ok(Answer::Ready) => Ok(stream),
+        Ok(Answer::Failed(complaint)) => Err(StartError::new(complaint.message)),
+        Ok(Answer::Nonsense(kind)) => Err(StartError::new(format!("its worker sent a frame of kind {kind}"))),
+        Err(_) => Err(gone(worker).await),
+    }
+}
+
+async fn send(stream: &mut UnixStream, init: &[u8]) -> std::io::Result<()> {
+    use tokio::io::AsyncWriteExt as _;
+    let header = FrameHeader::encode(INIT, false, init.len()).ok_or(std::io::ErrorKind::InvalidInput)?;
+    let sent = stream.write_vectored(&[IoSlice::new(&header), IoSlice::new(init)]).await?;
+    let in_header = sent.min(header.len());
+    stream.write_all(&header[in_header..]).await?;
+    stream.write_all(&init[sent - in_header..]).await
+}
+
+enum Answer {
+    Ready,
+    Failed(Complaint),
+    Nonsense(u8),
+}
+
+async fn receive(stream: &mut UnixStream) -> std::io::Result<Answer> {
+    let mut input = BytesMut::with_capacity(1024);
+    loop {
+        if let Some(frame) = FrameHeader::peek(&input) {
+            if frame.length > MAX_DOCUMENT || !matches!(frame.kind, READY | FAILED) {
+                return Ok(Answer::Nonsense(frame.kind));
+            }
+            if input.len() >= super::frames::HEADER + frame.length {
+                input.advance(super::frames::HEADER);
+                return Ok(match frame.kind {
+                    READY => Answer::Ready,
+                    _ => Answer::Failed(Complaint::read(&input)),
+                });
+            }
+        }
+        if stream.read_buf(&mut input).await? == 0 {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+    }
+}
+
+async fn gone(worker: &Worker) -> StartError {
+    let how = worker.how_it_ended().await;
+    StartError::new(format!("its process ended while it was loading the code ({how})"))
+}

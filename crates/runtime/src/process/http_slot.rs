@@ -1,0 +1,331 @@
+//! A connection to a worker that speaks HTTP/1.1: any executable that serves the socket it is given.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::future::BoxFuture;
+use http::header::{HOST, HeaderName, HeaderValue};
+use http_body::{Frame, SizeHint};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper_util::rt::TokioIo;
+use tokio::net::UnixStream;
+use tokio::time::{Instant, Sleep};
+
+use super::ProcessSlot;
+use super::upload::{UploadFault, body_fault};
+use super::worker::Worker;
+use crate::call::{CallContext, CallError};
+use crate::executor::{BodyError, Call, Failure, RequestBody, SlotHome, StopReason};
+
+type OutgoingBody = UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
+
+/// How long a connection may take to be free again after a response; then a new one is made.
+const SETTLE: Duration = Duration::from_millis(5);
+
+pub(crate) struct HttpSlot {
+    sender: Option<SendRequest<OutgoingBody>>,
+    worker: Arc<Worker>,
+    timeout: Duration,
+}
+
+impl HttpSlot {
+    pub fn new(worker: Arc<Worker>, timeout: Duration) -> Self {
+        Self { sender: None, worker, timeout }
+    }
+
+    pub async fn call<B, H>(
+        mut self: Box<Self>,
+        call: Call<B>,
+        home: H,
+    ) -> Result<http::Response<HttpBody<H>>, Failure<B>>
+    where
+        B: RequestBody,
+        H: SlotHome<ProcessSlot>,
+    {
+        if self.connect().await.is_err() {
+            // Nobody listens: the process has ended.
+            home.broken(StopReason::Broken);
+            return Err(Failure::NotSent(Box::new(call)));
+        }
+        let timeout = self.timeout;
+        self.worker.output.begin(&call.context.request_id);
+        let request_id = call.context.request_id.clone();
+        let request = outgoing(call);
+        let mut running = Running { parts: Some((self, home)), request: request_id };
+        match tokio::time::timeout(timeout, running.send(request)).await {
+            Ok(Ok(response)) => {
+                let deadline = Box::pin(tokio::time::sleep(timeout));
+                Ok(response.map(|body| HttpBody(State::Stream { body, running, deadline, waiting: false })))
+            }
+            Ok(Err(error)) => Err(running.failed(error, StopReason::Broken).into()),
+            Err(_) => Err(running.failed(CallError::TimedOut { after: timeout }, StopReason::TimedOut).into()),
+        }
+    }
+
+    /// Makes sure that there is a connection that can take a request.
+    async fn connect(&mut self) -> std::io::Result<()> {
+        if let Some(sender) = &mut self.sender
+            && matches!(tokio::time::timeout(SETTLE, sender.ready()).await, Ok(Ok(())))
+        {
+            return Ok(());
+        }
+        self.sender = None;
+        let stream = UnixStream::connect(&self.worker.socket).await?;
+        let (sender, connection) = handshake(TokioIo::new(stream)).await.map_err(std::io::Error::other)?;
+        // Ends with the sender, or with the worker.
+        self.worker.runtime.spawn(async move {
+            let _ = connection.await;
+        });
+        self.sender = Some(sender);
+        Ok(())
+    }
+}
+
+struct Running<H: SlotHome<ProcessSlot>> {
+    parts: Option<(Box<HttpSlot>, H)>,
+    request: Box<str>,
+}
+
+impl<H: SlotHome<ProcessSlot>> Running<H> {
+    async fn send(&mut self, request: http::Request<OutgoingBody>) -> Result<http::Response<Incoming>, CallError> {
+        let Some((slot, _)) = &mut self.parts else { return Err(CallError::Stopping) };
+        let Some(sender) = &mut slot.sender else { return Err(CallError::Stopping) };
+        let unsent = match sender.try_send_request(request).await {
+            Ok(response) => return Ok(response),
+            Err(mut error) => match error.take_message() {
+                Some(unsent) => unsent,
+                None => return Err(slot.why(&error.into_error()).await),
+            },
+        };
+        // The worker closed the connection between two requests, as it may. A new one, once.
+        if slot.connect().await.is_ok()
+            && let Some(sender) = &mut slot.sender
+        {
+            return match sender.send_request(unsent).await {
+                Ok(response) => Ok(response),
+                Err(error) => Err(slot.why(&error).await),
+            };
+        }
+        Err(CallError::Crashed { how: slot.worker.how_it_ended().await })
+    }
+
+    fn failed(mut self, error: CallError, reason: StopReason) -> CallError {
+        let Some((mut slot, home)) = self.parts.take() else { return error };
+        home.report(&self.request, &error.to_string());
+        slot.worker.output.end();
+        if matches!(error, CallError::RequestBody { .. }) {
+            slot.sender = None;
+            home.give_back(ProcessSlot::Http(slot));
+        } else {
+            home.broken(reason);
+        }
+        error
+    }
+
+    fn finish(&mut self) {
+        if let Some((slot, home)) = self.parts.take() {
+            slot.worker.output.end();
+            home.give_back(ProcessSlot::Http(slot));
+        }
+    }
+
+    fn timeout(&self) -> Duration {
+        self.parts.as_ref().map_or(Duration::ZERO, |(slot, _)| slot.timeout)
+    }
+
+    fn timed_out(mut self, after: Duration) -> BodyError {
+        let error = BodyError::TimedOut { after };
+        if let Some((slot, home)) = self.parts.take() {
+            home.report(&self.request, &error.to_string());
+            slot.worker.output.end();
+            home.broken(StopReason::TimedOut);
+        }
+        error
+    }
+
+    async fn cut(mut self, error: hyper::Error) -> BodyError {
+        let Some((slot, home)) = self.parts.take() else { return BodyError::Crashed { how: String::new() } };
+        let error = match slot.why(&error).await {
+            CallError::Crashed { how } => BodyError::Crashed { how },
+            other => BodyError::Malformed { problem: other.to_string() },
+        };
+        home.report(&self.request, &error.to_string());
+        slot.worker.output.end();
+        home.broken(StopReason::Broken);
+        error
+    }
+}
+
+impl HttpSlot {
+    async fn why(&self, error: &hyper::Error) -> CallError {
+        if error.is_user()
+            && let Some(source) = std::error::Error::source(error)
+            && let UploadFault::Body { problem, too_large } = body_fault(source.to_string().into())
+        {
+            let too_large = too_large || source.is::<http_body_util::LengthLimitError>();
+            return CallError::RequestBody { problem, too_large };
+        }
+        if error.is_parse() {
+            return CallError::Malformed { problem: error.to_string() };
+        }
+        CallError::Crashed { how: self.worker.how_it_ended().await }
+    }
+}
+
+/// The caller left: closing the connection is how HTTP says so, and the slot makes a new one.
+impl<H: SlotHome<ProcessSlot>> Drop for Running<H> {
+    fn drop(&mut self) {
+        if let Some((mut slot, home)) = self.parts.take() {
+            slot.worker.output.end();
+            slot.sender = None;
+            home.give_back(ProcessSlot::Http(slot));
+        }
+    }
+}
+
+pub(crate) struct HttpBody<H: SlotHome<ProcessSlot>>(State<H>);
+
+enum State<H: SlotHome<ProcessSlot>> {
+    Stream {
+        body: Incoming,
+        running: Running<H>,
+        deadline: Pin<Box<Sleep>>,
+        /// The time until the next piece is already running.
+        waiting: bool,
+    },
+    /// Finding out why there is no more.
+    Cut(BoxFuture<'static, BodyError>),
+    Done,
+}
+
+impl<H: SlotHome<ProcessSlot>> http_body::Body for HttpBody<H> {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        loop {
+            let (body, running, deadline, waiting) = match &mut self.0 {
+                State::Done => return Poll::Ready(None),
+                State::Cut(why) => {
+                    let error = ready!(why.as_mut().poll(cx));
+                    self.0 = State::Done;
+                    return Poll::Ready(Some(Err(error)));
+                }
+                State::Stream { body, running, deadline, waiting } => (body, running, deadline, waiting),
+            };
+            match Pin::new(body).poll_frame(cx) {
+                Poll::Ready(Some(Ok(frame))) => {
+                    *waiting = false;
+                    return Poll::Ready(Some(Ok(frame)));
+                }
+                Poll::Ready(None) => {
+                    running.finish();
+                    self.0 = State::Done;
+                }
+                Poll::Ready(Some(Err(error))) => self.cut(|running| Box::pin(running.cut(error))),
+                Poll::Pending => {
+                    let timeout = running.timeout();
+                    if !std::mem::replace(waiting, true) {
+                        deadline.as_mut().reset(Instant::now() + timeout);
+                    }
+                    ready!(deadline.as_mut().poll(cx));
+                    self.cut(|running| Box::pin(std::future::ready(running.timed_out(timeout))));
+                }
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self.0, State::Done)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.0 {
+            State::Stream { body, .. } => body.size_hint(),
+            State::Cut(_) => SizeHint::default(),
+            State::Done => SizeHint::with_exact(0),
+        }
+    }
+}
+
+impl<H: SlotHome<ProcessSlot>> HttpBody<H> {
+    fn cut(&mut self, why: impl FnOnce(Running<H>) -> BoxFuture<'static, BodyError>) {
+        if let State::Stream { running, .. } = std::mem::replace(&mut self.0, State::Done) {
+            self.0 = State::Cut(why(running));
+        }
+    }
+}
+
+/// The request as the worker gets it. What a frame has as facts are headers here.
+fn outgoing<B: RequestBody>(call: Call<B>) -> http::Request<OutgoingBody> {
+    let Call { mut head, body, first, context } = call;
+    let authority = head.uri.authority().map(ToString::to_string);
+    let target = head.uri.path_and_query().cloned().unwrap_or_else(|| http::uri::PathAndQuery::from_static("/"));
+    head.uri = target.into();
+    head.version = http::Version::HTTP_11;
+    if !head.headers.contains_key(HOST) {
+        let host = authority.and_then(|name| HeaderValue::try_from(name).ok());
+        head.headers.insert(HOST, host.unwrap_or_else(|| HeaderValue::from_static("localhost")));
+    }
+    add_facts(&mut head.headers, &context);
+    let body = match first {
+        None => body.map_err(Into::into).boxed_unsync(),
+        Some(first) if body.is_end_stream() => Full::new(first).map_err(|never| match never {}).boxed_unsync(),
+        Some(first) => Preceded { first: Some(first), rest: body }.boxed_unsync(),
+    };
+    http::Request::from_parts(head, body)
+}
+
+fn add_facts(headers: &mut http::HeaderMap, context: &CallContext) {
+    let facts = [
+        ("milepost-request-id", &*context.request_id),
+        ("milepost-release", &*context.release),
+        ("milepost-call", &*context.call_token),
+        ("milepost-route", &*context.route),
+    ];
+    for (name, value) in facts {
+        if let (false, Ok(value)) = (value.is_empty(), HeaderValue::try_from(value)) {
+            headers.insert(HeaderName::from_static(name), value);
+        }
+    }
+    for (name, value) in &context.params {
+        // Names of parameters are a route's own; one that cannot be a header is in the path all the same.
+        if let (Ok(name), Ok(value)) = (HeaderName::try_from(format!("milepost-param-{name}")), HeaderValue::try_from(&**value)) {
+            headers.insert(name, value);
+        }
+    }
+}
+
+/// A body of which something was read already.
+struct Preceded<B> {
+    first: Option<Bytes>,
+    rest: B,
+}
+
+impl<B: RequestBody> http_body::Body for Preceded<B> {
+    type Data = Bytes;
+    type Error = Box<dyn std::error::Error + Send + Sync>;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        if let Some(first) = self.first.take() {
+            return Poll::Ready(Some(Ok(Frame::data(first))));
+        }
+        Pin::new(&mut self.rest).poll_frame(cx).map_err(Into::into)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.first.is_none() && self.rest.is_end_stream()
+    }
+}

@@ -1,0 +1,24 @@
+//! The process executor: a function runs in a worker process behind walls, and a slot is a connection to it.
+//!
+//! `executor` makes instances, from `spares` where it can; `launcher` starts processes; `worker` is one process, `output` what it writes. A slot speaks
+//! frames (`frame_slot`, `running`, `frame_body`, `upload`, `frames`) or, for `binary`, HTTP (`http_slot`).
+
+mod executor;
+mod frame_body;
+mod frame_slot;
+mod frames;
+mod handshake;
+mod http_slot;
+mod instance;
+mod launcher;
+mod link;
+mod output;
+mod run_folder;
+mod running;
+mod spares;
+mod upload;
+mod worker;
+
+pub(crate) use executor::ProcessExecutor;
+pub(crate) use launcher::ProcessSettings;
+pub(crate) use instance::{ProcessInstance, ProcessSlot};

@@ -1,0 +1,230 @@
+//! What a worker writes to its standard output and error: read all the time, cut into lines, bounded.
+//!
+//! A task reads while a call runs; the end of a call reads once more what is in the pipes, since a worker flushes before it
+//! ends a response. So with one call at a time each line belongs to its request.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::net::unix::pipe;
+
+use crate::function::Function;
+use crate::host::{Host, LogLine, LogSource};
+
+/// What a request keeps of its output.
+const KEPT: usize = 256 << 10;
+/// What a line is counted as besides its text: lines are not free.
+const LINE: usize = 16;
+const LONGEST_LINE: usize = 16 << 10;
+/// As much as a pipe holds: what was written before a call ended is not more.
+const PIPE: usize = 64 << 10;
+/// What is said outside of any request is kept for the message of a start that fails.
+const ASIDE: usize = 5;
+/// A worker that floods is read at this pace, so that it waits and nobody else does.
+const FLOOD_PAUSE: Duration = Duration::from_millis(1);
+
+pub(crate) struct Output {
+    instance: u64,
+    host: Arc<dyn Host>,
+    pipes: [(pipe::Receiver, LogSource); 2],
+    capture: Mutex<Capture>,
+}
+
+#[derive(Default)]
+struct Capture {
+    owner: Option<Arc<Function>>,
+    /// One call at a time: lines belong to it.
+    exclusive: bool,
+    request: Option<Box<str>>,
+    kept: usize,
+    dropped: u64,
+    unfinished: [Vec<u8>; 2],
+    /// Said outside of any request, the newest last: the reason, when a start fails.
+    aside: VecDeque<String>,
+}
+
+impl Output {
+    pub fn new(
+        instance: u64,
+        host: Arc<dyn Host>,
+        stdout: pipe::Receiver,
+        stderr: pipe::Receiver,
+    ) -> Self {
+        let pipes = [(stdout, LogSource::Stdout), (stderr, LogSource::Stderr)];
+        Self { instance, host, pipes, capture: Mutex::default() }
+    }
+
+    /// From now on output is the function's.
+    pub fn adopt(&self, function: &Arc<Function>) {
+        let mut capture = self.lock();
+        capture.owner = Some(function.clone());
+        capture.exclusive = function.scale.concurrency <= 1;
+    }
+
+    pub fn begin(&self, request: &str) {
+        let mut capture = self.lock();
+        self.tell_dropped(&mut capture);
+        capture.kept = 0;
+        if capture.exclusive {
+            capture.request = Some(request.into());
+        }
+    }
+
+    pub fn end(&self) {
+        let mut capture = self.lock();
+        if !capture.exclusive {
+            return;
+        }
+        self.drain(&mut capture);
+        for at in 0..self.pipes.len() {
+            self.finish_line(&mut capture, at);
+        }
+        self.tell_dropped(&mut capture);
+        capture.request = None;
+        capture.kept = 0;
+    }
+
+    /// The last lines that were said outside of any request.
+    pub fn aside(&self) -> String {
+        let capture = self.lock();
+        capture.aside.iter().map(String::as_str).collect::<Vec<_>>().join("; ")
+    }
+
+    /// Reads until both pipes are at their end.
+    pub async fn follow(&self) {
+        tokio::join!(self.follow_pipe(0), self.follow_pipe(1));
+        let mut capture = self.lock();
+        for at in 0..self.pipes.len() {
+            self.finish_line(&mut capture, at);
+        }
+        self.tell_dropped(&mut capture);
+    }
+
+    async fn follow_pipe(&self, at: usize) {
+        loop {
+            let pipe = &self.pipes[at].0;
+            if pipe.readable().await.is_err() {
+                return;
+            }
+            let (outcome, flooding) = {
+                let mut capture = self.lock();
+                (self.read_some(&mut capture, at, |buffer| pipe.try_read(buffer)), capture.kept >= KEPT)
+            };
+            match outcome {
+                Ok(0) => return,
+                Ok(_) if flooding => tokio::time::sleep(FLOOD_PAUSE).await,
+                Ok(_) => {}
+                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Everything that is in the pipes now. Reads past what Tokio knows: the bytes may be newer than the last look.
+    fn drain(&self, capture: &mut Capture) {
+        for at in 0..self.pipes.len() {
+            let pipe = &self.pipes[at].0;
+            // An error is an empty pipe, or one that its reader will find to be at its end.
+            let _ = self.read_some(capture, at, |buffer| Ok(rustix::io::read(pipe, buffer)?));
+        }
+    }
+
+    /// At most as much as a pipe holds.
+    fn read_some(
+        &self,
+        capture: &mut Capture,
+        at: usize,
+        read: impl Fn(&mut [u8]) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        let mut buffer = [0; 8 << 10];
+        let mut total = 0;
+        while total < PIPE {
+            match read(&mut buffer) {
+                Ok(count) => {
+                    self.take(capture, at, &buffer[..count]);
+                    total += count;
+                    if count < buffer.len() {
+                        return Ok(total);
+                    }
+                }
+                Err(error) if total == 0 => return Err(error),
+                Err(_) => return Ok(total),
+            }
+        }
+        Ok(total)
+    }
+
+    fn take(&self, capture: &mut Capture, at: usize, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            if capture.kept >= KEPT {
+                capture.dropped += (bytes.len() + std::mem::take(&mut capture.unfinished[at]).len()) as u64;
+                return;
+            }
+            let line_end = bytes.iter().position(|byte| *byte == b'\n');
+            let room = LONGEST_LINE - capture.unfinished[at].len();
+            let length = line_end.unwrap_or(bytes.len());
+            if length > room {
+                capture.unfinished[at].extend_from_slice(&bytes[..room]);
+                bytes = &bytes[room..];
+                self.finish_line(capture, at);
+                continue;
+            }
+            capture.unfinished[at].extend_from_slice(&bytes[..length]);
+            bytes = &bytes[length..];
+            if line_end.is_some() {
+                bytes = &bytes[1..];
+                self.write_line(capture, at);
+            }
+        }
+    }
+
+    fn finish_line(&self, capture: &mut Capture, at: usize) {
+        if !capture.unfinished[at].is_empty() {
+            self.write_line(capture, at);
+        }
+    }
+
+    fn write_line(&self, capture: &mut Capture, at: usize) {
+        let mut line = std::mem::take(&mut capture.unfinished[at]);
+        if line.last() == Some(&b'\r') {
+            line.pop();
+        }
+        capture.kept += line.len() + LINE;
+        let text = String::from_utf8(line).unwrap_or_else(|bad| String::from_utf8_lossy(bad.as_bytes()).into_owned());
+        self.say(capture, self.pipes[at].1, text);
+    }
+
+    fn tell_dropped(&self, capture: &mut Capture) {
+        let dropped = std::mem::take(&mut capture.dropped);
+        if dropped > 0 {
+            self.say(capture, LogSource::Runtime, format!("dropped {dropped} bytes of output: {KEPT} is the most of a request"));
+        }
+    }
+
+    fn say(&self, capture: &mut Capture, source: LogSource, text: String) {
+        if capture.request.is_none() {
+            if capture.aside.len() == ASIDE {
+                capture.aside.pop_front();
+            }
+            capture.aside.push_back(text.clone());
+        }
+        let Some(function) = &capture.owner else { return };
+        self.host.log(LogLine {
+            at: self.host.now(),
+            app: function.app.clone(),
+            function: function.name.clone(),
+            number: function.number,
+            uid: function.uid.clone(),
+            instance: self.instance,
+            request: capture.request.clone(),
+            source,
+            text,
+        });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Capture> {
+        self.capture.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

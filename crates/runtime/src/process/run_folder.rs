@@ -1,0 +1,153 @@
+//! The folder of one running server: sockets, folders of workers, the worker programs. Locked for as long as the server
+//! lives, so that the next one knows which folders nobody owns.
+
+use std::fs::{self, DirBuilder, File, TryLockError};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+include!(concat!(env!("OUT_DIR"), "/workers.rs"));
+
+const LOCK: &str = "lock";
+/// Longer names do not fit into the address of a Unix socket (108 bytes with its end).
+const LONGEST_ADDRESS: usize = 107;
+
+pub(crate) struct RunFolder {
+    path: PathBuf,
+    /// Held open for its lock.
+    _lock: File,
+    /// For addresses that are too long to be said in full.
+    sockets: File,
+}
+
+impl RunFolder {
+    /// Makes a folder under `base` and removes those of servers that are gone.
+    pub fn make(base: &Path) -> io::Result<Self> {
+        private(base)?;
+        // Two servers that start at once must not take each other's new folder for an old one.
+        let turn = File::create(base.join(LOCK))?;
+        turn.lock()?;
+        remove_stale(base)?;
+        let path = fresh(base)?;
+        let lock = File::create(path.join(LOCK))?;
+        lock.lock()?;
+        for part in ["socket", "app", "worker", "jail"] {
+            private(&path.join(part))?;
+        }
+        write_workers(&path.join("worker"))?;
+        let sockets = File::open(path.join("socket"))?;
+        Ok(Self { path, _lock: lock, sockets })
+    }
+
+    pub fn jail(&self) -> PathBuf {
+        self.path.join("jail")
+    }
+
+    /// The worker programs of a runtime.
+    pub fn worker(&self, runtime: &str) -> PathBuf {
+        self.path.join("worker").join(runtime)
+    }
+
+    pub fn app(&self, instance: u64) -> io::Result<PathBuf> {
+        let folder = self.path.join("app").join(instance.to_string());
+        DirBuilder::new().mode(0o755).create(&folder)?;
+        Ok(folder)
+    }
+
+    pub fn socket(&self, instance: u64) -> PathBuf {
+        use std::os::fd::AsRawFd as _;
+        let name = instance.to_string();
+        let path = self.path.join("socket").join(&name);
+        if path.as_os_str().len() <= LONGEST_ADDRESS {
+            return path;
+        }
+        PathBuf::from(format!("/proc/self/fd/{}/{name}", self.sockets.as_raw_fd()))
+    }
+
+    pub fn remove(&self) {
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+fn fresh(base: &Path) -> io::Result<PathBuf> {
+    let mut number = 0;
+    loop {
+        let path = base.join(format!("{}-{number}", std::process::id()));
+        match DirBuilder::new().mode(0o700).create(&path) {
+            Ok(()) => return Ok(path),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn remove_stale(base: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(base)? {
+        let path = entry?.path();
+        if !path.is_dir() {
+            continue;
+        }
+        let in_use = match File::open(path.join(LOCK)) {
+            Ok(lock) => matches!(lock.try_lock(), Err(TryLockError::WouldBlock)),
+            Err(_) => false,
+        };
+        if !in_use && let Err(error) = fs::remove_dir_all(&path) {
+            tracing::warn!(folder = %path.display(), %error, "the folder of a server that is gone could not be removed");
+        }
+    }
+    Ok(())
+}
+
+fn private(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+fn write_workers(folder: &Path) -> io::Result<()> {
+    let open = |folder: &Path| DirBuilder::new().recursive(true).mode(0o755).create(folder);
+    for (name, content) in WORKERS {
+        let path = folder.join(name);
+        if let Some(parent) = path.parent() {
+            open(parent)?;
+        }
+        fs::write(&path, content)?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o444))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_of_servers_that_are_gone_are_removed_and_others_stay() {
+        let base = tempfile::tempdir().unwrap();
+        let alive = RunFolder::make(base.path()).unwrap();
+        let gone = base.path().join("1-0");
+        fs::create_dir(&gone).unwrap();
+        fs::write(gone.join(LOCK), "").unwrap();
+        let second = RunFolder::make(base.path()).unwrap();
+        assert!(alive.path.exists() && second.path.exists() && !gone.exists());
+        drop(alive);
+        let third = RunFolder::make(base.path()).unwrap();
+        assert!(second.path.exists() && third.path.exists());
+    }
+
+    #[test]
+    fn the_worker_programs_are_there_and_cannot_be_written_to() {
+        let base = tempfile::tempdir().unwrap();
+        let run = RunFolder::make(base.path()).unwrap();
+        let program = run.worker("python").join("milepost_worker.py");
+        assert_eq!(fs::metadata(program).unwrap().permissions().mode() & 0o777, 0o444);
+    }
+
+    #[test]
+    fn a_socket_can_be_bound_however_deep_the_folder_is() {
+        let base = tempfile::tempdir().unwrap();
+        let deep = base.path().join("x".repeat(90)).join("y".repeat(90));
+        let run = RunFolder::make(&deep).unwrap();
+        let listener = std::os::unix::net::UnixListener::bind(run.socket(1)).unwrap();
+        std::os::unix::net::UnixStream::connect(run.socket(1)).unwrap();
+        listener.accept().unwrap();
+    }
+}

@@ -1,0 +1,361 @@
+//! A call while it runs on a frame slot: from the first byte of the request to the last of the response. Whatever becomes
+//! of the caller, the slot leaves here usable or is broken.
+
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::{Buf as _, Bytes};
+use http::{HeaderMap, StatusCode};
+use tokio::net::unix::OwnedWriteHalf;
+use tokio::runtime::Handle;
+
+use super::ProcessSlot;
+use super::frame_slot::{FrameSlot, ReadFault};
+use super::frames::{
+    BODY, CANCEL, Complaint, ERROR, FrameHeader, HEADER, MAX_DOCUMENT, MAX_HEAD, RESPONSE, decode_response,
+};
+use super::upload::{Upload, UploadFault, write_frame};
+use crate::call::CallError;
+use crate::executor::{BodyError, SlotHome, StopReason};
+
+/// Responses of one frame up to this size are waited for as a whole.
+const WHOLE: usize = 64 << 10;
+
+pub(crate) struct Running<H: SlotHome<ProcessSlot>> {
+    /// Both are there until the call is over.
+    parts: Option<(Box<FrameSlot>, H)>,
+    upload: Option<Upload>,
+    request: Box<str>,
+    /// Bytes of the current frame that have not been passed on.
+    left: usize,
+    /// The current frame is the last of the body.
+    last: bool,
+    /// The response's head has come.
+    answered: bool,
+}
+
+pub(crate) struct Head {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    /// The whole body, if it is here.
+    pub whole: Option<Bytes>,
+}
+
+pub(crate) enum Fault {
+    TimedOut,
+    Closed,
+    Request { problem: String, too_large: bool },
+    Malformed(String),
+    Threw(Complaint),
+}
+
+impl From<ReadFault> for Fault {
+    fn from(fault: ReadFault) -> Self {
+        match fault {
+            ReadFault::TimedOut => Self::TimedOut,
+            ReadFault::Closed => Self::Closed,
+        }
+    }
+}
+
+impl<H: SlotHome<ProcessSlot>> Running<H> {
+    pub fn new(slot: Box<FrameSlot>, home: H, request: Box<str>) -> Self {
+        Self { parts: Some((slot, home)), upload: None, request, left: 0, last: false, answered: false }
+    }
+
+    pub async fn write_head(&mut self, body: &[u8]) -> Result<(), bool> {
+        match &mut self.parts {
+            Some((slot, _)) => slot.write(body).await,
+            None => Err(false),
+        }
+    }
+
+    pub fn upload(&mut self, start: impl FnOnce(&Handle, OwnedWriteHalf, Duration) -> Upload) {
+        if let Some((slot, _)) = &mut self.parts
+            && let Some(writer) = slot.writer.take()
+        {
+            self.upload = Some(start(&slot.worker.runtime, writer, slot.timeout));
+        }
+    }
+
+    pub fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Fault>> {
+        let Some((slot, _)) = &mut self.parts else { return Poll::Ready(Err(Fault::Closed)) };
+        if let Some(upload) = &mut self.upload
+            && let Poll::Ready(uploaded) = upload.poll(cx)
+        {
+            self.upload = None;
+            if let Some(uploaded) = uploaded {
+                slot.writer = Some(uploaded.writer);
+                if let Err(UploadFault::Body { problem, too_large }) = uploaded.outcome {
+                    return Poll::Ready(Err(Fault::Request { problem, too_large }));
+                }
+            }
+        }
+        slot.poll_fill(cx, self.answered).map_err(Fault::from)
+    }
+
+    /// The response's head, if it has come; with its body, if that is small and complete.
+    pub fn take_head(&mut self) -> Result<Option<Head>, Fault> {
+        let Some((slot, _)) = &mut self.parts else { return Err(Fault::Closed) };
+        let input = &mut slot.input;
+        let Some(frame) = FrameHeader::peek(input) else { return Ok(None) };
+        if frame.kind == ERROR {
+            return self.take_complaint();
+        }
+        if frame.kind != RESPONSE || frame.length < 4 {
+            return Err(Fault::Malformed(format!("a frame of kind {} came instead of a response", frame.kind)));
+        }
+        let Some(length) = input.get(HEADER..).and_then(|rest| rest.first_chunk::<4>()) else { return Ok(None) };
+        let text = u32::from_le_bytes(*length) as usize;
+        if text > MAX_HEAD || 4 + text > frame.length {
+            return Err(Fault::Malformed(format!("its head has {text} bytes, and {MAX_HEAD} is the most")));
+        }
+        let wanted = if frame.end && frame.length <= WHOLE { frame.length } else { 4 + text };
+        if input.len() < HEADER + wanted {
+            input.reserve(HEADER + wanted - input.len());
+            return Ok(None);
+        }
+        input.advance(HEADER + 4);
+        let head = input.split_to(text).freeze();
+        let (status, headers) = decode_response(&head).map_err(Fault::Malformed)?;
+        self.answered = true;
+        self.left = frame.length - 4 - text;
+        self.last = frame.end;
+        let whole = (self.last && self.left <= input.len()).then(|| {
+            let body = input.split_to(self.left).freeze();
+            self.left = 0;
+            body
+        });
+        Ok(Some(Head { status, headers, whole }))
+    }
+
+    fn take_complaint<T>(&mut self) -> Result<Option<T>, Fault> {
+        let Some((slot, _)) = &mut self.parts else { return Err(Fault::Closed) };
+        let Some(frame) = FrameHeader::peek(&slot.input) else { return Ok(None) };
+        if frame.length > MAX_DOCUMENT {
+            return Err(Fault::Malformed("its error is too long".to_owned()));
+        }
+        if slot.input.len() < HEADER + frame.length {
+            return Ok(None);
+        }
+        slot.input.advance(HEADER);
+        Err(Fault::Threw(Complaint::read(&slot.input.split_to(frame.length))))
+    }
+
+    /// The next bytes of the response's body that are here. `Ok(None)`: more has to be read.
+    pub fn take_piece(&mut self) -> Result<Option<Piece>, Fault> {
+        loop {
+            let Some((slot, _)) = &mut self.parts else { return Err(Fault::Closed) };
+            if self.left == 0 && self.last {
+                return Ok(Some(Piece::End));
+            }
+            if self.left > 0 {
+                let here = self.left.min(slot.input.len());
+                if here == 0 {
+                    return Ok(None);
+                }
+                self.left -= here;
+                return Ok(Some(Piece::Data(slot.input.split_to(here).freeze())));
+            }
+            match FrameHeader::peek(&slot.input) {
+                None => return Ok(None),
+                Some(frame) if frame.kind == BODY => {
+                    slot.input.advance(HEADER);
+                    self.left = frame.length;
+                    self.last = frame.end;
+                }
+                Some(frame) if frame.kind == ERROR => return self.take_complaint(),
+                Some(frame) => {
+                    return Err(Fault::Malformed(format!("a frame of kind {} came inside its body", frame.kind)));
+                }
+            }
+        }
+    }
+
+    /// Everything of the body has been taken.
+    pub fn is_complete(&self) -> bool {
+        self.left == 0 && self.last
+    }
+
+    /// How much is still to come, when it is known.
+    pub fn remaining(&self) -> Option<u64> {
+        self.last.then_some(self.left as u64)
+    }
+
+    /// The time until the next piece begins.
+    pub fn restart_deadline(&mut self) {
+        if let Some((slot, _)) = &mut self.parts {
+            slot.restart_deadline();
+        }
+    }
+
+    /// The response has ended as it should.
+    pub fn finish(mut self) {
+        let Some((mut slot, home)) = self.parts.take() else { return };
+        slot.worker.output.end();
+        if !slot.input.is_empty() {
+            home.report(&self.request, "the worker sent more than its response");
+            return home.broken(StopReason::Broken);
+        }
+        match self.upload.take() {
+            None if slot.writer.is_some() => home.give_back(ProcessSlot::Frames(slot)),
+            None => home.broken(StopReason::Broken),
+            // Answered before it has read the request: it skips the rest, once it is told where that ends.
+            Some(upload) => {
+                let runtime = slot.worker.runtime.clone();
+                runtime.spawn(async move {
+                    slot.writer = upload.settle().await;
+                    match slot.writer {
+                        Some(_) => home.give_back(ProcessSlot::Frames(slot)),
+                        None => home.broken(StopReason::Broken),
+                    }
+                });
+            }
+        }
+    }
+
+    /// The worker was dead before it got anything. Gives the request's id back.
+    pub fn dead_before_the_request(mut self) -> Box<str> {
+        if let Some((slot, home)) = self.parts.take() {
+            slot.worker.output.end();
+            home.broken(StopReason::Broken);
+        }
+        std::mem::take(&mut self.request)
+    }
+
+    pub async fn crashed(self) -> CallError {
+        self.failed(Fault::Closed).await
+    }
+
+    /// What the caller gets instead of a response.
+    pub async fn failed(mut self, fault: Fault) -> CallError {
+        if let Fault::Request { problem, too_large } = fault {
+            let error = CallError::RequestBody { problem, too_large };
+            if let Some((_, home)) = &self.parts {
+                home.report(&self.request, &error.to_string());
+            }
+            // Dropped: the worker was told, and the slot waits for the end of its response.
+            return error;
+        }
+        let Some((slot, home)) = self.parts.take() else { return CallError::Stopping };
+        let (error, broken) = match fault {
+            Fault::TimedOut => (CallError::TimedOut { after: slot.timeout }, Some(StopReason::TimedOut)),
+            Fault::Malformed(problem) => (CallError::Malformed { problem }, Some(StopReason::Broken)),
+            Fault::Threw(complaint) => (CallError::Threw { message: complaint.message }, None),
+            Fault::Closed | Fault::Request { .. } => {
+                (CallError::Crashed { how: slot.worker.how_it_ended().await }, Some(StopReason::Broken))
+            }
+        };
+        home.report(&self.request, &error.to_string());
+        self.leave(slot, home, broken);
+        error
+    }
+
+    /// What cuts a response that has begun.
+    pub async fn cut(mut self, fault: Fault) -> BodyError {
+        let after = self.parts.as_ref().map_or(Duration::ZERO, |(slot, _)| slot.timeout);
+        if let Fault::Request { problem, .. } = fault {
+            // Dropped, as above.
+            return BodyError::Malformed { problem: format!("the request's body could not be read: {problem}") };
+        }
+        let Some((slot, home)) = self.parts.take() else { return BodyError::Crashed { how: String::new() } };
+        let (error, broken) = match fault {
+            Fault::TimedOut => (BodyError::TimedOut { after }, Some(StopReason::TimedOut)),
+            Fault::Malformed(problem) => (BodyError::Malformed { problem }, Some(StopReason::Broken)),
+            Fault::Threw(complaint) => (BodyError::Threw { message: complaint.message }, None),
+            Fault::Closed | Fault::Request { .. } => {
+                (BodyError::Crashed { how: slot.worker.how_it_ended().await }, Some(StopReason::Broken))
+            }
+        };
+        home.report(&self.request, &error.to_string());
+        self.leave(slot, home, broken);
+        error
+    }
+
+    fn leave(&mut self, slot: Box<FrameSlot>, home: H, broken: Option<StopReason>) {
+        match broken {
+            Some(reason) => {
+                slot.worker.output.end();
+                home.broken(reason);
+            }
+            None => {
+                self.parts = Some((slot, home));
+                let upload = self.upload.take();
+                let request = std::mem::take(&mut self.request);
+                let ended = Self { parts: self.parts.take(), upload, request, left: 0, last: true, answered: true };
+                ended.finish();
+            }
+        }
+    }
+
+    /// Reads the rest of a response that nobody wants.
+    async fn drain(&mut self) -> Result<(), Fault> {
+        if let Some(upload) = &self.upload {
+            upload.stop();
+        } else if let Some((slot, _)) = &mut self.parts {
+            let timeout = slot.timeout;
+            let writer = slot.writer.as_mut().ok_or(Fault::Closed)?;
+            write_frame(writer, CANCEL, false, &[], timeout).await.map_err(|_| Fault::Closed)?;
+        }
+        loop {
+            if !self.answered {
+                match self.take_head() {
+                    Ok(None) => {}
+                    Ok(Some(head)) if head.whole.is_some() => return Ok(()),
+                    Ok(Some(_)) => continue,
+                    Err(Fault::Threw(_)) => return Ok(()),
+                    Err(fault) => return Err(fault),
+                }
+            } else {
+                match self.take_piece() {
+                    Ok(None) => {}
+                    Ok(Some(Piece::End)) | Err(Fault::Threw(_)) => return Ok(()),
+                    Ok(Some(Piece::Data(_))) => continue,
+                    Err(fault) => return Err(fault),
+                }
+            }
+            match std::future::poll_fn(|cx| self.poll_fill(cx)).await {
+                Ok(()) | Err(Fault::Request { .. }) => {}
+                Err(fault) => return Err(fault),
+            }
+        }
+    }
+}
+
+pub(crate) enum Piece {
+    Data(Bytes),
+    End,
+}
+
+/// The caller left. The slot is of no use before the worker has ended its response, so somebody waits for that.
+impl<H: SlotHome<ProcessSlot>> Drop for Running<H> {
+    fn drop(&mut self) {
+        let Some((mut slot, home)) = self.parts.take() else { return };
+        slot.restart_deadline();
+        let timeout = slot.timeout;
+        let runtime = slot.worker.runtime.clone();
+        let mut rest = Self {
+            parts: Some((slot, home)),
+            upload: self.upload.take(),
+            request: std::mem::take(&mut self.request),
+            left: self.left,
+            last: self.last,
+            answered: self.answered,
+        };
+        runtime.spawn(async move {
+            let drained = tokio::time::timeout(timeout, rest.drain()).await;
+            match drained {
+                Ok(Ok(())) => rest.finish(),
+                outcome => {
+                    let Some((slot, home)) = rest.parts.take() else { return };
+                    slot.worker.output.end();
+                    let timed_out = matches!(outcome, Err(_) | Ok(Err(Fault::TimedOut)));
+                    if timed_out {
+                        home.report(&rest.request, "the function went on for too long after its caller had left");
+                    }
+                    home.broken(if timed_out { StopReason::TimedOut } else { StopReason::Broken });
+                }
+            }
+        });
+    }
+}

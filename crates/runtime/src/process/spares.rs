@@ -1,0 +1,106 @@
+//! Interpreters that were started ahead and know nothing yet. A first call takes one instead of waiting for a start.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::launcher::Launcher;
+use super::worker::Worker;
+use crate::executor::StopReason;
+use crate::sandbox::interpreters::Interpreter;
+
+/// A spare that dies by itself has something against this machine; starting the next at once would not help.
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+pub(crate) struct Spares {
+    runtime: milepost_model::spec::Runtime,
+    interpreter: Interpreter,
+    count: usize,
+    waiting: Mutex<VecDeque<Arc<Worker>>>,
+    changed: Notify,
+    /// One was taken since the last look.
+    useful: AtomicBool,
+}
+
+impl Spares {
+    pub fn new(runtime: milepost_model::spec::Runtime, interpreter: Interpreter, count: usize) -> Self {
+        Self { runtime, interpreter, count, waiting: Mutex::default(), changed: Notify::new(), useful: AtomicBool::new(false) }
+    }
+
+    /// The oldest that lives: it is the most likely to have finished its own start.
+    pub fn take(&self) -> Option<Arc<Worker>> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = std::iter::from_fn(|| waiting.pop_front()).find(|worker| !worker.has_ended())?;
+        self.useful.store(true, Ordering::Relaxed);
+        Some(taken)
+    }
+
+    /// Called when a start is over, so that the next interpreter does not compete with it for the processor.
+    pub fn refill(&self) {
+        self.changed.notify_one();
+    }
+
+    /// Keeps `count` of them, until the server stops.
+    pub async fn keep(self: Arc<Self>, launcher: Arc<Launcher>) {
+        launcher.compile_workers(self.runtime, &self.interpreter).await;
+        let mut pause = Duration::ZERO;
+        let mut not_before = Instant::now();
+        loop {
+            let (living, died) = self.count_living();
+            if self.useful.swap(false, Ordering::Relaxed) {
+                pause = Duration::ZERO;
+            }
+            if died {
+                pause = (pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE);
+                not_before = Instant::now() + pause;
+            }
+            let missing = living < self.count;
+            if missing && Instant::now() >= not_before {
+                match launcher.launch_interpreter(self.runtime, &self.interpreter, None).await {
+                    Ok(worker) => self.add(worker),
+                    Err(error) => {
+                        tracing::warn!(runtime = %self.runtime, %error, "a spare interpreter could not be started");
+                        pause = (pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE);
+                        not_before = Instant::now() + pause;
+                    }
+                }
+                continue;
+            }
+            tokio::select! {
+                () = self.changed.notified() => {}
+                () = tokio::time::sleep_until(not_before), if missing => {}
+                () = launcher.stopping() => break,
+            }
+        }
+        for worker in self.waiting.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            worker.kill(StopReason::Shutdown);
+        }
+    }
+
+    fn add(self: &Arc<Self>, worker: Arc<Worker>) {
+        let (spares, watched) = (self.clone(), worker.clone());
+        worker.runtime.spawn(async move {
+            watched.ended().await;
+            spares.changed.notify_one();
+        });
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push_back(worker);
+    }
+
+    fn count_living(&self) -> (usize, bool) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = waiting.len();
+        waiting.retain(|worker| {
+            let ended = worker.has_ended();
+            if ended {
+                tracing::warn!(runtime = %self.runtime, said = worker.output.aside(), "a spare interpreter ended by itself");
+            }
+            !ended
+        });
+        (waiting.len(), waiting.len() < before)
+    }
+}

@@ -1,0 +1,192 @@
+//! One process behind its walls, from its start to the moment when nothing of it is left.
+
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+use tokio::process::Child;
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+
+use super::output::Output;
+use crate::executor::StopReason;
+use crate::function::Function;
+use crate::sandbox::{JAIL_FAILED, JailHandle, Jailed};
+
+/// A process whose connection has closed is about to end; how, is worth waiting for.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+pub(crate) struct Worker {
+    pub id: u64,
+    pub socket: PathBuf,
+    /// An empty folder of its own, to link a package into. `None`: the package was bound at its start.
+    pub own_folder: Option<PathBuf>,
+    pub output: Output,
+    pub runtime: Handle,
+    handle: JailHandle,
+    reason: OnceLock<StopReason>,
+    /// Bytes; 0 until it is bounded.
+    memory: AtomicU64,
+    ended: watch::Sender<Option<Arc<str>>>,
+}
+
+impl Worker {
+    /// The future ends with the process, and has to be run.
+    pub fn new(
+        id: u64,
+        jailed: Jailed,
+        socket: PathBuf,
+        own_folder: Option<PathBuf>,
+        host: Arc<dyn crate::Host>,
+    ) -> (Arc<Self>, impl Future<Output = ()> + Send + 'static) {
+        let Jailed { child, stdout, stderr, handle } = jailed;
+        let worker = Arc::new(Self {
+            id,
+            socket,
+            own_folder,
+            output: Output::new(id, host, stdout, stderr),
+            runtime: Handle::current(),
+            handle,
+            reason: OnceLock::new(),
+            memory: AtomicU64::new(0),
+            ended: watch::Sender::new(None),
+        });
+        (worker.clone(), worker.watch(child))
+    }
+
+    async fn watch(self: Arc<Self>, mut child: Child) {
+        let mut follow = std::pin::pin!(self.output.follow());
+        let mut followed = false;
+        let status = loop {
+            tokio::select! {
+                status = child.wait() => break status,
+                () = &mut follow, if !followed => followed = true,
+            }
+        };
+        if !followed {
+            // Nothing that could write is left, so this is only about what the pipes still hold.
+            let _ = tokio::time::timeout(LAST_WORDS, follow).await;
+        }
+        let how = self.describe(status.ok());
+        self.remove_files().await;
+        self.ended.send_replace(Some(how.into()));
+    }
+
+    async fn remove_files(&self) {
+        let _ = tokio::fs::remove_file(&self.socket).await;
+        if let Some(folder) = &self.own_folder {
+            let _ = tokio::fs::remove_dir_all(folder).await;
+        }
+    }
+
+    fn describe(&self, status: Option<ExitStatus>) -> String {
+        let memory = self.memory.load(Ordering::Relaxed);
+        match self.reason.get() {
+            Some(StopReason::TooMuchMemory) => return too_much_memory(memory),
+            Some(StopReason::TimedOut) => return "it was ended because it took too long".to_owned(),
+            Some(StopReason::Idle) => return "it was put to sleep".to_owned(),
+            Some(StopReason::Recycled) => return "it was replaced after many requests".to_owned(),
+            Some(StopReason::Shutdown) => return "the server is stopping".to_owned(),
+            Some(StopReason::Broken) | None => {}
+        }
+        if self.handle.ran_out_of_memory() {
+            return too_much_memory(memory);
+        }
+        let Some(status) = status else { return "how is not known".to_owned() };
+        match (status.code(), status.signal()) {
+            (Some(code), _) if code == i32::from(JAIL_FAILED) => {
+                let said = self.output.aside();
+                if said.is_empty() { format!("exit code {code}") } else { said }
+            }
+            (Some(code), _) => format!("exit code {code}"),
+            (_, Some(number)) => match Signal::try_from(number) {
+                Ok(signal) => format!("killed by {signal}"),
+                Err(_) => format!("killed by signal {number}"),
+            },
+            _ => status.to_string(),
+        }
+    }
+
+    /// Makes it the function's: its output, and what it may use.
+    pub fn adopt(&self, function: &Arc<Function>) -> std::io::Result<()> {
+        self.output.adopt(function);
+        self.memory.store(function.memory, Ordering::Relaxed);
+        self.handle.limit(function.memory, function.cpu)
+    }
+
+    /// At once.
+    pub fn kill(&self, reason: StopReason) {
+        let _ = self.reason.set(reason);
+        self.handle.kill();
+    }
+
+    /// For machines whose kernel does not bound it exactly.
+    pub fn kill_if_too_large(&self) {
+        let memory = self.memory.load(Ordering::Relaxed);
+        if memory > 0 && self.handle.memory_used().is_some_and(|used| used > memory) {
+            self.kill(StopReason::TooMuchMemory);
+        }
+    }
+
+    pub fn has_ended(&self) -> bool {
+        self.ended.borrow().is_some()
+    }
+
+    pub async fn ended(&self) -> String {
+        let mut ended = self.ended.subscribe();
+        match ended.wait_for(Option::is_some).await {
+            Ok(how) => how.as_deref().unwrap_or_default().to_owned(),
+            Err(_) => String::new(),
+        }
+    }
+
+    /// For a call that lost its connection.
+    pub async fn how_it_ended(&self) -> String {
+        match tokio::time::timeout(LAST_WORDS, self.ended()).await {
+            Ok(how) => how,
+            Err(_) => "it closed its connection".to_owned(),
+        }
+    }
+
+    /// The app's files, as the worker sees them.
+    pub fn app_path(&self) -> PathBuf {
+        self.handle.app_path()
+    }
+
+    pub fn own_folder(&self) -> Option<&Path> {
+        self.own_folder.as_deref()
+    }
+}
+
+fn too_much_memory(memory: u64) -> String {
+    format!("it used more than its {} MiB of memory", memory >> 20)
+}
+
+/// Ends a worker that did not become an instance.
+pub(crate) struct Starting(Option<Arc<Worker>>);
+
+impl Starting {
+    pub fn new(worker: Arc<Worker>) -> Self {
+        Self(Some(worker))
+    }
+
+    pub fn worker(&self) -> Option<&Arc<Worker>> {
+        self.0.as_ref()
+    }
+
+    pub fn done(mut self) -> Option<Arc<Worker>> {
+        self.0.take()
+    }
+}
+
+impl Drop for Starting {
+    fn drop(&mut self) {
+        if let Some(worker) = self.0.take() {
+            worker.kill(StopReason::Broken);
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The runtime as the server sees it: calls go in, responses come out. Chooses the executor of a function.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
+use milepost_model::AppName;
+use milepost_model::spec::Runtime as Kind;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::call::{CallContext, CallError};
+use crate::executor::{BodyError, Call, RequestBody};
+use crate::function::Function;
+use crate::host::Host;
+use crate::pool::{BodyOf, PoolSettings, PoolStatus, Pools, Shared};
+use crate::process::{ProcessExecutor, ProcessSettings};
+use crate::sandbox::Ability;
+use crate::settings::RuntimeSettings;
+
+/// Runs functions. A clone is the same runtime.
+#[derive(Clone)]
+pub struct Runtime {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    process: Pools<ProcessExecutor>,
+}
+
+impl Runtime {
+    /// Finds out what the machine allows. Nothing runs before the first call, unless the settings want spares at once.
+    pub async fn start(settings: RuntimeSettings, host: Arc<dyn Host>) -> io::Result<Self> {
+        let process = ProcessSettings {
+            program: settings.program,
+            run: settings.run,
+            sandbox: settings.sandbox,
+            environment: settings.environment,
+            python_spares: settings.spares.python,
+            node_spares: settings.spares.node,
+        };
+        let for_executor = host.clone();
+        let executor = tokio::task::spawn_blocking(move || ProcessExecutor::new(process, for_executor))
+            .await
+            .map_err(io::Error::other)??;
+        let pools = PoolSettings {
+            queue_per_place: settings.queue_per_place,
+            wait: settings.wait,
+            start: settings.start,
+            recycle: settings.recycle,
+            keep_for_rollback: settings.keep_for_rollback,
+            forget: settings.forget,
+        };
+        let process = Pools::new(Shared {
+            executor,
+            host,
+            settings: pools,
+            tasks: TaskTracker::new(),
+            cut: CancellationToken::new(),
+        });
+        let runtime = Self { inner: Arc::new(Inner { process }) };
+        if settings.spares.at_start {
+            let ahead = runtime.clone();
+            tokio::spawn(async move {
+                for kind in [Kind::Python, Kind::Node] {
+                    ahead.inner.process.executor().start_spares(kind).await;
+                }
+            });
+        }
+        Ok(runtime)
+    }
+
+    /// Runs one call. The response's body has the instance until its end: whoever drops it early tells the function that
+    /// its caller left.
+    pub async fn call<B: RequestBody>(
+        &self,
+        function: &Arc<Function>,
+        request: http::Request<B>,
+        context: CallContext,
+    ) -> Result<http::Response<ResponseBody>, CallError> {
+        match function.runtime {
+            Kind::Python | Kind::Node | Kind::Binary => {
+                let response = self.inner.process.call(function, Call::new(request, context)).await?;
+                Ok(response.map(ResponseBody))
+            }
+            Kind::Wasm => {
+                Err(CallError::NotReady { reason: "this server does not run wasm functions yet".to_owned() })
+            }
+        }
+    }
+
+    /// The bindings that an app's live release, tags and aliases point at, each with its least number of instances. Replaces
+    /// what was said before about the app. What is no longer in it and warm keeps one instance for a while: that is what
+    /// a rollback goes back to.
+    pub fn keep_warm(&self, app: &AppName, bindings: &[(Arc<Function>, u32)]) {
+        self.inner.process.keep_warm(app, bindings);
+    }
+
+    pub fn status(&self, app: &AppName) -> Vec<PoolStatus> {
+        let mut pools = self.inner.process.status(app);
+        pools.sort_by(|a, b| (&a.function, a.number).cmp(&(&b.function, b.number)));
+        pools
+    }
+
+    /// What protects workers on this machine, and what does not and why.
+    pub fn abilities(&self) -> Vec<Ability> {
+        self.inner.process.executor().abilities()
+    }
+
+    /// Refuses new calls, lets those that run or wait end within `grace`, then ends all workers. None is left afterwards.
+    pub async fn stop(&self, grace: Duration) {
+        self.inner.process.stop(Instant::now() + grace).await;
+        self.inner.process.executor().stop().await;
+    }
+}
+
+/// What a function answers, as it comes.
+pub struct ResponseBody(BodyOf<ProcessExecutor>);
+
+impl http_body::Body for ResponseBody {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        Pin::new(&mut self.0).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.0.size_hint()
+    }
+}

@@ -1,0 +1,228 @@
+//! Finds the interpreters of this machine and the folders that they need inside the sandbox.
+//!
+//! Each candidate is asked who it is, because a name on `PATH` may be a shim that starts another program (pyenv, asdf,
+//! nvm); a worker always runs the real one. Asking takes tens of milliseconds, so answers are kept for the life of the process.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use milepost_model::spec::Runtime;
+use serde::Deserialize;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Interpreter {
+    /// The real one, never a shim.
+    pub program: PathBuf,
+    pub version: String,
+    /// Folders that a worker must see for it to run, besides the system's.
+    pub readable: Vec<PathBuf>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InterpreterError {
+    #[error(
+        "no {runtime} interpreter is on the server's PATH: install one, or start the server with a PATH that has it"
+    )]
+    None { runtime: Runtime },
+    #[error("{runtime} {asked} is not on the server's PATH; there is {found}: install it, or ask for one of these")]
+    NotThatVersion { runtime: Runtime, asked: String, found: String },
+    #[error("{runtime} functions need no interpreter")]
+    NotInterpreted { runtime: Runtime },
+}
+
+/// `asked` is a version or its beginning: `3`, `3.11`, `20`. Empty means the newest there is. Blocks for as long as the
+/// candidates take to answer, the first time.
+pub fn find(runtime: Runtime, asked: &str) -> Result<Interpreter, InterpreterError> {
+    let asked = asked.trim().trim_start_matches('v');
+    let found = all(runtime, asked)?;
+    if let Some(best) = found.iter().find(|one| is_version(&one.version, asked)) {
+        return Ok(best.clone());
+    }
+    if found.is_empty() {
+        return Err(InterpreterError::None { runtime });
+    }
+    let mut list = String::new();
+    for one in found.iter() {
+        let divider = if list.is_empty() { "" } else { ", " };
+        let _ = write!(list, "{divider}{} ({})", one.version, one.program.display());
+    }
+    Err(InterpreterError::NotThatVersion { runtime, asked: asked.to_owned(), found: list })
+}
+
+/// Every interpreter on `PATH`, newest first; of equal ones the first on `PATH`.
+fn all(runtime: Runtime, asked: &str) -> Result<Arc<[Interpreter]>, InterpreterError> {
+    type Found = BTreeMap<(&'static str, String), Arc<[Interpreter]>>;
+    static FOUND: Mutex<Found> = Mutex::new(BTreeMap::new());
+    let kind = match runtime {
+        Runtime::Python => &PYTHON,
+        Runtime::Node => &NODE,
+        Runtime::Binary | Runtime::Wasm => return Err(InterpreterError::NotInterpreted { runtime }),
+    };
+    let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+    let entry = found.entry((kind.name, asked.to_owned()));
+    Ok(Arc::clone(entry.or_insert_with(|| kind.look(asked).into())))
+}
+
+struct Kind {
+    /// What a person types.
+    name: &'static str,
+    is_candidate: fn(&str) -> bool,
+    /// Makes it print one line of JSON: an [`Answer`].
+    question: [&'static str; 2],
+}
+
+const PYTHON: Kind = Kind {
+    name: "python3",
+    is_candidate: |name| {
+        name.strip_prefix("python3").is_some_and(|rest| {
+            rest.strip_prefix('.').map_or(rest.is_empty(), |minor| minor.bytes().all(|byte| byte.is_ascii_digit()))
+        })
+    },
+    question: [
+        "-Ic",
+        "import json, platform, sys; print(json.dumps({'program': sys.executable, 'version': \
+         platform.python_version(), 'folders': [sys.prefix, sys.base_prefix, sys.base_exec_prefix]}))",
+    ],
+};
+
+const NODE: Kind = Kind {
+    name: "node",
+    is_candidate: |name| matches!(name, "node" | "nodejs"),
+    question: [
+        "-e",
+        "const path = require('path'), program = process.execPath; console.log(JSON.stringify({program, version: \
+         process.versions.node, folders: [path.dirname(path.dirname(program))]}))",
+    ],
+};
+
+#[derive(Deserialize)]
+struct Answer {
+    program: PathBuf,
+    version: String,
+    folders: Vec<PathBuf>,
+}
+
+impl Kind {
+    fn look(&self, asked: &str) -> Vec<Interpreter> {
+        let (mut seen, mut found) = (BTreeSet::new(), Vec::<Interpreter>::new());
+        for candidate in self.candidates(asked) {
+            // A name and a link to it are one.
+            if candidate.canonicalize().is_ok_and(|real| seen.insert(real))
+                && let Some(one) = self.ask(&candidate)
+                && !found.iter().any(|other| other.program == one.program)
+            {
+                found.push(one);
+            }
+        }
+        found.sort_by_key(|one| std::cmp::Reverse(numbers(&one.version)));
+        found
+    }
+
+    fn candidates(&self, asked: &str) -> Vec<PathBuf> {
+        let mut candidates = Vec::new();
+        for folder in std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()) {
+            if folder.file_name().is_some_and(|name| name == "shims") {
+                candidates.extend(self.behind_shims(&folder, asked));
+                continue;
+            }
+            let mut names = names_in(&folder);
+            names.retain(|name| (self.is_candidate)(name));
+            candidates.extend(names.iter().map(|name| folder.join(name)));
+        }
+        candidates
+    }
+
+    /// A shim starts what its owner has chosen; a version that is asked for may be installed without being chosen. Shims
+    /// are slow, so they are not asked one by one.
+    fn behind_shims(&self, folder: &Path, asked: &str) -> Vec<PathBuf> {
+        let mut candidates = vec![folder.join(self.name)];
+        if let Some(versions) = folder.parent().map(|root| root.join("versions")).filter(|_| !asked.is_empty()) {
+            let installed = names_in(&versions).into_iter().filter(|version| is_version(version, asked));
+            candidates.extend(installed.map(|version| versions.join(version).join("bin").join(self.name)));
+        }
+        candidates
+    }
+
+    fn ask(&self, candidate: &Path) -> Option<Interpreter> {
+        let mut command = Command::new(candidate);
+        command.args(self.question).env_clear().current_dir("/").stdin(Stdio::null()).stderr(Stdio::null());
+        // What shims need to find the program that they stand for, and no more of the server's environment.
+        for name in ["PATH", "HOME", "PYENV_ROOT", "PYENV_VERSION", "ASDF_DIR", "ASDF_DATA_DIR", "NVM_DIR"] {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+        let output = command.output().ok().filter(|output| output.status.success())?;
+        let answer: Answer = serde_json::from_slice(&output.stdout).ok()?;
+        let program = answer.program.canonicalize().ok()?;
+        let mut readable: Vec<_> = answer.folders.iter().filter_map(|folder| folder.canonicalize().ok()).collect();
+        readable.retain(|folder| !is_shown_anyway(folder) && folder.parent().is_some());
+        if !is_shown_anyway(&program) && !readable.iter().any(|folder| program.starts_with(folder)) {
+            readable.push(program.clone());
+        }
+        readable.sort();
+        readable.dedup();
+        Some(Interpreter { program: kept_name(answer.program, program), version: answer.version, readable })
+    }
+}
+
+/// A virtual environment is found by the name that its interpreter is called by, which is a link.
+fn kept_name(called: PathBuf, real: PathBuf) -> PathBuf {
+    let in_environment = called.ancestors().nth(2).is_some_and(|prefix| prefix.join("pyvenv.cfg").exists());
+    if in_environment { called } else { real }
+}
+
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<_> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort();
+    names
+}
+
+/// The sandbox shows the system's own folders to every worker.
+fn is_shown_anyway(path: &Path) -> bool {
+    path.starts_with("/usr") || path.starts_with("/nix/store")
+}
+
+fn is_version(version: &str, asked: &str) -> bool {
+    version.strip_prefix(asked).is_some_and(|rest| asked.is_empty() || rest.is_empty() || rest.starts_with('.'))
+}
+
+fn numbers(version: &str) -> Vec<u32> {
+    version.split(|letter: char| !letter.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_asked_for_by_its_beginning_at_a_dot() {
+        assert!(is_version("3.11.7", "3.11"));
+        assert!(is_version("3.11.7", "3.11.7"));
+        assert!(is_version("3.11.7", ""));
+        assert!(!is_version("3.11.7", "3.1"));
+        assert!(!is_version("3.1", "3.11"));
+        assert!(numbers("3.9.18") < numbers("3.11.2"));
+    }
+
+    #[test]
+    fn a_shim_is_never_the_answer_and_a_missing_version_names_those_that_are_there() {
+        let python = find(Runtime::Python, "").expect("this test needs a python3 on PATH");
+        assert!(!python.program.to_string_lossy().contains("/shims/"), "{python:?}");
+        assert!(!python.program.is_symlink(), "{python:?}");
+        let minor: String = python.version.split('.').take(2).collect::<Vec<_>>().join(".");
+        assert!(find(Runtime::Python, &minor).expect("its own version").version.starts_with(&minor));
+        let error = find(Runtime::Python, "3.99").expect_err("there is no such version").to_string();
+        assert!(error.contains("python 3.99") && error.contains(&python.version), "{error}");
+    }
+
+    #[test]
+    fn what_has_no_interpreter_says_so() {
+        let error = find(Runtime::Binary, "").expect_err("binaries run by themselves");
+        assert_eq!(error.to_string(), "binary functions need no interpreter");
+    }
+}

@@ -1,0 +1,206 @@
+//! The server's side: which walls this machine allows, and starting a worker inside them.
+
+use std::fs::{self, DirBuilder, Permissions};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use nix::unistd::geteuid;
+use tokio::net::unix::pipe;
+use tokio::process::Command;
+
+use super::cgroup::Groups;
+use super::jailed::{JailHandle, Jailed, Scratch};
+use super::order::{Order, Walls};
+use super::privileges::user_of;
+use super::probe::{probe, remedy};
+use super::{APP, Ability, JailLimits, JailSettings, JailSpec, SCRATCH, outer};
+
+/// What this machine can do, found once.
+#[derive(Debug)]
+pub struct Jail {
+    settings: JailSettings,
+    namespaces: bool,
+    root: bool,
+    /// So that servers that share a machine give their workers different users.
+    user_offset: u64,
+    groups: Groups,
+    abilities: Vec<Ability>,
+}
+
+impl Jail {
+    /// Starts the program once or twice to see what works, so it takes some milliseconds and blocks.
+    pub fn detect(settings: JailSettings) -> Self {
+        let mut hasher = DefaultHasher::new();
+        settings.run.hash(&mut hasher);
+        let mut jail = Self {
+            namespaces: settings.sandbox,
+            root: geteuid().is_root(),
+            user_offset: hasher.finish(),
+            groups: Groups::detect(),
+            abilities: Vec::new(),
+            settings,
+        };
+        jail.abilities = jail.try_out();
+        jail.abilities.extend(jail.groups.abilities());
+        jail
+    }
+
+    /// What protects workers here, and what does not and why.
+    pub fn abilities(&self) -> Vec<Ability> {
+        self.abilities.clone()
+    }
+
+    /// Where the worker will see its app folder.
+    pub fn app_path(&self, app_folder: &Path) -> PathBuf {
+        if self.namespaces { PathBuf::from(APP) } else { app_folder.to_owned() }
+    }
+
+    /// Starts the worker. The listener becomes its descriptor 3. Must be called inside a Tokio runtime.
+    ///
+    /// It returns when the first stage runs, not when the worker does: a worker that cannot be started shows as an end with
+    /// [`super::JAIL_FAILED`] and a line on standard error.
+    pub fn start(&self, spec: &JailSpec, listener: UnixListener) -> io::Result<Jailed> {
+        open_for_others(&spec.app_folder)?;
+        listener.set_nonblocking(false)?;
+        let (walls, scratch) = self.walls(spec)?;
+        let group = self.groups.create(spec.limits.processes)?;
+        let order = Order {
+            walls,
+            stages: self.settings.program.clone(),
+            mount_point: self.mount_point(),
+            program: spec.program.clone(),
+            args: spec.args.clone(),
+            env: spec.env.clone(),
+            app_folder: spec.app_folder.clone(),
+            readable: spec.readable.clone(),
+            limits: spec.limits,
+            groups: group.folders().to_vec(),
+            probe: false,
+        };
+        let started = self.spawn(&order, &listener);
+        let (child, lifeline, stdout, stderr) = started.inspect_err(|_| group.remove())?;
+        let pid = child.id().ok_or_else(|| io::Error::other("the sandbox ended at once"))?;
+        let app = self.app_path(&spec.app_folder);
+        Ok(Jailed { child, stdout, stderr, handle: JailHandle::new(pid, lifeline, group, app, scratch) })
+    }
+
+    fn spawn(
+        &self,
+        order: &Order,
+        listener: &UnixListener,
+    ) -> io::Result<(tokio::process::Child, UnixStream, pipe::Receiver, pipe::Receiver)> {
+        let (lifeline, theirs) = UnixStream::pair()?;
+        let (stdout_end, stdout) = pipe::pipe()?;
+        let (stderr_end, stderr) = pipe::pipe()?;
+        let child = Command::new(&self.settings.program)
+            .arg(outer::STAGE)
+            .env_clear()
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(Stdio::from(stdout_end.into_blocking_fd()?))
+            .stderr(Stdio::from(stderr_end.into_blocking_fd()?))
+            // A Ctrl-C in the server's terminal is for the server, which lets its workers finish.
+            .process_group(0)
+            .spawn()?;
+        order.send(&lifeline, listener.as_fd())?;
+        lifeline.set_nonblocking(true)?;
+        Ok((child, lifeline, stdout, stderr))
+    }
+
+    fn walls(&self, spec: &JailSpec) -> io::Result<(Walls, Scratch)> {
+        let user = self.root.then(|| user_of(spec.instance, self.user_offset));
+        match (self.namespaces, user) {
+            (true, Some(user)) => Ok((Walls::Root { user }, Scratch::inside(SCRATCH))),
+            (true, None) => Ok((Walls::User, Scratch::inside(SCRATCH))),
+            (false, user) => {
+                let folder = self.settings.run.join(format!("scratch-{}", spec.instance));
+                let needed = spec.readable.iter().chain([&spec.program, &spec.app_folder, &folder]);
+                let user = user.filter(|_| needed.into_iter().all(|path| others_can_reach(path)));
+                let scratch = Scratch::make(folder, user)?;
+                let path = scratch.path().to_owned();
+                Ok((Walls::Plain { user, scratch: path, close_files: self.settings.sandbox }, scratch))
+            }
+        }
+    }
+
+    fn mount_point(&self) -> PathBuf {
+        self.settings.run.join("root")
+    }
+
+    /// Falls back to limits alone when namespaces are refused.
+    fn try_out(&mut self) -> Vec<Ability> {
+        if let Err(error) = prepare(&self.settings.run, &self.mount_point()) {
+            let detail = format!("{} cannot be used: {error}", self.settings.run.display());
+            self.namespaces = false;
+            return vec![Ability::no("namespaces", detail)];
+        }
+        let mut abilities = Vec::new();
+        if self.namespaces {
+            match self.probe_walls() {
+                Ok(found) => return found,
+                Err(reason) => {
+                    self.namespaces = false;
+                    abilities.push(Ability::no("namespaces", format!("{reason}; {}", remedy())));
+                }
+            }
+        } else {
+            abilities.push(Ability::no("namespaces", "switched off by the server's settings"));
+        }
+        match self.probe_walls() {
+            Ok(found) => abilities.extend(found),
+            Err(reason) => abilities.push(Ability::no("limits", reason)),
+        }
+        abilities
+    }
+
+    fn probe_walls(&self) -> Result<Vec<Ability>, String> {
+        let spec = JailSpec {
+            program: PathBuf::from("/"),
+            args: Vec::new(),
+            env: Vec::new(),
+            app_folder: self.mount_point(),
+            readable: Vec::new(),
+            limits: JailLimits { processes: 16, open_files: 64, file_size: 1 << 20, scratch: 1 << 20 },
+            instance: 0,
+        };
+        // The scratch folder goes at the end of this function, after the probe.
+        let (walls, _scratch) = self.walls(&spec).map_err(|error| error.to_string())?;
+        probe(&Order {
+            walls,
+            stages: self.settings.program.clone(),
+            mount_point: self.mount_point(),
+            program: spec.program,
+            args: spec.args,
+            env: spec.env,
+            app_folder: spec.app_folder,
+            readable: spec.readable,
+            limits: spec.limits,
+            groups: Vec::new(),
+            probe: true,
+        })
+    }
+}
+
+fn prepare(run: &Path, mount_point: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(run)?;
+    DirBuilder::new().recursive(true).mode(0o755).create(mount_point)
+}
+
+fn open_for_others(folder: &Path) -> io::Result<()> {
+    let mode = fs::metadata(folder)?.permissions().mode();
+    if mode & 0o005 == 0o005 {
+        return Ok(());
+    }
+    fs::set_permissions(folder, Permissions::from_mode(mode | 0o005))
+}
+
+/// Whether a user that owns nothing can walk to a path. What does not exist yet is judged by the folders above it.
+fn others_can_reach(path: &Path) -> bool {
+    path.ancestors().skip(1).all(|folder| {
+        fs::metadata(folder).map_or(folder.as_os_str().is_empty(), |found| found.permissions().mode() & 0o001 != 0)
+    })
+}

@@ -1,0 +1,46 @@
+//! The second best, where namespaces are refused, as they are in most containers: the worker stands on the host's file
+//! system, and the kernel lets it open nothing but what it would have seen in a root of its own.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use landlock::{
+    ABI, Access, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
+    path_beneath_rules,
+};
+
+use super::Ability;
+use super::order::Order;
+use super::root::{DEVICES, ETC, SYSTEM};
+
+/// What is asked for; an older kernel does what it can. The sixth has scopes for signals.
+const VERSION: ABI = ABI::V6;
+
+/// For this process and everything it starts. There is no way back.
+pub(super) fn close_files(order: &Order, scratch: &Path) -> io::Result<Ability> {
+    Ok(match enforce(order, scratch).map_err(io::Error::other)? {
+        RulesetStatus::NotEnforced => Ability::no(
+            "landlock",
+            "workers can open what their user can; a kernel with Landlock would close it to them",
+        ),
+        _ => Ability::yes("landlock", "workers can open only their own files, and signal only their own processes"),
+    })
+}
+
+fn enforce(order: &Order, scratch: &Path) -> Result<RulesetStatus, RulesetError> {
+    let (read, all) = (AccessFs::from_read(VERSION), AccessFs::from_all(VERSION));
+    let etc = ETC.iter().chain(&["passwd", "group"]).map(|name| Path::new("/etc").join(name));
+    let readable = SYSTEM.iter().map(PathBuf::from).chain(etc).chain([PathBuf::from("/proc")]);
+    let own = order.readable.iter().chain([&order.app_folder, &order.program]).cloned();
+    let devices = DEVICES.iter().map(|name| Path::new("/dev").join(name));
+    // Paths that do not exist are left out of rules.
+    let status = Ruleset::default()
+        .handle_access(all)?
+        .scope(Scope::Signal)?
+        .create()?
+        .add_rules(path_beneath_rules(readable.chain(own), read))?
+        .add_rules(path_beneath_rules(devices, AccessFs::from_file(VERSION)))?
+        .add_rules(path_beneath_rules([scratch], all))?
+        .restrict_self()?;
+    Ok(status.ruleset)
+}

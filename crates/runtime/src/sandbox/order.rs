@@ -1,0 +1,94 @@
+//! What the server tells the stages, and how: one message on a socket, with the worker's listener attached.
+
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
+};
+use serde::{Deserialize, Serialize};
+
+use super::JailLimits;
+
+/// An order carries no secrets and no code, so a longer one is a mistake.
+const MAX_ORDER: usize = 4 << 20;
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Order {
+    pub walls: Walls,
+    /// What the outer stage runs as the inner one.
+    pub stages: PathBuf,
+    /// An empty folder of the host to build the root on.
+    pub mount_point: PathBuf,
+    pub program: PathBuf,
+    pub args: Vec<String>,
+    pub env: Vec<(String, String)>,
+    pub app_folder: PathBuf,
+    pub readable: Vec<PathBuf>,
+    pub limits: JailLimits,
+    /// Folders of control groups that the worker joins, and that the outer stage removes at the end.
+    pub groups: Vec<PathBuf>,
+    /// Build the walls, say what held, and end.
+    pub probe: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Walls {
+    /// Namespaces made by root; the worker becomes this user.
+    Root { user: u32 },
+    /// Namespaces made by an ordinary user, inside a user namespace.
+    User,
+    /// No namespaces. The worker becomes the user, if there is one, and has the folder as its scratch.
+    Plain { user: Option<u32>, scratch: PathBuf, close_files: bool },
+}
+
+impl Order {
+    pub(super) fn send(&self, mut to: &UnixStream, listener: BorrowedFd<'_>) -> io::Result<()> {
+        let text = serde_json::to_vec(self)?;
+        let length = u32::try_from(text.len()).map_err(io::Error::other)?.to_le_bytes();
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        let listeners = [listener];
+        if !control.push(SendAncillaryMessage::ScmRights(&listeners)) {
+            return Err(io::Error::other("no room for the listener in the message"));
+        }
+        let sent = rustix::net::sendmsg(to, &[IoSlice::new(&length)], &mut control, SendFlags::NOSIGNAL)?;
+        to.write_all(&length[sent..])?;
+        to.write_all(&text)
+    }
+
+    /// The listener gets the lowest free number and stays open across `exec`.
+    pub(super) fn receive(from: BorrowedFd<'_>) -> io::Result<(Self, OwnedFd)> {
+        let mut length = [0; 4];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut control = RecvAncillaryBuffer::new(&mut space);
+        let got =
+            rustix::net::recvmsg(from, &mut [IoSliceMut::new(&mut length)], &mut control, RecvFlags::empty())?.bytes;
+        let listener = control.drain().find_map(|message| match message {
+            RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
+            _ => None,
+        });
+        let mut rest = Socket(from);
+        rest.read_exact(&mut length[got..])?;
+        let length = u32::from_le_bytes(length) as usize;
+        if length > MAX_ORDER {
+            return Err(io::Error::other("the order is too long"));
+        }
+        let mut text = vec![0; length];
+        rest.read_exact(&mut text)?;
+        let listener = listener.ok_or_else(|| io::Error::other("the order came without a listener"))?;
+        Ok((serde_json::from_slice(&text)?, listener))
+    }
+}
+
+/// Standard input reads ahead into a buffer; a stage wants exactly the order and then only to see the end.
+struct Socket<'a>(BorrowedFd<'a>);
+
+impl Read for Socket<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        Ok(rustix::io::read(self.0.as_fd(), buffer)?)
+    }
+}

@@ -1,0 +1,100 @@
+//! Giving up: limits on what a worker uses, and the user and capabilities it has.
+
+use std::io;
+
+use nix::unistd::{Gid, Uid, setgroups, setresgid, setresuid};
+use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::thread::{CapabilitySet, CapabilitySets};
+
+use super::Ability;
+use super::order::{Order, Walls};
+use super::processes;
+
+/// Who a worker is inside a user namespace.
+pub(super) const INNER_USER: u32 = 1000;
+
+/// When the server is root, each worker becomes a user that nobody else is: files of others stay closed to it, and the
+/// kernel's count of processes, which is kept by user, is its own.
+const FIRST_USER: u32 = 200_000;
+const USERS: u64 = 50_000;
+
+/// `offset` keeps two servers on a machine apart.
+pub(super) fn user_of(instance: u64, offset: u64) -> u32 {
+    let place = (instance % USERS + offset % USERS) % USERS;
+    FIRST_USER + u32::try_from(place).unwrap_or(0)
+}
+
+pub(super) fn limit(order: &Order) -> io::Result<()> {
+    let limits = &order.limits;
+    set(Resource::Core, 0)?;
+    set(Resource::Fsize, limits.file_size)?;
+    set(Resource::Nofile, limits.open_files)?;
+    set(Resource::Memlock, 64 << 10)?;
+    // Pid 1 counts too. Without a user of its own a worker shares the count with whatever else the user runs.
+    let others = match &order.walls {
+        Walls::Plain { user: None, .. } => processes::tasks_of(Uid::current().as_raw()),
+        _ => 1,
+    };
+    set(Resource::Nproc, limits.processes + others)
+}
+
+/// No higher than it is already: raising takes a privilege that the server may not have.
+fn set(resource: Resource, most: u64) -> io::Result<()> {
+    let most = rustix::process::getrlimit(resource).maximum.map_or(most, |maximum| most.min(maximum));
+    Ok(setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?)
+}
+
+pub(super) fn drop_all(walls: &Walls) -> io::Result<Vec<Ability>> {
+    let capabilities = empty_bounding_set();
+    let user = match walls {
+        Walls::Root { user } | Walls::Plain { user: Some(user), .. } => {
+            become_user(*user)?;
+            Ability::yes("user switch", "each worker is a user of its own")
+        }
+        Walls::User => Ability::no(
+            "user switch",
+            "workers have the server's user, without its rights, in a namespace; start the server as root to give each worker its own",
+        ),
+        Walls::Plain { user: None, .. } => Ability::no(
+            "user switch",
+            "workers have the server's user; start the server as root, with a run folder that other users can enter",
+        ),
+    };
+    let nothing = CapabilitySets {
+        effective: CapabilitySet::empty(),
+        permitted: CapabilitySet::empty(),
+        inheritable: CapabilitySet::empty(),
+    };
+    rustix::thread::clear_ambient_capability_set()?;
+    rustix::thread::set_capabilities(None, nothing)?;
+    Ok(vec![user, capabilities])
+}
+
+fn become_user(user: u32) -> io::Result<()> {
+    // So that a worker may open /dev/stdout: a pipe belongs to whoever made it.
+    for output in [rustix::stdio::stdout(), rustix::stdio::stderr()] {
+        let _ = rustix::fs::fchown(output, Some(rustix::fs::Uid::from_raw(user)), None);
+    }
+    let (user, group) = (Uid::from_raw(user), Gid::from_raw(user));
+    setgroups(&[])?;
+    setresgid(group, group, group)?;
+    Ok(setresuid(user, user, user)?)
+}
+
+fn empty_bounding_set() -> Ability {
+    // Bits that this kernel does not know are refused, and cannot be had either.
+    for one in 0..64 {
+        let one = CapabilitySet::from_bits_retain(1 << one);
+        if rustix::thread::capability_is_in_bounding_set(one).unwrap_or(false)
+            && let Err(error) = rustix::thread::remove_capability_from_bounding_set(one)
+        {
+            return Ability::no(
+                "capabilities",
+                format!(
+                    "the bounding set stays as it is ({error}); workers cannot use it, as they gain no privileges by executing files"
+                ),
+            );
+        }
+    }
+    Ability::yes("capabilities", "workers have none and can gain none")
+}

@@ -1,0 +1,64 @@
+// Finds out, once, how a function wants to be called.
+
+import * as event from './event.mjs'
+import * as fission from './fission.mjs'
+import { LoadError } from './load.mjs'
+import * as http from './http.mjs'
+import { server } from './serve.mjs'
+import * as web from './web.mjs'
+
+const CONVENTIONS = {
+  fetch: ({ target, run }) => server(web.fetcher(target, run), web.answer, false),
+  http: ({ run }) => server(http.listener(run), http.answer, false),
+  event: ({ run }) => server(event.handler(run, run.length), event.answer, true),
+  input: ({ run }) => server(fission.qinling(run), fission.answerJson, true),
+  callback: ({ run }) => server(fission.callback(run), fission.answer, true),
+  context: ({ run }) => server(fission.fission(run), fission.answer, true),
+}
+
+/** `found` is what was loaded: the function or object, and the name that it was exported by. */
+export function find({ target, name }) {
+  const convention = process.env.MILEPOST_CONVENTION || detect(target, name)
+  const make = CONVENTIONS[convention]
+  if (make === undefined) {
+    throw new LoadError(`MILEPOST_CONVENTION is ${convention}; it can be ${Object.keys(CONVENTIONS).join(', ')}`)
+  }
+  const run = typeof target === 'function' && convention !== 'fetch' ? target : (target.fetch ?? target)
+  return { serve: make({ target, run }), convention }
+}
+
+function detect(target, name) {
+  if (typeof target !== 'function') return 'fetch'
+  if (typeof target.fetch === 'function') return 'fetch'
+  const [first = '', second = ''] = parameters(target)
+  if (/^_?(req|request)$/i.test(first)) return /^_?(res|response)$/i.test(second) ? 'http' : 'fetch'
+  if (/^_?(event|evt)$/i.test(first)) return 'event'
+  if (name === 'handler' && !/^_?(context|ctx)$/i.test(first)) return 'event'
+  if (target.length >= 2) return /^_?(input|args?|data|params|payload|body)$|^[{[]/i.test(second) ? 'input' : 'callback'
+  if (/^_?(input|args?|data|params|payload|body)$|^[{[]/i.test(second)) return 'input'
+  return 'context'
+}
+
+/** Names of a function's first parameters, as they are written. */
+export function parameters(target) {
+  const text = Function.prototype.toString.call(target)
+  const bare = /^(?:async\s+)?([\w$]+)\s*=>/.exec(text)
+  if (bare) return [bare[1]]
+  const open = text.indexOf('(')
+  if (open < 0) return []
+  const found = []
+  let depth = 0
+  let start = open + 1
+  for (let at = open; at < text.length; at++) {
+    const letter = text[at]
+    if (letter === '(' || letter === '{' || letter === '[') depth++
+    else if (letter === ')' || letter === '}' || letter === ']') depth--
+    if ((depth === 1 && letter === ',') || depth === 0) {
+      const one = text.slice(start, at).replace(/\/\*.*?\*\/|\/\/.*$/gms, '').trim()
+      if (one !== '') found.push(/^[{[]/.test(one) ? one : one.replace(/^\.\.\./, '').split(/[\s=]/, 1)[0])
+      start = at + 1
+      if (depth === 0) break
+    }
+  }
+  return found
+}

@@ -1,0 +1,59 @@
+// Runs a function for a request and answers with what it gives, whether at once or later.
+
+import { BadRequest } from './body.mjs'
+import { explain } from './load.mjs'
+import { state } from './state.mjs'
+import { ERROR } from './wire.mjs'
+
+/**
+ * How to serve a convention.
+ * `call(request, body)` gives a result or a promise; `answer(slot, request, result)` sends it, and may give a promise too.
+ */
+export function server(call, answer, wantsBody) {
+  const run = (slot, request) => {
+    try {
+      const body = wantsBody ? request.whole() : undefined
+      const result = body instanceof Promise ? body.then((bytes) => call(request, bytes)) : call(request, body)
+      if (result !== null && typeof result === 'object' && typeof result.then === 'function') {
+        result.then(
+          (value) => finish(slot, request, value, answer),
+          (error) => failed(slot, request, error),
+        )
+      } else finish(slot, request, result, answer)
+    } catch (error) {
+      failed(slot, request, error)
+    }
+  }
+  if (state.storage === null) {
+    return (slot, request) => {
+      state.only = request
+      run(slot, request)
+    }
+  }
+  return (slot, request) => state.storage.run(request, run, slot, request)
+}
+
+function finish(slot, request, value, answer) {
+  if (slot.request !== request) return
+  try {
+    const sending = answer(slot, request, value)
+    if (sending !== undefined) sending.catch((error) => failed(slot, request, error))
+  } catch (error) {
+    failed(slot, request, error)
+  }
+}
+
+/** Answers for a function that threw, unless its request has been answered already. */
+function failed(slot, request, error) {
+  if (slot.request === request) fail(slot, error)
+}
+
+export function fail(slot, error) {
+  if (error instanceof BadRequest && !slot.begun) {
+    slot.respond(`${error.status}\0content-type\0text/plain; charset=utf-8`, error.message + '\n')
+    return
+  }
+  const { message, trace } = explain(error)
+  process.stderr.write(trace + '\n')
+  slot.message(ERROR, { message, trace })
+}

@@ -1,0 +1,125 @@
+// From an idle process to a function that serves: accept, init, load, ready.
+
+import net from 'node:net'
+import path from 'node:path'
+import { createRequire, Module } from 'node:module'
+
+// What functions commonly use is loaded while nobody waits.
+import 'node:assert'
+import 'node:buffer'
+import 'node:crypto'
+import 'node:events'
+import 'node:fs'
+import 'node:fs/promises'
+import 'node:http'
+import 'node:https'
+import 'node:os'
+import 'node:stream'
+import 'node:stream/promises'
+import 'node:timers/promises'
+import 'node:url'
+import 'node:util'
+import 'node:zlib'
+
+import { find } from './conventions.mjs'
+import { explain, load, prepare } from './load.mjs'
+import { helper } from './milepost.mjs'
+import { fail } from './serve.mjs'
+import { current, follow, state } from './state.mjs'
+import { END, ERROR, FAILED, INIT, PIECE, READY, Slot } from './wire.mjs'
+
+const CONFIG_IN_ENVIRONMENT = 32 * 1024
+
+export function main() {
+  globalThis[Symbol.for('milepost')] = helper
+  prepare()
+  warm()
+  let first = null
+  let serve = null
+  const handler = {
+    request: (slot, request) => serve(slot, request),
+    message: (slot, kind, payload) => {
+      if (kind !== INIT || first !== slot || serve !== null) throw new Error(`a frame of kind ${kind} came where a request was due`)
+      begin(slot, JSON.parse(payload.toString())).then((found) => (serve = found))
+    },
+  }
+  const server = net.createServer({ pauseOnConnect: true }, (accepted) => {
+    let slot = null
+    const socket = reading(accepted, (data) => slot.receive(data))
+    slot = new Slot(socket, handler, () => {
+      if (slot === first) process.exit(0)
+    })
+    first ??= slot
+    socket.resume()
+  })
+  server.listen({ fd: 3 })
+}
+
+/** Reads into one buffer for as long as the connection lasts, instead of a new one each time: a fifth of a small request. */
+function reading(accepted, receive) {
+  const handle = accepted._handle
+  if (!handle || typeof handle.useUserBuffer !== 'function') {
+    accepted.on('data', receive)
+    return accepted
+  }
+  accepted._handle = null
+  const buffer = Buffer.allocUnsafeSlow(PIECE)
+  const callback = (count, data) => {
+    receive(data.subarray(0, count))
+    return true
+  }
+  return new net.Socket({ handle, onread: { buffer, callback }, readable: true, writable: true })
+}
+
+async function begin(slot, init) {
+  try {
+    settle(init)
+    const { serve, convention } = find(await load(init.entrypoint ?? '', state.code))
+    slot.message(READY, { convention })
+    return serve
+  } catch (error) {
+    const { message, trace } = explain(error)
+    process.stderr.write(trace + '\n')
+    slot.message(FAILED, { message, trace })
+    slot.socket.end(() => process.exit(1))
+    return null
+  }
+}
+
+/** Makes the process the function's own: its variables, its secrets, its folder. */
+function settle(init) {
+  state.app = init.app ?? ''
+  state.function = init.function ?? ''
+  state.version = String(init.version ?? '')
+  state.threads = init.threads ?? 1
+  state.code = path.resolve(init.code)
+  Object.assign(state.config, init.config ?? {})
+  Object.assign(state.secrets, init.secrets ?? {})
+  if (state.threads > 1) follow()
+
+  Object.assign(process.env, init.variables ?? {}, init.secrets ?? {})
+  process.env.MILEPOST_APP = state.app
+  process.env.MILEPOST_FUNCTION = state.function
+  process.env.MILEPOST_VERSION = state.version
+  const config = JSON.stringify(init.config ?? {})
+  if (Buffer.byteLength(config) < CONFIG_IN_ENVIRONMENT) process.env.MILEPOST_CONFIG = config
+
+  process.chdir(state.code)
+  process.argv[1] = path.join(state.code, 'main.js')
+
+  const astray = (error) => {
+    const request = current()
+    if (request !== null && request.slot.request === request) fail(request.slot, error)
+    else process.stderr.write(explain(error).trace + '\n')
+  }
+  process.on('unhandledRejection', astray)
+  process.on('uncaughtException', astray)
+}
+
+/** Takes the first-time costs of both module systems, and of what responses need, now. */
+function warm() {
+  createRequire(import.meta.url)('./warm.cjs')
+  void [Module, END, ERROR, Request, Response, Headers, URL, URLSearchParams, TextDecoder, AbortController]
+  new Response('x').headers.set('content-type', 'text/plain')
+  new Request('http://localhost/')
+}

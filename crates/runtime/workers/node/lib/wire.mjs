@@ -1,0 +1,220 @@
+// Frames on a socket: requests come in, responses go out. The common case is one read and one write.
+
+import { Request } from './request.mjs'
+
+export const INIT = 1, READY = 2, FAILED = 3, REQUEST = 4, BODY = 5, RESPONSE = 6, ERROR = 7, CANCEL = 8
+export const END = 1
+// Pieces of a large body. The server forwards frame by frame.
+export const PIECE = 65536
+// A body that nobody reads stays with the server.
+const HELD = 4 * PIECE
+const NONE = Buffer.alloc(0)
+
+/** One slot: one connection, one request at a time. */
+export class Slot {
+  constructor(socket, handler, closed) {
+    this.socket = socket
+    this.handler = handler
+    this.rest = NONE
+    this.left = 0 // bytes of the current frame of a body that are still to come
+    this.last = false // that frame ends the body
+    // Responses that fit are put together here. The server asks for the next one only after it has read this one whole.
+    this.out = Buffer.allocUnsafeSlow(PIECE + 16384)
+    this.request = null
+    this.begun = false
+    this.draining = null
+    socket.on('drain', () => this.drained())
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      this.request?.cancel()
+      this.drained()
+      closed()
+    })
+  }
+
+  // --- reading
+
+  /** What came in. The buffer is the caller's again afterwards. */
+  receive(data) {
+    if (this.rest.length === 0 && this.left === 0 && data.length >= 12 && data[4] === REQUEST) {
+      if (data.readUInt32LE(0) + 8 === data.length) {
+        this.start(data, 12, data.readUInt32LE(8) + 12, data.length, data[5])
+        return
+      }
+    }
+    data = this.rest.length === 0 ? data : Buffer.concat([this.rest, data])
+    let at = 0
+    for (;;) {
+      if (this.left !== 0) {
+        const end = Math.min(data.length, at + this.left)
+        if (end === at) break
+        this.left -= end - at
+        this.body(data, at, end, this.left === 0 && this.last)
+        at = end
+      }
+      if (data.length - at < 8) break
+      const next = this.frame(data, at)
+      if (next === at) break
+      at = next
+    }
+    this.rest = at === data.length ? NONE : Buffer.from(data.subarray(at))
+  }
+
+  /** One frame, or as much of a body as is here. Gives where the next begins; the same place if too little is here. */
+  frame(data, at) {
+    const length = data.readUInt32LE(at)
+    const kind = data[at + 4]
+    const flags = data[at + 5]
+    const from = at + 8
+    if (kind === REQUEST) {
+      if (data.length < from + 4) return at
+      const head = from + 4 + data.readUInt32LE(from)
+      if (data.length < head) return at
+      const end = Math.min(data.length, from + length)
+      this.left = from + length - end
+      this.last = (flags & END) !== 0
+      this.start(data, from + 4, head, end, this.left === 0 ? flags : 0)
+      return end
+    }
+    if (kind === BODY) {
+      this.left = length
+      this.last = (flags & END) !== 0
+      if (length === 0) this.body(data, from, from, this.last)
+      return from
+    }
+    if (data.length < from + length) return at
+    if (kind === CANCEL) this.request?.cancel()
+    else this.handler.message(this, kind, data.subarray(from, from + length))
+    return from + length
+  }
+
+  body(data, from, to, ended) {
+    // Without a request these are the rest of one that was answered early.
+    const request = this.request
+    if (request === null || request.ended) return
+    request.arrived(Buffer.from(data.subarray(from, to)), ended)
+    if (request.held > HELD) this.socket.pause()
+  }
+
+  start(data, from, head, to, flags) {
+    const body = head === to ? NONE : Buffer.from(data.subarray(head, to))
+    const request = new Request(this, data.latin1Slice(from, head).split('\0'), body, (flags & END) !== 0)
+    this.request = request
+    this.begun = false
+    this.handler.request(this, request)
+  }
+
+  /** Called by a request when some of its body has been consumed. */
+  resume() {
+    this.socket.resume()
+  }
+
+  // --- writing
+
+  /** A whole response: the head as text in Latin-1, the body as text or bytes. */
+  respond(head, body) {
+    const text = typeof body === 'string'
+    const size = head.length
+    const most = 12 + size + (text ? body.length * 3 : body.length)
+    if (most > this.out.length) {
+      this.begin(head, text ? Buffer.from(body) : body, true)
+      return
+    }
+    const out = this.out
+    out.latin1Write(head, 12)
+    let end = 12 + size
+    if (text) end += out.utf8Write(body, end)
+    else if (body.length !== 0) {
+      out.set(body, end)
+      end += body.length
+    }
+    header(out, end - 8, RESPONSE, END)
+    out[8] = size
+    out[9] = size >>> 8
+    out[10] = size >>> 16
+    out[11] = size >>> 24
+    this.done()
+    this.socket.write(out.subarray(0, end))
+  }
+
+  /** The head of a response and the first bytes of its body. */
+  begin(head, body, end) {
+    const first = body.length > PIECE ? body.subarray(0, PIECE) : body
+    const start = Buffer.allocUnsafe(12 + head.length)
+    start.latin1Write(head, 12)
+    header(start, 4 + head.length + first.length, RESPONSE, end && first.length === body.length ? END : 0)
+    start.writeUInt32LE(head.length, 8)
+    this.begun = true
+    if (end) this.done()
+    this.socket.cork()
+    this.socket.write(start)
+    if (first.length !== 0) this.socket.write(first)
+    if (first.length !== body.length) this.pieces(body.subarray(PIECE), end)
+    this.socket.uncork()
+  }
+
+  /** More of a response's body. */
+  piece(body, end) {
+    if (end) this.done()
+    this.socket.cork()
+    this.pieces(body, end)
+    this.socket.uncork()
+  }
+
+  pieces(body, end) {
+    let at = 0
+    do {
+      const part = body.length > PIECE ? body.subarray(at, at + PIECE) : body
+      at += part.length
+      const start = Buffer.allocUnsafe(8)
+      header(start, part.length, BODY, end && at === body.length ? END : 0)
+      this.socket.write(start)
+      if (part.length !== 0) this.socket.write(part)
+    } while (at < body.length)
+  }
+
+  message(kind, document) {
+    const payload = Buffer.from(JSON.stringify(document))
+    const start = Buffer.allocUnsafe(8)
+    header(start, payload.length, kind, 0)
+    if (kind === ERROR) this.done()
+    this.socket.write(Buffer.concat([start, payload]))
+  }
+
+  /** The response is complete: what still comes of the request's body is skipped. */
+  done() {
+    const request = this.request
+    this.request = null
+    if (request !== null && !request.ended) request.skip()
+  }
+
+  /** Resolves when there is room to write. */
+  room() {
+    if (!this.socket.writableNeedDrain) return undefined
+    this.draining ??= Promise.withResolvers?.() ?? withResolvers()
+    return this.draining.promise
+  }
+
+  drained() {
+    const waiting = this.draining
+    this.draining = null
+    waiting?.resolve()
+  }
+}
+
+function header(buffer, length, kind, flags) {
+  buffer[0] = length
+  buffer[1] = length >>> 8
+  buffer[2] = length >>> 16
+  buffer[3] = length >>> 24
+  buffer[4] = kind
+  buffer[5] = flags
+  buffer[6] = 0
+  buffer[7] = 0
+}
+
+function withResolvers() {
+  const made = {}
+  made.promise = new Promise((resolve, reject) => Object.assign(made, { resolve, reject }))
+  return made
+}

@@ -1,0 +1,3 @@
+const milepost = globalThis[Symbol.for('milepost')]
+export default milepost
+export const { CallError, call, config, requestId, secret } = milepost

@@ -1,0 +1,1 @@
+"""What the worker is made of. Nothing in here is for functions: they use `milepost` and, where it stands in, `flask`."""

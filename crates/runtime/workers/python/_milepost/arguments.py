@@ -1,0 +1,84 @@
+"""`main(name, **kwargs)`: the request's JSON object, form or query become arguments, and the result is JSON."""
+
+import inspect
+import json
+
+from . import state
+from .reply import JSON_HEAD, Response, answer as flask_answer, dumps, is_stream
+
+
+class Context(dict):
+    """What a function may want to know about its call. A dict, so that it can be returned as JSON, with attributes."""
+
+    def __getattr__(self, name):
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+def context(request):
+    facts = request.facts
+    return Context(
+        request_id=facts.get(":id", ""),
+        app=state.app,
+        function=state.function,
+        version=state.version,
+        release=facts.get(":release", ""),
+        route=facts.get(":route", ""),
+        params=request.view_args,
+        deadline_ms=int(facts[":deadline"]) if facts.get(":deadline", "").isdigit() else None,
+        client=facts.get(":client"),
+        method=request.method,
+        path=request.path,
+        headers=dict(request.headers.items(lower=True)),
+    )
+
+
+def bind(function):
+    parameters = inspect.signature(function).parameters.values()
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    known = {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+    takes_context = takes_any or "context" in known
+
+    def arguments(request):
+        positional, named = (), {}
+        # A query is often longer than a function cares for (campaign tags and the like); a JSON body is meant for it.
+        for name, value in request.args.items():
+            if takes_any or name in known:
+                named[name] = value
+        body = request.get_data()
+        if body:
+            kind = request.mimetype
+            if kind == "application/x-www-form-urlencoded" or kind == "multipart/form-data":
+                for source in (request.form, request.files):
+                    named.update((name, value) for name, value in source.items() if takes_any or name in known)
+            else:
+                given = _object(body)
+                if given is None:
+                    positional = (body.decode("utf-8", "replace"),)
+                else:
+                    named.update(given)
+        for name, value in request.view_args.items():
+            if takes_any or name in known:
+                named[name] = value
+        if takes_context:
+            named["context"] = context(request)
+        return positional, named
+
+    return arguments
+
+
+def _object(body):
+    if body.lstrip()[:1] != b"{":
+        return None
+    try:
+        return json.loads(body)
+    except ValueError:
+        return None
+
+
+def answer(result, request=None):
+    if isinstance(result, (Response, bytes)) or is_stream(result) or hasattr(result, "get_wsgi_headers"):
+        return flask_answer(result, request)
+    return JSON_HEAD, dumps(result).encode("utf-8")

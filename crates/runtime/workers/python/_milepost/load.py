@@ -1,0 +1,185 @@
+"""Finds the function that an entrypoint names, and says clearly when it cannot."""
+
+import importlib
+import importlib.machinery
+import importlib.util
+import os
+import sys
+import traceback
+
+from . import state
+
+DEFAULT = "main"
+# Looked for, in this order, when no entrypoint is given.
+USUAL = ("main", "handler", "app", "application", "lambda_handler")
+
+
+class LoadError(Exception):
+    """The package does not have what the entrypoint names."""
+
+
+def load(entrypoint, code):
+    """The callable that `entrypoint` names in the folder `code`."""
+    module_name, name = split(entrypoint)
+    module = import_named(module_name, code, entrypoint)
+    if module is None and "." not in entrypoint and ":" not in entrypoint and entrypoint:
+        # One word can also be a module whose function has the usual name.
+        module, name = import_named(entrypoint, code, entrypoint), None
+    if module is None:
+        module = import_only_file(code)
+    if module is None:
+        raise LoadError(missing_module(module_name, code, entrypoint))
+    if name is None or not entrypoint:
+        names = USUAL
+    else:
+        names = (name,)
+    for one in names:
+        found = module
+        for part in one.split("."):
+            found = getattr(found, part, None)
+        if found is not None:
+            break
+    else:
+        raise LoadError(missing_function(module, names, entrypoint))
+    if not callable(found):
+        raise LoadError("%s in %s is %s, which cannot be called" % (one, where(module), type(found).__name__))
+    return found
+
+
+def split(entrypoint):
+    """Empty is main.main, one word a function of main, and the last dot (or a colon) divides module and function."""
+    if ":" in entrypoint:
+        module, _, name = entrypoint.partition(":")
+    elif "." in entrypoint:
+        module, _, name = entrypoint.rpartition(".")
+    else:
+        module, name = DEFAULT, entrypoint or DEFAULT
+    return module.replace("/", "."), name
+
+
+def import_named(name, code, entrypoint):
+    """The package's own module of that name, or None. Never one of the interpreter's."""
+    parts = name.split(".")
+    base = os.path.join(code, *parts)
+    if not all(parts) or not (os.path.isfile(base + ".py") or os.path.isdir(base)):
+        if importlib.machinery.PathFinder.find_spec(parts[0], [code]) is None:
+            return None
+    if os.path.isdir(base) and not os.path.isfile(os.path.join(base, "__init__.py")) and not os.path.isfile(base + ".py"):
+        # A folder that only happens to have the name.
+        return None
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (name == error.name or name.startswith(error.name + ".")):
+            return None
+        raise
+
+
+def import_only_file(code):
+    """A package of one file is loaded whatever the file is called."""
+    files = [entry for entry in os.listdir(code) if os.path.isfile(os.path.join(code, entry)) and entry[0] != "."]
+    python = [entry for entry in files if entry.endswith(".py")]
+    if len(python) == 1:
+        only = python[0]
+    elif len(files) == 1 and not python:
+        only = files[0]
+    else:
+        return None
+    path = os.path.join(code, only)
+    name = only[:-3] if only.endswith(".py") else only.replace(".", "_")
+    loader = importlib.machinery.SourceFileLoader(name, path)
+    spec = importlib.util.spec_from_file_location(name, path, loader=loader)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        loader.exec_module(module)
+    except BaseException:
+        sys.modules.pop(name, None)
+        raise
+    return module
+
+
+def unshadow(code):
+    """Forgets modules that were imported ahead and that the package has of its own: the package's come first."""
+    own = set()
+    for entry in os.listdir(code):
+        if entry.endswith(".py"):
+            own.add(entry[:-3])
+        elif os.path.isfile(os.path.join(code, entry, "__init__.py")):
+            own.add(entry)
+    own.difference_update(sys.builtin_module_names, ("os", "sys", "site", "codecs", "io", "abc", "stat", "encodings"))
+    if own:
+        for name in [name for name in sys.modules if name.partition(".")[0] in own]:
+            del sys.modules[name]
+
+
+def where(module):
+    path = getattr(module, "__file__", None) or module.__name__
+    return os.path.relpath(path, state.code) if os.path.isabs(path) else path
+
+
+def listing(code):
+    entries = sorted(entry + "/" if os.path.isdir(os.path.join(code, entry)) else entry for entry in os.listdir(code))
+    if not entries:
+        return "The package is empty."
+    shown = ", ".join(entries[:12])
+    return "The package has: %s%s." % (shown, ", and %d more" % (len(entries) - 12) if len(entries) > 12 else "")
+
+
+def missing_module(name, code, entrypoint):
+    path = name.replace(".", "/")
+    why = "the entrypoint %r names" % entrypoint if entrypoint else "without an entrypoint there must be"
+    return "%s the module %s, but there is no %s.py and no %s/__init__.py. %s" % (
+        why[0].upper() + why[1:], name, path, path, listing(code),
+    )  # fmt: skip
+
+
+def missing_function(module, names, entrypoint):
+    own = [
+        name
+        for name, value in vars(module).items()
+        if callable(value) and not name.startswith("_") and getattr(value, "__module__", None) == module.__name__
+    ]
+    has = "It has: %s." % ", ".join(own[:12]) if own else "It defines no functions."
+    wanted = " or ".join(repr(name) for name in names)
+    return "%s has no function %s, which %s. %s" % (
+        where(module), wanted, "the entrypoint %r names" % entrypoint if entrypoint else "is called when no entrypoint is given", has,
+    )  # fmt: skip
+
+
+def explain(error):
+    """(one sentence, the traceback) for a user, without the worker's own lines."""
+    if isinstance(error, LoadError):
+        return str(error), str(error) + "\n"
+    own = state.folder + os.sep
+    trace = error.__traceback__
+    while trace is not None and hidden(trace.tb_frame.f_code.co_filename, own):
+        trace = trace.tb_next
+    text = "".join(traceback.format_exception(type(error), error, trace))
+    name = type(error).__name__
+    said = str(error)
+    message = "%s: %s" % (name, said) if said else name
+    if isinstance(error, SyntaxError) and error.filename:
+        message = "%s: %s (%s, line %s)" % (name, error.msg, relative(error.filename), error.lineno)
+    elif isinstance(error, ImportError):
+        last = None
+        while trace is not None:
+            if not hidden(trace.tb_frame.f_code.co_filename, own):
+                last = trace
+            trace = trace.tb_next
+        if last is not None:
+            message += " (imported in %s, line %d)" % (relative(last.tb_frame.f_code.co_filename), last.tb_lineno)
+            if isinstance(error, ModuleNotFoundError):
+                message += ". It is neither in the package nor installed for Python %d.%d" % sys.version_info[:2]
+        if error.name == "flask" and getattr(sys.modules.get("flask"), "__milepost__", False):
+            message += ". Flask itself is not installed here, only a stand-in for functions: put Flask into the package"
+    return message, text
+
+
+def hidden(filename, own):
+    return filename.startswith(own) or filename.startswith("<frozen importlib") or filename.endswith("importlib/__init__.py")
+
+
+def relative(filename):
+    base = state.code + os.sep
+    return filename[len(base) :] if state.code and filename.startswith(base) else filename

@@ -1,0 +1,148 @@
+"""Serving functions that block: one thread a connection, the first on the main thread."""
+
+import sys
+import threading
+
+from . import load, state
+from .reply import answer, encoded
+from .web import Request
+from .wire import ERROR, READY, Connection
+
+
+def serve(convention):
+    """How a worker serves a convention, which is an object with `handle(connection, request)`."""
+
+    def run(connection, listener, ready):
+        if state.threads > 1:
+            threading.Thread(target=accept, args=(listener, convention), name="milepost-accept", daemon=True).start()
+        connection.message(READY, ready)
+        requests(connection, convention)
+
+    return run
+
+
+def accept(listener, convention):
+    count = 1
+    while True:
+        sock, _ = listener.accept()
+        count += 1
+        threading.Thread(
+            target=requests, args=(Connection(sock), convention), name="milepost-%d" % count, daemon=True
+        ).start()
+
+
+def requests(connection, convention):
+    """Serves one connection to its end."""
+    next_request = connection.next_request
+    set_current = state.current.set
+    while True:
+        try:
+            found = next_request()
+        except ConnectionError:
+            return
+        if found is None:
+            return
+        request = Request(found[0], found[1], connection)
+        set_current(request)
+        try:
+            convention.handle(connection, request)
+        except BaseException as error:
+            if not fail(connection, request, error):
+                return
+
+
+def fail(connection, request, error):
+    """Answers for a function that threw. False when there is nobody to tell."""
+    try:
+        if hasattr(error, "get_response") and hasattr(error, "code"):
+            send(connection, request, *answer(error.get_response(), request))
+            return True
+        leave_if_asked(error)
+        message, trace = load.explain(error)
+        flush()
+        sys.stderr.write(trace)
+        flush()
+        connection.message(ERROR, {"message": message, "trace": trace})
+        return True
+    except OSError:
+        return False
+
+
+def leave_if_asked(error):
+    """`sys.exit()` ends the process, on whatever thread it was said."""
+    if isinstance(error, SystemExit):
+        from .start import leave
+
+        if isinstance(error.code, str):
+            sys.stderr.write(error.code + "\n")
+        leave(error.code if isinstance(error.code, int) else 0 if error.code is None else 1)
+
+
+def flush():
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (AttributeError, ValueError, OSError):
+        pass
+
+
+def has_no_body(head):
+    return head.startswith((b"204", b"304", b"1"))
+
+
+def send(connection, request, head, body):
+    """Sends a response, whatever its body is."""
+    if type(body) is bytes:
+        if request._head[0] == "HEAD":
+            head, body = with_length(head, len(body)), b""
+        elif has_no_body(head):
+            body = b""
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        except (AttributeError, ValueError, OSError):
+            pass
+        connection.respond(head, body)
+    elif hasattr(body, "__aiter__"):
+        from .aio import drained
+
+        stream(connection, request, head, drained(body))
+    else:
+        stream(connection, request, head, body)
+
+
+def with_length(head, length):
+    """The head of an answer to HEAD says how long the body would be."""
+    if b"\0content-length\0" in head or has_no_body(head):
+        return head
+    return head + b"\0content-length\0%d" % length
+
+
+def stream(connection, request, head, pieces):
+    """Sends each piece as it comes. The head goes with the first, so that a fault before it is still a clean error."""
+    begun = False
+    try:
+        if request._head[0] == "HEAD" or has_no_body(head):
+            pieces_left = ()
+        else:
+            pieces_left = pieces
+        for piece in pieces_left:
+            piece = encoded(piece)
+            if not piece:
+                continue
+            if begun:
+                connection.piece(piece)
+            else:
+                connection.begin(head, piece)
+                begun = True
+            if connection.is_cancelled():
+                break
+    finally:
+        close = getattr(pieces, "close", None)
+        if close is not None:
+            close()
+    flush()
+    if begun:
+        connection.end()
+    else:
+        connection.respond(head, b"")
