@@ -3,15 +3,42 @@
 //! A request reads one immutable [`view::AppView`] and everything it does comes from that. This crate does not know the
 //! catalog, the blob store or the runtime: the server builds views and is the [`Backend`].
 //! `docs/decisions/006-gateway.md` has the rules and the reasons.
+//!
+//! On the way of a request: `server` accepts a connection, `gateway` finds the release that its host names, `decide`
+//! finds what answers for the path, and `files` or `call` answer. `directory` is where the views are.
 
+mod answering;
+mod answers;
 mod backend;
+mod body;
+mod call;
+mod connection;
+mod decide;
+mod directory;
+mod files;
+mod gateway;
+mod headers;
+mod host;
+mod request_id;
 mod routes;
+mod server;
+mod serving;
+mod settings;
+mod stats;
+mod tls;
 mod tree;
 pub mod view;
+mod wire;
+mod workers;
 
+pub use answering::Answering;
 pub use backend::{Backend, CallContext, CallFailure, CallScope, FileRef, LoadFailure};
-pub use routes::{Route, RouteTable};
+pub use body::{AnswerBody, BodyFailure, RequestBody};
+pub use directory::Directory;
+pub use gateway::{Gateway, GatewayError, Peer};
+pub use routes::{Lookup, Route, RouteError, RouteTable, check_route_path};
+pub use server::Listener;
+pub use settings::{Limits, Network, NetworkError, Settings};
+pub use stats::{AnswerCounts, Stats};
+pub use tls::{Tls, TlsError};
 pub use tree::FileTree;
-
-/// The body of a request on its way to a function, cut when it goes over the limit.
-pub type RequestBody = http_body_util::Limited<hyper::body::Incoming>;

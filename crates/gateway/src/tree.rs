@@ -2,19 +2,35 @@
 
 use std::collections::{HashMap, HashSet};
 
+use foldhash::fast::RandomState;
+
 use crate::backend::FileRef;
+use crate::files::kind::{self, Kind};
 
 /// Paths are relative, with `/`, decoded. What is not in here cannot be served.
 #[derive(Debug, Default)]
 pub struct FileTree {
-    files: HashMap<Box<str>, FileRef>,
-    folders: HashSet<Box<str>>,
+    files: HashMap<Box<str>, TreeFile, RandomState>,
+    folders: HashSet<Box<str>, RandomState>,
+}
+
+/// A file with what is said about it, found out once.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TreeFile {
+    pub(crate) at: FileRef,
+    pub(crate) kind: &'static Kind,
 }
 
 impl FileTree {
     pub fn new(files: impl IntoIterator<Item = (Box<str>, FileRef)>) -> Self {
-        let files: HashMap<Box<str>, FileRef> = files.into_iter().collect();
-        let mut folders = HashSet::new();
+        let files: HashMap<Box<str>, TreeFile, RandomState> = files
+            .into_iter()
+            .map(|(path, at)| {
+                let kind = kind::of(&path);
+                (path, TreeFile { at, kind })
+            })
+            .collect();
+        let mut folders = HashSet::default();
         for path in files.keys() {
             for (at, _) in path.match_indices('/') {
                 if !folders.contains(&path[..at]) {
@@ -26,7 +42,11 @@ impl FileTree {
     }
 
     pub fn file(&self, path: &str) -> Option<&FileRef> {
-        self.files.get(path)
+        self.files.get(path).map(|file| &file.at)
+    }
+
+    pub(crate) fn find(&self, path: &str) -> Option<TreeFile> {
+        self.files.get(path).copied()
     }
 
     pub fn is_folder(&self, path: &str) -> bool {
@@ -42,6 +62,6 @@ impl FileTree {
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (&str, &FileRef)> {
-        self.files.iter().map(|(path, file)| (&**path, file))
+        self.files.iter().map(|(path, file)| (&**path, &file.at))
     }
 }

@@ -1,0 +1,75 @@
+//! The future of an answer: often there at once, else boxed.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use http::{HeaderValue, Response, header};
+
+use crate::backend::Backend;
+use crate::body::AnswerBody;
+use crate::connection::Busy;
+use crate::directory::Slot;
+
+/// An answer on its way. Resolves to a response; failures are responses too.
+pub struct Answering<B: Backend> {
+    state: State<B>,
+    slot: Option<Arc<Slot<B::Function>>>,
+    busy: Option<Busy>,
+    close: bool,
+}
+
+enum State<B: Backend> {
+    Ready(Option<Response<AnswerBody<B::Body>>>),
+    Later(BoxFuture<'static, Response<AnswerBody<B::Body>>>),
+}
+
+impl<B: Backend> Answering<B> {
+    pub(crate) fn ready(response: Response<AnswerBody<B::Body>>) -> Self {
+        Self { state: State::Ready(Some(response)), slot: None, busy: None, close: false }
+    }
+
+    pub(crate) fn later(future: impl Future<Output = Response<AnswerBody<B::Body>>> + Send + 'static) -> Self {
+        Self { state: State::Later(future.boxed()), slot: None, busy: None, close: false }
+    }
+
+    /// Counted for the app when it is there.
+    pub(crate) fn of(mut self, slot: Arc<Slot<B::Function>>) -> Self {
+        self.slot = Some(slot);
+        self
+    }
+
+    pub(crate) fn on(mut self, busy: Busy, close: bool) -> Self {
+        self.busy = Some(busy);
+        self.close = close;
+        self
+    }
+}
+
+impl<B: Backend> Future for Answering<B> {
+    type Output = Response<AnswerBody<B::Body>>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut response = match &mut self.state {
+            State::Ready(response) => match response.take() {
+                Some(response) => response,
+                // Polled after it was done.
+                None => return Poll::Pending,
+            },
+            State::Later(future) => ready!(future.poll_unpin(context)),
+        };
+        if let Some(slot) = &self.slot {
+            slot.counters.count(response.status());
+        }
+        if self.close {
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        match self.busy.take() {
+            Some(busy) => Poll::Ready(response.map(|body| body.hold(busy))),
+            None => Poll::Ready(response),
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Calling a function: who may, what it sees, and what of its answer is sent.
+
+use http::uri::PathAndQuery;
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
+use http_body::Body;
+use milepost_model::spec::FunctionPermission;
+
+use crate::answers::{MILEPOST_RELEASE, MILEPOST_REQUEST_ID, MILEPOST_VERSION, Problem};
+use crate::backend::{Backend, CallContext, CallFailure};
+use crate::body::{AnswerBody, BodyFailure, RequestBody};
+use crate::decide::FunctionFound;
+use crate::gateway::{Asked, Inner, Place};
+use crate::headers::{self, Forwarding, X_REQUEST_ID};
+use crate::request_id;
+
+/// A request that a function answers.
+pub(crate) struct Call<F> {
+    pub(crate) asked: Asked,
+    pub(crate) place: Place<F>,
+    pub(crate) found: FunctionFound<F>,
+}
+
+impl<F: Send + Sync + 'static> Call<F> {
+    pub(crate) async fn run<B: Backend<Function = F>>(mut self, inner: &Inner<B>) -> Response<AnswerBody<B::Body>> {
+        let id = self.request_id();
+        if let Err(problem) = self.permitted(&*inner.backend).and_then(|()| self.fits(inner)) {
+            return self.refuse(problem, id);
+        }
+        // For an answer after the request was given away.
+        let accept = accepted(&self.asked.head.headers);
+        let method = self.asked.head.method.clone();
+        let (request, context) = self.hand_over(inner, &id);
+        let mut request = request.map(|body| body.limit(&inner.settings.limits));
+        let fate = request.body_mut().fate();
+        let answered = inner.backend.call(&self.found.target.function, request, context).await;
+        let body_failure = fate.and_then(|fate| fate.failure());
+        let answered = match (answered, body_failure) {
+            (Ok(answer), _) if answer.status().is_informational() => Err(informational(answer.status())),
+            (Ok(answer), _) => Ok(answer),
+            (Err(_), Some(failure)) => Err(body_problem(&failure)),
+            (Err(failure), None) => Err(call_problem(failure)),
+        };
+        match answered {
+            Ok(answer) => self.pass_on(answer, &method, &id),
+            Err(problem) => self.problem(problem, id, &accept, &method),
+        }
+    }
+
+    fn request_id(&self) -> Box<str> {
+        let sent = self.asked.head.headers.get(X_REQUEST_ID).and_then(|id| id.to_str().ok());
+        sent.filter(|id| request_id::is_sane(id)).map_or_else(request_id::new, Into::into)
+    }
+
+    fn permitted<B: Backend>(&self, backend: &B) -> Result<(), Problem> {
+        let target = &self.found.target;
+        match target.permission {
+            FunctionPermission::Public => Ok(()),
+            // Calls by name need a call token, and so come here with one.
+            FunctionPermission::Token | FunctionPermission::Internal if self.place.scope.is_some() => Ok(()),
+            FunctionPermission::Internal => {
+                let detail = format!("The function `{}` can be called from inside of its app only.", target.name);
+                Err(Problem::new(StatusCode::FORBIDDEN, "function_internal", detail))
+            }
+            FunctionPermission::Token => match bearer(&self.asked.head.headers) {
+                Some(token) if backend.may_invoke(&self.place.app.app, token) => Ok(()),
+                Some(_) => {
+                    let detail = format!("The token may not call functions of the app `{}`.", self.place.app.app);
+                    Err(Problem::new(StatusCode::FORBIDDEN, "token_refused", detail)
+                        .hint("`milepost token create --role invoker` makes one that may"))
+                }
+                None => {
+                    let detail = format!("The function `{}` wants a token.", target.name);
+                    Err(Problem::new(StatusCode::UNAUTHORIZED, "token_wanted", detail)
+                        .hint("send it as `Authorization: Bearer TOKEN`")
+                        .header(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")))
+                }
+            },
+        }
+    }
+
+    /// What is known to be too large is not even begun.
+    fn fits<B: Backend>(&self, inner: &Inner<B>) -> Result<(), Problem> {
+        if self.asked.body.size_hint().lower() > inner.settings.limits.body_bytes {
+            return Err(body_problem(&BodyFailure::TooLarge));
+        }
+        Ok(())
+    }
+
+    /// The request as the function sees it.
+    fn hand_over<B: Backend>(&mut self, inner: &Inner<B>, id: &str) -> (Request<RequestBody>, CallContext) {
+        let host = self.asked.host().and_then(|host| HeaderValue::from_bytes(host).ok());
+        let host = host.unwrap_or_else(|| HeaderValue::from_static("localhost"));
+        let mut request = Request::new(std::mem::replace(&mut self.asked.body, RequestBody::empty()));
+        let head = &mut self.asked.head;
+        *request.method_mut() = head.method.clone();
+        *request.version_mut() = head.version;
+        *request.uri_mut() = self.found.by_name.map_or_else(|| plain_uri(&head.uri), |at| cut_uri(&head.uri, at));
+        let mut map = std::mem::take(&mut head.headers);
+        if self.found.target.permission == FunctionPermission::Token {
+            // It is for the platform, and would let the function act as its caller.
+            map.remove(header::AUTHORIZATION);
+        }
+        let client = self.asked.peer.address;
+        let proxies = &inner.settings.trusted_proxies;
+        let trusted = client.is_some_and(|client| proxies.iter().any(|network| network.contains(client)));
+        let forwarding = Forwarding { client, trusted, secure: self.asked.peer.secure, host: &host };
+        let id_value = HeaderValue::from_str(id).unwrap_or_else(|_| HeaderValue::from_static("-"));
+        headers::clean_request(&mut map, &forwarding, id_value);
+        *request.headers_mut() = map;
+        let context = CallContext {
+            request_id: id.into(),
+            release: self.place.release.id.clone(),
+            client,
+            route: std::mem::take(&mut self.found.route),
+            params: std::mem::take(&mut self.found.params),
+            call_token: inner.backend.make_call_token(&self.place.app.app, &self.place.release.id),
+        };
+        (request, context)
+    }
+
+    fn pass_on<B: Body>(&self, answer: Response<B>, method: &Method, id: &str) -> Response<AnswerBody<B>> {
+        let (mut head, body) = answer.into_parts();
+        headers::clean_answer(&mut head.headers);
+        let lengths = head.headers.get_all(header::CONTENT_LENGTH).iter().count();
+        let head_only = *method == Method::HEAD;
+        // The length that is sent is the length of the body that is sent.
+        if lengths > 1 || (lengths == 1 && !head_only && body.size_hint().exact().is_some()) {
+            head.headers.remove(header::CONTENT_LENGTH);
+        }
+        head.headers.insert(MILEPOST_RELEASE, self.place.release.header.clone());
+        head.headers.insert(MILEPOST_VERSION, self.found.target.version.clone());
+        if let Ok(id) = HeaderValue::from_str(id) {
+            head.headers.insert(MILEPOST_REQUEST_ID, id);
+        }
+        head.extensions.clear();
+        let body = if head_only { AnswerBody::empty() } else { AnswerBody::function(body) };
+        Response::from_parts(head, body)
+    }
+
+    fn refuse<B>(self, problem: Problem, id: Box<str>) -> Response<AnswerBody<B>> {
+        let release = self.place.release.header.clone();
+        self.asked.say(problem.request_id(id).header(MILEPOST_RELEASE, release))
+    }
+
+    /// The function was begun: its version is told.
+    fn problem<B>(
+        &self,
+        problem: Problem,
+        id: Box<str>,
+        accept: &HeaderMap,
+        method: &Method,
+    ) -> Response<AnswerBody<B>> {
+        problem
+            .request_id(id)
+            .header(MILEPOST_RELEASE, self.place.release.header.clone())
+            .header(MILEPOST_VERSION, self.found.target.version.clone())
+            .answer(accept, *method == Method::HEAD)
+    }
+}
+
+fn accepted(headers: &HeaderMap) -> HeaderMap {
+    headers.get_all(header::ACCEPT).iter().map(|value| (header::ACCEPT, value.clone())).collect()
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+fn plain_uri(uri: &Uri) -> Uri {
+    uri.path_and_query().cloned().map(Uri::from).unwrap_or_default()
+}
+
+/// What comes behind the name of the function; `/` if nothing does.
+fn cut_uri(uri: &Uri, at: usize) -> Uri {
+    let path = uri.path().get(at..).filter(|rest| !rest.is_empty()).unwrap_or("/");
+    let text = uri.query().map_or_else(|| path.to_owned(), |query| format!("{path}?{query}"));
+    PathAndQuery::try_from(text).map(Uri::from).unwrap_or_default()
+}
+
+fn body_problem(failure: &BodyFailure) -> Problem {
+    match failure {
+        BodyFailure::TooLarge => {
+            let detail = "The body of the request is larger than what is allowed.";
+            Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail)
+        }
+        BodyFailure::Stalled | BodyFailure::Broken(_) => {
+            let detail = "The body of the request did not arrive in time.";
+            Problem::new(StatusCode::REQUEST_TIMEOUT, "body_stalled", detail)
+        }
+    }
+}
+
+fn informational(status: StatusCode) -> Problem {
+    let detail = format!("The function answered with the status {}, which is no final one.", status.as_u16());
+    Problem::new(StatusCode::BAD_GATEWAY, "bad_answer", detail)
+}
+
+fn call_problem(failure: CallFailure) -> Problem {
+    let status = StatusCode::from_u16(failure.status).ok().filter(|status| status.as_u16() >= 400);
+    let problem = Problem::new(status.unwrap_or(StatusCode::BAD_GATEWAY), failure.code, failure.message);
+    match failure.retry_after {
+        Some(after) => problem.header(header::RETRY_AFTER, (after.as_secs_f64().ceil() as u64).into()),
+        None => problem,
+    }
+}

@@ -1,0 +1,124 @@
+//! The `Accept-Encoding` header: which copy of a file a client takes, best first.
+
+use http::{HeaderMap, header};
+
+/// How the bytes of a copy are pressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Coding {
+    Identity,
+    Gzip,
+    Brotli,
+}
+
+impl Coding {
+    /// As in `Content-Encoding`, and at the end of the tag.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Identity => "identity",
+            Self::Gzip => "gzip",
+            Self::Brotli => "br",
+        }
+    }
+}
+
+/// Weights from 0 to 1000, as the client gave them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Accepts {
+    brotli: u16,
+    gzip: u16,
+    identity: u16,
+}
+
+impl Accepts {
+    pub(crate) fn read(headers: &HeaderMap) -> Self {
+        let (mut brotli, mut gzip, mut identity, mut rest) = (None, None, None, None);
+        for list in headers.get_all(header::ACCEPT_ENCODING) {
+            let Ok(list) = list.to_str() else { continue };
+            for item in list.split(',') {
+                let (name, parameters) = item.split_once(';').unwrap_or((item, ""));
+                let place = match name.trim() {
+                    name if name.eq_ignore_ascii_case("br") => &mut brotli,
+                    name if name.eq_ignore_ascii_case("gzip") || name.eq_ignore_ascii_case("x-gzip") => &mut gzip,
+                    name if name.eq_ignore_ascii_case("identity") => &mut identity,
+                    "*" => &mut rest,
+                    _ => continue,
+                };
+                *place = Some(weight(parameters));
+            }
+        }
+        Self {
+            brotli: brotli.or(rest).unwrap_or(0),
+            gzip: gzip.or(rest).unwrap_or(0),
+            // Always there unless excluded, and the last choice unless named.
+            identity: identity.or(rest.filter(|rest| *rest == 0)).unwrap_or(1),
+        }
+    }
+
+    /// Best first; on equal weights the one that presses best.
+    pub(crate) fn in_order(self) -> impl Iterator<Item = Coding> {
+        let mut all = [(self.brotli, Coding::Brotli), (self.gzip, Coding::Gzip), (self.identity, Coding::Identity)];
+        all.sort_by(|left, right| right.cmp(left));
+        all.into_iter().filter(|(weight, _)| *weight > 0).map(|(_, coding)| coding)
+    }
+
+    pub(crate) fn takes_plain(self) -> bool {
+        self.identity > 0
+    }
+}
+
+/// `q=0.5` as 500. What cannot be read is taken as wanted.
+fn weight(parameters: &str) -> u16 {
+    let q = parameters.split(';').find_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        name.trim().eq_ignore_ascii_case("q").then(|| value.trim())
+    });
+    let Some(value) = q.and_then(|value| value.parse::<f32>().ok()).filter(|value| value.is_finite()) else {
+        return 1000;
+    };
+    (value.clamp(0.0, 1.0) * 1000.0).round() as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn order(value: &str) -> Vec<&'static str> {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_str(value).expect("a value"));
+        Accepts::read(&headers).in_order().map(Coding::name).collect()
+    }
+
+    #[test]
+    fn codings_are_tried_in_the_order_of_their_weights() {
+        for (value, expected) in [
+            ("gzip, deflate, br, zstd", &["br", "gzip", "identity"][..]),
+            ("GZIP", &["gzip", "identity"]),
+            ("gzip;q=1, br;q=0.5", &["gzip", "br", "identity"]),
+            ("br;q=0, gzip", &["gzip", "identity"]),
+            ("identity", &["identity"]),
+            ("identity;q=1, *;q=0", &["identity"]),
+            ("br;q=0.5, identity", &["identity", "br"]),
+            ("identity;q=0, gzip", &["gzip"]),
+            ("*;q=0", &[]),
+            ("*", &["br", "gzip", "identity"]),
+            ("gzip;q=0, *", &["br", "identity"]),
+            ("br ; q=0.001", &["br", "identity"]),
+            ("br;q=x", &["br", "identity"]),
+            ("", &["identity"]),
+            ("deflate", &["identity"]),
+        ] {
+            assert_eq!(order(value), expected, "{value}");
+        }
+        assert_eq!(Accepts::read(&HeaderMap::new()).in_order().collect::<Vec<_>>(), [Coding::Identity]);
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_values_never_panic(value in "[ -~]{0,40}") {
+            order(&value);
+        }
+    }
+}

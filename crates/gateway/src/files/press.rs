@@ -1,0 +1,79 @@
+//! Pressing the bytes of a file.
+
+use std::io::{self, Write};
+
+use bytes::Bytes;
+
+use super::accept::Coding;
+
+/// Smaller files fit into a packet as they are.
+const SMALLEST: u64 = 256;
+const LARGEST: u64 = 8 << 20;
+/// Up to here the first one who asks waits, and the slower, better setting is used.
+pub(super) const WORTH_WAITING: u64 = 1 << 20;
+
+pub(super) fn is_worth_trying(size: u64, compressible: bool) -> bool {
+    compressible && (SMALLEST..=LARGEST).contains(&size)
+}
+
+/// The pressed bytes, or `None` if they save less than a tenth. Takes its time: not for a thread of the runtime.
+pub(super) fn press(plain: &[u8], coding: Coding) -> io::Result<Option<Bytes>> {
+    let pressed = match coding {
+        Coding::Identity => return Ok(None),
+        Coding::Gzip => gzip(plain)?,
+        Coding::Brotli => brotli(plain)?,
+    };
+    let saved_enough = pressed.len() <= plain.len() - plain.len() / 10;
+    Ok(saved_enough.then(|| Bytes::from(pressed)))
+}
+
+fn gzip(plain: &[u8]) -> io::Result<Vec<u8>> {
+    let mut writer = flate2::write::GzEncoder::new(Vec::with_capacity(plain.len() / 2), flate2::Compression::new(6));
+    writer.write_all(plain)?;
+    writer.finish()
+}
+
+fn brotli(plain: &[u8]) -> io::Result<Vec<u8>> {
+    let quality = if plain.len() <= 256 << 10 { 9 } else { 6 };
+    let mut pressed = Vec::with_capacity(plain.len() / 2);
+    let mut writer = brotli::CompressorWriter::new(&mut pressed, 64 << 10, quality, 22);
+    writer.write_all(plain)?;
+    writer.flush()?;
+    drop(writer);
+    Ok(pressed)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+
+    #[test]
+    fn pressed_bytes_come_back() {
+        let plain = "Some words that come again and again. ".repeat(100);
+        let gzip = press(plain.as_bytes(), Coding::Gzip).expect("it is pressed").expect("it saves");
+        let mut back = String::new();
+        flate2::read::GzDecoder::new(&gzip[..]).read_to_string(&mut back).expect("it is gzip");
+        assert_eq!(back, plain);
+        let brotli = press(plain.as_bytes(), Coding::Brotli).expect("it is pressed").expect("it saves");
+        let mut back = String::new();
+        brotli::Decompressor::new(&brotli[..], 4096).read_to_string(&mut back).expect("it is brotli");
+        assert_eq!(back, plain);
+    }
+
+    #[test]
+    fn what_saves_too_little_is_left_alone() {
+        let mut state = 1_u64;
+        let noise = std::iter::repeat_with(|| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as u8
+        });
+        let noise: Vec<u8> = noise.take(4096).collect();
+        for coding in [Coding::Gzip, Coding::Brotli, Coding::Identity] {
+            assert_eq!(press(&noise, coding).expect("it is tried"), None);
+        }
+        assert!(is_worth_trying(256, true) && is_worth_trying(8 << 20, true));
+        assert!(!is_worth_trying(255, true) && !is_worth_trying((8 << 20) + 1, true) && !is_worth_trying(4096, false));
+    }
+}

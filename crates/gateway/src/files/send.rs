@@ -1,0 +1,308 @@
+//! The answer with a file: whole, in part, or only that it has not changed.
+
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures::future::BoxFuture;
+use futures::stream::{self, BoxStream};
+use futures::{FutureExt, StreamExt, TryStreamExt};
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
+use tokio::io::{AsyncReadExt, AsyncSeekExt};
+use tokio_util::io::ReaderStream;
+
+use crate::answers::{MILEPOST_RELEASE, Problem};
+use crate::backend::Backend;
+use crate::body::AnswerBody;
+use crate::gateway::Answering;
+use crate::request_id;
+use crate::tree::TreeFile;
+
+use super::accept::Coding;
+use super::conditions::{self, Verdict};
+use super::ranges::{self, Ranges};
+use super::shelf;
+use super::store::{Content, Copy, Store};
+
+/// What the file is to the request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Status {
+    /// What was asked for: conditions and ranges hold.
+    Found,
+    /// An error page: always whole.
+    NotFound,
+}
+
+/// A file on its way out.
+pub(crate) struct Sending {
+    file: TreeFile,
+    status: Status,
+    head_only: bool,
+    release: HeaderValue,
+    /// Of the request.
+    headers: HeaderMap,
+    again: bool,
+}
+
+type Answer<B> = Response<AnswerBody<<B as Backend>::Body>>;
+
+enum Plan {
+    Whole,
+    Part(Range<u64>),
+    Parts(Vec<Range<u64>>),
+    NotModified,
+    PreconditionFailed,
+    Unsatisfiable,
+}
+
+impl Sending {
+    pub(crate) fn new(file: TreeFile, status: Status, release: HeaderValue, method: &Method, headers: HeaderMap) -> Self {
+        Self { file, status, head_only: method == Method::HEAD, release, headers, again: false }
+    }
+
+    pub(crate) fn is_for(method: &Method) -> bool {
+        method == Method::GET || method == Method::HEAD
+    }
+
+    /// Answers at once when the bytes are in memory, else as soon as they are there.
+    pub(crate) fn start<B: Backend>(self, store: &Arc<Store<B>>) -> Answering<B> {
+        match store.at_hand(&self.file, &self.headers) {
+            Ok(Some(copy)) => match (self.plan(&copy), &copy.content) {
+                (Plan::Whole, Content::Memory(bytes)) => {
+                    let bytes = bytes.clone();
+                    Answering::ready(self.whole(&copy, AnswerBody::bytes(bytes)))
+                }
+                (Plan::NotModified, _) => Answering::ready(self.not_modified(&copy)),
+                (plan, _) => {
+                    let store = store.clone();
+                    Answering::later(async move { self.carry_out(plan, &copy, &store).await })
+                }
+            },
+            Ok(None) => Answering::ready(self.not_acceptable()),
+            Err(_) => {
+                let store = store.clone();
+                Answering::later(async move { self.obtain(&store).await })
+            }
+        }
+    }
+
+    async fn obtain<B: Backend>(self, store: &Arc<Store<B>>) -> Answer<B> {
+        match store.obtain(&self.file, &self.headers).await {
+            Ok(Some(copy)) => {
+                let plan = self.plan(&copy);
+                self.carry_out(plan, &copy, store).await
+            }
+            Ok(None) => self.not_acceptable(),
+            Err(error) => self.unreadable(&error),
+        }
+    }
+
+    fn plan(&self, copy: &Copy) -> Plan {
+        if self.status == Status::NotFound {
+            return Plan::Whole;
+        }
+        match conditions::judge(&self.headers, copy.etag.as_bytes()) {
+            Verdict::NotModified => return Plan::NotModified,
+            Verdict::Failed => return Plan::PreconditionFailed,
+            Verdict::Go => {}
+        }
+        // A range is defined for GET alone.
+        let range = self.headers.get(header::RANGE).filter(|_| !self.head_only);
+        let Some(range) = range.filter(|_| conditions::range_holds(&self.headers, copy.etag.as_bytes())) else {
+            return Plan::Whole;
+        };
+        match ranges::parse(range.as_bytes(), copy.size) {
+            Ranges::Whole => Plan::Whole,
+            Ranges::One(range) => Plan::Part(range),
+            Ranges::Several(ranges) => Plan::Parts(ranges),
+            Ranges::Unsatisfiable => Plan::Unsatisfiable,
+        }
+    }
+
+    async fn carry_out<B: Backend>(self, plan: Plan, copy: &Arc<Copy>, store: &Arc<Store<B>>) -> Answer<B> {
+        match plan {
+            Plan::NotModified => self.not_modified(copy),
+            Plan::PreconditionFailed => self.precondition_failed(),
+            Plan::Unsatisfiable => self.unsatisfiable(copy.size),
+            Plan::Whole if self.head_only => self.whole(copy, AnswerBody::empty()),
+            Plan::Whole => match body(store, &self.file, copy, 0..copy.size).await {
+                Ok(body) => self.whole(copy, body),
+                Err(error) => self.once_more(copy, store, &error).await,
+            },
+            Plan::Part(range) => match body(store, &self.file, copy, range.clone()).await {
+                Ok(body) => self.part(copy, &range, body),
+                Err(error) => self.once_more(copy, store, &error).await,
+            },
+            Plan::Parts(ranges) => self.parts(copy, ranges, store),
+        }
+    }
+
+    /// A pressed copy that is gone from the disk is made again, or the plain one is sent.
+    fn once_more<'s, B: Backend>(
+        mut self,
+        copy: &Copy,
+        store: &'s Arc<Store<B>>,
+        error: &io::Error,
+    ) -> BoxFuture<'s, Answer<B>> {
+        if self.again || copy.coding == Coding::Identity {
+            return std::future::ready(self.unreadable(error)).boxed();
+        }
+        self.again = true;
+        self.obtain(store).boxed()
+    }
+
+    fn whole<B>(self, copy: &Copy, body: AnswerBody<B>) -> Response<AnswerBody<B>> {
+        let body = if self.head_only { AnswerBody::empty() } else { body };
+        let mut response = Response::new(body);
+        if self.status == Status::NotFound {
+            *response.status_mut() = StatusCode::NOT_FOUND;
+        }
+        *response.headers_mut() = copy.say(self.headers, &self.release);
+        if self.head_only {
+            response.headers_mut().insert(header::CONTENT_LENGTH, copy.size.into());
+        }
+        response
+    }
+
+    fn not_modified<B>(self, copy: &Copy) -> Response<AnswerBody<B>> {
+        let mut response = Response::new(AnswerBody::empty());
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        let mut headers = copy.say(self.headers, &self.release);
+        for about_content in [header::CONTENT_TYPE, header::CONTENT_ENCODING, header::X_CONTENT_TYPE_OPTIONS] {
+            headers.remove(about_content);
+        }
+        *response.headers_mut() = headers;
+        response
+    }
+
+    fn part<B>(self, copy: &Copy, range: &Range<u64>, body: AnswerBody<B>) -> Response<AnswerBody<B>> {
+        let mut response = Response::new(body);
+        *response.status_mut() = StatusCode::PARTIAL_CONTENT;
+        *response.headers_mut() = copy.say(self.headers, &self.release);
+        if let Ok(value) = HeaderValue::from_str(&content_range(range, copy.size)) {
+            response.headers_mut().insert(header::CONTENT_RANGE, value);
+        }
+        response
+    }
+
+    fn parts<B: Backend>(self, copy: &Arc<Copy>, ranges: Vec<Range<u64>>, store: &Arc<Store<B>>) -> Answer<B> {
+        let boundary = request_id::new();
+        let mut pieces = Vec::new();
+        let mut length = 0;
+        for range in ranges {
+            let head = format!(
+                "\r\n--{boundary}\r\ncontent-type: {}\r\ncontent-range: {}\r\n\r\n",
+                self.file.kind.content_type,
+                content_range(&range, copy.size)
+            );
+            length += head.len() as u64 + (range.end - range.start);
+            pieces.push((Bytes::from(head), range));
+        }
+        let end = Bytes::from(format!("\r\n--{boundary}--\r\n"));
+        length += end.len() as u64;
+        let (store, file, sent) = (store.clone(), self.file, copy.clone());
+        let parts = stream::iter(pieces).then(move |(head, range)| {
+            let (store, sent) = (store.clone(), sent.clone());
+            async move {
+                let bytes = read(&store, &file, &sent, range).await?;
+                Ok::<_, io::Error>(stream::once(async move { Ok(head) }).chain(bytes))
+            }
+        });
+        let stream = parts.try_flatten().chain(stream::once(async move { Ok(end) })).boxed();
+        let mut response = Response::new(AnswerBody::stream(stream, length));
+        *response.status_mut() = StatusCode::PARTIAL_CONTENT;
+        *response.headers_mut() = copy.say(self.headers, &self.release);
+        if let Ok(value) = HeaderValue::from_str(&format!("multipart/byteranges; boundary={boundary}")) {
+            response.headers_mut().insert(header::CONTENT_TYPE, value);
+        }
+        response
+    }
+
+    fn problem<B>(self, problem: Problem) -> Response<AnswerBody<B>> {
+        problem.header(MILEPOST_RELEASE, self.release).answer(&self.headers, self.head_only)
+    }
+
+    fn precondition_failed<B>(self) -> Response<AnswerBody<B>> {
+        let detail = "The file is not the one that the request was made for.";
+        self.problem(Problem::new(StatusCode::PRECONDITION_FAILED, "precondition_failed", detail))
+    }
+
+    fn unsatisfiable<B>(self, size: u64) -> Response<AnswerBody<B>> {
+        let detail = format!("The file has {size} bytes, and the range is behind its end.");
+        let problem = Problem::new(StatusCode::RANGE_NOT_SATISFIABLE, "range_not_satisfiable", detail);
+        let Ok(size) = HeaderValue::from_str(&format!("bytes */{size}")) else { return self.problem(problem) };
+        self.problem(problem.header(header::CONTENT_RANGE, size))
+    }
+
+    fn not_acceptable<B>(self) -> Response<AnswerBody<B>> {
+        let detail = "The file is not there in an encoding that the request accepts.";
+        self.problem(Problem::new(StatusCode::NOT_ACCEPTABLE, "encoding_not_acceptable", detail))
+    }
+
+    fn unreadable<B>(self, error: &io::Error) -> Response<AnswerBody<B>> {
+        let id = request_id::new();
+        tracing::error!(%error, digest = %self.file.at.digest, request = %id, "a file could not be read");
+        let detail = "The file could not be read.";
+        let problem = Problem::new(StatusCode::BAD_GATEWAY, "file_unreadable", detail);
+        self.problem(problem.hint("try again; the server's log has the cause").request_id(id))
+    }
+}
+
+fn content_range(range: &Range<u64>, size: u64) -> String {
+    format!("bytes {}-{}/{size}", range.start, range.end - 1)
+}
+
+async fn body<B: Backend>(
+    store: &Arc<Store<B>>,
+    file: &TreeFile,
+    copy: &Copy,
+    range: Range<u64>,
+) -> io::Result<AnswerBody<B::Body>> {
+    if let Content::Memory(bytes) = &copy.content {
+        return Ok(AnswerBody::bytes(slice(bytes, &range)));
+    }
+    let length = range.end - range.start;
+    Ok(AnswerBody::stream(read(store, file, copy, range).await?, length))
+}
+
+async fn read<B: Backend>(
+    store: &Store<B>,
+    file: &TreeFile,
+    copy: &Copy,
+    range: Range<u64>,
+) -> io::Result<BoxStream<'static, io::Result<Bytes>>> {
+    match &copy.content {
+        Content::Memory(bytes) => Ok(stream::iter([Ok(slice(bytes, &range))]).boxed()),
+        Content::Plain => store.backend.stream(&file.at, range).await,
+        Content::Pressed => match open_pressed(store, file, copy, range).await {
+            Ok(stream) => Ok(stream),
+            Err(error) => {
+                // Somebody cleared the folder: the next request makes it again.
+                store.forget(file, copy.coding);
+                Err(error)
+            }
+        },
+        Content::Nothing => Err(io::ErrorKind::NotFound.into()),
+    }
+}
+
+fn slice(bytes: &Bytes, range: &Range<u64>) -> Bytes {
+    let at = |position: u64| usize::try_from(position).unwrap_or(usize::MAX).min(bytes.len());
+    bytes.slice(at(range.start)..at(range.end))
+}
+
+async fn open_pressed<B>(
+    store: &Store<B>,
+    file: &TreeFile,
+    copy: &Copy,
+    range: Range<u64>,
+) -> io::Result<BoxStream<'static, io::Result<Bytes>>> {
+    let shelf = store.shelf.as_ref().ok_or(io::ErrorKind::NotFound)?;
+    let mut on_disk = tokio::fs::File::open(shelf.path(&file.at.digest, copy.coding)).await?;
+    if on_disk.metadata().await?.len() != copy.size + shelf::HEAD {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    on_disk.seek(io::SeekFrom::Start(shelf::HEAD + range.start)).await?;
+    Ok(ReaderStream::with_capacity(on_disk.take(range.end - range.start), 64 << 10).boxed())
+}

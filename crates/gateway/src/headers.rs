@@ -1,0 +1,186 @@
+//! Which headers pass, in both directions.
+
+use std::net::IpAddr;
+
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// They are about one connection, never about the message.
+const HOP_BY_HOP: [HeaderName; 9] = [
+    header::CONNECTION,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+    header::PROXY_AUTHENTICATE,
+    header::PROXY_AUTHORIZATION,
+    header::TE,
+    header::TRAILER,
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+];
+
+/// Whose word a request's forwarding headers are.
+pub(crate) struct Forwarding<'r> {
+    pub(crate) client: Option<IpAddr>,
+    pub(crate) trusted: bool,
+    pub(crate) secure: bool,
+    pub(crate) host: &'r HeaderValue,
+}
+
+/// Makes the headers of a request fit to be seen by a function.
+pub(crate) fn clean_request(headers: &mut HeaderMap, forwarding: &Forwarding<'_>, request_id: HeaderValue) {
+    drop_hop_by_hop(headers);
+    drop_ours(headers);
+    // The gateway answers this one itself.
+    headers.remove(header::EXPECT);
+    headers.insert(header::HOST, forwarding.host.clone());
+    headers.insert(X_REQUEST_ID, request_id);
+    forward(headers, forwarding);
+}
+
+/// Makes the headers of a function's answer fit to be sent.
+pub(crate) fn clean_answer(headers: &mut HeaderMap) {
+    drop_hop_by_hop(headers);
+    drop_ours(headers);
+}
+
+fn drop_hop_by_hop(headers: &mut HeaderMap) {
+    if headers.contains_key(header::CONNECTION) {
+        let named: Vec<HeaderName> = headers
+            .get_all(header::CONNECTION)
+            .iter()
+            .filter_map(|value| value.to_str().ok())
+            .flat_map(|value| value.split(','))
+            .filter_map(|name| HeaderName::from_bytes(name.trim().as_bytes()).ok())
+            // What the message is, and to whom, is not for the hop to take away.
+            .filter(|name| *name != header::HOST && *name != header::CONTENT_LENGTH)
+            .collect();
+        for name in named {
+            headers.remove(name);
+        }
+    }
+    for name in HOP_BY_HOP {
+        headers.remove(name);
+    }
+}
+
+/// What only the gateway says.
+fn drop_ours(headers: &mut HeaderMap) {
+    let ours: Vec<HeaderName> = headers.keys().filter(|name| name.as_str().starts_with("milepost-")).cloned().collect();
+    for name in ours {
+        headers.remove(name);
+    }
+}
+
+fn forward(headers: &mut HeaderMap, forwarding: &Forwarding<'_>) {
+    let proto = HeaderValue::from_static(if forwarding.secure { "https" } else { "http" });
+    let client = forwarding.client.map(|client| client.to_canonical().to_string());
+    if !forwarding.trusted {
+        headers.remove(header::FORWARDED);
+        headers.remove(X_FORWARDED_FOR);
+        headers.insert(X_FORWARDED_HOST, forwarding.host.clone());
+        headers.insert(X_FORWARDED_PROTO, proto);
+    } else {
+        headers.entry(X_FORWARDED_HOST).or_insert_with(|| forwarding.host.clone());
+        headers.entry(X_FORWARDED_PROTO).or_insert(proto);
+    }
+    let Some(client) = client else { return };
+    let mut chain: Vec<&str> =
+        headers.get_all(X_FORWARDED_FOR).iter().filter_map(|value| value.to_str().ok()).collect();
+    chain.push(&client);
+    if let Ok(chain) = HeaderValue::from_str(&chain.join(", ")) {
+        headers.insert(X_FORWARDED_FOR, chain);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(headers: &[(&'static str, &'static str)]) -> HeaderMap {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(*name, HeaderValue::from_static(value));
+        }
+        map
+    }
+
+    fn cleaned(headers: &[(&'static str, &'static str)], trusted: bool) -> Vec<String> {
+        let mut map = map(headers);
+        let host = HeaderValue::from_static("shop.localhost:8080");
+        let client = Some("192.0.2.1".parse().expect("an address"));
+        let forwarding = Forwarding { client, trusted, secure: false, host: &host };
+        clean_request(&mut map, &forwarding, HeaderValue::from_static("id"));
+        let mut lines: Vec<_> =
+            map.iter().map(|(name, value)| format!("{name}: {}", value.to_str().unwrap_or("?"))).collect();
+        lines.sort();
+        lines
+    }
+
+    const OURS: [&str; 5] = [
+        "host: shop.localhost:8080",
+        "x-forwarded-for: 192.0.2.1",
+        "x-forwarded-host: shop.localhost:8080",
+        "x-forwarded-proto: http",
+        "x-request-id: id",
+    ];
+
+    #[test]
+    fn what_is_about_the_connection_or_ours_is_dropped() {
+        let sent = [
+            ("connection", "close, X-Private"),
+            ("x-private", "1"),
+            ("keep-alive", "5"),
+            ("te", "trailers"),
+            ("transfer-encoding", "chunked"),
+            ("upgrade", "websocket"),
+            ("proxy-authorization", "x"),
+            ("expect", "100-continue"),
+            ("milepost-release", "forged"),
+            ("milepost-call", "token"),
+            ("milepost-anything", "1"),
+            ("x-forwarded-for", "1.1.1.1"),
+            ("x-forwarded-host", "forged"),
+            ("x-forwarded-proto", "https"),
+            ("forwarded", "for=1.1.1.1"),
+        ];
+        assert_eq!(cleaned(&sent, false), OURS);
+    }
+
+    #[test]
+    fn the_connection_header_cannot_take_away_what_the_gateway_sets() {
+        let sent = [("connection", "host, x-forwarded-for, x-request-id, content-length"), ("content-length", "3")];
+        let mut expected = vec!["content-length: 3"];
+        expected.extend(OURS);
+        assert_eq!(cleaned(&sent, false), expected);
+    }
+
+    #[test]
+    fn a_trusted_proxy_is_believed_and_appended_to() {
+        let sent = [
+            ("x-forwarded-for", "1.1.1.1"),
+            ("x-forwarded-for", "2.2.2.2"),
+            ("x-forwarded-host", "example.com"),
+            ("x-forwarded-proto", "https"),
+        ];
+        let expected = [
+            "host: shop.localhost:8080",
+            "x-forwarded-for: 1.1.1.1, 2.2.2.2, 192.0.2.1",
+            "x-forwarded-host: example.com",
+            "x-forwarded-proto: https",
+            "x-request-id: id",
+        ];
+        assert_eq!(cleaned(&sent, true), expected);
+    }
+
+    #[test]
+    fn repeated_headers_of_users_stay() {
+        let mut answer = map(&[("set-cookie", "a=1"), ("set-cookie", "b=2"), ("connection", "close")]);
+        clean_answer(&mut answer);
+        assert_eq!(answer.get_all("set-cookie").iter().count(), 2);
+        assert!(!answer.contains_key("connection"));
+    }
+}

@@ -1,0 +1,157 @@
+//! Which app and which release a host name asks for.
+
+use std::borrow::Cow;
+
+/// What a `Host` (or `:authority`) names under the gateway's domain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Named<'h> {
+    /// The domain itself.
+    Domain,
+    /// A host that is not below the domain, or has too many labels.
+    Elsewhere,
+    App(Address<'h>),
+}
+
+/// The labels in front of the domain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Address<'h> {
+    label: &'h str,
+    release: Option<&'h str>,
+}
+
+/// One way to read an address. Without a release it is about live.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Candidate<'h> {
+    pub app: &'h str,
+    pub release: Option<&'h str>,
+}
+
+impl<'h> Address<'h> {
+    /// The ways to read it, in the order in which they are tried. A label with `--` is first taken as a whole (an
+    /// existing app keeps its own address), then split at each `--`, shortest left part first.
+    pub fn candidates(self) -> impl Iterator<Item = Candidate<'h>> {
+        let Self { label, release } = self;
+        let splits = label.match_indices("--").filter(move |_| release.is_none()).filter_map(move |(at, _)| {
+            let (left, app) = (&label[..at], &label[at + 2..]);
+            (!left.is_empty() && !app.is_empty()).then_some(Candidate { app, release: Some(left) })
+        });
+        std::iter::once(Candidate { app: label, release }).chain(splits)
+    }
+}
+
+/// The host without its port and trailing dot, in lower case. `None` when it is not a host name.
+pub fn normalise(host: &[u8]) -> Option<Cow<'_, str>> {
+    let text = std::str::from_utf8(host).ok()?;
+    let name = match text.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) && port.len() <= 5 => name,
+        Some(_) => return None,
+        None => text,
+    };
+    let name = name.strip_suffix('.').unwrap_or(name);
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'[' | b']' | b':');
+    if name.is_empty() || name.len() > 253 || !name.bytes().all(fits) {
+        return None;
+    }
+    if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        return Some(Cow::Owned(name.to_ascii_lowercase()));
+    }
+    Some(Cow::Borrowed(name))
+}
+
+/// Reads a normalised host below a domain, which is in lower case and has no dots around it.
+pub fn parse<'h>(host: &'h str, domain: &str) -> Named<'h> {
+    let Some(rest) = host.strip_suffix(domain) else { return Named::Elsewhere };
+    if rest.is_empty() {
+        return Named::Domain;
+    }
+    let Some(labels) = rest.strip_suffix('.') else { return Named::Elsewhere };
+    let (label, release) = match labels.split_once('.') {
+        Some((app, release)) => (app, Some(release)),
+        None => (labels, None),
+    };
+    if !is_label(label) || !release.is_none_or(is_label) {
+        return Named::Elsewhere;
+    }
+    Named::App(Address { label, release })
+}
+
+fn is_label(text: &str) -> bool {
+    !text.is_empty()
+        && text.len() <= 63
+        && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(host: &str, domain: &str) -> Vec<(String, Option<String>)> {
+        let Some(host) = normalise(host.as_bytes()) else { return Vec::new() };
+        match parse(&host, domain) {
+            Named::App(address) => address
+                .candidates()
+                .map(|found| (found.app.to_owned(), found.release.map(str::to_owned)))
+                .collect(),
+            Named::Domain | Named::Elsewhere => Vec::new(),
+        }
+    }
+
+    fn pair(app: &str, release: &str) -> (String, Option<String>) {
+        (app.to_owned(), Some(release.to_owned()))
+    }
+
+    #[test]
+    fn a_host_names_an_app_and_perhaps_a_release() {
+        for host in ["shop.localhost", "SHOP.localhost:8080", "shop.LocalHost.", "shop.localhost.:80", "shop.localhost:"] {
+            assert_eq!(read(host, "localhost"), [("shop".to_owned(), None)], "{host}");
+        }
+        assert_eq!(read("shop.beta.example.com", "example.com"), [pair("shop", "beta")]);
+        assert_eq!(read("beta--shop.example.com:443", "example.com")[1..], [pair("shop", "beta")]);
+    }
+
+    #[test]
+    fn a_label_with_two_hyphens_is_split_at_each_of_them() {
+        let all = read("a--b--c.localhost", "localhost");
+        assert_eq!(all, [("a--b--c".to_owned(), None), pair("b--c", "a"), pair("c", "a--b")]);
+        assert_eq!(read("--a.localhost", "localhost").len(), 1);
+    }
+
+    #[test]
+    fn other_hosts_name_nothing() {
+        assert_eq!(parse("localhost", "localhost"), Named::Domain);
+        for host in ["example.com", "shoplocalhost", "a.b.c.localhost", ".localhost", "a..localhost", "a_b.localhost"] {
+            assert_eq!(parse(host, "localhost"), Named::Elsewhere, "{host}");
+        }
+        for bad in ["", ".", "a b", "a/b", "a@b", "a:b", "a:123456", "\u{fc}.localhost", "a%2e"] {
+            assert_eq!(normalise(bad.as_bytes()), None, "{bad}");
+        }
+        assert_eq!(normalise(b"[::1]:8080").as_deref(), Some("[::1]"));
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_bytes_never_panic(host in proptest::collection::vec(any::<u8>(), 0..300), domain in "[a-z.]{0,12}") {
+            if let Some(name) = normalise(&host)
+                && let Named::App(address) = parse(&name, &domain)
+            {
+                prop_assert!(address.candidates().all(|found| !found.app.is_empty()));
+            }
+        }
+
+        #[test]
+        fn names_come_back_from_every_form_of_an_address(
+            app in "[a-z0-9]([a-z0-9-]?[a-z0-9]){0,15}",
+            release in "[a-z0-9]([a-z0-9-]?[a-z0-9]){0,15}",
+            domain in "[a-z]{1,8}(\\.[a-z]{1,8}){0,2}",
+            port in proptest::option::of(any::<u16>()),
+        ) {
+            let port = port.map(|port| format!(":{port}")).unwrap_or_default();
+            prop_assert_eq!(read(&format!("{app}.{domain}{port}"), &domain), [(app.clone(), None)]);
+            prop_assert_eq!(read(&format!("{app}.{release}.{domain}{port}"), &domain), [pair(&app, &release)]);
+            let one_label = read(&format!("{release}--{app}.{domain}{port}"), &domain);
+            prop_assert_eq!(&one_label[1..], [pair(&app, &release)]);
+        }
+    }
+}

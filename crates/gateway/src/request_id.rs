@@ -1,0 +1,46 @@
+//! Ids of requests: unique across processes by a random start, cheap by a counter.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+const LENGTH: usize = 16;
+
+static START: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(std::process::id()));
+static COUNTER: AtomicU64 = AtomicU64::new(0);
+
+/// Eight letters of this process and eight that count.
+pub(crate) fn new() -> Box<str> {
+    let count = START.rotate_left(32).wrapping_add(COUNTER.fetch_add(1, Ordering::Relaxed));
+    let mut text = String::with_capacity(LENGTH);
+    for number in [*START, count] {
+        for shift in (0..40).step_by(5).rev() {
+            text.push(char::from(LETTERS[(number >> shift) as usize & 31]));
+        }
+    }
+    text.into_boxed_str()
+}
+
+/// Whether an id that a caller sent can go into logs and headers as it is.
+pub(crate) fn is_sane(id: &str) -> bool {
+    (1..=128).contains(&id.len())
+        && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':'))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn ids_are_different_and_sane() {
+        let ids: HashSet<_> = (0..10_000).map(|_| new()).collect();
+        assert_eq!(ids.len(), 10_000);
+        assert!(ids.iter().all(|id| id.len() == LENGTH && is_sane(id)));
+        for bad in ["", "a b", "a\r\nb", "\u{fc}", &"x".repeat(129)] {
+            assert!(!is_sane(bad), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Accepting connections, and ending them without cutting a request.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::backend::Backend;
+use crate::gateway::{Gateway, Inner, Peer};
+use crate::serving::{self, Phases};
+use crate::tls::Tls;
+use crate::workers::Workers;
+
+/// How often the files of a certificate are looked at.
+const CERTIFICATE_EVERY: Duration = Duration::from_secs(30);
+/// After an accept that failed because the process has no more files, say.
+const AFTER_ERROR: Duration = Duration::from_millis(50);
+
+const TOO_MANY: &[u8] =
+    b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+
+/// A socket to accept from.
+pub struct Listener {
+    socket: TcpListener,
+    tls: Option<Tls>,
+}
+
+impl Listener {
+    pub fn plain(socket: TcpListener) -> Self {
+        Self { socket, tls: None }
+    }
+
+    pub fn tls(socket: TcpListener, tls: Tls) -> Self {
+        Self { socket, tls: Some(tls) }
+    }
+}
+
+impl<B: Backend> Gateway<B> {
+    /// Serves until `stop`, then lets requests end, and returns when all connections are gone.
+    pub async fn serve(&self, listeners: Vec<Listener>, stop: CancellationToken) -> io::Result<()> {
+        let inner = &self.inner;
+        let workers = Arc::new(Workers::start(inner.settings.threads)?);
+        let phases = Phases { stop: stop.clone(), kill: CancellationToken::new() };
+        let connections = TaskTracker::new();
+        let accepting = TaskTracker::new();
+        for listener in listeners {
+            if let Some(tls) = listener.tls.clone().filter(Tls::has_files) {
+                accepting.spawn(watch_certificate(tls, stop.clone()));
+            }
+            let door = Door {
+                inner: inner.clone(),
+                workers: workers.clone(),
+                connections: connections.clone(),
+                phases: phases.clone(),
+                tls: listener.tls,
+            };
+            accepting.spawn(door.accept_all(listener.socket));
+        }
+        stop.cancelled().await;
+        inner.draining.store(true, Ordering::Relaxed);
+        accepting.close();
+        accepting.wait().await;
+        connections.close();
+        if tokio::time::timeout(inner.settings.limits.drain, connections.wait()).await.is_err() {
+            tracing::warn!(connections = connections.len(), "connections were cut: their requests did not end in time");
+            phases.kill.cancel();
+            connections.wait().await;
+        }
+        workers.stop().await;
+        Ok(())
+    }
+}
+
+struct Door<B: Backend> {
+    inner: Arc<Inner<B>>,
+    workers: Arc<Workers>,
+    connections: TaskTracker,
+    phases: Phases,
+    tls: Option<Tls>,
+}
+
+impl<B: Backend> Door<B> {
+    async fn accept_all(self, socket: TcpListener) {
+        loop {
+            let accepted = tokio::select! {
+                biased;
+                () = self.phases.stop.cancelled() => break,
+                accepted = socket.accept() => accepted,
+            };
+            match accepted {
+                Ok((stream, address)) => self.let_in(stream, address.into()),
+                Err(error) if is_about_one(&error) => {}
+                Err(error) => {
+                    tracing::warn!(%error, "a connection could not be accepted");
+                    tokio::time::sleep(AFTER_ERROR).await;
+                }
+            }
+        }
+        // Those whose connection the kernel has accepted already are served too.
+        let Ok(socket) = socket.into_std() else { return };
+        while let Ok((stream, address)) = socket.accept() {
+            if stream.set_nonblocking(true).is_ok()
+                && let Ok(stream) = TcpStream::from_std(stream)
+            {
+                self.let_in(stream, address.into());
+            }
+        }
+    }
+
+    fn let_in(&self, stream: TcpStream, peer: Peer) {
+        let Some(seat) = Seat::take(&self.inner) else {
+            if self.tls.is_none() {
+                let _ = stream.try_write(TOO_MANY);
+            }
+            return;
+        };
+        // Answers are written whole: waiting to fill a packet only delays them.
+        let _ = stream.set_nodelay(true);
+        let (inner, phases, tls) = (self.inner.clone(), self.phases.clone(), self.tls.clone());
+        let serve = async move |stream: TcpStream| {
+            if let Err(error) = serving::serve(inner, stream, peer, tls, phases).await {
+                tracing::debug!(error, ?peer, "a connection ended early");
+            }
+            drop(seat);
+        };
+        self.workers.run(&self.connections, stream, serve);
+    }
+}
+
+/// Whether an error of `accept` is about the one connection, not about the socket.
+fn is_about_one(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
+}
+
+/// One of the connections that are allowed.
+struct Seat<B: Backend>(Arc<Inner<B>>);
+
+impl<B: Backend> Seat<B> {
+    fn take(inner: &Arc<Inner<B>>) -> Option<Self> {
+        let seat = Self(inner.clone());
+        let taken = inner.connections.fetch_add(1, Ordering::Relaxed);
+        (taken < inner.settings.limits.connections).then_some(seat)
+    }
+}
+
+impl<B: Backend> Drop for Seat<B> {
+    fn drop(&mut self) {
+        self.0.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+async fn watch_certificate(tls: Tls, stop: CancellationToken) {
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(CERTIFICATE_EVERY) => {}
+        }
+        let read = tls.clone();
+        match tokio::task::spawn_blocking(move || read.reload()).await {
+            Ok(Ok(true)) => tracing::info!("a new certificate was taken"),
+            Ok(Err(error)) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "the certificate was not read again");
+            }
+            Ok(Ok(false)) | Err(_) => {}
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! One connection: which protocol it speaks, and how long it may rest.
+
+use std::convert::Infallible;
+use std::error::Error;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
+use futures::{FutureExt, StreamExt};
+use http::{Request, Response, Version};
+use hyper::body::Incoming;
+use hyper::server::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use hyper_util::server::graceful::GracefulConnection;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio_util::sync::CancellationToken;
+
+use crate::answering::Answering;
+use crate::backend::Backend;
+use crate::body::AnswerBody;
+use crate::connection::Pulse;
+use crate::gateway::{Gateway, Inner, Peer};
+use crate::settings::Limits;
+use crate::tls::Tls;
+use crate::wire::Patient;
+
+const MOST_HEADERS: usize = 128;
+const MOST_STREAMS: u32 = 256;
+/// Asked on a quiet HTTP/2 connection, to learn that the other side is gone.
+const PING_EVERY: Duration = Duration::from_secs(30);
+
+type Failure = Box<dyn Error + Send + Sync>;
+
+/// The end of a gateway, in two steps.
+#[derive(Clone)]
+pub(crate) struct Phases {
+    /// No more requests than those that are here or on their way.
+    pub(crate) stop: CancellationToken,
+    /// Now.
+    pub(crate) kill: CancellationToken,
+}
+
+enum Protocol {
+    Http1,
+    Http2,
+    /// Too little was sent to say.
+    Either,
+}
+
+pub(crate) async fn serve<B: Backend>(
+    inner: Arc<Inner<B>>,
+    stream: TcpStream,
+    mut peer: Peer,
+    tls: Option<Tls>,
+    phases: Phases,
+) -> Result<(), Failure> {
+    let first_word = inner.settings.limits.head_timeout;
+    let Some(tls) = tls else {
+        let protocol = tokio::select! {
+            protocol = tokio::time::timeout(first_word, guess(&stream)) => protocol??,
+            () = phases.kill.cancelled() => return Ok(()),
+            () = silent(&phases.stop, inner.settings.limits.drain_idle) => return Ok(()),
+        };
+        return speak(inner, stream, peer, protocol, phases).await;
+    };
+    peer.secure = true;
+    let stream = tokio::select! {
+        stream = tokio::time::timeout(first_word, tls.acceptor().accept(stream)) => stream??,
+        () = phases.kill.cancelled() => return Ok(()),
+        () = silent(&phases.stop, inner.settings.limits.drain_idle) => return Ok(()),
+    };
+    let protocol = match stream.get_ref().1.alpn_protocol() {
+        Some(b"h2") => Protocol::Http2,
+        _ => Protocol::Http1,
+    };
+    speak(inner, stream, peer, protocol, phases).await
+}
+
+/// Ends some time after the stop: a connection on which nothing was said does not hold it up.
+async fn silent(stop: &CancellationToken, grace: Duration) {
+    stop.cancelled().await;
+    tokio::time::sleep(grace).await;
+}
+
+/// HTTP/2 without TLS begins with words that no HTTP/1 request begins with. They are only looked at, so that HTTP/1
+/// reads from the socket itself.
+async fn guess(stream: &TcpStream) -> Result<Protocol, Failure> {
+    let mut first = [0; 3];
+    let length = stream.peek(&mut first).await?;
+    Ok(match &first[..length] {
+        b"PRI" => Protocol::Http2,
+        start if length > 0 && b"PRI".starts_with(start) => Protocol::Either,
+        _ => Protocol::Http1,
+    })
+}
+
+async fn speak<B: Backend>(
+    inner: Arc<Inner<B>>,
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    peer: Peer,
+    protocol: Protocol,
+    phases: Phases,
+) -> Result<(), Failure> {
+    let limits = inner.settings.limits.clone();
+    let io = TokioIo::new(Patient::new(stream, limits.body_timeout));
+    let pulse = Arc::new(Pulse::default());
+    let service = Service { gateway: Gateway { inner }, peer, pulse: pulse.clone() };
+    let rest = Rest { pulse, phases, limits, protocol };
+    match rest.protocol {
+        Protocol::Http1 => rest.attend(http1_settings(&rest.limits).serve_connection(io, service)).await,
+        Protocol::Http2 => rest.attend(http2_settings(&rest.limits).serve_connection(io, service)).await,
+        Protocol::Either => {
+            let mut builder = auto::Builder::new(TokioExecutor::new());
+            builder.http1().header_read_timeout(None).max_headers(MOST_HEADERS);
+            builder.http2().max_header_list_size(u32::try_from(rest.limits.head_bytes).unwrap_or(u32::MAX));
+            rest.attend(builder.serve_connection(io, service)).await
+        }
+    }
+}
+
+fn http1_settings(limits: &Limits) -> http1::Builder {
+    let mut builder = http1::Builder::new();
+    // How long a head may take is watched by `Rest`, without a timer for every request.
+    builder.header_read_timeout(None).max_header_size(limits.head_bytes).max_headers(MOST_HEADERS);
+    builder
+}
+
+fn http2_settings(limits: &Limits) -> http2::Builder<TokioExecutor> {
+    let mut builder = http2::Builder::new(TokioExecutor::new());
+    builder
+        .timer(TokioTimer::new())
+        .keep_alive_interval(PING_EVERY)
+        .max_concurrent_streams(MOST_STREAMS)
+        .max_header_list_size(u32::try_from(limits.head_bytes).unwrap_or(u32::MAX))
+        .initial_stream_window_size(256 << 10)
+        .initial_connection_window_size(1 << 20);
+    builder
+}
+
+/// What happens to a connection beside its requests.
+struct Rest {
+    pulse: Arc<Pulse>,
+    phases: Phases,
+    limits: Limits,
+    protocol: Protocol,
+}
+
+enum Event {
+    Tick,
+    Stop,
+    LastCall,
+    Kill,
+}
+
+impl Rest {
+    /// Drives a connection to its end. The other events have a waker of their own, so that they cost a request next to
+    /// nothing.
+    async fn attend<C>(&self, connection: C) -> Result<(), Failure>
+    where
+        C: GracefulConnection,
+        C::Error: Into<Failure>,
+    {
+        let mut connection = pin!(connection);
+        let mut events = FuturesUnordered::<BoxFuture<'_, Event>>::new();
+        events.push(self.tick());
+        events.push(self.phases.stop.cancelled().map(|()| Event::Stop).boxed());
+        events.push(self.phases.kill.cancelled().map(|()| Event::Kill).boxed());
+        let mut resting = Resting::default();
+        loop {
+            let event = match poll_fn(|context| next(connection.as_mut(), &mut events, context)).await {
+                Happened::Ended(ended) => return ended.map_err(Into::into),
+                Happened::Event(event) => event,
+            };
+            match event {
+                Event::Tick if resting.is_too_long(self.pulse.resting_since()) => return Ok(()),
+                Event::Tick => events.push(self.tick()),
+                // A request may be on its way: it is answered, with a word that it was the last one.
+                Event::Stop if matches!(self.protocol, Protocol::Http1) && self.pulse.resting_since().is_some() => {
+                    let grace = tokio::time::sleep(self.limits.drain_idle);
+                    events.push(grace.map(|()| Event::LastCall).boxed());
+                }
+                Event::Stop | Event::LastCall => connection.as_mut().graceful_shutdown(),
+                Event::Kill => return Ok(()),
+            }
+        }
+    }
+
+    fn tick(&self) -> BoxFuture<'static, Event> {
+        tokio::time::sleep(self.limits.head_timeout / Resting::TICKS).map(|()| Event::Tick).boxed()
+    }
+}
+
+enum Happened<E> {
+    Ended(Result<(), E>),
+    Event(Event),
+}
+
+fn next<C: GracefulConnection>(
+    connection: Pin<&mut C>,
+    events: &mut FuturesUnordered<BoxFuture<'_, Event>>,
+    context: &mut Context<'_>,
+) -> Poll<Happened<C::Error>> {
+    if let Poll::Ready(ended) = connection.poll(context) {
+        return Poll::Ready(Happened::Ended(ended));
+    }
+    match events.poll_next_unpin(context) {
+        Poll::Ready(Some(event)) => Poll::Ready(Happened::Event(event)),
+        Poll::Ready(None) | Poll::Pending => Poll::Pending,
+    }
+}
+
+/// For how many ticks in a row no request began or was answered.
+#[derive(Default)]
+struct Resting {
+    begun: Option<u64>,
+    ticks: u32,
+}
+
+impl Resting {
+    /// The time of a head, in parts.
+    const TICKS: u32 = 3;
+
+    fn is_too_long(&mut self, begun: Option<u64>) -> bool {
+        if begun.is_none() || begun != self.begun {
+            self.begun = begun;
+            self.ticks = 0;
+            return false;
+        }
+        self.ticks += 1;
+        self.ticks >= Self::TICKS
+    }
+}
+
+struct Service<B: Backend> {
+    gateway: Gateway<B>,
+    peer: Peer,
+    pulse: Arc<Pulse>,
+}
+
+impl<B: Backend> hyper::service::Service<Request<Incoming>> for Service<B> {
+    type Response = Response<AnswerBody<B::Body>>;
+    type Error = Infallible;
+    type Future = Served<B>;
+
+    fn call(&self, request: Request<Incoming>) -> Served<B> {
+        let busy = self.pulse.begin();
+        let draining = self.gateway.inner.draining.load(Ordering::Relaxed);
+        let close = draining && request.version() < Version::HTTP_2;
+        Served(self.gateway.handle(request, self.peer).on(busy, close))
+    }
+}
+
+/// An answer is always there, as hyper wants to be told.
+struct Served<B: Backend>(Answering<B>);
+
+impl<B: Backend> Future for Served<B> {
+    type Output = Result<Response<AnswerBody<B::Body>>, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.0.poll_unpin(context).map(Ok)
+    }
+}

@@ -1,0 +1,134 @@
+//! What can be set about a gateway.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Apps are the labels in front of it.
+    pub domain: String,
+    /// Whose `x-forwarded-*` headers are believed.
+    pub trusted_proxies: Vec<Network>,
+    /// Where compressed copies of files are kept. Without it they are kept in memory only, and only small ones are made.
+    pub cache_folder: Option<PathBuf>,
+    /// Bytes of files in memory.
+    pub cache_memory: u64,
+    /// Bytes of compressed copies in the folder.
+    pub cache_disk: u64,
+    /// What files say about being cached by browsers.
+    pub cache_control: String,
+    /// Threads that serve connections, each with a runtime of its own. 0: the runtime that calls `serve`.
+    pub threads: usize,
+    pub limits: Limits,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            domain: "localhost".to_owned(),
+            trusted_proxies: Vec::new(),
+            cache_folder: None,
+            cache_memory: 128 << 20,
+            cache_disk: 1 << 30,
+            cache_control: "no-cache".to_owned(),
+            threads: 0,
+            limits: Limits::default(),
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Limits {
+    pub head_bytes: usize,
+    pub body_bytes: u64,
+    /// From the end of one request to the end of the next one's head.
+    pub head_timeout: Duration,
+    /// Between two pieces of a body, in either direction.
+    pub body_timeout: Duration,
+    pub connections: usize,
+    /// How long requests may go on after the stop.
+    pub drain: Duration,
+    /// How long a connection without a request stays open after the stop, for the request that is on its way to it.
+    pub drain_idle: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            head_bytes: 64 << 10,
+            body_bytes: 100 << 20,
+            head_timeout: Duration::from_secs(30),
+            body_timeout: Duration::from_secs(60),
+            connections: 10_000,
+            drain: Duration::from_secs(30),
+            drain_idle: Duration::from_millis(250),
+        }
+    }
+}
+
+/// An address, or all addresses that begin with the same bits: `10.0.0.0/8`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Network {
+    base: IpAddr,
+    bits: u8,
+}
+
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("`{0}` is not a network: write an address, or an address and the number of its fixed bits, like `10.0.0.0/8`")]
+pub struct NetworkError(String);
+
+impl FromStr for Network {
+    type Err = NetworkError;
+
+    fn from_str(text: &str) -> Result<Self, NetworkError> {
+        let wrong = || NetworkError(text.to_owned());
+        let (base, bits) = match text.split_once('/') {
+            Some((base, bits)) => (base, Some(bits)),
+            None => (text, None),
+        };
+        let base: IpAddr = base.parse().map_err(|_| wrong())?;
+        let most = if base.is_ipv4() { 32 } else { 128 };
+        let bits = bits.map_or(Ok(most), str::parse).map_err(|_| wrong())?;
+        if bits > most { Err(wrong()) } else { Ok(Self { base, bits }) }
+    }
+}
+
+impl Network {
+    pub fn contains(&self, address: IpAddr) -> bool {
+        match (self.base, address.to_canonical()) {
+            (IpAddr::V4(base), IpAddr::V4(address)) => {
+                let differ = base.to_bits() ^ address.to_bits();
+                differ.leading_zeros() >= u32::from(self.bits)
+            }
+            (IpAddr::V6(base), IpAddr::V6(address)) => {
+                let differ = base.to_bits() ^ address.to_bits();
+                differ.leading_zeros() >= u32::from(self.bits)
+            }
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_contains_the_addresses_with_its_first_bits() {
+        let within = |network: &str, address: &str| {
+            network.parse::<Network>().map(|network| network.contains(address.parse().expect("an address")))
+        };
+        assert_eq!(within("10.0.0.0/8", "10.200.3.4"), Ok(true));
+        assert_eq!(within("10.0.0.0/8", "::ffff:10.0.0.1"), Ok(true));
+        assert_eq!(within("10.0.0.0/8", "11.0.0.1"), Ok(false));
+        assert_eq!(within("127.0.0.1", "127.0.0.1"), Ok(true));
+        assert_eq!(within("127.0.0.1", "127.0.0.2"), Ok(false));
+        assert_eq!(within("::/0", "fe80::1"), Ok(true));
+        assert_eq!(within("::/0", "1.2.3.4"), Ok(false));
+        for bad in ["", "x", "10.0.0.0/33", "10.0.0.0/-1", "::1/129"] {
+            assert!(bad.parse::<Network>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! A connection whose other side must go on taking what is sent to it.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures::FutureExt;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep};
+
+/// Gives up when a write was not possible for as long as the patience lasts. Costs nothing while writes succeed.
+pub(crate) struct Patient<S> {
+    stream: S,
+    patience: Duration,
+    timer: Option<Pin<Box<Sleep>>>,
+    waiting: bool,
+}
+
+impl<S> Patient<S> {
+    pub(crate) fn new(stream: S, patience: Duration) -> Self {
+        Self { stream, patience, timer: None, waiting: false }
+    }
+
+    fn judge<T>(&mut self, context: &mut Context<'_>, polled: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if polled.is_ready() {
+            self.waiting = false;
+            return polled;
+        }
+        let patience = self.patience;
+        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
+        if !self.waiting {
+            self.waiting = true;
+            timer.as_mut().reset(Instant::now() + patience);
+        }
+        match timer.poll_unpin(context) {
+            Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, into)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.judge(context, polled)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        self.judge(context, polled)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let polled = Pin::new(&mut self.stream).poll_flush(context);
+        self.judge(context, polled)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let polled = Pin::new(&mut self.stream).poll_shutdown(context);
+        self.judge(context, polled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_reader_that_stops_reading_is_given_up() {
+        let (near, mut far) = tokio::io::duplex(10);
+        let mut near = Patient::new(near, Duration::from_secs(60));
+        near.write_all(&[0; 10]).await.expect("it fits");
+        for _ in 0..3 {
+            // Slow, but going on.
+            let (written, read) = tokio::join!(near.write_all(&[0; 10]), async {
+                tokio::time::sleep(Duration::from_secs(59)).await;
+                far.read_exact(&mut [0; 10]).await
+            });
+            written.expect("it is taken");
+            read.expect("it comes");
+        }
+        let error = near.write_all(&[0; 1]).await.expect_err("nobody reads");
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    }
+}

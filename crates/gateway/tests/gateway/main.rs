@@ -1,0 +1,14 @@
+//! The gateway with a backend made of memory, in process and over real sockets.
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests")]
+
+mod connections;
+mod drain;
+mod encodings;
+mod files;
+mod functions;
+mod hosts;
+mod large;
+mod moves;
+mod paths;
+mod support;
+mod tls;
