@@ -280,5 +280,145 @@ pub struct Problem {
 #[serde(rename_all = "camelCase")]
 pub struct ServerFile {
     pub api: String,
+    /// Where apps are served, if they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gateway: Option<String>,
     pub pid: u32,
+}
+
+/// One line of what a function wrote, or of what the runtime says about it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LogEntry {
+    #[schema(value_type = String, format = DateTime)]
+    pub at: Timestamp,
+    pub function: String,
+    /// The number of the function version.
+    pub number: i64,
+    pub uid: String,
+    /// Which instance, counted from the start of the server.
+    pub instance: u64,
+    /// The request that was running, when it is certain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
+    pub source: LogSource,
+    pub text: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LogSource {
+    Stdout,
+    Stderr,
+    /// Said by Milepost: started, crashed, timed out, output dropped.
+    Runtime,
+}
+
+/// What an app does at this moment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AppStatus {
+    pub app: String,
+    pub live: Live,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latest: Option<Release>,
+    #[serde(default)]
+    pub urls: AppUrls,
+    pub functions: Vec<FunctionStatus>,
+}
+
+/// Where an app is served, when the server has a gateway.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AppUrls {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latest: Option<String>,
+}
+
+/// One version of a function on this server. Counts are since the server started.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FunctionStatus {
+    pub name: String,
+    pub number: i64,
+    pub uid: String,
+    pub instances: u64,
+    pub busy: u64,
+    pub queued: u64,
+    pub requests: u64,
+    pub errors: u64,
+    #[serde(default)]
+    pub recent_errors: Vec<RecentError>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RecentError {
+    #[schema(value_type = String, format = DateTime)]
+    pub at: Timestamp,
+    /// Finds the log lines of the request.
+    pub request: String,
+    pub message: String,
+}
+
+/// What a server knows about itself and its machine: for `milepost doctor`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SystemFacts {
+    pub version: String,
+    #[schema(value_type = String, format = DateTime)]
+    pub now: Timestamp,
+    /// Free bytes where the data folder is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_free: Option<u64>,
+    /// The address of the gateway, when there is one.
+    pub gateway: Option<String>,
+    pub domain: String,
+    pub database: DatabaseFacts,
+    pub blobs: BlobsFacts,
+    pub runtimes: Vec<RuntimeFacts>,
+    pub sandbox: Vec<SandboxFact>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DatabaseFacts {
+    pub engine: String,
+    pub ok: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BlobsFacts {
+    pub ok: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// One kind of runtime on the server's machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RuntimeFacts {
+    pub runtime: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Where its interpreter is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
+    /// Why it cannot be used, as a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// One protection around functions, and whether this machine allows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SandboxFact {
+    pub name: String,
+    pub in_force: bool,
+    pub detail: String,
 }

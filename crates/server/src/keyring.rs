@@ -19,6 +19,7 @@ pub(crate) struct Keyring {
     cipher: XChaCha20Poly1305,
     /// Derived from the key, so that a fingerprint never shares a key with the cipher.
     fingerprint_key: [u8; KEY_BYTES],
+    call_key: [u8; KEY_BYTES],
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +52,7 @@ impl Keyring {
         Ok(Self {
             cipher: XChaCha20Poly1305::new(&Key::from(key)),
             fingerprint_key: keyed(&key, b"milepost secret fingerprint"),
+            call_key: keyed(&key, b"milepost call token"),
         })
     }
 
@@ -65,6 +67,18 @@ impl Keyring {
         let sealed = self.cipher.encrypt(&XNonce::from(nonce), value.as_bytes()).ok()?;
         let fingerprint = Digest::from_bytes(keyed(&self.fingerprint_key, value.as_bytes()));
         Some(SealedSecret { fingerprint, sealed: [nonce.as_slice(), &sealed].concat() })
+    }
+
+    /// The value of a secret, for the function that it is bound to. `None`: it was sealed under another key, or damaged.
+    pub(crate) fn open_sealed(&self, sealed: &[u8]) -> Option<String> {
+        let (nonce, sealed) = sealed.split_at_checked(NONCE_BYTES)?;
+        let nonce: [u8; NONCE_BYTES] = nonce.try_into().ok()?;
+        String::from_utf8(self.cipher.decrypt(&XNonce::from(nonce), sealed).ok()?).ok()
+    }
+
+    /// Proves that this server, or one that shares its key, wrote a call token.
+    pub(crate) fn sign_call(&self, message: &str) -> Digest {
+        Digest::from_bytes(keyed(&self.call_key, message.as_bytes()))
     }
 }
 

@@ -18,14 +18,18 @@ mod handlers;
 mod ingest;
 mod jobs;
 mod keyring;
+mod logs;
 mod metrics;
 mod middleware;
 mod router;
+mod serving;
 mod settings;
 mod startup;
 mod state;
 mod trees;
+mod urls;
 
+pub use milepost_runtime::sandbox::jail_main as sandbox_stage;
 pub use router::openapi;
 pub use settings::Settings;
 pub use startup::{Server, StartError};

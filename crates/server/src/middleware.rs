@@ -11,6 +11,7 @@ use milepost_model::{Code, Refusal};
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::error::ApiError;
+use crate::serving;
 use crate::state::State;
 
 /// Calls that only talk to the database answer within this, or the client is told to try again.
@@ -18,6 +19,7 @@ const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 pub(crate) fn apply(router: Router<State>, state: &State) -> Router<State> {
     router
+        .layer(from_fn_with_state(state.clone(), serving::refresh_after))
         .layer(from_fn(time_limit))
         .layer(CatchPanicLayer::custom(|_panic| {
             tracing::error!("a handler panicked");
@@ -60,7 +62,12 @@ fn known_method(method: &Method) -> &'static str {
 async fn time_limit(request: Request, next: Next) -> Response {
     // The pattern, not the path: an app may be called `blobs`.
     let route = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
-    if route.ends_with("/blobs") || route.ends_with("/blobs/{digest}") || route.ends_with("/download") {
+    if route.ends_with("/blobs")
+        || route.ends_with("/blobs/{digest}")
+        || route.ends_with("/download")
+        || route.ends_with("/logs")
+        || route.ends_with("/call")
+    {
         return next.run(request).await;
     }
     match tokio::time::timeout(TIME_LIMIT, next.run(request)).await {

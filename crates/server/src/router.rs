@@ -15,8 +15,8 @@ use utoipa_axum::routes;
 
 use crate::error::{self, ApiError};
 use crate::handlers::{
-    aliases, app_versions, apps, blobs, changes, groups, health, latest, live, plans, releases, storage, tags, tokens,
-    trees, units, versions,
+    aliases, app_versions, apps, blobs, changes, functions, groups, health, latest, live, logs, plans, releases,
+    storage, system, tags, tokens, trees, units, versions,
 };
 use crate::state::State;
 use crate::{docs_page, middleware};
@@ -48,6 +48,10 @@ fn calls() -> OpenApiRouter<State> {
         .routes(routes!(apps::set_plan::apps_set_plan))
         .routes(routes!(apps::history::apps_history))
         .routes(routes!(apps::at::apps_at))
+        .routes(routes!(apps::status::apps_status))
+        .routes(routes!(logs::list::logs_list))
+        .routes(routes!(functions::call::functions_call))
+        .routes(routes!(system::get::system_get))
         .routes(routes!(changes::create::changes_create))
         .routes(routes!(blobs::missing::blobs_missing))
         .routes(routes!(blobs::upload::blobs_upload))

@@ -12,6 +12,16 @@ pub struct Settings {
     /// Database, blobs, keys and the admin token live here unless told otherwise.
     pub data: PathBuf,
     pub api: SocketAddr,
+    /// Where apps are served; none for a server that only keeps the ledger.
+    pub gateway: Option<SocketAddr>,
+    /// Apps are served under this name: `{app}.{domain}`.
+    pub domain: String,
+    /// Certificate and key of the gateway, as PEM files.
+    pub tls: Option<(PathBuf, PathBuf)>,
+    /// This program, which is started again as the sandbox of workers.
+    pub program: PathBuf,
+    /// Without it functions run with limits only.
+    pub sandbox: bool,
     /// `postgres://…`, or the path of a SQLite file; `catalog.db` in the data folder when left out.
     pub database: Option<String>,
     /// A folder or `s3://bucket/prefix`; `blobs` in the data folder when left out.
@@ -30,6 +40,11 @@ impl Settings {
         Self {
             data,
             api,
+            gateway: None,
+            domain: "localhost".to_owned(),
+            tls: None,
+            program: PathBuf::from("/proc/self/exe"),
+            sandbox: true,
             database: None,
             blobs: None,
             aws: None,

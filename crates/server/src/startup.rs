@@ -11,21 +11,28 @@ use std::time::Duration;
 use milepost_blobs::{BlobError, Blobs};
 use milepost_catalog::{Catalog, CatalogError};
 use milepost_client::api::ServerFile;
+use milepost_gateway::{Gateway, GatewayError, Listener, Tls, TlsError};
 // Keys and tokens never come from the seeded source of tests.
 use milepost_model::{AppName, Code, OsIds, PlanName, Role};
+use milepost_runtime::{Runtime, RuntimeSettings};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::keyring::{Keyring, KeyringError, write_owner_only};
+use crate::logs::Logs;
 use crate::metrics::Metrics;
+use crate::serving::{Host, Packages, Plane, Views, keep_fresh};
 use crate::settings::Settings;
 use crate::state::{Parts, State, Store};
 use crate::trees::CheckedTrees;
+use crate::urls::Urls;
 use crate::{archive, auth, jobs, router};
 
 /// Requests that run when the server is told to stop have so long to end.
 const DRAIN: Duration = Duration::from_secs(20);
+/// Nobody waits for them any more by then.
+const WORKERS_DRAIN: Duration = Duration::from_secs(2);
 /// The app that is meant when none is named.
 const DEFAULT_APP: &str = "default";
 const ADMIN: &str = "admin";
@@ -46,8 +53,14 @@ pub enum StartError {
     Keyring(#[from] KeyringError),
     #[error("the key `{path}` is not the one that the secrets of this database are sealed with; copy that one here")]
     OtherKey { path: String },
-    #[error("could not listen on {addr}; is it taken? give another address with `--api`")]
-    Listen { addr: SocketAddr, source: std::io::Error },
+    #[error("could not listen on {addr}; is it taken? give another address with `{flag}`")]
+    Listen { addr: SocketAddr, flag: &'static str, source: std::io::Error },
+    #[error("could not start the runtime of functions")]
+    Runtime(#[source] std::io::Error),
+    #[error("could not start the gateway")]
+    Gateway(#[from] GatewayError),
+    #[error("could not use the certificate of the gateway")]
+    Tls(#[from] TlsError),
     #[error("the server stopped with an error")]
     Serve(#[source] std::io::Error),
 }
@@ -56,6 +69,7 @@ pub enum StartError {
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
+    gateway: Option<(Gateway<Plane>, Listener)>,
     state: State,
     settings: Settings,
     server_file: PathBuf,
@@ -67,27 +81,52 @@ impl Server {
     pub async fn start(settings: Settings) -> Result<Self, StartError> {
         make_data_folder(&settings.data)?;
         let lock = lock_data_folder(&settings.data)?;
-        let keyring = Keyring::open(&settings.data.join("secret.key"), &OsIds)?;
+        let keyring = Arc::new(Keyring::open(&settings.data.join("secret.key"), &OsIds)?);
         let catalog = open_catalog(&settings).await?;
         check_key(&catalog, &keyring, &settings.data).await?;
         let blobs = open_blobs(&settings)?;
         ensure_admin_token(&catalog, &settings).await?;
         ensure_default_app(&catalog).await?;
+        let store = Store { catalog, blobs };
+        let listener = listen(settings.api, "--api").await?;
+        let address = listener.local_addr().map_err(StartError::Serve)?;
+        let door = match settings.gateway {
+            Some(address) => Some(listen(address, "--gateway").await?),
+            None => None,
+        };
+        let door_address = door.as_ref().map(TcpListener::local_addr).transpose().map_err(StartError::Serve)?;
+        let logs = Logs::open(settings.data.join("logs")).map_err(|source| data_error(&settings.data, source))?;
+        let plane = Arc::new(open_plane(&settings, &store, &keyring, &logs, door_address).await?);
+        plane.tokens.refresh(&store.catalog).await?;
+        let gateway = open_gateway(&settings, &plane)?;
+        let views = Views::new(Arc::clone(&plane), Arc::clone(gateway.directory()));
+        let gateway = door.map(|door| Ok::<_, StartError>((gateway, secured(door, &settings)?))).transpose()?;
         let parts = Parts {
-            store: Store { catalog, blobs },
+            store,
             keyring,
+            data: settings.data.clone(),
+            plane,
+            views,
+            logs,
+            urls: Urls::new(&settings.domain, door_address, settings.tls.is_some()),
             metrics: Metrics::new(),
             sweep_grace: settings.sweep_grace,
             checked_trees: CheckedTrees::default(),
             archives: Arc::new(Semaphore::new(archive::AT_ONCE)),
         };
-        let listener = TcpListener::bind(settings.api)
-            .await
-            .map_err(|source| StartError::Listen { addr: settings.api, source })?;
-        let address = listener.local_addr().map_err(StartError::Serve)?;
         let server_file = settings.data.join("server.json");
-        write_server_file(&server_file, address).map_err(|source| data_error(&settings.data, source))?;
-        Ok(Self { listener, address, state: State(Arc::new(parts)), settings, server_file, _lock: lock })
+        write_server_file(&server_file, address, parts.urls.gateway())
+            .map_err(|source| data_error(&settings.data, source))?;
+        Ok(Self { listener, address, gateway, state: State(Arc::new(parts)), settings, server_file, _lock: lock })
+    }
+
+    /// Where the gateway is, as people reach it.
+    pub fn gateway_url(&self) -> Option<String> {
+        self.state.urls.gateway()
+    }
+
+    pub fn data(&self) -> &Path {
+        &self.settings.data
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -98,21 +137,33 @@ impl Server {
         self.state.catalog.engine()
     }
 
-    /// Serves until `stop`, then lets the requests that run end.
+    /// Serves until `stop`, then lets the requests that run end, then the workers.
     pub async fn run(self, stop: CancellationToken) -> Result<(), StartError> {
         let sweeping = tokio::spawn(jobs::sweep::repeat(self.state.clone(), self.settings.sweep_every, stop.clone()));
+        let refreshing = tokio::spawn(keep_fresh(self.state.clone(), stop.clone()));
+        let runtime = self.state.plane.runtime.clone();
         let router = router::build(self.state);
         let drained = stop.clone();
         let serving =
             axum::serve(self.listener, router).with_graceful_shutdown(async move { drained.cancelled().await });
         let serving = tokio::spawn(async move { serving.await });
         let abort = serving.abort_handle();
+        let gateway = self.gateway.map(|(gateway, door)| {
+            let stop = stop.clone();
+            tokio::spawn(async move { gateway.serve(vec![door], stop).await })
+        });
         stop.cancelled().await;
         // The file goes first: a new command should not find a server that is about to leave.
         let _ = fs::remove_file(&self.server_file);
+        if let Some(gateway) = gateway {
+            // It keeps to a deadline of its own.
+            let _ = gateway.await;
+        }
         let ended = tokio::time::timeout(DRAIN, serving).await;
         abort.abort();
         sweeping.abort();
+        refreshing.abort();
+        runtime.stop(WORKERS_DRAIN).await;
         match ended {
             Ok(Ok(result)) => result.map_err(StartError::Serve),
             Ok(Err(_)) => Ok(()),
@@ -121,6 +172,49 @@ impl Server {
                 Ok(())
             }
         }
+    }
+}
+
+async fn listen(addr: SocketAddr, flag: &'static str) -> Result<TcpListener, StartError> {
+    TcpListener::bind(addr).await.map_err(|source| StartError::Listen { addr, flag, source })
+}
+
+async fn open_plane(
+    settings: &Settings,
+    store: &Store,
+    keyring: &Arc<Keyring>,
+    logs: &Arc<Logs>,
+    gateway: Option<SocketAddr>,
+) -> Result<Plane, StartError> {
+    let packages = Packages::open(settings.data.join("cache/packages"), store.clone());
+    let host = Host {
+        packages: packages.map_err(|source| data_error(&settings.data, source))?,
+        keyring: Arc::clone(keyring),
+        logs: Arc::clone(logs),
+        clock: Arc::clone(&settings.clock),
+    };
+    let runtime = RuntimeSettings {
+        environment: gateway.map(|address| ("MILEPOST_GATEWAY".to_owned(), address.to_string())).into_iter().collect(),
+        sandbox: settings.sandbox,
+        ..RuntimeSettings::new(settings.program.clone(), settings.data.join("run"))
+    };
+    let runtime = Runtime::start(runtime, Arc::new(host)).await.map_err(StartError::Runtime)?;
+    Ok(Plane::new(store.clone(), Arc::clone(keyring), runtime))
+}
+
+fn open_gateway(settings: &Settings, plane: &Arc<Plane>) -> Result<Gateway<Plane>, StartError> {
+    let gateway = milepost_gateway::Settings {
+        domain: settings.domain.clone(),
+        cache_folder: Some(settings.data.join("cache/files")),
+        ..milepost_gateway::Settings::default()
+    };
+    Ok(Gateway::new(gateway, Arc::clone(plane))?)
+}
+
+fn secured(door: TcpListener, settings: &Settings) -> Result<Listener, StartError> {
+    match &settings.tls {
+        Some((certificate, key)) => Ok(Listener::tls(door, Tls::from_files(certificate, key)?)),
+        None => Ok(Listener::plain(door)),
     }
 }
 
@@ -215,7 +309,7 @@ async fn ensure_default_app(catalog: &Catalog) -> Result<(), StartError> {
     }
 }
 
-fn write_server_file(path: &Path, address: SocketAddr) -> std::io::Result<()> {
-    let file = ServerFile { api: format!("http://{address}"), pid: std::process::id() };
+fn write_server_file(path: &Path, address: SocketAddr, gateway: Option<String>) -> std::io::Result<()> {
+    let file = ServerFile { api: format!("http://{address}"), gateway, pid: std::process::id() };
     write_owner_only(path, &serde_json::to_vec(&file).map_err(std::io::Error::other)?)
 }

@@ -1,5 +1,6 @@
 //! What every handler can reach.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,8 +9,11 @@ use milepost_catalog::Catalog;
 use tokio::sync::Semaphore;
 
 use crate::keyring::Keyring;
+use crate::logs::Logs;
 use crate::metrics::Metrics;
+use crate::serving::{Plane, Views};
 use crate::trees::CheckedTrees;
+use crate::urls::Urls;
 
 #[derive(Clone)]
 pub(crate) struct State(pub Arc<Parts>);
@@ -23,7 +27,13 @@ pub(crate) struct Store {
 
 pub(crate) struct Parts {
     pub store: Store,
-    pub keyring: Keyring,
+    pub keyring: Arc<Keyring>,
+    /// The data folder.
+    pub data: PathBuf,
+    pub plane: Arc<Plane>,
+    pub views: Views,
+    pub logs: Arc<Logs>,
+    pub urls: Urls,
     pub metrics: Metrics,
     pub sweep_grace: Duration,
     pub checked_trees: CheckedTrees,

@@ -10,15 +10,16 @@ use crate::cursor;
 use crate::error::ApiResult;
 use crate::state::State;
 use crate::trees;
+use crate::urls::{Urls, WithUrls};
 
-pub(crate) fn app(app: milepost_catalog::App) -> App {
+pub(crate) fn app(app: milepost_catalog::App, urls: &Urls) -> App {
     App {
+        live: app.live.with_urls(urls, &app.name),
         name: app.name,
         plan: app.plan,
         created_at: app.created_at,
         created_by: app.created_by,
         head: app.head,
-        live: app.live,
         stored_bytes: app.stored_bytes,
     }
 }

@@ -41,7 +41,7 @@ impl CliEnv {
         let variables = BTreeMap::from([
             ("HOME".to_owned(), text("").trim_end_matches('/').to_owned()),
             ("TMPDIR".to_owned(), text("tmp")),
-            ("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned()),
+            ("PATH".to_owned(), search_path()),
             ("LANG".to_owned(), "C.UTF-8".to_owned()),
             ("TZ".to_owned(), "UTC".to_owned()),
             ("TERM".to_owned(), "dumb".to_owned()),
@@ -132,6 +132,12 @@ impl CliEnv {
         let output = output.unwrap_or_else(|error| panic!("run {}: {error}", self.binary.display()));
         Output::new(args, output, &Normalizer::for_home(self.home()))
     }
+}
+
+/// Where the system has its programs, then wherever else interpreters of functions are on this machine.
+fn search_path() -> String {
+    let system = "/usr/local/bin:/usr/bin:/bin";
+    env::var("PATH").map_or_else(|_| system.to_owned(), |outer| format!("{system}:{outer}"))
 }
 
 /// cargo and nextest tell an integration test of the command-line crate where the binary is; a test of another crate

@@ -41,6 +41,11 @@ impl Server {
         self.fact("api")
     }
 
+    /// The address of the gateway, `http://localhost:PORT/`.
+    pub fn gateway(&self) -> &str {
+        self.fact("gateway")
+    }
+
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -86,7 +91,7 @@ impl Drop for Server {
 }
 
 fn launch(env: &CliEnv, args: &[String], stderr: &Arc<Mutex<String>>) -> (Child, Value) {
-    let mut command = env.command(&["serve", "--api", "127.0.0.1:0"]);
+    let mut command = env.command(&["serve", "--api", "127.0.0.1:0", "--gateway", "127.0.0.1:0"]);
     let mut child =
         command.args(args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("start `milepost serve`");
     let (ready, wait) = mpsc::channel();

@@ -6,6 +6,7 @@ use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
+use crate::urls::WithUrls;
 
 /// Show an app version with every unit of it
 #[utoipa::path(get, path = "/apps/{app}/versions/{version}", tag = "app versions", params(("app" = String, Path, description = "Name of the app"), ("version" = String, Path, description = "Uid or number of an app version, or a release")), responses((status = 200, body = AppVersion)))]
@@ -15,5 +16,5 @@ pub(crate) async fn app_versions_get(
     Path((app, version)): Path<(String, String)>,
 ) -> ApiResult<Json<AppVersion>> {
     let app = caller.may(Permission::Read, &app)?;
-    Ok(Json(state.catalog.app_version_get(&app, version).await?))
+    Ok(Json(state.catalog.app_version_get(&app, version).await?.with_urls(&state.urls, &app)))
 }

@@ -8,6 +8,7 @@ use crate::error::ApiResult;
 use crate::extract::{Paging, Path, Query};
 use crate::handlers::Shared;
 use crate::handlers::wire;
+use crate::urls::WithUrls;
 
 const LIST: &str = "app_versions_list";
 
@@ -20,6 +21,7 @@ pub(crate) async fn app_versions_list(
     Query(paging): Query<Paging>,
 ) -> ApiResult<Json<Page<AppVersion>>> {
     let app = caller.may(Permission::Read, &app)?;
-    let found = state.catalog.app_version_list(&app, paging.page(LIST, &state)?).await?;
+    let mut found = state.catalog.app_version_list(&app, paging.page(LIST, &state)?).await?;
+    found.items = found.items.with_urls(&state.urls, &app);
     Ok(Json(wire::page(LIST, &state, found)))
 }

@@ -8,6 +8,7 @@ use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::{Path, Query};
 use crate::handlers::Shared;
+use crate::urls::WithUrls;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -32,7 +33,7 @@ pub(crate) async fn apps_at(
     let found = state.catalog.at(&app, at).await?;
     Ok(Json(AtMoment {
         at: found.at,
-        release: found.release,
+        release: found.release.with_urls(&state.urls, &app),
         app_version: found.app_version,
         live_since: found.live_since,
         objects: found.objects,

@@ -18,5 +18,7 @@ pub(crate) async fn apps_create(
 ) -> ApiResult<(StatusCode, Json<App>)> {
     caller.may_everywhere(Permission::Administer)?;
     let app = state.catalog.app_create(&new.name, new.plan, caller.name()).await?;
-    Ok((StatusCode::CREATED, Json(wire::app(app))))
+    // A gateway that was asked for the app before it was there has to hear of it.
+    state.views.refresh(&app.name).await?;
+    Ok((StatusCode::CREATED, Json(wire::app(app, &state.urls))))
 }

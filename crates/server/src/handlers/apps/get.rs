@@ -12,5 +12,5 @@ use crate::handlers::wire;
 #[utoipa::path(get, path = "/apps/{app}", tag = "apps", params(("app" = String, Path, description = "Name of the app")), responses((status = 200, body = App)))]
 pub(crate) async fn apps_get(caller: Caller, state: Shared, Path(app): Path<String>) -> ApiResult<Json<App>> {
     let app = caller.may(Permission::Read, &app)?;
-    Ok(Json(wire::app(state.catalog.app_get(&app).await?)))
+    Ok(Json(wire::app(state.catalog.app_get(&app).await?, &state.urls)))
 }

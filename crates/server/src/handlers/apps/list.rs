@@ -20,11 +20,11 @@ pub(crate) async fn apps_list(
 ) -> ApiResult<Json<Page<App>>> {
     if let Some(only) = &caller.row().app {
         let app = caller.may(Permission::Read, only)?;
-        return Ok(Json(Page { items: vec![wire::app(state.catalog.app_get(&app).await?)], next: None }));
+        return Ok(Json(Page { items: vec![wire::app(state.catalog.app_get(&app).await?, &state.urls)], next: None }));
     }
     caller.may_everywhere(Permission::Read)?;
     let after = paging.text(LIST, &state)?;
     let found = state.catalog.app_list(after, paging.limit()).await?;
     let next = found.next.map(|at| cursor::write(LIST, &at, state.catalog.now()));
-    Ok(Json(Page { items: found.items.into_iter().map(wire::app).collect(), next }))
+    Ok(Json(Page { items: found.items.into_iter().map(|app| wire::app(app, &state.urls)).collect(), next }))
 }

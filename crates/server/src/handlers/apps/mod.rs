@@ -5,3 +5,4 @@ pub(crate) mod get;
 pub(crate) mod history;
 pub(crate) mod list;
 pub(crate) mod set_plan;
+pub(crate) mod status;

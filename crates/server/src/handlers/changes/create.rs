@@ -12,6 +12,7 @@ use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
 use crate::state::State;
 use crate::trees;
+use crate::urls::WithUrls;
 
 /// Apply a change, or plan it with `dryRun`
 #[utoipa::path(post, path = "/apps/{app}/changes", tag = "changes", params(("app" = String, Path, description = "Name of the app"), ("idempotency-key" = Option<String>, Header, description = "A change that is sent twice with the same key is applied once")), request_body = Change, responses((status = 200, body = ChangeOutcome)))]
@@ -35,6 +36,7 @@ pub(crate) async fn changes_create(
     if outcome.changed && !dry_run {
         state.metrics.changes.inc();
     }
+    outcome.release = outcome.release.with_urls(&state.urls, &app);
     Ok(Json(outcome))
 }
 

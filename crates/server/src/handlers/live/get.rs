@@ -6,10 +6,11 @@ use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
+use crate::urls::WithUrls;
 
 /// Show what is live, and whether it follows
 #[utoipa::path(get, path = "/apps/{app}/live", tag = "live", params(("app" = String, Path, description = "Name of the app")), responses((status = 200, body = Live)))]
 pub(crate) async fn live_get(caller: Caller, state: Shared, Path(app): Path<String>) -> ApiResult<Json<Live>> {
     let app = caller.may(Permission::Read, &app)?;
-    Ok(Json(state.catalog.app_get(&app).await?.live))
+    Ok(Json(state.catalog.app_get(&app).await?.live.with_urls(&state.urls, &app)))
 }

@@ -11,6 +11,7 @@ use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
 use crate::handlers::wire;
 use crate::trees;
+use crate::urls::WithUrls;
 
 /// Put live back to what it was before, or to a release
 #[utoipa::path(post, path = "/apps/{app}/rollback", tag = "live", params(("app" = String, Path, description = "Name of the app")), request_body = RollBack, responses((status = 200, body = RolledBack)))]
@@ -35,8 +36,8 @@ pub(crate) async fn live_rollback(
     let problems = gone.iter().map(wire::deleted_version).chain(missing_secrets(&after)).collect();
     Ok(Json(RolledBack {
         dry_run: body.dry_run,
-        from: done.from,
-        to: done.to,
+        from: done.from.with_urls(&state.urls, &app),
+        to: done.to.with_urls(&state.urls, &app),
         released_again: done.released_again,
         expired: done.expired,
         changes,

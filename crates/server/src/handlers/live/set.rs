@@ -8,6 +8,7 @@ use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
+use crate::urls::WithUrls;
 
 /// Pin live to a release, or let it follow
 #[utoipa::path(put, path = "/apps/{app}/live", tag = "live", params(("app" = String, Path, description = "Name of the app")), request_body = SetLive, responses((status = 200, body = Live)))]
@@ -27,5 +28,5 @@ pub(crate) async fn live_set(
                 .into());
         }
     };
-    Ok(Json(state.catalog.live_set(&app, caller.name(), target, body.why).await?))
+    Ok(Json(state.catalog.live_set(&app, caller.name(), target, body.why).await?.with_urls(&state.urls, &app)))
 }

@@ -8,6 +8,7 @@ use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
+use crate::urls::WithUrls;
 
 /// Release an app version, also an expired one, under a new id
 #[utoipa::path(post, path = "/apps/{app}/releases", tag = "releases", params(("app" = String, Path, description = "Name of the app")), request_body = NewRelease, responses((status = 201, body = Released)))]
@@ -24,5 +25,5 @@ pub(crate) async fn releases_create(
     if live.mode == LiveMode::Pinned {
         warnings.push(format!("live stays pinned; `milepost release live {}` puts this release live", release.id));
     }
-    Ok((StatusCode::CREATED, Json(Released { release, expired, warnings })))
+    Ok((StatusCode::CREATED, Json(Released { release: release.with_urls(&state.urls, &app), expired, warnings })))
 }

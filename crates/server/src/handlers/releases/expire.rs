@@ -7,6 +7,7 @@ use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
+use crate::urls::WithUrls;
 
 /// Expire a release that nothing protects
 #[utoipa::path(post, path = "/apps/{app}/releases/{release}/expire", tag = "releases", params(("app" = String, Path, description = "Name of the app"), ("release" = String, Path, description = "Release id, tag, `live` or `latest`")), request_body = Why, responses((status = 200, body = Release)))]
@@ -17,5 +18,5 @@ pub(crate) async fn releases_expire(
     Body(body): Body<Why>,
 ) -> ApiResult<Json<Release>> {
     let app = caller.may(Permission::MovePointer, &app)?;
-    Ok(Json(state.catalog.release_expire(&app, caller.name(), release, body.why).await?))
+    Ok(Json(state.catalog.release_expire(&app, caller.name(), release, body.why).await?.with_urls(&state.urls, &app)))
 }

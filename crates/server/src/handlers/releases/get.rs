@@ -6,6 +6,7 @@ use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
+use crate::urls::WithUrls;
 
 /// Show a release
 #[utoipa::path(get, path = "/apps/{app}/releases/{release}", tag = "releases", params(("app" = String, Path, description = "Name of the app"), ("release" = String, Path, description = "Release id, tag, `live` or `latest`")), responses((status = 200, body = Release)))]
@@ -15,5 +16,5 @@ pub(crate) async fn releases_get(
     Path((app, release)): Path<(String, String)>,
 ) -> ApiResult<Json<Release>> {
     let app = caller.may(Permission::Read, &app)?;
-    Ok(Json(state.catalog.release_get(&app, release).await?))
+    Ok(Json(state.catalog.release_get(&app, release).await?.with_urls(&state.urls, &app)))
 }

@@ -10,6 +10,7 @@ use crate::error::ApiResult;
 use crate::extract::{Paging, Path, Query};
 use crate::handlers::Shared;
 use crate::handlers::wire;
+use crate::urls::WithUrls;
 
 const LIST: &str = "releases_list";
 
@@ -31,6 +32,7 @@ pub(crate) async fn releases_list(
     Query(paging): Query<Paging>,
 ) -> ApiResult<Json<Page<Release>>> {
     let app = caller.may(Permission::Read, &app)?;
-    let found = state.catalog.release_list(&app, filter.active, paging.page(LIST, &state)?).await?;
+    let mut found = state.catalog.release_list(&app, filter.active, paging.page(LIST, &state)?).await?;
+    found.items = found.items.with_urls(&state.urls, &app);
     Ok(Json(wire::page(LIST, &state, found)))
 }

@@ -7,6 +7,7 @@ use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
+use crate::urls::WithUrls;
 
 /// Put a tag on a release, taking it from wherever it was
 #[utoipa::path(put, path = "/apps/{app}/tags/{tag}", tag = "tags", params(("app" = String, Path, description = "Name of the app"), ("tag" = String, Path, description = "Name of the tag")), request_body = SetTag, responses((status = 200, body = Release)))]
@@ -18,5 +19,7 @@ pub(crate) async fn tags_set(
 ) -> ApiResult<Json<Release>> {
     let app = caller.may(Permission::MovePointer, &app)?;
     let tag = tag.parse().map_err(Refusal::from)?;
-    Ok(Json(state.catalog.tag_set(&app, caller.name(), tag, body.release, body.why).await?))
+    Ok(Json(
+        state.catalog.tag_set(&app, caller.name(), tag, body.release, body.why).await?.with_urls(&state.urls, &app),
+    ))
 }

@@ -1,0 +1,79 @@
+use bytes::Bytes;
+use reqwest::header::CONTENT_TYPE;
+use reqwest::{Method, Response};
+
+use crate::http::NO_LIMIT;
+use crate::{Client, ClientError};
+
+/// A request to a function, without the gateway.
+#[derive(Debug, Clone, Default)]
+pub struct FunctionCall {
+    /// Any selector; the newest version when left out.
+    pub version: Option<String>,
+    pub method: String,
+    /// Path and query as the function sees them.
+    pub path: String,
+    /// Names and values. The content type travels as itself, the others with a prefix, so that none of them is taken for
+    /// a header of the API call.
+    pub headers: Vec<(String, String)>,
+    pub body: Bytes,
+}
+
+/// What the function answered. The body is still to be read.
+pub struct FunctionAnswer {
+    pub status: u16,
+    /// The number of the version that ran.
+    pub version: Option<String>,
+    pub request: Option<String>,
+    response: Response,
+}
+
+impl FunctionAnswer {
+    /// Headers of the function's answer, with those of the call itself.
+    pub fn headers(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.response
+            .headers()
+            .iter()
+            .filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)))
+            .filter(|(name, _)| !name.starts_with("milepost-"))
+    }
+
+    /// The next piece of the body; none at its end.
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>, ClientError> {
+        self.response.chunk().await.map_err(ClientError::Broken)
+    }
+}
+
+impl Client {
+    /// Runs a version of a function. A function that answers 500 has answered; an error means that it could not run.
+    pub async fn function_call(
+        &self,
+        app: &str,
+        function: &str,
+        call: &FunctionCall,
+    ) -> Result<FunctionAnswer, ClientError> {
+        let mut query = vec![("method", call.method.as_str()), ("path", call.path.as_str())];
+        query.extend(call.version.as_deref().map(|version| ("version", version)));
+        // The function has a time limit of its own, and the server keeps it.
+        let mut request =
+            self.request(Method::POST, &["apps", app, "functions", function, "call"]).query(&query).timeout(NO_LIMIT);
+        for (name, value) in &call.headers {
+            request = if name.eq_ignore_ascii_case(CONTENT_TYPE.as_str()) {
+                request.header(CONTENT_TYPE, value)
+            } else {
+                request.header(format!("milepost-header-{name}"), value)
+            };
+        }
+        let response = self.send(request.body(call.body.clone())).await?;
+        let header = |name: &str| response.headers().get(name)?.to_str().ok().map(str::to_owned);
+        let status = header("milepost-status").and_then(|status| status.parse().ok()).ok_or_else(|| {
+            ClientError::Protocol { status: response.status().as_u16(), what: "there is no `milepost-status`".to_owned() }
+        })?;
+        Ok(FunctionAnswer {
+            status,
+            version: header("milepost-version"),
+            request: header("milepost-request-id"),
+            response,
+        })
+    }
+}

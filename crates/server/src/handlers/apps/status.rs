@@ -1,0 +1,47 @@
+use axum::Json;
+use milepost_client::api::{AppStatus, AppUrls, FunctionStatus, RecentError};
+use milepost_model::Permission;
+use milepost_runtime::PoolStatus;
+
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::Path;
+use crate::handlers::Shared;
+use crate::urls::WithUrls;
+
+/// What is live, and what runs on this node
+#[utoipa::path(get, path = "/apps/{app}/status", tag = "apps", params(("app" = String, Path, description = "Name of the app")), responses((status = 200, body = AppStatus)))]
+pub(crate) async fn apps_status(caller: Caller, state: Shared, Path(app): Path<String>) -> ApiResult<Json<AppStatus>> {
+    let app = caller.may(Permission::Read, &app)?;
+    let found = state.catalog.app_get(&app).await?;
+    let latest = state.catalog.release_get(&app, "latest".to_owned()).await.ok();
+    let urls = AppUrls {
+        live: found.live.release.is_some().then(|| state.urls.live(&app)),
+        latest: latest.is_some().then(|| state.urls.release(&app, "latest")),
+    };
+    Ok(Json(AppStatus {
+        app: app.to_string(),
+        live: found.live.with_urls(&state.urls, &app),
+        latest: latest.map(|release| release.with_urls(&state.urls, &app)),
+        urls,
+        functions: state.plane.runtime.status(&app).into_iter().map(function).collect(),
+    }))
+}
+
+fn function(pool: PoolStatus) -> FunctionStatus {
+    FunctionStatus {
+        name: pool.function.to_string(),
+        number: pool.number,
+        uid: pool.uid,
+        instances: pool.instances as u64,
+        busy: pool.busy as u64,
+        queued: pool.queued as u64,
+        requests: pool.calls,
+        errors: pool.recent_errors.len() as u64,
+        recent_errors: pool
+            .recent_errors
+            .into_iter()
+            .map(|error| RecentError { at: error.at, request: error.request.into(), message: error.message })
+            .collect(),
+    }
+}

@@ -1,0 +1,134 @@
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
+use axum::response::{IntoResponse, Response};
+use milepost_catalog::ServingFunction;
+use milepost_model::{Code, Permission, Refusal, Selector};
+use milepost_runtime::{CallContext, CallError, Function};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::auth::Caller;
+use crate::error::{ApiError, ApiResult};
+use crate::extract::{Path, Query};
+use crate::handlers::{Shared, wire};
+use crate::serving::{Members, bind};
+
+/// Headers for the function travel under this prefix, so that none of them is taken for one of the API call.
+const PREFIX: &str = "milepost-header-";
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Call {
+    /// Any selector; `latest` when left out.
+    #[serde(default)]
+    version: String,
+    /// The method that the function sees, `POST` when left out.
+    #[serde(default)]
+    method: String,
+    /// Path and query that the function sees, `/` when left out.
+    #[serde(default)]
+    path: String,
+}
+
+/// Call a version of a function without HTTP routing, with the configuration and secrets that the app has now
+#[utoipa::path(post, path = "/apps/{app}/functions/{name}/call", tag = "functions", params(("app" = String, Path, description = "Name of the app"), ("name" = String, Path, description = "Name of the function"), Call), responses((status = 200, description = "What the function answered; its status is in `milepost-status`")))]
+pub(crate) async fn functions_call(
+    caller: Caller,
+    state: Shared,
+    Path((app, name)): Path<(String, String)>,
+    Query(call): Query<Call>,
+    request: Request,
+) -> ApiResult<Response> {
+    let app = caller.may(Permission::Invoke, &app)?;
+    let selector: Selector =
+        if call.version.is_empty() { Selector::Latest } else { call.version.parse().map_err(Refusal::from)? };
+    let serving = state.catalog.serving_function(&app, wire::function(&name)?, selector).await?;
+    let function = Arc::new(bound(serving)?);
+    let request_id = request_id(&state);
+    let context = CallContext { request_id: request_id.clone().into(), ..CallContext::default() };
+    let request = for_function(request, &call)?;
+    match state.plane.runtime.call(&function, request, context).await {
+        Ok(answer) => Ok(answered(answer, &function, &request_id)),
+        Err(error) => Err(refused(&error, &name, &request_id)),
+    }
+}
+
+fn bound(serving: ServingFunction) -> ApiResult<Function> {
+    let versions = serving.versions.into_iter().map(|(id, version)| (id, Arc::new(version))).collect();
+    let members = Members::new(&serving.members, &versions);
+    let version = versions.get(&serving.version);
+    version.and_then(|version| bind(&serving.app, version, &members, &versions)).ok_or_else(|| {
+        Refusal::new(Code::FunctionNotReady, "The function has no package that can run.")
+            .hint("deploy its code again")
+            .into()
+    })
+}
+
+fn request_id(state: &Shared) -> String {
+    let mut bytes = [0u8; 10];
+    state.catalog.ids().fill(&mut bytes);
+    data_encoding::BASE32_NOPAD.encode(&bytes).to_lowercase()
+}
+
+fn for_function(request: Request, call: &Call) -> ApiResult<http::Request<Body>> {
+    let wrong = |what: &str, given: &str| {
+        Refusal::new(Code::InvalidRequest, format!("`{given}` is not {what}."))
+            .hint("see the reference at /api/v1/docs")
+    };
+    let method = if call.method.is_empty() { "POST" } else { &call.method };
+    let path = if call.path.is_empty() { "/" } else { &call.path };
+    let method: Method = method.parse().map_err(|_| wrong("an HTTP method", method))?;
+    let uri: Uri = path.parse().map_err(|_| wrong("a path", path))?;
+    let (parts, body) = request.into_parts();
+    let mut given = http::Request::new(body);
+    *given.method_mut() = method;
+    *given.uri_mut() = uri;
+    *given.headers_mut() = headers(&parts.headers);
+    Ok(given)
+}
+
+fn headers(of_call: &HeaderMap) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    for (name, value) in of_call {
+        if let Some(name) = name.as_str().strip_prefix(PREFIX).and_then(|name| name.parse::<HeaderName>().ok()) {
+            headers.append(name, value.clone());
+        }
+    }
+    for name in [header::CONTENT_TYPE, header::CONTENT_LENGTH] {
+        headers.extend(of_call.get(&name).map(|value| (name, value.clone())));
+    }
+    headers.entry(header::HOST).or_insert(HeaderValue::from_static("localhost"));
+    headers
+}
+
+fn answered(answer: http::Response<milepost_runtime::ResponseBody>, function: &Function, request_id: &str) -> Response {
+    let (mut parts, body) = answer.into_parts();
+    let status = HeaderValue::from(parts.status.as_u16());
+    parts.status = http::StatusCode::OK;
+    parts.headers.remove(header::CONNECTION);
+    parts.headers.remove(header::TRANSFER_ENCODING);
+    parts.headers.insert("milepost-status", status);
+    parts.headers.insert("milepost-version", HeaderValue::from(function.number));
+    if let Ok(id) = HeaderValue::from_str(request_id) {
+        parts.headers.insert("milepost-request-id", id);
+    }
+    Response::from_parts(parts, Body::new(body)).into_response()
+}
+
+fn refused(error: &CallError, function: &str, request_id: &str) -> ApiError {
+    let code = match error {
+        CallError::Busy { .. } => Code::FunctionBusy,
+        CallError::TimedOut { .. } => Code::FunctionTimeout,
+        CallError::NotReady { .. } => Code::FunctionNotReady,
+        CallError::Crashed { .. } => Code::FunctionCrashed,
+        CallError::Threw { .. } => Code::FunctionFailed,
+        CallError::Malformed { .. } => Code::FunctionMalformedResponse,
+        CallError::RequestBody { .. } => Code::InvalidRequest,
+        CallError::Stopping => Code::Unavailable,
+    };
+    let message = format!("`{function}` gave no answer: {error}.");
+    Refusal::new(code, message).hint(format!("`milepost logs --request {request_id}` shows what it wrote")).into()
+}

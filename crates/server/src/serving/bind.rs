@@ -1,0 +1,121 @@
+//! From the versions of an app version to functions that can run.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use milepost_catalog::ServingVersion;
+use milepost_model::digest::Hasher;
+use milepost_model::spec::{EnvironmentSpec, PackageSpec, PinRole, Runtime};
+use milepost_model::{AppName, Digest, UnitKind, UnitName, UnitSpec};
+use milepost_runtime::{Function, SealedValue};
+
+/// Every version that a view may need, by the catalog's number of it.
+pub(crate) type Versions = HashMap<i64, Arc<ServingVersion>>;
+
+/// The units of one app version.
+#[derive(Debug, Default)]
+pub(crate) struct Members {
+    units: HashMap<(UnitKind, UnitName), Arc<ServingVersion>>,
+}
+
+impl Members {
+    /// Versions that were deleted since are not there any more and are left out.
+    pub(crate) fn new(ids: &[i64], versions: &Versions) -> Self {
+        let found = ids.iter().filter_map(|id| versions.get(id));
+        Self { units: found.map(|version| ((version.kind, version.name.clone()), Arc::clone(version))).collect() }
+    }
+
+    pub(crate) fn get(&self, kind: UnitKind, name: &UnitName) -> Option<&Arc<ServingVersion>> {
+        self.units.get(&(kind, name.clone()))
+    }
+
+    /// The catalog's numbers of all of them.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = i64> + '_ {
+        self.units.values().map(|version| version.id)
+    }
+
+    pub(crate) fn of_kind(&self, kind: UnitKind) -> impl Iterator<Item = &Arc<ServingVersion>> {
+        self.units.values().filter(move |version| version.kind == kind)
+    }
+}
+
+/// A function version with what an app version binds to it. `None` when it is not a function or when a version it is
+/// pinned to is gone, which deletes do not allow.
+pub(crate) fn bind(
+    app: &AppName,
+    version: &ServingVersion,
+    members: &Members,
+    versions: &Versions,
+) -> Option<Function> {
+    let UnitSpec::Function(spec) = &version.spec else { return None };
+    let package = package(pinned(version, PinRole::Package, versions)?)?;
+    let environment = environment(pinned(version, PinRole::Environment, versions)?)?;
+    let config = members.of_kind(UnitKind::Config).next();
+    let secrets: Vec<(&UnitName, Option<&Arc<ServingVersion>>)> =
+        spec.secrets.iter().map(|name| (name, members.get(UnitKind::Secret, name))).collect();
+    Some(Function {
+        key: key(version, config, &secrets),
+        app: app.clone(),
+        name: version.name.clone(),
+        number: version.number,
+        uid: version.uid.clone(),
+        runtime: environment.runtime,
+        interpreter: environment.interpreter.clone(),
+        entrypoint: spec.entrypoint.clone(),
+        package: package.deployment.or(package.source)?,
+        variables: spec.variables.clone(),
+        config: Arc::new(config.map_or_else(|| serde_json::json!({}), |config| document(config))),
+        // A secret that is not set is bound to nothing: opening it says so, to the one whose function needs it.
+        secrets: secrets.iter().map(|(name, version)| sealed(name, *version)).collect(),
+        memory: spec.memory,
+        cpu: spec.cpu,
+        timeout: Duration::from_millis(spec.timeout_ms),
+        scale: spec.scale.clone(),
+    })
+}
+
+/// What instances are shared by. Numbers of versions are unique over all apps, so the version stands for its app too.
+fn key(
+    version: &ServingVersion,
+    config: Option<&Arc<ServingVersion>>,
+    secrets: &[(&UnitName, Option<&Arc<ServingVersion>>)],
+) -> Digest {
+    let mut hasher = Hasher::default();
+    hasher.update(&version.id.to_le_bytes());
+    hasher.update(version.digest.as_bytes());
+    for bound in std::iter::once(&config).chain(secrets.iter().map(|(_, version)| version)) {
+        match bound {
+            Some(bound) => hasher.update(bound.digest.as_bytes()),
+            None => hasher.update(&[0; 32]),
+        }
+    }
+    hasher.finish()
+}
+
+fn pinned<'v>(version: &ServingVersion, role: PinRole, versions: &'v Versions) -> Option<&'v ServingVersion> {
+    let (_, id) = version.pins.iter().find(|(pinned, _)| *pinned == role)?;
+    versions.get(id).map(|version| &**version)
+}
+
+fn package(version: &ServingVersion) -> Option<&PackageSpec> {
+    if let UnitSpec::Package(spec) = &version.spec { Some(spec) } else { None }
+}
+
+fn environment(version: &ServingVersion) -> Option<&EnvironmentSpec> {
+    if let UnitSpec::Environment(spec) = &version.spec { Some(spec) } else { None }
+}
+
+fn document(version: &ServingVersion) -> serde_json::Value {
+    if let UnitSpec::Config(spec) = &version.spec { spec.document.clone() } else { serde_json::json!({}) }
+}
+
+fn sealed(name: &UnitName, version: Option<&Arc<ServingVersion>>) -> SealedValue {
+    let sealed = version.and_then(|version| version.sealed.as_deref()).unwrap_or_default();
+    SealedValue { name: name.clone(), sealed: sealed.into() }
+}
+
+/// Whether a runtime can run here at all.
+pub(crate) fn is_served(runtime: Runtime) -> bool {
+    runtime != Runtime::Wasm
+}

@@ -1,0 +1,16 @@
+//! The server behind the gateway: views of apps, files, packages, tokens, and the runtime.
+//!
+//! Nothing here is asked of the database while a request is on its way, but for an app that nobody has asked for yet.
+
+mod bind;
+mod file_trees;
+mod packages;
+mod plane;
+mod refresh;
+mod tokens;
+mod views;
+
+pub(crate) use bind::{Members, bind};
+pub(crate) use packages::Packages;
+pub(crate) use plane::{Host, Plane};
+pub(crate) use refresh::{Views, keep_fresh, refresh_after};

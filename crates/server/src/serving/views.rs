@@ -1,0 +1,283 @@
+//! Views for the gateway, from what the catalog says. What never changes is kept between two looks.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use http::HeaderValue;
+use milepost_catalog::{Known, Serving, ServingAlias, ServingRelease, ServingVersion};
+use milepost_gateway::view::{AppView, Mount, ReleaseView, Target};
+use milepost_gateway::{FileTree, Route, RouteTable};
+use milepost_model::spec::{PinRole, RouteSpec, StaticSpec};
+use milepost_model::{AliasName, AppName, Digest, Timestamp, UnitKind, UnitName, UnitSpec};
+use milepost_runtime::Function;
+
+use super::bind::{Members, Versions, bind, is_served};
+use super::file_trees::FileTrees;
+use crate::error::ApiResult;
+use crate::state::Store;
+
+/// What is remembered of one app between two views.
+#[derive(Default)]
+pub(crate) struct AppMemory {
+    versions: Versions,
+    /// By the number of the app version.
+    members: HashMap<i64, Arc<Members>>,
+    /// By binding, so that views share functions as pools share instances.
+    functions: HashMap<Digest, Arc<Function>>,
+    releases: HashMap<String, Built>,
+    expired: Arc<HashMap<Box<str>, Timestamp>>,
+    newest_release: i64,
+    app_id: i64,
+}
+
+struct Built {
+    view: Arc<ReleaseView<Function>>,
+    /// Where the aliases that it follows pointed: when one moves, the view is old.
+    followed: Vec<Followed>,
+    /// Everything that a request to it may run.
+    functions: Vec<Arc<Function>>,
+}
+
+/// An alias that a route follows, and the version it led to.
+#[derive(Clone)]
+struct Followed {
+    function: UnitName,
+    alias: AliasName,
+    version: Option<i64>,
+}
+
+/// A view, and which functions should be warm for it.
+pub(crate) struct NewView {
+    pub view: Arc<AppView<Function>>,
+    /// What live, tags and aliases point at, each with the instances that it wants kept.
+    pub warm: Vec<(Arc<Function>, u32)>,
+}
+
+impl AppMemory {
+    pub(crate) fn known(&self) -> Known {
+        Known {
+            app_versions: self.members.keys().copied().collect(),
+            versions: self.versions.keys().copied().collect(),
+            active: self.releases.keys().cloned().collect(),
+            newest_release: self.newest_release,
+        }
+    }
+
+    /// Whether the app is another one than it was, under the same name: nothing that is remembered is true of it.
+    pub(crate) fn is_of_another(&self, serving: &Serving) -> bool {
+        self.app_id != 0 && self.app_id != serving.app_id
+    }
+
+    pub(crate) async fn build(&mut self, serving: Serving, store: &Store, trees: &FileTrees) -> ApiResult<NewView> {
+        self.app_id = serving.app_id;
+        self.newest_release = serving.newest_release;
+        self.versions.extend(serving.versions.into_iter().map(|(id, version)| (id, Arc::new(version))));
+        for (number, ids) in serving.members {
+            self.members.insert(number, Arc::new(Members::new(&ids, &self.versions)));
+        }
+        if !serving.expired.is_empty() {
+            let mut expired = HashMap::clone(&self.expired);
+            expired.extend(serving.expired.into_iter().map(|(id, at)| (id.into(), at)));
+            self.expired = Arc::new(expired);
+        }
+        let mut built = HashMap::with_capacity(serving.releases.len());
+        for release in &serving.releases {
+            let known = self.releases.remove(&release.id).filter(|known| is_current(known, &serving.aliases));
+            let made = match known {
+                Some(known) => known,
+                None => self.release(&serving.app, release, &serving.aliases, store, trees).await?,
+            };
+            built.insert(release.id.clone(), made);
+        }
+        self.releases = built;
+        self.forget(&serving.releases, &serving.aliases);
+        Ok(self.view(&serving.app, serving.event, serving.live, serving.latest, &serving.releases))
+    }
+
+    /// Drops what no active release needs any more.
+    fn forget(&mut self, releases: &[ServingRelease], aliases: &[ServingAlias]) {
+        let active: HashSet<i64> = releases.iter().map(|release| release.app_version).collect();
+        self.members.retain(|number, _| active.contains(number));
+        let mut needed: HashSet<i64> = aliases.iter().map(|alias| alias.version).collect();
+        needed.extend(self.members.values().flat_map(|members| members.ids()));
+        let pins: Vec<i64> = needed
+            .iter()
+            .filter_map(|id| self.versions.get(id))
+            .flat_map(|version| &version.pins)
+            .map(|(_, id)| *id)
+            .collect();
+        needed.extend(&pins);
+        // A pinned target is a function, which has pins of its own.
+        let further: Vec<i64> = pins
+            .iter()
+            .filter_map(|id| self.versions.get(id))
+            .flat_map(|version| &version.pins)
+            .map(|(_, id)| *id)
+            .collect();
+        needed.extend(further);
+        self.versions.retain(|id, _| needed.contains(id));
+        self.functions.retain(|_, function| Arc::strong_count(function) > 1);
+    }
+
+    fn view(
+        &self,
+        app: &AppName,
+        event: i64,
+        live: Option<String>,
+        latest: Option<String>,
+        releases: &[ServingRelease],
+    ) -> NewView {
+        let find =
+            |id: &Option<String>| id.as_ref().and_then(|id| self.releases.get(id)).map(|built| Arc::clone(&built.view));
+        let mut by_name = HashMap::new();
+        let mut named: HashMap<Digest, Arc<Function>> = HashMap::new();
+        let mut name = |built: &Built| {
+            named.extend(built.functions.iter().map(|function| (function.key, Arc::clone(function))));
+        };
+        for release in releases {
+            let Some(built) = self.releases.get(&release.id) else { continue };
+            by_name.insert(release.id.as_str().into(), Arc::clone(&built.view));
+            for tag in &release.tags {
+                by_name.insert(tag.as_str().into(), Arc::clone(&built.view));
+                name(built);
+            }
+        }
+        let (live, latest) = (find(&live), find(&latest));
+        if let Some(live) = live.as_ref().and_then(|live| self.releases.get(&*live.id)) {
+            name(live);
+        }
+        let view = AppView {
+            app: app.as_str().into(),
+            event: stamp(self.app_id, event),
+            live,
+            latest,
+            releases: by_name,
+            expired: Arc::clone(&self.expired),
+        };
+        let warm = named.into_values().map(|function| (Arc::clone(&function), function.scale.min)).collect();
+        NewView { view: Arc::new(view), warm }
+    }
+
+    async fn release(
+        &mut self,
+        app: &AppName,
+        release: &ServingRelease,
+        aliases: &[ServingAlias],
+        store: &Store,
+        trees: &FileTrees,
+    ) -> ApiResult<Built> {
+        let members = self.members.get(&release.app_version).cloned().unwrap_or_default();
+        let mut functions = HashMap::new();
+        for version in members.of_kind(UnitKind::Function) {
+            if let Some(target) = self.target(app, version, &members) {
+                functions.insert(version.name.as_str().into(), target);
+            }
+        }
+        let mut runs: Vec<Arc<Function>> =
+            functions.values().map(|target: &Arc<Target<Function>>| Arc::clone(&target.function)).collect();
+        let mut followed = Vec::new();
+        let mut routes = Vec::new();
+        for version in members.of_kind(UnitKind::Route) {
+            let UnitSpec::Route(spec) = &version.spec else { continue };
+            let target = match self.route_target(version, spec, aliases, &mut followed) {
+                // The version that this release holds.
+                RouteTo::Member => functions.get(spec.target.function.as_str()).cloned(),
+                RouteTo::Version(version) => self.target(app, &version, &members),
+                RouteTo::Nothing => None,
+            };
+            // A route whose function is gone answers like no route at all.
+            if let Some(target) = target {
+                runs.push(Arc::clone(&target.function));
+                routes.push(route(spec, target));
+            }
+        }
+        let mut mounts = Vec::new();
+        for version in members.of_kind(UnitKind::Static) {
+            let UnitSpec::Static(spec) = &version.spec else { continue };
+            mounts.push(mount(spec, trees.get(store, spec.tree).await?));
+        }
+        mounts.sort_by(|a: &Mount, b| b.path.len().cmp(&a.path.len()).then_with(|| a.path.cmp(&b.path)));
+        let header = HeaderValue::from_str(&release.id).unwrap_or(HeaderValue::from_static("unknown"));
+        let view =
+            ReleaseView { id: release.id.as_str().into(), header, mounts, routes: RouteTable::new(routes), functions };
+        Ok(Built { view: Arc::new(view), followed, functions: runs })
+    }
+
+    fn route_target(
+        &self,
+        version: &ServingVersion,
+        spec: &RouteSpec,
+        aliases: &[ServingAlias],
+        followed: &mut Vec<Followed>,
+    ) -> RouteTo {
+        if let Some(alias) = &spec.target.alias {
+            let at = points_at(aliases, &spec.target.function, alias);
+            followed.push(Followed { function: spec.target.function.clone(), alias: alias.clone(), version: at });
+            return at
+                .and_then(|id| self.versions.get(&id))
+                .map_or(RouteTo::Nothing, |version| RouteTo::Version(Arc::clone(version)));
+        }
+        match version.pins.iter().find(|(role, _)| *role == PinRole::Target) {
+            Some((_, id)) => {
+                self.versions.get(id).map_or(RouteTo::Nothing, |version| RouteTo::Version(Arc::clone(version)))
+            }
+            None => RouteTo::Member,
+        }
+    }
+
+    fn target(&mut self, app: &AppName, version: &ServingVersion, members: &Members) -> Option<Arc<Target<Function>>> {
+        let UnitSpec::Function(spec) = &version.spec else { return None };
+        let function = bind(app, version, members, &self.versions)?;
+        if !is_served(function.runtime) {
+            return None;
+        }
+        let function = Arc::clone(self.functions.entry(function.key).or_insert_with(|| Arc::new(function)));
+        Some(Arc::new(Target {
+            function,
+            name: version.name.as_str().into(),
+            version: HeaderValue::from(version.number),
+            permission: spec.permission,
+        }))
+    }
+}
+
+enum RouteTo {
+    Member,
+    Version(Arc<ServingVersion>),
+    Nothing,
+}
+
+/// Orders views of one name: an app that was deleted and made again counts its events anew, but has a higher number.
+pub(crate) fn stamp(app_id: i64, event: i64) -> i64 {
+    app_id.saturating_mul(1 << 32).saturating_add(event)
+}
+
+fn points_at(aliases: &[ServingAlias], function: &UnitName, alias: &AliasName) -> Option<i64> {
+    aliases.iter().find(|known| known.function == *function && known.name == *alias).map(|known| known.version)
+}
+
+fn is_current(built: &Built, aliases: &[ServingAlias]) -> bool {
+    built.followed.iter().all(|followed| points_at(aliases, &followed.function, &followed.alias) == followed.version)
+}
+
+fn route(spec: &RouteSpec, target: Arc<Target<Function>>) -> Route<Arc<Target<Function>>> {
+    Route {
+        methods: spec.methods.clone(),
+        path: spec.path.as_str().into(),
+        prefix: spec.prefix,
+        host: spec.host.as_str().into(),
+        target,
+    }
+}
+
+fn mount(spec: &StaticSpec, tree: Arc<FileTree>) -> Mount {
+    let single = spec.file.then(|| tree.iter().next().map(|(path, _)| path.into())).flatten();
+    Mount {
+        path: spec.path.as_str().into(),
+        tree,
+        single,
+        index: spec.index.as_str().into(),
+        fallback: spec.fallback.as_deref().map(Into::into),
+        error_page: spec.error_page.as_deref().map(Into::into),
+    }
+}

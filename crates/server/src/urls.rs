@@ -1,0 +1,91 @@
+//! Where releases are served, as people and clients are told.
+
+use std::net::SocketAddr;
+
+use milepost_model::AppName;
+use milepost_model::release::{Live, Release, ReleaseState};
+use milepost_model::snapshot::AppVersion;
+
+/// The gateway's address as it looks from outside.
+#[derive(Debug, Clone)]
+pub(crate) struct Urls {
+    scheme: &'static str,
+    domain: String,
+    /// None when there is no gateway: then nothing is served.
+    port: Option<u16>,
+}
+
+impl Urls {
+    pub(crate) fn new(domain: &str, gateway: Option<SocketAddr>, tls: bool) -> Self {
+        let scheme = if tls { "https" } else { "http" };
+        Self { scheme, domain: domain.to_owned(), port: gateway.map(|address| address.port()) }
+    }
+
+    pub(crate) fn domain(&self) -> &str {
+        &self.domain
+    }
+
+    /// The gateway itself.
+    pub(crate) fn gateway(&self) -> Option<String> {
+        self.port.map(|_| self.of_host(&self.domain))
+    }
+
+    pub(crate) fn live(&self, app: &AppName) -> String {
+        self.of_host(&format!("{app}.{}", self.domain))
+    }
+
+    /// By id, tag, `latest` or `live`.
+    pub(crate) fn release(&self, app: &AppName, release: &str) -> String {
+        self.of_host(&format!("{app}.{release}.{}", self.domain))
+    }
+
+    fn of_host(&self, host: &str) -> String {
+        match (self.scheme, self.port) {
+            ("http", Some(80)) | ("https", Some(443)) | (_, None) => format!("{}://{host}/", self.scheme),
+            (scheme, Some(port)) => format!("{scheme}://{host}:{port}/"),
+        }
+    }
+}
+
+/// Answers that name releases say where those are served.
+pub(crate) trait WithUrls {
+    fn with_urls(self, urls: &Urls, app: &AppName) -> Self;
+}
+
+impl WithUrls for Release {
+    /// The most telling first: live, the release's own, its tags.
+    fn with_urls(mut self, urls: &Urls, app: &AppName) -> Self {
+        if self.state == ReleaseState::Active && urls.port.is_some() {
+            self.urls = self.live.then(|| urls.live(app)).into_iter().collect();
+            self.urls.push(urls.release(app, &self.id));
+            self.urls.extend(self.tags.iter().map(|tag| urls.release(app, tag.as_str())));
+        }
+        self
+    }
+}
+
+impl WithUrls for Live {
+    fn with_urls(mut self, urls: &Urls, app: &AppName) -> Self {
+        self.release = self.release.with_urls(urls, app);
+        self
+    }
+}
+
+impl WithUrls for AppVersion {
+    fn with_urls(mut self, urls: &Urls, app: &AppName) -> Self {
+        self.release = self.release.with_urls(urls, app);
+        self
+    }
+}
+
+impl<T: WithUrls> WithUrls for Option<T> {
+    fn with_urls(self, urls: &Urls, app: &AppName) -> Self {
+        self.map(|inner| inner.with_urls(urls, app))
+    }
+}
+
+impl<T: WithUrls> WithUrls for Vec<T> {
+    fn with_urls(self, urls: &Urls, app: &AppName) -> Self {
+        self.into_iter().map(|inner| inner.with_urls(urls, app)).collect()
+    }
+}
