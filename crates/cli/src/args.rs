@@ -29,16 +29,9 @@ pub struct Global {
     /// Token for the server; the admin token of this machine's server when left out
     #[arg(long, global = true, env = "MILEPOST_TOKEN", value_name = "TOKEN", hide_env_values = true)]
     pub token: Option<String>,
-    /// The app that the command is about
-    #[arg(
-        long,
-        global = true,
-        env = "MILEPOST_APP",
-        hide_env_values = true,
-        value_name = "APP",
-        default_value = "default"
-    )]
-    pub app: String,
+    /// The app that the command is about [default: the one of milepost.yaml in this folder, or `default`]
+    #[arg(long, global = true, env = "MILEPOST_APP", hide_env_values = true, value_name = "APP")]
+    pub app: Option<String>,
     /// The server's data folder
     #[arg(long, global = true, env = "MILEPOST_DATA", value_name = "DIR", hide_env_values = true)]
     pub data: Option<PathBuf>,
@@ -63,6 +56,20 @@ pub enum Format {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Deploy a folder and follow it, with a server of its own if none runs
+    Up(Box<commands::up::UpArgs>),
+    /// Write a milepost.yaml to start from
+    Init(commands::init::InitArgs),
+    /// Deploy the app that milepost.yaml describes
+    Deploy(commands::deploy::DeployArgs),
+    /// Show what is live, and what runs
+    Status(commands::status::StatusArgs),
+    /// Show what functions wrote
+    Logs(commands::logs::LogsArgs),
+    /// Open the app in the browser
+    Open(commands::open::OpenArgs),
+    /// Find out what keeps apps from running here, and how to mend it
+    Doctor(commands::doctor::DoctorArgs),
     /// Run the server
     Serve(crate::serve::ServeArgs),
     /// Apps, their versions and their history

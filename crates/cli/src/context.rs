@@ -11,6 +11,9 @@ use crate::args::Global;
 use crate::failure::{Failure, Result};
 use crate::output::Ui;
 
+/// The app that is meant when none is named.
+pub const DEFAULT_APP: &str = "default";
+
 /// What a command works with.
 pub struct Context<'a> {
     pub ui: &'a Ui,
@@ -22,7 +25,8 @@ pub struct Context<'a> {
 
 impl<'a> Context<'a> {
     pub fn new(ui: &'a Ui, global: &Global) -> Result<Self> {
-        let app: AppName = global.app.parse()?;
+        let named = global.app.clone().or_else(crate::manifest::app_of_this_folder);
+        let app: AppName = named.as_deref().unwrap_or(DEFAULT_APP).parse()?;
         let data = data_folder(global.data.as_deref())?;
         let (server, own) = match &global.server {
             Some(server) => (server.clone(), false),

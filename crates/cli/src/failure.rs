@@ -51,6 +51,10 @@ impl Failure {
         self
     }
 
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
     pub fn report(self, ui: &Ui) -> ExitCode {
         ui.error(&self.message);
         for cause in &self.causes {

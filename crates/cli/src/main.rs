@@ -8,6 +8,7 @@ mod args;
 mod commands;
 mod context;
 mod failure;
+mod manifest;
 mod output;
 mod serve;
 mod sources;
@@ -21,6 +22,10 @@ use clap::Parser;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    // First of all: the sandbox of a worker is this program once more, and it must have one thread.
+    if let Some(code) = milepost_server::sandbox_stage(std::env::args_os()) {
+        return code;
+    }
     let cli = args::Cli::parse_from(args::mend_dashes(std::env::args_os()));
     let ui = output::Ui::new(&cli.global);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {

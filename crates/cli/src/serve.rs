@@ -17,18 +17,35 @@ use crate::failure::{Failure, Result};
 use crate::output::Ui;
 use crate::test_hooks;
 
-const DEFAULT_API: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 7070);
+const LOCALHOST: std::net::IpAddr = std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+const DEFAULT_API: SocketAddr = SocketAddr::new(LOCALHOST, 7070);
+const DEFAULT_GATEWAY: SocketAddr = SocketAddr::new(LOCALHOST, 8080);
 
 /// Run the server
 ///
 /// Everything lives in one folder unless told otherwise: a SQLite database, the files of all versions, the key that seals
 /// secrets, and the token of the administrator. Each setting is a flag, an environment variable and a key of
 /// `milepost.toml`; the first that is given counts.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct ServeArgs {
     /// Address of the API [default: 127.0.0.1:7070]
     #[arg(long, env = "MILEPOST_API", value_name = "ADDR", hide_env_values = true)]
     api: Option<SocketAddr>,
+    /// Address of the gateway, where apps are served [default: 127.0.0.1:8080]
+    #[arg(long, env = "MILEPOST_GATEWAY", value_name = "ADDR", hide_env_values = true)]
+    gateway: Option<SocketAddr>,
+    /// Apps are served as `{app}.{domain}` [default: localhost]
+    #[arg(long, env = "MILEPOST_DOMAIN", value_name = "DOMAIN", hide_env_values = true)]
+    domain: Option<String>,
+    /// Certificate of the gateway, a PEM file with its chain; needs `--tls-key`
+    #[arg(long, env = "MILEPOST_TLS_CERT", value_name = "FILE", hide_env_values = true)]
+    tls_cert: Option<PathBuf>,
+    /// Key of the certificate, a PEM file
+    #[arg(long, env = "MILEPOST_TLS_KEY", value_name = "FILE", hide_env_values = true)]
+    tls_key: Option<PathBuf>,
+    /// Run functions with limits only, without their own file system and process space
+    #[arg(long, env = "MILEPOST_NO_SANDBOX", hide_env_values = true)]
+    no_sandbox: bool,
     /// `postgres://…` instead of the embedded SQLite file
     #[arg(long, env = "MILEPOST_DATABASE", value_name = "URL", hide_env_values = true)]
     database: Option<String>,
@@ -49,31 +66,27 @@ pub struct ServeArgs {
 struct File {
     data: Option<PathBuf>,
     api: Option<SocketAddr>,
+    gateway: Option<SocketAddr>,
+    domain: Option<String>,
+    tls_cert: Option<PathBuf>,
+    tls_key: Option<PathBuf>,
+    sandbox: Option<bool>,
     database: Option<String>,
     blobs: Option<String>,
     sweep_grace: Option<u64>,
 }
 
 pub async fn run(ui: &Ui, global: &Global, args: ServeArgs) -> Result<()> {
-    start_logging();
-    let file = read_file(args.config.as_deref(), global.data.as_deref())?;
-    let data = data_folder(global.data.as_deref().or(file.data.as_deref()))?;
-    let mut settings = Settings::new(data, args.api.or(file.api).unwrap_or(DEFAULT_API));
-    settings.database = args.database.or(file.database);
-    settings.blobs = args.blobs.or(file.blobs);
-    if let Some(seconds) = args.sweep_grace.or(file.sweep_grace) {
-        settings.sweep_grace = Duration::from_secs(seconds);
-    }
-    settings.clock = test_hooks::clock();
-    settings.ids = test_hooks::ids();
-    let folder = settings.data.display().to_string();
-
+    start_logging("info");
     // Before anybody hears that the server is ready: a signal that comes right then must find its handler.
     let stop = CancellationToken::new();
     stop_on_signals(stop.clone())?;
-    let server = Server::start(settings).await?;
+    let server = start(global, args).await?;
     ui.say(&format!("Milepost is ready at http://{}", server.address()));
-    ui.say(&format!("  data      {folder} ({})", server.engine()));
+    if let Some(gateway) = server.gateway_url() {
+        ui.say(&format!("  apps      {}", app_pattern(&gateway)));
+    }
+    ui.say(&format!("  data      {} ({})", server.data().display(), server.engine()));
     ui.say(&format!("  reference http://{}/api/v1/docs", server.address()));
     ui.say("  stop it with Ctrl-C");
     server.run(stop).await?;
@@ -81,12 +94,49 @@ pub async fn run(ui: &Ui, global: &Global, args: ServeArgs) -> Result<()> {
     Ok(())
 }
 
-fn start_logging() {
-    let filter = EnvFilter::try_from_env("MILEPOST_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+/// `http://localhost:8080/` as the address of an app.
+fn app_pattern(gateway: &str) -> String {
+    gateway.replacen("://", "://{app}.", 1)
+}
+
+/// A server that is ready, from flags, variables and the settings file.
+pub async fn start(global: &Global, args: ServeArgs) -> Result<Server> {
+    Ok(Server::start(settings(global, args)?).await?)
+}
+
+fn settings(global: &Global, args: ServeArgs) -> Result<Settings> {
+    let file = read_file(args.config.as_deref(), global.data.as_deref())?;
+    let data = data_folder(global.data.as_deref().or(file.data.as_deref()))?;
+    let mut settings = Settings::new(data, args.api.or(file.api).unwrap_or(DEFAULT_API));
+    settings.gateway = Some(args.gateway.or(file.gateway).unwrap_or(DEFAULT_GATEWAY));
+    if let Some(domain) = args.domain.or(file.domain) {
+        settings.domain = domain.trim_matches('.').to_ascii_lowercase();
+    }
+    settings.tls = match (args.tls_cert.or(file.tls_cert), args.tls_key.or(file.tls_key)) {
+        (Some(cert), Some(key)) => Some((cert, key)),
+        (None, None) => None,
+        _ => return Err(Failure::usage("a certificate needs its key").hint("give both `--tls-cert` and `--tls-key`")),
+    };
+    settings.program = std::env::current_exe()?;
+    settings.sandbox = !args.no_sandbox && file.sandbox.unwrap_or(true);
+    settings.database = args.database.or(file.database);
+    settings.blobs = args.blobs.or(file.blobs);
+    if let Some(seconds) = args.sweep_grace.or(file.sweep_grace) {
+        settings.sweep_grace = Duration::from_secs(seconds);
+    }
+    settings.clock = test_hooks::clock();
+    settings.ids = test_hooks::ids();
+    Ok(settings)
+}
+
+/// Logs of the server on stderr, at `level` unless `MILEPOST_LOG` says otherwise.
+pub fn start_logging(level: &str) {
+    let filter = EnvFilter::try_from_env("MILEPOST_LOG").unwrap_or_else(|_| EnvFilter::new(level));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false).init();
 }
 
-fn stop_on_signals(stop: CancellationToken) -> Result<()> {
+/// Stops on Ctrl-C and on SIGTERM.
+pub fn stop_on_signals(stop: CancellationToken) -> Result<()> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     tokio::spawn(async move {
@@ -114,6 +164,6 @@ fn read_file(given: Option<&Path>, data: Option<&Path>) -> Result<File> {
         .map_err(|error| Failure::new(format!("could not read `{}`", path.display())).caused_by(&error))?;
     toml::from_str(&text).map_err(|error| {
         Failure::usage(format!("`{}` cannot be used: {}", path.display(), error.to_string().trim_end()))
-            .hint("the keys are data, api, database, blobs and sweep-grace")
+            .hint("the keys are data, api, gateway, domain, tls-cert, tls-key, sandbox, database, blobs and sweep-grace")
     })
 }

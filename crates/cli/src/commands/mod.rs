@@ -4,10 +4,15 @@ mod alias;
 pub mod app;
 pub mod completion;
 pub mod config;
+pub mod deploy;
 pub mod diff;
+pub mod doctor;
 pub mod environment;
 pub mod function;
 pub mod group;
+pub mod init;
+pub mod logs;
+pub mod open;
 pub mod package;
 pub mod plan;
 pub mod reference;
@@ -15,11 +20,13 @@ pub mod release;
 pub mod rollback;
 pub mod route;
 pub mod secret;
-mod shared;
+pub mod shared;
 pub mod static_item;
+pub mod status;
 pub mod storage;
 pub mod timer;
 pub mod token;
+pub mod up;
 mod version;
 pub mod whoami;
 
@@ -32,6 +39,13 @@ pub async fn run(ui: &Ui, cli: Cli) -> Result<()> {
     let context = || Context::new(ui, &cli.global);
     match cli.command {
         Command::Serve(args) => crate::serve::run(ui, &cli.global, args).await,
+        Command::Up(args) => up::run(ui, &cli.global, *args).await,
+        Command::Init(args) => init::run(ui, &args),
+        Command::Deploy(args) => deploy::run(ui, &cli.global, args).await,
+        Command::Status(args) => status::run(&context()?, args).await,
+        Command::Logs(args) => logs::run(&context()?, args).await,
+        Command::Open(args) => open::run(&context()?, args).await,
+        Command::Doctor(args) => doctor::run(ui, &cli.global, args).await,
         Command::Completion(args) => completion::run(&args),
         Command::Reference(args) => reference::run(ui, &args),
         Command::App(command) => app::run(&context()?, command).await,

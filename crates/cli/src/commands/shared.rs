@@ -3,6 +3,7 @@
 use clap::Args;
 use milepost_model::change::{Change, UnitKey};
 use milepost_model::snapshot::Unit;
+use milepost_model::spec::FunctionPermission;
 use milepost_model::unit_put::{Put, UnitPut};
 use milepost_model::{Label, UnitKind, UnitName};
 
@@ -210,5 +211,14 @@ pub fn parse_pair(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
         _ => Err(format!("`{text}` is not a pair; write it like `KEY=VALUE`")),
+    }
+}
+
+pub fn parse_permission(text: &str) -> Result<FunctionPermission, String> {
+    match text {
+        "public" => Ok(FunctionPermission::Public),
+        "token" => Ok(FunctionPermission::Token),
+        "internal" => Ok(FunctionPermission::Internal),
+        _ => Err(format!("`{text}` is not a permission; use public, token or internal")),
     }
 }

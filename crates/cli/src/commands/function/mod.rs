@@ -3,6 +3,7 @@ mod delete;
 mod get;
 mod list;
 mod put;
+mod test;
 mod version_create;
 mod version_update;
 
@@ -24,6 +25,8 @@ pub enum FunctionCommand {
     Get(get::GetArgs),
     /// Create a function
     Create(create::CreateArgs),
+    /// Call a function without a route
+    Test(test::TestArgs),
     /// Delete a function with its aliases; old releases go on serving it
     Delete(delete::DeleteArgs),
     /// Versions of a function
@@ -49,6 +52,7 @@ pub async fn run(context: &Context<'_>, command: FunctionCommand) -> Result<()> 
         FunctionCommand::List(args) => list::run(context, args).await,
         FunctionCommand::Get(args) => get::run(context, args).await,
         FunctionCommand::Create(args) => create::run(context, args).await,
+        FunctionCommand::Test(args) => test::run(context, args).await,
         FunctionCommand::Delete(args) => delete::run(context, args).await,
         FunctionCommand::Alias(command) => super::alias::run(context, command).await,
         FunctionCommand::Version(VersionCommand::Create(args)) => version_create::run(context, args).await,

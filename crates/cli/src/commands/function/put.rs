@@ -5,7 +5,9 @@ use milepost_model::spec::FunctionPermission;
 use milepost_model::unit_put::{FunctionPut, PackagePut, Put, PutOnly, ScalePut, UnitPut, VersionRef};
 use milepost_model::{GroupName, Selector, UnitKind, UnitName};
 
-use crate::commands::shared::{self, NameArgs, parse_duration_ms, parse_label, parse_memory, parse_pair};
+use crate::commands::shared::{
+    self, NameArgs, parse_duration_ms, parse_label, parse_memory, parse_pair, parse_permission,
+};
 use crate::context::Context;
 use crate::failure::{Failure, Result};
 use crate::sources::CodeArgs;
@@ -177,13 +179,4 @@ impl FunctionArgs {
 
 fn secret_names(names: &[String]) -> Result<std::collections::BTreeSet<UnitName>> {
     names.iter().map(|name| UnitName::for_kind(UnitKind::Secret, name).map_err(Failure::from)).collect()
-}
-
-fn parse_permission(text: &str) -> Result<FunctionPermission, String> {
-    match text {
-        "public" => Ok(FunctionPermission::Public),
-        "token" => Ok(FunctionPermission::Token),
-        "internal" => Ok(FunctionPermission::Internal),
-        _ => Err(format!("`{text}` is not a permission; use public, token or internal")),
-    }
 }

@@ -1,0 +1,101 @@
+//! What a running server says about itself.
+
+use milepost_client::ClientError;
+use milepost_client::api::{RuntimeFacts, SystemFacts};
+use milepost_model::UnitKind;
+
+use super::check::Check;
+use super::{machine, programs};
+use crate::args::Global;
+use crate::commands::shared;
+use crate::context::Context;
+use crate::output::Ui;
+
+pub enum Found<'a> {
+    /// Why there is none, which may be as it should be.
+    None(Check),
+    Some { context: Box<Context<'a>>, facts: Box<SystemFacts> },
+}
+
+pub async fn find<'a>(ui: &'a Ui, global: &Global) -> Found<'a> {
+    const NAME: &str = "server";
+    let context = match Context::new(ui, global) {
+        Ok(context) => context,
+        Err(_) if global.server.is_none() => {
+            return Found::None(Check::ok(NAME, "none runs here; `milepost up` or `milepost serve` starts one"));
+        }
+        Err(failure) => {
+            return Found::None(Check::bad(NAME, failure.message(), "give `--token`, or set MILEPOST_TOKEN"));
+        }
+    };
+    let at = context.client.server().origin().ascii_serialization();
+    match context.client.system().await {
+        Ok(facts) => Found::Some { context: Box::new(context), facts: Box::new(facts) },
+        Err(ClientError::Unreachable { .. }) if global.server.is_none() => {
+            let detail = format!("the one that was at {at} does not run any more, and did not stop in order");
+            Found::None(Check::warn(NAME, detail, "start it again with `milepost serve`"))
+        }
+        Err(error) => Found::None(Check::bad(NAME, format!("{at}: {error}"), "check `--server` and `--token`")),
+    }
+}
+
+pub async fn checks(context: &Context<'_>, facts: &SystemFacts) -> Vec<Check> {
+    let at = context.client.server().origin().ascii_serialization();
+    let mut checks = vec![server(&at, facts)];
+    if let Some(free) = facts.data_free {
+        let mut space = machine::space(free, false);
+        space.name = "server disk".to_owned();
+        checks.push(space);
+    }
+    let message = |message: &Option<String>| message.clone().unwrap_or_else(|| "it does not answer".to_owned());
+    checks.push(if facts.database.ok {
+        Check::ok("database", format!("{} answers", facts.database.engine))
+    } else {
+        let detail = format!("{}: {}", facts.database.engine, message(&facts.database.message));
+        Check::bad("database", detail, "traffic goes on; start the database, and changes work again")
+    });
+    checks.push(if facts.blobs.ok {
+        Check::ok("files", "the store of files answers")
+    } else {
+        Check::bad("files", message(&facts.blobs.message), "check `--blobs` of the server, and its access")
+    });
+    let needed = runtimes_of_app(context).await;
+    checks.extend(facts.runtimes.iter().map(|runtime| interpreter(runtime, &needed)));
+    checks.extend(facts.sandbox.iter().map(|fact| {
+        let name = format!("sandbox: {}", fact.name);
+        if fact.in_force {
+            Check::ok(&name, fact.detail.clone())
+        } else {
+            Check::warn(&name, fact.detail.clone(), "functions run with less between them: do not run code of strangers")
+        }
+    }));
+    checks
+}
+
+fn server(at: &str, facts: &SystemFacts) -> Check {
+    let own = env!("CARGO_PKG_VERSION");
+    let detail = format!("{at} answers, Milepost {}", facts.version);
+    if facts.version == own {
+        return Check::ok("server", detail);
+    }
+    Check::warn("server", format!("{detail}; this command is {own}"), "use the same version of both")
+}
+
+fn interpreter(facts: &RuntimeFacts, needed: &[String]) -> Check {
+    match &facts.problem {
+        Some(problem) => {
+            programs::missing(&facts.runtime, problem.trim_end_matches('.'), needed.contains(&facts.runtime))
+        }
+        None => {
+            let version = facts.version.as_deref().unwrap_or("ready");
+            let place = facts.program.as_deref().map(|program| format!(" ({program})")).unwrap_or_default();
+            Check::ok(&facts.runtime, format!("{version}{place}"))
+        }
+    }
+}
+
+/// What the environments of the app run on.
+async fn runtimes_of_app(context: &Context<'_>) -> Vec<String> {
+    let units = shared::units(context, UnitKind::Environment).await.unwrap_or_default();
+    units.iter().filter_map(|unit| unit.current.spec["runtime"].as_str().map(str::to_owned)).collect()
+}

@@ -1,0 +1,173 @@
+use std::io::{IsTerminal, Write};
+use std::time::Instant;
+
+use bytes::Bytes;
+use clap::Args;
+use milepost_client::{FunctionAnswer, FunctionCall};
+
+use super::KIND;
+use crate::commands::shared::NameArgs;
+use crate::context::Context;
+use crate::failure::{Failure, Result};
+
+/// Call a function without a route
+///
+/// Runs the newest version, or any other, with the configuration and the secrets of the app. The body goes to stdout; what happened goes to
+/// stderr. Fails when the function does, or when it answers with 500 or above.
+#[derive(Debug, Args)]
+pub struct TestArgs {
+    #[command(flatten)]
+    name: NameArgs,
+    /// Which version: `latest`, a number, a uid, a label, `@alias` or a digest
+    #[arg(long, value_name = "VERSION")]
+    version: Option<String>,
+    /// The HTTP method [default: GET, or POST with a body]
+    #[arg(short = 'X', long, value_name = "METHOD")]
+    method: Option<String>,
+    /// The path that the function sees, with its query
+    #[arg(long, visible_alias = "subpath", value_name = "PATH", default_value = "/")]
+    path: String,
+    /// A pair of the query (can be repeated)
+    #[arg(long, value_name = "KEY=VALUE")]
+    query: Vec<String>,
+    /// A header (can be repeated)
+    #[arg(short = 'H', long, value_name = "NAME: VALUE", value_parser = parse_header)]
+    header: Vec<(String, String)>,
+    /// The body; `@FILE` reads a file and `@-` stdin
+    #[arg(short = 'd', long, short_alias = 'b', value_name = "DATA")]
+    body: Option<String>,
+    /// The body is JSON: check it, and say so in the header
+    #[arg(long)]
+    json: bool,
+    /// Also print the status and the headers, before the body
+    #[arg(short, long)]
+    include: bool,
+}
+
+pub async fn run(context: &Context<'_>, args: TestArgs) -> Result<()> {
+    let name = args.name.key(KIND)?.name;
+    let call = call(&args)?;
+    let started = Instant::now();
+    let mut answer = context.client.function_call(&context.app, name.as_str(), &call).await?;
+    if args.include {
+        print_head(&answer)?;
+    }
+    print_body(&mut answer).await?;
+    let version = answer.version.as_deref().map(|version| format!(" version {version}")).unwrap_or_default();
+    let request = answer.request.as_deref().map(|request| format!(", request {request}")).unwrap_or_default();
+    let took = started.elapsed().as_millis();
+    context.ui.say(&format!("{} from {name}{version} in {took} ms{request}", answer.status));
+    if answer.status >= 500 {
+        let failure = Failure::new(format!("the function answered {}", answer.status));
+        return Err(match &answer.request {
+            Some(request) => {
+                failure.hint(format!("`milepost logs --app {} --request {request}` shows what it wrote", context.app))
+            }
+            None => failure,
+        });
+    }
+    Ok(())
+}
+
+fn call(args: &TestArgs) -> Result<FunctionCall> {
+    let body = match args.body.as_deref() {
+        None => Bytes::new(),
+        Some(body) => read_body(body)?,
+    };
+    let mut headers = args.header.clone();
+    if args.json {
+        serde_json::from_slice::<serde::de::IgnoredAny>(&body)
+            .map_err(|error| Failure::usage(format!("the body is not JSON: {error}")).hint("mend it, or leave out `--json`"))?;
+        if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
+            headers.push(("content-type".to_owned(), "application/json".to_owned()));
+        }
+    }
+    let default_method = if args.body.is_some() { "POST" } else { "GET" };
+    Ok(FunctionCall {
+        version: args.version.clone(),
+        method: args.method.as_deref().unwrap_or(default_method).to_uppercase(),
+        path: path_with_query(&args.path, &args.query),
+        headers,
+        body,
+    })
+}
+
+fn path_with_query(path: &str, query: &[String]) -> String {
+    let mut path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+    for pair in query {
+        path.push(if path.contains('?') { '&' } else { '?' });
+        path.push_str(pair);
+    }
+    path
+}
+
+fn read_body(text: &str) -> Result<Bytes> {
+    let Some(file) = text.strip_prefix('@') else { return Ok(Bytes::copy_from_slice(text.as_bytes())) };
+    let read = if file == "-" {
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut std::io::stdin(), &mut bytes).map(|_| bytes)
+    } else {
+        std::fs::read(file)
+    };
+    read.map(Bytes::from).map_err(|error| Failure::new(format!("could not read `{file}`")).caused_by(&error))
+}
+
+fn parse_header(text: &str) -> Result<(String, String), String> {
+    let (name, value) =
+        text.split_once(':').ok_or_else(|| format!("`{text}` is not a header; write it like `NAME: VALUE`"))?;
+    let (name, value) = (name.trim(), value.trim());
+    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    if name.is_empty() || !name.bytes().all(is_token) {
+        return Err(format!("`{name}` is not the name of a header"));
+    }
+    if value.bytes().any(|byte| byte.is_ascii_control() && byte != b'\t') {
+        return Err(format!("the value of header `{name}` holds control characters"));
+    }
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+fn print_head(answer: &FunctionAnswer) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{}", answer.status)?;
+    for (name, value) in answer.headers() {
+        writeln!(out, "{name}: {value}")?;
+    }
+    Ok(writeln!(out)?)
+}
+
+/// The bytes as they are; a terminal gets an end of line, so that what follows stands alone.
+async fn print_body(answer: &mut FunctionAnswer) -> Result<()> {
+    let mut last = b'\n';
+    while let Some(chunk) = answer.chunk().await? {
+        let mut out = std::io::stdout().lock();
+        match out.write_all(&chunk).and_then(|()| out.flush()) {
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return Ok(()),
+            other => other?,
+        }
+        last = chunk.last().copied().unwrap_or(last);
+    }
+    if last != b'\n' && std::io::stdout().is_terminal() {
+        println!();
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_query_is_laid_behind_the_path() {
+        let pairs = ["a=1".to_owned(), "b=2".to_owned()];
+        assert_eq!(path_with_query("/", &pairs), "/?a=1&b=2");
+        assert_eq!(path_with_query("x?c=3", &pairs), "/x?c=3&a=1&b=2");
+    }
+
+    #[test]
+    fn a_header_is_a_name_and_a_value() {
+        assert_eq!(parse_header("X-One:  a b "), Ok(("X-One".to_owned(), "a b".to_owned())));
+        for wrong in ["nothing", ": x", "a b: c", "a: b\nc"] {
+            assert!(parse_header(wrong).is_err(), "{wrong}");
+        }
+    }
+}

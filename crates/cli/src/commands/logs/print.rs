@@ -1,0 +1,127 @@
+//! Log lines for people and for programs.
+
+use std::io::{IsTerminal, Write};
+
+use jiff::tz::TimeZone;
+use milepost_client::api::{LogEntry, LogSource};
+
+use crate::failure::{Failure, Result};
+use crate::output::Ui;
+
+/// How much is said about each line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// Date, time and request.
+    Full,
+    /// For somebody who watches: the time of day.
+    Short,
+}
+
+pub struct LogPrinter {
+    detail: Detail,
+    json: bool,
+    color: bool,
+    zone: TimeZone,
+    /// Grows with the longest name that was seen, so that the texts stand in one column.
+    width: usize,
+}
+
+impl LogPrinter {
+    pub fn new(ui: &Ui, detail: Detail) -> Self {
+        let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+            || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let color = std::io::stdout().is_terminal() && !plain;
+        Self { detail, json: !ui.is_table(), color, zone: TimeZone::system(), width: 0 }
+    }
+
+    /// Prints a line; false when nobody reads any more.
+    pub fn print(&mut self, entry: &LogEntry) -> Result<bool> {
+        let text = if self.json {
+            serde_json::to_string(entry).map_err(|error| Failure::new(error.to_string()))?
+        } else {
+            self.line(entry)
+        };
+        let mut out = std::io::stdout().lock();
+        match writeln!(out, "{text}").and_then(|()| out.flush()) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn line(&mut self, entry: &LogEntry) -> String {
+        let at = entry.at.to_zoned(self.zone.clone());
+        let at = match self.detail {
+            Detail::Full => at.strftime("%Y-%m-%d %H:%M:%S%.3f").to_string(),
+            Detail::Short => at.strftime("%H:%M:%S").to_string(),
+        };
+        let name = format!("{}@{}", entry.function, entry.number);
+        self.width = self.width.max(name.chars().count());
+        let request = match (self.detail, &entry.request) {
+            (Detail::Full, Some(request)) => format!("{} ", self.paint(request, "2")),
+            _ => String::new(),
+        };
+        let (source, color) = match entry.source {
+            LogSource::Stdout => ("out", "0"),
+            LogSource::Stderr => ("err", "33"),
+            LogSource::Runtime => ("---", "36"),
+        };
+        let name = format!("{name:width$}", width = self.width);
+        let text = self.paint(&shown(&entry.text), color);
+        format!("{} {} {source} {request}{text}", self.paint(&at, "2"), self.paint(&name, "1"))
+    }
+
+    fn paint(&self, text: &str, code: &str) -> String {
+        if self.color && code != "0" { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+}
+
+/// Functions write what they like; what could move the cursor or colour the terminal is shown, not obeyed.
+fn shown(text: &str) -> String {
+    let text = text.trim_end_matches(['\n', '\r']);
+    let harmless = |letter: char| letter == '\t' || !letter.is_control();
+    if text.chars().all(harmless) {
+        return text.to_owned();
+    }
+    text.chars()
+        .map(|letter| if harmless(letter) { letter.to_string() } else { letter.escape_default().to_string() })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printer(detail: Detail) -> LogPrinter {
+        LogPrinter { detail, json: false, color: false, zone: TimeZone::UTC, width: 0 }
+    }
+
+    fn entry(function: &str, source: LogSource, text: &str) -> LogEntry {
+        LogEntry {
+            at: "2026-01-02T03:04:05.678Z".parse().expect("a time"),
+            function: function.to_owned(),
+            number: 3,
+            uid: "abcdef".to_owned(),
+            instance: 1,
+            request: Some("r1".to_owned()),
+            source,
+            text: text.to_owned(),
+        }
+    }
+
+    #[test]
+    fn lines_stand_in_columns_that_make_sense_without_colour() {
+        let mut full = printer(Detail::Full);
+        assert_eq!(full.line(&entry("hello", LogSource::Stdout, "hi")), "2026-01-02 03:04:05.678 hello@3 out r1 hi");
+        let mut short = printer(Detail::Short);
+        assert_eq!(short.line(&entry("longer", LogSource::Runtime, "started")), "03:04:05 longer@3 --- started");
+        assert_eq!(short.line(&entry("a", LogSource::Stderr, "oh")), "03:04:05 a@3      err oh");
+    }
+
+    #[test]
+    fn what_a_function_writes_cannot_move_the_cursor() {
+        let mut short = printer(Detail::Short);
+        let line = short.line(&entry("a", LogSource::Stdout, "\x1b[2Jgone\ttab\r\n"));
+        assert_eq!(line, "03:04:05 a@3 out \\u{1b}[2Jgone\ttab");
+    }
+}

@@ -1,0 +1,79 @@
+mod server;
+mod session;
+mod watch;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use tokio_util::sync::CancellationToken;
+
+use super::deploy::{read_manifest, with_app};
+use crate::args::Global;
+use crate::context::Context;
+use crate::failure::{Failure, Result};
+use crate::output::Ui;
+use crate::serve::{ServeArgs, stop_on_signals};
+use server::Found;
+
+/// Deploy a folder and follow it: the first command to type
+///
+/// Uses the server of this machine, or starts one that lives until Ctrl-C. Deploys the app that milepost.yaml describes,
+/// prints where it is served, and shows what its functions write.
+#[derive(Debug, Args)]
+pub struct UpArgs {
+    /// The folder with milepost.yaml in it
+    #[arg(value_name = "DIR", default_value = ".")]
+    dir: PathBuf,
+    /// Deploy again whenever a file is saved
+    #[arg(short, long)]
+    watch: bool,
+    /// Do not show what functions write
+    #[arg(long)]
+    no_logs: bool,
+    /// What this deploy is about, for the history
+    #[arg(short, long, value_name = "TEXT")]
+    message: Option<String>,
+    #[command(flatten, next_help_heading = "Settings of a server that is started here")]
+    serve: ServeArgs,
+}
+
+pub async fn run(ui: &Ui, global: &Global, args: UpArgs) -> Result<()> {
+    // A mistake in the manifest is told before anything is started.
+    let manifest = read_manifest(&args.dir, "up")?;
+    let global = with_app(global, &manifest);
+    let stop = CancellationToken::new();
+    stop_on_signals(stop.clone())?;
+    let plan = session::Plan { watch: args.watch, logs: !args.no_logs, message: args.message };
+    match server::find_or_start(ui, &global, args.serve).await? {
+        Found::Running => {
+            let context = Context::new(ui, &global)?;
+            session::run(&context, &global, manifest, &plan, &stop, false).await
+        }
+        Found::Started { global, server } => {
+            let drain = CancellationToken::new();
+            let mut serving = tokio::spawn(server.run(drain.clone()));
+            let context = Context::new(ui, &global)?;
+            let session = session::run(&context, &global, manifest, &plan, &stop, true);
+            let outcome = tokio::select! {
+                outcome = session => outcome,
+                ended = &mut serving => {
+                    let failure = Failure::new("the server ended");
+                    return Err(match ended {
+                        Ok(Err(error)) => failure.caused_by(&error),
+                        Err(error) => failure.caused_by(&error),
+                        Ok(Ok(())) => failure,
+                    });
+                }
+            };
+            if outcome.is_ok() {
+                ui.say("Stopping; requests that run are let end. Ctrl-C again to not wait.");
+            }
+            drain.cancel();
+            tokio::select! {
+                _ = &mut serving => {}
+                _ = tokio::signal::ctrl_c() => serving.abort(),
+            }
+            outcome
+        }
+    }
+}

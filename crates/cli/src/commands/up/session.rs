@@ -1,0 +1,150 @@
+//! One `milepost up` from its first deploy to Ctrl-C.
+
+use std::time::Instant;
+
+use milepost_client::{ClientError, LogQuery, LogStream};
+use milepost_client::api::LogEntry;
+use tokio_util::sync::CancellationToken;
+
+use super::watch::{Saved, Watcher};
+use crate::args::Global;
+use crate::commands::deploy::{self, Deployed};
+use crate::commands::logs::{Detail, LogPrinter};
+use crate::commands::shared::ChangeArgs;
+use crate::context::Context;
+use crate::failure::{Failure, Result};
+use crate::manifest::{Manifest, Place};
+use crate::output::{outcome_table, print_data};
+
+/// What the session does after its first deploy.
+pub struct Plan {
+    pub watch: bool,
+    pub logs: bool,
+    pub message: Option<String>,
+}
+
+pub async fn run(
+    context: &Context<'_>,
+    global: &Global,
+    mut manifest: Manifest,
+    plan: &Plan,
+    stop: &CancellationToken,
+    own_server: bool,
+) -> Result<()> {
+    // Before the first deploy: what is saved meanwhile is seen.
+    let mut watcher = if plan.watch { Some(Watcher::new(&manifest)?) } else { None };
+    let change = ChangeArgs { message: plan.message.clone(), ..ChangeArgs::default() };
+    let started = Instant::now();
+    let deployed = tokio::select! {
+        deployed = deploy::apply(context, &manifest, &change) => deployed?,
+        () = stop.cancelled() => return Ok(()),
+    };
+    // Before the addresses are told: the first request's lines are seen.
+    let mut logs = if plan.logs { Some(follow(context).await?) } else { None };
+    announce(context, &deployed, started)?;
+    if watcher.is_none() && logs.is_none() && !own_server {
+        return Ok(());
+    }
+    let what = match (plan.watch, plan.logs) {
+        (true, true) => "Watching for saved files and following the logs",
+        (true, false) => "Watching for saved files",
+        (false, true) => "Following the logs",
+        (false, false) => "Serving",
+    };
+    context.ui.say(&format!("{what}; Ctrl-C ends it."));
+    let mut printer = LogPrinter::new(context.ui, Detail::Short);
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return Ok(()),
+            entry = next_line(&mut logs) => match entry {
+                Ok(Some(entry)) => {
+                    if !printer.print(&entry)? {
+                        return Ok(());
+                    }
+                }
+                Ok(None) | Err(_) if stop.is_cancelled() => return Ok(()),
+                Ok(None) => return Err(gone()),
+                Err(error) => return Err(error.into()),
+            },
+            saved = next_save(&mut watcher) => {
+                let redeployed = redeploy(context, global, &mut manifest, &saved).await;
+                match redeployed {
+                    Ok(()) => {
+                        if let Some(watcher) = &mut watcher {
+                            watcher.follow(&manifest)?;
+                        }
+                    }
+                    // The release that is live stays; the next save tries again.
+                    Err(failure) => drop(failure.report(context.ui)),
+                }
+            }
+        }
+    }
+}
+
+async fn follow(context: &Context<'_>) -> Result<LogStream> {
+    let query = LogQuery { limit: Some(0), follow: true, ..LogQuery::default() };
+    Ok(context.client.logs(&context.app, &query).await?)
+}
+
+async fn next_line(logs: &mut Option<LogStream>) -> Result<Option<LogEntry>, ClientError> {
+    match logs {
+        Some(logs) => logs.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn next_save(watcher: &mut Option<Watcher>) -> Saved {
+    match watcher {
+        Some(watcher) => watcher.saved().await,
+        None => std::future::pending().await,
+    }
+}
+
+fn gone() -> Failure {
+    Failure::new("the server has stopped").hint("`milepost up` starts one of its own when none runs")
+}
+
+fn announce(context: &Context<'_>, deployed: &Deployed, started: Instant) -> Result<()> {
+    for warning in &deployed.outcome.warnings {
+        context.ui.warn(warning);
+    }
+    let mut lines = vec![outcome_table(&deployed.outcome)];
+    lines.extend(deploy::url_lines(deployed));
+    if deployed.outcome.release.is_none()
+        && let Some(latest) = &deployed.urls.latest
+    {
+        lines.push(format!("  latest   {latest}"));
+    }
+    // With another format the lines of the log are the data.
+    if context.ui.is_table() {
+        print_data(&lines.join("\n"))?;
+    }
+    context.ui.say(&format!("Deployed app {} in {} ms.", context.app, started.elapsed().as_millis()));
+    Ok(())
+}
+
+async fn redeploy(context: &Context<'_>, global: &Global, manifest: &mut Manifest, saved: &Saved) -> Result<()> {
+    if saved.manifest {
+        let place = Place { file: manifest.place.file.clone(), folder: manifest.place.folder.clone() };
+        let read = Manifest::read(place)?;
+        let app = deploy::with_app(global, &read).app;
+        if app.as_deref() != Some(context.app.as_str()) {
+            let message = format!("the manifest is about app {} now", app.unwrap_or_default());
+            return Err(Failure::new(message).hint("end this with Ctrl-C and start `milepost up` again"));
+        }
+        *manifest = read;
+    }
+    let (outcome, _) = deploy::change(context, manifest, &ChangeArgs::default()).await?;
+    if !outcome.changed {
+        return Ok(());
+    }
+    let took = saved.at.elapsed().as_millis();
+    let what = saved.names();
+    match &outcome.release {
+        Some(release) if release.live => context.ui.say(&format!("saved {what} → live in {took} ms")),
+        Some(release) => context.ui.say(&format!("saved {what} → release {} in {took} ms; live is pinned", release.id)),
+        None => context.ui.say(&format!("saved {what} → deployed in {took} ms")),
+    }
+    Ok(())
+}

@@ -1,0 +1,1 @@
+exports.reply = (context, callback) => callback(418, "short and stout", { "x-kind": "teapot" });

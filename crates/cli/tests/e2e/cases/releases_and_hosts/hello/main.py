@@ -1,0 +1,5 @@
+import milepost
+
+
+def main():
+    return "code one, config " + milepost.config["greeting"]
