@@ -25,6 +25,9 @@ pub(super) const STAGE: &str = "__jail";
 /// Said to the server, after the end, about a worker that the kernel killed for its memory.
 pub(super) const OUT_OF_MEMORY: u8 = b'm';
 
+/// How long the inner stage may take to start the worker before a limit is given up on. One that takes longer has failed.
+const STARTING_MS: u32 = 10_000;
+
 pub(super) fn run() -> io::Result<ExitCode> {
     // A service manager may signal all of the server's processes. When a worker ends is for the server to say.
     SigSet::all().thread_block()?;
@@ -49,7 +52,7 @@ pub(super) fn run() -> io::Result<ExitCode> {
         // root meanwhile, and starts nothing before it is told.
         group.take_in(inner.id())?;
         rustix::io::write(&to_inner, &[inner::GO])?;
-        watch(lifeline.as_fd(), &to_inner, &order.walls)
+        watch(lifeline.as_fd(), &to_inner, inner.id(), &order.walls)
     });
     let inner = end(&mut inner, &order.walls)?;
     // No word of the worker: the inner stage was killed, or failed and said why.
@@ -95,7 +98,7 @@ fn keep_across_exec(wanted: CapabilitySet) -> io::Result<()> {
 }
 
 /// Returns when the server is gone, or wants this to end, or when the inner stage has ended.
-fn watch(lifeline: BorrowedFd<'_>, inner: &UnixStream, walls: &Walls) -> io::Result<()> {
+fn watch(lifeline: BorrowedFd<'_>, inner: &UnixStream, inner_pid: u32, walls: &Walls) -> io::Result<()> {
     loop {
         let mut both = [PollFd::from_borrowed_fd(lifeline, PollFlags::IN), PollFd::new(inner, PollFlags::IN)];
         match poll(&mut both, None) {
@@ -105,7 +108,7 @@ fn watch(lifeline: BorrowedFd<'_>, inner: &UnixStream, walls: &Walls) -> io::Res
                 if rustix::io::read(lifeline, &mut most)? < most.len() {
                     return Ok(());
                 }
-                limit_data(u64::from_le_bytes(most), walls)?;
+                limit_data(u64::from_le_bytes(most), first_worker(inner_pid), walls)?;
             }
             Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
@@ -113,12 +116,25 @@ fn watch(lifeline: BorrowedFd<'_>, inner: &UnixStream, walls: &Walls) -> io::Res
     }
 }
 
+/// The worker, once the inner stage has started it. The stages themselves are not limited: they are the server's own
+/// program, whose allocator may have reserved more than a function is given, and would not even start the worker.
+fn first_worker(inner: u32) -> Vec<u32> {
+    let wait = std::time::Duration::from_millis(1);
+    for _ in 0..STARTING_MS {
+        let started = processes::children(inner);
+        if !started.is_empty() {
+            return started;
+        }
+        std::thread::sleep(wait);
+    }
+    Vec::new()
+}
+
 /// From the top down, each process before its children are listed: whoever is started meanwhile inherits the limit.
 ///
 /// A root without `CAP_SYS_RESOURCE`, as in most containers, may not limit the processes of another user. That user may.
-fn limit_data(most: u64, walls: &Walls) -> io::Result<()> {
+fn limit_data(most: u64, mut next: Vec<u32>, walls: &Walls) -> io::Result<()> {
     let limit = Rlimit { current: Some(most), maximum: Some(most) };
-    let mut next = vec![std::process::id()];
     while let Some(process) = next.pop() {
         let Some(pid) = i32::try_from(process).ok().and_then(rustix::process::Pid::from_raw) else { continue };
         let attempt = || prlimit(Some(pid), Resource::Data, limit).map(drop);
