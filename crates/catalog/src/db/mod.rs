@@ -27,7 +27,7 @@ pub struct Db(Arc<Engine>);
 
 enum Engine {
     Sqlite(sqlite::Sqlite),
-    Postgres(postgres::Postgres),
+    Postgres(Box<postgres::Postgres>),
 }
 
 /// What becomes of a transaction whose body succeeded.
@@ -50,7 +50,7 @@ impl Db {
     /// Opens the database at `url` (`postgres://…` or a path of a SQLite file) and brings its schema up to date.
     pub async fn open(url: &str) -> Result<Self> {
         let engine = if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-            Engine::Postgres(postgres::Postgres::open(url).await?)
+            Engine::Postgres(Box::new(postgres::Postgres::open(url).await?))
         } else {
             let path = url.strip_prefix("sqlite://").unwrap_or(url);
             Engine::Sqlite(sqlite::Sqlite::open(Path::new(path))?)

@@ -32,7 +32,8 @@ pub async fn play(name: &str) {
     let client = Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
     let mut stage = Stage { env, server, client, app, releases: BTreeMap::new() };
     for (at, step) in case::steps(name).iter().enumerate() {
-        let label = format!("{name}, step {} ({})", at + 1, [&step.name, step.request.as_deref().unwrap_or("")].concat());
+        let label =
+            format!("{name}, step {} ({})", at + 1, [&step.name, step.request.as_deref().unwrap_or("")].concat());
         stage.step(step, &label).await;
     }
 }

@@ -1,0 +1,14 @@
+//! What holds while apps are being served: pointers move, databases go away, the server stops.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
+
+mod common;
+#[path = "serving/databases.rs"]
+mod databases;
+#[path = "serving/moves.rs"]
+mod moves;
+#[path = "serving/stage.rs"]
+mod stage;
+#[path = "serving/stopping.rs"]
+mod stopping;
+#[path = "serving/walls.rs"]
+mod walls;

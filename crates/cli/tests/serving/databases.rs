@@ -1,0 +1,92 @@
+use std::time::{Duration, Instant};
+
+use lock::Locked;
+use milepost_testkit::postgres::Cluster;
+
+use crate::stage::{Stage, TWO_KINDS, change_everything};
+
+/// A SQLite file that somebody else has locked, with the program that every machine with Python has.
+mod lock {
+    use std::io::{BufRead, BufReader, Write};
+    use std::path::Path;
+    use std::process::{Child, Command, Stdio};
+
+    pub struct Locked(Child);
+
+    impl Locked {
+        pub fn hold(file: &Path) -> Self {
+            let program = "import sqlite3, sys\n\
+                           c = sqlite3.connect(sys.argv[1], isolation_level=None)\n\
+                           c.execute('BEGIN EXCLUSIVE')\n\
+                           print('held', flush=True)\n\
+                           sys.stdin.readline()\n";
+            let mut child = Command::new("python3")
+                .args(["-c", program])
+                .arg(file)
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap();
+            let mut line = String::new();
+            BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+            assert_eq!(line.trim(), "held");
+            Self(child)
+        }
+
+        pub fn let_go(mut self) {
+            self.0.stdin.take().unwrap().write_all(b"\n").unwrap();
+            self.0.wait().unwrap();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn traffic_goes_on_while_postgresql_is_away() {
+    let mut cluster = tokio::task::spawn_blocking(|| Cluster::start_private(false)).await.unwrap();
+    let database = cluster.database();
+    let stage = Stage::new("shop", &["--database", &database.url], TWO_KINDS);
+    stage.deploy();
+    assert_eq!(stage.get("/").await.body, "one one");
+    cluster.kill9();
+    for _ in 0..20 {
+        assert_eq!(stage.get("/").await.body, "one one");
+        assert_eq!(stage.get("/site/x.txt").await.body, "one");
+    }
+    change_everything(&stage);
+    let refused = stage.world.run("deploy");
+    assert_eq!(refused.status, Some(1), "{}", refused.stderr);
+    assert!(refused.stderr.contains("database"), "{}", refused.stderr);
+    assert_eq!(stage.get("/").await.body, "one one");
+    cluster.restart();
+    // Connections of before are found to be broken one by one.
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let release = loop {
+        let again = stage.world.run("deploy -o json");
+        if again.status == Some(0) {
+            let outcome: serde_json::Value = serde_json::from_str(&again.stdout).unwrap();
+            break outcome["release"]["id"].as_str().unwrap_or_default().to_owned();
+        }
+        assert!(Instant::now() < deadline, "{}", again.stderr);
+    };
+    let answer = stage.get("/").await;
+    assert_eq!((answer.body.as_str(), &answer.release), ("two two", &release));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn traffic_goes_on_while_the_sqlite_file_is_locked() {
+    let stage = Stage::new("shop", &[], TWO_KINDS);
+    stage.deploy();
+    let locked = Locked::hold(&stage.world.env.data_dir().join("catalog.db"));
+    for _ in 0..20 {
+        assert_eq!(stage.get("/").await.body, "one one");
+        assert_eq!(stage.get("/site/x.txt").await.body, "one");
+    }
+    change_everything(&stage);
+    let refused = stage.world.run("deploy");
+    assert_eq!(refused.status, Some(1), "{}", refused.stderr);
+    assert!(refused.stderr.contains("database"), "{}", refused.stderr);
+    assert_eq!(stage.get("/").await.body, "one one");
+    locked.let_go();
+    stage.deploy();
+    assert_eq!(stage.get("/").await.body, "two two");
+}
