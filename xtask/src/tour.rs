@@ -79,7 +79,7 @@ struct Server {
 impl Server {
     fn start(binary: &Path, folder: &Path) -> Result<Self> {
         let mut process = Command::new(binary)
-            .args(["serve", "--api", "127.0.0.1:0", "--data"])
+            .args(["serve", "--api", "127.0.0.1:0", "--gateway", "127.0.0.1:0", "--data"])
             .arg(folder.join("data"))
             .current_dir(folder)
             .stderr(Stdio::piped())
