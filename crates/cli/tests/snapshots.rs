@@ -4,6 +4,8 @@
 
 #[expect(dead_code, reason = "other tests use the rest")]
 mod common;
+#[path = "flows/deploys.rs"]
+mod deploys;
 #[path = "flows/functions.rs"]
 mod functions;
 #[path = "flows/mistakes.rs"]
@@ -31,6 +33,9 @@ macro_rules! stories {
 }
 
 stories! {
+    deploys::deploy,
+    deploys::manifest_mistakes,
+    deploys::calls_and_logs,
     functions::life_of_a_function,
     functions::aliases,
     functions::groups,

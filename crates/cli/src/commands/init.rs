@@ -37,9 +37,11 @@ pub fn run(ui: &Ui, args: &InitArgs) -> Result<()> {
 
 /// Only where nothing is: a file of the user's is never written over.
 fn write(ui: &Ui, path: &Path, text: &str) -> Result<()> {
-    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(path).map_err(|error| {
-        Failure::new(format!("could not write `{}`", path.display())).caused_by(&error)
-    })?;
+    let mut file = std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(path)
+        .map_err(|error| Failure::new(format!("could not write `{}`", path.display())).caused_by(&error))?;
     file.write_all(text.as_bytes())?;
     ui.say(&format!("Wrote {}", path.display()));
     Ok(())

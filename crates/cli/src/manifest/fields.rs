@@ -23,8 +23,11 @@ impl Fields {
             Content::Map(entries) => entries,
             Content::Null => Vec::new(),
             _ => {
-                return Err(ManifestError::new(node.line, format!("{what} must be a map of keys, not {}", node.kind()))
-                    .hint(format!("its keys are {}", list(known))));
+                return Err(ManifestError::new(
+                    node.line,
+                    format!("{what} must be a map of keys, not {}", node.kind()),
+                )
+                .hint(format!("its keys are {}", list(known))));
             }
         };
         if let Some((key, _)) = entries.iter().find(|(key, _)| !known.contains(&key.text.as_str())) {
@@ -78,7 +81,10 @@ impl Fields {
         let Some(node) = self.take(key) else { return Ok(false) };
         match &node.content {
             Content::Scalar(Value::Bool(value), _) => Ok(*value),
-            _ => Err(ManifestError::new(node.line, format!("{} must be true or false, not {}", self.of(key), node.kind()))),
+            _ => Err(ManifestError::new(
+                node.line,
+                format!("{} must be true or false, not {}", self.of(key), node.kind()),
+            )),
         }
     }
 
@@ -106,9 +112,10 @@ impl Fields {
         match self.take(key) {
             None | Some(Node { content: Content::Null, .. }) => Ok(Vec::new()),
             Some(Node { content: Content::Map(entries), .. }) => Ok(entries),
-            Some(node) => {
-                Err(ManifestError::new(node.line, format!("{} must be a map of keys, not {}", self.of(key), node.kind())))
-            }
+            Some(node) => Err(ManifestError::new(
+                node.line,
+                format!("{} must be a map of keys, not {}", self.of(key), node.kind()),
+            )),
         }
     }
 
@@ -117,7 +124,8 @@ impl Fields {
             None | Some(Node { content: Content::Null, .. }) => Ok(Vec::new()),
             Some(Node { content: Content::List(items), .. }) => Ok(items),
             Some(node) => {
-                Err(ManifestError::new(node.line, format!("{} must be a list, not {}", self.of(key), node.kind())).hint(hint))
+                Err(ManifestError::new(node.line, format!("{} must be a list, not {}", self.of(key), node.kind()))
+                    .hint(hint))
             }
         }
     }

@@ -171,7 +171,5 @@ fn whole_number(text: &str) -> std::result::Result<u32, String> {
 /// The server checks this too; here the line is known.
 fn check(put: &FunctionPut, line: u64, what: &str) -> Result<()> {
     let pin = Pin { name: UnitName::config(), number: None, digest: Digest::of(b"") };
-    put.resolve(None, pin.clone(), pin)
-        .map(drop)
-        .map_err(|error| ManifestError::new(line, format!("{what}: {error}")))
+    put.resolve(None, pin.clone(), pin).map(drop).map_err(|error| ManifestError::new(line, format!("{what}: {error}")))
 }

@@ -11,15 +11,15 @@ mod function;
 mod node;
 mod puts;
 mod static_item;
-mod trigger;
 #[cfg(test)]
 mod tests;
+mod trigger;
 
 use std::path::{Path, PathBuf};
 
 use milepost_model::change::UnitKey;
-use milepost_model::unit_put::Put;
-use milepost_model::{AppName, UnitKind, UnitName};
+use milepost_model::unit_put::{Put, UnitPut};
+use milepost_model::{AppName, UnitKind, UnitName, suggest};
 
 use crate::failure::{Failure, Result};
 use error::ManifestError;
@@ -51,8 +51,8 @@ pub struct Manifest {
     config: Option<serde_json::Value>,
     functions: Vec<FunctionItem>,
     statics: Vec<StaticItem>,
-    /// Routes and timers, which have no files.
-    triggers: Vec<Put>,
+    /// Routes and timers, which have no files, each with its line.
+    triggers: Vec<(Put, u64)>,
 }
 
 impl Place {
@@ -71,9 +71,8 @@ impl Place {
 
 impl Manifest {
     pub fn read(place: Place) -> Result<Self> {
-        let text = std::fs::read_to_string(&place.file).map_err(|error| {
-            Failure::new(format!("could not read `{}`", place.file.display())).caused_by(&error)
-        })?;
+        let text = std::fs::read_to_string(&place.file)
+            .map_err(|error| Failure::new(format!("could not read `{}`", place.file.display())).caused_by(&error))?;
         let file = place.file.clone();
         Self::parse(&text, place).map_err(|error| error.into_failure(&file))
     }
@@ -81,7 +80,9 @@ impl Manifest {
     fn parse(text: &str, place: Place) -> Result<Self, ManifestError> {
         let node = Node::parse(text)?;
         if node.content == Content::Null {
-            return Err(ManifestError::new(1, "the manifest is empty").hint(format!("its keys are `{}`", KEYS.join("`, `"))));
+            return Err(
+                ManifestError::new(1, "the manifest is empty").hint(format!("its keys are `{}`", KEYS.join("`, `")))
+            );
         }
         let mut fields = Fields::read(node, 1, TOP, &KEYS)?;
         let app = fields.parsed("app", |name| name.parse::<AppName>().map_err(|error| error.to_string()))?;
@@ -96,8 +97,10 @@ impl Manifest {
             }
         };
         let functions = fields.map("functions")?;
-        let functions =
-            functions.into_iter().map(|(key, node)| function::read(key, node, &place)).collect::<Result<Vec<_>, _>>()?;
+        let functions = functions
+            .into_iter()
+            .map(|(key, node)| function::read(key, node, &place))
+            .collect::<Result<Vec<_>, _>>()?;
         let hint = "write `- src: public` and `path: /` below it";
         let statics = fields.list("static", hint)?;
         let statics = statics.into_iter().map(|node| static_item::read(node, &place)).collect::<Result<Vec<_>, _>>()?;
@@ -121,6 +124,32 @@ impl Manifest {
         Ok(())
     }
 
+    /// For an app that does not exist yet: what the manifest names must be in it. Told before the app is made.
+    pub fn check_alone(&self) -> Result<()> {
+        let known: Vec<&str> = self.functions.iter().map(|item| item.name.as_str()).collect();
+        for (put, line) in &self.triggers {
+            let (what, target) = match &put.unit {
+                UnitPut::Route(route) => ("route", &route.target),
+                UnitPut::Timer(timer) => ("timer", &timer.target),
+                _ => continue,
+            };
+            let function = target.function.as_str();
+            if !known.contains(&function) {
+                let message =
+                    format!("{what} `{}` names function `{function}`, which is not in the manifest", put.name);
+                let near = suggest::closest(function, known.iter().copied());
+                let error = ManifestError::new(*line, message);
+                let error = if near.is_empty() {
+                    error
+                } else {
+                    error.hint(format!("did you mean {}?", suggest::or_list(&near)))
+                };
+                return Err(error.into_failure(&self.place.file));
+            }
+        }
+        Ok(())
+    }
+
     /// Every unit that the manifest speaks of.
     pub fn keys(&self) -> Vec<UnitKey> {
         let key = |kind, name: &UnitName| UnitKey { kind, name: name.clone() };
@@ -129,7 +158,7 @@ impl Manifest {
             self.functions.iter().filter_map(|item| item.own_package().map(|name| key(UnitKind::Package, name)));
         let functions = self.functions.iter().map(|item| key(UnitKind::Function, &item.name));
         let statics = self.statics.iter().map(|item| key(UnitKind::Static, &item.name));
-        let triggers = self.triggers.iter().map(|put| key(put.unit.kind(), &put.name));
+        let triggers = self.triggers.iter().map(|(put, _)| key(put.unit.kind(), &put.name));
         config.chain(packages).chain(functions).chain(statics).chain(triggers).collect()
     }
 

@@ -109,7 +109,8 @@ fn reason(error: &serde_saphyr::Error) -> String {
             let message = other.to_string();
             let first = message.lines().next().unwrap_or(&message);
             let first = first.strip_prefix("error: ").unwrap_or(first);
-            let bare = first.strip_prefix("line ").and_then(|rest| rest.split_once(": ")).map_or(first, |(_, rest)| rest);
+            let bare =
+                first.strip_prefix("line ").and_then(|rest| rest.split_once(": ")).map_or(first, |(_, rest)| rest);
             bare.rfind(" at line ").map_or(bare, |at| &bare[..at]).to_owned()
         }
     }

@@ -18,8 +18,7 @@ use crate::sources;
 
 /// What editors, interpreters and desktops leave behind. It never belongs to an app, and would make a version of its own
 /// while somebody edits.
-pub const LITTER: [&str; 9] =
-    ["__pycache__/", "*.pyc", "*.swp", "*.swx", "*.swo", "*~", ".#*", ".DS_Store", "4913"];
+pub const LITTER: [&str; 9] = ["__pycache__/", "*.pyc", "*.swp", "*.swx", "*.swo", "*~", ".#*", ".DS_Store", "4913"];
 
 /// Trees that were sent, by what was read: functions often share a folder.
 #[derive(Default)]
@@ -58,7 +57,7 @@ impl Manifest {
             let spec = StaticSpec { tree, ..item.spec.clone() };
             puts.push(shared::put(item.name.clone(), UnitPut::Static(spec)));
         }
-        puts.extend(self.triggers.iter().cloned());
+        puts.extend(self.triggers.iter().map(|(put, _)| put.clone()));
         Ok((puts, trees.sent))
     }
 }

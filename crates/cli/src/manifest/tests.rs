@@ -90,12 +90,18 @@ fn the_manifest_of_the_design_is_read_whole() {
     );
     let put = &manifest.functions[0].put;
     assert_eq!((put.memory, put.timeout_ms), (Some(128 << 20), Some(10_000)));
-    assert_eq!(serde_json::to_value(&put.variables).expect("JSON"), json!({"MODE": "fast", "LEVEL": "1.10", "DEBUG": "true"}));
-    assert_eq!(serde_json::to_value(&put.scale).expect("JSON"), json!({"min": 0, "max": 8, "concurrency": 1, "idleMs": 300_000}));
+    assert_eq!(
+        serde_json::to_value(&put.variables).expect("JSON"),
+        json!({"MODE": "fast", "LEVEL": "1.10", "DEBUG": "true"})
+    );
+    assert_eq!(
+        serde_json::to_value(&put.scale).expect("JSON"),
+        json!({"min": 0, "max": 8, "concurrency": 1, "idleMs": 300_000})
+    );
     assert!(manifest.statics[0].spec.file && !manifest.statics[1].spec.file);
-    let UnitPut::Route(route) = &manifest.triggers[1].unit else { panic!("a route") };
+    let UnitPut::Route(route) = &manifest.triggers[1].0.unit else { panic!("a route") };
     assert_eq!(route.target.version.to_string(), "@stable");
-    let UnitPut::Route(any) = &manifest.triggers[2].unit else { panic!("a route") };
+    let UnitPut::Route(any) = &manifest.triggers[2].0.unit else { panic!("a route") };
     assert!(any.prefix && any.methods.is_empty() && any.target.is_pinned());
 }
 
@@ -118,10 +124,7 @@ fn an_unknown_key_is_named_with_its_line_and_the_closest_known_one() {
         "routes:\n  - GET /x: { functoin: hello }\n",
         "2: unknown key `functoin` in route `GET /x` | did you mean `function`?",
     );
-    refused(
-        "timers:\n  t: { crom: x, function: f }\n",
-        "2: unknown key `crom` in timer `t` | did you mean `cron`?",
-    );
+    refused("timers:\n  t: { crom: x, function: f }\n", "2: unknown key `crom` in timer `t` | did you mean `cron`?");
 }
 
 #[test]
@@ -132,42 +135,102 @@ fn a_value_of_the_wrong_kind_is_named_with_its_line() {
         "- app\n",
         "1: the manifest must be a map of keys, not a list | its keys are `app`, `version`, `functions`, `config`, `static`, `routes`, `timers`",
     );
+    refused("functions:\n  f: { env: python, src: [a] }\n", "2: `src` of function `f` must be text, not a list");
     refused(
-        "functions:\n  f: { env: python, src: [a] }\n",
-        "2: `src` of function `f` must be text, not a list",
+        "routes:\n  GET /x: f\n",
+        "2: `routes` must be a list, not a map of keys | write each as `- GET /hello: hello`",
     );
-    refused("routes:\n  GET /x: f\n", "2: `routes` must be a list, not a map of keys | write each as `- GET /hello: hello`");
-    refused("functions:\n  f: { env: python, src: hello, vars: { A: [1] } }\n", "2: variable `A` of function `f` must be text, not a list");
+    refused(
+        "functions:\n  f: { env: python, src: hello, vars: { A: [1] } }\n",
+        "2: variable `A` of function `f` must be text, not a list",
+    );
 }
 
 #[test]
 fn a_value_that_cannot_be_is_named_with_what_would_be_right() {
     let function = |field: &str| format!("functions:\n  f:\n    env: python\n    src: hello\n    {field}\n");
-    refused("app: My Shop\n", "1: `app`: `My Shop` is not a valid app name: use 1 to 40 lowercase letters, digits and single hyphens, starting and ending with a letter or digit");
-    refused(&function("memory: lots"), "5: `memory` of function `f`: `lots` is not an amount of memory; write it like `128Mi`");
-    refused(&function("timeout: soon"), "5: `timeout` of function `f`: `soon` is not a length of time; write it like `10s`");
-    refused(&function("permission: friends"), "5: `permission` of function `f`: `friends` is not a permission; use public, token or internal");
-    refused(&function("scale: { min: 9, max: 2 }"), "2: function `f`: `scale`: min 9 and max 2: max must be at least 1 and not below min");
-    refused(&function("build: make"), "5: `build` of function `f`: builds come with a later version | run the command yourself, and name what it makes as `src`");
-    refused("functions:\n  f: { env: { A: 1 }, src: hello }\n", "2: `env` of function `f` names what runs it, like `python` | variables are set under `vars`");
-    refused("functions:\n  a/b: { env: python, src: hello }\n", "2: `a/b` is not a valid function name: use 1 to 63 letters, digits, `-`, `_` and `.`, starting with a letter, digit or `_`");
-    refused("routes:\n  - FETCH /x: f\n", "2: route `FETCH /x`: `methods`: `FETCH` is not an HTTP method; use GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS, TRACE");
-    refused("routes:\n  - hello: f\n", "2: `hello` is not a route | write `- GET /hello: hello`, or `- GET /hello: { function: hello, alias: stable }`");
-    refused("routes:\n  - hello\n", "2: a route is one line with a method, a path and a function | write `- GET /hello: hello`, or `- GET /hello: { function: hello, alias: stable }`");
-    refused("routes:\n  - GET /x: { function: f, alias: a, version: 1 }\n", "2: route `GET /x` has both `alias` and `version` | an alias is followed, a version is pinned: keep one");
-    refused("timers:\n  t: { cron: \"never\", function: f }\n", "2: timer `t`: `cron`: `never` is not a schedule (Invalid pattern: Pattern must have between 5 and 7 fields.); write five fields like `0 3 * * *`");
+    refused(
+        "app: My Shop\n",
+        "1: `app`: `My Shop` is not a valid app name: use 1 to 40 lowercase letters, digits and single hyphens, starting and ending with a letter or digit",
+    );
+    refused(
+        &function("memory: lots"),
+        "5: `memory` of function `f`: `lots` is not an amount of memory; write it like `128Mi`",
+    );
+    refused(
+        &function("timeout: soon"),
+        "5: `timeout` of function `f`: `soon` is not a length of time; write it like `10s`",
+    );
+    refused(
+        &function("permission: friends"),
+        "5: `permission` of function `f`: `friends` is not a permission; use public, token or internal",
+    );
+    refused(
+        &function("scale: { min: 9, max: 2 }"),
+        "2: function `f`: `scale`: min 9 and max 2: max must be at least 1 and not below min",
+    );
+    refused(
+        &function("build: make"),
+        "5: `build` of function `f`: builds come with a later version | run the command yourself, and name what it makes as `src`",
+    );
+    refused(
+        "functions:\n  f: { env: { A: 1 }, src: hello }\n",
+        "2: `env` of function `f` names what runs it, like `python` | variables are set under `vars`",
+    );
+    refused(
+        "functions:\n  a/b: { env: python, src: hello }\n",
+        "2: `a/b` is not a valid function name: use 1 to 63 letters, digits, `-`, `_` and `.`, starting with a letter, digit or `_`",
+    );
+    refused(
+        "routes:\n  - FETCH /x: f\n",
+        "2: route `FETCH /x`: `methods`: `FETCH` is not an HTTP method; use GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS, TRACE",
+    );
+    refused(
+        "routes:\n  - hello: f\n",
+        "2: `hello` is not a route | write `- GET /hello: hello`, or `- GET /hello: { function: hello, alias: stable }`",
+    );
+    refused(
+        "routes:\n  - hello\n",
+        "2: a route is one line with a method, a path and a function | write `- GET /hello: hello`, or `- GET /hello: { function: hello, alias: stable }`",
+    );
+    refused(
+        "routes:\n  - GET /x: { function: f, alias: a, version: 1 }\n",
+        "2: route `GET /x` has both `alias` and `version` | an alias is followed, a version is pinned: keep one",
+    );
+    refused(
+        "timers:\n  t: { cron: \"never\", function: f }\n",
+        "2: timer `t`: `cron`: `never` is not a schedule (Invalid pattern: Pattern must have between 5 and 7 fields.); write five fields like `0 3 * * *`",
+    );
 }
 
 #[test]
 fn what_is_missing_is_named_with_the_line_where_it_belongs() {
-    refused("# nothing yet\n", "1: the manifest is empty | its keys are `app`, `version`, `functions`, `config`, `static`, `routes`, `timers`");
-    refused("functions:\n  f: { env: python }\n", "2: function `f` has no `src` | name its code with `src: f/`, or a package of the app with `package: NAME`");
-    refused("functions:\n  f: { src: hello }\n", "2: function `f` has no `env` | say what runs it: python, python3, node, nodejs, binary, wasm, or an environment of the app");
-    refused("functions:\n  f: { src: hello, package: p, env: python }\n", "2: function `f` has both `src` and `package` | keep `src` for code of its own, or `package` for a package that the app has");
-    refused("functions:\n  f:\n    env: python\n    src: helo\n", "4: `src` of function `f`: there is no `DIR/helo` | paths start at the folder of the manifest");
+    refused(
+        "# nothing yet\n",
+        "1: the manifest is empty | its keys are `app`, `version`, `functions`, `config`, `static`, `routes`, `timers`",
+    );
+    refused(
+        "functions:\n  f: { env: python }\n",
+        "2: function `f` has no `src` | name its code with `src: f/`, or a package of the app with `package: NAME`",
+    );
+    refused(
+        "functions:\n  f: { src: hello }\n",
+        "2: function `f` has no `env` | say what runs it: python, python3, node, nodejs, binary, wasm, or an environment of the app",
+    );
+    refused(
+        "functions:\n  f: { src: hello, package: p, env: python }\n",
+        "2: function `f` has both `src` and `package` | keep `src` for code of its own, or `package` for a package that the app has",
+    );
+    refused(
+        "functions:\n  f:\n    env: python\n    src: helo\n",
+        "4: `src` of function `f`: there is no `DIR/helo` | paths start at the folder of the manifest",
+    );
     refused("static:\n  - path: /\n", "2: a static item has no `src` | name a folder or a file with `src: public`");
     refused("static:\n  - src: public\n", "2: a static item has no `path` | say where it is served, like `path: /`");
-    refused("routes:\n  - GET /x: { alias: a }\n", "2: route `GET /x` has no `function` | name the function with `function: hello`");
+    refused(
+        "routes:\n  - GET /x: { alias: a }\n",
+        "2: route `GET /x` has no `function` | name the function with `function: hello`",
+    );
 }
 
 #[test]
@@ -180,6 +243,16 @@ fn a_place_that_is_taken_twice_is_refused() {
         "routes:\n  - GET /x: f\n  - GET /x: g\n",
         "3: route `GET /x` is there twice, first on line 2 | keep one of them",
     );
+}
+
+#[test]
+fn a_manifest_for_a_new_app_must_hold_what_it_names() {
+    let known = "functions:\n  hello: { env: python, src: hello }\nroutes:\n  - GET /: hello\n";
+    assert!(parse(known).expect("a manifest").check_alone().is_ok());
+    let unknown = format!("{known}timers:\n  t: {{ cron: '0 3 * * *', function: helo }}\n");
+    let failure = parse(&unknown).expect("a manifest").check_alone().expect_err("an unknown function");
+    let expected = "milepost.yaml:6: timer `t` names function `helo`, which is not in the manifest";
+    assert_eq!(failure.message(), expected);
 }
 
 #[test]

@@ -16,17 +16,21 @@ const ROUTE_KEYS: [&str; 5] = ["function", "alias", "version", "prefix", "host"]
 const TIMER_KEYS: [&str; 5] = ["cron", "zone", "function", "alias", "version"];
 const ROUTE_FORM: &str = "write `- GET /hello: hello`, or `- GET /hello: { function: hello, alias: stable }`";
 
-pub fn routes(nodes: Vec<Node>) -> Result<Vec<Put>> {
+/// Each with its line.
+pub fn routes(nodes: Vec<Node>) -> Result<Vec<(Put, u64)>> {
     let mut found: Vec<(Put, u64)> = Vec::new();
     for node in nodes {
         let (put, line) = route(node)?;
         if let Some((_, earlier)) = found.iter().find(|(other, _)| other.name == put.name) {
-            return Err(ManifestError::new(line, format!("route `{}` is there twice, first on line {earlier}", put.name))
-                .hint("keep one of them"));
+            return Err(ManifestError::new(
+                line,
+                format!("route `{}` is there twice, first on line {earlier}", put.name),
+            )
+            .hint("keep one of them"));
         }
         found.push((put, line));
     }
-    Ok(found.into_iter().map(|(put, _)| put).collect())
+    Ok(found)
 }
 
 fn route(node: Node) -> Result<(Put, u64)> {
@@ -35,7 +39,9 @@ fn route(node: Node) -> Result<(Put, u64)> {
         Content::Map(entries) if entries.len() == 1 => entries.into_iter().next(),
         _ => None,
     }
-    .ok_or_else(|| ManifestError::new(line, "a route is one line with a method, a path and a function").hint(ROUTE_FORM))?;
+    .ok_or_else(|| {
+        ManifestError::new(line, "a route is one line with a method, a path and a function").hint(ROUTE_FORM)
+    })?;
     let what = format!("route `{}`", key.text);
     let wrong = |problem: String| ManifestError::new(key.line, problem);
     let (methods, path) = match key.text.split_once(char::is_whitespace) {
@@ -55,7 +61,11 @@ fn route(node: Node) -> Result<(Put, u64)> {
         _ => {
             let line = target.line;
             let function = text(target, &what)?;
-            (TargetPut { function: function_name(&function, line, &what)?, version: Selector::Latest }, false, String::new())
+            (
+                TargetPut { function: function_name(&function, line, &what)?, version: Selector::Latest },
+                false,
+                String::new(),
+            )
         }
     };
     let names: Vec<&str> = methods.iter().map(String::as_str).collect();
@@ -66,8 +76,8 @@ fn route(node: Node) -> Result<(Put, u64)> {
     Ok((shared::put(name, UnitPut::Route(put)), line))
 }
 
-pub fn timers(entries: Vec<(Key, Node)>) -> Result<Vec<Put>> {
-    entries.into_iter().map(|(key, node)| timer(&key, node)).collect()
+pub fn timers(entries: Vec<(Key, Node)>) -> Result<Vec<(Put, u64)>> {
+    entries.into_iter().map(|(key, node)| Ok((timer(&key, node)?, key.line))).collect()
 }
 
 fn timer(key: &Key, node: Node) -> Result<Put> {

@@ -1,14 +1,14 @@
 //! One file per resource, one method per call.
 
 mod apps;
-mod calls;
+mod functions;
 mod logs;
 mod pointers;
 mod status;
 mod system;
 mod units;
 
-pub use calls::{FunctionAnswer, FunctionCall};
+pub use functions::{FunctionAnswer, FunctionCall};
 pub use logs::{LogQuery, LogStream};
 
 use milepost_model::change::UnitKey;

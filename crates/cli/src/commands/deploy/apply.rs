@@ -21,7 +21,7 @@ pub struct Deployed {
 
 /// Makes the app if it is not there, sends the files, then the one change.
 pub async fn apply(context: &Context<'_>, manifest: &Manifest, args: &ChangeArgs) -> Result<Deployed> {
-    if !ensure_app(context, args.dry_run).await? {
+    if !ensure_app(context, manifest, args.dry_run).await? {
         let sent = UploadSummary::default();
         return Ok(Deployed { outcome: all_new(manifest), urls: AppUrls::default(), sent });
     }
@@ -45,12 +45,13 @@ pub async fn change(
 }
 
 /// Whether the app is there now. A dry run does not make it.
-async fn ensure_app(context: &Context<'_>, dry_run: bool) -> Result<bool> {
+async fn ensure_app(context: &Context<'_>, manifest: &Manifest, dry_run: bool) -> Result<bool> {
     match context.client.app_get(&context.app).await {
         Ok(_) => return Ok(true),
         Err(ClientError::Refused(problem)) if problem.code == "app_not_found" => {}
         Err(error) => return Err(error.into()),
     }
+    manifest.check_alone()?;
     if dry_run {
         context.ui.say(&format!("App {} does not exist; it would be created.", context.app));
         return Ok(false);
@@ -90,7 +91,8 @@ pub async fn not_in_manifest(context: &Context<'_>, manifest: &Manifest) -> Resu
     let mut found = Vec::new();
     for kind in [UnitKind::Function, UnitKind::Static, UnitKind::Route, UnitKind::Timer] {
         let units = crate::commands::shared::units(context, kind).await?;
-        found.extend(units.into_iter().map(|unit| UnitKey { kind, name: unit.name }).filter(|key| !known.contains(key)));
+        found
+            .extend(units.into_iter().map(|unit| UnitKey { kind, name: unit.name }).filter(|key| !known.contains(key)));
     }
     Ok(found)
 }

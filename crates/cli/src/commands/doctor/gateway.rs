@@ -22,7 +22,9 @@ pub async fn check(app: &str, facts: &SystemFacts) -> Check {
     let host = format!("{app}.{}", facts.domain);
     let answered = tokio::time::timeout(PATIENCE, ask(authority, port, &host, secure)).await;
     match answered {
-        Ok(Ok(status)) => Check::ok(NAME, format!("{scheme}://{host}:{port}/ answers{status}{}", resolves(&host, port).await)),
+        Ok(Ok(status)) => {
+            Check::ok(NAME, format!("{scheme}://{host}:{port}/ answers{status}{}", resolves(&host, port).await))
+        }
         Ok(Err(error)) => Check::bad(
             NAME,
             format!("{authority} does not answer: {error}"),

@@ -22,7 +22,11 @@ fn writable(data: &Path) -> Check {
     let place = nearest(data);
     if let Err(error) = tempfile::Builder::new().prefix(".milepost-doctor-").tempfile_in(place) {
         let detail = format!("`{}` cannot be written: {error}", place.display());
-        return Check::bad("data folder", detail, "make it yours with `chown`, or name another folder with `--data DIR`");
+        return Check::bad(
+            "data folder",
+            detail,
+            "make it yours with `chown`, or name another folder with `--data DIR`",
+        );
     }
     if data.is_dir() {
         Check::ok("data folder", format!("{shown} can be written"))

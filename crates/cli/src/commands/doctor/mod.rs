@@ -44,7 +44,11 @@ pub async fn run(ui: &Ui, global: &Global, args: DoctorArgs) -> Result<()> {
         server::Found::None(check) => {
             checks.push(check.clone());
             checks.push(ports::check("api port", "--api", args.api.unwrap_or(([127, 0, 0, 1], 7070).into())));
-            checks.push(ports::check("gateway port", "--gateway", args.gateway.unwrap_or(([127, 0, 0, 1], 8080).into())));
+            checks.push(ports::check(
+                "gateway port",
+                "--gateway",
+                args.gateway.unwrap_or(([127, 0, 0, 1], 8080).into()),
+            ));
             checks.extend(programs::checks().await);
         }
         server::Found::Some { context, facts } => {
@@ -53,7 +57,11 @@ pub async fn run(ui: &Ui, global: &Global, args: DoctorArgs) -> Result<()> {
             checks.push(gateway::check(&context.app, facts).await);
         }
     }
-    ui.show(&checks, |checks| checks.iter().map(|check| format!("check/{}", check.name)).collect(), |checks| table(checks))?;
+    ui.show(
+        &checks,
+        |checks| checks.iter().map(|check| format!("check/{}", check.name)).collect(),
+        |checks| table(checks),
+    )?;
     match checks.iter().filter(|check| check.state == State::Bad).count() {
         0 => Ok(()),
         1 => Err(Failure::new("one thing is bad")),

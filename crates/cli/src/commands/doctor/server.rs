@@ -14,7 +14,10 @@ use crate::output::Ui;
 pub enum Found<'a> {
     /// Why there is none, which may be as it should be.
     None(Check),
-    Some { context: Box<Context<'a>>, facts: Box<SystemFacts> },
+    Some {
+        context: Box<Context<'a>>,
+        facts: Box<SystemFacts>,
+    },
 }
 
 pub async fn find<'a>(ui: &'a Ui, global: &Global) -> Found<'a> {
@@ -66,7 +69,11 @@ pub async fn checks(context: &Context<'_>, facts: &SystemFacts) -> Vec<Check> {
         if fact.in_force {
             Check::ok(&name, fact.detail.clone())
         } else {
-            Check::warn(&name, fact.detail.clone(), "functions run with less between them: do not run code of strangers")
+            Check::warn(
+                &name,
+                fact.detail.clone(),
+                "functions run with less between them: do not run code of strangers",
+            )
         }
     }));
     checks

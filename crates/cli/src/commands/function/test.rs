@@ -76,8 +76,9 @@ fn call(args: &TestArgs) -> Result<FunctionCall> {
     };
     let mut headers = args.header.clone();
     if args.json {
-        serde_json::from_slice::<serde::de::IgnoredAny>(&body)
-            .map_err(|error| Failure::usage(format!("the body is not JSON: {error}")).hint("mend it, or leave out `--json`"))?;
+        serde_json::from_slice::<serde::de::IgnoredAny>(&body).map_err(|error| {
+            Failure::usage(format!("the body is not JSON: {error}")).hint("mend it, or leave out `--json`")
+        })?;
         if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
             headers.push(("content-type".to_owned(), "application/json".to_owned()));
         }

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use milepost_client::{ClientError, LogQuery, LogStream};
 use milepost_client::api::LogEntry;
+use milepost_client::{ClientError, LogQuery, LogStream};
 use tokio_util::sync::CancellationToken;
 
 use super::watch::{Saved, Watcher};
@@ -53,6 +53,7 @@ pub async fn run(
     };
     context.ui.say(&format!("{what}; Ctrl-C ends it."));
     let mut printer = LogPrinter::new(context.ui, Detail::Short);
+    let mut mending = false;
     loop {
         tokio::select! {
             () = stop.cancelled() => return Ok(()),
@@ -67,15 +68,21 @@ pub async fn run(
                 Err(error) => return Err(error.into()),
             },
             saved = next_save(&mut watcher) => {
-                let redeployed = redeploy(context, global, &mut manifest, &saved).await;
-                match redeployed {
-                    Ok(()) => {
+                match redeploy(context, global, &mut manifest, &saved).await {
+                    Ok(changed) => {
+                        if mending && !changed {
+                            context.ui.say(&format!("saved {}: all is as it was deployed", saved.names()));
+                        }
+                        mending = false;
                         if let Some(watcher) = &mut watcher {
                             watcher.follow(&manifest)?;
                         }
                     }
                     // The release that is live stays; the next save tries again.
-                    Err(failure) => drop(failure.report(context.ui)),
+                    Err(failure) => {
+                        mending = true;
+                        failure.report(context.ui);
+                    }
                 }
             }
         }
@@ -124,7 +131,8 @@ fn announce(context: &Context<'_>, deployed: &Deployed, started: Instant) -> Res
     Ok(())
 }
 
-async fn redeploy(context: &Context<'_>, global: &Global, manifest: &mut Manifest, saved: &Saved) -> Result<()> {
+/// Deploys what was saved; answers whether that changed anything.
+async fn redeploy(context: &Context<'_>, global: &Global, manifest: &mut Manifest, saved: &Saved) -> Result<bool> {
     if saved.manifest {
         let place = Place { file: manifest.place.file.clone(), folder: manifest.place.folder.clone() };
         let read = Manifest::read(place)?;
@@ -137,7 +145,7 @@ async fn redeploy(context: &Context<'_>, global: &Global, manifest: &mut Manifes
     }
     let (outcome, _) = deploy::change(context, manifest, &ChangeArgs::default()).await?;
     if !outcome.changed {
-        return Ok(());
+        return Ok(false);
     }
     let took = saved.at.elapsed().as_millis();
     let what = saved.names();
@@ -146,5 +154,5 @@ async fn redeploy(context: &Context<'_>, global: &Global, manifest: &mut Manifes
         Some(release) => context.ui.say(&format!("saved {what} → release {} in {took} ms; live is pinned", release.id)),
         None => context.ui.say(&format!("saved {what} → deployed in {took} ms")),
     }
-    Ok(())
+    Ok(true)
 }

@@ -224,8 +224,14 @@ mod tests {
         for mine in ["milepost.yaml", "hello/a.py", "hello/deep/b.py", "index.html", "hello/.env"] {
             assert!(rules.cares_for(&folder.join(mine)), "{mine}");
         }
-        let others =
-            ["README.md", "hello/.git/index", "hello/.a.py.swp", "hello/a.py~", "hello/__pycache__/a.pyc", "hello/4913"];
+        let others = [
+            "README.md",
+            "hello/.git/index",
+            "hello/.a.py.swp",
+            "hello/a.py~",
+            "hello/__pycache__/a.pyc",
+            "hello/4913",
+        ];
         for other in others {
             assert!(!rules.cares_for(&folder.join(other)), "{other}");
         }

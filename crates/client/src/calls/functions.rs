@@ -29,13 +29,13 @@ pub struct FunctionAnswer {
 }
 
 impl FunctionAnswer {
-    /// Headers of the function's answer, with those of the call itself.
+    /// Headers of the function's answer, without those of the connection and of the call.
     pub fn headers(&self) -> impl Iterator<Item = (&str, &str)> {
         self.response
             .headers()
             .iter()
             .filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)))
-            .filter(|(name, _)| !name.starts_with("milepost-"))
+            .filter(|(name, _)| !name.starts_with("milepost-") && *name != "transfer-encoding" && *name != "connection")
     }
 
     /// The next piece of the body; none at its end.
@@ -66,9 +66,11 @@ impl Client {
         }
         let response = self.send(request.body(call.body.clone())).await?;
         let header = |name: &str| response.headers().get(name)?.to_str().ok().map(str::to_owned);
-        let status = header("milepost-status").and_then(|status| status.parse().ok()).ok_or_else(|| {
-            ClientError::Protocol { status: response.status().as_u16(), what: "there is no `milepost-status`".to_owned() }
-        })?;
+        let status =
+            header("milepost-status").and_then(|status| status.parse().ok()).ok_or_else(|| ClientError::Protocol {
+                status: response.status().as_u16(),
+                what: "there is no `milepost-status`".to_owned(),
+            })?;
         Ok(FunctionAnswer {
             status,
             version: header("milepost-version"),
