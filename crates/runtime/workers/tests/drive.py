@@ -1,20 +1,14 @@
-"""Speaks the server's side of the worker protocol (docs/decisions/005-runtime.md), for tests and measurements.
+"""Speaks the server's side of the worker protocol (docs/decisions/005-runtime.md), for tests and measurements."""
 
-As a program it measures: `python3 drive.py [python|node] [seconds] [function folder]`.
-"""
-
+import atexit
 import json
 import os
-import shutil
 import socket
 import struct
 import subprocess
 import sys
 import tempfile
-import textwrap
 import threading
-import time
-import unittest
 
 WORKERS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 INIT, READY, FAILED, REQUEST, BODY, RESPONSE, ERROR, CANCEL = range(1, 9)
@@ -27,10 +21,14 @@ def interpreter():
     return os.environ.get("MILEPOST_TEST_PYTHON") or sys.executable
 
 
+def node():
+    return os.environ.get("MILEPOST_TEST_NODE", "node")
+
+
 def command(runtime, flags=()):
     if runtime == "python":
         return [interpreter(), "-I", "-B", "-X", "utf8", *flags, os.path.join(WORKERS, "python", "milepost_worker.py")]
-    return [os.environ.get("MILEPOST_TEST_NODE", "node"), os.path.join(WORKERS, "node", "milepost_worker.mjs")]
+    return [node(), os.path.join(WORKERS, "node", "milepost_worker.mjs")]
 
 
 class Channel:
@@ -139,43 +137,6 @@ class Answer:
         return answer
 
 
-class Case(unittest.TestCase):
-    """A test that runs functions in workers."""
-
-    runtime = "python"
-    flags = ()
-
-    def write(self, files):
-        """A package: a folder with these files."""
-        folder = tempfile.mkdtemp(prefix="milepost-code-")
-        self.addCleanup(shutil.rmtree, folder)
-        for name, content in files.items():
-            path = os.path.join(folder, name)
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "wb") as file:
-                file.write(content if isinstance(content, bytes) else textwrap.dedent(content).encode("utf-8"))
-        return folder
-
-    def worker(self, files, environment=None, flags=None):
-        if not isinstance(files, dict):
-            files = {{"python": "main.py", "node": "index.js"}[self.runtime]: files}
-        worker = Worker(self.runtime, self.write(files), environment, self.flags if flags is None else flags)
-        self.addCleanup(worker.stop)
-        return worker
-
-    def run_function(self, files, flags=None, environment=None, **init):
-        """A channel to a worker that has loaded this; the worker is `self.last`."""
-        self.last = self.worker(files, environment, flags)
-        return self.last.init(**init)
-
-    def until(self, true, what):
-        """Waits for something that another process does in its own time."""
-        end = time.monotonic() + DEADLINE
-        while not true():
-            self.assertLess(time.monotonic(), end, "waited in vain for " + what)
-            time.sleep(0.01)
-
-
 class Failed(Exception):
     def __init__(self, document):
         super().__init__(document["message"])
@@ -186,8 +147,22 @@ class Failed(Exception):
 class Worker:
     """A real worker process with the listening socket as descriptor 3."""
 
-    def __init__(self, runtime, folder, environment=None, flags=()):
-        self.folder = folder
+    spares = {}
+
+    @classmethod
+    def take(cls, runtime, folder, environment=None, flags=()):
+        """A worker that was started ahead, as the server does it, while the test before ran."""
+        key = (runtime, tuple(flags))
+        worker = (
+            cls(runtime, environment, flags) if environment else cls.spares.pop(key, None) or cls(runtime, None, flags)
+        )
+        if key not in cls.spares:
+            cls.spares[key] = cls(runtime, None, flags)
+        worker.folder = folder
+        return worker
+
+    def __init__(self, runtime, environment=None, flags=()):
+        self.folder = None
         self.scratch = tempfile.mkdtemp(prefix="milepost-worker-")
         self.path = os.path.join(self.scratch, "s")
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -251,6 +226,10 @@ class Worker:
             reader.join(DEADLINE)
         return code
 
+    def discard(self):
+        self.process.kill()
+        self.stop()
+
     def stop(self):
         for channel in self.channels:
             channel.close()
@@ -269,73 +248,7 @@ class Worker:
             os.rmdir(self.scratch)
 
 
-HELLO = {
-    "python": {"main.py": 'def main():\n    return "Hello, world!"\n'},
-    "node": {"main.js": 'module.exports = async (context) => ({ status: 200, body: "Hello, world!" })\n'},
-}
-# What a browser and the gateway send together.
-HEADERS = (
-    ("host", "shop.localhost:8080"), ("user-agent", "curl/8.5.0"), ("accept", "*/*"), ("x-forwarded-for", "127.0.0.1"),
-    ("x-forwarded-host", "shop.localhost:8080"), ("x-forwarded-proto", "http"), (":id", "01J9ZQ4T5Y8W3K6M2N7P"),
-    (":release", "abcde"), (":deadline", "60000"), (":client", "127.0.0.1"), (":route", "/hello"),
-    (":call", "shop.abcde.1767225600.0123456789abcdef0123456789abcdef"),
-)  # fmt: skip
-
-
-def measure(runtime, seconds, folder):
-    """Requests a second over one connection, one in flight, and the worker's own processor time for each."""
-    worker = Worker(runtime, folder)
-    began = time.perf_counter()
-    time.sleep(1.0 if runtime == "python" else 1.5)
-    began = time.perf_counter()
-    channel = worker.init()
-    ready = time.perf_counter() - began
-    channel.call(headers=HEADERS)
-    first = time.perf_counter() - began
-    head = request_head("GET", "/hello?name=x", HEADERS)
-    frame = struct.pack("<IBBHI", 4 + len(head), REQUEST, END, 0, len(head)) + head
-    send, recv = channel.sock.sendall, channel.sock.recv
-    channel.sock.settimeout(None)
-
-    def turn(count):
-        for _ in range(count):
-            send(frame)
-            recv(65536)
-
-    turn(5000)
-    ticks = processor_time(worker.process.pid)
-    count, began = 0, time.perf_counter()
-    while time.perf_counter() - began < seconds:
-        turn(500)
-        count += 500
-    took = time.perf_counter() - began
-    spent = processor_time(worker.process.pid) - ticks
-    print(
-        "%-6s %-10s ready %5.1f ms, first answer %5.1f ms, %7.0f requests/s, worker %5.1f us of processor each"
-        % (runtime, worker.convention, ready * 1e3, first * 1e3, count / took, spent / count * 1e6)
-    )
-    worker.stop()
-
-
-def processor_time(pid):
-    with open("/proc/%d/stat" % pid) as file:
-        fields = file.read().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def main():
-    runtimes = [sys.argv[1]] if len(sys.argv) > 1 else ["python", "node"]
-    seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 3.0
-    for runtime in runtimes:
-        if len(sys.argv) > 3:
-            measure(runtime, seconds, os.path.abspath(sys.argv[3]))
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            for name, text in HELLO[runtime].items():
-                with open(os.path.join(folder, name), "w") as file:
-                    file.write(text)
-            measure(runtime, seconds, folder)
-
-
-if __name__ == "__main__":
-    main()
+@atexit.register
+def discard_spares():
+    for worker in Worker.spares.values():
+        worker.discard()

@@ -16,7 +16,8 @@ export function parse(bytes, type, text) {
     }
   }
   if (kind === 'application/x-www-form-urlencoded') return grouped(new URLSearchParams(text ?? bytes.toString()))
-  if ((kind === '' && isUtf8(bytes)) || kind.startsWith('text/') || kind === 'application/xml' || kind.endsWith('+xml')) return text ?? bytes.toString()
+  if ((kind === '' && isUtf8(bytes)) || kind.startsWith('text/') || kind === 'application/xml' || kind.endsWith('+xml'))
+    return text ?? bytes.toString()
   return bytes
 }
 

@@ -54,7 +54,10 @@ export function parameters(target) {
     if (letter === '(' || letter === '{' || letter === '[') depth++
     else if (letter === ')' || letter === '}' || letter === ']') depth--
     if ((depth === 1 && letter === ',') || depth === 0) {
-      const one = text.slice(start, at).replace(/\/\*.*?\*\/|\/\/.*$/gms, '').trim()
+      const one = text
+        .slice(start, at)
+        .replace(/\/\*.*?\*\/|\/\/.*$/gms, '')
+        .trim()
       if (one !== '') found.push(/^[{[]/.test(one) ? one : one.replace(/^\.\.\./, '').split(/[\s=]/, 1)[0])
       start = at + 1
       if (depth === 0) break

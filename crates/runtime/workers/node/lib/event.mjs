@@ -15,7 +15,9 @@ export const handler = (run, length) => (request, bytes) => {
   const context = contextOf(request)
   if (length < 3) return run(event, context)
   return new Promise((resolve, reject) => {
-    const result = run(event, context, (error, value) => (error ? reject(error instanceof Error ? error : new Error(String(error))) : resolve(value)))
+    const result = run(event, context, (error, value) =>
+      error ? reject(error instanceof Error ? error : new Error(String(error))) : resolve(value),
+    )
     if (typeof result?.then === 'function') result.then((value) => value !== undefined && resolve(value), reject)
   })
 }
@@ -43,11 +45,16 @@ function eventOf(request, bytes) {
     routeKey: route === '' ? '$default' : `${request.method} ${route}`,
     rawPath: path,
     rawQueryString: request.query,
-    cookies: (headers.cookie ?? '').split(';').map((part) => part.trim()).filter(Boolean),
+    cookies: (headers.cookie ?? '')
+      .split(';')
+      .map((part) => part.trim())
+      .filter(Boolean),
     headers,
     multiValueHeaders: repeated,
     queryStringParameters: Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)])),
-    multiValueQueryStringParameters: Object.fromEntries(Object.entries(query).map(([name, value]) => [name, [value].flat()])),
+    multiValueQueryStringParameters: Object.fromEntries(
+      Object.entries(query).map(([name, value]) => [name, [value].flat()]),
+    ),
     pathParameters: request.params(),
     stageVariables: null,
     httpMethod: request.method,
@@ -62,7 +69,13 @@ function eventOf(request, bytes) {
       path: readable,
       domainName: request.host,
       timeEpoch: Date.now(),
-      http: { method: request.method, path, protocol: 'HTTP/1.1', sourceIp: client, userAgent: headers['user-agent'] ?? '' },
+      http: {
+        method: request.method,
+        path,
+        protocol: 'HTTP/1.1',
+        sourceIp: client,
+        userAgent: headers['user-agent'] ?? '',
+      },
       identity: { sourceIp: client, userAgent: headers['user-agent'] ?? '' },
     },
     body: bytes.length === 0 ? null : isText ? bytes.toString() : bytes.toString('base64'),

@@ -152,7 +152,9 @@ export const qinling = (run) => (request, bytes) => {
   if (bytes.length !== 0) {
     const type = request.header('content-type') ?? ''
     const text = bytes.toString()
-    input = /^\s*\{/.test(text) ? parse(bytes, 'application/json', text) : parse(bytes, /json/.test(type) ? 'text/plain' : type, text)
+    input = /^\s*\{/.test(text)
+      ? parse(bytes, 'application/json', text)
+      : parse(bytes, /json/.test(type) ? 'text/plain' : type, text)
     if (input instanceof Uint8Array) input = text
   }
   return run(context, input)
@@ -162,7 +164,7 @@ export function answer(slot, request, result) {
   if (typeof result === 'string') return send(slot, request, 200, '', result)
   if (result === undefined || result === null) return send(slot, request, 204, '', '')
   if (result instanceof Response) return sendWeb(slot, request, result)
-  if (typeof result === 'object' && isResponse(result)) {
+  if (typeof result === 'object' && !(result instanceof Uint8Array) && isResponse(result)) {
     const status = result.status ?? result.statusCode
     return send(slot, request, status === undefined ? 200 : statusOf(status), fields(result.headers), result.body)
   }
@@ -170,7 +172,9 @@ export function answer(slot, request, result) {
 }
 
 function isResponse(result) {
-  return 'status' in result || 'statusCode' in result || ('body' in result && !(result instanceof Uint8Array))
+  // A plain object with a field called status, such as { status: 'ok' }, is a body.
+  const status = result.status ?? result.statusCode
+  return 'body' in result || Number.isInteger(typeof status === 'string' ? Number(status) : status)
 }
 
 export function answerJson(slot, request, result) {

@@ -1,50 +1,57 @@
 // `(req, res)`: functions and applications written for Node's own HTTP server.
+//
+// Frameworks put prototypes of their own on both objects, so what is different here belongs to the objects themselves.
 
 import http from 'node:http'
 import { Duplex } from 'node:stream'
 
 import { field, statusOf } from './reply.mjs'
 
+const NONE = Buffer.alloc(0)
+// The server speaks to the caller; how it keeps the connection is not the function's to say.
+const HOPS = new Set(['connection', 'keep-alive', 'transfer-encoding'])
+
 export const listener = (run) => (request) => {
-  const req = new Incoming(request)
-  const res = new Outgoing(req, request)
+  const req = incoming(request)
+  const { res, ended } = outgoing(req, request)
   const result = run(req, res)
-  if (typeof result?.then !== 'function') return res.ended
+  if (typeof result?.then !== 'function') return ended
   // It has answered when the response is complete, not when its promise is; but if that fails, so does the request.
-  return Promise.race([res.ended, new Promise((_, reject) => result.then(undefined, reject))])
+  return Promise.race([ended, new Promise((_, reject) => result.then(undefined, reject))])
 }
 
 /** The response has been sent by the time there is a result. */
 export const answer = () => undefined
 
-class Incoming extends http.IncomingMessage {
-  #request
-  constructor(request) {
-    super(new Socket(request))
-    this.#request = request
-    this.method = request.method
-    this.url = request.target
-    this.httpVersion = '1.1'
-    this.httpVersionMajor = this.httpVersionMinor = 1
-    const head = request.head
-    for (let at = 2; at < head.length; at += 2) {
-      if (head[at].charCodeAt(0) !== 58) this.rawHeaders.push(head[at], head[at + 1])
-    }
-    this.params = request.params()
+function incoming(request) {
+  const req = new http.IncomingMessage(new Socket(request))
+  req.method = request.method
+  req.url = request.target
+  req.httpVersion = '1.1'
+  req.httpVersionMajor = req.httpVersionMinor = 1
+  const headers = []
+  const head = request.head
+  for (let at = 2; at < head.length; at += 2) {
+    if (head[at].charCodeAt(0) !== 58) headers.push(head[at], head[at + 1])
   }
-
-  _read() {
-    this.#request.read().then(
+  req._addHeaderLines(headers, headers.length)
+  req.params = request.params()
+  req._read = () => {
+    // Node holds the stream back until it is read for the first time; so does its own `_read`.
+    req._readableState.readingMore = false
+    req._consumed = true
+    request.read().then(
       (piece) => {
-        if (piece === null) this.complete = true
-        this.push(piece)
+        if (piece === null) req.complete = true
+        req.push(piece)
       },
-      (error) => this.destroy(error),
+      (error) => req.destroy(error),
     )
   }
+  return req
 }
 
-/** What frameworks look at: the caller's address, and whether it is there. */
+/** What frameworks look at: the caller's address, and whether it is encrypted. */
 class Socket extends Duplex {
   constructor(request) {
     super()
@@ -67,71 +74,62 @@ class Socket extends Duplex {
   }
 }
 
-/** Keeps Node's way with headers and writes frames instead of HTTP. */
-class Outgoing extends http.ServerResponse {
-  #request
-  #slot
-  #resolve
+/** Node's response, with its way with headers, that writes frames instead of HTTP. */
+function outgoing(req, request) {
+  const slot = request.slot
+  const res = new http.ServerResponse(req)
+  res.socket = res.connection = req.socket
+  let resolve
+  const ended = new Promise((done) => (resolve = done))
+  request.onCancel = () => res.emit('close')
 
-  constructor(req, request) {
-    super(req)
-    this.#request = request
-    this.#slot = request.slot
-    this.socket = this.connection = req.socket
-    this.ended = new Promise((resolve) => (this.#resolve = resolve))
-    request.onCancel = () => this.emit('close')
-  }
-
-  writeHead(status, reason, headers) {
-    if (this.headersSent) throw new Error('the head of the response was sent already')
-    if (typeof reason === 'object') headers = reason
-    else if (reason !== undefined) this.statusMessage = reason
-    this.statusCode = statusOf(status)
-    if (Array.isArray(headers)) {
-      const pairs = Array.isArray(headers[0]) ? headers : headers.flatMap((name, at) => (at % 2 ? [] : [[name, headers[at + 1]]]))
-      for (const [name] of pairs) this.removeHeader(name)
-      for (const [name, value] of pairs) this.appendHeader(name, value)
-    } else for (const [name, value] of Object.entries(headers ?? {})) if (value !== undefined) this.setHeader(name, value)
-    this.#head()
-    return this
-  }
-
-  #head() {
-    if (this._header) return this._header
-    let head = String(this.statusCode)
-    for (const name of this.getHeaderNames()) {
-      if (name === 'connection' || name === 'transfer-encoding' || name === 'keep-alive') continue
-      const value = this.getHeader(name)
-      for (const one of Array.isArray(value) ? value : [value]) head += field(name, one)
+  const isCurrent = () => slot.request === request
+  const isSilent = () => request.method === 'HEAD' || res.statusCode === 204 || res.statusCode === 304
+  const head = () => {
+    if (res._header) return res._header
+    // Some middleware changes headers at the last moment, by standing in for writeHead.
+    if (!res.wroteHead) {
+      res.writeHead(res.statusCode)
+      return res._header
+    }
+    let text = String(res.statusCode)
+    for (const name of res.getHeaderNames()) {
+      if (HOPS.has(name)) continue
+      const value = res.getHeader(name)
+      for (const one of Array.isArray(value) ? value : [value]) text += field(name, one)
     }
     // Read by `headersSent`.
-    this._header = head
-    return head
+    return (res._header = text)
   }
 
-  get #silent() {
-    return this.#request.method === 'HEAD' || this.statusCode === 204 || this.statusCode === 304
+  res.writeHead = (status, reason, headers) => {
+    if (res.headersSent) throw new Error('the head of the response was sent already')
+    if (typeof reason === 'object') headers = reason
+    else if (reason !== undefined) res.statusMessage = reason
+    res.statusCode = statusOf(status)
+    for (const [name, value] of pairs(headers)) if (value !== undefined) res.setHeader(name, value)
+    res.wroteHead = true
+    head()
+    return res
   }
 
-  flushHeaders() {
-    const head = this.#head()
-    if (this.#slot.request === this.#request && !this.#slot.begun) this.#slot.begin(head, Buffer.alloc(0), false)
+  res.flushHeaders = () => {
+    const text = head()
+    if (isCurrent() && !slot.begun) slot.begin(text, NONE, false)
   }
 
-  write(chunk, encoding, done) {
+  res.write = (chunk, encoding, done) => {
     if (typeof encoding === 'function') [encoding, done] = [undefined, encoding]
-    if (this.finished) {
-      const error = new Error('write after end')
-      error.code = 'ERR_STREAM_WRITE_AFTER_END'
-      process.nextTick(() => this.emit('error', error))
+    if (res.finished) {
+      const error = Object.assign(new Error('write after end'), { code: 'ERR_STREAM_WRITE_AFTER_END' })
+      process.nextTick(() => res.emit('error', error))
       return false
     }
-    const head = this.#head()
-    const slot = this.#slot
+    const text = head()
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk
-    if (slot.request === this.#request && !this.#silent && bytes.length !== 0) {
+    if (isCurrent() && !isSilent() && bytes.length !== 0) {
       if (slot.begun) slot.piece(bytes, false)
-      else slot.begin(head, bytes, false)
+      else slot.begin(text, bytes, false)
     }
     const room = slot.room()
     if (room === undefined) {
@@ -140,31 +138,48 @@ class Outgoing extends http.ServerResponse {
     }
     room.then(() => {
       done?.()
-      this.emit('drain')
+      res.emit('drain')
     })
     return false
   }
 
-  end(chunk, encoding, done) {
+  res.end = (chunk, encoding, done) => {
     if (typeof chunk === 'function') [chunk, encoding, done] = [undefined, undefined, chunk]
     else if (typeof encoding === 'function') [encoding, done] = [undefined, encoding]
-    if (this.finished) return this
-    const slot = this.#slot
-    const bytes = chunk === undefined || chunk === null ? Buffer.alloc(0) : typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk
-    const head = this.#head()
-    this.finished = true
-    if (slot.request === this.#request) {
-      if (slot.begun) slot.piece(this.#silent ? Buffer.alloc(0) : bytes, true)
-      else if (this.#silent) slot.respond(head + (this.#request.method === 'HEAD' && chunk && !this.hasHeader('content-length') ? `\0content-length\0${bytes.length}` : ''), '')
-      else slot.respond(head, bytes)
+    if (res.finished) return res
+    const bytes =
+      chunk === undefined || chunk === null ? NONE : typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk
+    let text = head()
+    res.finished = true
+    if (isCurrent()) {
+      if (slot.begun) slot.piece(isSilent() ? NONE : bytes, true)
+      else if (isSilent()) {
+        if (request.method === 'HEAD' && bytes.length !== 0 && !res.hasHeader('content-length'))
+          text += `\0content-length\0${bytes.length}`
+        slot.respond(text, '')
+      } else slot.respond(text, bytes)
     }
-    this.#resolve()
+    resolve()
     process.nextTick(() => {
-      this.emit('prefinish')
-      this.emit('finish')
+      res.emit('prefinish')
+      res.emit('finish')
       done?.()
-      this.emit('close')
+      res.emit('close')
     })
-    return this
+    return res
   }
+
+  return { res, ended }
+}
+
+/** Headers of `writeHead`: an object, a list of pairs, or names and values one after another. Repeated names become lists. */
+function pairs(headers) {
+  if (!Array.isArray(headers)) return Object.entries(headers ?? {})
+  const flat = headers.flat(1)
+  const found = new Map()
+  for (let at = 0; at + 1 < flat.length; at += 2) {
+    const name = String(flat[at]).toLowerCase()
+    found.set(name, found.has(name) ? [found.get(name), flat[at + 1]].flat() : flat[at + 1])
+  }
+  return found
 }

@@ -25,8 +25,10 @@ export function prepare() {
 /** The function or object that `entrypoint` names in the folder `code`, and the name it is exported by. */
 export async function load(entrypoint, code) {
   const { file, name } = locate(entrypoint, code)
+  state.entry = file
   helpModules(file, code)
   const exported = await bring(file)
+  state.entry = ''
   const own = exported.default !== undefined && exported[Symbol.toStringTag] === 'Module' ? exported.default : exported
   if (name !== null) {
     const target = exported[name] ?? own?.[name]
@@ -36,7 +38,8 @@ export async function load(entrypoint, code) {
   if (typeof own === 'function' || typeof own?.fetch === 'function') return { target: own, name: 'default' }
   for (const one of USUAL) {
     const target = exported[one] ?? own?.[one]
-    if (one !== 'fetch' && (typeof target === 'function' || typeof target?.fetch === 'function')) return { target, name: one }
+    if (one !== 'fetch' && (typeof target === 'function' || typeof target?.fetch === 'function'))
+      return { target, name: one }
     if (one === 'fetch' && typeof target === 'function') return { target: exported, name: one }
   }
   const functions = Object.entries(own ?? {}).filter(([, value]) => typeof value === 'function')
@@ -46,7 +49,9 @@ export async function load(entrypoint, code) {
 
 function callable(target, name, file, code) {
   if (typeof target === 'function' || typeof target?.fetch === 'function') return target
-  throw new LoadError(`${name} in ${path.relative(code, file)} is ${target === null ? 'null' : typeof target}, which cannot be called`)
+  throw new LoadError(
+    `${name} in ${path.relative(code, file)} is ${target === null ? 'null' : typeof target}, which cannot be called`,
+  )
 }
 
 /** `file.func`, `file`, or nothing: then package.json's main, index, main, or the only file. */
@@ -54,7 +59,9 @@ function locate(entrypoint, code) {
   if (entrypoint === '') {
     const file = standard(code)
     if (file !== null) return { file, name: null }
-    throw new LoadError(`Without an entrypoint there must be a package.json with "main", an index.js, a main.js or a single file. ${listing(code)}`)
+    throw new LoadError(
+      `Without an entrypoint there must be a package.json with "main", an index.js, a main.js or a single file. ${listing(code)}`,
+    )
   }
   const whole = fileAt(path.join(code, entrypoint))
   if (whole !== null) return { file: whole, name: null }
@@ -63,13 +70,17 @@ function locate(entrypoint, code) {
     // One word can also be a function of the standard file.
     const file = standard(code)
     if (file !== null) return { file, name: entrypoint }
-    throw new LoadError(`The entrypoint "${entrypoint}" names the file ${entrypoint}.js, which is not there. ${listing(code)}`)
+    throw new LoadError(
+      `The entrypoint "${entrypoint}" names the file ${entrypoint}.js, which is not there. ${listing(code)}`,
+    )
   }
   const name = entrypoint.slice(mark + 1)
   const stem = entrypoint.slice(0, mark)
   const file = fileAt(path.join(code, stem)) ?? only(code)
   if (file !== null) return { file, name }
-  throw new LoadError(`The entrypoint "${entrypoint}" names the file ${stem}.js (or .mjs, .cjs), which is not there. ${listing(code)}`)
+  throw new LoadError(
+    `The entrypoint "${entrypoint}" names the file ${stem}.js (or .mjs, .cjs), which is not there. ${listing(code)}`,
+  )
 }
 
 function fileAt(base) {
@@ -93,10 +104,14 @@ function standard(code) {
 }
 
 function only(code) {
-  const files = fs.readdirSync(code, { withFileTypes: true }).filter((entry) => entry.isFile() && !entry.name.startsWith('.'))
+  const files = fs
+    .readdirSync(code, { withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.startsWith('.'))
   const scripts = files.filter((entry) => ENDINGS.includes(path.extname(entry.name)))
   if (scripts.length === 1) return path.join(code, scripts[0].name)
-  return files.length === 1 && scripts.length === 0 && path.extname(files[0].name) === '' ? path.join(code, files[0].name) : null
+  return files.length === 1 && scripts.length === 0 && path.extname(files[0].name) === ''
+    ? path.join(code, files[0].name)
+    : null
 }
 
 function isFile(file) {
@@ -112,7 +127,9 @@ async function bring(file) {
       return require(file)
     } catch (error) {
       // A .js file that says neither: its syntax tells. Newer Nodes find out by themselves, older ones do not.
-      const looks = error instanceof SyntaxError && /import statement|Unexpected token 'export'|import\.meta|await is only valid/.test(error.message)
+      const looks =
+        error instanceof SyntaxError &&
+        /import statement|Unexpected token 'export'|import\.meta|await is only valid/.test(error.message)
       if (!looks && error.code !== 'ERR_REQUIRE_ESM' && error.code !== 'ERR_REQUIRE_ASYNC_MODULE') throw error
       try {
         return await import(pathToFileURL(file).href)
@@ -142,12 +159,15 @@ function packageType(folder) {
 
 /** Lets ES modules find `milepost` where the sandbox does not show it as /node_modules. */
 function helpModules(file, code) {
-  if (isFile('/node_modules/milepost/package.json') || isFile(path.join(code, 'node_modules/milepost/package.json'))) return
+  if (isFile('/node_modules/milepost/package.json') || isFile(path.join(code, 'node_modules/milepost/package.json')))
+    return
   const place = pathToFileURL(path.join(SHIM, 'milepost', 'index.mjs')).href
   if (typeof module.registerHooks === 'function') {
     module.registerHooks({
       resolve: (name, context, next) =>
-        name === 'milepost' && context.conditions?.includes('import') ? { url: place, shortCircuit: true } : next(name, context),
+        name === 'milepost' && context.conditions?.includes('import')
+          ? { url: place, shortCircuit: true }
+          : next(name, context),
     })
   } else if (typeof module.register === 'function' && /['"]milepost['"]/.test(fs.readFileSync(file, 'utf8'))) {
     const source = `export const resolve = (name, context, next) => name === 'milepost' && context.conditions.includes('import')
@@ -157,7 +177,10 @@ function helpModules(file, code) {
 }
 
 function listing(code) {
-  const entries = fs.readdirSync(code, { withFileTypes: true }).map((entry) => entry.name + (entry.isDirectory() ? '/' : '')).sort()
+  const entries = fs
+    .readdirSync(code, { withFileTypes: true })
+    .map((entry) => entry.name + (entry.isDirectory() ? '/' : ''))
+    .sort()
   if (entries.length === 0) return 'The package is empty.'
   return `The package has: ${entries.slice(0, 12).join(', ')}${entries.length > 12 ? `, and ${entries.length - 12} more` : ''}.`
 }
@@ -179,15 +202,26 @@ export function explain(error) {
     return { message: said, trace: said }
   }
   const own = pathToFileURL(path.join(HERE, '..')).href
-  const lines = String(error.stack ?? error).split('\n').filter((line) => !line.includes(own) && !line.includes('node:internal/'))
+  const lines = String(error.stack ?? error)
+    .split('\n')
+    .filter((line) => !line.includes(own) && !line.includes('node:internal/'))
   let message = `${error.name}: ${error.message.split('\n')[0]}`
   if (error.code === 'MODULE_NOT_FOUND') {
     const by = error.requireStack?.[0]
-    if (by) message += ` (required in ${path.relative(state.code, by)}). It is neither in the package nor in its node_modules`
-  } else if (error instanceof SyntaxError && lines[0]?.startsWith('/')) {
-    const [, where, line] = /^(.*?):(\d+)/.exec(lines[0]) ?? []
+    if (by)
+      message += ` (required in ${path.relative(state.code, by)}). It is neither in the package nor in its node_modules`
+  } else if (error instanceof SyntaxError) {
+    const [, where, line] = /^(?:file:\/\/)?(\/.*?):(\d+)$/.exec(lines[0]) ?? []
     if (where) message += ` (${path.relative(state.code, where)}, line ${line})`
+    else if (state.entry) message += ` (in ${path.relative(state.code, state.entry)} or a module that it imports)`
   }
   if (error.cause !== undefined) lines.push(`caused by: ${error.cause?.stack ?? error.cause}`)
-  return { message, trace: lines.join('\n') }
+  return { message: bounded(message, 4096), trace: bounded(lines.join('\n'), 65536) }
+}
+
+/** The beginning and the end of what is too long: the server takes errors of up to a megabyte. */
+function bounded(text, most) {
+  return text.length <= most
+    ? text
+    : `${text.slice(0, most / 2)}\n… ${text.length - most} characters …\n${text.slice(-most / 2)}`
 }

@@ -30,7 +30,10 @@ export const helper = {
   /** Calls another function of the same release, whatever its routes. Sends GET, or POST when there is a body. */
   call(name, path = '', { method, json, data, body = data, headers = {}, params, signal } = {}) {
     const address = process.env.MILEPOST_GATEWAY
-    if (!address) return Promise.reject(new CallError('MILEPOST_GATEWAY is not set: calls to other functions are not possible here'))
+    if (!address)
+      return Promise.reject(
+        new CallError('MILEPOST_GATEWAY is not set: calls to other functions are not possible here'),
+      )
     const fields = Object.fromEntries(Object.entries(headers).map(([key, value]) => [key.toLowerCase(), value]))
     if (json !== undefined) {
       body = JSON.stringify(json)
@@ -48,8 +51,16 @@ export const helper = {
       ? { socketPath: address.slice(5) }
       : { host: address.replace(/:\d+$/, '').replace(/^\[|\]$/g, ''), port: Number(/:(\d+)$/.exec(address)?.[1] ?? 80) }
     return new Promise((resolve, reject) => {
-      const lost = (error) => reject(new CallError(`the function ${name} could not be called: ${error.message}`, { cause: error }))
-      const request = http.request({ agent, ...place, path: target, method: method ?? (body === undefined ? 'GET' : 'POST'), headers: fields, signal })
+      const lost = (error) =>
+        reject(new CallError(`the function ${name} could not be called: ${error.message}`, { cause: error }))
+      const request = http.request({
+        agent,
+        ...place,
+        path: target,
+        method: method ?? (body === undefined ? 'GET' : 'POST'),
+        headers: fields,
+        signal,
+      })
       request.on('error', lost)
       request.on('response', (response) => {
         const parts = []
@@ -57,7 +68,8 @@ export const helper = {
         response.on('error', lost)
         response.on('end', () => {
           const pairs = []
-          for (let at = 0; at < response.rawHeaders.length; at += 2) pairs.push([response.rawHeaders[at], response.rawHeaders[at + 1]])
+          for (let at = 0; at < response.rawHeaders.length; at += 2)
+            pairs.push([response.rawHeaders[at], response.rawHeaders[at + 1]])
           const empty = [101, 204, 205, 304].includes(response.statusCode)
           resolve(new Response(empty ? null : Buffer.concat(parts), { status: response.statusCode, headers: pairs }))
         })

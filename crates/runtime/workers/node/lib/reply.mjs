@@ -35,7 +35,8 @@ export function fields(headers) {
 
 export function statusOf(status) {
   const number = Number(status)
-  if (!Number.isInteger(number) || number < 100 || number > 999) throw new TypeError(`${status} is not a status of HTTP`)
+  if (!Number.isInteger(number) || number < 100 || number > 999)
+    throw new TypeError(`${status} is not a status of HTTP`)
   return number
 }
 
@@ -62,7 +63,8 @@ export function send(slot, request, status, headers, body) {
     if (!typed) headers += JSON_TYPE
   }
   if (request.method === 'HEAD') {
-    if (!headers.includes('\0content-length\0') && !hasNoBody(status)) headers += `\0content-length\0${Buffer.byteLength(body)}`
+    if (!headers.includes('\0content-length\0') && !hasNoBody(status))
+      headers += `\0content-length\0${Buffer.byteLength(body)}`
     body = ''
   } else if (hasNoBody(status)) body = ''
   slot.respond(status + headers, body)
@@ -70,13 +72,22 @@ export function send(slot, request, status, headers, body) {
 }
 
 export function isStream(body) {
-  return typeof body === 'object' && body !== null && (typeof body.pipe === 'function' || typeof body.getReader === 'function'
-    || typeof body[Symbol.asyncIterator] === 'function' || (typeof body.next === 'function' && typeof body[Symbol.iterator] === 'function'))
+  return (
+    typeof body === 'object' &&
+    body !== null &&
+    (typeof body.pipe === 'function' ||
+      typeof body.getReader === 'function' ||
+      typeof body[Symbol.asyncIterator] === 'function' ||
+      (typeof body.next === 'function' && typeof body[Symbol.iterator] === 'function'))
+  )
 }
 
 /** Sends each piece as it comes. The head goes with the first, so that a fault before it is still a clean error. */
 export async function stream(slot, request, head, body, silent) {
-  const pieces = typeof body.getReader === 'function' && typeof body[Symbol.asyncIterator] !== 'function' ? Readable.fromWeb(body) : body
+  const pieces =
+    typeof body.getReader === 'function' && typeof body[Symbol.asyncIterator] !== 'function'
+      ? Readable.fromWeb(body)
+      : body
   if (silent) {
     pieces.destroy?.()
     pieces.return?.()

@@ -140,7 +140,7 @@ export class Request {
       if (this.pieces !== null && this.pieces.length !== 0) {
         const piece = this.pieces.shift()
         this.held -= piece.length
-        this.slot.resume()
+        if (this.pieces.length === 0) this.slot.resume()
         return piece
       }
       if (this.ended || this.skipped) return null

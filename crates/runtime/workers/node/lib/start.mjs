@@ -39,7 +39,8 @@ export function main() {
   const handler = {
     request: (slot, request) => serve(slot, request),
     message: (slot, kind, payload) => {
-      if (kind !== INIT || first !== slot || serve !== null) throw new Error(`a frame of kind ${kind} came where a request was due`)
+      if (kind !== INIT || first !== slot || serve !== null)
+        throw new Error(`a frame of kind ${kind} came where a request was due`)
       begin(slot, JSON.parse(payload.toString())).then((found) => (serve = found))
     },
   }

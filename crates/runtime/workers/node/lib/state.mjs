@@ -7,6 +7,7 @@ export const state = {
   function: '',
   version: '',
   code: '',
+  entry: '', // the file that is being loaded, until it is
   threads: 1,
   config: {},
   secrets: {},

@@ -2,7 +2,14 @@
 
 import { Request } from './request.mjs'
 
-export const INIT = 1, READY = 2, FAILED = 3, REQUEST = 4, BODY = 5, RESPONSE = 6, ERROR = 7, CANCEL = 8
+export const INIT = 1,
+  READY = 2,
+  FAILED = 3,
+  REQUEST = 4,
+  BODY = 5,
+  RESPONSE = 6,
+  ERROR = 7,
+  CANCEL = 8
 export const END = 1
 // Pieces of a large body. The server forwards frame by frame.
 export const PIECE = 65536
@@ -20,6 +27,7 @@ export class Slot {
     this.last = false // that frame ends the body
     // Responses that fit are put together here. The server asks for the next one only after it has read this one whole.
     this.out = Buffer.allocUnsafeSlow(PIECE + 16384)
+    this.paused = false
     this.request = null
     this.begun = false
     this.draining = null
@@ -93,7 +101,10 @@ export class Slot {
     const request = this.request
     if (request === null || request.ended) return
     request.arrived(Buffer.from(data.subarray(from, to)), ended)
-    if (request.held > HELD) this.socket.pause()
+    if (request.held > HELD && !this.paused) {
+      this.paused = true
+      this.socket.pause()
+    }
   }
 
   start(data, from, head, to, flags) {
@@ -106,6 +117,8 @@ export class Slot {
 
   /** Called by a request when some of its body has been consumed. */
   resume() {
+    if (!this.paused) return
+    this.paused = false
     this.socket.resume()
   }
 

@@ -4,7 +4,10 @@ import inspect
 import json
 
 from . import state
-from .reply import JSON_HEAD, Response, answer as flask_answer, dumps, is_stream
+from .encode import JSON_HEAD, dumps
+from .reply import answer as flask_answer
+from .reply import is_stream
+from .response import Response
 
 
 class Context(dict):

@@ -5,7 +5,7 @@ import sys
 from urllib.parse import unquote_to_bytes
 
 from . import loop as blocking
-from .reply import head as make_head
+from .encode import head as make_head
 
 STOP_WITHIN = 5
 

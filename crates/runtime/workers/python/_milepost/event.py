@@ -5,7 +5,10 @@ import inspect
 import time
 
 from . import state
-from .reply import JSON, JSON_HEAD, Response, answer as flask_answer, dumps, head, is_stream
+from .encode import JSON, JSON_HEAD, dumps, head
+from .reply import answer as flask_answer
+from .reply import is_stream
+from .response import Response
 
 _TEXT = ("text/", "application/json", "application/x-www-form-urlencoded", "application/xml", "application/javascript")
 

@@ -6,8 +6,8 @@ A function that never imports Flask never pays for it. One that imports it late,
 import sys
 
 from . import state
+from .encode import HTML_HEAD
 from .loop import send
-from .reply import HTML_HEAD
 from .wsgi import Start, environ
 
 
@@ -43,7 +43,9 @@ class InFlask:
         context = self.enter(request)
         try:
             try:
-                result = self.function(self.flask.request._get_current_object()) if self.passes_request else self.function()
+                result = (
+                    self.function(self.flask.request._get_current_object()) if self.passes_request else self.function()
+                )
             except Exception as error:
                 result = self.app.handle_user_exception(error)
             if type(result) is str and self.is_plain(context):
@@ -119,3 +121,5 @@ class Watch:
         if request is not None:
             found.enter(request)
         self.plain.handle = found.handle
+        self.plain.call = found.call
+        self.plain.answer = found.answer

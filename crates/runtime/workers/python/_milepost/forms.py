@@ -8,7 +8,7 @@ from .values import Headers, MultiDict
 
 
 def bad_request(status, text):
-    from .reply import HTTPException
+    from .response import HTTPException
 
     return HTTPException(status, text)
 

@@ -64,7 +64,11 @@ def import_named(name, code, entrypoint):
     if not all(parts) or not (os.path.isfile(base + ".py") or os.path.isdir(base)):
         if importlib.machinery.PathFinder.find_spec(parts[0], [code]) is None:
             return None
-    if os.path.isdir(base) and not os.path.isfile(os.path.join(base, "__init__.py")) and not os.path.isfile(base + ".py"):
+    if (
+        os.path.isdir(base)
+        and not os.path.isfile(os.path.join(base, "__init__.py"))
+        and not os.path.isfile(base + ".py")
+    ):
         # A folder that only happens to have the name.
         return None
     try:
@@ -173,11 +177,24 @@ def explain(error):
                 message += ". It is neither in the package nor installed for Python %d.%d" % sys.version_info[:2]
         if error.name == "flask" and getattr(sys.modules.get("flask"), "__milepost__", False):
             message += ". Flask itself is not installed here, only a stand-in for functions: put Flask into the package"
-    return message, text
+    return bounded(message, 4096), bounded(text, 65536)
+
+
+def bounded(text, most):
+    """The beginning and the end of what is too long: the server takes errors of up to a megabyte."""
+    return (
+        text
+        if len(text) <= most
+        else "%s\n… %d characters …\n%s" % (text[: most // 2], len(text) - most, text[-most // 2 :])
+    )
 
 
 def hidden(filename, own):
-    return filename.startswith(own) or filename.startswith("<frozen importlib") or filename.endswith("importlib/__init__.py")
+    return (
+        filename.startswith(own)
+        or filename.startswith("<frozen importlib")
+        or filename.endswith("importlib/__init__.py")
+    )
 
 
 def relative(filename):

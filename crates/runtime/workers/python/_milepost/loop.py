@@ -4,7 +4,8 @@ import sys
 import threading
 
 from . import load, state
-from .reply import answer, encoded
+from .encode import encoded
+from .reply import answer
 from .web import Request
 from .wire import ERROR, READY, Connection
 

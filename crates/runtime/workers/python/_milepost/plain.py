@@ -5,16 +5,15 @@ import inspect
 import sys
 import threading
 
+from .encode import HTML_HEAD
 from .loop import send
-from .reply import HTML_HEAD, answer
+from .reply import answer
 
 _loops = threading.local()
 
 
 class Plain:
     """`main(request)` and `main()`; results are what Flask accepts."""
-
-    __slots__ = ("function", "passes_request", "handle")
 
     def __init__(self, function, passes_request):
         self.function = function

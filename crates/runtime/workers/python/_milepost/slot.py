@@ -7,11 +7,24 @@ import json
 import sys
 
 from . import load, state
+from .encode import encoded
 from .loop import flush, has_no_body, leave_if_asked, with_length
-from .reply import answer, encoded
+from .reply import answer
 from .web import Request
-from .wire import BODY, CANCEL, END, ERROR, PIECE, REQUEST, RESPONSE
-from .wire import ProtocolError, pack_frame, pack_response, unpack_frame, unpack_request
+from .wire import (
+    BODY,
+    CANCEL,
+    END,
+    ERROR,
+    PIECE,
+    REQUEST,
+    RESPONSE,
+    ProtocolError,
+    pack_frame,
+    pack_response,
+    unpack_frame,
+    unpack_request,
+)
 
 # A body that nobody reads stays with the server.
 HELD = 4 * PIECE

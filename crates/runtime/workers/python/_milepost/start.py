@@ -1,22 +1,15 @@
 """From an idle process to a function that serves: accept, init, load, ready."""
 
-import atexit
-import gc
-import json
-import os
-import socket
-import sys
-import time
-import traceback
-
 # What functions commonly use, and what this worker needs later, is imported while nobody waits.
 import asyncio  # noqa: F401
+import atexit
 import base64  # noqa: F401
 import collections  # noqa: F401
 import datetime  # noqa: F401
 import email.parser  # noqa: F401
 import email.utils  # noqa: F401
 import functools  # noqa: F401
+import gc
 import hashlib  # noqa: F401
 import hmac  # noqa: F401
 import html  # noqa: F401
@@ -24,11 +17,17 @@ import http.client  # noqa: F401
 import http.cookies  # noqa: F401
 import importlib.util  # noqa: F401
 import inspect  # noqa: F401
+import json
 import logging  # noqa: F401
+import os
 import random  # noqa: F401
 import re  # noqa: F401
+import socket
 import string  # noqa: F401
+import sys
 import tempfile  # noqa: F401
+import time
+import traceback
 import typing  # noqa: F401
 import urllib.parse  # noqa: F401
 import urllib.request  # noqa: F401

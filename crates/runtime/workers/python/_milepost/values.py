@@ -91,7 +91,9 @@ class Headers:
 
     def add(self, name, value, **options):
         if options:
-            value = "; ".join([str(value)] + ['%s="%s"' % (key.replace("_", "-"), text) for key, text in options.items()])
+            value = "; ".join(
+                [str(value)] + ['%s="%s"' % (key.replace("_", "-"), text) for key, text in options.items()]
+            )
         self._pairs.append((str(name).lower(), value if isinstance(value, str) else str(value)))
 
     def set(self, name, value, **options):

@@ -219,7 +219,12 @@ class Request:
     def stream(self):
         """The body as a file. What is read here is not seen by `data`, unless `data` was asked for before."""
         if self._stream is None:
-            self._stream = io.BytesIO(self._data) if self._data is not None else io.BufferedReader(RawBody(self), 65536)
+            if self._data is not None:
+                self._stream = io.BytesIO(self._data)
+            elif self._connection is None or self._connection.ended:
+                self._stream = io.BytesIO(self._piece)
+            else:
+                self._stream = io.BufferedReader(RawBody(self), 65536)
         return self._stream
 
     def get_data(self, cache=True, as_text=False, parse_form_data=False):

@@ -4,7 +4,7 @@ import sys
 from urllib.parse import unquote_to_bytes
 
 from . import loop, state
-from .reply import encoded, head
+from .encode import encoded, head
 
 # What a header is called in the environment; nothing for a fact.
 _names = {"content-type": "CONTENT_TYPE", "content-length": "CONTENT_LENGTH", ":client": "REMOTE_ADDR"}

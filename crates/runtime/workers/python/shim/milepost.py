@@ -1,9 +1,9 @@
 """For functions on Milepost: the release's configuration, the function's secrets, and calls to other functions.
 
-    import milepost
-    milepost.config["greeting"]
-    milepost.secret("DATABASE_URL")
-    milepost.call("orders", "/7", json={"paid": True}).json()
+import milepost
+milepost.config["greeting"]
+milepost.secret("DATABASE_URL")
+milepost.call("orders", "/7", json={"paid": True}).json()
 """
 
 import asyncio as _asyncio

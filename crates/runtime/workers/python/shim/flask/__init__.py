@@ -6,7 +6,8 @@ It comes last on the import path, so that a Flask in the package or in the inter
 import logging
 
 from _milepost import state
-from _milepost.reply import HTTPException, Response, abort, jsonify, make_response, redirect
+from _milepost.reply import make_response
+from _milepost.response import HTTPException, Response, abort, jsonify, redirect
 from _milepost.web import Request
 
 __milepost__ = True

@@ -1,0 +1,113 @@
+"""What the tests of both workers share."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import textwrap
+import threading
+import time
+import unittest
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import ThreadingMixIn, UnixStreamServer
+
+from drive import DEADLINE, Worker
+
+JSON = ("content-type", "application/json")
+BIG = 10 * 1024 * 1024
+
+
+class Case(unittest.TestCase):
+    """A test that runs functions in workers."""
+
+    runtime = "python"
+    flags = ()
+
+    def write(self, files):
+        """A package: a folder with these files."""
+        folder = tempfile.mkdtemp(prefix="milepost-code-")
+        self.addCleanup(shutil.rmtree, folder)
+        for name, content in files.items():
+            path = os.path.join(folder, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "wb") as file:
+                file.write(content if isinstance(content, bytes) else textwrap.dedent(content).encode("utf-8"))
+        return folder
+
+    def worker(self, files, environment=None, flags=None):
+        if not isinstance(files, dict):
+            files = {{"python": "main.py", "node": "index.js"}[self.runtime]: files}
+        worker = Worker.take(self.runtime, self.write(files), environment, self.flags if flags is None else flags)
+        self.addCleanup(worker.stop)
+        return worker
+
+    def run_function(self, files, flags=None, environment=None, **init):
+        """A channel to a worker that has loaded this; the worker is `self.last`."""
+        self.last = self.worker(files, environment, flags)
+        return self.last.init(**init)
+
+    def until(self, true, what):
+        """Waits for something that another process does in its own time."""
+        end = time.monotonic() + DEADLINE
+        while not true():
+            self.assertLess(time.monotonic(), end, "waited in vain for " + what)
+            time.sleep(0.01)
+
+    def send(self, channel, data, size=100000):
+        """A request whose body comes in pieces."""
+        channel.request("POST", "/", [("content-length", str(len(data)))], data[:size], end=False)
+        for at in range(size, len(data), size):
+            channel.body(data[at : at + size], end=at + size >= len(data))
+
+    def gateway(self, unix=False):
+        """A server for calls to other functions: its address, and what it has seen."""
+        seen = []
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["content-length"]))
+                seen.append(
+                    (self.path, self.headers["milepost-call"], self.headers["content-type"], body, id(self.connection))
+                )
+                data = json.dumps({"got": json.loads(body)}).encode()
+                self.send_response(202)
+                self.send_header("x-seen", self.headers["x-a"])
+                self.send_header("content-length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            def log_message(self, *arguments):
+                pass
+
+        if unix:
+            folder = tempfile.mkdtemp(prefix="milepost-gateway-")
+            self.addCleanup(shutil.rmtree, folder)
+            server = UnixServer(os.path.join(folder, "s"), Handler)
+            address = "unix:" + server.server_address
+        else:
+            server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+            address = "127.0.0.1:%d" % server.server_port
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        return address, seen
+
+
+class UnixServer(ThreadingMixIn, UnixStreamServer):
+    daemon_threads = True
+
+
+class NodeCase(Case):
+    runtime = "node"
+
+
+def main(program, modules):
+    """Runs the tests of these modules; tests can be named on the command line, `module.Class.test`."""
+    shown = subprocess.run([program, "--version"], stdout=subprocess.PIPE, check=True).stdout.decode().strip()
+    print("%s, %s" % (shown, program), file=sys.stderr)
+    named = sys.argv[1:]
+    unittest.main(module=None, argv=[sys.argv[0]] + (named or modules))

@@ -1,0 +1,14 @@
+"""The Node worker as the server sees it: real processes, the real socket. Run: python3 test_node.py
+
+MILEPOST_TEST_NODE names another Node for the workers.
+"""
+
+import sys
+
+sys.dont_write_bytecode = True  # nothing is left next to the sources
+
+from case import main  # noqa: E402
+from drive import node  # noqa: E402
+
+if __name__ == "__main__":
+    main(node(), ["node_loading", "node_conventions", "node_bodies"])
