@@ -22,6 +22,9 @@ pub(super) const STAGE: &str = "__jail-init";
 /// What the outer stage says when the worker may be started.
 pub(super) const GO: u8 = b'g';
 
+/// What this stage says when the worker runs.
+const STARTED: u8 = b's';
+
 /// Where a worker finds its listening socket.
 const LISTENER: i32 = 3;
 
@@ -74,17 +77,26 @@ pub(super) fn run() -> io::Result<ExitCode> {
     command.args(&order.args).env_clear().envs(environment(&order.env, &scratch)).stdin(Stdio::null());
     command.current_dir(folder);
     let worker = command.spawn().map_err(at(format!("cannot run {}", order.program.display())))?;
+    rustix::io::write(outer.as_fd(), &[STARTED])?;
     drop(listener);
     let status = reap_until(worker.id())?;
     rustix::io::write(outer.as_fd(), &status.to_le_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
+/// False: it ended, or was ended, before there was a worker.
+pub(super) fn read_started(mut inner: &UnixStream) -> bool {
+    let mut word = [0];
+    inner.read_exact(&mut word).is_ok() && word[0] == STARTED
+}
+
 /// What the inner stage said about the worker before it ended, if it came to that.
 pub(super) fn read_status(mut inner: &UnixStream) -> Option<ExitStatus> {
-    let mut status = [0; 4];
-    inner.read_exact(&mut status).ok()?;
-    Some(ExitStatus::from_raw(i32::from_le_bytes(status)))
+    let mut words = Vec::new();
+    inner.read_to_end(&mut words).ok()?;
+    // Nobody may have come to reading that it started.
+    let status = words.strip_prefix(&[STARTED]).unwrap_or(&words);
+    Some(ExitStatus::from_raw(i32::from_le_bytes(status.try_into().ok()?)))
 }
 
 /// Waits until the worker may be started. No word is an error: the outer stage failed, or died between starting this process

@@ -25,9 +25,6 @@ pub(super) const STAGE: &str = "__jail";
 /// Said to the server, after the end, about a worker that the kernel killed for its memory.
 pub(super) const OUT_OF_MEMORY: u8 = b'm';
 
-/// How long the inner stage may take to start the worker before a limit is given up on. One that takes longer has failed.
-const STARTING_MS: u32 = 10_000;
-
 pub(super) fn run() -> io::Result<ExitCode> {
     // A service manager may signal all of the server's processes. When a worker ends is for the server to say.
     SigSet::all().thread_block()?;
@@ -98,36 +95,34 @@ fn keep_across_exec(wanted: CapabilitySet) -> io::Result<()> {
 }
 
 /// Returns when the server is gone, or wants this to end, or when the inner stage has ended.
+///
+/// A limit that comes before the worker is kept for it. The stages are not limited: they are the server's own program, whose
+/// allocator may have reserved more than a function is given.
 fn watch(lifeline: BorrowedFd<'_>, inner: &UnixStream, inner_pid: u32, walls: &Walls) -> io::Result<()> {
+    let (mut started, mut limit) = (false, None);
     loop {
         let mut both = [PollFd::from_borrowed_fd(lifeline, PollFlags::IN), PollFd::new(inner, PollFlags::IN)];
         match poll(&mut both, None) {
-            Ok(_) if !both[1].revents().is_empty() => return Ok(()),
-            Ok(_) => {
-                let mut most = [0; 8];
-                if rustix::io::read(lifeline, &mut most)? < most.len() {
-                    return Ok(());
-                }
-                limit_data(u64::from_le_bytes(most), first_worker(inner_pid), walls)?;
+            Err(rustix::io::Errno::INTR) => continue,
+            result => result?,
+        };
+        if !both[1].revents().is_empty() {
+            // What it says next is how the worker ended, and then it ends itself.
+            if started || !inner::read_started(inner) {
+                return Ok(());
             }
-            Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
+            started = true;
+        } else {
+            let mut most = [0; 8];
+            if rustix::io::read(lifeline, &mut most)? < most.len() {
+                return Ok(());
+            }
+            limit = Some(u64::from_le_bytes(most));
+        }
+        if let Some(most) = limit.take_if(|_| started) {
+            limit_data(most, processes::children(inner_pid), walls)?;
         }
     }
-}
-
-/// The worker, once the inner stage has started it. The stages themselves are not limited: they are the server's own
-/// program, whose allocator may have reserved more than a function is given, and would not even start the worker.
-fn first_worker(inner: u32) -> Vec<u32> {
-    let wait = std::time::Duration::from_millis(1);
-    for _ in 0..STARTING_MS {
-        let started = processes::children(inner);
-        if !started.is_empty() {
-            return started;
-        }
-        std::thread::sleep(wait);
-    }
-    Vec::new()
 }
 
 /// From the top down, each process before its children are listed: whoever is started meanwhile inherits the limit.

@@ -71,7 +71,7 @@ impl Place {
     }
 
     pub async fn with(change: impl FnOnce(&mut RuntimeSettings)) -> Self {
-        let folder = tempfile::Builder::new().prefix("runtime-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+        let folder = tempfile::Builder::new().prefix("runtime-").tempdir().expect("a folder");
         let host = Arc::new(TestHost { packages: Mutex::default(), lines: Mutex::default() });
         let mut settings = RuntimeSettings::new(crate::support::stages(), folder.path().join("run"));
         // A spare costs an interpreter; tests of other things do without.

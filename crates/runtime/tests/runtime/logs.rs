@@ -1,1 +1,101 @@
-//! x
+//! What functions write, and to which request it belongs.
+
+use std::time::{Duration, Instant};
+
+use milepost_runtime::LogSource;
+
+use crate::harness::{Place, eventually};
+
+#[tokio::test]
+async fn each_line_belongs_to_the_request_that_wrote_it() {
+    let place = Place::new().await;
+    let code = "
+import sys
+print('loading')
+def main(request):
+    print('one for', request.headers['x-id'])
+    sys.stderr.write('no newline, \\u00fcml\\u00e4ut')
+    return 'ok'
+";
+    let function = place.python(code, |_| {});
+    for id in 0..50 {
+        let request = http::Request::get("/").header("x-id", id).body(http_body_util::Empty::new()).expect("a request");
+        let context = milepost_runtime::CallContext {
+            request_id: format!("r{id}").into(),
+            ..milepost_runtime::CallContext::default()
+        };
+        place.runtime.call(&function, request, context).await.expect("an answer");
+        assert_eq!(place.lines_of(&format!("r{id}")), [format!("one for {id}"), "no newline, ümläut".to_owned()]);
+    }
+    let loading = place.lines().into_iter().find(|line| line.text == "loading").expect("the line of the start");
+    assert_eq!((loading.request, loading.source), (None, LogSource::Stdout));
+    place.stop().await;
+}
+
+#[tokio::test]
+async fn a_hundred_megabytes_of_output_are_bounded_and_nobody_else_waits() {
+    let place = Place::new().await;
+    let code = "
+import sys
+def main(request):
+    line = 'x' * 999 + '\\n'
+    for _ in range(100):
+        sys.stdout.write(line * 1000)
+    return 'ok'
+";
+    let function = place.python(code, |_| {});
+    let other = place.python("def main(request):\n    print('hi')\n    return 'hello'\n", |_| {});
+    place.call(&other, "warm").await.expect("an answer");
+    let flood = place.call(&function, "flood");
+    let meanwhile = async {
+        let mut slowest = Duration::ZERO;
+        for _ in 0..100 {
+            let started = Instant::now();
+            place.call(&other, "other").await.expect("an answer");
+            slowest = slowest.max(started.elapsed());
+        }
+        slowest
+    };
+    let (flood, slowest) = tokio::join!(flood, meanwhile);
+    assert_eq!(flood.expect("an answer").text(), "ok");
+    assert!(slowest < Duration::from_millis(500), "another function waited for {slowest:?}");
+    let lines = place.lines_of("flood");
+    let kept: usize = lines.iter().map(String::len).sum();
+    assert!((200 << 10..=257 << 10).contains(&kept), "{kept} bytes were kept");
+    let last = lines.last().expect("lines");
+    assert!(last.starts_with("dropped ") && last.contains("bytes of output"), "{last}");
+    place.stop().await;
+}
+
+#[tokio::test]
+async fn a_line_without_an_end_is_cut_and_bytes_that_are_no_text_do_no_harm() {
+    let place = Place::new().await;
+    let code = "
+import os
+def main(request):
+    os.write(1, b'y' * 40000 + b'\\n\\xff\\xfe\\n')
+    return 'ok'
+";
+    let function = place.python(code, |_| {});
+    place.call(&function, "r1").await.expect("an answer");
+    let lengths: Vec<_> = place.lines_of("r1").iter().map(|line| line.chars().count()).collect();
+    assert_eq!(lengths, [16 << 10, 16 << 10, 40_000 - (32 << 10), 2]);
+    place.stop().await;
+}
+
+#[tokio::test]
+async fn output_of_a_long_call_is_there_before_it_ends() {
+    let place = Place::new().await;
+    let code = "
+import time
+def main(request):
+    print('begun')
+    time.sleep(30)
+";
+    let function = place.python(code, |_| {});
+    tokio::select! {
+        _ = place.call(&function, "r1") => panic!("it sleeps"),
+        () = eventually("the line is there", || place.lines_of("r1") == ["begun"]) => {}
+    }
+    place.runtime.stop(Duration::ZERO).await;
+}

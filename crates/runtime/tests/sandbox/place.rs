@@ -1,0 +1,113 @@
+//! A sandbox in a folder of its own, and what tests do with workers in it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
+use std::process::ExitStatus;
+
+use milepost_model::spec::Runtime;
+use milepost_runtime::sandbox::{Jail, JailLimits, JailSettings, JailSpec, Jailed, interpreters};
+use tempfile::TempDir;
+use tokio::io::AsyncReadExt;
+
+use crate::support;
+
+pub struct Place {
+    pub jail: Jail,
+    pub folder: TempDir,
+}
+
+pub struct Ended {
+    pub status: ExitStatus,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Place {
+    pub fn new() -> Self {
+        Self::with(true)
+    }
+
+    pub fn with(sandbox: bool) -> Self {
+        Self::expecting(sandbox, sandbox)
+    }
+
+    pub fn expecting(sandbox: bool, namespaces: bool) -> Self {
+        let folder = tempfile::Builder::new().prefix("jail of a test ").tempdir().expect("a folder");
+        // Open to all, so that it is the walls that keep others out.
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("open the folder");
+        let run = folder.path().join("run");
+        fs::create_dir(&run).expect("a run folder");
+        fs::set_permissions(&run, fs::Permissions::from_mode(0o755)).expect("open the folder");
+        let jail = Jail::detect(JailSettings { program: support::stages(), run, sandbox });
+        let walls = jail.abilities().iter().any(|ability| ability.name == "namespaces" && ability.in_force);
+        assert_eq!(walls, namespaces, "{:#?}", jail.abilities());
+        Self { jail, folder }
+    }
+
+    pub fn spec(&self, instance: u64, code: &str) -> JailSpec {
+        let python = interpreters::find(Runtime::Python, "").expect("python3");
+        let app_folder = self.folder.path().join(format!("run/app-{instance}"));
+        fs::create_dir_all(&app_folder).expect("an app folder");
+        JailSpec {
+            program: python.program,
+            args: ["-I", "-S", "-u", "-c", code].map(str::to_owned).into(),
+            env: Vec::new(),
+            app_folder,
+            readable: python.readable,
+            limits: JailLimits { processes: 32, open_files: 64, file_size: 1 << 20, scratch: 4 << 20 },
+            instance,
+        }
+    }
+
+    pub fn start(&self, spec: &JailSpec) -> Jailed {
+        let socket = self.folder.path().join(format!("run/{}.sock", spec.instance));
+        let _ = fs::remove_file(&socket);
+        self.jail.start(spec, UnixListener::bind(socket).expect("a socket")).expect("start the worker")
+    }
+
+    pub async fn run(&self, code: &str) -> Ended {
+        end(self.start(&self.spec(1, code))).await
+    }
+
+    /// What a program prints that is expected to work.
+    pub async fn says(&self, code: &str) -> String {
+        let ended = self.run(code).await;
+        assert!(ended.status.success(), "{}: {}", ended.status, ended.stderr);
+        ended.stdout.trim().to_owned()
+    }
+}
+
+pub async fn end(mut jailed: Jailed) -> Ended {
+    let (mut stdout, mut stderr) = (String::new(), String::new());
+    let (status, out, err) = tokio::join!(
+        jailed.child.wait(),
+        jailed.stdout.read_to_string(&mut stdout),
+        jailed.stderr.read_to_string(&mut stderr),
+    );
+    out.and(err).expect("read what it said");
+    Ended { status: status.expect("wait for its end"), stdout, stderr }
+}
+
+/// Byte by byte: what comes after the line is for the next reader.
+pub async fn first_line(jailed: &mut Jailed) -> String {
+    let mut line = Vec::new();
+    loop {
+        match jailed.stdout.read_u8().await {
+            Ok(b'\n') | Err(_) => return String::from_utf8(line).expect("text"),
+            Ok(byte) => line.push(byte),
+        }
+    }
+}
+
+/// How many processes of the machine have this in their command line.
+pub fn processes_with(mark: &str) -> usize {
+    let all = fs::read_dir("/proc").expect("/proc").flatten();
+    all.filter_map(|process| fs::read(process.path().join("cmdline")).ok())
+        .filter(|line| line.windows(mark.len()).any(|part| part == mark.as_bytes()))
+        .count()
+}
+
+pub fn mark(name: &str) -> String {
+    format!("mark-{name}-{}", std::process::id())
+}
