@@ -24,8 +24,28 @@ pub(crate) async fn apps_status(caller: Caller, state: Shared, Path(app): Path<S
         live: found.live.with_urls(&state.urls, &app),
         latest: latest.map(|release| release.with_urls(&state.urls, &app)),
         urls,
-        functions: state.plane.runtime.status(&app).into_iter().map(function).collect(),
+        functions: by_version(state.plane.runtime.status(&app)),
     }))
+}
+
+/// One line a version: releases that bind other settings to it have pools of their own, which nobody can tell apart here.
+fn by_version(pools: Vec<PoolStatus>) -> Vec<FunctionStatus> {
+    let mut versions: Vec<FunctionStatus> = Vec::new();
+    for pool in pools.into_iter().map(function) {
+        match versions.iter_mut().find(|known| (&known.name, known.number) == (&pool.name, pool.number)) {
+            Some(known) => {
+                known.instances += pool.instances;
+                known.busy += pool.busy;
+                known.queued += pool.queued;
+                known.requests += pool.requests;
+                known.errors += pool.errors;
+                known.recent_errors.extend(pool.recent_errors);
+                known.recent_errors.sort_by_key(|error| error.at);
+            }
+            None => versions.push(pool),
+        }
+    }
+    versions
 }
 
 fn function(pool: PoolStatus) -> FunctionStatus {
