@@ -88,9 +88,7 @@ impl Runtime {
                 let response = self.inner.process.call(function, Call::new(request, context)).await?;
                 Ok(response.map(ResponseBody))
             }
-            Kind::Wasm => {
-                Err(CallError::NotReady { reason: "this server does not run wasm functions yet".to_owned() })
-            }
+            Kind::Wasm => Err(CallError::NotReady { reason: "this server does not run wasm functions yet".to_owned() }),
         }
     }
 
@@ -98,7 +96,9 @@ impl Runtime {
     /// what was said before about the app. What is no longer in it and warm keeps one instance for a while: that is what
     /// a rollback goes back to.
     pub fn keep_warm(&self, app: &AppName, bindings: &[(Arc<Function>, u32)]) {
-        self.inner.process.keep_warm(app, bindings);
+        let mut processes = bindings.to_vec();
+        processes.retain(|(function, _)| function.runtime != Kind::Wasm);
+        self.inner.process.keep_warm(app, &processes);
     }
 
     pub fn status(&self, app: &AppName) -> Vec<PoolStatus> {

@@ -4,6 +4,7 @@
 //! order; whatever was decided under the lock is carried out after it. `docs/decisions/005-runtime.md` has the rules.
 
 mod lease;
+mod life;
 mod pools;
 mod state;
 mod status;
@@ -24,9 +25,7 @@ use self::state::{Arrival, Bounds, Effects, State};
 use self::status::Recent;
 pub use self::status::{PoolStatus, RecentError};
 use crate::call::CallError;
-use crate::executor::{
-    Call, Executor, Failure, Instance, RequestBody, Slot, StartError, StopReason,
-};
+use crate::executor::{Call, Executor, Failure, Instance, RequestBody, Slot, StopReason};
 use crate::function::Function;
 use crate::host::{Host, LogLine, LogSource};
 
@@ -240,141 +239,6 @@ impl<E: Executor> Pool<E> {
         for (answer, error) in effects.failed {
             // Whoever does not listen any more needs no answer.
             let _ = answer.send(Err(error));
-        }
-    }
-
-    async fn start(self: Arc<Self>) {
-        match self.try_start().await {
-            Ok(instance) => self.started(Arc::new(instance)),
-            Err(error) => {
-                self.report("", 0, &format!("no instance of the function became ready: {error}"));
-                let mut effects = Effects::default();
-                self.lock().start_failed(&error, Instant::now(), &mut effects);
-                self.carry_out(effects);
-                self.after_change();
-            }
-        }
-    }
-
-    async fn try_start(&self) -> Result<E::Instance, StartError> {
-        let executor = &self.shared.executor;
-        let bound = self.shared.settings.start;
-        let start = async {
-            let prepared = self.prepared.get_or_try_init(|| executor.prepare(&self.function)).await?;
-            match tokio::time::timeout(bound, executor.start(&self.function, prepared)).await {
-                Ok(outcome) => outcome,
-                Err(_) => Err(StartError::new(format!("it was not ready within {} s", bound.as_secs_f64()))),
-            }
-        };
-        tokio::select! {
-            outcome = start => outcome,
-            () = self.shared.cut.cancelled() => Err(StartError::new("the server is stopping")),
-        }
-    }
-
-    fn started(self: &Arc<Self>, instance: Arc<E::Instance>) {
-        let slots = instance.take_slots();
-        let member = instance.id();
-        let mut effects = Effects::default();
-        self.lock().started(instance.clone(), slots.len(), Instant::now(), &mut effects);
-        self.carry_out(effects);
-        for slot in slots {
-            self.pass_on(member, slot);
-        }
-        let pool = self.clone();
-        self.shared.tasks.spawn(async move {
-            let how = instance.ended().await;
-            pool.ended(member, &how);
-        });
-        self.after_change();
-    }
-
-    fn ended(self: &Arc<Self>, member: u64, how: &str) {
-        let mut effects = Effects::default();
-        let unasked = self.lock().ended(member, how, Instant::now(), &mut effects);
-        self.carry_out(effects);
-        if unasked {
-            self.say(None, member, format!("the instance ended: {how}"));
-        }
-        self.after_change();
-    }
-
-    fn after_change(&self) {
-        self.changed.notify_one();
-        if self.lock().is_empty() {
-            self.emptied.notify_waiters();
-        }
-    }
-
-    /// Stops what sleeps and starts what is wanted, until the pool is closed. Run once for each pool.
-    async fn tend(self: Arc<Self>, on_close: impl FnOnce(&Self)) {
-        loop {
-            let mut effects = Effects::default();
-            let (next, closed) = {
-                let mut state = self.lock();
-                (state.tend(Instant::now(), &mut effects), state.closed)
-            };
-            self.carry_out(effects);
-            if closed {
-                return on_close(&self);
-            }
-            let changed = self.changed.notified();
-            match next {
-                Some(at) => {
-                    let _ = tokio::time::timeout_at(at, changed).await;
-                }
-                None => changed.await,
-            }
-        }
-    }
-
-    /// How many instances are kept although nobody calls. False: the pool is closed.
-    fn want(&self, wanted: usize) -> bool {
-        let mut state = self.lock();
-        state.wanted = wanted;
-        state.kept_until = None;
-        let open = !state.closed;
-        drop(state);
-        self.changed.notify_one();
-        open
-    }
-
-    /// Nothing points here any more; what is warm stays for a while, since it is what a rollback goes back to.
-    fn release(&self) {
-        let until = Instant::now() + self.shared.settings.keep_for_rollback;
-        let mut state = self.lock();
-        state.wanted = 0;
-        state.kept_until = (state.healthy() > 0).then_some(until);
-        drop(state);
-        self.changed.notify_one();
-    }
-
-    /// Lets calls end until the deadline, then none.
-    async fn stop(self: Arc<Self>, deadline: Instant) {
-        self.begin_stop(false);
-        if tokio::time::timeout_at(deadline, self.wait_until_empty()).await.is_err() {
-            self.begin_stop(true);
-            self.wait_until_empty().await;
-        }
-        self.lock().closed = true;
-        self.changed.notify_one();
-    }
-
-    fn begin_stop(self: &Arc<Self>, at_once: bool) {
-        let mut effects = Effects::default();
-        self.lock().stop(at_once, &mut effects);
-        self.carry_out(effects);
-    }
-
-    async fn wait_until_empty(&self) {
-        loop {
-            let emptied = self.emptied.notified();
-            let mut emptied = std::pin::pin!(emptied);
-            emptied.as_mut().enable();
-            if self.lock().is_empty() {
-                return;
-            }
-            emptied.await;
         }
     }
 

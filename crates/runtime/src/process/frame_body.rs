@@ -48,10 +48,7 @@ impl<H: SlotHome<ProcessSlot>> http_body::Body for FrameBody<H> {
     type Data = Bytes;
     type Error = BodyError;
 
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         loop {
             match &mut self.0 {
                 State::Done => return Poll::Ready(None),

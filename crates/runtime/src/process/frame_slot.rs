@@ -59,6 +59,16 @@ impl FrameSlot {
         }
     }
 
+    /// What a large body left behind is not kept for the next call.
+    pub fn trim(&mut self) {
+        if self.input.is_empty() && self.input.capacity() > READ * 2 {
+            self.input = BytesMut::new();
+        }
+        if self.head.capacity() > READ * 2 {
+            self.head = Vec::with_capacity(READ / 8);
+        }
+    }
+
     /// The function's time begins anew.
     pub fn restart_deadline(&mut self) {
         self.deadline.as_mut().reset(Instant::now() + self.timeout);
@@ -108,7 +118,7 @@ impl FrameSlot {
         match running.write_head(&with_head).await {
             Ok(()) => {}
             Err(nothing_sent) => {
-                if nothing_sent && (whole || call.first.is_none()) {
+                if nothing_sent {
                     call.context.request_id = running.dead_before_the_request();
                     return Err(Failure::NotSent(Box::new(call)));
                 }

@@ -134,9 +134,7 @@ pub(crate) fn decode_response(head: &Bytes) -> Result<(StatusCode, HeaderMap), S
             .map_err(|_| format!("`{}` is not the name of a header", name.escape_ascii()))?;
         let value = HeaderValue::from_maybe_shared(value)
             .map_err(|_| format!("the header `{header}` has a value that HTTP does not allow"))?;
-        headers
-            .try_append(header, value)
-            .map_err(|_| "it has too many headers".to_owned())?;
+        headers.try_append(header, value).map_err(|_| "it has too many headers".to_owned())?;
     }
     Ok((status, headers))
 }
@@ -167,9 +165,8 @@ pub(crate) struct Complaint {
 
 impl Complaint {
     pub fn read(payload: &[u8]) -> Self {
-        serde_json::from_slice(payload).unwrap_or_else(|_| Self {
-            message: "the worker sent an error that cannot be read".to_owned(),
-        })
+        serde_json::from_slice(payload)
+            .unwrap_or_else(|_| Self { message: "the worker sent an error that cannot be read".to_owned() })
     }
 }
 

@@ -32,11 +32,13 @@ pub(crate) struct HttpSlot {
     sender: Option<SendRequest<OutgoingBody>>,
     worker: Arc<Worker>,
     timeout: Duration,
+    /// It has had a call before.
+    used: bool,
 }
 
 impl HttpSlot {
     pub fn new(worker: Arc<Worker>, timeout: Duration) -> Self {
-        Self { sender: None, worker, timeout }
+        Self { sender: None, worker, timeout, used: false }
     }
 
     pub async fn call<B, H>(
@@ -48,17 +50,19 @@ impl HttpSlot {
         B: RequestBody,
         H: SlotHome<ProcessSlot>,
     {
-        if self.connect().await.is_err() {
-            // Nobody listens: the process has ended.
-            home.broken(StopReason::Broken);
+        let timeout = self.timeout;
+        let fresh = !std::mem::replace(&mut self.used, true);
+        self.worker.output.begin(&call.context.request_id);
+        let mut running = Running { parts: Some((self, home)), request: call.context.request_id.clone() };
+        if !running.connect().await {
+            // Nobody listens: the process has ended. One that never ran would not run for the next call either.
+            if fresh {
+                return Err(running.crashed().await.into());
+            }
+            running.broken();
             return Err(Failure::NotSent(Box::new(call)));
         }
-        let timeout = self.timeout;
-        self.worker.output.begin(&call.context.request_id);
-        let request_id = call.context.request_id.clone();
-        let request = outgoing(call);
-        let mut running = Running { parts: Some((self, home)), request: request_id };
-        match tokio::time::timeout(timeout, running.send(request)).await {
+        match tokio::time::timeout(timeout, running.send(outgoing(call))).await {
             Ok(Ok(response)) => {
                 let deadline = Box::pin(tokio::time::sleep(timeout));
                 Ok(response.map(|body| HttpBody(State::Stream { body, running, deadline, waiting: false })))
@@ -93,6 +97,28 @@ struct Running<H: SlotHome<ProcessSlot>> {
 }
 
 impl<H: SlotHome<ProcessSlot>> Running<H> {
+    async fn connect(&mut self) -> bool {
+        match &mut self.parts {
+            Some((slot, _)) => slot.connect().await.is_ok(),
+            None => false,
+        }
+    }
+
+    async fn crashed(self) -> CallError {
+        let how = match &self.parts {
+            Some((slot, _)) => slot.worker.how_it_ended().await,
+            None => String::new(),
+        };
+        self.failed(CallError::Crashed { how }, StopReason::Broken)
+    }
+
+    fn broken(mut self) {
+        if let Some((slot, home)) = self.parts.take() {
+            slot.worker.output.end();
+            home.broken(StopReason::Broken);
+        }
+    }
+
     async fn send(&mut self, request: http::Request<OutgoingBody>) -> Result<http::Response<Incoming>, CallError> {
         let Some((slot, _)) = &mut self.parts else { return Err(CallError::Stopping) };
         let Some(sender) = &mut slot.sender else { return Err(CallError::Stopping) };
@@ -208,10 +234,7 @@ impl<H: SlotHome<ProcessSlot>> http_body::Body for HttpBody<H> {
     type Data = Bytes;
     type Error = BodyError;
 
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         loop {
             let (body, running, deadline, waiting) = match &mut self.0 {
                 State::Done => return Poll::Ready(None),
@@ -299,7 +322,9 @@ fn add_facts(headers: &mut http::HeaderMap, context: &CallContext) {
     }
     for (name, value) in &context.params {
         // Names of parameters are a route's own; one that cannot be a header is in the path all the same.
-        if let (Ok(name), Ok(value)) = (HeaderName::try_from(format!("milepost-param-{name}")), HeaderValue::try_from(&**value)) {
+        if let (Ok(name), Ok(value)) =
+            (HeaderName::try_from(format!("milepost-param-{name}")), HeaderValue::try_from(&**value))
+        {
             headers.insert(name, value);
         }
     }
@@ -315,10 +340,7 @@ impl<B: RequestBody> http_body::Body for Preceded<B> {
     type Data = Bytes;
     type Error = Box<dyn std::error::Error + Send + Sync>;
 
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         if let Some(first) = self.first.take() {
             return Poll::Ready(Some(Ok(Frame::data(first))));
         }

@@ -20,8 +20,7 @@ use crate::sandbox::interpreters::Interpreter;
 use crate::sandbox::{Ability, Jail, JailLimits, JailSettings, JailSpec};
 
 /// What one worker may have besides memory and processor, which are the function's own.
-const LIMITS: JailLimits =
-    JailLimits { processes: 256, open_files: 1024, file_size: 1 << 30, scratch: 256 << 20 };
+const LIMITS: JailLimits = JailLimits { processes: 256, open_files: 1024, file_size: 1 << 30, scratch: 256 << 20 };
 /// How often memory is looked at where the kernel does not bound it.
 const SAMPLE: Duration = Duration::from_millis(200);
 const COMPILE: Duration = Duration::from_secs(20);

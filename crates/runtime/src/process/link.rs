@@ -47,6 +47,9 @@ mod tests {
         std::os::unix::fs::symlink("a/b/c.py", from.join("link.py")).unwrap();
         link_tree(&from, &to).unwrap();
         assert_eq!(fs::read_to_string(to.join("link.py")).unwrap(), "pass");
-        assert_eq!(fs::metadata(to.join("a/b/c.py")).unwrap().ino(), fs::metadata(from.join("a/b/c.py")).unwrap().ino());
+        assert_eq!(
+            fs::metadata(to.join("a/b/c.py")).unwrap().ino(),
+            fs::metadata(from.join("a/b/c.py")).unwrap().ino()
+        );
     }
 }

@@ -20,5 +20,5 @@ mod upload;
 mod worker;
 
 pub(crate) use executor::ProcessExecutor;
-pub(crate) use launcher::ProcessSettings;
 pub(crate) use instance::{ProcessInstance, ProcessSlot};
+pub(crate) use launcher::ProcessSettings;

@@ -22,6 +22,8 @@ const LONGEST_LINE: usize = 16 << 10;
 const PIPE: usize = 64 << 10;
 /// What is said outside of any request is kept for the message of a start that fails.
 const ASIDE: usize = 5;
+/// How the sandbox begins to say why a worker could not run.
+const JAIL: &str = "milepost: ";
 /// A worker that floods is read at this pace, so that it waits and nobody else does.
 const FLOOD_PAUSE: Duration = Duration::from_millis(1);
 
@@ -41,17 +43,12 @@ struct Capture {
     kept: usize,
     dropped: u64,
     unfinished: [Vec<u8>; 2],
-    /// Said outside of any request, the newest last: the reason, when a start fails.
+    /// Said outside of any request or by the sandbox, the newest last: the reason, when a start fails.
     aside: VecDeque<String>,
 }
 
 impl Output {
-    pub fn new(
-        instance: u64,
-        host: Arc<dyn Host>,
-        stdout: pipe::Receiver,
-        stderr: pipe::Receiver,
-    ) -> Self {
+    pub fn new(instance: u64, host: Arc<dyn Host>, stdout: pipe::Receiver, stderr: pipe::Receiver) -> Self {
         let pipes = [(stdout, LogSource::Stdout), (stderr, LogSource::Stderr)];
         Self { instance, host, pipes, capture: Mutex::default() }
     }
@@ -199,12 +196,16 @@ impl Output {
     fn tell_dropped(&self, capture: &mut Capture) {
         let dropped = std::mem::take(&mut capture.dropped);
         if dropped > 0 {
-            self.say(capture, LogSource::Runtime, format!("dropped {dropped} bytes of output: {KEPT} is the most of a request"));
+            self.say(
+                capture,
+                LogSource::Runtime,
+                format!("dropped {dropped} bytes of output: {KEPT} is the most of a request"),
+            );
         }
     }
 
     fn say(&self, capture: &mut Capture, source: LogSource, text: String) {
-        if capture.request.is_none() {
+        if capture.request.is_none() || text.starts_with(JAIL) {
             if capture.aside.len() == ASIDE {
                 capture.aside.pop_front();
             }

@@ -197,6 +197,7 @@ impl<H: SlotHome<ProcessSlot>> Running<H> {
             home.report(&self.request, "the worker sent more than its response");
             return home.broken(StopReason::Broken);
         }
+        slot.trim();
         match self.upload.take() {
             None if slot.writer.is_some() => home.give_back(ProcessSlot::Frames(slot)),
             None => home.broken(StopReason::Broken),
@@ -272,19 +273,14 @@ impl<H: SlotHome<ProcessSlot>> Running<H> {
         error
     }
 
-    fn leave(&mut self, slot: Box<FrameSlot>, home: H, broken: Option<StopReason>) {
-        match broken {
-            Some(reason) => {
-                slot.worker.output.end();
-                home.broken(reason);
-            }
-            None => {
-                self.parts = Some((slot, home));
-                let upload = self.upload.take();
-                let request = std::mem::take(&mut self.request);
-                let ended = Self { parts: self.parts.take(), upload, request, left: 0, last: true, answered: true };
-                ended.finish();
-            }
+    fn leave(mut self, slot: Box<FrameSlot>, home: H, broken: Option<StopReason>) {
+        if let Some(reason) = broken {
+            slot.worker.output.end();
+            home.broken(reason);
+        } else {
+            // A throw is the end of a response like any other.
+            self.parts = Some((slot, home));
+            self.finish();
         }
     }
 

@@ -29,7 +29,14 @@ pub(crate) struct Spares {
 
 impl Spares {
     pub fn new(runtime: milepost_model::spec::Runtime, interpreter: Interpreter, count: usize) -> Self {
-        Self { runtime, interpreter, count, waiting: Mutex::default(), changed: Notify::new(), useful: AtomicBool::new(false) }
+        Self {
+            runtime,
+            interpreter,
+            count,
+            waiting: Mutex::default(),
+            changed: Notify::new(),
+            useful: AtomicBool::new(false),
+        }
     }
 
     /// The oldest that lives: it is the most likely to have finished its own start.

@@ -158,7 +158,7 @@ impl Slot for FakeSlot {
         let running = Guard { parts: Some((self, home)) };
         tokio::select! {
             () = tokio::time::sleep(time) => {}
-            _ = ended.wait_for(|ended| *ended) => return Err(running.crashed().into()),
+            () = async { drop(ended.wait_for(|ended| *ended).await) } => return Err(running.crashed().into()),
         }
         match what {
             "stream" => Ok(http::Response::new(FakeBody(Some(running)))),

@@ -199,7 +199,8 @@ async fn stopping_lets_calls_end_and_takes_no_new_ones() {
     let waits = tokio::spawn(place.call(1, "/run/10"));
     pass(1).await;
     let pools = place.pools.clone();
-    let stop = tokio::spawn(async move { pools.stop(tokio::time::Instant::now() + std::time::Duration::from_secs(5)).await });
+    let stop =
+        tokio::spawn(async move { pools.stop(tokio::time::Instant::now() + std::time::Duration::from_secs(5)).await });
     pass(1).await;
     assert!(matches!(place.call(2, "/run/1").await, Err(CallError::Stopping)));
     stop.await.unwrap();
