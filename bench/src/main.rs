@@ -1,14 +1,16 @@
-//! Measurements of the ledger, printed as tables. Not a test: nothing here fails because a machine is slow.
+//! Measurements, printed as tables. Not a test: nothing here fails because a machine is slow.
 //!
-//! `cargo xtask bench` builds this with optimisation and runs all parts; `cargo xtask bench static` runs one. Every
-//! number stands beside a peer that was measured in the same run, and every line shows its spread, because the machine is
-//! shared. What was learned is kept in `bench/README.md`.
+//! `cargo xtask bench` builds this with optimisation and runs the parts about the ledger, `cargo xtask bench static` one of
+//! them; `cargo xtask bench serve` compares serving with its peers. Every number stands beside a peer that was measured in
+//! the same run, and every line shows its spread, because the machine is shared. What was learned is kept in
+//! `bench/README.md`.
 
 mod engine;
 mod growth;
 mod history;
 mod measure;
 mod rate;
+mod serve;
 mod static_tree;
 
 use anyhow::Result;
@@ -18,6 +20,10 @@ async fn main() -> Result<()> {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
     let runs = |name: &str| wanted.is_empty() || wanted.iter().any(|part| part == name);
     println!("Milepost {}, {} cores", env!("CARGO_PKG_VERSION"), std::thread::available_parallelism()?);
+    if let Some(("serve", args)) = wanted.split_first().map(|(first, rest)| (first.as_str(), rest.to_vec())) {
+        // On one thread of its own: servers that are started end with the thread that started them.
+        return tokio::task::spawn_blocking(move || serve::run(&args)).await?;
+    }
     if runs("static") {
         static_tree::run().await?;
     }

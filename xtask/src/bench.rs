@@ -1,4 +1,7 @@
 //! `cargo xtask bench [PART…]`: builds with optimisation, measures, prints the tables and keeps them under `bench/raw`.
+//!
+//! `cargo xtask bench serve [OPTION…]` compares serving with its peers, which it installs first; every single number is kept
+//! under `bench/results`.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -6,10 +9,14 @@ use std::process::Stdio;
 use anyhow::{Context, Result, bail};
 
 use crate::shell::{cargo, command, root, run as run_command, target_dir};
-use crate::{lease, setup};
+use crate::{lease, peers, setup};
 
 pub fn run(parts: &[&str]) -> Result<()> {
     setup::run()?;
+    let tools = match parts {
+        ["serve", ..] => peers::install()?,
+        _ => target_dir()?.join("tools"),
+    };
     run_command(&mut cargo(&[
         "build",
         "--locked",
@@ -25,6 +32,7 @@ pub fn run(parts: &[&str]) -> Result<()> {
     let mut measuring = command(built.join("milepost-bench"), parts);
     let output = measuring
         .env("MILEPOST_BIN", built.join("milepost"))
+        .env("MILEPOST_TOOLS", tools)
         .stderr(Stdio::inherit())
         .output()
         .context("could not run the benchmark")?;
@@ -34,7 +42,11 @@ pub fn run(parts: &[&str]) -> Result<()> {
     }
     let folder = root().join("bench/raw");
     std::fs::create_dir_all(&folder)?;
-    let name = if parts.is_empty() { "all".to_owned() } else { parts.join("-") };
+    let name = match parts {
+        [] => "all".to_owned(),
+        ["serve", ..] => "serve".to_owned(),
+        _ => parts.join("-"),
+    };
     std::fs::write(folder.join(format!("{name}.md")), &output.stdout)?;
     Ok(())
 }

@@ -5,6 +5,7 @@ mod bench;
 mod ci;
 mod docs;
 mod lease;
+mod peers;
 mod setup;
 mod shell;
 mod test;
@@ -23,6 +24,7 @@ Usage: cargo xtask COMMAND
   tidy                     check what the compiler does not: sizes, crate edges, leftovers
   docs                     write the generated reference
   bench [PART…]            measure: static, growth, history, rate
+  bench serve [OPTION…]    compare serving with nginx and others; --only static,python,node,overhead,cold,resolve --runs 5
   ci                       everything a change must pass
 ";
 

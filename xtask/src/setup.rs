@@ -31,12 +31,12 @@ pub fn nextest() -> bool {
     succeeds(&mut crate::shell::cargo(&["nextest", "--version"]))
 }
 
-fn say(thing: &str, state: &str) {
+pub fn say(thing: &str, state: &str) {
     eprintln!("{thing:<20} {state}");
 }
 
 /// Installs Debian's packages when `found` is nothing.
-fn debian(thing: &str, found: Option<PathBuf>, packages: &[&str]) -> Result<()> {
+pub fn debian(thing: &str, found: Option<PathBuf>, packages: &[&str]) -> Result<()> {
     if let Some(path) = found {
         say(thing, &format!("found {}", path.display()));
         return Ok(());
@@ -91,7 +91,7 @@ fn moto() -> Result<()> {
     Ok(())
 }
 
-fn on_path(program: &str) -> Option<PathBuf> {
+pub fn on_path(program: &str) -> Option<PathBuf> {
     let folders = env::var_os("PATH")?;
     env::split_paths(&folders).map(|folder| folder.join(program)).find(|path: &PathBuf| Path::is_file(path))
 }

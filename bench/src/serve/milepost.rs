@@ -1,0 +1,102 @@
+//! Milepost itself: one `milepost serve` on a data folder of its own, and commands for it.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use super::client::Target;
+use super::place::{self, Place};
+use super::process::{Running, command};
+
+const APP: &str = "bench";
+/// What the server prints once it answers.
+const READY: &str = "Milepost is ready";
+const START_DEADLINE: Duration = Duration::from_secs(30);
+
+pub struct Milepost {
+    pub server: Running,
+    port: u16,
+    home: PathBuf,
+    binary: PathBuf,
+    pub log: PathBuf,
+}
+
+impl Milepost {
+    /// Starts a server with an app in it; `args` are more arguments for `serve`.
+    pub fn start(place: &Place, name: &str, args: &[&str]) -> Result<Self> {
+        let home = place.folder(name)?;
+        let log = home.join("server.log");
+        let port = place::free_port()?;
+        let mut line = command(place.milepost());
+        environment(&mut line, &home);
+        line.args(["serve", "--api", "127.0.0.1:0", "--gateway", &format!("127.0.0.1:{port}")]).args(args);
+        let mut server = Running::start(line, &log)?;
+        let started = Instant::now();
+        while !fs::read_to_string(&log).unwrap_or_default().contains(READY) {
+            if server.has_ended() || started.elapsed() > START_DEADLINE {
+                bail!("`milepost serve` did not become ready. It said:\n{}", fs::read_to_string(&log)?);
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let milepost = Self { server, port, home, binary: place.milepost().to_owned(), log };
+        milepost.run(&["app", "create", APP])?;
+        Ok(milepost)
+    }
+
+    /// Runs `milepost ARGS` against this server.
+    pub fn run(&self, args: &[&str]) -> Result<()> {
+        let mut line = Command::new(&self.binary);
+        environment(&mut line, &self.home);
+        let output = line.args(args).stdin(Stdio::null()).output().context("could not run `milepost`")?;
+        if !output.status.success() {
+            bail!("`milepost {}` failed: {}", args.join(" "), String::from_utf8_lossy(&output.stderr).trim());
+        }
+        Ok(())
+    }
+
+    /// Makes a function and the route that leads to it.
+    pub fn function(&self, function: &Function<'_>, path: &str) -> Result<()> {
+        let code = function.code.to_str().context("the temporary folder's name is not UTF-8")?;
+        let name = function.name;
+        let create = ["function", "create", "--name", name, "--env", function.environment, "--code", code];
+        let limits = ["--entrypoint", function.entrypoint, "--permission", "public"];
+        self.run(&[&create[..], &limits, function.scale].concat())?;
+        self.run(&["route", "create", "--method", "GET", "--url", path, "--function", name])
+    }
+
+    /// The app's live release, through the gateway.
+    pub fn target(&self, path: &str) -> Target {
+        let address = ([127, 0, 0, 1], self.port).into();
+        Target { address, host: format!("{APP}.localhost"), path: path.to_owned() }
+    }
+
+    /// Asks until the answer is right: a release may be on its way to the gateway.
+    pub fn wait_for(&mut self, path: &str, body: &[u8]) -> Result<()> {
+        let target = self.target(path);
+        place::wait_for(&target, body, &mut self.server, &self.log)
+    }
+}
+
+pub struct Function<'a> {
+    pub name: &'a str,
+    pub environment: &'a str,
+    pub code: PathBuf,
+    pub entrypoint: &'a str,
+    /// Options like `--max 2`.
+    pub scale: &'a [&'a str],
+}
+
+/// Whether `milepost serve` has a flag.
+pub fn serve_knows(place: &Place, flag: &str) -> Result<bool> {
+    let help = Command::new(place.milepost()).args(["serve", "--help"]).output().context("could not run `milepost`")?;
+    Ok(String::from_utf8_lossy(&help.stdout).contains(flag))
+}
+
+/// Nothing of the developer's own settings.
+fn environment(command: &mut Command, home: &std::path::Path) {
+    command.env_clear().env("HOME", home).env("PATH", place::PATH).env("LANG", "C.UTF-8").env("TZ", "UTC");
+    command.env("MILEPOST_DATA", home.join("data")).env("MILEPOST_APP", APP).current_dir(home);
+}

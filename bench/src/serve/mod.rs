@@ -1,0 +1,63 @@
+//! Serving beside its peers: nginx, the functions frameworks, bare servers, and the interpreters themselves.
+//!
+//! `cargo xtask bench serve` installs the peers and runs this. Peers and Milepost run at the same time and are measured in
+//! turns, each time after the machine was seen to be idle. A part is a file with a `run`; to add one, name it in [`run`] and in
+//! `options.rs`.
+
+mod client;
+mod cold;
+mod compare;
+mod functions;
+mod load;
+mod machine;
+mod milepost;
+mod nginx;
+mod options;
+mod overhead;
+mod place;
+mod process;
+mod report;
+mod resolve;
+mod static_files;
+mod worker;
+
+use std::path::Path;
+
+use anyhow::Result;
+use serde_json::json;
+
+use self::options::Options;
+use self::place::Place;
+use self::report::Report;
+
+pub fn run(args: &[String]) -> Result<()> {
+    let options = Options::read(args)?;
+    let place = Place::new()?;
+    let mut report = Report::default();
+    if options.wants("static") {
+        static_files::run(&place, &options, &mut report)?;
+    }
+    if options.wants("python") {
+        functions::python(&place, &options, &mut report)?;
+    }
+    if options.wants("node") {
+        functions::node(&place, &options, &mut report)?;
+    }
+    if options.wants("overhead") {
+        overhead::run(&place, &options, &mut report)?;
+    }
+    if options.wants("cold") {
+        cold::run(&place, &options, &mut report)?;
+    }
+    if options.wants("resolve") {
+        resolve::run(&options, &mut report)?;
+    }
+    report.print();
+    let facts = json!({
+        "machine": machine::describe()?,
+        "versions": place.versions()?,
+        "runs": options.runs,
+        "seconds": options.seconds,
+    });
+    report.write(&Path::new(env!("CARGO_MANIFEST_DIR")).join("results"), facts)
+}

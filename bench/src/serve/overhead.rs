@@ -1,0 +1,139 @@
+//! What the gateway adds to a call: one connection through it, beside the same worker called over its socket.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use serde::Serialize;
+use serde_json::json;
+
+use super::client::Connection;
+use super::functions::HELLO;
+use super::machine;
+use super::milepost::{Function, Milepost};
+use super::options::Options;
+use super::place::Place;
+use super::process;
+use super::report::{Report, Row, Spread, percentile, verdict};
+use super::worker::{self, Worker};
+
+const CALLS: usize = 5_000;
+const WARM_UP: usize = 500;
+/// What may be added at the median.
+const BAR_MICROSECONDS: f64 = 100.0;
+const SCALE: [&str; 6] = ["--min", "1", "--max", "1", "--concurrency", "1"];
+
+pub fn run(place: &Place, options: &Options, report: &mut Report) -> Result<()> {
+    let python = place.copy_of("python")?;
+    let node = place.copy_of("node")?;
+    let languages = [
+        ("python", "python", worker::python()?, python.join("hello.py"), "hello.main"),
+        ("node", "nodejs", worker::node()?, node.join("hello.js"), "hello"),
+    ];
+    for (language, environment, line, code, entrypoint) in languages {
+        let mut direct = {
+            // The worker sees the handler alone, as it does in the sandbox.
+            let folder = place.folder(&format!("worker-{language}"))?;
+            let alone = place.folder(&format!("worker-{language}/app"))?;
+            std::fs::copy(&code, alone.join(code.file_name().unwrap_or_default()))?;
+            Worker::start(line, &folder, &alone, entrypoint)?
+        };
+        let function = Function { name: "hello", environment, code, entrypoint, scale: &SCALE };
+        measure(place, language, &function, &mut direct, options, report)?;
+    }
+    Ok(())
+}
+
+fn measure(
+    place: &Place,
+    language: &str,
+    function: &Function<'_>,
+    direct: &mut Worker,
+    options: &Options,
+    report: &mut Report,
+) -> Result<()> {
+    let what = format!("one connection, {language} hello");
+    let worker = direct.pid();
+    let mut directly = || {
+        let (took, body) = direct.call()?;
+        if body != HELLO {
+            bail!("the worker answers something else than it should");
+        }
+        Ok(took)
+    };
+    let mut gateway = None;
+    if !options.peers_only {
+        let mut milepost = Milepost::start(place, &format!("milepost-overhead-{language}"), &[])?;
+        milepost.function(function, "/")?;
+        milepost.wait_for("/", HELLO)?;
+        let target = milepost.target("/");
+        gateway = Some((Connection::open(target.address)?, target, milepost));
+    }
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for run in 1..=options.runs {
+        if let Some((connection, target, milepost)) = &mut gateway {
+            report.saw(machine::wait_until_idle(options.wait)?);
+            ours.push(calls(milepost.server.pid(), || {
+                let answer = connection.get(target)?;
+                if answer.status != 200 || answer.body != HELLO {
+                    bail!("the gateway answers {} and something else than it should", answer.status);
+                }
+                Ok(answer.took)
+            })?);
+        }
+        report.saw(machine::wait_until_idle(options.wait)?);
+        theirs.push(calls(worker, &mut directly)?);
+        let p50 = |of: &[Calls]| of.last().map_or(0.0, |run| run.p50);
+        eprintln!("{what}, run {run}: {:.0} us through the gateway, {:.0} us directly", p50(&ours), p50(&theirs));
+    }
+    let mut peer = row(&what, "the worker over its socket", &theirs);
+    if !options.peers_only {
+        report.row(row(&what, "milepost", &ours));
+        let added = Spread::of(ours.iter().zip(&theirs).map(|(ours, theirs)| ours.p50 - theirs.p50));
+        peer.against = format!("{} us added at p50", added.whole());
+        peer.bar = verdict("at most 100 us", added.median() <= BAR_MICROSECONDS);
+    }
+    report.row(peer);
+    report.keep("overhead", &what, json!({ "calls": CALLS, "gateway": ours, "worker": theirs }));
+    Ok(())
+}
+
+/// Calls one after the other. Times are in microseconds.
+#[derive(Serialize)]
+struct Calls {
+    p50: f64,
+    p99: f64,
+    per_second: f64,
+    cpu_per_call: f64,
+}
+
+fn calls(pid: u32, mut call: impl FnMut() -> Result<Duration>) -> Result<Calls> {
+    for _ in 0..WARM_UP {
+        call()?;
+    }
+    let mut took = Vec::with_capacity(CALLS);
+    let (started, before) = (Instant::now(), process::ticks_of_tree(pid)?);
+    for _ in 0..CALLS {
+        took.push(call()?.as_secs_f64() * 1e6);
+    }
+    let (wall, ticks) = (started.elapsed(), process::ticks_of_tree(pid)?.saturating_sub(before));
+    took.sort_by(f64::total_cmp);
+    Ok(Calls {
+        p50: percentile(&took, 50.0),
+        p99: percentile(&took, 99.0),
+        per_second: CALLS as f64 / wall.as_secs_f64(),
+        cpu_per_call: process::seconds(ticks) * 1e6 / CALLS as f64,
+    })
+}
+
+fn row(what: &str, server: &str, runs: &[Calls]) -> Row {
+    let spread = |figure: fn(&Calls) -> f64| Spread::of(runs.iter().map(figure));
+    Row {
+        what: what.to_owned(),
+        server: server.to_owned(),
+        rate: spread(|run| run.per_second).whole(),
+        p50: spread(|run| run.p50).whole(),
+        p99: spread(|run| run.p99).whole(),
+        cpu: spread(|run| run.cpu_per_call).tenths(),
+        ..Row::default()
+    }
+}

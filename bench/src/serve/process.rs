@@ -1,0 +1,151 @@
+//! Servers as processes of their own, and the processor time that they and their children took.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use rustix::process::{Pid, Signal, kill_process};
+
+/// The unit of `/proc/PID/stat`, a hundredth of a second on every Linux that this runs on.
+const TICKS_PER_SECOND: f64 = 100.0;
+const STOP_DEADLINE: Duration = Duration::from_secs(10);
+
+/// A server that ends with this value, and with this program however it ends.
+pub struct Running {
+    child: Child,
+}
+
+/// A command that is told to end when this program does, so that a broken measurement leaves no server behind.
+pub fn command(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "TERM", "--"]).arg(program).stdin(Stdio::null());
+    command
+}
+
+impl Running {
+    /// Starts a command of [`command`]; what it prints goes into the file `log`.
+    pub fn start(mut command: Command, log: &Path) -> Result<Self> {
+        let output = fs::File::create(log).with_context(|| format!("could not make {}", log.display()))?;
+        let errors = output.try_clone()?;
+        let text = format!("{command:?}");
+        let child = command.stdout(output).stderr(errors).spawn();
+        Ok(Self { child: child.with_context(|| format!("could not start {text}"))? })
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub fn has_ended(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
+    }
+}
+
+impl Drop for Running {
+    /// Gently at first: nginx and gunicorn end their workers only when they are asked to.
+    fn drop(&mut self) {
+        let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
+        let started = Instant::now();
+        while started.elapsed() < STOP_DEADLINE {
+            if self.has_ended() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Processor time, in ticks, that the process and all processes below it have taken, the ones that ended included.
+pub fn ticks_of_tree(root: u32) -> Result<u64> {
+    let mut processes = Vec::new();
+    for entry in fs::read_dir("/proc").context("could not read /proc")? {
+        let path = entry?.path();
+        let numbered = path.file_name().and_then(OsStr::to_str).is_some_and(|name| name.parse::<u32>().is_ok());
+        // A process may end between the two reads.
+        if numbered && let Ok(text) = fs::read_to_string(path.join("stat")) {
+            processes.extend(Stat::parse(&text));
+        }
+    }
+    let mut tree = vec![root];
+    let mut ticks = 0;
+    while let Some(pid) = tree.pop() {
+        tree.extend(processes.iter().filter(|process| process.parent == pid).map(|process| process.pid));
+        ticks += processes
+            .iter()
+            .filter(|process| process.pid == pid)
+            .map(|process| process.own + process.ended)
+            .sum::<u64>();
+    }
+    Ok(ticks)
+}
+
+/// Ticks of this program's children that have ended: what the load generator took, when asked around its run.
+pub fn ticks_of_ended_children() -> Result<u64> {
+    let text = fs::read_to_string("/proc/self/stat").context("could not read /proc/self/stat")?;
+    Ok(Stat::parse(&text).context("/proc/self/stat cannot be read")?.ended)
+}
+
+pub fn seconds(ticks: u64) -> f64 {
+    ticks as f64 / TICKS_PER_SECOND
+}
+
+/// Memory of this program that is really there, in bytes.
+pub fn resident_bytes() -> Result<u64> {
+    let text = fs::read_to_string("/proc/self/status").context("could not read /proc/self/status")?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS in /proc/self/status")?;
+    let kilobytes: u64 = line.trim().trim_end_matches(" kB").parse().context("VmRSS is not a number")?;
+    Ok(kilobytes * 1024)
+}
+
+/// A process as `/proc/PID/stat` has it.
+#[derive(Debug, PartialEq, Eq)]
+struct Stat {
+    pid: u32,
+    parent: u32,
+    /// User and system time of all its threads.
+    own: u64,
+    /// The same of its children that have ended.
+    ended: u64,
+}
+
+impl Stat {
+    fn parse(text: &str) -> Option<Self> {
+        // The name of the program stands in brackets and may hold anything, brackets too.
+        let (before, after) = text.rsplit_once(')')?;
+        let pid = before.split_once(' ')?.0.parse().ok()?;
+        let fields: Vec<&str> = after.split_whitespace().collect();
+        let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
+        Some(Self {
+            pid,
+            parent: fields.get(1)?.parse().ok()?,
+            own: number(11)? + number(12)?,
+            ended: number(13)? + number(14)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_read_whatever_its_name() {
+        let text = "77 (odd) name) S 12 77 77 0 -1 4194560 1 0 0 0 31 11 5 3 20 0 1 0 100 0 0\n";
+        assert_eq!(Stat::parse(text), Some(Stat { pid: 77, parent: 12, own: 42, ended: 8 }));
+        assert_eq!(Stat::parse("77 (short) S 12"), None);
+    }
+
+    #[test]
+    fn the_time_of_ended_children_counts() {
+        let before = ticks_of_ended_children().expect("this program's times");
+        let burn = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done";
+        assert!(Command::new("sh").args(["-c", burn]).status().expect("sh runs").success());
+        assert!(ticks_of_ended_children().expect("this program's times") > before);
+        assert!(ticks_of_tree(std::process::id()).expect("this program's times") > before);
+    }
+}

@@ -1,0 +1,160 @@
+//! From a host and a path to a route, in an installation of one app and in one of 100,000.
+//!
+//! In this process and without a connection, so that nothing hides what the size of the installation does: once the look-ups
+//! alone, once everything that the gateway does for a request whose function answers at once.
+
+mod installation;
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use futures::FutureExt;
+use http::Method;
+use milepost_gateway::{Gateway, Lookup, RequestBody, Settings};
+use serde_json::json;
+
+use self::installation::{AtOnce, Request, app, requests};
+use super::machine;
+use super::options::Options;
+use super::process;
+use super::report::{Report, Row, Spread, percentile, verdict};
+
+const APPS: usize = 100_000;
+const RELEASES: usize = 10;
+const FILES: usize = 10;
+const DOMAIN: &str = "localhost";
+const RESOLVES: usize = 500_000;
+/// A clock costs as much as a look-up: this many are timed together.
+const BATCH: usize = 50;
+const BAR: f64 = 1.5;
+
+type Installation = Gateway<AtOnce>;
+type Answer = fn(&Installation, &Request) -> Result<()>;
+
+pub fn run(options: &Options, report: &mut Report) -> Result<()> {
+    let small = installation(1)?;
+    let before = process::resident_bytes()?;
+    let large = installation(APPS)?;
+    let per_app = process::resident_bytes()?.saturating_sub(before) / APPS as u64;
+    // Every app equally often is the worst case: hardly anything of an app is in the processor's caches.
+    let (one, all) = (requests(1), requests(APPS));
+    let places = [
+        ("1 app", &small, &one),
+        ("100,000 apps, all equally often", &large, &all),
+        ("100,000 apps, one of them only", &large, &one),
+    ];
+    for (what, answer) in [("look-ups of host and path", look_up as Answer), ("a whole request in the gateway", handle)]
+    {
+        let mut runs: [Vec<Times>; 3] = Default::default();
+        for run in 1..=options.runs {
+            for ((_, installation, requests), times) in places.iter().zip(&mut runs) {
+                report.saw(machine::wait_until_idle(options.wait)?);
+                times.push(measure(installation, requests, answer)?);
+            }
+            let last = |at: usize| runs[at].last().map_or(0.0, |times: &Times| times.p50);
+            eprintln!(
+                "{what}, run {run}: {:.0} ns in 1 app, {:.0} in all, {:.0} in one of all",
+                last(0),
+                last(1),
+                last(2)
+            );
+        }
+        for (at, ((name, _, _), times)) in places.iter().zip(&runs).enumerate() {
+            let mut row = row(what, name, times);
+            if at > 0 {
+                let ratio = Spread::of(times.iter().zip(&runs[0]).map(|(large, small)| large.p50 / small.p50));
+                row.against = format!("{} of 1 app", ratio.times());
+                row.bar = verdict("at most 1.50x", ratio.median() <= BAR);
+            }
+            report.row(row);
+            let numbers: Vec<[f64; 3]> = times.iter().map(|times| [times.mean, times.p50, times.p99]).collect();
+            report.keep("resolve", what, json!({ "installation": name, "meanP50P99InNs": numbers }));
+        }
+    }
+    report.note(format!(
+        "An idle app of {RELEASES} releases, {FILES} files, 2 functions and 5 routes takes {per_app} bytes of memory."
+    ));
+    report.keep("resolve", "memory", json!({ "bytesPerIdleApp": per_app, "apps": APPS, "releases": RELEASES }));
+    Ok(())
+}
+
+fn installation(apps: usize) -> Result<Installation> {
+    let settings = Settings { domain: DOMAIN.to_owned(), ..Settings::default() };
+    let gateway = Gateway::new(settings, Arc::new(AtOnce))?;
+    for at in 0..apps {
+        gateway.directory().publish(app(at)?);
+    }
+    Ok(gateway)
+}
+
+fn row(what: &str, name: &str, times: &[Times]) -> Row {
+    let spread = |figure: fn(&Times) -> f64| Spread::of(times.iter().map(figure)).text(|ns| format!("{:.3}", ns / 1e3));
+    Row {
+        what: what.to_owned(),
+        server: name.to_owned(),
+        p50: spread(|times| times.p50),
+        p99: spread(|times| times.p99),
+        cpu: spread(|times| times.mean),
+        ..Row::default()
+    }
+}
+
+/// Nanoseconds of one; the percentiles are of batches.
+#[derive(Default)]
+struct Times {
+    mean: f64,
+    p50: f64,
+    p99: f64,
+}
+
+fn measure(installation: &Installation, requests: &[Request], answer: Answer) -> Result<Times> {
+    let mut batches = Vec::with_capacity(RESOLVES / BATCH);
+    let mut all = requests.iter().cycle();
+    for _ in 0..RESOLVES / BATCH {
+        let started = Instant::now();
+        for request in all.by_ref().take(BATCH) {
+            answer(installation, request)?;
+        }
+        batches.push(started.elapsed().as_secs_f64() * 1e9 / BATCH as f64);
+    }
+    let mean = batches.iter().sum::<f64>() / batches.len() as f64;
+    batches.sort_by(f64::total_cmp);
+    Ok(Times { mean, p50: percentile(&batches, 50.0), p99: percentile(&batches, 99.0) })
+}
+
+/// What depends on the installation: the app's view, the release, that no file has the path, and the route.
+fn look_up(installation: &Installation, request: &Request) -> Result<()> {
+    let labels = request.host.strip_suffix(DOMAIN).and_then(|rest| rest.strip_suffix('.')).context("another domain")?;
+    let (app, release) = labels.split_once('.').map_or((labels, None), |(app, release)| (app, Some(release)));
+    let view = installation.directory().get(app).context("no such app")?;
+    let release = match release {
+        None => view.live.as_ref(),
+        Some(name) => view.releases.get(name),
+    };
+    let release = release.context("no such release")?;
+    for mount in &release.mounts {
+        if let Some(rest) = request.path.strip_prefix(&*mount.path)
+            && mount.tree.file(rest.trim_start_matches('/')).is_some()
+        {
+            bail!("a file has the path of a route");
+        }
+    }
+    match release.routes.find(&request.host, &Method::GET, request.path) {
+        Lookup::Found { params, .. } => drop(black_box(params)),
+        Lookup::OtherMethods(_) | Lookup::Nothing => bail!("no such route"),
+    }
+    Ok(())
+}
+
+fn handle(installation: &Installation, request: &Request) -> Result<()> {
+    let head = http::Request::get(request.path).header("host", &request.host).body(RequestBody::empty())?;
+    let peer = std::net::SocketAddr::from(([127, 0, 0, 1], 50_000));
+    let answer = installation.handle(head, peer).now_or_never().context("the answer is not there at once")?;
+    if answer.status() != 200 {
+        bail!("{}{} is answered {}", request.host, request.path, answer.status());
+    }
+    drop(black_box(answer));
+    Ok(())
+}

@@ -1,0 +1,147 @@
+//! Apps as the server would make them, without a server.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use bytes::Bytes;
+use futures::stream::BoxStream;
+use http::{HeaderValue, Response};
+use http_body_util::Full;
+use milepost_gateway::view::{AppView, Mount, ReleaseView, Target};
+use milepost_gateway::{
+    Backend, CallContext, CallFailure, CallScope, FileRef, FileTree, LoadFailure, RequestBody, Route, RouteTable,
+};
+use milepost_model::Digest;
+use milepost_model::spec::FunctionPermission;
+
+use super::{APPS, DOMAIN, FILES, RELEASES};
+
+/// Functions that answer at once; nothing else is asked for.
+pub struct AtOnce;
+
+impl Backend for AtOnce {
+    type Function = ();
+    type Body = Full<Bytes>;
+
+    async fn call(
+        &self,
+        _: &Arc<()>,
+        _: http::Request<RequestBody>,
+        _: CallContext,
+    ) -> Result<Response<Full<Bytes>>, CallFailure> {
+        Ok(Response::new(Full::new(Bytes::from_static(b"Hello, world!\n"))))
+    }
+
+    async fn read(&self, _: &FileRef) -> std::io::Result<Bytes> {
+        Err(std::io::ErrorKind::NotFound.into())
+    }
+
+    async fn stream(&self, _: &FileRef, _: Range<u64>) -> std::io::Result<BoxStream<'static, std::io::Result<Bytes>>> {
+        Err(std::io::ErrorKind::NotFound.into())
+    }
+
+    async fn load(&self, _: &str) -> Result<Option<Arc<AppView<()>>>, LoadFailure> {
+        Ok(None)
+    }
+
+    fn may_invoke(&self, _: &str, _: &str) -> bool {
+        false
+    }
+
+    fn open_call_token(&self, _: &str) -> Option<CallScope> {
+        None
+    }
+
+    fn make_call_token(&self, _: &str, _: &str) -> Box<str> {
+        "".into()
+    }
+}
+
+pub struct Request {
+    pub host: String,
+    pub path: &'static str,
+}
+
+/// Half of them for live, half for a release; in an order that no cache foresees.
+pub fn requests(apps: usize) -> Vec<Request> {
+    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+    let one = |_| {
+        // xorshift: enough to look random, the same in every run.
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        let app = (state >> 20) as usize % apps;
+        let release = (state >> 9) as usize % RELEASES;
+        let path = ["/hello", "/orders/17", "/orders/17/items"][(state & 0xFF) as usize % 3];
+        let host = match state & 0x100 {
+            0 => format!("app-{app}.{DOMAIN}"),
+            _ => format!("app-{app}.{}.{DOMAIN}", release_id(app, release)),
+        };
+        Request { host, path }
+    };
+    (0..APPS).map(one).collect()
+}
+
+fn release_id(app: usize, release: usize) -> String {
+    format!("r{app:x}x{release}")
+}
+
+/// Its releases share the files and the functions that they have in common, which is all of them.
+pub fn app(at: usize) -> Result<Arc<AppView<()>>> {
+    let file = FileRef { digest: Digest::of(&at.to_le_bytes()), size: 1000, pack: [0; 16], offset: 0 };
+    let files = (0..FILES).map(|number| (format!("assets/file-{number}.js").into_boxed_str(), file));
+    let tree = Arc::new(FileTree::new(files));
+    let (hello, orders) = (target("hello"), target("orders"));
+    let mut releases = HashMap::new();
+    let mut newest = None;
+    for number in 0..RELEASES {
+        let id = release_id(at, number).into_boxed_str();
+        let view = Arc::new(ReleaseView {
+            header: HeaderValue::from_str(&id)?,
+            id: id.clone(),
+            mounts: vec![Mount {
+                path: "/static".into(),
+                tree: tree.clone(),
+                single: None,
+                index: "index.html".into(),
+                fallback: None,
+                error_page: None,
+            }],
+            routes: RouteTable::new(vec![
+                route("/hello", &hello),
+                route("/hello/{name}", &hello),
+                route("/orders", &orders),
+                route("/orders/{id}", &orders),
+                route("/orders/{id}/items", &orders),
+            ]),
+            functions: HashMap::from([("hello".into(), hello.clone()), ("orders".into(), orders.clone())]),
+        });
+        newest = Some(view.clone());
+        releases.insert(id, view);
+    }
+    let newest = newest.context("there is a release")?;
+    Ok(Arc::new(AppView {
+        app: format!("app-{at}").into_boxed_str(),
+        event: 1,
+        live: Some(newest.clone()),
+        latest: Some(newest),
+        releases,
+        expired: Arc::default(),
+    }))
+}
+
+fn target(name: &str) -> Arc<Target<()>> {
+    Arc::new(Target {
+        function: Arc::new(()),
+        name: name.into(),
+        version: HeaderValue::from_static("1"),
+        permission: FunctionPermission::Public,
+    })
+}
+
+fn route(path: &str, target: &Arc<Target<()>>) -> Route<Arc<Target<()>>> {
+    let methods = BTreeSet::from(["GET".to_owned()]);
+    Route { methods, path: path.into(), prefix: false, host: "".into(), target: target.clone() }
+}
