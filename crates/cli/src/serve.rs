@@ -46,6 +46,9 @@ pub struct ServeArgs {
     /// Run functions with limits only, without their own file system and process space
     #[arg(long, env = "MILEPOST_NO_SANDBOX", hide_env_values = true)]
     no_sandbox: bool,
+    /// Interpreters of each kind that are started ahead and wait for a function [default: 2 for Python, 1 for Node]
+    #[arg(long, env = "MILEPOST_SPARES", value_name = "N", hide_env_values = true)]
+    spares: Option<usize>,
     /// `postgres://…` instead of the embedded SQLite file
     #[arg(long, env = "MILEPOST_DATABASE", value_name = "URL", hide_env_values = true)]
     database: Option<String>,
@@ -71,6 +74,7 @@ struct File {
     tls_cert: Option<PathBuf>,
     tls_key: Option<PathBuf>,
     sandbox: Option<bool>,
+    spares: Option<usize>,
     database: Option<String>,
     blobs: Option<String>,
     sweep_grace: Option<u64>,
@@ -119,6 +123,7 @@ fn settings(global: &Global, args: ServeArgs) -> Result<Settings> {
     };
     settings.program = std::env::current_exe()?;
     settings.sandbox = !args.no_sandbox && file.sandbox.unwrap_or(true);
+    settings.spares = args.spares.or(file.spares);
     settings.database = args.database.or(file.database);
     settings.blobs = args.blobs.or(file.blobs);
     if let Some(seconds) = args.sweep_grace.or(file.sweep_grace) {
@@ -160,10 +165,9 @@ fn read_file(given: Option<&Path>, data: Option<&Path>) -> Result<File> {
             }
         }
     };
-    let text = std::fs::read_to_string(&path)
-        .map_err(|error| Failure::new(format!("could not read `{}`", path.display())).caused_by(&error))?;
+    let text = std::fs::read_to_string(&path).map_err(|error| Failure::unreadable(&path, &error))?;
     toml::from_str(&text).map_err(|error| {
         Failure::usage(format!("`{}` cannot be used: {}", path.display(), error.to_string().trim_end()))
-            .hint("the keys are data, api, gateway, domain, tls-cert, tls-key, sandbox, database, blobs and sweep-grace")
+            .hint("the keys are data, api, gateway, domain, tls-cert, tls-key, sandbox, spares, database, blobs and sweep-grace")
     })
 }

@@ -4,6 +4,8 @@
 mod common;
 #[path = "serving/databases.rs"]
 mod databases;
+#[path = "serving/faults.rs"]
+mod faults;
 #[path = "serving/moves.rs"]
 mod moves;
 #[path = "serving/stage.rs"]

@@ -22,6 +22,8 @@ pub struct Settings {
     pub program: PathBuf,
     /// Without it functions run with limits only.
     pub sandbox: bool,
+    /// Interpreters of each kind that wait for a function; the runtime's own choice when left out.
+    pub spares: Option<usize>,
     /// `postgres://…`, or the path of a SQLite file; `catalog.db` in the data folder when left out.
     pub database: Option<String>,
     /// A folder or `s3://bucket/prefix`; `blobs` in the data folder when left out.
@@ -45,6 +47,7 @@ impl Settings {
             tls: None,
             program: PathBuf::from("/proc/self/exe"),
             sandbox: true,
+            spares: None,
             database: None,
             blobs: None,
             aws: None,

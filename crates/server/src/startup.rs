@@ -33,6 +33,8 @@ use crate::{archive, auth, jobs, router};
 const DRAIN: Duration = Duration::from_secs(20);
 /// Nobody waits for them any more by then.
 const WORKERS_DRAIN: Duration = Duration::from_secs(2);
+/// A store that is there answers within a few seconds, also after a retry.
+const BLOBS_PATIENCE: Duration = Duration::from_secs(8);
 /// The app that is meant when none is named.
 const DEFAULT_APP: &str = "default";
 const ADMIN: &str = "admin";
@@ -46,9 +48,13 @@ pub enum StartError {
     )]
     Running { pid: u32, path: String },
     #[error("could not open the database")]
+    Database { next: &'static str, source: CatalogError },
+    #[error("the database does not answer as it should")]
     Catalog(#[from] CatalogError),
     #[error("could not open the blob store")]
     Blobs(#[from] BlobError),
+    #[error("the blob store did not answer within {} s", BLOBS_PATIENCE.as_secs())]
+    BlobsSilent,
     #[error(transparent)]
     Keyring(#[from] KeyringError),
     #[error("the key `{path}` is not the one that the secrets of this database are sealed with; copy that one here")]
@@ -63,6 +69,21 @@ pub enum StartError {
     Tls(#[from] TlsError),
     #[error("the server stopped with an error")]
     Serve(#[source] std::io::Error),
+}
+
+impl StartError {
+    /// What to do next, where the sentence itself does not say it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Data { .. } => Some("check that it is a folder that you may write to, or give another with `--data DIR`"),
+            Self::Database { next, source: CatalogError::Database { .. } } => Some(next),
+            Self::Blobs(BlobError::Storage { .. }) | Self::BlobsSilent => Some(
+                "check that the folder or bucket of `--blobs` exists and may be written to, and the `AWS_…` variables of \
+                 an S3 store",
+            ),
+            _ => None,
+        }
+    }
 }
 
 /// A server that listens and is ready to serve.
@@ -84,7 +105,7 @@ impl Server {
         let keyring = Arc::new(Keyring::open(&settings.data.join("secret.key"), &OsIds)?);
         let catalog = open_catalog(&settings).await?;
         check_key(&catalog, &keyring, &settings.data).await?;
-        let blobs = open_blobs(&settings)?;
+        let blobs = open_blobs(&settings).await?;
         ensure_admin_token(&catalog, &settings).await?;
         ensure_default_app(&catalog).await?;
         let store = Store { catalog, blobs };
@@ -193,11 +214,14 @@ async fn open_plane(
         logs: Arc::clone(logs),
         clock: Arc::clone(&settings.clock),
     };
-    let runtime = RuntimeSettings {
+    let mut runtime = RuntimeSettings {
         environment: gateway.map(|address| ("MILEPOST_GATEWAY".to_owned(), address.to_string())).into_iter().collect(),
         sandbox: settings.sandbox,
         ..RuntimeSettings::new(settings.program.clone(), settings.data.join("run"))
     };
+    if let Some(spares) = settings.spares {
+        (runtime.spares.python, runtime.spares.node) = (spares, spares);
+    }
     let runtime = Runtime::start(runtime, Arc::new(host)).await.map_err(StartError::Runtime)?;
     Ok(Plane::new(store.clone(), Arc::clone(keyring), runtime))
 }
@@ -249,7 +273,13 @@ fn lock_data_folder(path: &Path) -> Result<fs::File, StartError> {
 async fn open_catalog(settings: &Settings) -> Result<Catalog, StartError> {
     let default = settings.data.join("catalog.db").display().to_string();
     let url = settings.database.as_deref().unwrap_or(&default);
-    Ok(Catalog::open(url, Arc::clone(&settings.clock), Arc::clone(&settings.ids)).await?)
+    let next = if url.starts_with("postgres") {
+        "check the URL of `--database`: the server must answer there, and the database must exist (`createdb NAME` makes one)"
+    } else {
+        "check that the folder of the file exists and that you may write to it"
+    };
+    let opened = Catalog::open(url, Arc::clone(&settings.clock), Arc::clone(&settings.ids)).await;
+    opened.map_err(|source| StartError::Database { next, source })
 }
 
 /// Secrets that one server seals must be readable by the others over the same database.
@@ -260,13 +290,19 @@ async fn check_key(catalog: &Catalog, keyring: &Keyring, data: &Path) -> Result<
     Err(StartError::OtherKey { path: data.join("secret.key").display().to_string() })
 }
 
-fn open_blobs(settings: &Settings) -> Result<Blobs, StartError> {
+/// Opening a bucket asks nobody, so a wrong name or key would show only with the first upload.
+async fn open_blobs(settings: &Settings) -> Result<Blobs, StartError> {
     let default = settings.data.join("blobs").display().to_string();
     let url = settings.blobs.as_deref().unwrap_or(&default);
-    match &settings.aws {
-        Some(aws) => Ok(Blobs::open_with(url, aws)?),
-        None => Ok(Blobs::open(url)?),
+    let blobs = match &settings.aws {
+        Some(aws) => Blobs::open_with(url, aws)?,
+        None => Blobs::open(url)?,
+    };
+    match tokio::time::timeout(BLOBS_PATIENCE, blobs.check()).await {
+        Ok(checked) => checked?,
+        Err(_) => return Err(StartError::BlobsSilent),
     }
+    Ok(blobs)
 }
 
 /// The first start makes an admin token in a file that only its owner can read.

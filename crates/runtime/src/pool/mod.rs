@@ -277,6 +277,7 @@ impl<E: Executor> Pool<E> {
             queued: state.waiters.len(),
             restarts: state.restarts,
             calls: state.served,
+            errors: self.recent.failed(),
             recent_errors: self.recent.list(),
         }
     }

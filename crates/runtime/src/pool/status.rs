@@ -1,6 +1,7 @@
 //! What `milepost status` shows of a pool.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use milepost_model::{Digest, Timestamp, UnitName};
@@ -24,6 +25,8 @@ pub struct PoolStatus {
     pub restarts: u64,
     /// Calls that ended, well or not.
     pub calls: u64,
+    /// Faults that callers saw.
+    pub errors: u64,
     /// The newest last.
     pub recent_errors: Vec<RecentError>,
 }
@@ -37,11 +40,18 @@ pub struct RecentError {
 }
 
 #[derive(Default)]
-pub(super) struct Recent(Mutex<VecDeque<RecentError>>);
+pub(super) struct Recent {
+    errors: Mutex<VecDeque<RecentError>>,
+    /// How many requests failed, also those that are forgotten.
+    failed: AtomicU64,
+}
 
 impl Recent {
     pub fn push(&self, error: RecentError) {
-        let mut errors = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !error.request.is_empty() {
+            self.failed.fetch_add(1, Ordering::Relaxed);
+        }
+        let mut errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
         if errors.len() == REMEMBERED {
             errors.pop_front();
         }
@@ -49,6 +59,10 @@ impl Recent {
     }
 
     pub fn list(&self) -> Vec<RecentError> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+        self.errors.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+
+    pub fn failed(&self) -> u64 {
+        self.failed.load(Ordering::Relaxed)
     }
 }

@@ -57,7 +57,7 @@ fn function(pool: PoolStatus) -> FunctionStatus {
         busy: pool.busy as u64,
         queued: pool.queued as u64,
         requests: pool.calls,
-        errors: pool.recent_errors.len() as u64,
+        errors: pool.errors,
         recent_errors: pool
             .recent_errors
             .into_iter()

@@ -1,0 +1,148 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::stage::{Stage, get};
+
+const MANIFEST: &str = "
+app: shop
+functions:
+  good: { env: python, src: good/, scale: { min: 1 } }
+  bad: { env: python, src: bad/, timeout: 1s, memory: 64Mi, scale: { max: 2 } }
+  broken: { env: python, src: broken/ }
+  missing: { env: python, src: good/, secrets: [NOT_SET] }
+routes:
+  - GET /good: good
+  - GET /bad/{how}: bad
+  - GET /broken: broken
+  - GET /missing: missing
+";
+
+const BAD: &str = r#"
+import os
+import signal
+import sys
+import time
+
+from flask import request
+
+
+def main():
+    how = request.view_args["how"]
+    print("about to", how, flush=True)
+    if how == "throw":
+        raise ValueError("as asked")
+    if how == "exit":
+        sys.exit(3)
+    if how == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if how == "loop":
+        while True:
+            pass
+    if how == "memory":
+        return str(len(bytearray(2_000_000_000)))
+    if how == "flood":
+        line = "x" * 1000
+        for _ in range(100_000):
+            print(line)
+        return "flooded"
+    if how == "forks":
+        children = 0
+        while True:
+            if os.fork() == 0:
+                time.sleep(100)
+            children += 1
+    if how == "hang":
+        def pieces():
+            yield "a beginning"
+            time.sleep(100)
+        return pieces()
+    return "fine"
+"#;
+
+const FILES: &[(&str, &str)] = &[
+    ("milepost.yaml", MANIFEST),
+    ("good/main.py", "def main():\n    return 'good'\n"),
+    ("bad/main.py", BAD),
+    ("broken/main.py", "import no_such_module\n"),
+];
+
+/// Statuses that a fault may end with: which one depends on what catches it first on this machine.
+const FAULTS: &[(&str, &[u16], &str)] = &[
+    ("/bad/throw", &[500], "ValueError: as asked"),
+    ("/bad/exit", &[502], "about to exit"),
+    ("/bad/kill", &[502], "about to kill"),
+    ("/bad/loop", &[504], "about to loop"),
+    ("/bad/memory", &[500, 502], "about to memory"),
+    ("/bad/forks", &[500, 502, 504], "about to forks"),
+    ("/broken", &[503], "no_such_module"),
+    ("/missing", &[503], "NOT_SET"),
+];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fault_costs_its_own_request_and_nothing_else() {
+    let stage = Stage::new("shop", &[], FILES);
+    stage.deploy();
+    let steady = Steady::start(&stage);
+    for (path, statuses, said) in FAULTS {
+        let answer = stage.get(path).await;
+        assert!(statuses.contains(&answer.status), "{path}: {answer:?}");
+        let log = stage.log_of(&answer.request);
+        assert!(log.contains(said), "{path}: the log of {} has no `{said}`:\n{log}", answer.request);
+        assert_eq!(stage.get("/bad/none").await.body, "fine", "after {path}");
+    }
+    let slowest = steady.stop().await;
+    println!("the slowest request beside the faults took {slowest:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_flood_of_output_is_cut_and_said() {
+    let stage = Stage::new("shop", &[], FILES);
+    stage.deploy();
+    let answer = stage.get("/bad/flood").await;
+    // A hundred megabytes may take longer than the second that the function has.
+    assert!([200, 504].contains(&answer.status), "{answer:?}");
+    let log = stage.world.ok(&format!("logs --request {} --limit 10000", answer.request));
+    assert!(log.len() < 2_000_000, "{} bytes of it were kept", log.len());
+    assert!(log.contains("dropped"), "{}", &log[log.len().saturating_sub(500)..]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_response_that_stops_halfway_is_cut_at_its_deadline() {
+    let stage = Stage::new("shop", &[], FILES);
+    stage.deploy();
+    let begun = Instant::now();
+    let cut = stage.try_get("/bad/hang").await;
+    assert!(cut.is_err(), "{cut:?}");
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+    assert_eq!(stage.get("/bad/none").await.body, "fine");
+}
+
+/// Requests to a healthy function, one after the other, none of which may fail.
+struct Steady {
+    stop: Arc<AtomicBool>,
+    task: tokio::task::JoinHandle<Duration>,
+}
+
+impl Steady {
+    fn start(stage: &Stage) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (client, url, until) = (stage.client.clone(), stage.url("/good"), stop.clone());
+        let task = tokio::spawn(async move {
+            let mut slowest = Duration::ZERO;
+            while !until.load(Ordering::Relaxed) {
+                let begun = Instant::now();
+                let answer = get(&client, &url, "shop").await.unwrap_or_else(|error| panic!("{error:?}"));
+                assert_eq!((answer.status, answer.body.as_str()), (200, "good"));
+                slowest = slowest.max(begun.elapsed());
+            }
+            slowest
+        });
+        Self { stop, task }
+    }
+
+    async fn stop(self) -> Duration {
+        self.stop.store(true, Ordering::Relaxed);
+        self.task.await.unwrap()
+    }
+}
