@@ -18,6 +18,7 @@ pub fn run() -> Result<()> {
     debian("Python 3 with venv", python(), &["python3", "python3-venv"])?;
     debian("Node.js", on_path("node"), &["nodejs"])?;
     debian("npm", on_path("npm"), &["npm"])?;
+    debian("Chromium", browser(), &["chromium"])?;
     moto()?;
     match nextest() {
         true => say("cargo-nextest", "found"),
@@ -70,6 +71,11 @@ fn postgres() -> Option<PathBuf> {
 fn python() -> Option<PathBuf> {
     let whole = succeeds(&mut command("python3", &["-c", "import venv, ensurepip"]));
     whole.then(|| on_path("python3")).flatten()
+}
+
+/// Looks at the example as people do.
+fn browser() -> Option<PathBuf> {
+    ["chromium", "chromium-browser", "google-chrome"].into_iter().find_map(on_path)
 }
 
 fn moto() -> Result<()> {

@@ -37,13 +37,11 @@ pub trait Backend: Send + Sync + 'static {
     ) -> impl Future<Output = std::io::Result<BoxStream<'static, std::io::Result<Bytes>>>> + Send;
 
     /// The view of an app that the gateway has not seen yet. `None`: there is no such app.
-    fn load(
-        &self,
-        app: &str,
-    ) -> impl Future<Output = Result<Option<Arc<AppView<Self::Function>>>, LoadFailure>> + Send;
+    fn load(&self, app: &str)
+    -> impl Future<Output = Result<Option<Arc<AppView<Self::Function>>>, LoadFailure>> + Send;
 
-    /// Whether a bearer token may call functions of the app. Looked up in memory.
-    fn may_invoke(&self, app: &str, token: &str) -> bool;
+    /// Whether a bearer token may call functions of the app; `None` for a token that nobody knows. Looked up in memory.
+    fn may_invoke(&self, app: &str, token: &str) -> Option<bool>;
 
     /// The app and release that a call token is good for, if it is genuine and not too old.
     fn open_call_token(&self, token: &str) -> Option<CallScope>;

@@ -9,9 +9,10 @@ use crate::answers::{MILEPOST_RELEASE, MILEPOST_REQUEST_ID, MILEPOST_VERSION, Pr
 use crate::backend::{Backend, CallContext, CallFailure};
 use crate::body::{AnswerBody, BodyFailure, RequestBody};
 use crate::decide::FunctionFound;
-use crate::gateway::{Asked, Inner, Place};
+use crate::gateway::{Asked, Inner};
 use crate::headers::{self, Forwarding, X_REQUEST_ID};
 use crate::request_id;
+use crate::resolve::Place;
 
 /// A request that a function answers.
 pub(crate) struct Call<F> {
@@ -61,20 +62,27 @@ impl<F: Send + Sync + 'static> Call<F> {
                 let detail = format!("The function `{}` can be called from inside of its app only.", target.name);
                 Err(Problem::new(StatusCode::FORBIDDEN, "function_internal", detail))
             }
-            FunctionPermission::Token => match bearer(&self.asked.head.headers) {
-                Some(token) if backend.may_invoke(&self.place.app.app, token) => Ok(()),
-                Some(_) => {
-                    let detail = format!("The token may not call functions of the app `{}`.", self.place.app.app);
-                    Err(Problem::new(StatusCode::FORBIDDEN, "token_refused", detail)
-                        .hint("`milepost token create --role invoker` makes one that may"))
-                }
-                None => {
-                    let detail = format!("The function `{}` wants a token.", target.name);
-                    Err(Problem::new(StatusCode::UNAUTHORIZED, "token_wanted", detail)
-                        .hint("send it as `Authorization: Bearer TOKEN`")
-                        .header(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")))
-                }
-            },
+            FunctionPermission::Token => self.bearer_permitted(backend),
+        }
+    }
+
+    fn bearer_permitted<B: Backend>(&self, backend: &B) -> Result<(), Problem> {
+        let wanted = |detail: String| {
+            Err(Problem::new(StatusCode::UNAUTHORIZED, "token_wanted", detail)
+                .hint("send one as `Authorization: Bearer TOKEN`; `milepost token create --role invoker` makes one")
+                .header(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")))
+        };
+        let Some(token) = bearer(&self.asked.head.headers) else {
+            return wanted(format!("The function `{}` wants a token.", self.found.target.name));
+        };
+        match backend.may_invoke(&self.place.app.app, token) {
+            Some(true) => Ok(()),
+            Some(false) => {
+                let detail = format!("The token may not call functions of the app `{}`.", self.place.app.app);
+                Err(Problem::new(StatusCode::FORBIDDEN, "token_refused", detail)
+                    .hint("`milepost token create --role invoker` makes one that may"))
+            }
+            None => wanted("The token is not known to this server.".to_owned()),
         }
     }
 

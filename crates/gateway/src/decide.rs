@@ -55,8 +55,7 @@ pub(crate) fn decide<F>(release: &ReleaseView<F>, method: &Method, uri: &Uri, ho
     if found.is_some() {
         return Decision::Problem(other_methods(method, &BTreeSet::from(["GET", "HEAD"])));
     }
-    if for_files
-        && let Some((file, found)) = decoded.as_deref().and_then(|path| files::fallback(&release.mounts, path))
+    if for_files && let Some((file, found)) = decoded.as_deref().and_then(|path| files::fallback(&release.mounts, path))
     {
         return Decision::File(file, if found { Status::Found } else { Status::NotFound });
     }

@@ -12,16 +12,16 @@ use http::{HeaderValue, Method, Request, StatusCode, header};
 
 pub(crate) use crate::answering::Answering;
 use crate::answers::{MILEPOST_CALL, MILEPOST_RELEASE, Problem};
-use crate::backend::{Backend, CallScope, LoadFailure};
+use crate::backend::Backend;
 use crate::body::{AnswerBody, RequestBody};
 use crate::call::Call;
 use crate::decide::{Decision, decide};
-use crate::directory::{Directory, Slot};
+use crate::directory::Directory;
 use crate::files::{Sending, Store};
-use crate::host::{self, Candidate, Named};
+use crate::host;
+use crate::resolve::{Place, Resolved, Wanted};
 use crate::settings::Settings;
 use crate::stats::{Counters, Stats};
-use crate::view::{AppView, ReleaseView};
 
 /// The data plane of one node. Cheap to clone.
 pub struct Gateway<B: Backend> {
@@ -37,7 +37,7 @@ impl<B: Backend> Clone for Gateway<B> {
 pub(crate) struct Inner<B: Backend> {
     pub(crate) backend: Arc<B>,
     pub(crate) settings: Settings,
-    domain: String,
+    pub(crate) domain: String,
     pub(crate) directory: Arc<Directory<B::Function>>,
     files: Arc<Store<B>>,
     elsewhere: Counters,
@@ -128,28 +128,6 @@ pub(crate) struct Asked {
     pub(crate) peer: Peer,
 }
 
-/// What a request is about, read from its head.
-struct Wanted<'h> {
-    host: Cow<'h, str>,
-    /// A call from inside of a release: the host does not matter.
-    scope: Option<CallScope>,
-}
-
-/// Where a request is served.
-pub(crate) struct Place<F> {
-    pub(crate) slot: Arc<Slot<F>>,
-    pub(crate) app: Arc<AppView<F>>,
-    pub(crate) release: Arc<ReleaseView<F>>,
-    pub(crate) scope: Option<CallScope>,
-}
-
-enum Resolved<F> {
-    At(Place<F>),
-    /// An app is not in memory; it may exist nevertheless.
-    Unknown,
-    Not(Problem),
-}
-
 impl Asked {
     fn answer<B: Backend>(self, inner: &Arc<Inner<B>>) -> Answering<B> {
         let wanted = match self.wanted(inner) {
@@ -177,8 +155,12 @@ impl Asked {
 
     fn wanted<B: Backend>(&self, inner: &Inner<B>) -> Result<Wanted<'_>, Problem> {
         let path = self.head.uri.path();
-        if path.starts_with("/.milepost") && !path.starts_with(CALL_PATH) {
+        if is_own(path) && !path.starts_with(CALL_PATH) {
             return Err(own(path, inner.draining.load(Ordering::Relaxed)));
+        }
+        if self.head.method == Method::CONNECT {
+            let detail = "The gateway is not a proxy to other hosts.";
+            return Err(Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail));
         }
         let scope = match self.head.headers.get(MILEPOST_CALL) {
             Some(token) => {
@@ -241,6 +223,10 @@ impl Asked {
 
 pub(crate) const CALL_PATH: &str = "/.milepost/call/";
 
+fn is_own(path: &str) -> bool {
+    path.strip_prefix("/.milepost").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 /// The gateway's own paths.
 fn own(path: &str, draining: bool) -> Problem {
     match path {
@@ -257,146 +243,4 @@ fn bad_call_token() -> Problem {
     let detail = "The call token is missing, not genuine or too old.";
     Problem::new(StatusCode::UNAUTHORIZED, "bad_call_token", detail)
         .hint("functions find theirs in each request; it is sent on as `milepost-call`")
-}
-
-impl<B: Backend> Inner<B> {
-    fn resolve(&self, wanted: Wanted<'_>) -> Resolved<B::Function> {
-        let mut verdict = Verdict::default();
-        if let Some(scope) = wanted.scope {
-            let candidate = Candidate { app: &scope.app, release: Some(&scope.release) };
-            return match self.look_up(&candidate, &mut verdict) {
-                Ok(Some(mut place)) => {
-                    place.scope = Some(scope);
-                    Resolved::At(place)
-                }
-                Ok(None) => Resolved::Not(verdict.problem()),
-                Err(NotInMemory) => Resolved::Unknown,
-            };
-        }
-        let address = match host::parse(&wanted.host, &self.domain) {
-            Named::App(address) => address,
-            Named::Domain | Named::Elsewhere => return Resolved::Not(self.no_app(&wanted.host)),
-        };
-        for candidate in address.candidates() {
-            match self.look_up(&candidate, &mut verdict) {
-                Ok(Some(place)) => return Resolved::At(place),
-                Ok(None) => {}
-                Err(NotInMemory) => return Resolved::Unknown,
-            }
-        }
-        Resolved::Not(verdict.problem())
-    }
-
-    fn look_up(
-        &self,
-        candidate: &Candidate<'_>,
-        verdict: &mut Verdict,
-    ) -> Result<Option<Place<B::Function>>, NotInMemory> {
-        let slot = self.directory.slot(candidate.app);
-        let Some((slot, app)) = slot.and_then(|slot| slot.view().map(|view| (slot, view))) else {
-            if !self.directory.is_absent(candidate.app) {
-                return Err(NotInMemory);
-            }
-            verdict.unknown_app(candidate.app);
-            return Ok(None);
-        };
-        match choose(&app, candidate.release) {
-            Ok(release) => Ok(Some(Place { slot, app, release, scope: None })),
-            Err(problem) => {
-                verdict.add(problem);
-                Ok(None)
-            }
-        }
-    }
-
-    /// Like `resolve`, for apps that were not in memory.
-    async fn load(&self, wanted: Wanted<'_>) -> Result<Place<B::Function>, Problem> {
-        if let Some(scope) = &wanted.scope {
-            self.load_app(&scope.app).await?;
-        } else if let Named::App(address) = host::parse(&wanted.host, &self.domain) {
-            for candidate in address.candidates() {
-                let found = self.load_app(candidate.app).await?;
-                if found.is_some_and(|app| choose(&app, candidate.release).is_ok()) {
-                    break;
-                }
-            }
-        }
-        match self.resolve(wanted) {
-            Resolved::At(place) => Ok(place),
-            Resolved::Not(problem) => Err(problem),
-            // It was removed, or not remembered as absent, in between.
-            Resolved::Unknown => Err(Verdict::default().problem()),
-        }
-    }
-
-    async fn load_app(&self, app: &str) -> Result<Option<Arc<AppView<B::Function>>>, Problem> {
-        self.directory.get_or_load(&self.backend, app).await.map_err(|LoadFailure(reason)| {
-            tracing::warn!(reason, app, "an app could not be loaded");
-            let detail = "The app cannot be looked up at the moment.";
-            Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", detail)
-                .hint("try again in a moment")
-                .header(header::RETRY_AFTER, HeaderValue::from_static("1"))
-        })
-    }
-
-    fn no_app(&self, host: &str) -> Problem {
-        let domain = &self.domain;
-        Problem::new(StatusCode::NOT_FOUND, "no_app", format!("No app is served at {host}."))
-            .hint(format!("apps are at APP.{domain}, their releases at APP.RELEASE.{domain} or RELEASE--APP.{domain}"))
-    }
-}
-
-struct NotInMemory;
-
-/// The best reason why no reading of an address led anywhere.
-#[derive(Default)]
-struct Verdict(Option<Problem>);
-
-impl Verdict {
-    fn add(&mut self, problem: Problem) {
-        // What is gone is a better reason than what never was, and a release a better one than an app.
-        let weight = |problem: &Problem| match problem.code {
-            "release_expired" => 3,
-            "unknown_app" => 1,
-            _ => 2,
-        };
-        if self.0.as_ref().is_none_or(|known| weight(&problem) > weight(known)) {
-            self.0 = Some(problem);
-        }
-    }
-
-    fn unknown_app(&mut self, app: &str) {
-        self.add(
-            Problem::new(StatusCode::NOT_FOUND, "unknown_app", format!("There is no app `{app}`."))
-                .hint("check the name; `milepost deploy` makes an app"),
-        );
-    }
-
-    fn problem(self) -> Problem {
-        self.0.unwrap_or_else(|| Problem::new(StatusCode::NOT_FOUND, "unknown_app", "There is no such app."))
-    }
-}
-
-/// The release that is asked for; live without a name.
-fn choose<F>(app: &AppView<F>, release: Option<&str>) -> Result<Arc<ReleaseView<F>>, Problem> {
-    let none = |what: &str| {
-        let detail = format!("The app `{}` has {what} release.", app.app);
-        Problem::new(StatusCode::NOT_FOUND, "no_release", detail).hint("`milepost release list` shows what there is")
-    };
-    match release {
-        None | Some("live") => app.live.clone().ok_or_else(|| none("no live")),
-        Some("latest") => app.latest.clone().ok_or_else(|| none("no active")),
-        Some(name) => app.releases.get(name).cloned().ok_or_else(|| match app.expired.get(name) {
-            Some(at) => {
-                let detail = format!("The release `{name}` of the app `{}` expired at {at}.", app.app);
-                Problem::new(StatusCode::GONE, "release_expired", detail)
-                    .hint("its app version can be released again with `milepost release create`")
-            }
-            None => {
-                let detail = format!("The app `{}` has no release or tag `{name}`.", app.app);
-                Problem::new(StatusCode::NOT_FOUND, "unknown_release", detail)
-                    .hint("`milepost release list` shows what there is")
-            }
-        }),
-    }
 }

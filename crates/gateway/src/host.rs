@@ -90,10 +90,9 @@ mod tests {
     fn read(host: &str, domain: &str) -> Vec<(String, Option<String>)> {
         let Some(host) = normalise(host.as_bytes()) else { return Vec::new() };
         match parse(&host, domain) {
-            Named::App(address) => address
-                .candidates()
-                .map(|found| (found.app.to_owned(), found.release.map(str::to_owned)))
-                .collect(),
+            Named::App(address) => {
+                address.candidates().map(|found| (found.app.to_owned(), found.release.map(str::to_owned))).collect()
+            }
             Named::Domain | Named::Elsewhere => Vec::new(),
         }
     }
@@ -104,7 +103,9 @@ mod tests {
 
     #[test]
     fn a_host_names_an_app_and_perhaps_a_release() {
-        for host in ["shop.localhost", "SHOP.localhost:8080", "shop.LocalHost.", "shop.localhost.:80", "shop.localhost:"] {
+        for host in
+            ["shop.localhost", "SHOP.localhost:8080", "shop.LocalHost.", "shop.localhost.:80", "shop.localhost:"]
+        {
             assert_eq!(read(host, "localhost"), [("shop".to_owned(), None)], "{host}");
         }
         assert_eq!(read("shop.beta.example.com", "example.com"), [pair("shop", "beta")]);

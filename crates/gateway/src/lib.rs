@@ -4,7 +4,7 @@
 //! catalog, the blob store or the runtime: the server builds views and is the [`Backend`].
 //! `docs/decisions/006-gateway.md` has the rules and the reasons.
 //!
-//! On the way of a request: `server` accepts a connection, `gateway` finds the release that its host names, `decide`
+//! On the way of a request: `server` accepts a connection, `gateway` and `resolve` find the release that its host names, `decide`
 //! finds what answers for the path, and `files` or `call` answer. `directory` is where the views are.
 
 mod answering;
@@ -20,6 +20,7 @@ mod gateway;
 mod headers;
 mod host;
 mod request_id;
+mod resolve;
 mod routes;
 mod server;
 mod serving;
@@ -29,14 +30,13 @@ mod tls;
 mod tree;
 pub mod view;
 mod wire;
-mod workers;
 
 pub use answering::Answering;
 pub use backend::{Backend, CallContext, CallFailure, CallScope, FileRef, LoadFailure};
 pub use body::{AnswerBody, BodyFailure, RequestBody};
 pub use directory::Directory;
 pub use gateway::{Gateway, GatewayError, Peer};
-pub use routes::{Lookup, Route, RouteError, RouteTable, check_route_path};
+pub use routes::{Lookup, Params, Route, RouteError, RouteTable, check_route_path};
 pub use server::Listener;
 pub use settings::{Limits, Network, NetworkError, Settings};
 pub use stats::{AnswerCounts, Stats};

@@ -17,6 +17,9 @@ use regex_lite::Regex;
 use pattern::Pattern;
 use tree::{Node, PathRest, Place};
 
+/// The variables of a path by name, decoded.
+pub type Params = Vec<(Box<str>, Box<str>)>;
+
 /// A route as the table takes it.
 #[derive(Debug, Clone)]
 pub struct Route<T> {
@@ -65,7 +68,7 @@ struct Group {
 pub enum Lookup<'t, T> {
     Found {
         route: &'t Route<T>,
-        params: Vec<(Box<str>, Box<str>)>,
+        params: Params,
     },
     /// The path has routes, all for other methods: these.
     OtherMethods(BTreeSet<&'t str>),
@@ -168,7 +171,7 @@ impl<T> RouteTable<T> {
         method: &Method,
         path: &str,
         refused: &mut BTreeSet<&'t str>,
-    ) -> Option<(usize, Vec<(Box<str>, Box<str>)>)> {
+    ) -> Option<(usize, Params)> {
         let mut found = None;
         let mut take = |at: usize| {
             let wants = self.wants(at, method, refused);
@@ -212,7 +215,7 @@ impl<T> RouteTable<T> {
         path: &str,
         method: &Method,
         refused: &mut BTreeSet<&'t str>,
-    ) -> Option<(usize, Vec<(Box<str>, Box<str>)>)> {
+    ) -> Option<(usize, Params)> {
         for (regex, at) in regexes {
             let Some(caught) = regex.captures(path) else { continue };
             if !self.wants(*at, method, refused) {
@@ -239,7 +242,7 @@ impl<T> RouteTable<T> {
         wants
     }
 
-    fn params(&self, at: usize, values: &[&str]) -> Vec<(Box<str>, Box<str>)> {
+    fn params(&self, at: usize, values: &[&str]) -> Params {
         let decode = |value: &str| percent_decode_str(value).decode_utf8_lossy().into();
         self.names[at].iter().zip(values).map(|(name, value)| (name.clone(), decode(value))).collect()
     }

@@ -19,8 +19,6 @@ pub struct Settings {
     pub cache_disk: u64,
     /// What files say about being cached by browsers.
     pub cache_control: String,
-    /// Threads that serve connections, each with a runtime of its own. 0: the runtime that calls `serve`.
-    pub threads: usize,
     pub limits: Limits,
 }
 
@@ -33,7 +31,6 @@ impl Default for Settings {
             cache_memory: 128 << 20,
             cache_disk: 1 << 30,
             cache_control: "no-cache".to_owned(),
-            threads: 0,
             limits: Limits::default(),
         }
     }

@@ -46,8 +46,8 @@ impl Backend for AtOnce {
         Ok(None)
     }
 
-    fn may_invoke(&self, _: &str, _: &str) -> bool {
-        false
+    fn may_invoke(&self, _: &str, _: &str) -> Option<bool> {
+        None
     }
 
     fn open_call_token(&self, _: &str) -> Option<CallScope> {

@@ -68,7 +68,9 @@ mod tests {
 
     #[test]
     fn none_match_compares_weakly_and_reads_lists() {
-        for value in ["\"abc\"", "W/\"abc\"", "*", " \"x\" , W/\"abc\"", "\"a,b\",\"abc\"", "\"x\",\"abc\",", "\"x\"\"abc\""] {
+        for value in
+            ["\"abc\"", "W/\"abc\"", "*", " \"x\" , W/\"abc\"", "\"a,b\",\"abc\"", "\"x\",\"abc\",", "\"x\"\"abc\""]
+        {
             assert_eq!(verdict(header::IF_NONE_MATCH, value), Verdict::NotModified, "{value}");
         }
         for value in ["\"abd\"", "abc", "\"abc", "", "\"abc-br\"", "\"x\", junk, \"abc\"", "w/\"abc\""] {
@@ -88,7 +90,8 @@ mod tests {
 
     #[test]
     fn a_range_holds_for_the_same_tag_only() {
-        let holds = |value| range_holds(&HeaderMap::from_iter([(header::IF_RANGE, HeaderValue::from_static(value))]), b"\"a\"");
+        let holds =
+            |value| range_holds(&HeaderMap::from_iter([(header::IF_RANGE, HeaderValue::from_static(value))]), b"\"a\"");
         assert!(holds("\"a\""));
         assert!(!holds("W/\"a\""));
         assert!(!holds("Wed, 21 Oct 2015 07:28:00 GMT"));

@@ -57,7 +57,13 @@ enum Plan {
 }
 
 impl Sending {
-    pub(crate) fn new(file: TreeFile, status: Status, release: HeaderValue, method: &Method, headers: HeaderMap) -> Self {
+    pub(crate) fn new(
+        file: TreeFile,
+        status: Status,
+        release: HeaderValue,
+        method: &Method,
+        headers: HeaderMap,
+    ) -> Self {
         Self { file, status, head_only: method == Method::HEAD, release, headers, again: false }
     }
 

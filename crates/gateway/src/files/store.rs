@@ -197,7 +197,12 @@ impl<B: Backend> Store<B> {
         }
         let bytes = self.backend.read(file).await?;
         if bytes.len() as u64 != file.size {
-            return Err(io::Error::other(format!("{} has {} bytes instead of {}", file.digest, bytes.len(), file.size)));
+            return Err(io::Error::other(format!(
+                "{} has {} bytes instead of {}",
+                file.digest,
+                bytes.len(),
+                file.size
+            )));
         }
         Ok(bytes)
     }
@@ -216,7 +221,8 @@ impl<B: Backend> Store<B> {
         let (store, file) = (self.clone(), *file);
         let work = async move {
             let made = store.make(&file, coding).await;
-            let made = made.inspect_err(|error| tracing::warn!(%error, digest = %file.at.digest, "a file was not pressed"));
+            let made =
+                made.inspect_err(|error| tracing::warn!(%error, digest = %file.at.digest, "a file was not pressed"));
             let copy = made.ok().map(Arc::new);
             if let Some(copy) = &copy {
                 store.cache.insert(key, copy.clone());

@@ -176,7 +176,10 @@ mod tests {
         assert_eq!(in_segments("/a%20b/c"), Some((vec![literal("a b"), literal("c")], false)));
         assert_eq!(in_segments("/{x}"), Some((vec![Segment::Param], false)));
         assert_eq!(in_segments("/{x}/"), Some((vec![Segment::Param], true)));
-        assert_eq!(in_segments("/a/{x}/b/{y}"), Some((vec![literal("a"), Segment::Param, literal("b"), Segment::Param], false)));
+        assert_eq!(
+            in_segments("/a/{x}/b/{y}"),
+            Some((vec![literal("a"), Segment::Param, literal("b"), Segment::Param], false))
+        );
         assert_eq!(in_segments("/v{x}"), None);
         assert_eq!(in_segments("/{x}y"), None);
         assert_eq!(in_segments("/{x}{y}"), None);

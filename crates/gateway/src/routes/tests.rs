@@ -136,7 +136,10 @@ mod naive {
         }
         let shape = |path: &str| -> Vec<String> {
             let segments = split(path).0;
-            segments.iter().map(|part| if part.starts_with('{') { "{}".to_owned() } else { (*part).to_owned() }).collect()
+            segments
+                .iter()
+                .map(|part| if part.starts_with('{') { "{}".to_owned() } else { (*part).to_owned() })
+                .collect()
         };
         let twin = all.iter().any(|other| {
             !other.prefix
@@ -147,7 +150,12 @@ mod naive {
         wanted_slash == asked_slash || !twin
     }
 
-    pub(super) fn find(routes: &[Route<usize>], host: &str, method: &str, path: &str) -> Result<Option<usize>, Vec<String>> {
+    pub(super) fn find(
+        routes: &[Route<usize>],
+        host: &str,
+        method: &str,
+        path: &str,
+    ) -> Result<Option<usize>, Vec<String>> {
         let mut fitting: Vec<_> = routes
             .iter()
             .filter(|route| (route.host.is_empty() || &*route.host == host) && fits(route, path, routes))
@@ -178,15 +186,16 @@ mod naive {
 
 fn any_route() -> impl Strategy<Value = Route<usize>> {
     let segment = prop_oneof![3 => "[ab]", 1 => Just("{x}".to_owned())];
-    let path = (proptest::collection::vec(segment, 0..4), any::<bool>())
-        .prop_map(|(parts, slash)| format!("/{}{}", parts.join("/"), if slash && !parts.is_empty() { "/" } else { "" }));
+    let path = (proptest::collection::vec(segment, 0..4), any::<bool>()).prop_map(|(parts, slash)| {
+        format!("/{}{}", parts.join("/"), if slash && !parts.is_empty() { "/" } else { "" })
+    });
     let methods = proptest::collection::btree_set(
         prop_oneof![Just("GET".to_owned()), Just("POST".to_owned()), Just("HEAD".to_owned())],
         0..3,
     );
-    (methods, path, any::<bool>(), prop_oneof![3 => Just(""), 1 => Just("h")]).prop_map(|(methods, path, prefix, host)| {
-        Route { methods, path: path.into(), prefix, host: host.into(), target: 0 }
-    })
+    (methods, path, any::<bool>(), prop_oneof![3 => Just(""), 1 => Just("h")]).prop_map(
+        |(methods, path, prefix, host)| Route { methods, path: path.into(), prefix, host: host.into(), target: 0 },
+    )
 }
 
 proptest! {

@@ -81,8 +81,7 @@ impl Node {
         take: &mut impl FnMut(usize) -> bool,
     ) -> bool {
         let Some((segment, rest)) = path.split() else {
-            let (asked, other) =
-                if path.slashed { (&self.slashed, &self.plain) } else { (&self.plain, &self.slashed) };
+            let (asked, other) = if path.slashed { (&self.slashed, &self.plain) } else { (&self.plain, &self.slashed) };
             let routes = if asked.is_empty() { other } else { asked };
             return routes.iter().any(|route| take(*route));
         };

@@ -10,7 +10,8 @@ use crate::support::*;
 
 /// Releases `r1` (live, tagged `stable`) and `r2` (latest); `r0` has expired.
 fn shop(world: &World) -> Arc<AppView<Fake>> {
-    let releases = ["r1", "r2"].map(|id| release(id, vec![mount("/", world.memory.tree(&[("index.html", id)]))], vec![]));
+    let releases =
+        ["r1", "r2"].map(|id| release(id, vec![mount("/", world.memory.tree(&[("index.html", id)]))], vec![]));
     let mut view = Arc::into_inner(app("shop", 5, &releases)).expect("nobody else has it");
     view.releases.insert("stable".into(), releases[0].clone());
     view.expired = Arc::new(HashMap::from([("r0".into(), "2026-01-02T03:04:05Z".parse().expect("a time"))]));
@@ -79,7 +80,11 @@ async fn the_form_of_a_problem_follows_what_is_accepted() {
     let world = world();
     let page = world.get_with("shop.r0.localhost/", &[("accept", "text/html,*/*;q=0.8")]).await;
     assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
-    assert!(page.text().starts_with("<!doctype html>") && page.text().contains("2026-01-02T03:04:05Z"), "{}", page.text());
+    assert!(
+        page.text().starts_with("<!doctype html>") && page.text().contains("2026-01-02T03:04:05Z"),
+        "{}",
+        page.text()
+    );
     let text = world.get("shop.r0.localhost/").await;
     assert_eq!(text.header("content-type"), "text/plain; charset=utf-8");
     assert!(text.text().starts_with("410 Gone: The release `r0`"), "{}", text.text());

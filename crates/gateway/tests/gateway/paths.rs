@@ -14,8 +14,24 @@ async fn no_path_leads_out_of_the_tree_or_to_hidden_files() {
     let secret = "SECRET";
     world.shop(
         vec![
-            mount("/", world.memory.tree(&[("index.html", "home"), ("a/b.txt", "file"), (".env", secret), ("a/.git/config", secret)])),
-            mount("/static", world.memory.tree(&[("c.txt", "other"), (".hidden/index.html", secret), ("..", secret), ("a\\b", secret)])),
+            mount(
+                "/",
+                world.memory.tree(&[
+                    ("index.html", "home"),
+                    ("a/b.txt", "file"),
+                    (".env", secret),
+                    ("a/.git/config", secret),
+                ]),
+            ),
+            mount(
+                "/static",
+                world.memory.tree(&[
+                    ("c.txt", "other"),
+                    (".hidden/index.html", secret),
+                    ("..", secret),
+                    ("a\\b", secret),
+                ]),
+            ),
         ],
         vec![],
     );
@@ -62,7 +78,9 @@ async fn no_path_leads_out_of_the_tree_or_to_hidden_files() {
         assert!(["404", "400"].contains(&status), "{shown}: {answer}");
         assert!(!answer.contains(secret), "{shown}: {answer}");
     }
-    for (path, expected) in [(&b"/a/b.txt"[..], "file"), (b"/a/%62.txt", "file"), (b"/static/c.txt", "other"), (b"/", "home")] {
+    for (path, expected) in
+        [(&b"/a/b.txt"[..], "file"), (b"/a/%62.txt", "file"), (b"/static/c.txt", "other"), (b"/", "home")]
+    {
         let answer = ask(&served, path).await;
         assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with(expected), "{answer}");
     }
@@ -73,11 +91,9 @@ async fn no_path_leads_out_of_the_tree_or_to_hidden_files() {
 async fn well_known_files_and_names_in_any_letters_are_served() {
     let world = World::new();
     world.files(&[(".well-known/security.txt", "contact"), ("\u{fc}b er.txt", "umlaut"), ("100%.txt", "percent")]);
-    for (path, expected) in [
-        ("/.well-known/security.txt", "contact"),
-        ("/%C3%BCb%20er.txt", "umlaut"),
-        ("/100%25.txt", "percent"),
-    ] {
+    for (path, expected) in
+        [("/.well-known/security.txt", "contact"), ("/%C3%BCb%20er.txt", "umlaut"), ("/100%25.txt", "percent")]
+    {
         assert_eq!(world.get(&format!("shop.localhost{path}")).await.text(), expected, "{path}");
     }
 }

@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures::StreamExt;
 use futures::stream::{self, BoxStream};
-use futures::{FutureExt, StreamExt};
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::Frame;
@@ -132,8 +132,8 @@ impl Backend for Memory {
         Ok(self.apps.lock().unwrap().get(app).cloned())
     }
 
-    fn may_invoke(&self, app: &str, token: &str) -> bool {
-        token == format!("invoker-of-{app}")
+    fn may_invoke(&self, app: &str, token: &str) -> Option<bool> {
+        token.strip_prefix("invoker-of-").map(|of| of == app)
     }
 
     fn open_call_token(&self, token: &str) -> Option<CallScope> {
@@ -181,7 +181,8 @@ impl Memory {
     }
 
     pub fn tree(&self, files: &[(&str, &str)]) -> Arc<FileTree> {
-        let files = files.iter().map(|(path, bytes)| ((*path).into(), self.file(Bytes::copy_from_slice(bytes.as_bytes()))));
+        let files =
+            files.iter().map(|(path, bytes)| ((*path).into(), self.file(Bytes::copy_from_slice(bytes.as_bytes()))));
         Arc::new(FileTree::new(files.collect::<Vec<_>>()))
     }
 }
@@ -335,7 +336,7 @@ pub async fn read_answer(stream: &mut TcpStream) -> String {
 
 /// What must happen, and would hang if it did not.
 pub async fn soon<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(20), future.boxed_local()).await.expect("it takes too long")
+    tokio::time::timeout(Duration::from_secs(20), future).await.expect("it takes too long")
 }
 
 pub fn request(method: &str, url: &str, headers: &[(&str, &str)]) -> Request<Bytes> {
@@ -382,8 +383,4 @@ pub async fn collect(response: Response<hyper::body::Incoming>) -> Got {
     let (head, body) = response.into_parts();
     let body = soon(body.collect()).await.unwrap().to_bytes();
     Got { status: head.status, headers: head.headers, body }
-}
-
-pub fn method(name: &str) -> Method {
-    name.parse().unwrap()
 }

@@ -129,7 +129,7 @@ impl Backend for Plane {
         self.view(&app).await.map_err(|error| LoadFailure(error.0.message))
     }
 
-    fn may_invoke(&self, app: &str, token: &str) -> bool {
+    fn may_invoke(&self, app: &str, token: &str) -> Option<bool> {
         self.tokens.may_invoke(app, token)
     }
 

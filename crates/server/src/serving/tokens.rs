@@ -24,11 +24,11 @@ impl Tokens {
         Ok(())
     }
 
-    pub(crate) fn may_invoke(&self, app: &str, token: &str) -> bool {
+    /// `None`: no such token.
+    pub(crate) fn may_invoke(&self, app: &str, token: &str) -> Option<bool> {
         let tokens = self.0.load();
-        tokens
-            .get(&auth::hash(token))
-            .is_some_and(|row| row.role.may(Permission::Invoke) && row.app.as_deref().is_none_or(|only| only == app))
+        let row = tokens.get(&auth::hash(token))?;
+        Some(row.role.may(Permission::Invoke) && row.app.as_deref().is_none_or(|only| only == app))
     }
 }
 

@@ -1,0 +1,22 @@
+//! The worker programs by themselves, over their protocol: their own tests, which need nothing but the interpreters.
+#![expect(clippy::unwrap_used, reason = "test code: a step that fails ends the test")]
+
+use std::path::Path;
+use std::process::Command;
+
+fn run(script: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("workers/tests").join(script);
+    let output = Command::new("python3").arg(path).output().unwrap();
+    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{script} failed:\n{said}");
+}
+
+#[test]
+fn slow_the_python_worker_keeps_to_the_protocol() {
+    run("test_python.py");
+}
+
+#[test]
+fn slow_the_node_worker_keeps_to_the_protocol() {
+    run("test_node.py");
+}
