@@ -134,7 +134,7 @@ async fn a_worker_ends_when_the_stage_that_watches_it_is_killed() {
 fn workers_end_when_their_server_is_killed() {
     let mark = mark("orphan");
     let mut server = Command::new(std::env::current_exe().expect("the path of this test"))
-        .args(["--exact", "ends::a_server_that_waits_to_be_killed", "--ignored", "--nocapture"])
+        .args(["--exact", "ends::a_server_that_waits_to_be_killed", "--nocapture"])
         .env("MARK", &mark)
         .stdout(std::process::Stdio::null())
         .spawn()
@@ -146,10 +146,10 @@ fn workers_end_when_their_server_is_killed() {
     wait_until("no worker runs", || processes_with(&mark) == 0);
 }
 
+/// Started by the test above, which kills it. By itself it has nothing to show.
 #[tokio::test]
-#[ignore = "another test starts it and kills it"]
 async fn a_server_that_waits_to_be_killed() {
-    let mark = std::env::var("MARK").expect("the test that starts this gives a mark");
+    let Ok(mark) = std::env::var("MARK") else { return };
     let (walls, plain) = (Place::new(), Place::with(false));
     let code = format!("# {mark}\nimport time; time.sleep(60)");
     let _running = (walls.start(&walls.spec(1, &code)), plain.start(&plain.spec(1, &code)));

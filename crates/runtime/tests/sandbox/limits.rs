@@ -1,7 +1,6 @@
-//! What a worker may use, and what a start costs.
+//! What a worker may use.
 
 use std::os::unix::net::UnixStream;
-use std::time::{Duration, Instant};
 
 use crate::place::{Place, end, first_line, mark, processes_with};
 
@@ -93,25 +92,4 @@ async fn a_limit_on_a_worker_that_has_ended_hits_nobody() {
     assert_eq!(jailed.limit(1, 1).expect_err("it is gone").kind(), std::io::ErrorKind::NotFound);
     assert_eq!(jailed.memory_used(), None);
     jailed.kill();
-}
-
-#[tokio::test]
-#[ignore = "a measurement: run it alone, with --nocapture"]
-async fn slow_what_a_start_costs() {
-    let place = Place::new();
-    let mut spec = place.spec(1, "pass");
-    spec.args = ["-S", "-E", "-c", "pass"].map(str::to_owned).into();
-    let (mut plain, mut jailed) = (Duration::ZERO, Duration::ZERO);
-    for round in 0..30 {
-        let started = Instant::now();
-        let status = tokio::process::Command::new(&spec.program).args(&spec.args).status().await;
-        plain += started.elapsed();
-        assert!(status.expect("run python").success());
-        spec.instance = round + 1;
-        let started = Instant::now();
-        let ended = end(place.start(&spec)).await;
-        jailed += started.elapsed();
-        assert!(ended.status.success(), "{}", ended.stderr);
-    }
-    println!("mean of 30: plain {:?}, in the sandbox {:?}", plain / 30, jailed / 30);
 }
