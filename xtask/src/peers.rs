@@ -19,8 +19,7 @@ const SYSTEM_PYTHON: [&str; 2] = ["/usr/local/bin/python3", "/usr/bin/python3"];
 /// Installs what is missing; answers the folder with the peers that are not Debian's.
 pub fn install() -> Result<PathBuf> {
     let nginx = on_path("nginx").or_else(|| Some(PathBuf::from("/usr/sbin/nginx")).filter(|path| path.is_file()));
-    debian("nginx", nginx, &["nginx"])?;
-    debian("wrk", on_path("wrk"), &["wrk"])?;
+    debian(&[("nginx", nginx, &["nginx"]), ("wrk", on_path("wrk"), &["wrk"]), ("npm", on_path("npm"), &["npm"])])?;
     let tools = target_dir()?.join("tools");
     once("Python peers", &tools.join("serve-python"), &PYTHON.join(" "), python)?;
     once("Node peers", &tools.join("serve-node"), NODE, node)?;

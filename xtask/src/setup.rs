@@ -13,12 +13,13 @@ use crate::shell::{command, run as run_command, succeeds, target_dir};
 const MOTO: &str = "moto[server]==5.2.5";
 
 pub fn run() -> Result<()> {
-    debian("PostgreSQL server", postgres(), &["postgresql"])?;
-    debian("flock", on_path("flock"), &["util-linux"])?;
-    debian("Python 3 with venv", python(), &["python3", "python3-venv"])?;
-    debian("Node.js", on_path("node"), &["nodejs"])?;
-    debian("npm", on_path("npm"), &["npm"])?;
-    debian("Chromium", browser(), &["chromium"])?;
+    debian(&[
+        ("PostgreSQL server", postgres(), &["postgresql"]),
+        ("flock", on_path("flock"), &["util-linux"]),
+        ("Python 3 with venv", python(), &["python3", "python3-venv"]),
+        ("Node.js", on_path("node"), &["nodejs"]),
+        ("Chromium", browser(), &["chromium"]),
+    ])?;
     moto()?;
     match nextest() {
         true => say("cargo-nextest", "found"),
@@ -36,25 +37,41 @@ pub fn say(thing: &str, state: &str) {
     eprintln!("{thing:<20} {state}");
 }
 
-/// Installs Debian's packages when `found` is nothing.
-pub fn debian(thing: &str, found: Option<PathBuf>, packages: &[&str]) -> Result<()> {
-    if let Some(path) = found {
-        say(thing, &format!("found {}", path.display()));
+/// What is needed, where it was found, and Debian's packages that bring it.
+type Need<'a> = (&'a str, Option<PathBuf>, &'a [&'a str]);
+
+/// Installs Debian's packages for what was not found, all at once: whoever must do it by hand is told everything that is
+/// missing.
+pub fn debian(needs: &[Need<'_>]) -> Result<()> {
+    let mut packages = Vec::new();
+    for (thing, found, bring_it) in needs {
+        match found {
+            Some(path) => say(thing, &format!("found {}", path.display())),
+            None => {
+                say(thing, "missing");
+                packages.extend_from_slice(bring_it);
+            }
+        }
+    }
+    if packages.is_empty() {
         return Ok(());
     }
-    let install = [&["apt-get", "install", "-y", "--no-install-recommends"], packages].concat();
-    let by_hand = format!("apt-get update && {}", install.join(" "));
-    if on_path("apt-get").is_none() {
-        bail!("{thing} is missing. Install it; on Debian that is `{by_hand}`");
-    }
-    say(thing, &format!("installing {}", packages.join(", ")));
+    let install = [&["apt-get", "install", "-y", "--no-install-recommends"], &packages[..]].concat();
+    let by_hand = format!("on Debian, root installs what is missing with `apt-get update && {}`", install.join(" "));
     let root = command("id", &["-u"]).output().is_ok_and(|id| id.stdout == b"0\n");
-    for step in [&["apt-get", "update", "-q"][..], &install] {
-        let mut line = if root { command("env", step) } else { command("sudo", step) };
-        line.env("DEBIAN_FRONTEND", "noninteractive").stdout(std::io::stderr());
-        run_command(&mut line).with_context(|| format!("{thing} is missing; `{by_hand}` installs it"))?;
+    // `env` comes after `sudo`, which passes none of our own variables on.
+    let sudo = if root { &[][..] } else { &["sudo"] };
+    let prefix = [sudo, &["env", "DEBIAN_FRONTEND=noninteractive"]].concat();
+    if on_path("apt-get").is_none() || on_path(prefix[0]).is_none() {
+        bail!("{by_hand}");
     }
-    say(thing, "ok");
+    say("Debian packages", &format!("installing {}", packages.join(", ")));
+    for step in [&["apt-get", "update", "-q"][..], &install] {
+        let words = [&prefix, step].concat();
+        let mut line = command(words[0], &words[1..]);
+        run_command(line.stdout(std::io::stderr())).with_context(|| by_hand.clone())?;
+    }
+    say("Debian packages", "ok");
     Ok(())
 }
 

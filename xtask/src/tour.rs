@@ -40,7 +40,8 @@ const SCENES: [Scene; 7] = [
 ];
 
 pub fn run() -> Result<()> {
-    run_command(&mut cargo(&["build", "--quiet", "--locked", "-p", "milepost-cli"]))?;
+    // Not quietly: the first time this takes minutes.
+    run_command(&mut cargo(&["build", "--locked", "-p", "milepost-cli"]))?;
     let binary = target_dir()?.join("debug/milepost");
     let folder = std::env::temp_dir().join(format!("milepost-tour-{}", std::process::id()));
     fs::create_dir_all(&folder)?;

@@ -53,7 +53,7 @@ impl Catalog {
 
 async fn delete(work: &mut Work<'_>, key: &UnitKey, which: &VersionsToDelete, dry_run: bool) -> Result<ChangeOutcome> {
     if !matches!(key.kind, UnitKind::Function | UnitKind::Package) {
-        let message = format!("Single versions of a {} cannot be deleted.", key.kind);
+        let message = format!("Single versions of {} cannot be deleted.", key.kind.with_article());
         return Err(Refusal::new(Code::InvalidRequest, message)
             .hint(format!("remove the {} from the app instead", key.kind))
             .into());

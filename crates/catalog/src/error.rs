@@ -15,6 +15,8 @@ pub enum CatalogError {
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    #[error("`{0}://…` is not a database that Milepost knows")]
+    UnknownScheme(String),
     #[error("the database has schema {found}, this Milepost knows up to {newest}; start a newer Milepost")]
     Newer { found: i64, newest: i64 },
     /// The database holds something that the code never writes.

@@ -26,8 +26,8 @@ use std::sync::Arc;
 
 use milepost_model::{Clock, IdSource};
 
-pub use db::Heard;
 pub use change::{ChangeInput, SealedSecret};
+pub use db::Heard;
 pub use delete::VersionsToDelete;
 pub use error::CatalogError;
 pub use ops::alias::SetAlias;

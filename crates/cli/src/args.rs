@@ -35,7 +35,7 @@ pub struct Global {
     /// The server's data folder
     #[arg(long, global = true, env = "MILEPOST_DATA", value_name = "DIR", hide_env_values = true)]
     pub data: Option<PathBuf>,
-    /// How data is printed
+    /// How data is printed; `name` gives the bare names that commands take back, one a line
     #[arg(short, long, global = true, value_enum, default_value = "table")]
     pub output: Format,
     /// Do not ask before anything destructive

@@ -50,9 +50,19 @@ impl<'a> Context<'a> {
         milepost_model::IdSource::fill(&milepost_model::OsIds, &mut random);
         let key: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
         match self.client.change(&self.app, change, Some(&key)).await {
-            Err(ClientError::Broken(_)) => Ok(self.client.change(&self.app, change, Some(&key)).await?),
+            Err(ClientError::Broken(_)) => match self.client.change(&self.app, change, Some(&key)).await {
+                Err(error @ (ClientError::Broken(_) | ClientError::Unreachable { .. })) if !change.dry_run => {
+                    Err(outcome_unknown(&error))
+                }
+                answer => Ok(answer?),
+            },
             answer => Ok(answer?),
         }
+    }
+
+    /// Whether [`Self::confirm`] will ask somebody.
+    pub fn asks(&self) -> bool {
+        !self.yes && self.ui.can_ask()
     }
 
     /// Asks before something that cannot be undone. Where nobody can answer, the caller decides whether that is a yes.
@@ -70,6 +80,14 @@ impl<'a> Context<'a> {
         }
         if self.ui.ask(question)? { Ok(()) } else { Err(Failure::new("nothing was done")) }
     }
+}
+
+/// The key of the change goes with the command, so a second run is a change of its own; it makes nothing when the
+/// first one landed, except where a new version was asked for in any case.
+fn outcome_unknown(error: &ClientError) -> Failure {
+    Failure::new("the connection to the server broke, and it is not known whether the change was made")
+        .caused_by(error)
+        .hint("check with `milepost app list-version`, then run it again")
 }
 
 /// What an unanswered question means.
@@ -127,4 +145,34 @@ fn read_admin_token(data: &Path) -> Result<String> {
 
 pub fn unit_key(kind: UnitKind, name: &str) -> Result<UnitKey> {
     Ok(UnitKey { kind, name: UnitName::for_kind(kind, name)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use tokio::io::AsyncReadExt;
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_change_whose_answer_is_lost_twice_is_told_as_unknown_with_the_next_step() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let server = format!("http://{}", listener.local_addr().expect("an address"));
+        let broken = tokio::spawn(async move {
+            let mut heard = 0;
+            while heard < 2 {
+                let (mut stream, _) = listener.accept().await.expect("a connection");
+                let mut head = [0; 4096];
+                heard += usize::from(stream.read(&mut head).await.expect("a request") > 0);
+            }
+        });
+        let cli = crate::args::Cli::parse_from(["milepost", "--server", &server, "--token", "mp_x", "whoami"]);
+        let ui = Ui::new(&cli.global);
+        let context = Context::new(&ui, &cli.global).expect("a context");
+        let failure = context.change(&Change::default()).await.expect_err("no answer");
+        assert!(failure.message().contains("not known whether the change was made"), "{failure:?}");
+        assert!(format!("{failure:?}").contains("milepost app list-version"), "{failure:?}");
+        broken.await.expect("both were heard");
+    }
 }

@@ -1,5 +1,6 @@
 //! Errors as people see them: one sentence, what caused it, what to do next; and the exit code.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use milepost_client::ClientError;
@@ -45,10 +46,33 @@ impl Failure {
     pub fn caused_by(mut self, error: &dyn std::error::Error) -> Self {
         let mut next = Some(error);
         while let Some(error) = next {
-            self.causes.push(error.to_string());
+            let cause = error.to_string();
+            // Many libraries repeat in their own sentence what caused it.
+            if !self.causes.last().is_some_and(|last| last.ends_with(&cause)) {
+                self.causes.push(cause);
+            }
             next = error.source();
         }
         self
+    }
+
+    /// A file that was named and cannot be read.
+    pub fn unreadable(path: &Path, error: &std::io::Error) -> Self {
+        let hint = match error.kind() {
+            std::io::ErrorKind::NotFound => "check the path; it is read from the folder that the command runs in",
+            std::io::ErrorKind::InvalidData => "save it as text in UTF-8",
+            std::io::ErrorKind::IsADirectory => "name a file in it",
+            _ => "check that you may read it",
+        };
+        Self::new(format!("could not read `{}`", path.display())).caused_by(error).hint(hint)
+    }
+
+    #[must_use]
+    fn with_source(self, error: &dyn std::error::Error) -> Self {
+        match error.source() {
+            Some(source) => self.caused_by(source),
+            None => self,
+        }
     }
 
     pub fn message(&self) -> &str {
@@ -99,25 +123,28 @@ impl From<ClientError> for Failure {
             ClientError::Unreachable { .. } => {
                 Self::new(error.to_string()).hint("start it with `milepost serve`, or name another with `--server URL`")
             }
-            ClientError::Address(_) | ClientError::EmptyName => Self::usage(error.to_string()),
-            other => {
-                let failure = Self::new(other.to_string());
-                match std::error::Error::source(&other) {
-                    Some(source) => failure.caused_by(source),
-                    None => failure,
-                }
+            ClientError::Address(_) => Self::usage(error.to_string()),
+            ClientError::EmptyName => {
+                Self::usage(error.to_string()).hint("give one; is a variable of your script not set?")
             }
+            ClientError::Broken(_) => Self::new(error.to_string())
+                .with_source(&error)
+                .hint("check that the server runs, and run the command again"),
+            ClientError::Protocol { .. } => {
+                Self::new(error.to_string()).hint("check `--server` and MILEPOST_SERVER: is that a Milepost server?")
+            }
+            other => Self::new(other.to_string()).with_source(&other),
         }
     }
 }
 
 impl From<SourceError> for Failure {
     fn from(error: SourceError) -> Self {
-        let failure = Self::new(error.to_string());
-        match std::error::Error::source(&error) {
-            Some(source) => failure.caused_by(source),
-            None => failure,
+        if let SourceError::Pattern { .. } = error {
+            return Self::usage(error.to_string())
+                .hint("write it like `*.map` or `video/`; `[[]` stands for the letter `[`");
         }
+        Self::new(error.to_string()).with_source(&error)
     }
 }
 
@@ -129,7 +156,21 @@ impl From<NameError> for Failure {
 
 impl From<milepost_model::selector::SelectorError> for Failure {
     fn from(error: milepost_model::selector::SelectorError) -> Self {
-        Self::usage(error.to_string())
+        Self::usage(error.sentence()).hint(milepost_model::selector::SELECTOR_HINT)
+    }
+}
+
+/// A value that is wrong wherever it is sent.
+impl From<milepost_model::unit_put::SpecError> for Failure {
+    fn from(error: milepost_model::unit_put::SpecError) -> Self {
+        let failure = Self::usage(error.sentence());
+        if error.hint.is_empty() { failure } else { failure.hint(error.hint) }
+    }
+}
+
+impl From<milepost_model::digest::DigestError> for Failure {
+    fn from(error: milepost_model::digest::DigestError) -> Self {
+        Self::usage(error.sentence()).hint(milepost_model::digest::DigestError::HINT)
     }
 }
 
@@ -141,9 +182,9 @@ impl From<std::io::Error> for Failure {
 
 impl From<milepost_server::StartError> for Failure {
     fn from(error: milepost_server::StartError) -> Self {
-        let failure = Self::new(error.to_string());
-        match std::error::Error::source(&error) {
-            Some(source) => failure.caused_by(source),
+        let failure = Self::new(error.to_string()).with_source(&error);
+        match error.hint() {
+            Some(hint) => failure.hint(hint),
             None => failure,
         }
     }

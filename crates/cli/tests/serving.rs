@@ -1,10 +1,10 @@
 //! What holds while apps are being served: pointers move, databases go away, the server stops.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
 
-#[expect(dead_code, reason = "other tests use the rest")]
-mod common;
 #[path = "serving/browser.rs"]
 mod browser;
+#[expect(dead_code, reason = "other tests use the rest")]
+mod common;
 #[path = "serving/databases.rs"]
 mod databases;
 #[path = "serving/faults.rs"]

@@ -12,7 +12,7 @@ pub enum ClientError {
     EmptyName,
     #[error("the connection to the server broke")]
     Broken(#[source] reqwest::Error),
-    #[error("the server answered something that this client does not understand ({status}): {what}")]
+    #[error("what answers there does not speak as a Milepost server does (status {status}: {what})")]
     Protocol { status: u16, what: String },
     #[error("`{0}` is not the address of a server; write it like `http://127.0.0.1:7070`")]
     Address(String),

@@ -78,9 +78,7 @@ impl Client {
         let bytes = response.bytes().await.map_err(ClientError::Broken)?;
         match serde_json::from_slice::<Problem>(&bytes) {
             Ok(problem) => Err(ClientError::Refused(Box::new(problem))),
-            Err(_) => {
-                Err(ClientError::Protocol { status, what: String::from_utf8_lossy(&bytes).chars().take(200).collect() })
-            }
+            Err(_) => Err(ClientError::Protocol { status, what: in_short(&bytes) }),
         }
     }
 
@@ -88,7 +86,11 @@ impl Client {
         let response = self.send(request).await?;
         let status = response.status().as_u16();
         let bytes = response.bytes().await.map_err(ClientError::Broken)?;
-        serde_json::from_slice(&bytes).map_err(|error| ClientError::Protocol { status, what: error.to_string() })
+        serde_json::from_slice(&bytes).map_err(|error| {
+            // What is JSON, but another than expected, is told by its place; what is none is not ours.
+            let what = if error.is_data() { error.to_string() } else { in_short(&bytes) };
+            ClientError::Protocol { status, what }
+        })
     }
 
     pub(crate) async fn get<T: DeserializeOwned>(&self, parts: &[&str]) -> Result<T, ClientError> {
@@ -113,5 +115,33 @@ impl Client {
 
     pub(crate) async fn delete(&self, parts: &[&str]) -> Result<(), ClientError> {
         self.send(self.request(Method::DELETE, parts)).await.map(drop)
+    }
+}
+
+/// What came instead of an answer: a whole page helps nobody.
+fn in_short(body: &[u8]) -> String {
+    const MOST: usize = 80;
+    let text = String::from_utf8_lossy(body);
+    let text = text.trim();
+    if text.is_empty() {
+        return "nothing".to_owned();
+    }
+    if text.starts_with('<') {
+        return "a page for a browser".to_owned();
+    }
+    let line: String = text.lines().next().unwrap_or_default().chars().filter(|letter| !letter.is_control()).collect();
+    if line.chars().count() > MOST { format!("{}…", line.chars().take(MOST).collect::<String>()) } else { line }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_answer_is_told_in_a_few_words() {
+        assert_eq!(in_short(b" \n"), "nothing");
+        assert_eq!(in_short(b"<!DOCTYPE html>\n<p>404"), "a page for a browser");
+        assert_eq!(in_short(b"upstream is down\nsecond line"), "upstream is down");
+        assert_eq!(in_short("x".repeat(5000).as_bytes()).chars().count(), 81);
     }
 }

@@ -11,8 +11,18 @@ use sha2::{Digest as _, Sha256};
 pub struct Digest([u8; 32]);
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("`{0}` is not a digest: write `sha256:` and 64 hexadecimal letters")]
+#[error("{}: {}", self.sentence(), Self::HINT)]
 pub struct DigestError(String);
+
+impl DigestError {
+    /// What would be one.
+    pub const HINT: &str = "write `sha256:` and 64 hexadecimal letters";
+
+    /// What is wrong, without what would be right.
+    pub fn sentence(&self) -> String {
+        format!("`{}` is not a digest", self.0)
+    }
+}
 
 impl Digest {
     pub fn of(bytes: &[u8]) -> Self {

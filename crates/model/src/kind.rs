@@ -44,6 +44,12 @@ impl UnitKind {
             Self::Timer => "timer",
         }
     }
+
+    /// `a function`, `an environment`.
+    pub fn with_article(self) -> String {
+        let article = if self == Self::Environment { "an" } else { "a" };
+        format!("{article} {self}")
+    }
 }
 
 impl fmt::Display for UnitKind {

@@ -49,6 +49,7 @@ pub enum Class {
     Unauthenticated,
     Forbidden,
     NotFound,
+    WrongMethod,
     Conflict,
     Gone,
     TooLarge,
@@ -68,6 +69,7 @@ impl Class {
             Self::Unauthenticated => 401,
             Self::Forbidden => 403,
             Self::NotFound => 404,
+            Self::WrongMethod => 405,
             Self::Conflict => 409,
             Self::Gone => 410,
             Self::TooLarge => 413,
@@ -94,6 +96,7 @@ codes! {
     Unauthenticated => "unauthenticated", Unauthenticated;
     Forbidden => "forbidden", Forbidden;
     RouteNotFound => "route_not_found", NotFound;
+    MethodNotAllowed => "method_not_allowed", WrongMethod;
     AppNotFound => "app_not_found", NotFound;
     UnitNotFound => "unit_not_found", NotFound;
     VersionNotFound => "version_not_found", NotFound;
@@ -178,12 +181,13 @@ impl From<crate::NameError> for Refusal {
 
 impl From<crate::unit_put::SpecError> for Refusal {
     fn from(error: crate::unit_put::SpecError) -> Self {
-        Self::new(Code::InvalidSpec, format!("`{}`: {}.", error.field, error.problem))
+        let hint = if error.hint.is_empty() { "give another value".to_owned() } else { error.hint.clone() };
+        Self::new(Code::InvalidSpec, format!("{}.", error.sentence())).hint(hint)
     }
 }
 
 impl From<crate::selector::SelectorError> for Refusal {
     fn from(error: crate::selector::SelectorError) -> Self {
-        Self::new(Code::InvalidSelector, format!("{error}."))
+        Self::new(Code::InvalidSelector, format!("{}.", error.sentence())).hint(crate::selector::SELECTOR_HINT)
     }
 }

@@ -27,11 +27,20 @@ pub enum Selector {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`{text}` does not name a version: use `latest`, a number, a uid, a label, `@alias` or `sha256:…` with at least 8 letters"
-)]
+#[error("{}: {SELECTOR_HINT}", self.sentence())]
 pub struct SelectorError {
     text: String,
+}
+
+/// What would name one.
+pub const SELECTOR_HINT: &str =
+    "use `latest`, a number, a uid, a label, `@alias` or `sha256:…` with at least 8 letters";
+
+impl SelectorError {
+    /// What is wrong, without what would be right.
+    pub fn sentence(&self) -> String {
+        format!("`{}` does not name a version", self.text)
+    }
 }
 
 impl Selector {

@@ -46,12 +46,17 @@ impl From<BlobError> for ApiError {
                     .hint("try again; the server's log has the cause"),
             );
         }
-        let code = match &error {
-            BlobError::DigestMismatch { .. } => Code::DigestMismatch,
-            BlobError::TooLarge { .. } | BlobError::TooMany { .. } => Code::UploadTooLarge,
-            _ => Code::InvalidUpload,
+        let (code, hint) = match &error {
+            BlobError::DigestMismatch { .. } => (Code::DigestMismatch, "nothing was stored; send it again"),
+            // The same bytes would be refused again.
+            BlobError::TooLarge { .. } => {
+                (Code::UploadTooLarge, "nothing was stored; send less, or move the app to a larger plan")
+            }
+            BlobError::TooMany { .. } => (Code::UploadTooLarge, "nothing was stored; send it in several packs"),
+            BlobError::Malformed(_) => (Code::InvalidUpload, "nothing was stored; make the pack again, and send that"),
+            _ => (Code::InvalidUpload, "nothing was stored; send it again"),
         };
-        Self(Refusal::new(code, format!("The upload was refused: {error}.")).hint("nothing was stored; send it again"))
+        Self(Refusal::new(code, format!("The upload was refused: {error}.")).hint(hint))
     }
 }
 
@@ -64,27 +69,22 @@ pub(crate) fn internal(error: &(dyn std::error::Error + 'static)) -> ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let status = StatusCode::from_u16(self.0.code.class().status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        respond(self.0, status)
+        let Refusal { code, message, hint, blockers } = self.0;
+        let status = StatusCode::from_u16(code.class().status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let problem = Problem {
+            kind: "about:blank".to_owned(),
+            title: status.canonical_reason().unwrap_or_default().to_owned(),
+            status: status.as_u16(),
+            code: code.as_str().to_owned(),
+            detail: message,
+            hint: hint.or_else(|| Some(DEFAULT_HINT.to_owned())),
+            blockers,
+        };
+        let mut response = (status, axum::Json(problem)).into_response();
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if status == StatusCode::UNAUTHORIZED {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
     }
-}
-
-/// A problem as it goes out. Only a wrong method has another status than its code says.
-pub(crate) fn respond(refusal: Refusal, status: StatusCode) -> Response {
-    let Refusal { code, message, hint, blockers } = refusal;
-    let problem = Problem {
-        kind: "about:blank".to_owned(),
-        title: status.canonical_reason().unwrap_or_default().to_owned(),
-        status: status.as_u16(),
-        code: code.as_str().to_owned(),
-        detail: message,
-        hint: hint.or_else(|| Some(DEFAULT_HINT.to_owned())),
-        blockers,
-    };
-    let mut response = (status, axum::Json(problem)).into_response();
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-    if status == StatusCode::UNAUTHORIZED {
-        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-    }
-    response
 }

@@ -8,7 +8,8 @@ use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
 use milepost_catalog::Page;
 use milepost_model::change::UnitKey;
-use milepost_model::{Code, Refusal, UnitKind, UnitName};
+use milepost_model::digest::DigestError;
+use milepost_model::{Code, Digest, Refusal, UnitKind, UnitName};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use utoipa::IntoParams;
@@ -155,8 +156,12 @@ pub(crate) struct Paging {
 }
 
 impl Paging {
-    pub(crate) fn limit(&self) -> i64 {
-        self.limit.unwrap_or(DEFAULT_PAGE).clamp(1, MAX_PAGE)
+    pub(crate) fn limit(&self) -> Result<i64, Refusal> {
+        match self.limit {
+            Some(limit) if limit < 1 => Err(Refusal::new(Code::InvalidRequest, format!("{limit} items are no list."))
+                .hint(format!("give a limit from 1 to {MAX_PAGE}"))),
+            limit => Ok(limit.unwrap_or(DEFAULT_PAGE).min(MAX_PAGE)),
+        }
     }
 
     pub(crate) fn text(&self, list: &str, state: &State) -> Result<Option<String>, Refusal> {
@@ -169,11 +174,19 @@ impl Paging {
             Some(text) => Some(text.parse().map_err(|_| cursor::unknown())?),
             None => None,
         };
-        Ok(Page { below, limit: self.limit() })
+        Ok(Page { below, limit: self.limit()? })
     }
 }
 
 pub(crate) fn unit_key(kind: &str, name: &str) -> Result<UnitKey, Refusal> {
-    let kind: UnitKind = kind.parse().map_err(|error| Refusal::new(Code::InvalidRequest, format!("{error}.")))?;
+    let kind: UnitKind = kind.parse().map_err(|error| {
+        Refusal::new(Code::InvalidRequest, format!("{error}.")).hint("write one of them in the path")
+    })?;
     Ok(UnitKey { kind, name: UnitName::for_kind(kind, name)? })
+}
+
+pub(crate) fn digest(text: &str) -> Result<Digest, Refusal> {
+    text.parse().map_err(|error: DigestError| {
+        Refusal::new(Code::InvalidRequest, format!("{}.", error.sentence())).hint(DigestError::HINT)
+    })
 }

@@ -21,6 +21,7 @@ mod keyring;
 mod logs;
 mod metrics;
 mod middleware;
+mod named_files;
 mod router;
 mod serving;
 mod settings;

@@ -2,8 +2,8 @@
 
 use axum::Router;
 use axum::http::header::CONTENT_TYPE;
-use axum::http::{Method, StatusCode, Uri};
-use axum::response::{Html, Response};
+use axum::http::{Method, Uri};
+use axum::response::Html;
 use axum::routing::get;
 use bytes::Bytes;
 use milepost_model::{Code, Refusal};
@@ -13,7 +13,7 @@ use utoipa::openapi::{ContentBuilder, OpenApi as Document, Ref, ResponseBuilder}
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::error::{self, ApiError};
+use crate::error::ApiError;
 use crate::handlers::{
     aliases, app_versions, apps, blobs, changes, functions, groups, health, latest, live, logs, plans, releases,
     storage, system, tags, tokens, trees, units, versions,
@@ -157,8 +157,7 @@ async fn unknown(uri: Uri) -> ApiError {
     )
 }
 
-async fn wrong_method(method: Method, uri: Uri) -> Response {
+async fn wrong_method(method: Method, uri: Uri) -> ApiError {
     let message = format!("The call `{}` does not take {method}.", uri.path());
-    let refusal = Refusal::new(Code::RouteNotFound, message).hint("/api/v1/docs lists the calls and their methods");
-    error::respond(refusal, StatusCode::METHOD_NOT_ALLOWED)
+    ApiError(Refusal::new(Code::MethodNotAllowed, message).hint("/api/v1/docs lists the calls and their methods"))
 }

@@ -75,8 +75,13 @@ impl StartError {
     /// What to do next, where the sentence itself does not say it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Data { .. } => Some("check that it is a folder that you may write to, or give another with `--data DIR`"),
+            Self::Data { .. } => {
+                Some("check that it is a folder that you may write to, or give another with `--data DIR`")
+            }
             Self::Database { next, source: CatalogError::Database { .. } } => Some(next),
+            Self::Database { source: CatalogError::UnknownScheme(_), .. } => {
+                Some("give `--database` a URL like `postgres://user@host/name`, or leave it out for a SQLite file")
+            }
             Self::Blobs(BlobError::Storage { .. }) | Self::BlobsSilent => Some(
                 "check that the folder or bucket of `--blobs` exists and may be written to, and the `AWS_…` variables of \
                  an S3 store",

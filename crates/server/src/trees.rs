@@ -71,9 +71,34 @@ pub(crate) async fn check(state: &State, roots: BTreeSet<Digest>) -> ApiResult<(
     }
     for row in state.catalog.blob_locate(fresh).await? {
         let tree = load(&state.store, row.digest).await?;
+        check_sizes(&state.store, row.digest, &tree).await?;
         let checked = tokio::task::spawn_blocking(move || tree.check_links());
         checked.await.map_err(|error| internal(&error))?.map_err(|error| unusable(row.digest, &error))?;
         state.checked_trees.remember(row.digest);
+    }
+    Ok(())
+}
+
+/// A directory says how large its files are, and everybody who reads it believes that: it must be so.
+async fn check_sizes(store: &Store, root: Digest, tree: &Tree) -> ApiResult<()> {
+    let files = || {
+        tree.iter().filter_map(|(path, leaf)| match leaf {
+            Leaf::File(file) => Some((path, file)),
+            Leaf::Link { .. } => None,
+        })
+    };
+    let wanted: BTreeSet<Digest> = files().map(|(_, file)| file.digest).collect();
+    let rows = store.catalog.blob_locate(wanted.into_iter().collect()).await?;
+    let sizes: HashMap<Digest, u64> = rows.into_iter().map(|row| (row.digest, row.size)).collect();
+    for (path, file) in files() {
+        if let Some(size) = sizes.get(&file.digest).filter(|size| **size != file.size) {
+            let message = format!(
+                "The tree `{root}` cannot be used: it says that `{path}` has {} bytes, and `{}` has {size}.",
+                file.size, file.digest
+            );
+            let hint = "make the tree again with the sizes that the files have, and upload that";
+            return Err(Refusal::new(Code::InvalidUpload, message).hint(hint).into());
+        }
     }
     Ok(())
 }

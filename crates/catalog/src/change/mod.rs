@@ -37,6 +37,9 @@ pub struct SealedSecret {
     pub sealed: Vec<u8>,
 }
 
+/// App versions whose uids are offered when an expected one does not exist.
+const SUGGEST_FROM: i64 = 100;
+
 /// What the steps of one change share.
 pub(crate) struct Draft<'a> {
     pub uid: String,
@@ -225,6 +228,13 @@ async fn check_expectation(work: &mut Work<'_>, change: &Change) -> Result<()> {
     let head = app_versions::get(work.tx, work.app.id, work.app.head_seq).await?;
     if head.uid == *expected {
         return Ok(());
+    }
+    if app_versions::find_by_uid(work.tx, work.app.id, expected).await?.is_none() {
+        let recent = app_versions::list(work.tx, work.app.id, None, SUGGEST_FROM).await?;
+        let uids: Vec<String> = recent.into_iter().map(|row| row.uid).collect();
+        let message = format!("App `{}` has no app version `{expected}`.", work.app.name);
+        let otherwise = format!("it is at `{}`; `milepost app list-version` shows what exists", head.uid);
+        return Err(Refusal::unknown(Code::AppVersionNotFound, message, expected, &uids, &otherwise).into());
     }
     let message = format!(
         "App `{}` has moved: `{}` ({}) by {} at {} came after `{expected}`.",

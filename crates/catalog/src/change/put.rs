@@ -128,7 +128,7 @@ pub(super) async fn check_only(work: &mut Work<'_>, put: &Put) -> Result<()> {
     let exists = unit.is_some_and(|unit| unit.current_version_id.is_some());
     match put.only {
         Some(PutOnly::New) if exists => {
-            let message = format!("App `{}` already has a {kind} `{}`.", work.app.name, put.name);
+            let message = format!("App `{}` already has {} `{}`.", work.app.name, kind.with_article(), put.name);
             let hint = match kind {
                 UnitKind::Function | UnitKind::Package => {
                     format!("make a new version with `milepost {kind} version update --name {}`", put.name)

@@ -39,7 +39,13 @@ async fn apply(tx: &mut Tx, migration: &Migration) -> Result<()> {
         // Two servers that start at once take turns; the second finds the work done.
         tx.query("SELECT CAST(pg_advisory_xact_lock($1) AS TEXT)", &[Val::Int(LOCK)]).await?;
     }
-    tx.batch("CREATE TABLE IF NOT EXISTS schema_migrations (number BIGINT PRIMARY KEY, name TEXT NOT NULL)").await?;
+    // Asked first, because PostgreSQL tells about every `IF NOT EXISTS` that finds something, in the server's log.
+    let begun = !sqlite
+        && tx.count("SELECT count(*) FROM pg_class WHERE oid = to_regclass('schema_migrations')", &[]).await? > 0;
+    if !begun {
+        let table = "CREATE TABLE IF NOT EXISTS schema_migrations (number BIGINT PRIMARY KEY, name TEXT NOT NULL)";
+        tx.batch(table).await?;
+    }
     let done = tx.count("SELECT count(*) FROM schema_migrations WHERE number = $1", &[migration.number.into()]).await?;
     if done > 0 {
         return Ok(());

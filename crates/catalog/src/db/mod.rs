@@ -49,11 +49,12 @@ enum Connection {
 impl Db {
     /// Opens the database at `url` (`postgres://…` or a path of a SQLite file) and brings its schema up to date.
     pub async fn open(url: &str) -> Result<Self> {
-        let engine = if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-            Engine::Postgres(Box::new(postgres::Postgres::open(url).await?))
-        } else {
-            let path = url.strip_prefix("sqlite://").unwrap_or(url);
-            Engine::Sqlite(sqlite::Sqlite::open(Path::new(path))?)
+        let engine = match url.split_once("://") {
+            Some(("postgres" | "postgresql", _)) => Engine::Postgres(Box::new(postgres::Postgres::open(url).await?)),
+            None => Engine::Sqlite(sqlite::Sqlite::open(Path::new(url))?),
+            Some(("sqlite" | "file", path)) => Engine::Sqlite(sqlite::Sqlite::open(Path::new(path))?),
+            // What follows may hold a password.
+            Some((scheme, _)) => return Err(CatalogError::UnknownScheme(scheme.to_owned())),
         };
         let db = Self(Arc::new(engine));
         migrate::run(&db).await?;

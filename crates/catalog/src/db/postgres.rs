@@ -27,7 +27,8 @@ impl Postgres {
     pub(super) async fn open(url: &str) -> Result<Self> {
         let config: tokio_postgres::Config =
             url.parse().map_err(|error| CatalogError::database("read the database URL", error))?;
-        let manager = Manager::from_config(config.clone(), NoTls, ManagerConfig { recycling_method: RecyclingMethod::Fast });
+        let manager =
+            Manager::from_config(config.clone(), NoTls, ManagerConfig { recycling_method: RecyclingMethod::Fast });
         let pool = Pool::builder(manager)
             .max_size(CONNECTIONS)
             .runtime(Runtime::Tokio1)

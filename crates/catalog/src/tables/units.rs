@@ -66,6 +66,15 @@ pub(crate) async fn unknown(tx: &mut Tx, app: &AppRow, kind: UnitKind, name: &Un
         UnitKind::Static => "`milepost static list` shows what exists".to_owned(),
         _ => format!("`milepost {kind} list` shows what exists"),
     };
+    // A route is named by its methods and its path; the path alone is what people type.
+    let by_path: Vec<String> = match kind {
+        UnitKind::Route => names.iter().filter(|known| known.ends_with(&format!(" {name}"))).cloned().collect(),
+        _ => Vec::new(),
+    };
+    if !by_path.is_empty() {
+        let hint = format!("did you mean {}?", milepost_model::suggest::or_list(&by_path));
+        return Ok(Refusal::new(Code::UnitNotFound, message).hint(hint));
+    }
     Ok(Refusal::unknown(Code::UnitNotFound, message, name.as_str(), &names, &otherwise))
 }
 

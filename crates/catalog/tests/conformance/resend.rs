@@ -52,7 +52,9 @@ async fn a_change_on_an_old_state_is_refused_naming_who_moved_it(t: &Fixture) {
     let refusal = refused(t.send(expecting(&first, 3)).await);
     assert_eq!(refusal.code, Code::HeadMoved);
     assert!(refusal.message.contains("by ann") && refusal.message.contains(&second), "{}", refusal.message);
-    assert_eq!(refused(t.send(expecting("nosuch", 3)).await).code, Code::HeadMoved);
+    let unknown = refused(t.send(expecting("nosuch", 3)).await);
+    assert_eq!(unknown.code, Code::AppVersionNotFound);
+    assert!(unknown.hint.is_some_and(|hint| hint.contains(&second)), "{}", unknown.message);
 }
 
 async fn an_empty_app_has_no_state_to_expect(t: &Fixture) {

@@ -128,7 +128,7 @@ async fn other_servers_hear_of_a_change(t: &Fixture) {
         return;
     }
     let next = async |heard: &mut tokio::sync::mpsc::Receiver<Heard>| {
-        tokio::time::timeout(Duration::from_secs(20), heard.recv()).await.expect("a word in time")
+        tokio::time::timeout(Duration::from_secs(20), heard.recv()).await.unwrap()
     };
     assert_eq!(next(&mut heard).await, Some(Heard::Gap), "what was said before nobody heard");
     t.put([config("n", 1)]).await;

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, CommandFactory};
+use clap::{ArgAction, Args, CommandFactory};
 
 use crate::failure::{Failure, Result};
 use crate::output::Ui;
@@ -60,20 +60,37 @@ fn errors() -> String {
 fn describe(page: &mut String, command: &clap::Command, path: &str) {
     let mut shown = command.clone().bin_name(path).term_width(100);
     if path != "milepost" {
-        // They are the same everywhere; once is enough.
-        for id in ["server", "token", "app", "data", "output", "yes", "quiet", "help", "version"] {
-            if shown
-                .get_arguments()
-                .any(|arg| arg.get_id() == id && (arg.is_global_set() || id == "help" || id == "version"))
-            {
-                shown = shown.mut_arg(id, |arg| arg.hide(true));
-            }
-        }
+        // They are the same everywhere; once is enough. Many commands have a `--version` of their own.
+        shown = shown.mut_args(|arg| {
+            let built_in = matches!(arg.get_action(), ArgAction::Help | ArgAction::Version);
+            let hidden = arg.is_global_set() || built_in || arg.is_hide_set();
+            arg.hide(hidden)
+        });
     }
     let help = shown.render_long_help().to_string();
     let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
     let _ = write!(page, "\n## `{path}`\n\n```text\n{}\n```\n", lines.join("\n").trim_end());
     for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help") {
         describe(page, sub, &format!("{path} {}", sub.get_name()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn section<'a>(page: &'a str, command: &str) -> &'a str {
+        let from = page.find(&format!("## `{command}`\n")).expect(command);
+        page[from..].split("\n## ").next().unwrap_or_default()
+    }
+
+    #[test]
+    fn an_option_that_is_called_version_is_in_the_reference() {
+        let page = command_line();
+        let create = section(&page, "milepost function version create");
+        assert!(create.contains("--version <VERSION>"), "{create}");
+        assert!(!create.contains("--help") && !create.contains("--token"), "{create}");
+        let root = section(&page, "milepost");
+        assert!(root.contains("--version") && root.contains("--token"), "{root}");
     }
 }

@@ -29,7 +29,7 @@ pub async fn run(context: &Context<'_>, args: RollbackArgs) -> Result<()> {
     let mut request = RollBack { to: args.release.or(args.to), why: args.why, dry_run: true };
     let preflight = context.client.rollback(&context.app, &request).await?;
     if args.dry_run {
-        return context.ui.show(&preflight, |report| vec![format!("release/{}", report.to.id)], report_text);
+        return context.ui.show(&preflight, |report| vec![report.to.id.to_string()], report_text);
     }
     if context.ui.can_ask() && !context.yes {
         context.ui.say(&report_text(&preflight));
@@ -44,7 +44,7 @@ pub async fn run(context: &Context<'_>, args: RollbackArgs) -> Result<()> {
         request.to = Some(preflight.to.id.clone());
     }
     let done = context.client.rollback(&context.app, &request).await?;
-    context.ui.show(&done, |report| vec![format!("release/{}", report.to.id)], report_text)
+    context.ui.show(&done, |report| vec![report.to.id.to_string()], report_text)
 }
 
 fn report_text(report: &RolledBack) -> String {

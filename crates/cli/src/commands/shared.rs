@@ -118,7 +118,7 @@ pub async fn list(
     let empty = format!("App {} has no {kind}.", context.app);
     context.ui.show(
         &found,
-        |units| units.iter().map(|unit| format!("{kind}/{}", unit.name)).collect(),
+        |units| units.iter().map(|unit| unit.name.to_string()).collect(),
         |units| {
             let mut table = Table::new(["NAME", "VERSION", "UID", "VERSIONS", "AGE", column], &empty);
             for unit in units {
@@ -139,7 +139,7 @@ pub async fn list(
 /// One unit as the app has it now.
 pub async fn get(context: &Context<'_>, key: &UnitKey) -> Result<()> {
     let unit = context.client.unit_get(&context.app, key).await?;
-    super::version::get::show(context, &unit.current)
+    super::version::get::show(context, &unit.current, |version| version.name.to_string())
 }
 
 /// Text of a JSON value for a table.

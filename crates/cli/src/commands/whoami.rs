@@ -12,7 +12,7 @@ pub async fn run(context: &Context<'_>, _args: WhoamiArgs) -> Result<()> {
     let server = context.client.server().origin().ascii_serialization();
     context.ui.show(
         &who,
-        |who| vec![format!("token/{}", who.name)],
+        |who| vec![who.name.to_string()],
         |who| {
             let apps = who.app.as_ref().map_or_else(|| "all apps".to_owned(), |app| format!("app {app}"));
             format!("{} ({}) for {apps} at {server}, Milepost {}", who.name, who.role, who.server)

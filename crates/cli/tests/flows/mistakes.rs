@@ -8,6 +8,7 @@ pub fn expectation(story: &mut Story) {
     story.run_with("MILEPOST_TOKEN", &token, "config set step=2 -m 'a better step'");
     story.run(&format!("config set step=3 --expect {seen}"));
     story.run("config get step");
+    story.run("config set step=3 --expect nosuch");
     let head = story.value("app list-version", "/0/id");
     story.run(&format!("config set step=3 --expect {head}"));
     story.note("Ann may change code; she may not make tokens, and nothing any more when hers is deleted.");
@@ -26,6 +27,7 @@ pub fn names_and_selectors(story: &mut Story) {
     story.run("function version get --name hello --version 7");
     story.run("function version get --name hello --version @stabel");
     story.run("function version get --name hello --version sha256:0123");
+    story.run("function version get --name hello --version ''");
     story.run("function version get --name hallo");
     story.run("release show nosuch");
     story.run("app show nosuch");
@@ -48,6 +50,8 @@ pub fn names_and_selectors(story: &mut Story) {
     story.run("function create --name other --env nodejs");
     story.run("function version update --name other --code hello.js");
     story.run("function version update --name hello --memory lots");
+    story.run("storage why sha256:zz");
+    story.run("function version download --name hello --to nowhere/hello.zip");
     story.run("storage why sha256:0000000000000000000000000000000000000000000000000000000000000000");
     story.run("function list");
 }
@@ -84,6 +88,9 @@ pub fn usage(story: &mut Story) {
     story.run("release live x --follow");
     story.run("config set");
     story.run("serve --api nowhere");
+    story.run("serve --api 127.0.0.1:0 --gateway 127.0.0.1:0 --data d --config missing.toml");
+    story.run("serve --api 127.0.0.1:0 --gateway 127.0.0.1:0 --data d --database mysql://me:quokka@db/shop");
+    story.run("serve --api 127.0.0.1:0 --gateway 127.0.0.1:0 --data /proc/nowhere");
 }
 
 pub fn help(story: &mut Story) {

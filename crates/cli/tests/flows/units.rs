@@ -15,6 +15,7 @@ pub fn config(story: &mut Story) {
     story.run("config unset limits.size");
     story.run("config set greeting.de=hallo");
     story.run("config set greeting");
+    story.run("config set a..b=1");
     story.run("config get --version 1");
     story.note("A whole document from a file.");
     story.file("config.yaml", "greeting: hello\nlist: [1, 2]\n");
@@ -23,7 +24,11 @@ pub fn config(story: &mut Story) {
     story.run("config get -o yaml");
     story.file("config.yaml", "greeting: hello\n list: [1\n");
     story.run("config apply config.yaml");
+    story.file("config.yaml", "greeting: hello\ngreeting: hi\n");
+    story.run("config apply config.yaml");
     story.run("config apply missing.yaml");
+    story.note("Nobody could type into an editor here.");
+    story.run("config edit");
 }
 
 pub fn secrets(story: &mut Story) {
@@ -66,7 +71,13 @@ pub fn static_files(story: &mut Story) {
     story.run("static delete /static/video/large.mp4");
     story.run("static add nowhere --path /");
     story.run("static add site --path 'no slash'");
+    story.run("static add site --path noslash");
     story.run("static add site --path /empty --exclude '*'");
+    story.run("static add site --path /broken --exclude '['");
+    story.note("A page that is named must be there.");
+    story.run("static add site --path /app --fallback idnex.html");
+    story.run("static add site --path /app --fallback index.html");
+    story.run("static list -o name");
 }
 
 pub fn routes_and_timers(story: &mut Story) {
@@ -79,10 +90,14 @@ pub fn routes_and_timers(story: &mut Story) {
     story.run("route create --url /plain --function hello");
     story.run("route list");
     story.run("route get 'GET /hello'");
+    story.run("route get 'GET /hello' -o name");
+    story.run("route get /hello");
     story.run("route create --url /none --function nosuch");
     story.run("route create --url none --function hello");
     story.run("timer create nightly --cron '0 3 * * *' --zone Europe/Berlin --function hello");
     story.run("timer create broken --cron 'now and then' --function hello");
+    story.run("route create --url /none --function hello --method FETCH");
+    story.run("timer create broken --cron @daily --zone Mars/Base --function hello");
     story.run("timer list");
     story.run("timer delete nightly");
     story.run("route delete 'GET /plain'");

@@ -9,9 +9,9 @@ fn example(name: &str) -> PathBuf {
 
 /// `cargo xtask setup` installs one.
 fn browser() -> &'static str {
-    let found = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(|name| {
-        Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success())
-    });
+    let found = ["chromium", "chromium-browser", "google-chrome"]
+        .into_iter()
+        .find(|name| Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success()));
     found.unwrap_or_else(|| panic!("there is no Chromium: `cargo xtask setup` installs it"))
 }
 

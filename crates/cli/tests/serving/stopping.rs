@@ -77,8 +77,8 @@ async fn begun(stage: &Stage) {
     let query = milepost_client::LogQuery { follow: true, ..milepost_client::LogQuery::default() };
     let mut logs = stage.world.client().logs("shop", &query).await.unwrap();
     loop {
-        let line = tokio::time::timeout(Duration::from_secs(60), logs.next()).await.expect("a line in time").unwrap();
-        if line.expect("the stream stays").text == "begun" {
+        let line = tokio::time::timeout(Duration::from_secs(60), logs.next()).await.unwrap().unwrap();
+        if line.unwrap().text == "begun" {
             return;
         }
     }

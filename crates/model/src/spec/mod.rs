@@ -22,7 +22,7 @@ pub use package::PackageSpec;
 pub use reference::{Pin, Target};
 pub use route::RouteSpec;
 pub use secret::SecretSpec;
-pub use static_item::StaticSpec;
+pub use static_item::{DEFAULT_INDEX, StaticSpec};
 pub use timer::TimerSpec;
 
 use crate::canonical;

@@ -29,14 +29,16 @@ impl ConfigPut {
             (None, None) => Value::Object(Map::new()),
         };
         let Value::Object(root) = &mut document else {
-            return Err(SpecError::new("document", "the configuration must be an object of keys and values"));
+            let problem = "the configuration must be an object of keys and values";
+            return Err(SpecError::new("document", problem, "write `key: value`, one line a key"));
         };
         for (path, value) in &self.set {
             set(root, path, value.clone())?;
         }
         for path in &self.unset {
             if !unset(root, path) {
-                return Err(SpecError::new(path, "is not set, so it cannot be unset"));
+                let problem = format!("The key `{path}` is not set, so it cannot be unset");
+                return Err(SpecError::new("", problem, "`milepost config get` shows what is set"));
             }
         }
         Ok(ConfigSpec { document })
@@ -45,7 +47,7 @@ impl ConfigPut {
 
 fn set(root: &mut Map<String, Value>, path: &str, value: Value) -> Result<(), SpecError> {
     if path.is_empty() || path.split('.').any(str::is_empty) {
-        return Err(SpecError::new(path, "is not a key; write it like `mail.from`"));
+        return Err(SpecError::new("", format!("`{path}` is not a key"), "write it like `mail.from`"));
     }
     match path.split_once('.') {
         None => {
@@ -57,8 +59,9 @@ fn set(root: &mut Map<String, Value>, path: &str, value: Value) -> Result<(), Sp
             match inner {
                 Value::Object(inner) => set(inner, rest, value),
                 _ => Err(SpecError::new(
-                    key,
-                    format!("holds a plain value, so `{path}` cannot be set below it; unset it first"),
+                    "",
+                    format!("The key `{key}` holds a plain value, so `{path}` cannot be set below it"),
+                    format!("unset `{key}` first"),
                 )),
             }
         }

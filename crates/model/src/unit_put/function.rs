@@ -119,34 +119,38 @@ fn overlay(mut kept: BTreeMap<String, String>, given: &BTreeMap<String, Option<S
 }
 
 fn check(spec: &FunctionSpec) -> Result<(), SpecError> {
-    let wrong = |field: &str, problem: String| Err(SpecError::new(field, problem));
+    let wrong = |field: &str, problem: String, hint: &str| Err(SpecError::new(field, problem, hint));
     if spec.memory < 16 << 20 || spec.memory > 1 << 40 {
-        return wrong("memory", format!("{} bytes is outside 16Mi to 1Ti", spec.memory));
+        return wrong("memory", format!("{} bytes is outside 16Mi to 1Ti", spec.memory), "write it like `256Mi`");
     }
     if spec.cpu == 0 || spec.cpu > 256_000 {
-        return wrong("cpu", format!("{} is outside 1 to 256000 thousandths of a core", spec.cpu));
+        let problem = format!("{} is outside 1 to 256000 thousandths of a core", spec.cpu);
+        return wrong("cpu", problem, "write `500` for half a core");
     }
     if spec.timeout_ms == 0 || spec.timeout_ms > 24 * 3_600_000 {
-        return wrong("timeoutMs", format!("{} ms is outside 1 ms to 24 h", spec.timeout_ms));
+        return wrong("timeoutMs", format!("{} ms is outside 1 ms to 24 h", spec.timeout_ms), "write it like `30s`");
     }
     let scale = &spec.scale;
     if scale.max == 0 || scale.min > scale.max {
         return wrong(
             "scale",
             format!("min {} and max {}: max must be at least 1 and not below min", scale.min, scale.max),
+            "",
         );
     }
     if scale.concurrency == 0 {
-        return wrong("scale.concurrency", "must be at least 1".to_owned());
+        return wrong("scale.concurrency", "0 requests at once would be none".to_owned(), "write at least 1");
     }
     for name in spec.variables.keys() {
         let first_fits = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
         if !first_fits || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-            return wrong("variables", format!("`{name}` is not a name of an environment variable"));
+            let problem = format!("`{name}` is not a name of an environment variable");
+            return wrong("variables", problem, "use letters, digits and `_`, and no digit in front");
         }
     }
     if spec.entrypoint.contains(['/', '\\', '\0', ' ']) && spec.entrypoint.contains("..") {
-        return wrong("entrypoint", format!("`{}` leaves the package", spec.entrypoint));
+        let problem = format!("`{}` leaves the package", spec.entrypoint);
+        return wrong("entrypoint", problem, "name a module or a file inside the package, like `main.handler`");
     }
     Ok(())
 }

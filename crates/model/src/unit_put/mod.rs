@@ -188,33 +188,47 @@ impl PackagePut {
         if spec.source.is_none() && spec.deployment.is_none() {
             return Err(SpecError::new(
                 "source",
-                "a package needs a source or a deployment: give `--src`, `--deploy` or `--code`",
+                "a package needs a source or a deployment",
+                "give `--src`, `--deploy` or `--code`",
             ));
         }
         Ok(spec)
     }
 }
 
-/// A field that cannot be as it was asked for.
+/// A field that cannot be as it was asked for, and what would be right.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{field}`: {problem}")]
+#[error("{}{}{hint}", self.sentence(), if self.hint.is_empty() { "" } else { "; " })]
 pub struct SpecError {
+    /// Empty where the problem itself says what it is about.
     pub field: String,
     pub problem: String,
+    /// Empty where the problem says that too.
+    pub hint: String,
 }
 
 impl SpecError {
-    pub fn new(field: &str, problem: impl Into<String>) -> Self {
-        Self { field: field.to_owned(), problem: problem.into() }
+    pub fn new(field: &str, problem: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { field: field.to_owned(), problem: problem.into(), hint: hint.into() }
+    }
+
+    /// What is wrong, without what would be right.
+    pub fn sentence(&self) -> String {
+        if self.field.is_empty() { self.problem.clone() } else { format!("`{}`: {}", self.field, self.problem) }
     }
 }
 
 pub fn check_static(spec: &StaticSpec) -> Result<(), SpecError> {
     if spec.path.len() > 1 && spec.path.ends_with('/') {
-        return Err(SpecError::new("path", format!("`{}` ends with `/`; write it without", spec.path)));
+        let without = spec.path.trim_end_matches('/');
+        return Err(SpecError::new("path", format!("`{}` ends with `/`", spec.path), format!("write `{without}`")));
     }
     if !spec.path.starts_with('/') || spec.path.contains("..") || spec.path.contains(['\\', '?', '#']) {
-        return Err(SpecError::new("path", format!("`{}` must start with `/` and stay a plain path", spec.path)));
+        return Err(SpecError::new(
+            "path",
+            format!("`{}` is not a plain path that starts with `/`", spec.path),
+            "write it like `/assets`, without `..`, `?`, `#` and backslashes",
+        ));
     }
     for (field, file) in
         [("index", Some(&spec.index)), ("fallback", spec.fallback.as_ref()), ("errorPage", spec.error_page.as_ref())]
@@ -222,7 +236,8 @@ pub fn check_static(spec: &StaticSpec) -> Result<(), SpecError> {
         if let Some(file) = file
             && crate::tree::checked_path(file).is_err()
         {
-            return Err(SpecError::new(field, format!("`{file}` is not a file inside the item")));
+            let hint = "write its path inside the folder, like `errors/404.html`";
+            return Err(SpecError::new(field, format!("`{file}` is not a file inside the item"), hint));
         }
     }
     Ok(())

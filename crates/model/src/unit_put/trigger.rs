@@ -54,7 +54,8 @@ impl RoutePut {
         if let Some(method) = self.methods.iter().find(|method| !METHODS.contains(&method.as_str())) {
             return Err(SpecError::new(
                 "methods",
-                format!("`{method}` is not an HTTP method; use {}", METHODS.join(", ")),
+                format!("`{method}` is not an HTTP method"),
+                format!("use {}", METHODS.join(", ")),
             ));
         }
         check_path(&self.path)?;
@@ -69,21 +70,21 @@ impl RoutePut {
 }
 
 fn check_path(path: &str) -> Result<(), SpecError> {
-    let wrong = |problem: &str| Err(SpecError::new("path", format!("`{path}` {problem}")));
+    let wrong = |problem: &str, hint: &str| Err(SpecError::new("path", format!("`{path}` {problem}"), hint));
     if !path.starts_with('/') || path.len() > 255 {
-        return wrong("must start with `/` and have at most 255 letters");
+        return wrong("must start with `/` and have at most 255 letters", "write it like `/orders/{id}`");
     }
     if path.contains(char::is_whitespace) {
-        return wrong("must not hold spaces; write `%20` for one");
+        return wrong("must not hold spaces", "write `%20` for one");
     }
     if path.contains(['?', '#', '\\']) || path.chars().any(char::is_control) || path.split('/').any(|part| part == "..")
     {
-        return wrong("must be a plain path without `?`, `#`, `..` or backslash");
+        return wrong("must be a plain path without `?`, `#`, `..` or backslash", "write it like `/orders/{id}`");
     }
     for part in path.split('/') {
         let opens = part.matches('{').count();
         if opens != part.matches('}').count() {
-            return wrong("has a `{` without its `}`");
+            return wrong("has a `{` without its `}`", "write a part that varies like `/orders/{id}`");
         }
     }
     Ok(())
@@ -105,7 +106,8 @@ impl TimerPut {
         if !self.zone.is_empty() && jiff::tz::TimeZone::get(&self.zone).is_err() {
             return Err(SpecError::new(
                 "zone",
-                format!("`{}` is not a time zone; write it like `Europe/Berlin`", self.zone),
+                format!("`{}` is not a time zone", self.zone),
+                "write it like `Europe/Berlin`",
             ));
         }
         Ok(TimerSpec { cron: self.cron.trim().to_owned(), zone: self.zone.clone(), target: self.target.resolve(pin) })
@@ -113,17 +115,17 @@ impl TimerPut {
 }
 
 fn check_cron(cron: &str) -> Result<(), SpecError> {
-    let wrong = |problem: String| Err(SpecError::new("cron", problem));
+    let wrong = |problem: String, hint: &str| Err(SpecError::new("cron", problem, hint));
     if let Some(every) = cron.trim().strip_prefix("@every ") {
         let parsed: Result<jiff::SignedDuration, _> = every.trim().parse();
         return match parsed {
             Ok(length) if length >= jiff::SignedDuration::from_secs(1) => Ok(()),
-            _ => wrong(format!("`{every}` is not a length of at least one second; write `@every 5m`")),
+            _ => wrong(format!("`{every}` is not a length of at least one second"), "write `@every 5m`"),
         };
     }
     match parse_cron(cron.trim()) {
         Ok(()) => Ok(()),
-        Err(reason) => wrong(format!("`{cron}` is not a schedule ({reason}); write five fields like `0 3 * * *`")),
+        Err(reason) => wrong(format!("`{cron}` is not a schedule ({reason})"), "write five fields like `0 3 * * *`"),
     }
 }
 

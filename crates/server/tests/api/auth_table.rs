@@ -10,7 +10,7 @@ use crate::server::TestServer;
 
 /// Method, path as the reference writes it, query, permission, body. Nothing in here changes what another row sees.
 fn calls() -> Vec<(&'static str, &'static str, &'static str, Option<Permission>, Value)> {
-    use Permission::{Administer, ChangeCode, MovePointer, Read};
+    use Permission::{Administer, ChangeCode, Invoke, MovePointer, Read};
     let none = || json!({});
     let alias = || json!({ "version": "latest" });
     let version = "/apps/{app}/units/{kind}/{name}/versions/{selector}";
@@ -25,6 +25,10 @@ fn calls() -> Vec<(&'static str, &'static str, &'static str, Option<Permission>,
         ("PUT", "/apps/{app}/plan", "", Some(Administer), json!({ "plan": "standard" })),
         ("GET", "/apps/{app}/events", "", Some(Read), none()),
         ("GET", "/apps/{app}/at", "?time=2026-01-01T00:00:00Z", Some(Read), none()),
+        ("GET", "/apps/{app}/status", "", Some(Read), none()),
+        ("GET", "/apps/{app}/logs", "", Some(Read), none()),
+        ("POST", "/apps/{app}/functions/{name}/call", "", Some(Invoke), none()),
+        ("GET", "/system", "", Some(Read), none()),
         ("POST", "/apps/{app}/changes", "", Some(ChangeCode), json!({ "dryRun": true })),
         ("POST", "/apps/{app}/blobs/missing", "", Some(ChangeCode), json!({ "digests": [] })),
         ("POST", "/apps/{app}/blobs", "", Some(ChangeCode), none()),

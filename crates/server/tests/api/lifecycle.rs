@@ -2,8 +2,9 @@ use std::time::Duration;
 
 use milepost_model::Digest;
 use milepost_model::pack::BlobKind;
-use milepost_server::{Server, StartError};
+use milepost_server::{Server, Settings, StartError};
 use milepost_testkit::eventually;
+use milepost_testkit::s3::S3Server;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -78,4 +79,41 @@ async fn a_key_that_others_can_read_is_refused() {
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o644)).unwrap();
     let error = Server::start(settings(data.path())).await.err().unwrap();
     assert!(error.to_string().contains("chmod 600"), "{error}");
+}
+
+async fn check_start_refused(adjust: impl FnOnce(&mut Settings), says: &str, hint: &str) {
+    let data = tempfile::tempdir().unwrap();
+    let mut settings = settings(data.path());
+    adjust(&mut settings);
+    let error = Server::start(settings).await.err().unwrap();
+    let told = std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source());
+    let told: Vec<String> = told.map(ToString::to_string).collect();
+    assert!(told.iter().any(|sentence| sentence.contains(says)), "{told:?}");
+    assert!(error.hint().unwrap_or_default().contains(hint), "{:?}", error.hint());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_whose_stores_cannot_be_used_does_not_start_and_says_what_to_check() {
+    check_start_refused(
+        |settings| settings.database = Some("mysql://me:secret@db/x".to_owned()),
+        "`mysql://…` is not a database that Milepost knows",
+        "`postgres://user@host/name`",
+    )
+    .await;
+    let nowhere = "postgres://me@127.0.0.1:1/none".to_owned();
+    check_start_refused(|settings| settings.database = Some(nowhere), "could not open the database", "createdb").await;
+    let no_folder = "/proc/nowhere/catalog.db".to_owned();
+    check_start_refused(|settings| settings.database = Some(no_folder), "SQLite file", "folder of the file").await;
+    check_start_refused(|settings| settings.data = "/proc/nowhere".into(), "data folder", "`--data DIR`").await;
+    let s3 = S3Server::start();
+    let variables: Vec<_> = s3.variables().map(|(name, value)| (name.to_owned(), value)).to_vec();
+    check_start_refused(
+        |settings| {
+            settings.blobs = Some("s3://nosuchbucket/x".to_owned());
+            settings.aws = Some(variables);
+        },
+        "blob store",
+        "`--blobs`",
+    )
+    .await;
 }

@@ -74,11 +74,12 @@ async fn walking_a_list_by_cursor_gives_what_one_page_gives() {
 }
 
 #[tokio::test]
-async fn a_limit_out_of_bounds_is_brought_into_them() {
+async fn a_limit_below_one_is_refused_and_one_that_is_too_high_is_lowered() {
     let server = furnished().await;
     for limit in ["0", "-5"] {
-        let page = server.get(&format!("/apps/default/events?limit={limit}")).await;
-        assert_eq!(page["items"].as_array().unwrap().len(), 1);
+        let request = server.ask(Method::GET, &format!("/apps/default/events?limit={limit}"));
+        let problem = refused(request, 400, "invalid_request").await;
+        assert!(problem.hint.unwrap().contains("from 1 to 1000"));
     }
     server.get("/apps/default/events?limit=9000000000").await;
 }

@@ -52,6 +52,7 @@ async fn a_request_with_a_wrong_value_is_refused_by_name() {
         (Method::GET, "/apps/default/at?time=yesterday", Value::Null, "invalid_time"),
         (Method::GET, "/apps/default/at", Value::Null, "invalid_request"),
         (Method::GET, "/apps/default/versions?limit=many", Value::Null, "invalid_request"),
+        (Method::GET, "/apps/default/versions?limit=0", Value::Null, "invalid_request"),
         (Method::GET, "/apps/default/units?kind=functoin", Value::Null, "invalid_request"),
         (Method::GET, "/apps/%ff", Value::Null, "invalid_request"),
         (Method::PUT, "/apps/default/tags/UPPER", json!({ "release": "latest" }), "invalid_name"),
@@ -83,13 +84,39 @@ async fn a_request_with_a_wrong_value_is_refused_by_name() {
 }
 
 #[tokio::test]
+async fn the_hint_of_a_wrong_value_says_what_would_be_right() {
+    let server = TestServer::start().await;
+    let root = server.store(&[("main.py", "x")]).await;
+    server.change(&crate::bodies::function("f", root)).await;
+    let put = |kind: &str, name: &str, spec: Value| json!({ "puts": [{ "kind": kind, "name": name, "spec": spec }] });
+    let route = |method: &str, path: &str| json!({ "methods": [method], "path": path, "function": "f" });
+    let timer = |cron: &str, zone: &str| json!({ "cron": cron, "zone": zone, "function": "f" });
+    for (change, says, hint) in [
+        (put("route", "GET /y", route("FETCH", "/y")), "`FETCH`", "GET, HEAD"),
+        (put("route", "GET /y", route("GET", "/y/{")), "`/y/{`", "/orders/{id}"),
+        (put("timer", "t", timer("nonsense", "")), "`nonsense`", "0 3 * * *"),
+        (put("timer", "t", timer("0 3 * * *", "Mars/Base")), "`Mars/Base`", "Europe/Berlin"),
+        (put("config", "config", json!({ "set": { "a..b": 1 } })), "`a..b` is not a key.", "mail.from"),
+        (put("config", "config", json!({ "unset": ["no.such"] })), "The key `no.such` is not set", "config get"),
+        (put("static", "x", json!({ "path": "x", "tree": root })), "`x`", "like `/assets`"),
+    ] {
+        let request = server.ask(Method::POST, "/apps/default/changes").json(&change);
+        let problem = refused(request, 400, "invalid_spec").await;
+        assert!(problem.detail.contains(says), "{problem:?}");
+        assert!(problem.hint.as_ref().unwrap().contains(hint), "{problem:?}");
+    }
+    let why = refused(server.ask(Method::GET, "/storage/why/sha256:zz"), 400, "invalid_request").await;
+    assert!(why.hint.unwrap().contains("64 hexadecimal"));
+}
+
+#[tokio::test]
 async fn an_unknown_call_and_a_wrong_method_are_told_apart() {
     let server = TestServer::start().await;
     for path in ["/nothing", "/api/v1/nothing", "/api/v2/apps"] {
         let problem = refused(server.bare(Method::GET, path), 404, "route_not_found").await;
         assert!(problem.hint.unwrap().contains("/api/v1/docs"));
     }
-    let problem = refused(server.ask(Method::PATCH, "/apps"), 405, "route_not_found").await;
+    let problem = refused(server.ask(Method::PATCH, "/apps"), 405, "method_not_allowed").await;
     assert!(problem.detail.contains("PATCH"), "{problem:?}");
     let response = server.ask(Method::PATCH, "/apps").send().await.unwrap();
     let allowed = response.headers()["allow"].to_str().unwrap();

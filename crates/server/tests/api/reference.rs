@@ -7,7 +7,7 @@ use crate::bodies::{config, function};
 use crate::server::TestServer;
 
 /// Every path of the API. One that goes is missed here, and one that comes is announced here.
-const PATHS: [&str; 37] = [
+const PATHS: [&str; 41] = [
     "/apps",
     "/apps/{app}",
     "/apps/{app}/at",
@@ -21,16 +21,19 @@ const PATHS: [&str; 37] = [
     "/apps/{app}/functions/{function}/aliases/{alias}",
     "/apps/{app}/functions/{function}/aliases/{alias}/history",
     "/apps/{app}/functions/{function}/aliases/{alias}/rollback",
+    "/apps/{app}/functions/{name}/call",
     "/apps/{app}/groups",
     "/apps/{app}/groups/{group}",
     "/apps/{app}/latest/history",
     "/apps/{app}/live",
     "/apps/{app}/live/history",
+    "/apps/{app}/logs",
     "/apps/{app}/plan",
     "/apps/{app}/releases",
     "/apps/{app}/releases/{release}",
     "/apps/{app}/releases/{release}/expire",
     "/apps/{app}/rollback",
+    "/apps/{app}/status",
     "/apps/{app}/tags",
     "/apps/{app}/tags/{tag}",
     "/apps/{app}/tags/{tag}/history",
@@ -43,6 +46,7 @@ const PATHS: [&str; 37] = [
     "/apps/{app}/versions",
     "/apps/{app}/versions/{version}",
     "/plans",
+    "/system",
     "/tokens",
     "/whoami",
 ];

@@ -54,6 +54,64 @@ async fn a_file_cannot_be_a_tree() {
     assert!(problem.detail.contains("a file, not a tree"), "{problem:?}");
 }
 
+#[tokio::test]
+async fn a_directory_that_lies_about_the_size_of_a_file_is_refused_by_the_change() {
+    let server = TestServer::start().await;
+    server.upload_to("default", pack(&[(BlobKind::File, b"hello")])).await;
+    let sized = |size: u64| json!({ "file": { "digest": Digest::of(b"hello"), "size": size } });
+    let inner = json!({ "entries": { "main.py": sized(99) }, "format": 1 }).to_string();
+    let inner_digest = Digest::of(inner.as_bytes());
+    let outer = json!({
+        "entries": { "deep": { "directory": { "digest": inner_digest } }, "true.py": sized(5) },
+        "format": 1,
+    });
+    let outer = outer.to_string();
+    let blobs = [(BlobKind::Directory, inner.as_bytes()), (BlobKind::Directory, outer.as_bytes())];
+    let stored = server.upload_to("default", pack(&blobs)).await;
+    assert_eq!(stored.status(), 200, "{}", stored.text().await.unwrap());
+    for root in [inner_digest, Digest::of(outer.as_bytes())] {
+        for change in [static_item("site", root), function("hello", root)] {
+            let request = server.ask(Method::POST, "/apps/default/changes").json(&change);
+            let problem = refused(request, 400, "invalid_upload").await;
+            assert!(problem.detail.contains("main.py` has 99 bytes"), "{problem:?}");
+        }
+    }
+    assert_eq!(server.get("/apps/default/versions").await["items"], json!([]), "nothing was changed");
+}
+
+/// A static item of this tree, with more fields.
+fn item(root: Digest, fields: &[(&str, &str)]) -> serde_json::Value {
+    let mut change = static_item("/x", root);
+    for (field, value) in fields {
+        change["puts"][0]["spec"][*field] = json!(value);
+    }
+    change
+}
+
+#[tokio::test]
+async fn a_static_item_names_only_files_that_it_has() {
+    let server = TestServer::start().await;
+    let root = server.store(&[("app.html", "<h1>"), ("errors/404.html", "gone"), ("docs/start.html", "hi")]).await;
+    for (fields, says, hint) in [
+        (&[("fallback", "ap.html")], "`ap.html`", "did you mean `app.html`?"),
+        (&[("errorPage", "errors/500.svg")], "`errorPage`", "add the file"),
+        (&[("fallback", "errors")], "`errors`", ""),
+        (&[("index", "home.html")], "`index`", ""),
+    ] {
+        let request = server.ask(Method::POST, "/apps/default/changes").json(&item(root, fields));
+        let problem = refused(request, 400, "invalid_spec").await;
+        assert!(problem.detail.contains(says) && problem.hint.as_ref().unwrap().contains(hint), "{problem:?}");
+    }
+    assert_eq!(server.get("/apps/default/versions").await["items"], json!([]), "nothing was changed");
+    let fine: [&[(&str, &str)]; 3] =
+        [&[], &[("fallback", "app.html")], &[("errorPage", "errors/404.html"), ("index", "start.html")]];
+    for fields in fine {
+        server.change(&item(root, fields)).await;
+    }
+    let gone = item(Digest::of(b"never uploaded"), &[("fallback", "app.html")]);
+    refused(server.ask(Method::POST, "/apps/default/changes").json(&gone), 409, "missing_blobs").await;
+}
+
 /// Twenty directories, each holding the next a hundred times: a few kilobytes that unfold to more than any disk holds.
 #[tokio::test]
 async fn directories_that_hold_each_other_many_times_over_are_refused() {

@@ -116,6 +116,7 @@ async fn an_upload_above_the_plan_is_refused_when_it_is_declared() {
     large_blob.extend(encode_header(BlobKind::File, Digest::of(b""), 2 << 30));
     let problem = problem(server.upload_to("small", large_blob).await).await;
     assert_eq!((problem.status, problem.code.as_str()), (413, "upload_too_large"));
+    assert!(problem.hint.as_ref().is_some_and(|hint| hint.contains("larger plan")), "{problem:?}");
     assert_eq!(server.client.app_get("small").await.unwrap().stored_bytes, 0);
 }
 

@@ -26,5 +26,5 @@ pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
         .client
         .alias_create(&context.app, args.name.get(), &args.alias, args.version.parse()?, args.why)
         .await?;
-    context.ui.show(&alias, |alias| vec![format!("alias/{}", alias.name)], get::text)
+    context.ui.show(&alias, |alias| vec![alias.name.to_string()], get::text)
 }

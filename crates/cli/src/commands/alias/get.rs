@@ -18,7 +18,7 @@ pub struct GetArgs {
 
 pub async fn run(context: &Context<'_>, args: GetArgs) -> Result<()> {
     let alias = context.client.alias_get(&context.app, args.name.get(), &args.alias).await?;
-    context.ui.show(&alias, |alias| vec![format!("alias/{}", alias.name)], text)
+    context.ui.show(&alias, |alias| vec![alias.name.to_string()], text)
 }
 
 pub fn text(alias: &Alias) -> String {

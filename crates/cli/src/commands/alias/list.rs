@@ -18,7 +18,7 @@ pub async fn run(context: &Context<'_>, args: ListArgs) -> Result<()> {
     let function = context.client.unit_get(&context.app, &unit_key(UnitKind::Function, args.name.get())?).await?;
     context.ui.show(
         &aliases,
-        |aliases| aliases.iter().map(|alias| format!("alias/{}", alias.name)).collect(),
+        |aliases| aliases.iter().map(|alias| alias.name.to_string()).collect(),
         |aliases| {
             let mut table = Table::new(["ALIAS", "VERSION", "UID", "LABEL", "MOVED", "BY"], "");
             let dash = |label: Option<&Label>| label.map_or_else(|| "-".to_owned(), ToString::to_string);

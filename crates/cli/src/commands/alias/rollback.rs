@@ -22,5 +22,5 @@ pub struct RollbackArgs {
 
 pub async fn run(context: &Context<'_>, args: RollbackArgs) -> Result<()> {
     let alias = context.client.alias_rollback(&context.app, args.name.get(), &args.alias, args.why).await?;
-    context.ui.show(&alias, |alias| vec![format!("alias/{}", alias.name)], get::text)
+    context.ui.show(&alias, |alias| vec![alias.name.to_string()], get::text)
 }

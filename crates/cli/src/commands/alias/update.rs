@@ -26,5 +26,5 @@ pub async fn run(context: &Context<'_>, args: UpdateArgs) -> Result<()> {
         .client
         .alias_update(&context.app, args.name.get(), &args.alias, args.version.parse()?, args.why)
         .await?;
-    context.ui.show(&alias, |alias| vec![format!("alias/{}", alias.name)], get::text)
+    context.ui.show(&alias, |alias| vec![alias.name.to_string()], get::text)
 }

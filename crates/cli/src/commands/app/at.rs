@@ -16,7 +16,7 @@ pub struct AtArgs {
 pub async fn run(context: &Context<'_>, args: AtArgs) -> Result<()> {
     let moment = parse_moment(&args.time.join(" "), context.ui.now())?;
     let found = context.client.at(&context.app, &moment.to_string()).await?;
-    context.ui.show(&found, |found| vec![format!("release/{}", found.release.id)], text)
+    context.ui.show(&found, |found| vec![found.release.id.to_string()], text)
 }
 
 fn text(found: &AtMoment) -> String {

@@ -18,7 +18,7 @@ pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
     let app = context.client.app_create(&args.name, args.plan).await?;
     context.ui.show(
         &app,
-        |app| vec![format!("app/{}", app.name)],
+        |app| vec![app.name.to_string()],
         |app| format!("App {} created, plan {}.", app.name, app.plan),
     )
 }

@@ -16,7 +16,7 @@ pub async fn run(context: &Context<'_>, args: GetArgs) -> Result<()> {
     let app = context.client.app_get(args.name.as_deref().unwrap_or(&context.app)).await?;
     context.ui.show(
         &app,
-        |app| vec![format!("app/{}", app.name)],
+        |app| vec![app.name.to_string()],
         |app| {
             let head = app.head.as_deref().unwrap_or("none yet");
             format!(

@@ -20,7 +20,7 @@ pub async fn run(context: &Context<'_>, args: HistoryArgs) -> Result<()> {
     let page = context.client.event_list(&context.app, args.limit, args.cursor.as_deref()).await?;
     context.ui.show(
         &page.items,
-        |events| events.iter().map(|event| format!("event/{}", event.id)).collect(),
+        |events| events.iter().map(|event| event.id.to_string()).collect(),
         |events| {
             let mut table =
                 Table::new(["ID", "WHEN", "WHO", "WHAT", "SUBJECT", "BEFORE", "AFTER"], "Nothing has happened yet.");

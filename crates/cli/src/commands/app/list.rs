@@ -22,7 +22,7 @@ pub async fn run(context: &Context<'_>, _args: ListArgs) -> Result<()> {
     let now = context.ui.now();
     context.ui.show(
         &found,
-        |apps| apps.iter().map(|app| format!("app/{}", app.name)).collect(),
+        |apps| apps.iter().map(|app| app.name.to_string()).collect(),
         |apps| {
             let mut table = Table::new(["NAME", "PLAN", "HEAD", "LIVE", "AGE"], "There are no apps.");
             for app in apps {

@@ -23,7 +23,7 @@ pub async fn run(context: &Context<'_>, args: ListVersionArgs) -> Result<()> {
     let page = context.client.app_version_list(&context.app, args.limit, args.cursor.as_deref()).await?;
     context.ui.show(
         &page.items,
-        |items| items.iter().map(|item| format!("app-version/{}", item.id)).collect(),
+        |items| items.iter().map(|item| item.id.to_string()).collect(),
         |items| text(&app, items),
     )?;
     if let Some(next) = &page.next {

@@ -19,7 +19,7 @@ pub struct ShowArgs {
 pub async fn run(context: &Context<'_>, args: ShowArgs) -> Result<()> {
     let found = context.client.app_version_get(&context.app, &args.version).await?;
     let mode = context.client.live_get(&context.app).await?.mode;
-    context.ui.show(&found, |found| vec![format!("app-version/{}", found.id)], |found| text(found, mode))
+    context.ui.show(&found, |found| vec![found.id.to_string()], |found| text(found, mode))
 }
 
 fn text(found: &AppVersion, mode: LiveMode) -> String {

@@ -1,9 +1,9 @@
 use clap::Args;
 use milepost_model::UnitName;
 use milepost_model::unit_put::{ConfigPut, UnitPut};
-use serde_json::Value;
 use std::path::PathBuf;
 
+use super::document;
 use crate::commands::shared::{self, ChangeArgs};
 use crate::context::Context;
 use crate::failure::{Failure, Result};
@@ -18,26 +18,16 @@ pub struct ApplyArgs {
 }
 
 pub async fn run(context: &Context<'_>, args: ApplyArgs) -> Result<()> {
-    let text = if args.file.as_os_str() == "-" {
-        std::io::read_to_string(std::io::stdin())?
+    let (text, file) = if args.file.as_os_str() == "-" {
+        (std::io::read_to_string(std::io::stdin()), PathBuf::from("stdin"))
     } else {
-        std::fs::read_to_string(&args.file)
-            .map_err(|error| Failure::new(format!("could not read `{}`", args.file.display())).caused_by(&error))?
+        (std::fs::read_to_string(&args.file), args.file)
     };
+    let text = text.map_err(|error| Failure::unreadable(&file, &error))?;
+    let document = document::parse(&text, &file)?;
     let put = shared::put(
         UnitName::config(),
-        UnitPut::Config(ConfigPut { document: Some(parse(&text)?), ..ConfigPut::default() }),
+        UnitPut::Config(ConfigPut { document: Some(document), ..ConfigPut::default() }),
     );
     shared::send(context, &args.change.change(vec![put], Vec::new())).await
-}
-
-/// YAML, of which JSON is a part.
-pub fn parse(text: &str) -> Result<Value> {
-    let document: Value = serde_saphyr::from_str(text).map_err(|error| {
-        Failure::new(format!("the configuration cannot be read: {error}")).hint("mend the line that is named")
-    })?;
-    if document.is_null() {
-        return Err(Failure::new("the configuration is empty").hint("write `{}` to clear it"));
-    }
-    Ok(document)
 }

@@ -3,7 +3,7 @@ use milepost_model::UnitName;
 use milepost_model::unit_put::{ConfigPut, UnitPut};
 use std::process::Command;
 
-use super::{apply, get};
+use super::{document, get};
 use crate::commands::shared::{self, ChangeArgs};
 use crate::context::Context;
 use crate::failure::{Failure, Result};
@@ -16,12 +16,11 @@ pub struct EditArgs {
 }
 
 pub async fn run(context: &Context<'_>, args: EditArgs) -> Result<()> {
+    let editor = editor(context.ui.can_ask())?;
     let before = get::document(context, "latest").await.unwrap_or_else(|_| serde_json::json!({}));
     let text = serde_saphyr::to_string(&before).map_err(|error| Failure::new(error.to_string()))?;
     let file = tempfile::Builder::new().prefix("milepost-config-").suffix(".yaml").tempfile()?;
     std::fs::write(file.path(), text)?;
-    let editor =
-        ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok()).unwrap_or_else(|| "vi".to_owned());
     let mut words = editor.split_whitespace();
     let program = words.next().unwrap_or("vi").to_owned();
     let ended = Command::new(&program).args(words).arg(file.path()).status();
@@ -31,7 +30,7 @@ pub async fn run(context: &Context<'_>, args: EditArgs) -> Result<()> {
     if !ended.success() {
         return Err(Failure::new("the editor failed, so nothing was changed"));
     }
-    let document = match apply::parse(&std::fs::read_to_string(file.path())?) {
+    let document = match document::parse(&std::fs::read_to_string(file.path())?, file.path()) {
         Ok(document) => document,
         Err(failure) => {
             let (_, kept) = file.keep().map_err(|error| Failure::new(error.to_string()))?;
@@ -44,4 +43,16 @@ pub async fn run(context: &Context<'_>, args: EditArgs) -> Result<()> {
         UnitPut::Config(ConfigPut { document: Some(document), ..ConfigPut::default() }),
     );
     shared::send(context, &args.change.change(vec![put], Vec::new())).await
+}
+
+/// An editor that nobody named is only started where somebody can type into it.
+fn editor(on_terminal: bool) -> Result<String> {
+    let named = ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok());
+    match named.filter(|editor| !editor.trim().is_empty()) {
+        Some(editor) => Ok(editor),
+        None if on_terminal => Ok("vi".to_owned()),
+        None => Err(Failure::usage("there is no terminal for an editor").hint(
+            "write the configuration to a file and run `milepost config apply FILE`, or set EDITOR to a program",
+        )),
+    }
 }

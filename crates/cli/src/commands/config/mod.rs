@@ -1,4 +1,5 @@
 mod apply;
+mod document;
 mod edit;
 mod get;
 mod set;

@@ -22,6 +22,9 @@ pub struct SetArgs {
 pub async fn run(context: &Context<'_>, args: SetArgs) -> Result<()> {
     let value = |text: String| serde_json::from_str(&text).unwrap_or(Value::String(text));
     let set = args.pairs.into_iter().map(|(key, text)| (key, value(text))).collect();
-    let put = shared::put(UnitName::config(), UnitPut::Config(ConfigPut { set, ..ConfigPut::default() }));
+    let put = ConfigPut { set, ..ConfigPut::default() };
+    // Keys that are none are told before anything is sent.
+    put.resolve(None)?;
+    let put = shared::put(UnitName::config(), UnitPut::Config(put));
     shared::send(context, &args.change.change(vec![put], Vec::new())).await
 }

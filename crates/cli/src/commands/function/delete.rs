@@ -1,4 +1,5 @@
 use clap::Args;
+use milepost_model::pointer::Alias;
 
 use super::KIND;
 use crate::commands::shared::{self, ChangeArgs, NameArgs};
@@ -17,5 +18,14 @@ pub struct DeleteArgs {
 }
 
 pub async fn run(context: &Context<'_>, args: DeleteArgs) -> Result<()> {
-    shared::remove(context, vec![args.name.key(KIND)?], &args.change).await
+    let key = args.name.key(KIND)?;
+    if context.asks() && !args.change.dry_run {
+        let aliases = context.client.alias_list(&context.app, key.name.as_str()).await?;
+        let points = |alias: &Alias| format!("{} (version {})", alias.name, alias.number);
+        if !aliases.is_empty() {
+            let list: Vec<String> = aliases.iter().map(points).collect();
+            context.ui.say(&format!("Its aliases go with it: {}", list.join(", ")));
+        }
+    }
+    shared::remove(context, vec![key], &args.change).await
 }

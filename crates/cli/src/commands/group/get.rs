@@ -15,7 +15,7 @@ pub async fn run(context: &Context<'_>, args: GetArgs) -> Result<()> {
     let group = context.client.group_get(&context.app, &args.name).await?;
     context.ui.show(
         &group,
-        |group| vec![format!("group/{}", group.name)],
+        |group| vec![group.name.to_string()],
         |group| {
             let mut table = Table::new(["TYPE", "NAME", "NUMBER", "UID"], "The group is empty.");
             for member in &group.members {

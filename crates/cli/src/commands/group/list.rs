@@ -12,7 +12,7 @@ pub async fn run(context: &Context<'_>, _args: ListArgs) -> Result<()> {
     let groups = context.client.group_list(&context.app).await?;
     context.ui.show(
         &groups,
-        |groups| groups.iter().map(|group| format!("group/{}", group.name)).collect(),
+        |groups| groups.iter().map(|group| group.name.to_string()).collect(),
         |groups| {
             let mut table = Table::new(["GROUP", "CREATED", "MEMBERS"], "There are no groups.");
             for group in groups {

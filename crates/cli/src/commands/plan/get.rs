@@ -10,9 +10,5 @@ pub struct GetArgs {}
 
 pub async fn run(context: &Context<'_>, _args: GetArgs) -> Result<()> {
     let limits = context.client.app_get(&context.app).await?.plan.limits();
-    context.ui.show(
-        &limits,
-        |limits| vec![format!("plan/{}", limits.plan)],
-        |limits| table(std::slice::from_ref(limits)),
-    )
+    context.ui.show(&limits, |limits| vec![limits.plan.to_string()], |limits| table(std::slice::from_ref(limits)))
 }

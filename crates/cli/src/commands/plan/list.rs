@@ -11,11 +11,7 @@ pub struct ListArgs {}
 
 pub async fn run(context: &Context<'_>, _args: ListArgs) -> Result<()> {
     let plans = context.client.plan_list().await?;
-    context.ui.show(
-        &plans,
-        |plans| plans.iter().map(|limits| format!("plan/{}", limits.plan)).collect(),
-        |plans| table(plans),
-    )
+    context.ui.show(&plans, |plans| plans.iter().map(|limits| limits.plan.to_string()).collect(), |plans| table(plans))
 }
 
 pub fn table(plans: &[Limits]) -> String {

@@ -17,7 +17,7 @@ pub async fn run(context: &Context<'_>, args: SetArgs) -> Result<()> {
     let done = context.client.app_set_plan(&context.app, args.plan).await?;
     context.ui.show(
         &done,
-        |done| vec![format!("plan/{}", done.app.plan)],
+        |done| vec![done.app.plan.to_string()],
         |done| format!("App {} is on plan {}.", done.app.name, done.app.plan),
     )?;
     for warning in &done.warnings {

@@ -17,7 +17,7 @@ pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
     let done = context.client.release_create(&context.app, args.version, args.why).await?;
     context.ui.show(
         &done,
-        |done| vec![format!("release/{}", done.release.id)],
+        |done| vec![done.release.id.to_string()],
         |done| {
             let live = if done.release.live { ", live" } else { "" };
             let expired = if done.expired.is_empty() {

@@ -18,7 +18,7 @@ pub async fn run(context: &Context<'_>, args: ExpireArgs) -> Result<()> {
     let release = context.client.release_expire(&context.app, &args.release, args.why).await?;
     context.ui.show(
         &release,
-        |release| vec![format!("release/{}", release.id)],
+        |release| vec![release.id.to_string()],
         |release| format!("Release {} has expired.", release.id),
     )
 }

@@ -21,7 +21,7 @@ pub async fn run(context: &Context<'_>, args: ListArgs) -> Result<()> {
     let page = context.client.release_list(&context.app, !args.all, args.limit, None).await?;
     context.ui.show(
         &page.items,
-        |releases| releases.iter().map(|release| format!("release/{}", release.id)).collect(),
+        |releases| releases.iter().map(|release| release.id.to_string()).collect(),
         |releases| {
             let mut table = Table::new(["RELEASE", "APP VERSION", "CREATED", "BY", "STATE"], "There are no releases.");
             for release in releases {

@@ -25,8 +25,7 @@ pub async fn run(context: &Context<'_>, args: LiveArgs) -> Result<()> {
         let target = SetLive { release: args.release, follow: args.follow, why: args.why };
         context.client.live_set(&context.app, &target).await?
     };
-    let name = |live: &milepost_model::release::Live| {
-        live.release.iter().map(|release| format!("release/{}", release.id)).collect()
-    };
+    let name =
+        |live: &milepost_model::release::Live| live.release.iter().map(|release| release.id.to_string()).collect();
     context.ui.show(&live, name, |live| format!("Live: {}", live_text(live)))
 }

@@ -17,7 +17,7 @@ pub async fn run(context: &Context<'_>, args: ShowArgs) -> Result<()> {
     let release = context.client.release_get(&context.app, &args.release).await?;
     context.ui.show(
         &release,
-        |release| vec![format!("release/{}", release.id)],
+        |release| vec![release.id.to_string()],
         |release| {
             let expired = release.expired_at.map(|at| format!("\nExpired:     {}", local(at))).unwrap_or_default();
             format!(

@@ -25,7 +25,7 @@ pub async fn run(context: &Context<'_>, args: TagArgs) -> Result<()> {
     let release = context.client.tag_set(&context.app, tag.as_str(), &args.release, args.why).await?;
     context.ui.show(
         &release,
-        |release| vec![format!("release/{}", release.id)],
+        |release| vec![release.id.to_string()],
         |release| format!("Tag {tag} is on release {}.", release.id),
     )
 }

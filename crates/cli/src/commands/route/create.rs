@@ -37,7 +37,10 @@ pub async fn run(context: &Context<'_>, args: CreateArgs, only: PutOnly) -> Resu
         format!("{} {}", names.join(","), args.url)
     });
     let put = RoutePut { methods, path: args.url, prefix: args.prefix, host: args.host, target: args.target.target()? };
-    let mut put = shared::put(unit_key(UnitKind::Route, &name)?.name, UnitPut::Route(put));
+    let name = unit_key(UnitKind::Route, &name)?.name;
+    // What is wrong wherever it is sent is told before anything is.
+    put.resolve(None)?;
+    let mut put = shared::put(name, UnitPut::Route(put));
     put.only = Some(only);
     shared::send(context, &args.change.change(vec![put], Vec::new())).await
 }

@@ -31,8 +31,7 @@ pub async fn run(context: &Context<'_>, args: SetArgs) -> Result<()> {
     }
     let key = unit_key(UnitKind::Secret, &args.name)?;
     let value = match &args.from_file {
-        Some(path) => std::fs::read_to_string(path)
-            .map_err(|error| Failure::new(format!("could not read `{}`", path.display())).caused_by(&error))?,
+        Some(path) => std::fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error))?,
         None if context.ui.can_ask() => rpassword::prompt_password(format!("Value of {}: ", args.name))?,
         None => std::io::read_to_string(std::io::stdin()).map_err(|error| {
             Failure::new("could not read the value")

@@ -1,4 +1,5 @@
 use clap::Args;
+use milepost_client::UploadSummary;
 use milepost_client::source::SourceOptions;
 use milepost_model::UnitKind;
 use milepost_model::spec::StaticSpec;
@@ -7,7 +8,7 @@ use std::path::PathBuf;
 
 use crate::commands::shared::{self, ChangeArgs};
 use crate::context::{Context, unit_key};
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::sources;
 
 /// Add or update static files
@@ -39,13 +40,23 @@ pub struct AddArgs {
 pub async fn run(context: &Context<'_>, args: AddArgs) -> Result<()> {
     // `/static` and `/static/` are one place.
     let path = if args.path.len() > 1 { args.path.trim_end_matches('/').to_owned() } else { args.path };
+    if !path.starts_with('/') {
+        let hint = format!("write it with a slash in front: `--path '/{path}'`");
+        return Err(Failure::usage(format!("`{path}` is not a path")).hint(hint));
+    }
     let key = unit_key(UnitKind::Static, &path)?;
     let options = SourceOptions { exclude: args.exclude, keep_archives: true, ..SourceOptions::default() };
     let (tree, summary) = sources::upload(context, &args.src, &options).await?;
-    let files = if summary.files == 1 { "file" } else { "files" };
-    context.ui.say(&format!("{} {files}, {} sent ({} bytes)", summary.files, summary.files_sent, summary.bytes_sent));
+    context.ui.say(&sent(&summary));
     let file = args.src.is_file();
     let spec = StaticSpec { path, tree, file, index: args.index, fallback: args.fallback, error_page: args.error_page };
     let put = shared::put(key.name, UnitPut::Static(spec));
     shared::send(context, &args.change.change(vec![put], Vec::new())).await
+}
+
+/// The lists of what folders hold travel too, also when no file does.
+fn sent(summary: &UploadSummary) -> String {
+    let files = if summary.files == 1 { "file" } else { "files" };
+    let lists = if summary.files_sent == 0 && summary.bytes_sent > 0 { " of folder lists" } else { "" };
+    format!("{} {files}, {} sent ({} bytes{lists})", summary.files, summary.files_sent, summary.bytes_sent)
 }

@@ -1,4 +1,5 @@
 use clap::Args;
+use milepost_model::Digest;
 
 use crate::context::Context;
 use crate::failure::Result;
@@ -11,7 +12,8 @@ pub struct WhyArgs {
 }
 
 pub async fn run(context: &Context<'_>, args: WhyArgs) -> Result<()> {
-    let found = context.client.storage_why(&args.digest).await?;
+    let digest: Digest = args.digest.parse()?;
+    let found = context.client.storage_why(&digest.to_string()).await?;
     context.ui.show(
         &found,
         |found| found.kept_by.clone(),

@@ -25,7 +25,10 @@ pub struct CreateArgs {
 
 pub async fn run(context: &Context<'_>, args: CreateArgs, only: PutOnly) -> Result<()> {
     let put = TimerPut { cron: args.cron, zone: args.zone, target: args.target.target()? };
-    let mut put = shared::put(args.name.key(UnitKind::Timer)?.name, UnitPut::Timer(put));
+    let name = args.name.key(UnitKind::Timer)?.name;
+    // What is wrong wherever it is sent is told before anything is.
+    put.resolve(None)?;
+    let mut put = shared::put(name, UnitPut::Timer(put));
     put.only = Some(only);
     shared::send(context, &args.change.change(vec![put], Vec::new())).await
 }

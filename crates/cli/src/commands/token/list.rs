@@ -12,7 +12,7 @@ pub async fn run(context: &Context<'_>, _args: ListArgs) -> Result<()> {
     let tokens = context.client.token_list().await?;
     context.ui.show(
         &tokens,
-        |tokens| tokens.iter().map(|token| format!("token/{}", token.name)).collect(),
+        |tokens| tokens.iter().map(|token| token.name.to_string()).collect(),
         |tokens| {
             let mut table = Table::new(["NAME", "ROLE", "APP", "CREATED", "BY"], "There are no tokens.");
             for token in tokens {

@@ -18,5 +18,5 @@ pub struct DescribeArgs {
 pub async fn run(context: &Context<'_>, kind: UnitKind, args: DescribeArgs) -> Result<()> {
     let key = args.version.name.key(kind)?;
     let version = context.client.version_describe(&context.app, &key, &args.version.version, &args.description).await?;
-    super::get::show(context, &version)
+    super::get::show(context, &version, |version| version.number.to_string())
 }

@@ -1,5 +1,5 @@
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use futures::StreamExt;
@@ -33,7 +33,7 @@ pub async fn run(context: &Context<'_>, kind: UnitKind, args: DownloadArgs) -> R
         .filter(|folder| !folder.as_os_str().is_empty())
         .map_or_else(|| PathBuf::from("."), PathBuf::from);
     // Written beside its place and moved there when whole: a broken download leaves no half file.
-    let mut file = tempfile::NamedTempFile::new_in(&folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(&folder).map_err(|error| cannot_write(&folder, &error))?;
     let mut stream = response.bytes_stream();
     while let Some(chunk) = stream.next().await {
         file.write_all(&chunk.map_err(|error| Failure::new("the download broke off").caused_by(&error))?)?;
@@ -42,4 +42,14 @@ pub async fn run(context: &Context<'_>, kind: UnitKind, args: DownloadArgs) -> R
         .map_err(|error| Failure::new(format!("could not write `{}`", target.display())).caused_by(&error))?;
     context.ui.say(&format!("Version {} of {key} is in {}", version.number, target.display()));
     Ok(())
+}
+
+/// Without the name of the file that was tried there, which nobody asked for.
+fn cannot_write(folder: &Path, error: &std::io::Error) -> Failure {
+    let message = match error.kind() {
+        std::io::ErrorKind::NotFound => format!("there is no folder `{}`", folder.display()),
+        std::io::ErrorKind::PermissionDenied => format!("you may not write into the folder `{}`", folder.display()),
+        _ => return Failure::new(format!("could not write into the folder `{}`", folder.display())).caused_by(error),
+    };
+    Failure::new(message).hint("make it first, or give another place with `--to FILE`")
 }

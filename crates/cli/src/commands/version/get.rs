@@ -8,11 +8,12 @@ use crate::output::local;
 
 pub async fn run(context: &Context<'_>, kind: UnitKind, args: VersionArgs) -> Result<()> {
     let version = context.client.version_get(&context.app, &args.name.key(kind)?, &args.version).await?;
-    show(context, &version)
+    show(context, &version, |version| version.number.to_string())
 }
 
-pub fn show(context: &Context<'_>, version: &Version) -> Result<()> {
-    context.ui.show(version, |version| vec![format!("{}/{}@{}", version.kind, version.name, version.number)], text)
+/// `name` is what commands about it take back.
+pub fn show(context: &Context<'_>, version: &Version, name: impl FnOnce(&Version) -> String) -> Result<()> {
+    context.ui.show(version, |version| vec![name(version)], text)
 }
 
 fn text(version: &Version) -> String {

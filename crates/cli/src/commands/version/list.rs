@@ -25,7 +25,7 @@ pub async fn run(context: &Context<'_>, kind: UnitKind, args: ListArgs) -> Resul
     let now = context.ui.now();
     context.ui.show(
         &page.items,
-        |versions| versions.iter().map(|version| format!("{kind}/{}@{}", version.name, version.number)).collect(),
+        |versions| versions.iter().map(|version| version.number.to_string()).collect(),
         |versions| {
             let mut table = Table::new(
                 ["NUMBER", "UID", "LABEL", "DIGEST", "AGE", "ALIASES", "RELEASES", "DESCRIPTION"],

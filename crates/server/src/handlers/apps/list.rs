@@ -24,7 +24,7 @@ pub(crate) async fn apps_list(
     }
     caller.may_everywhere(Permission::Read)?;
     let after = paging.text(LIST, &state)?;
-    let found = state.catalog.app_list(after, paging.limit()).await?;
+    let found = state.catalog.app_list(after, paging.limit()?).await?;
     let next = found.next.map(|at| cursor::write(LIST, &at, state.catalog.now()));
     Ok(Json(Page { items: found.items.into_iter().map(|app| wire::app(app, &state.urls)).collect(), next }))
 }

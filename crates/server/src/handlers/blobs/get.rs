@@ -1,11 +1,11 @@
 use axum::body::Body;
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
-use milepost_model::{Code, Permission, Refusal};
+use milepost_model::Permission;
 
 use crate::auth::Caller;
 use crate::error::ApiResult;
-use crate::extract::Path;
+use crate::extract::{self, Path};
 use crate::handlers::Shared;
 use crate::trees;
 
@@ -17,7 +17,7 @@ pub(crate) async fn blobs_get(
     Path((app, digest)): Path<(String, String)>,
 ) -> ApiResult<Response> {
     caller.may(Permission::Read, &app)?;
-    let digest = digest.parse().map_err(|error| Refusal::new(Code::InvalidRequest, format!("{error}.")))?;
+    let digest = extract::digest(&digest)?;
     let row = trees::locate(&state.store, digest).await?;
     let stream = state.blobs.stream_verified(&trees::location(&row)?, digest).await?;
     let headers = [(CONTENT_LENGTH, row.size.to_string()), (CONTENT_TYPE, "application/octet-stream".to_owned())];

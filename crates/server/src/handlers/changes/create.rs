@@ -11,8 +11,8 @@ use crate::error::ApiResult;
 use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
 use crate::state::State;
-use crate::trees;
 use crate::urls::WithUrls;
+use crate::{named_files, trees};
 
 /// Apply a change, or plan it with `dryRun`
 #[utoipa::path(post, path = "/apps/{app}/changes", tag = "changes", params(("app" = String, Path, description = "Name of the app"), ("idempotency-key" = Option<String>, Header, description = "A change that is sent twice with the same key is applied once")), request_body = Change, responses((status = 200, body = ChangeOutcome)))]
@@ -27,6 +27,7 @@ pub(crate) async fn changes_create(
     let idempotency_key = idempotency_key(&headers)?;
     let dry_run = change.dry_run;
     trees::check(&state, trees_of(&change)).await?;
+    named_files::check(&state, &change).await?;
     let input =
         ChangeInput { secrets: seal(&state, &change)?, change, actor: caller.name().to_owned(), idempotency_key };
     let mut outcome = state.catalog.change(&app, input).await?;

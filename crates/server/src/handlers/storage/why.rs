@@ -1,16 +1,16 @@
 use axum::Json;
 use milepost_client::api::KeptBy;
-use milepost_model::{Code, Permission, Refusal};
+use milepost_model::Permission;
 
 use crate::auth::Caller;
 use crate::error::ApiResult;
-use crate::extract::Path;
+use crate::extract::{self, Path};
 use crate::handlers::Shared;
 
 /// Say what keeps a blob
 #[utoipa::path(get, path = "/storage/why/{digest}", tag = "storage", params(("digest" = String, Path, description = "`sha256:…`")), responses((status = 200, body = KeptBy)))]
 pub(crate) async fn storage_why(caller: Caller, state: Shared, Path(digest): Path<String>) -> ApiResult<Json<KeptBy>> {
     caller.may_everywhere(Permission::Read)?;
-    let digest = digest.parse().map_err(|error| Refusal::new(Code::InvalidRequest, format!("{error}.")))?;
+    let digest = extract::digest(&digest)?;
     Ok(Json(KeptBy { digest, kept_by: state.catalog.storage_why(digest).await? }))
 }

@@ -1,11 +1,11 @@
 use axum::Json;
 use milepost_client::api::TreeItem;
+use milepost_model::Permission;
 use milepost_model::tree::Leaf;
-use milepost_model::{Code, Permission, Refusal};
 
 use crate::auth::Caller;
 use crate::error::ApiResult;
-use crate::extract::Path;
+use crate::extract::{self, Path};
 use crate::handlers::Shared;
 use crate::trees;
 
@@ -17,7 +17,7 @@ pub(crate) async fn trees_get(
     Path((app, digest)): Path<(String, String)>,
 ) -> ApiResult<Json<Vec<TreeItem>>> {
     caller.may(Permission::Read, &app)?;
-    let digest = digest.parse().map_err(|error| Refusal::new(Code::InvalidRequest, format!("{error}.")))?;
+    let digest = extract::digest(&digest)?;
     let tree = trees::load(&state.store, digest).await?;
     let items = tree.iter().map(|(path, leaf)| match leaf {
         Leaf::File(file) => TreeItem { path: path.to_owned(), file: Some(*file), link: None },

@@ -1,0 +1,52 @@
+//! Files that a static item names: one that is not in its tree would be missed only when somebody asks for a page.
+
+use milepost_model::change::Change;
+use milepost_model::spec::{DEFAULT_INDEX, StaticSpec};
+use milepost_model::tree::Tree;
+use milepost_model::{Code, Refusal, UnitName, UnitPut};
+
+use crate::error::ApiResult;
+use crate::state::State;
+use crate::trees;
+
+/// Paths that are looked at for one that was meant.
+const SUGGEST_FROM: usize = 10_000;
+
+/// Refuses static items that name files which are not in their trees. What is not on the server at all is left to the
+/// change to say.
+pub(crate) async fn check(state: &State, change: &Change) -> ApiResult<()> {
+    for put in &change.puts {
+        let UnitPut::Static(spec) = &put.unit else { continue };
+        if !names_files(spec) || state.catalog.blob_locate(vec![spec.tree]).await?.is_empty() {
+            continue;
+        }
+        missing(&put.name, spec, &trees::load(&state.store, spec.tree).await?).map_or(Ok(()), Err)?;
+    }
+    Ok(())
+}
+
+/// The index that every item has unless told otherwise may be missing: a folder of pictures needs none.
+fn names_files(spec: &StaticSpec) -> bool {
+    spec.fallback.is_some() || spec.error_page.is_some() || spec.index != DEFAULT_INDEX
+}
+
+fn missing(item: &UnitName, spec: &StaticSpec, tree: &Tree) -> Option<Refusal> {
+    for (field, file) in [("fallback", &spec.fallback), ("errorPage", &spec.error_page)] {
+        if let Some(file) = file
+            && tree.file_at(file).is_none()
+        {
+            return Some(refusal(item, field, file, tree));
+        }
+    }
+    // It answers for every folder, so one folder that has it is enough.
+    let below = format!("/{}", spec.index);
+    let has_index = tree.file_at(&spec.index).is_some() || tree.iter().any(|(path, _)| path.ends_with(&below));
+    (spec.index != DEFAULT_INDEX && !has_index).then(|| refusal(item, "index", &spec.index, tree))
+}
+
+fn refusal(item: &UnitName, field: &str, file: &str, tree: &Tree) -> Refusal {
+    let message = format!("`{field}`: static item `{item}` has no file `{file}`.");
+    let paths: Vec<String> = tree.iter().take(SUGGEST_FROM).map(|(path, _)| path.to_owned()).collect();
+    let otherwise = "add the file, or name one that is there, by its path inside the folder";
+    Refusal::unknown(Code::InvalidSpec, message, file, &paths, otherwise)
+}
