@@ -72,7 +72,7 @@ fn a_server_is_waited_for_and_restarted() {
     server.kill9();
     server.restart();
     assert_eq!(server.api(), "http://127.0.0.1:40002");
-    let ready = "Milepost is ready at http://127.0.0.1:PORT, args serve --api 127.0.0.1:0 \
+    let ready = "Milepost is ready at http://127.0.0.1:PORT, args serve --api 127.0.0.1:0 --gateway 127.0.0.1:0 \
                  --domain example.test\n";
     assert_eq!(server.stderr(), ready.repeat(2));
 }

@@ -42,7 +42,7 @@ mod lock {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn traffic_goes_on_while_postgresql_is_away() {
-    let mut cluster = tokio::task::spawn_blocking(|| Cluster::start_private(false)).await.unwrap();
+    let mut cluster = tokio::task::spawn_blocking(|| Cluster::start_private(true)).await.unwrap();
     let database = cluster.database();
     let stage = Stage::new("shop", &["--database", &database.url], TWO_KINDS);
     stage.deploy();
