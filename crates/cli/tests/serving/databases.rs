@@ -40,6 +40,19 @@ mod lock {
     }
 }
 
+/// What was served is served, and a change is refused with the reason.
+async fn goes_on_without_changes(stage: &Stage) {
+    for _ in 0..20 {
+        assert_eq!(stage.get("/").await.body, "one one");
+        assert_eq!(stage.get("/site/x.txt").await.body, "one");
+    }
+    change_everything(stage);
+    let refused = stage.world.run("deploy");
+    assert_eq!(refused.status, Some(1), "{}", refused.stderr);
+    assert!(refused.stderr.contains("database"), "{}", refused.stderr);
+    assert_eq!(stage.get("/").await.body, "one one");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn traffic_goes_on_while_postgresql_is_away() {
     let mut cluster = tokio::task::spawn_blocking(|| Cluster::start_private(true)).await.unwrap();
@@ -48,15 +61,7 @@ async fn traffic_goes_on_while_postgresql_is_away() {
     stage.deploy();
     assert_eq!(stage.get("/").await.body, "one one");
     cluster.kill9();
-    for _ in 0..20 {
-        assert_eq!(stage.get("/").await.body, "one one");
-        assert_eq!(stage.get("/site/x.txt").await.body, "one");
-    }
-    change_everything(&stage);
-    let refused = stage.world.run("deploy");
-    assert_eq!(refused.status, Some(1), "{}", refused.stderr);
-    assert!(refused.stderr.contains("database"), "{}", refused.stderr);
-    assert_eq!(stage.get("/").await.body, "one one");
+    goes_on_without_changes(&stage).await;
     cluster.restart();
     // Connections of before are found to be broken one by one.
     let deadline = Instant::now() + Duration::from_secs(60);
@@ -77,15 +82,7 @@ async fn traffic_goes_on_while_the_sqlite_file_is_locked() {
     let stage = Stage::new("shop", &[], TWO_KINDS);
     stage.deploy();
     let locked = Locked::hold(&stage.world.env.data_dir().join("catalog.db"));
-    for _ in 0..20 {
-        assert_eq!(stage.get("/").await.body, "one one");
-        assert_eq!(stage.get("/site/x.txt").await.body, "one");
-    }
-    change_everything(&stage);
-    let refused = stage.world.run("deploy");
-    assert_eq!(refused.status, Some(1), "{}", refused.stderr);
-    assert!(refused.stderr.contains("database"), "{}", refused.stderr);
-    assert_eq!(stage.get("/").await.body, "one one");
+    goes_on_without_changes(&stage).await;
     locked.let_go();
     stage.deploy();
     assert_eq!(stage.get("/").await.body, "two two");
