@@ -31,6 +31,35 @@ pub struct Change {
     pub puts: Vec<Put>,
     #[serde(default)]
     pub removes: Vec<UnitKey>,
+    /// Whose change this is, when a folder declares what should be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deployment: Option<Declaration>,
+}
+
+/// A deployment that says what it is made of: what it put earlier and does not name any more goes with the change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Declaration {
+    pub id: String,
+    pub name: String,
+    /// Units that it needs and does not put, like the secrets that its functions name: they are its own from now on, unless
+    /// they are somebody else's already.
+    #[serde(default)]
+    pub claims: Vec<UnitKey>,
+    #[serde(default)]
+    pub prune_secrets: bool,
+    /// Takes units over that another deployment put.
+    #[serde(default)]
+    pub allow_conflicts: bool,
+}
+
+/// A folder that declares units, as the ledger knows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Deployment {
+    /// What decides whether two applies are of the same folder.
+    pub id: String,
+    /// For people.
+    pub name: String,
 }
 
 fn yes() -> bool {
@@ -47,6 +76,7 @@ impl Default for Change {
             dry_run: false,
             puts: Vec::new(),
             removes: Vec::new(),
+            deployment: None,
         }
     }
 }
@@ -91,6 +121,9 @@ pub struct ChangeOutcome {
     pub release: Option<Release>,
     /// Releases that had to make room.
     pub expired: Vec<String>,
+    /// Packages that have to be built before this change can be made; only a dry run gets that far.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub builds: Vec<UnitName>,
     pub warnings: Vec<String>,
 }
 

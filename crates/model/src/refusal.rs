@@ -107,6 +107,7 @@ codes! {
     GroupNotFound => "group_not_found", NotFound;
     TokenNotFound => "token_not_found", NotFound;
     BlobNotFound => "blob_not_found", NotFound;
+    BuildNotFound => "build_not_found", NotFound;
     NothingThen => "nothing_then", NotFound;
     AppExists => "app_exists", Conflict;
     UnitExists => "unit_exists", Conflict;
@@ -118,6 +119,8 @@ codes! {
     IdempotencyMismatch => "idempotency_mismatch", Conflict;
     InUse => "in_use", Conflict;
     StillReferenced => "still_referenced", Conflict;
+    OwnedElsewhere => "owned_elsewhere", Conflict;
+    BuildNeeded => "build_needed", Conflict;
     NoRoom => "no_room", Conflict;
     NothingToRollBackTo => "nothing_to_roll_back_to", Conflict;
     NoRelease => "no_release", Conflict;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::change::GitFacts;
+use crate::change::{Deployment, GitFacts};
 use crate::clock::Timestamp;
 use crate::digest::Digest;
 use crate::kind::UnitKind;
@@ -78,6 +78,9 @@ pub struct Unit {
     pub kind: UnitKind,
     pub name: UnitName,
     pub versions: i64,
+    /// The folder that declares it, if one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deployment: Option<Deployment>,
     pub current: Version,
 }
 

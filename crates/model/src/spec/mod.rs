@@ -80,6 +80,10 @@ impl UnitSpec {
         for pin in spec.pins_mut() {
             pin.number = None;
         }
+        // How it was built is told by the log; what it does is in the trees.
+        if let Self::Package(package) = &mut spec {
+            package.build_log = None;
+        }
         serde_json::to_value(&spec).unwrap_or_default()
     }
 

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{Leaf, Tree};
+use crate::digest::Digest;
 
 /// One difference between two trees, as a plan or a diff shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -15,6 +16,14 @@ pub struct FileChange {
     pub size_before: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size_after: Option<u64>,
+    /// What the file held, and holds; none for links.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Digest>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<Digest>,
+    /// Line by line, in the form of `diff -u`, where both sides are text and it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -29,9 +38,21 @@ pub enum FileChangeKind {
 
 /// What changed from one tree to the next, by path.
 pub fn diff(before: &Tree, after: &Tree) -> Vec<FileChange> {
-    let size = |leaf: &Leaf| match leaf {
-        Leaf::File(file) => Some(file.size),
+    let file = |leaf: &Leaf| match leaf {
+        Leaf::File(file) => Some(*file),
         Leaf::Link { .. } => None,
+    };
+    let found = |path: &str, change, old: Option<&Leaf>, new: Option<&Leaf>| {
+        let (old, new) = (old.and_then(file), new.and_then(file));
+        FileChange {
+            path: path.to_owned(),
+            change,
+            size_before: old.map(|file| file.size),
+            size_after: new.map(|file| file.size),
+            before: old.map(|file| file.digest),
+            after: new.map(|file| file.digest),
+            text: None,
+        }
     };
     let mut changes = Vec::new();
     for (path, old) in &before.leaves {
@@ -42,12 +63,11 @@ pub fn diff(before: &Tree, after: &Tree) -> Vec<FileChange> {
             (Leaf::File(old), Some(Leaf::File(new))) if old.digest == new.digest => FileChangeKind::Mode,
             _ => FileChangeKind::Changed,
         };
-        changes.push(FileChange { path: path.clone(), change, size_before: size(old), size_after: new.and_then(size) });
+        changes.push(found(path, change, Some(old), new));
     }
     for (path, new) in &after.leaves {
         if !before.leaves.contains_key(path) {
-            let change = FileChangeKind::Added;
-            changes.push(FileChange { path: path.clone(), change, size_before: None, size_after: size(new) });
+            changes.push(found(path, FileChangeKind::Added, None, Some(new)));
         }
     }
     changes.sort_by(|a, b| a.path.cmp(&b.path));
