@@ -17,7 +17,9 @@ pub fn run() -> Result<()> {
         ("PostgreSQL server", postgres(), &["postgresql"]),
         ("flock", on_path("flock"), &["util-linux"]),
         ("Python 3 with venv", python(), &["python3", "python3-venv"]),
+        ("pip", pip(), &["python3-pip"]),
         ("Node.js", on_path("node"), &["nodejs"]),
+        ("npm", on_path("npm"), &["npm"]),
         ("Chromium", browser(), &["chromium"]),
     ])?;
     moto()?;
@@ -88,6 +90,12 @@ fn postgres() -> Option<PathBuf> {
 fn python() -> Option<PathBuf> {
     let whole = succeeds(&mut command("python3", &["-c", "import venv, ensurepip"]));
     whole.then(|| on_path("python3")).flatten()
+}
+
+/// Builds install with it what a `requirements.txt` asks for.
+fn pip() -> Option<PathBuf> {
+    let there = succeeds(&mut command("python3", &["-m", "pip", "--version"]));
+    there.then(|| on_path("python3")).flatten()
 }
 
 /// Looks at the example as people do.

@@ -84,7 +84,7 @@ fn installation(apps: usize) -> Result<Installation> {
     let settings = Settings { domain: DOMAIN.to_owned(), ..Settings::default() };
     let gateway = Gateway::new(settings, Arc::new(AtOnce))?;
     for at in 0..apps {
-        gateway.directory().publish(app(at)?);
+        gateway.directory().publish(app(at));
     }
     Ok(gateway)
 }
@@ -134,14 +134,14 @@ fn look_up(installation: &Installation, request: &Request) -> Result<()> {
         Some(name) => view.releases.get(name),
     };
     let release = release.context("no such release")?;
-    for mount in &release.mounts {
+    for mount in release.mounts() {
         if let Some(rest) = request.path.strip_prefix(&*mount.path)
             && mount.tree.file(rest.trim_start_matches('/')).is_some()
         {
             bail!("a file has the path of a route");
         }
     }
-    match release.routes.find(&request.host, &Method::GET, request.path) {
+    match release.routes().find(&request.host, &Method::GET, request.path) {
         Lookup::Found { params, .. } => drop(black_box(params)),
         Lookup::OtherMethods(_) | Lookup::Nothing => bail!("no such route"),
     }

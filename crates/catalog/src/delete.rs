@@ -20,7 +20,7 @@ use crate::tables::units::{self, UnitRow};
 use crate::tables::versions::{self, VersionRow, VersionState};
 use crate::tables::{aliases, memberships, tags};
 use crate::work::Work;
-use crate::{Catalog, releasing, resolve};
+use crate::{Catalog, needs, releasing, resolve};
 
 #[derive(Debug, Clone)]
 pub enum VersionsToDelete {
@@ -73,6 +73,7 @@ async fn delete(work: &mut Work<'_>, key: &UnitKey, which: &VersionsToDelete, dr
         versions: targets.iter().map(deleted).collect(),
         release: None,
         expired: expiring.iter().map(|release| release.name.clone()).collect(),
+        builds: Vec::new(),
         warnings: Vec::new(),
     };
     // Expired first: at no moment does an active release hold what is gone.
@@ -133,6 +134,8 @@ async fn collect(work: &mut Work<'_>, key: &UnitKey, which: &VersionsToDelete) -
 async fn check(work: &mut Work<'_>, key: &UnitKey, targets: &[Target]) -> Result<Vec<ReleaseRow>> {
     let mut blockers = Vec::new();
     let mut expiring: Vec<ReleaseRow> = Vec::new();
+    let ids: Vec<i64> = targets.iter().map(|target| target.version.id).collect();
+    versions::hold_for_delete(work.tx, &ids).await?;
     for target in targets {
         let what = format!("{} version {}", target.unit.key(), target.version.number);
         for alias in aliases::of_version(work.tx, target.version.id).await? {
@@ -144,6 +147,7 @@ async fn check(work: &mut Work<'_>, key: &UnitKey, targets: &[Target]) -> Result
                 blockers.push(format!("{} is pinned to {what}", unit.key()));
             }
         }
+        blockers.extend(needs::of_version(work.tx, target.version.id, &what).await?);
         for release in releases::holding(work.tx, work.app.id, target.version.id).await? {
             let mut reasons: Vec<String> =
                 tags::of_release(work.tx, release.id).await?.iter().map(|tag| format!("tag {tag}")).collect();

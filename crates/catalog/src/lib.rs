@@ -1,10 +1,11 @@
-//! What is true: apps, units, versions, app versions, releases, pointers, events, tokens and where bytes are, on
-//! SQLite or PostgreSQL.
+//! What is true: apps, units, versions, app versions, releases, pointers, events, tokens and where bytes are; executions,
+//! jobs, timers and webhooks; on SQLite or PostgreSQL.
 //!
 //! This crate does not know HTTP, files or processes; it does not hold bytes of blobs and never sees a secret in the
 //! clear. Everything that changes an app goes through [`Work`](work::Work): it locks the app's row first, gives events
 //! their numbers, and is one transaction, so writes to one app follow each other and a crash leaves all of a change or
-//! none of it.
+//! none of it. Executions do not change an app: they are accepted, claimed, ended and fired without that lock, so that
+//! many of one app go at once; what they need is held by the rows of their versions (`needs`).
 //!
 //! To add a table: a migration for each engine, one file in `tables/`, a case in `tests/conformance`.
 
@@ -14,12 +15,15 @@ mod change;
 mod db;
 mod delete;
 mod error;
+mod needs;
 mod ops;
 mod read;
 mod releasing;
 mod resolve;
 mod storage;
 mod tables;
+mod timers;
+mod uuids;
 mod work;
 
 use std::sync::Arc;
@@ -31,13 +35,20 @@ pub use db::Heard;
 pub use delete::VersionsToDelete;
 pub use error::CatalogError;
 pub use ops::alias::SetAlias;
+pub use ops::build::NewBuild;
+pub use ops::claim::Turn;
+pub use ops::execution::{Accept, Claimed, Finish};
+pub use ops::fire::Fired;
+pub use ops::give_back::GivenBack;
 pub use ops::live::Rollback;
 pub use ops::live::{LiveTarget, RollbackInput};
-pub use read::{App, AtMoment, Known, Page, PageOf};
+pub use ops::webhook::{CalledWebhook, SecretChange};
+pub use read::{App, AtMoment, DeploymentUnits, Known, Page, PageOf};
 pub use read::{Serving, ServingAlias, ServingFunction, ServingRelease, ServingVersion};
 pub use storage::SweepReport;
 pub use tables::blobs::{BlobRow, NewBlob};
 pub use tables::tokens::TokenRow;
+pub use tables::v1::{V1Alias, V1Unit, V1Version};
 
 /// The one handle to what is true. Cheap to clone.
 #[derive(Clone)]
@@ -50,7 +61,9 @@ pub struct Catalog {
 impl Catalog {
     /// Opens the database at `url` (`postgres://…`, or the path of a SQLite file) and brings its schema up to date.
     pub async fn open(url: &str, clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Result<Self, CatalogError> {
-        Ok(Self { db: db::Db::open(url).await?, clock, ids })
+        let catalog = Self { db: db::Db::open(url).await?, clock, ids };
+        catalog.adopt_timers().await?;
+        Ok(catalog)
     }
 
     pub fn engine(&self) -> &'static str {
@@ -68,6 +81,12 @@ impl Catalog {
     /// Word of changes that other servers over the same database make.
     pub fn listen(&self) -> tokio::sync::mpsc::Receiver<Heard> {
         self.db.listen()
+    }
+
+    /// Word from other servers that there is something to run or to stop; a word says no more than to look. On SQLite
+    /// there are no others: the channel is closed.
+    pub fn listen_executions(&self) -> tokio::sync::mpsc::Receiver<Heard> {
+        self.db.listen_executions()
     }
 
     /// Whether the database answers.

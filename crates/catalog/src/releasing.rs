@@ -14,6 +14,7 @@ use crate::tables::pointer_moves::{self, NewMove, Pointer};
 use crate::tables::releases::{self, ReleaseRow};
 use crate::tables::versions::{self, VersionState};
 use crate::tables::{app_versions, memberships, tags};
+use crate::timers;
 use crate::work::Work;
 
 /// Releases an app version, lets the oldest unprotected ones make room, and moves latest and, if it follows, live.
@@ -73,7 +74,7 @@ pub(crate) async fn move_live(work: &mut Work<'_>, to: Option<i64>, step: Step, 
     let from = work.app.live_release_id;
     record_move(work, Pointer::Live, from, to, step, why).await?;
     work.app.live_release_id = to;
-    Ok(())
+    timers::reconcile(work.tx, work.app.id, to, work.act.at).await
 }
 
 /// Writes a move of a pointer to releases into its history and into the event log.

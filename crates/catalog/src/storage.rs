@@ -8,18 +8,22 @@ use crate::Catalog;
 use crate::error::Result;
 use crate::tables::apps;
 use crate::tables::blobs::{self, BlobRow, NewBlob};
-use crate::tables::{contents, idempotency, versions};
+use crate::tables::{builds, contents, idempotency, versions};
 
 /// How many rows one transaction of a sweep touches: others get their turn in between.
 const BATCH: i64 = 500;
 /// A blob that was touched this recently is not touched again: asking must not write each time.
 const TOUCH_EVERY_MS: i64 = 10 * 60 * 1000;
 const IDEMPOTENCY_MS: i64 = 24 * 3600 * 1000;
+/// How long a build is kept after somebody used it, or after it failed.
+const BUILD_MS: i64 = 30 * 24 * 3600 * 1000;
 
 /// What a sweep removed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SweepReport {
+    pub executions: u64,
     pub versions: u64,
+    pub builds: u64,
     pub contents: u64,
     pub blobs: u64,
     pub bytes: u64,
@@ -100,7 +104,7 @@ impl Catalog {
             .await
     }
 
-    /// What keeps a blob: the versions that hold it, directly or through directories.
+    /// What keeps a blob: the versions and the builds that hold it, directly or through directories.
     pub async fn storage_why(&self, digest: Digest) -> Result<Vec<String>> {
         const MOST: i64 = 100;
         self.db
@@ -117,6 +121,7 @@ impl Catalog {
                     let mut open = vec![id];
                     while let Some(id) = open.pop() {
                         found.extend(blobs::holders(tx, id, MOST).await?);
+                        found.extend(builds::holders(tx, id, MOST).await?);
                         for parent in blobs::parents(tx, id, MOST).await? {
                             if seen.insert(parent) && (seen.len() as i64) < MOST * 100 {
                                 open.push(parent);
@@ -129,14 +134,24 @@ impl Catalog {
             .await
     }
 
-    /// Forgets retired versions that no active release serves, content that no version holds, and blobs that nothing
-    /// refers to and nobody touched for the grace time.
+    /// Forgets executions that ended long ago, retired versions that no active release serves, builds that nobody used for long, content that no version
+    /// holds, and blobs that nothing refers to and nobody touched for the grace time.
     pub async fn sweep(&self, grace_ms: i64) -> Result<SweepReport> {
         let now = self.clock.now();
         let cutoff = milepost_model::clock::from_millis(now.as_millisecond() - grace_ms);
         let forget = milepost_model::clock::from_millis(now.as_millisecond() - IDEMPOTENCY_MS);
         self.db.write(move |tx| Box::pin(async move { idempotency::forget_before(tx, forget).await })).await?;
-        let mut report = SweepReport { versions: self.sweep_retired().await?, ..SweepReport::default() };
+        let executions = self.sweep_executions().await?;
+        let mut report = SweepReport { executions, versions: self.sweep_retired().await?, ..SweepReport::default() };
+        let unused = milepost_model::clock::from_millis(now.as_millisecond() - BUILD_MS);
+        loop {
+            let swept =
+                self.db.write(move |tx| Box::pin(async move { builds::sweep(tx, unused, BATCH).await })).await?;
+            report.builds += swept;
+            if swept == 0 {
+                break;
+            }
+        }
         loop {
             let swept = self.db.write(|tx| Box::pin(async move { contents::sweep(tx, BATCH).await })).await?;
             report.contents += swept;
@@ -219,8 +234,8 @@ async fn forget_retired(tx: &mut crate::db::Tx, app_id: i64) -> Result<u64> {
     // The lock that every change takes: no release can begin to hold a version meanwhile.
     tx.query(&format!("SELECT id FROM apps WHERE id = $1{}", tx.for_update()), &[app_id.into()]).await?;
     let gone = versions::retired_and_unserved(tx, app_id, BATCH).await?;
-    for version in &gone {
-        versions::mark_deleted(tx, version.id).await?;
+    for id in &gone {
+        versions::mark_deleted(tx, *id).await?;
     }
     Ok(gone.len() as u64)
 }

@@ -5,6 +5,8 @@
 mod churn;
 #[expect(dead_code, reason = "the conformance suite uses the rest")]
 mod common;
+#[path = "concurrency/runs.rs"]
+mod runs;
 #[path = "concurrency/writers.rs"]
 mod writers;
 
@@ -44,8 +46,13 @@ macro_rules! on_both_engines {
 on_both_engines!(
     writers::every_change_of_sixteen_writers_lands_once,
     writers::one_key_is_one_change_however_often_it_is_sent_at_once,
+    writers::declared_changes_of_two_deployments_at_once_both_land,
     writers::of_many_changes_on_one_state_one_wins,
     writers::uploads_of_the_same_files_do_not_wait_for_each_other_in_a_circle,
     writers::apps_with_equal_content_do_not_wait_for_each_other_in_a_circle,
+    runs::sixteen_claimers_never_take_one_twice,
+    runs::a_plan_bounds_what_many_claimers_take_together,
+    runs::eight_firers_fire_each_tick_once,
+    runs::invariant_5_accepting_and_firing_while_versions_are_deleted,
     churn::invariant_5_nothing_needed_is_ever_missing_while_everything_moves,
 );

@@ -3,10 +3,14 @@
 
 #[expect(dead_code, reason = "the conformance suite uses the rest")]
 mod common;
+#[path = "properties/declared.rs"]
+mod declared;
 #[path = "properties/invariants.rs"]
 mod invariants;
 #[path = "properties/operations.rs"]
 mod operations;
+#[path = "properties/published.rs"]
+mod published;
 #[path = "properties/world.rs"]
 mod world;
 
@@ -14,34 +18,58 @@ use std::cell::RefCell;
 
 use common::{Engine, Fixture};
 use milepost_model::{Digest, PlanName};
+use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use world::World;
 
-/// Runs random sequences, each on an app of its own, and checks one invariant after every step. The sequences are the
-/// same in every run; `PROPTEST_CASES` asks for more of them.
-fn hold(name: &str, engine: fn() -> Engine, cases: u32, invariant: for<'w> fn(&'w World<'_>) -> invariants::Check<'w>) {
+/// Runs random cases, each on an app of its own. They are the same in every run; `PROPTEST_CASES` asks for more of them.
+fn run<S: Strategy>(
+    name: &str,
+    engine: fn() -> Engine,
+    cases: u32,
+    strategy: &S,
+    case: impl AsyncFn(&mut Fixture, &S::Value),
+) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let fixture = RefCell::new((runtime.block_on(Fixture::new(engine())), 0));
     let cases = std::env::var("PROPTEST_CASES").map_or(cases, |more| more.parse().unwrap());
     let config = Config { cases, failure_persistence: None, max_shrink_iters: 300, ..Config::default() };
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, Digest::of(name.as_bytes()).as_bytes());
-    let result = TestRunner::new_with_rng(config, rng).run(&operations::sequences(), |sequence| {
+    let result = TestRunner::new_with_rng(config, rng).run(strategy, |value| {
         let (fixture, count) = &mut *fixture.borrow_mut();
         *count += 1;
         fixture.app = format!("app{count}").parse().unwrap();
         runtime.block_on(async {
             fixture.catalog.app_create(&fixture.app, PlanName::Free, "ann").await.unwrap();
-            let mut world = World::new(fixture);
-            for operation in &sequence {
-                world.step(operation).await;
-                invariant(&world).await;
-            }
+            case(fixture, &value).await;
         });
         Ok(())
     });
     if let Err(failure) = result {
         panic!("{failure}");
     }
+}
+
+/// Checks one invariant after every step of random sequences.
+fn hold(name: &str, engine: fn() -> Engine, cases: u32, invariant: for<'w> fn(&'w World<'_>) -> invariants::Check<'w>) {
+    run(name, engine, cases, &operations::sequences(), async |fixture, sequence| {
+        let mut world = World::new(fixture);
+        for operation in sequence {
+            world.step(operation).await;
+            invariant(&world).await;
+        }
+    });
+}
+
+fn declared_changes(engine: fn() -> Engine, cases: u32) {
+    let name = "declared changes";
+    run(name, engine, cases, &declared::sequences(), declared::the_last_change_of_each_deployment_is_what_remains);
+}
+
+fn published_versions(engine: fn() -> Engine, cases: u32) {
+    let name = "published versions";
+    let case = published::numbers_are_never_given_twice_and_what_is_in_use_stays;
+    run(name, engine, cases, &published::sequences(), case);
 }
 
 macro_rules! invariants {
@@ -51,12 +79,32 @@ macro_rules! invariants {
             fn $invariant() {
                 super::hold(stringify!($invariant), super::Engine::sqlite, 24, super::invariants::$invariant);
             })*
+
+            #[test]
+            fn the_last_change_of_each_deployment_is_what_remains() {
+                super::declared_changes(super::Engine::sqlite, 32);
+            }
+
+            #[test]
+            fn numbers_are_never_given_twice_and_what_is_in_use_stays() {
+                super::published_versions(super::Engine::sqlite, 33);
+            }
         }
         mod postgres {
             $(#[test]
             fn $invariant() {
                 super::hold(stringify!($invariant), super::Engine::postgres, 3, super::invariants::$invariant);
             })*
+
+            #[test]
+            fn the_last_change_of_each_deployment_is_what_remains() {
+                super::declared_changes(super::Engine::postgres, 4);
+            }
+
+            #[test]
+            fn numbers_are_never_given_twice_and_what_is_in_use_stays() {
+                super::published_versions(super::Engine::postgres, 5);
+            }
         }
     };
 }

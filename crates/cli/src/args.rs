@@ -10,7 +10,7 @@ use crate::commands;
 /// A self-hosted platform for functions and apps in which nothing that ran is ever changed and every name is a pointer
 /// that can be moved back
 ///
-/// Exit codes: 0 done, 1 failed, 2 wrong usage.
+/// Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped with Ctrl-C.
 #[derive(Debug, Parser)]
 #[command(name = "milepost", version, arg_required_else_help = true, max_term_width = 100)]
 pub struct Cli {
@@ -62,6 +62,12 @@ pub enum Command {
     Init(commands::init::InitArgs),
     /// Deploy the app that milepost.yaml describes
     Deploy(commands::deploy::DeployArgs),
+    /// Apply, check and remove folders of specs
+    #[command(subcommand)]
+    Spec(commands::spec::SpecCommand),
+    /// Builds of packages, and what they wrote
+    #[command(subcommand)]
+    Build(commands::build::BuildCommand),
     /// Show what is live, and what runs
     Status(commands::status::StatusArgs),
     /// Show what functions wrote

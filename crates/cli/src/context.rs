@@ -25,7 +25,7 @@ pub struct Context<'a> {
 
 impl<'a> Context<'a> {
     pub fn new(ui: &'a Ui, global: &Global) -> Result<Self> {
-        let named = global.app.clone().or_else(crate::manifest::app_of_this_folder);
+        let named = global.app.clone().or_else(crate::declared::manifest::app_of_this_folder);
         let app: AppName = named.as_deref().unwrap_or(DEFAULT_APP).parse()?;
         let data = data_folder(global.data.as_deref())?;
         let (server, own) = match &global.server {

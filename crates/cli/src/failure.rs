@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use milepost_client::ClientError;
 use milepost_client::source::SourceError;
-use milepost_model::NameError;
+use milepost_model::{Code, NameError};
 
 use crate::output::Ui;
 
@@ -25,11 +25,30 @@ pub struct Failure {
     causes: Vec<String>,
     blockers: Vec<String>,
     hint: Option<String>,
+    /// What the server calls a refusal.
+    code: Option<Code>,
+    /// In a box: every result of the program has room for a failure, and few failures have these.
+    more: Box<More>,
+}
+
+/// Further mistakes that were found at the same time, each with what would be right, and what is only to be warned of.
+#[derive(Debug, Default)]
+struct More {
+    mistakes: Vec<(String, Option<String>)>,
+    warnings: Vec<(String, Option<String>)>,
 }
 
 impl Failure {
     pub fn new(message: impl Into<String>) -> Self {
-        Self { kind: Kind::Failed, message: message.into(), causes: Vec::new(), blockers: Vec::new(), hint: None }
+        Self {
+            kind: Kind::Failed,
+            message: message.into(),
+            causes: Vec::new(),
+            blockers: Vec::new(),
+            hint: None,
+            code: None,
+            more: Box::default(),
+        }
     }
 
     pub fn usage(message: impl Into<String>) -> Self {
@@ -39,6 +58,23 @@ impl Failure {
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
+        self
+    }
+
+    #[must_use]
+    pub fn maybe_hint(mut self, hint: Option<String>) -> Self {
+        self.hint = hint;
+        self
+    }
+
+    /// Further mistakes that are told in the same breath, and counted at the end.
+    #[must_use]
+    pub fn with_more(
+        mut self,
+        mistakes: Vec<(String, Option<String>)>,
+        warnings: Vec<(String, Option<String>)>,
+    ) -> Self {
+        self.more = Box::new(More { mistakes, warnings });
         self
     }
 
@@ -75,11 +111,28 @@ impl Failure {
         }
     }
 
+    /// The code of a refusal, for those who can do something about it.
+    pub fn code(&self) -> Option<Code> {
+        self.code
+    }
+
     pub fn message(&self) -> &str {
         &self.message
     }
 
+    /// Every mistake that is told, with what would be right.
+    #[cfg(test)]
+    pub fn mistakes(&self) -> Vec<(String, Option<String>)> {
+        std::iter::once((self.message.clone(), self.hint.clone())).chain(self.more.mistakes.iter().cloned()).collect()
+    }
+
     pub fn report(self, ui: &Ui) -> ExitCode {
+        for (warning, hint) in &self.more.warnings {
+            ui.warn(warning);
+            if let Some(hint) = hint {
+                ui.hint(hint);
+            }
+        }
         ui.error(&self.message);
         for cause in &self.causes {
             eprintln!("  caused by: {cause}");
@@ -89,6 +142,15 @@ impl Failure {
         }
         if let Some(hint) = &self.hint {
             ui.hint(hint);
+        }
+        for (mistake, hint) in &self.more.mistakes {
+            ui.error(mistake);
+            if let Some(hint) = hint {
+                ui.hint(hint);
+            }
+        }
+        if !self.more.mistakes.is_empty() {
+            eprintln!("{} mistakes; nothing was changed.", self.more.mistakes.len() + 1);
         }
         match self.kind {
             Kind::Failed => ExitCode::from(1),
@@ -117,6 +179,8 @@ impl From<ClientError> for Failure {
                     causes: Vec::new(),
                     blockers: problem.blockers,
                     hint: problem.hint,
+                    code: Code::ALL.iter().copied().find(|code| code.as_str() == problem.code),
+                    more: Box::default(),
                 }
             }
             ClientError::Source(error) => error.into(),

@@ -7,8 +7,8 @@
 mod args;
 mod commands;
 mod context;
+mod declared;
 mod failure;
-mod manifest;
 mod output;
 mod serve;
 mod sources;

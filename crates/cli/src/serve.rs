@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use milepost_server::{Server, Settings};
+use milepost_server::{BuildSettings, Server, Settings};
 use serde::Deserialize;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
 use crate::args::Global;
+use crate::commands::shared::parse_duration_ms;
 use crate::context::data_folder;
 use crate::failure::{Failure, Result};
 use crate::output::Ui;
@@ -49,6 +50,12 @@ pub struct ServeArgs {
     /// Interpreters of each kind that are started ahead and wait for a function [default: 2 for Python, 1 for Node]
     #[arg(long, env = "MILEPOST_SPARES", value_name = "N", hide_env_values = true)]
     spares: Option<usize>,
+    /// Builds of packages that run at the same time [default: 2]
+    #[arg(long, env = "MILEPOST_BUILDS", value_name = "N", hide_env_values = true)]
+    builds: Option<usize>,
+    /// How long a build may take, like `90s` or `10m` [default: 10m]
+    #[arg(long, env = "MILEPOST_BUILD_TIMEOUT", value_name = "TIME", hide_env_values = true, value_parser = parse_duration_ms)]
+    build_timeout: Option<u64>,
     /// `postgres://…` instead of the embedded SQLite file
     #[arg(long, env = "MILEPOST_DATABASE", value_name = "URL", hide_env_values = true)]
     database: Option<String>,
@@ -75,6 +82,8 @@ struct File {
     tls_key: Option<PathBuf>,
     sandbox: Option<bool>,
     spares: Option<usize>,
+    builds: Option<usize>,
+    build_timeout: Option<String>,
     database: Option<String>,
     blobs: Option<String>,
     sweep_grace: Option<u64>,
@@ -124,6 +133,7 @@ fn settings(global: &Global, args: ServeArgs) -> Result<Settings> {
     settings.program = std::env::current_exe()?;
     settings.sandbox = !args.no_sandbox && file.sandbox.unwrap_or(true);
     settings.spares = args.spares.or(file.spares);
+    settings.builds = build_settings(args.builds.or(file.builds), args.build_timeout, file.build_timeout)?;
     settings.database = args.database.or(file.database);
     settings.blobs = args.blobs.or(file.blobs);
     if let Some(seconds) = args.sweep_grace.or(file.sweep_grace) {
@@ -131,6 +141,22 @@ fn settings(global: &Global, args: ServeArgs) -> Result<Settings> {
     }
     settings.clock = test_hooks::clock();
     settings.ids = test_hooks::ids();
+    Ok(settings)
+}
+
+fn build_settings(at_once: Option<usize>, timeout: Option<u64>, from_file: Option<String>) -> Result<BuildSettings> {
+    let mut settings = BuildSettings::default();
+    if let Some(at_once) = at_once {
+        settings.at_once = at_once;
+    }
+    let from_file = from_file.map(|text| parse_duration_ms(&text)).transpose();
+    let from_file = from_file.map_err(|reason| Failure::usage(format!("`build-timeout` cannot be used: {reason}")))?;
+    if let Some(timeout) = timeout.or(from_file) {
+        settings.limit = Duration::from_millis(timeout);
+    }
+    let variables = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+    let wanted = variables.filter(|(name, _)| BuildSettings::takes(name));
+    settings.environment = wanted.filter_map(|(name, value)| Some((name, value.into_string().ok()?))).collect();
     Ok(settings)
 }
 
@@ -168,6 +194,6 @@ fn read_file(given: Option<&Path>, data: Option<&Path>) -> Result<File> {
     let text = std::fs::read_to_string(&path).map_err(|error| Failure::unreadable(&path, &error))?;
     toml::from_str(&text).map_err(|error| {
         Failure::usage(format!("`{}` cannot be used: {}", path.display(), error.to_string().trim_end()))
-            .hint("the keys are data, api, gateway, domain, tls-cert, tls-key, sandbox, spares, database, blobs and sweep-grace")
+            .hint("the keys are data, api, gateway, domain, tls-cert, tls-key, sandbox, spares, builds, build-timeout, database, blobs and sweep-grace")
     })
 }

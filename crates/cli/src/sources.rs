@@ -1,11 +1,12 @@
 //! Files on their way to the server: scanned with a cache, sent with a progress bar.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
-use milepost_client::source::{Source, SourceOptions, StatCache};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use milepost_client::UploadSummary;
+use milepost_client::source::{Source, SourceError, SourceOptions, StatCache, cache_name};
 use milepost_model::{Clock, Digest, SystemClock};
 
 use crate::context::{Context, cache_folder};
@@ -16,13 +17,13 @@ use crate::failure::{Failure, Result};
 pub struct CodeArgs {
     /// The code that runs: a file, a folder or a zip
     #[arg(long, value_name = "PATH", conflicts_with = "deploy")]
-    pub code: Option<std::path::PathBuf>,
+    pub code: Option<PathBuf>,
     /// The source that is built: a file, a folder or a zip
     #[arg(long, visible_alias = "sourcearchive", value_name = "PATH")]
-    pub src: Option<std::path::PathBuf>,
+    pub src: Option<PathBuf>,
     /// What runs, already built: a folder or a zip
     #[arg(long, visible_alias = "deployarchive", value_name = "PATH")]
-    pub deploy: Option<std::path::PathBuf>,
+    pub deploy: Option<PathBuf>,
     /// The command that builds the source
     #[arg(long, value_name = "COMMAND")]
     pub buildcmd: Option<String>,
@@ -33,60 +34,102 @@ impl CodeArgs {
         self.code.is_some() || self.src.is_some() || self.deploy.is_some() || self.buildcmd.is_some()
     }
 
-    /// Uploads what was named; answers the trees of the source and of what runs.
-    pub async fn upload(&self, context: &Context<'_>) -> Result<(Option<Digest>, Option<Digest>)> {
-        let source = match &self.src {
-            Some(path) => Some(upload(context, path, &SourceOptions::default()).await?.0),
-            None => None,
-        };
-        let deployment = match self.code.as_ref().or(self.deploy.as_ref()) {
-            Some(path) => Some(upload(context, path, &SourceOptions::default()).await?.0),
-            None => None,
-        };
-        Ok((source, deployment))
+    /// Reads what was named.
+    pub async fn scan(&self) -> Result<Code> {
+        let mut code = Code::default();
+        if let Some(path) = &self.src {
+            code.source = Some(code.add(path).await?);
+        }
+        if let Some(path) = self.code.as_ref().or(self.deploy.as_ref()) {
+            code.deployment = Some(code.add(path).await?);
+        }
+        Ok(code)
+    }
+}
+
+/// The code of a package: its trees, and where their files are.
+#[derive(Default)]
+pub struct Code {
+    pub source: Option<Digest>,
+    pub deployment: Option<Digest>,
+    pub files: Vec<Arc<Source>>,
+}
+
+impl Code {
+    async fn add(&mut self, path: &Path) -> Result<Digest> {
+        let source = scan_some(path, &SourceOptions::default()).await?;
+        let root = source.root()?;
+        self.files.push(Arc::new(source));
+        Ok(root)
     }
 }
 
 /// Makes sure that the server has the files at `path`; answers the root of their tree, and how much was sent.
-pub async fn upload(
-    context: &Context<'_>,
-    path: &Path,
-    options: &SourceOptions,
-) -> Result<(Digest, milepost_client::UploadSummary)> {
-    let source = scan(path, options).await?;
+pub async fn upload(context: &Context<'_>, path: &Path, options: &SourceOptions) -> Result<(Digest, UploadSummary)> {
+    let source = scan_some(path, options).await?;
     let root = source.root()?;
+    let summary = upload_all(context, vec![Arc::new(source)], &format!("Uploading {}", path.display())).await?;
+    Ok((root, summary))
+}
+
+/// Sends what the server lacks of many trees together, with one progress bar.
+pub async fn upload_all(context: &Context<'_>, sources: Vec<Arc<Source>>, what: &str) -> Result<UploadSummary> {
+    // Not seen before there is something to send.
+    let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
+    if let Ok(style) = ProgressStyle::with_template("{msg} [{bar:30}] {bytes}/{total_bytes} {bytes_per_sec}") {
+        bar.set_style(style);
+    }
+    bar.set_message(what.to_owned());
+    let moving = bar.clone();
+    let progress = Arc::new(move |bytes| moving.inc(bytes));
+    let begin = |total| {
+        bar.set_length(total);
+        if context.ui.shows_progress() {
+            bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+    };
+    let summary = context.client.upload_many(&context.app, sources, begin, progress).await;
+    bar.finish_and_clear();
+    Ok(summary?)
+}
+
+/// [`scan`] of what must not be empty.
+async fn scan_some(path: &Path, options: &SourceOptions) -> Result<Source> {
+    let source = scan(path, options).await?;
     if source.summary().files_seen == 0 {
         return Err(
             Failure::new(format!("`{}` holds no files", path.display())).hint("check the path and what is excluded")
         );
     }
-    let bar = if context.ui.shows_progress() { ProgressBar::new(0) } else { ProgressBar::hidden() };
-    if let Ok(style) = ProgressStyle::with_template("{msg} [{bar:30}] {bytes}/{total_bytes} {bytes_per_sec}") {
-        bar.set_style(style);
-    }
-    bar.set_message(format!("Uploading {}", path.display()));
-    let moving = bar.clone();
-    let progress = Arc::new(move |bytes| moving.inc(bytes));
-    let summary = context.client.upload(&context.app, Arc::new(source), |total| bar.set_length(total), progress).await;
-    bar.finish_and_clear();
-    Ok((root, summary?))
+    Ok(source)
 }
 
-async fn scan(path: &Path, options: &SourceOptions) -> Result<Source> {
+/// Reads files, with what is remembered of them from the last time.
+pub async fn scan(path: &Path, options: &SourceOptions) -> Result<Source> {
     let path = path.to_owned();
     let options = options.clone();
     // The machine's own time, also in tests: it is compared with the times of the files.
     let started = SystemClock.now();
-    let scanned = tokio::task::spawn_blocking(move || {
-        let mut cache = cache_file(&path).map(|file| StatCache::load(file, started));
+    aside(move || {
+        let mut cache = cache_file(&path, &options).map(|file| StatCache::load(file, started));
         Source::open(&path, &options, cache.as_mut())
-    });
-    scanned.await.map_err(|error| Failure::new("scanning the files failed").caused_by(&error))?.map_err(Failure::from)
+    })
+    .await
 }
 
-/// One cache per scanned folder. Without a place for it, everything is hashed each time.
-fn cache_file(path: &Path) -> Option<std::path::PathBuf> {
-    let full = path.canonicalize().ok()?;
-    let name = Digest::of(full.as_os_str().as_encoded_bytes()).hex();
-    Some(cache_folder().ok()?.join("stat").join(name))
+/// Reads bytes that stand in a document: a zip, or one file of this name.
+pub async fn scan_bytes(name: &str, bytes: &[u8]) -> Result<Source> {
+    let (name, bytes) = (name.to_owned(), bytes.to_owned());
+    aside(move || Source::from_bytes(&name, &bytes, &SourceOptions::default())).await
+}
+
+/// Where blocking is fine.
+async fn aside(work: impl FnOnce() -> Result<Source, SourceError> + Send + 'static) -> Result<Source> {
+    let done = tokio::task::spawn_blocking(work).await;
+    Ok(done.map_err(|error| Failure::new("scanning the files failed").caused_by(&error))??)
+}
+
+/// One cache per scanned folder and selection. Without a place for it, everything is hashed each time.
+fn cache_file(path: &Path, options: &SourceOptions) -> Option<PathBuf> {
+    Some(cache_folder().ok()?.join("stat").join(cache_name(path, options)))
 }

@@ -26,7 +26,7 @@ struct Row {
     line: &'static str,
     /// What stands for a placeholder of the line. `uid(function foo 2)` is looked up.
     fill: &'static [(&'static str, &'static str)],
-    /// What was done before. `FILE <- TEXT` writes a file; a `.zip` gets one file `build.sh` with that text.
+    /// What was done before. `FILE <- TEXT` writes a file; a `.zip` gets one file `build.sh` that says so.
     before: &'static [&'static str],
     /// What must be so afterwards: a command, the field of its JSON (of each item, when it is a list), the value.
     after: &'static [(&'static str, &'static str, &'static str)],
@@ -90,7 +90,8 @@ fn prepare(world: &mut World, app: &str, before: &[&str]) {
 
 fn write(env: &CliEnv, file: &str, text: &str) {
     if file.ends_with(".zip") {
-        env.write_file(file, zip_of(&[("build.sh", text)]));
+        let script = format!("#!/bin/sh\necho {text}\ncp -r ${{SRC_PKG}} ${{DEPLOY_PKG}}\n");
+        env.write_file(file, zip_of(&[("build.sh", &script)]));
     } else {
         env.write_file(file, text);
     }

@@ -412,6 +412,9 @@ pub struct RuntimeFacts {
     /// Why it cannot be used, as a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
+    /// What builds install packages with, like `pip 24.0`; none when it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub installer: Option<String>,
 }
 
 /// One protection around functions, and whether this machine allows it.

@@ -1,6 +1,6 @@
 //! Sending what the server does not have: ask for the root, then for everything, then send the missing in few requests.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::io::Read;
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub type UploadProgress = Arc<dyn Fn(u64) + Send + Sync>;
 /// What an upload did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UploadSummary {
-    /// The root of the tree.
+    /// Files of the trees.
     pub files: usize,
     pub files_sent: usize,
     pub bytes_sent: u64,
@@ -37,20 +37,29 @@ pub struct UploadSummary {
     pub requests: usize,
 }
 
-/// Something to send: a file of the source, or a directory that was encoded here.
+/// Something to send: a file of one of the sources, or a directory that was encoded here.
 enum Item {
-    File(Digest, u64),
+    File { digest: Digest, size: u64, source: usize },
     Directory(Digest, Vec<u8>),
 }
 
 impl Item {
     fn size(&self) -> u64 {
         match self {
-            Self::File(_, size) => *size,
+            Self::File { size, .. } => *size,
             Self::Directory(_, bytes) => bytes.len() as u64,
         }
     }
+
+    fn digest(&self) -> Digest {
+        match self {
+            Self::File { digest, .. } | Self::Directory(digest, _) => *digest,
+        }
+    }
 }
+
+/// Sources as the threads that read them share them.
+type Sources = Arc<Vec<Arc<Source>>>;
 
 impl Client {
     /// Makes sure that the server has a tree, and sends only what it lacks.
@@ -61,43 +70,60 @@ impl Client {
         total: impl Fn(u64),
         progress: UploadProgress,
     ) -> Result<UploadSummary, ClientError> {
-        let root = source.root()?;
-        if self.missing(app, vec![root]).await?.is_empty() {
-            return Ok(UploadSummary { files: source.summary().files_seen as usize, ..UploadSummary::default() });
+        self.upload_many(app, vec![source], total, progress).await
+    }
+
+    /// The same for many trees together: one question for all their roots, one for what is in those that the server lacks,
+    /// and a file that several of them hold is sent once.
+    pub async fn upload_many(
+        &self,
+        app: &str,
+        sources: Vec<Arc<Source>>,
+        total: impl Fn(u64),
+        progress: UploadProgress,
+    ) -> Result<UploadSummary, ClientError> {
+        let mut roots = Vec::new();
+        for source in &sources {
+            roots.push(source.root()?);
         }
-        let mut sizes: HashMap<Digest, u64> = HashMap::new();
-        for (_, leaf) in source.tree()?.iter() {
-            if let Leaf::File(file) = leaf {
-                sizes.insert(file.digest, file.size);
+        let lacking = self.missing_of(app, &roots).await?;
+        let mut taken = HashSet::new();
+        let mut fresh = Vec::new();
+        let mut summary = UploadSummary::default();
+        for (source, root) in sources.into_iter().zip(roots) {
+            if lacking.contains(&root) && taken.insert(root) {
+                fresh.push(source);
+            } else {
+                summary.files += source.summary().files_seen as usize;
             }
         }
-        let directories = &source.encoded()?.directories;
-        let all: Vec<Digest> = sizes.keys().copied().chain(directories.iter().map(|(digest, _)| *digest)).collect();
-        let mut missing = std::collections::HashSet::new();
-        for part in all.chunks(ASK) {
-            missing.extend(self.missing(app, part.to_vec()).await?);
+        if fresh.is_empty() {
+            return Ok(summary);
         }
-        // Files first: a directory is taken only when everything in it is there.
-        let mut items: Vec<Item> = sizes
-            .iter()
-            .filter(|(digest, _)| missing.contains(*digest))
-            .map(|(digest, size)| Item::File(*digest, *size))
-            .collect();
-        let mut summary = UploadSummary { files: sizes.len(), files_sent: items.len(), ..UploadSummary::default() };
-        let mut seen = std::collections::HashSet::new();
-        for (digest, bytes) in directories {
-            if missing.contains(digest) && seen.insert(*digest) {
-                items.push(Item::Directory(*digest, bytes.clone()));
-            }
-        }
+        let sources: Sources = Arc::new(fresh);
+        let mut items = items_of(&sources)?;
+        let is_file = |item: &&Item| matches!(item, Item::File { .. });
+        summary.files += items.iter().filter(is_file).count();
+        let asked: Vec<Digest> = items.iter().map(Item::digest).collect();
+        let missing = self.missing_of(app, &asked).await?;
+        items.retain(|item| missing.contains(&item.digest()));
+        summary.files_sent = items.iter().filter(is_file).count();
         total(items.iter().map(Item::size).sum());
         for pack in into_packs(items) {
             let size = pack.iter().map(Item::size).sum::<u64>();
-            self.send_pack(app, Arc::clone(&source), pack, Arc::clone(&progress)).await?;
+            self.send_pack(app, Arc::clone(&sources), pack, Arc::clone(&progress)).await?;
             summary.bytes_sent += size;
             summary.requests += 1;
         }
         Ok(summary)
+    }
+
+    async fn missing_of(&self, app: &str, digests: &[Digest]) -> Result<HashSet<Digest>, ClientError> {
+        let mut missing = HashSet::new();
+        for part in digests.chunks(ASK) {
+            missing.extend(self.missing(app, part.to_vec()).await?);
+        }
+        Ok(missing)
     }
 
     async fn missing(&self, app: &str, digests: Vec<Digest>) -> Result<Vec<Digest>, ClientError> {
@@ -108,12 +134,12 @@ impl Client {
     async fn send_pack(
         &self,
         app: &str,
-        source: Arc<Source>,
+        sources: Sources,
         items: Vec<Item>,
         progress: UploadProgress,
     ) -> Result<(), ClientError> {
         let (sender, receiver) = mpsc::channel::<std::io::Result<Bytes>>(4);
-        let reading = tokio::task::spawn_blocking(move || write_pack(&source, items, &sender, &progress));
+        let reading = tokio::task::spawn_blocking(move || write_pack(&sources, items, &sender, &progress));
         let stream =
             futures::stream::unfold(receiver, |mut receiver| async move { Some((receiver.recv().await?, receiver)) });
         let request = self
@@ -127,6 +153,30 @@ impl Client {
             _ => sent.map(drop),
         }
     }
+}
+
+/// Everything in the sources, once each. Files first: a directory is taken only when everything in it is there.
+fn items_of(sources: &[Arc<Source>]) -> Result<Vec<Item>, ClientError> {
+    let mut seen = HashSet::new();
+    let mut items = Vec::new();
+    for (at, source) in sources.iter().enumerate() {
+        for (_, leaf) in source.tree()?.iter() {
+            if let Leaf::File(file) = leaf
+                && seen.insert(file.digest)
+            {
+                items.push(Item::File { digest: file.digest, size: file.size, source: at });
+            }
+        }
+    }
+    seen.clear();
+    for source in sources {
+        for (digest, bytes) in &source.encoded()?.directories {
+            if seen.insert(*digest) {
+                items.push(Item::Directory(*digest, bytes.clone()));
+            }
+        }
+    }
+    Ok(items)
 }
 
 fn into_packs(items: Vec<Item>) -> Vec<Vec<Item>> {
@@ -173,7 +223,7 @@ impl WriteError {
 
 /// Small files are gathered into chunks, so that thousands of them do not become thousands of writes.
 fn write_pack(
-    source: &Source,
+    sources: &[Arc<Source>],
     items: Vec<Item>,
     out: &mpsc::Sender<std::io::Result<Bytes>>,
     progress: &UploadProgress,
@@ -194,9 +244,10 @@ fn write_pack(
                 buffer.put_slice(&bytes);
                 flush(&mut buffer, CHUNK)?;
             }
-            Item::File(digest, size) => {
+            Item::File { digest, size, source } => {
                 buffer.put_slice(&pack::encode_header(BlobKind::File, digest, size));
-                let mut blob = source.open_blob(&digest).map_err(|error| abort(out, WriteError::Source(error)))?;
+                let mut blob =
+                    sources[source].open_blob(&digest).map_err(|error| abort(out, WriteError::Source(error)))?;
                 let path = blob.path().to_string();
                 let mut piece = [0u8; 64 << 10];
                 loop {

@@ -12,12 +12,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
-use http::HeaderValue;
 use http_body_util::Full;
-use milepost_gateway::view::{AppView, Mount, ReleaseView, Target};
+use milepost_gateway::view::{AppView, Mount, Names, ReleaseView, Target};
 use milepost_gateway::{
     Backend, CallContext, CallFailure, CallScope, FileRef, FileTree, Gateway, Listener, LoadFailure, RequestBody,
-    Route, RouteTable, Settings,
+    Route, Settings,
 };
 use milepost_model::Digest;
 use milepost_model::spec::FunctionPermission;
@@ -93,12 +92,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         fallback: None,
         error_page: None,
     };
-    let function = Arc::new(Target {
-        function: Arc::new(()),
-        name: "hello".into(),
-        version: HeaderValue::from_static("1"),
-        permission: FunctionPermission::Public,
-    });
+    let function =
+        Target { function: Arc::new(()), name: "hello".into(), version: 1, permission: FunctionPermission::Public };
     let route = Route {
         methods: ["GET".to_owned()].into(),
         path: "/function".into(),
@@ -106,19 +101,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         host: "".into(),
         target: function,
     };
-    let release = Arc::new(ReleaseView {
-        id: "r1".into(),
-        header: HeaderValue::from_static("r1"),
-        mounts: vec![mount],
-        routes: RouteTable::new(vec![route]),
-        functions: HashMap::new(),
-    });
+    let release = Arc::new(ReleaseView::new("r1", vec![mount], Vec::new(), vec![route]));
     gateway.directory().publish(Arc::new(AppView {
         app: "files".into(),
         event: 1,
         live: Some(release.clone()),
         latest: Some(release),
-        releases: HashMap::new(),
+        releases: Names::default(),
         expired: Arc::default(),
     }));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;

@@ -12,12 +12,12 @@ use http::{HeaderValue, Response, header};
 use crate::backend::Backend;
 use crate::body::AnswerBody;
 use crate::connection::Busy;
-use crate::directory::Slot;
+use crate::stats::Counters;
 
 /// An answer on its way. Resolves to a response; failures are responses too.
 pub struct Answering<B: Backend> {
     state: State<B>,
-    slot: Option<Arc<Slot<B::Function>>>,
+    counters: Option<Arc<Counters>>,
     busy: Option<Busy>,
     close: bool,
 }
@@ -29,16 +29,16 @@ enum State<B: Backend> {
 
 impl<B: Backend> Answering<B> {
     pub(crate) fn ready(response: Response<AnswerBody<B::Body>>) -> Self {
-        Self { state: State::Ready(Some(response)), slot: None, busy: None, close: false }
+        Self { state: State::Ready(Some(response)), counters: None, busy: None, close: false }
     }
 
     pub(crate) fn later(future: impl Future<Output = Response<AnswerBody<B::Body>>> + Send + 'static) -> Self {
-        Self { state: State::Later(future.boxed()), slot: None, busy: None, close: false }
+        Self { state: State::Later(future.boxed()), counters: None, busy: None, close: false }
     }
 
     /// Counted for the app when it is there.
-    pub(crate) fn of(mut self, slot: Arc<Slot<B::Function>>) -> Self {
-        self.slot = Some(slot);
+    pub(crate) fn of(mut self, counters: Arc<Counters>) -> Self {
+        self.counters = Some(counters);
         self
     }
 
@@ -61,8 +61,8 @@ impl<B: Backend> Future for Answering<B> {
             },
             State::Later(future) => ready!(future.poll_unpin(context)),
         };
-        if let Some(slot) = &self.slot {
-            slot.counters.count(response.status());
+        if let Some(counters) = &self.counters {
+            counters.count(response.status());
         }
         if self.close {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));

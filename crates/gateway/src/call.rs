@@ -13,12 +13,13 @@ use crate::gateway::{Asked, Inner};
 use crate::headers::{self, Forwarding, X_REQUEST_ID};
 use crate::request_id;
 use crate::resolve::Place;
+use crate::view::Target;
 
 /// A request that a function answers.
 pub(crate) struct Call<F> {
     pub(crate) asked: Asked,
     pub(crate) place: Place<F>,
-    pub(crate) found: FunctionFound<F>,
+    pub(crate) found: FunctionFound,
 }
 
 impl<F: Send + Sync + 'static> Call<F> {
@@ -33,7 +34,7 @@ impl<F: Send + Sync + 'static> Call<F> {
         let (request, context) = self.hand_over(inner, &id);
         let mut request = request.map(|body| body.limit(&inner.settings.limits));
         let fate = request.body_mut().fate();
-        let answered = inner.backend.call(&self.found.target.function, request, context).await;
+        let answered = inner.backend.call(&self.target().function, request, context).await;
         let body_failure = fate.and_then(|fate| fate.failure());
         let answered = match (answered, body_failure) {
             (Ok(answer), _) if answer.status().is_informational() => Err(informational(answer.status())),
@@ -47,13 +48,17 @@ impl<F: Send + Sync + 'static> Call<F> {
         }
     }
 
+    fn target(&self) -> &Target<F> {
+        self.place.release.target(self.found.target)
+    }
+
     fn request_id(&self) -> Box<str> {
         let sent = self.asked.head.headers.get(X_REQUEST_ID).and_then(|id| id.to_str().ok());
         sent.filter(|id| request_id::is_sane(id)).map_or_else(request_id::new, Into::into)
     }
 
     fn permitted<B: Backend>(&self, backend: &B) -> Result<(), Problem> {
-        let target = &self.found.target;
+        let target = self.target();
         match target.permission {
             FunctionPermission::Public => Ok(()),
             // Calls by name need a call token, and so come here with one.
@@ -73,7 +78,7 @@ impl<F: Send + Sync + 'static> Call<F> {
                 .header(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")))
         };
         let Some(token) = bearer(&self.asked.head.headers) else {
-            return wanted(format!("The function `{}` wants a token.", self.found.target.name));
+            return wanted(format!("The function `{}` wants a token.", self.target().name));
         };
         match backend.may_invoke(&self.place.app.app, token) {
             Some(true) => Ok(()),
@@ -104,7 +109,7 @@ impl<F: Send + Sync + 'static> Call<F> {
         *request.version_mut() = head.version;
         *request.uri_mut() = self.found.by_name.map_or_else(|| plain_uri(&head.uri), |at| cut_uri(&head.uri, at));
         let mut map = std::mem::take(&mut head.headers);
-        if self.found.target.permission == FunctionPermission::Token {
+        if self.target().permission == FunctionPermission::Token {
             // It is for the platform, and would let the function act as its caller.
             map.remove(header::AUTHORIZATION);
         }
@@ -117,7 +122,7 @@ impl<F: Send + Sync + 'static> Call<F> {
         *request.headers_mut() = map;
         let context = CallContext {
             request_id: id.into(),
-            release: self.place.release.id.clone(),
+            release: self.place.release.id.as_str().into(),
             client,
             route: std::mem::take(&mut self.found.route),
             params: std::mem::take(&mut self.found.params),
@@ -135,8 +140,8 @@ impl<F: Send + Sync + 'static> Call<F> {
         if lengths > 1 || (lengths == 1 && !head_only && body.size_hint().exact().is_some()) {
             head.headers.remove(header::CONTENT_LENGTH);
         }
-        head.headers.insert(MILEPOST_RELEASE, self.place.release.header.clone());
-        head.headers.insert(MILEPOST_VERSION, self.found.target.version.clone());
+        head.headers.insert(MILEPOST_RELEASE, self.place.release.header());
+        head.headers.insert(MILEPOST_VERSION, self.target().version.into());
         if let Ok(id) = HeaderValue::from_str(id) {
             head.headers.insert(MILEPOST_REQUEST_ID, id);
         }
@@ -146,7 +151,7 @@ impl<F: Send + Sync + 'static> Call<F> {
     }
 
     fn refuse<B>(self, problem: Problem, id: Box<str>) -> Response<AnswerBody<B>> {
-        let release = self.place.release.header.clone();
+        let release = self.place.release.header();
         self.asked.say(problem.request_id(id).header(MILEPOST_RELEASE, release))
     }
 
@@ -160,8 +165,8 @@ impl<F: Send + Sync + 'static> Call<F> {
     ) -> Response<AnswerBody<B>> {
         problem
             .request_id(id)
-            .header(MILEPOST_RELEASE, self.place.release.header.clone())
-            .header(MILEPOST_VERSION, self.found.target.version.clone())
+            .header(MILEPOST_RELEASE, self.place.release.header())
+            .header(MILEPOST_VERSION, self.target().version.into())
             .answer(accept, *method == Method::HEAD)
     }
 }

@@ -1,7 +1,6 @@
 //! What answers for a path in a release: a file, a function, or nobody.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use http::{HeaderValue, Method, StatusCode, Uri, header};
 
@@ -10,39 +9,39 @@ use crate::files::{self, FileFound, Sending, Status};
 use crate::gateway::CALL_PATH;
 use crate::routes::Lookup;
 use crate::tree::TreeFile;
-use crate::view::{ReleaseView, Target};
+use crate::view::ReleaseView;
 
-pub(crate) enum Decision<F> {
+pub(crate) enum Decision {
     File(TreeFile, Status),
-    Function(FunctionFound<F>),
+    Function(FunctionFound),
     Problem(Problem),
 }
 
-pub(crate) struct FunctionFound<F> {
-    pub(crate) target: Arc<Target<F>>,
+pub(crate) struct FunctionFound {
+    /// The number of a target of the release.
+    pub(crate) target: u32,
     pub(crate) route: Box<str>,
     pub(crate) params: Vec<(Box<str>, Box<str>)>,
     /// Called by its name: where its own path begins in the path of the request.
     pub(crate) by_name: Option<usize>,
 }
 
-pub(crate) fn decide<F>(release: &ReleaseView<F>, method: &Method, uri: &Uri, host: &str) -> Decision<F> {
+pub(crate) fn decide<F>(release: &ReleaseView<F>, method: &Method, uri: &Uri, host: &str) -> Decision {
     let path = uri.path();
     if let Some(rest) = path.strip_prefix(CALL_PATH) {
         return by_name(release, path, rest);
     }
     let for_files = Sending::is_for(method);
-    let decoded = if release.mounts.is_empty() { None } else { files::decode(path) };
-    let found = decoded.as_deref().and_then(|path| files::find(&release.mounts, path));
+    let decoded = if release.mounts().is_empty() { None } else { files::decode(path) };
+    let found = decoded.as_deref().and_then(|path| files::find(release.mounts(), path));
     match found {
         Some(FileFound::File(file)) if for_files => return Decision::File(file, Status::Found),
         Some(FileFound::Folder) if for_files => return Decision::Problem(to_folder(uri)),
         _ => {}
     }
-    match release.routes.find(host, method, path) {
-        Lookup::Found { route, params } => {
-            let (target, route) = (route.target.clone(), route.path.clone());
-            return Decision::Function(FunctionFound { target, route, params, by_name: None });
+    match release.routes().find(host, method, path) {
+        Lookup::Found { path, target, params } => {
+            return Decision::Function(FunctionFound { target: *target, route: path.into(), params, by_name: None });
         }
         Lookup::OtherMethods(mut methods) => {
             if found.is_some() {
@@ -55,7 +54,8 @@ pub(crate) fn decide<F>(release: &ReleaseView<F>, method: &Method, uri: &Uri, ho
     if found.is_some() {
         return Decision::Problem(other_methods(method, &BTreeSet::from(["GET", "HEAD"])));
     }
-    if for_files && let Some((file, found)) = decoded.as_deref().and_then(|path| files::fallback(&release.mounts, path))
+    if for_files
+        && let Some((file, found)) = decoded.as_deref().and_then(|path| files::fallback(release.mounts(), path))
     {
         return Decision::File(file, if found { Status::Found } else { Status::NotFound });
     }
@@ -63,14 +63,14 @@ pub(crate) fn decide<F>(release: &ReleaseView<F>, method: &Method, uri: &Uri, ho
     Decision::Problem(Problem::new(StatusCode::NOT_FOUND, "not_found", detail))
 }
 
-fn by_name<F>(release: &ReleaseView<F>, path: &str, rest: &str) -> Decision<F> {
+fn by_name<F>(release: &ReleaseView<F>, path: &str, rest: &str) -> Decision {
     let name = rest.split('/').next().unwrap_or(rest);
-    let Some(target) = release.functions.get(name) else {
+    let Some(target) = release.function(name) else {
         let detail = format!("The release `{}` has no function `{name}`.", release.id);
         return Decision::Problem(Problem::new(StatusCode::NOT_FOUND, "unknown_function", detail));
     };
     let by_name = Some(path.len() - rest.len() + name.len());
-    Decision::Function(FunctionFound { target: target.clone(), route: "".into(), params: Vec::new(), by_name })
+    Decision::Function(FunctionFound { target, route: "".into(), params: Vec::new(), by_name })
 }
 
 fn to_folder(uri: &Uri) -> Problem {

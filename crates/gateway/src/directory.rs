@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, Instant};
 
-use arc_swap::ArcSwapOption;
 use foldhash::fast::RandomState;
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
 use quick_cache::sync::Cache;
+use smol_str::SmolStr;
 use tokio::sync::Semaphore;
 
 use crate::backend::{Backend, LoadFailure};
@@ -26,34 +26,14 @@ const LOADS: usize = 16;
 
 type Loaded<F> = Result<Option<Arc<AppView<F>>>, LoadFailure>;
 type Loading<F> = Shared<BoxFuture<'static, Loaded<F>>>;
-type Shard<F> = HashMap<Box<str>, Arc<Slot<F>>, RandomState>;
+type Shard<F> = HashMap<SmolStr, Entry<F>, RandomState>;
 
-/// One app. Readers load the view without a lock; writers take `newest`, so that an older view never replaces a newer one.
-pub(crate) struct Slot<F> {
-    view: ArcSwapOption<AppView<F>>,
-    newest: Mutex<i64>,
-    pub(crate) counters: Counters,
-}
-
-impl<F> Slot<F> {
-    pub(crate) fn view(&self) -> Option<Arc<AppView<F>>> {
-        self.view.load_full()
-    }
-
-    fn replace(&self, event: i64, view: Option<Arc<AppView<F>>>) -> bool {
-        let old;
-        {
-            let mut newest = lock(&self.newest);
-            if event < *newest {
-                return false;
-            }
-            *newest = event;
-            old = self.view.swap(view);
-        }
-        // The last reference to a large view may go here, outside of the lock.
-        drop(old);
-        true
-    }
+/// One app. Whoever looks it up finds the view right beside its name.
+struct Entry<F> {
+    view: Option<Arc<AppView<F>>>,
+    /// An older view never replaces a newer one, nor the news that the app is gone.
+    newest: i64,
+    counters: Arc<Counters>,
 }
 
 /// App name → current view.
@@ -81,28 +61,52 @@ impl<F> Default for Directory<F> {
 impl<F> Directory<F> {
     /// The view to serve from, if there is one in memory.
     pub fn get(&self, app: &str) -> Option<Arc<AppView<F>>> {
-        self.slot(app)?.view()
+        read(self.shard(app)).get(app)?.view.clone()
+    }
+
+    /// The same, with where its answers are counted.
+    pub(crate) fn find(&self, app: &str) -> Option<(Arc<AppView<F>>, Arc<Counters>)> {
+        let shard = read(self.shard(app));
+        let entry = shard.get(app)?;
+        Some((entry.view.clone()?, entry.counters.clone()))
     }
 
     /// Makes a view the current one, unless a newer one is there already. Returns whether it was taken. When this
     /// returns, the next request sees the view.
     pub fn publish(&self, view: Arc<AppView<F>>) -> bool {
-        let taken = match self.slot(&view.app) {
-            Some(slot) => slot.replace(view.event, Some(view.clone())),
-            None => self.slot_or_new(&view.app).replace(view.event, Some(view.clone())),
-        };
-        self.absent.remove(&*view.app);
+        let (app, event) = (view.app.clone(), view.event);
+        let taken = self.replace(&app, event, Some(view));
+        self.absent.remove(app.as_str());
         taken
     }
 
     /// Forgets an app that was deleted by `event`. Views from before that event are not taken any more.
     pub fn remove(&self, app: &str, event: i64) -> bool {
-        self.slot_or_new(app).replace(event, None)
+        self.replace(app, event, None)
+    }
+
+    fn replace(&self, app: &str, event: i64, view: Option<Arc<AppView<F>>>) -> bool {
+        let mut shard = self.shard(app).write().unwrap_or_else(PoisonError::into_inner);
+        let old = match shard.get_mut(app) {
+            Some(entry) if event < entry.newest => return false,
+            Some(entry) => {
+                entry.newest = event;
+                std::mem::replace(&mut entry.view, view)
+            }
+            None => {
+                shard.insert(app.into(), Entry { view, newest: event, counters: Arc::default() });
+                None
+            }
+        };
+        // The last reference to a large view may go here, outside of the lock.
+        drop(shard);
+        drop(old);
+        true
     }
 
     /// How many apps can be served from memory.
     pub fn len(&self) -> usize {
-        self.each(|_, slot| slot.view.load().is_some()).filter(|there| *there).count()
+        self.shards.iter().map(|shard| read(shard).values().filter(|entry| entry.view.is_some()).count()).sum()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -110,33 +114,20 @@ impl<F> Directory<F> {
     }
 
     /// Every app in memory with the event of its view: what a poll compares with the catalog.
-    pub fn events(&self) -> Vec<(Box<str>, i64)> {
-        self.each(|app, slot| slot.view.load().as_ref().map(|view| (app.into(), view.event))).flatten().collect()
+    pub fn events(&self) -> Vec<(SmolStr, i64)> {
+        let event = |app: &SmolStr, entry: &Entry<F>| Some((app.clone(), entry.view.as_ref()?.event));
+        self.each(event).flatten().collect()
     }
 
-    pub(crate) fn each<R>(&self, read: impl Fn(&str, &Slot<F>) -> R) -> impl Iterator<Item = R> {
-        self.shards.iter().flat_map(move |shard| {
-            let shard = shard.read().unwrap_or_else(PoisonError::into_inner);
-            shard.iter().map(|(app, slot)| read(app, slot)).collect::<Vec<_>>()
-        })
+    /// What was answered for each app, those that are gone included.
+    pub(crate) fn counters(&self) -> impl Iterator<Item = (SmolStr, Arc<Counters>)> {
+        self.each(|app, entry| (app.clone(), entry.counters.clone()))
     }
 
-    pub(crate) fn slot(&self, app: &str) -> Option<Arc<Slot<F>>> {
-        self.shard(app).read().unwrap_or_else(PoisonError::into_inner).get(app).cloned()
-    }
-
-    fn slot_or_new(&self, app: &str) -> Arc<Slot<F>> {
-        let mut shard = self.shard(app).write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(slot) = shard.get(app) {
-            return slot.clone();
-        }
-        let slot = Arc::new(Slot {
-            view: ArcSwapOption::empty(),
-            newest: Mutex::new(i64::MIN),
-            counters: Counters::default(),
-        });
-        shard.insert(app.into(), slot.clone());
-        slot
+    fn each<R>(&self, of: impl Fn(&SmolStr, &Entry<F>) -> R) -> impl Iterator<Item = R> {
+        self.shards
+            .iter()
+            .flat_map(move |shard| read(shard).iter().map(|(app, entry)| of(app, entry)).collect::<Vec<_>>())
     }
 
     fn shard(&self, app: &str) -> &RwLock<Shard<F>> {
@@ -202,6 +193,11 @@ impl<F: Send + Sync + 'static> Directory<F> {
         }
         Ok(self.get(app))
     }
+}
+
+/// For a moment: nothing waits while it holds one of these, and writers only swap a pointer.
+fn read<F>(shard: &RwLock<Shard<F>>) -> RwLockReadGuard<'_, Shard<F>> {
+    shard.read().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -109,7 +109,7 @@ impl<B: Backend> Gateway<B> {
         Stats {
             connections: inner.connections.load(Ordering::Relaxed),
             elsewhere: inner.elsewhere.read(),
-            apps: inner.directory.each(|app, slot| (Box::<str>::from(app), slot.counters.read())).collect(),
+            apps: inner.directory.counters().map(|(app, counters)| (app, counters.read())).collect(),
             cached_bytes: inner.files.bytes_in_memory(),
         }
     }
@@ -190,12 +190,12 @@ impl Asked {
     }
 
     fn serve<B: Backend>(self, inner: &Arc<Inner<B>>, place: Place<B::Function>) -> Answering<B> {
-        let slot = place.slot.clone();
+        let counters = place.counters.clone();
         let host = self.host().and_then(host::normalise).unwrap_or_default();
         let decision = decide(&place.release, &self.head.method, &self.head.uri, &host);
         let answering = match decision {
             Decision::File(file, status) => {
-                let release = place.release.header.clone();
+                let release = place.release.header();
                 Sending::new(file, status, release, &self.head.method, self.head.headers).start(&inner.files)
             }
             Decision::Function(found) => {
@@ -204,11 +204,11 @@ impl Asked {
                 Answering::later(async move { call.run(&inner).await })
             }
             Decision::Problem(problem) => {
-                let problem = problem.header(MILEPOST_RELEASE, place.release.header.clone());
+                let problem = problem.header(MILEPOST_RELEASE, place.release.header());
                 Answering::ready(self.say(problem))
             }
         };
-        answering.of(slot)
+        answering.of(counters)
     }
 
     fn refuse<B: Backend>(self, inner: &Inner<B>, problem: Problem) -> Answering<B> {

@@ -87,11 +87,11 @@ fn forward(headers: &mut HeaderMap, forwarding: &Forwarding<'_>) {
         headers.entry(X_FORWARDED_HOST).or_insert_with(|| forwarding.host.clone());
         headers.entry(X_FORWARDED_PROTO).or_insert(proto);
     }
-    let Some(client) = client else { return };
-    let mut chain: Vec<&str> =
-        headers.get_all(X_FORWARDED_FOR).iter().filter_map(|value| value.to_str().ok()).collect();
-    chain.push(&client);
-    if let Ok(chain) = HeaderValue::from_str(&chain.join(", ")) {
+    let Some(mut chain) = client else { return };
+    for before in headers.get_all(X_FORWARDED_FOR).iter().rev().filter_map(|value| value.to_str().ok()) {
+        chain = format!("{before}, {chain}");
+    }
+    if let Ok(chain) = HeaderValue::try_from(chain) {
         headers.insert(X_FORWARDED_FOR, chain);
     }
 }

@@ -19,6 +19,7 @@ mod files;
 mod gateway;
 mod headers;
 mod host;
+mod names;
 mod request_id;
 mod resolve;
 mod routes;

@@ -7,9 +7,9 @@ use http::{HeaderValue, StatusCode, header};
 
 use crate::answers::Problem;
 use crate::backend::{Backend, CallScope, LoadFailure};
-use crate::directory::Slot;
 use crate::gateway::Inner;
 use crate::host::{self, Candidate, Named};
+use crate::stats::Counters;
 use crate::view::{AppView, ReleaseView};
 
 /// What a request is about, read from its head.
@@ -21,7 +21,7 @@ pub(crate) struct Wanted<'h> {
 
 /// Where a request is served.
 pub(crate) struct Place<F> {
-    pub(crate) slot: Arc<Slot<F>>,
+    pub(crate) counters: Arc<Counters>,
     pub(crate) app: Arc<AppView<F>>,
     pub(crate) release: Arc<ReleaseView<F>>,
     pub(crate) scope: Option<CallScope>,
@@ -67,8 +67,7 @@ impl<B: Backend> Inner<B> {
         candidate: &Candidate<'_>,
         verdict: &mut Verdict,
     ) -> Result<Option<Place<B::Function>>, NotInMemory> {
-        let slot = self.directory.slot(candidate.app);
-        let Some((slot, app)) = slot.and_then(|slot| slot.view().map(|view| (slot, view))) else {
+        let Some((app, counters)) = self.directory.find(candidate.app) else {
             if !self.directory.is_absent(candidate.app) {
                 return Err(NotInMemory);
             }
@@ -76,7 +75,7 @@ impl<B: Backend> Inner<B> {
             return Ok(None);
         };
         match choose(&app, candidate.release) {
-            Ok(release) => Ok(Some(Place { slot, app, release, scope: None })),
+            Ok(release) => Ok(Some(Place { counters, app, release, scope: None })),
             Err(problem) => {
                 verdict.add(problem);
                 Ok(None)

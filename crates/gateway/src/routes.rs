@@ -4,18 +4,21 @@
 //! variable, from left to right; then paths with regular expressions, the longest pattern first; then prefixes, the
 //! longest first. The first of these that also wants the method answers.
 
+mod group;
+mod methods;
 mod pattern;
 mod tree;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
-use foldhash::fast::RandomState;
 use http::Method;
 use percent_encoding::percent_decode_str;
-use regex_lite::Regex;
+use smol_str::SmolStr;
 
-use pattern::Pattern;
-use tree::{Node, PathRest, Place};
+use crate::names::Names;
+use group::{Group, GrowingGroup, Matcher};
+use methods::Methods;
+use tree::PathRest;
 
 /// The variables of a path by name, decoded.
 pub type Params = Vec<(Box<str>, Box<str>)>;
@@ -46,28 +49,31 @@ pub fn check_route_path(path: &str, prefix: bool) -> Result<(), RouteError> {
     pattern::compile(path, prefix).map(|_| ())
 }
 
-/// Routes of one release, ready to be asked.
-#[derive(Debug)]
+/// Routes of one release, ready to be asked. Equal tables answer alike, so that releases can share one.
+#[derive(Debug, PartialEq, Eq)]
 pub struct RouteTable<T> {
-    routes: Vec<Route<T>>,
-    names: Vec<Vec<Box<str>>>,
-    by_host: HashMap<Box<str>, Group, RandomState>,
+    /// In the order in which groups count them.
+    routes: Box<[Kept<T>]>,
     every_host: Group,
+    /// Hardly any table has some.
+    by_host: Option<Box<Names<Group>>>,
 }
 
-#[derive(Debug, Default)]
-struct Group {
-    root: Node,
-    has_prefixes: bool,
-    regexes: Vec<(Regex, usize)>,
-    prefix_regexes: Vec<(Regex, usize)>,
+/// What a table keeps of a route: how its path is compared, and for which host, is where it hangs.
+#[derive(Debug, PartialEq, Eq)]
+struct Kept<T> {
+    path: SmolStr,
+    methods: Methods,
+    target: T,
 }
 
 /// What a table says about a request.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Lookup<'t, T> {
     Found {
-        route: &'t Route<T>,
+        /// The pattern of the route.
+        path: &'t str,
+        target: &'t T,
         params: Params,
     },
     /// The path has routes, all for other methods: these.
@@ -75,18 +81,9 @@ pub enum Lookup<'t, T> {
     Nothing,
 }
 
-impl<T: PartialEq> PartialEq for Route<T> {
-    fn eq(&self, other: &Self) -> bool {
-        (&self.methods, &self.path, self.prefix, &self.host, &self.target)
-            == (&other.methods, &other.path, other.prefix, &other.host, &other.target)
-    }
-}
-
-impl<T: Eq> Eq for Route<T> {}
-
 impl<T> Default for RouteTable<T> {
     fn default() -> Self {
-        Self { routes: Vec::new(), names: Vec::new(), by_host: HashMap::default(), every_host: Group::default() }
+        Self { routes: Box::default(), every_host: Group::default(), by_host: None }
     }
 }
 
@@ -104,42 +101,25 @@ impl<T> RouteTable<T> {
     pub fn with_errors(mut routes: Vec<Route<T>>) -> (Self, Vec<RouteError>) {
         // On equal paths: those that want HEAD before those that get it as a GET, those for every method last.
         routes.sort_by_key(|route| (route.methods.is_empty(), !route.methods.contains("HEAD")));
-        let mut table = Self::default();
+        let mut every_host = GrowingGroup::default();
+        let mut by_host = BTreeMap::<String, GrowingGroup>::new();
         let mut errors = Vec::new();
-        for route in routes {
-            match pattern::compile(&route.path, route.prefix) {
-                Ok((pattern, names)) => table.add(route, pattern, names),
-                Err(error) => errors.push(error),
+        for (at, route) in routes.iter().enumerate() {
+            let group = match &*route.host {
+                "" => &mut every_host,
+                host => by_host.entry(host.to_ascii_lowercase()).or_default(),
+            };
+            if let Err(error) = group.add(route, at) {
+                errors.push(error);
             }
         }
-        let longest = |routes: &[Route<T>], at: usize| std::cmp::Reverse(routes[at].path.len());
-        for group in table.by_host.values_mut().chain([&mut table.every_host]) {
-            group.regexes.sort_by_key(|(_, at)| longest(&table.routes, *at));
-            group.prefix_regexes.sort_by_key(|(_, at)| longest(&table.routes, *at));
-        }
-        (table, errors)
-    }
-
-    fn add(&mut self, route: Route<T>, pattern: Pattern, names: Vec<Box<str>>) {
-        let at = self.routes.len();
-        let group = match &*route.host {
-            "" => &mut self.every_host,
-            host => self.by_host.entry(host.to_ascii_lowercase().into()).or_default(),
-        };
-        match pattern {
-            Pattern::Segments { segments, .. } if route.prefix => {
-                group.has_prefixes = true;
-                group.root.insert(&segments, Place::Prefix, at);
-            }
-            Pattern::Segments { segments, trailing_slash } => {
-                let place = if trailing_slash { Place::Slashed } else { Place::Plain };
-                group.root.insert(&segments, place, at);
-            }
-            Pattern::Regex(regex) if route.prefix => group.prefix_regexes.push((regex, at)),
-            Pattern::Regex(regex) => group.regexes.push((regex, at)),
-        }
-        self.routes.push(route);
-        self.names.push(names);
+        let mut order = Vec::with_capacity(routes.len());
+        let every_host = every_host.finish(&mut order);
+        let by_host: Names<Group> = by_host.into_iter().map(|(host, group)| (host, group.finish(&mut order))).collect();
+        let by_host = (!by_host.is_empty()).then(|| Box::new(by_host));
+        let mut routes: Vec<Option<Route<T>>> = routes.into_iter().map(Some).collect();
+        let routes = order.into_iter().filter_map(|at| routes[at].take()).map(Kept::from).collect();
+        (Self { routes, every_host, by_host }, errors)
     }
 
     pub fn len(&self) -> usize {
@@ -156,10 +136,11 @@ impl<T> RouteTable<T> {
             return Lookup::Nothing;
         }
         let mut refused = BTreeSet::new();
-        let groups = self.by_host.get(host).into_iter().chain([&self.every_host]);
-        for group in groups {
-            if let Some((route, params)) = self.find_in(group, method, path, &mut refused) {
-                return Lookup::Found { route: &self.routes[route], params };
+        let for_host = self.by_host.as_ref().and_then(|groups| groups.get(host));
+        for group in for_host.into_iter().chain([&self.every_host]) {
+            if let Some((at, params)) = self.find_in(group, method, path, &mut refused) {
+                let Kept { path, target, .. } = &self.routes[at];
+                return Lookup::Found { path, target, params };
             }
         }
         if refused.is_empty() { Lookup::Nothing } else { Lookup::OtherMethods(refused) }
@@ -181,70 +162,69 @@ impl<T> RouteTable<T> {
             wants
         };
         let mut values = Vec::new();
-        if group.root.exact(PathRest::new(path), &mut values, &mut take) {
+        if group.tree.exact(PathRest::new(path), &mut values, &mut take) {
             return found.map(|at| (at, self.params(at, &values)));
         }
-        if !group.regexes.is_empty() {
+        if !group.whole().is_empty() {
             let decoded = percent_decode_str(path).decode_utf8_lossy();
-            if let Some(caught) = self.find_regex(&group.regexes, &decoded, method, refused) {
+            if let Some(caught) = self.find_regex(group.whole(), &decoded, method, refused) {
                 return Some(caught);
             }
             let other = decoded.strip_suffix('/').map_or_else(|| format!("{decoded}/"), str::to_owned);
-            if let Some(caught) = self.find_regex(&group.regexes, &other, method, refused) {
+            if let Some(caught) = self.find_regex(group.whole(), &other, method, refused) {
                 return Some(caught);
             }
         }
-        if group.has_prefixes {
-            let mut fits = Vec::new();
-            group.root.prefixes(PathRest::new(path), 0, &mut Vec::new(), &mut fits);
-            fits.sort_by_key(|fit| std::cmp::Reverse(fit.depth));
-            if let Some(fit) = fits.iter().find(|fit| self.wants(fit.route, method, refused)) {
-                return Some((fit.route, self.params(fit.route, &fit.values)));
-            }
+        let mut fits = group.tree.prefixes(PathRest::new(path));
+        fits.sort_by_key(|fit| std::cmp::Reverse(fit.depth));
+        if let Some(fit) = fits.iter().find(|fit| self.wants(fit.route, method, refused)) {
+            return Some((fit.route, self.params(fit.route, &fit.values)));
         }
-        if !group.prefix_regexes.is_empty() {
+        if !group.prefixes().is_empty() {
             let decoded = percent_decode_str(path).decode_utf8_lossy();
-            return self.find_regex(&group.prefix_regexes, &decoded, method, refused);
+            return self.find_regex(group.prefixes(), &decoded, method, refused);
         }
         None
     }
 
     fn find_regex<'t>(
         &'t self,
-        regexes: &[(Regex, usize)],
+        matchers: &[Matcher],
         path: &str,
         method: &Method,
         refused: &mut BTreeSet<&'t str>,
     ) -> Option<(usize, Params)> {
-        for (regex, at) in regexes {
-            let Some(caught) = regex.captures(path) else { continue };
-            if !self.wants(*at, method, refused) {
+        for matcher in matchers {
+            let Some(caught) = matcher.regex.captures(path) else { continue };
+            if !self.wants(matcher.route, method, refused) {
                 continue;
             }
             let value = |variable| caught.name(&pattern::group(variable)).map_or("", |value| value.as_str());
-            let params = self.names[*at].iter().enumerate().map(|(at, name)| (name.clone(), value(at).into()));
-            return Some((*at, params.collect()));
+            let names = pattern::names(&self.routes[matcher.route].path).enumerate();
+            return Some((matcher.route, names.map(|(at, name)| (name.into(), value(at).into())).collect()));
         }
         None
     }
 
     fn wants<'t>(&'t self, at: usize, method: &Method, refused: &mut BTreeSet<&'t str>) -> bool {
         let methods = &self.routes[at].methods;
-        let wants = methods.is_empty()
-            || methods.contains(method.as_str())
-            || (method == Method::HEAD && methods.contains("GET"));
+        let wants = methods.take(method);
         if !wants {
-            refused.extend(methods.iter().map(String::as_str));
-            if methods.contains("GET") {
-                refused.insert("HEAD");
-            }
+            refused.extend(methods.names());
         }
         wants
     }
 
     fn params(&self, at: usize, values: &[&str]) -> Params {
         let decode = |value: &str| percent_decode_str(value).decode_utf8_lossy().into();
-        self.names[at].iter().zip(values).map(|(name, value)| (name.clone(), decode(value))).collect()
+        let names = pattern::names(&self.routes[at].path);
+        values.iter().zip(names).map(|(value, name)| (name.into(), decode(value))).collect()
+    }
+}
+
+impl<T> From<Route<T>> for Kept<T> {
+    fn from(route: Route<T>) -> Self {
+        Self { path: route.path.into(), methods: Methods::new(&route.methods), target: route.target }
     }
 }
 

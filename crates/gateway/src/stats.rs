@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use http::StatusCode;
+use smol_str::SmolStr;
 
 #[derive(Default)]
 pub(crate) struct Counters {
@@ -43,7 +44,7 @@ pub struct Stats {
     pub connections: usize,
     /// Answers to hosts that name no app.
     pub elsewhere: AnswerCounts,
-    pub apps: Vec<(Box<str>, AnswerCounts)>,
+    pub apps: Vec<(SmolStr, AnswerCounts)>,
     /// Bytes that the cache of files holds in memory.
     pub cached_bytes: u64,
 }

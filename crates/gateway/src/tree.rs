@@ -1,17 +1,13 @@
 //! The files of a static item by path, links followed. Shared by all releases that hold the same tree.
 
-use std::collections::{HashMap, HashSet};
-
-use foldhash::fast::RandomState;
-
 use crate::backend::FileRef;
 use crate::files::kind::{self, Kind};
+use crate::names::Names;
 
 /// Paths are relative, with `/`, decoded. What is not in here cannot be served.
 #[derive(Debug, Default)]
 pub struct FileTree {
-    files: HashMap<Box<str>, TreeFile, RandomState>,
-    folders: HashSet<Box<str>, RandomState>,
+    files: Names<TreeFile>,
 }
 
 /// A file with what is said about it, found out once.
@@ -23,22 +19,11 @@ pub(crate) struct TreeFile {
 
 impl FileTree {
     pub fn new(files: impl IntoIterator<Item = (Box<str>, FileRef)>) -> Self {
-        let files: HashMap<Box<str>, TreeFile, RandomState> = files
-            .into_iter()
-            .map(|(path, at)| {
-                let kind = kind::of(&path);
-                (path, TreeFile { at, kind })
-            })
-            .collect();
-        let mut folders = HashSet::default();
-        for path in files.keys() {
-            for (at, _) in path.match_indices('/') {
-                if !folders.contains(&path[..at]) {
-                    folders.insert(path[..at].into());
-                }
-            }
-        }
-        Self { files, folders }
+        let files = files.into_iter().map(|(path, at)| {
+            let kind = kind::of(&path);
+            (path, TreeFile { at, kind })
+        });
+        Self { files: files.collect() }
     }
 
     pub fn file(&self, path: &str) -> Option<&FileRef> {
@@ -50,7 +35,7 @@ impl FileTree {
     }
 
     pub fn is_folder(&self, path: &str) -> bool {
-        path.is_empty() || self.folders.contains(path)
+        path.is_empty() || self.files.has_below(path)
     }
 
     pub fn len(&self) -> usize {
@@ -62,6 +47,6 @@ impl FileTree {
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (&str, &FileRef)> {
-        self.files.iter().map(|(path, file)| (&**path, &file.at))
+        self.files.iter().map(|(path, file)| (path.as_str(), &file.at))
     }
 }

@@ -1,57 +1,172 @@
 //! What the gateway serves from: an immutable picture of one app, made by the server.
+//!
+//! Most apps rest, and most releases of an app are like the one before: what is equal is there once
+//! ([`ReleaseView::sharing`]), and names stand where they are compared.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use http::HeaderValue;
 use milepost_model::Timestamp;
 use milepost_model::spec::FunctionPermission;
+use smol_str::SmolStr;
 
-use crate::routes::RouteTable;
+pub use crate::names::Names;
+use crate::routes::{Route, RouteTable};
 use crate::tree::FileTree;
 
 /// One app at one moment. A request reads it once.
 pub struct AppView<F> {
-    pub app: Box<str>,
+    pub app: SmolStr,
     /// The app's newest event when this was read: a view never replaces a newer one.
     pub event: i64,
     pub live: Option<Arc<ReleaseView<F>>>,
     pub latest: Option<Arc<ReleaseView<F>>>,
     /// Active releases by id, and by each of their tags.
-    pub releases: HashMap<Box<str>, Arc<ReleaseView<F>>>,
+    pub releases: Names<Arc<ReleaseView<F>>>,
     /// When the others expired.
-    pub expired: Arc<HashMap<Box<str>, Timestamp>>,
+    pub expired: Arc<Names<Timestamp>>,
 }
 
 /// One release, every alias and pin resolved.
 pub struct ReleaseView<F> {
-    pub id: Box<str>,
-    /// `id`, ready to be sent.
-    pub header: HeaderValue,
-    /// Longest path first.
-    pub mounts: Vec<Mount>,
-    pub routes: RouteTable<Arc<Target<F>>>,
-    /// For calls by name.
-    pub functions: HashMap<Box<str>, Arc<Target<F>>>,
+    pub id: SmolStr,
+    mounts: Arc<[Mount]>,
+    /// A route leads to the number of a target.
+    routes: Arc<RouteTable<u32>>,
+    /// The functions of the release by name, then what only routes lead to: other versions, through an alias or a pin.
+    targets: Arc<[Target<F>]>,
+    /// How many of the targets can be called by name.
+    functions: u32,
 }
 
 /// What a route leads to.
 pub struct Target<F> {
     pub function: Arc<F>,
-    pub name: Box<str>,
-    /// The number of the version, ready to be sent as `milepost-version`.
-    pub version: HeaderValue,
+    pub name: SmolStr,
+    /// The number of the version.
+    pub version: i64,
     pub permission: FunctionPermission,
 }
 
 /// One static item.
 pub struct Mount {
     /// `/`, or without a slash at its end.
-    pub path: Box<str>,
+    pub path: SmolStr,
     pub tree: Arc<FileTree>,
     /// The item is this one file, served at `path` itself.
     pub single: Option<Box<str>>,
-    pub index: Box<str>,
+    pub index: SmolStr,
     pub fallback: Option<Box<str>>,
     pub error_page: Option<Box<str>>,
+}
+
+impl<F> ReleaseView<F> {
+    /// `functions` can be called by name, with or without a route that leads to them.
+    pub fn new(
+        id: impl Into<SmolStr>,
+        mut mounts: Vec<Mount>,
+        mut functions: Vec<Target<F>>,
+        routes: Vec<Route<Target<F>>>,
+    ) -> Self {
+        // The longest path first: it is the one that answers.
+        mounts.sort_by(|a, b| (Reverse(a.path.len()), &a.path).cmp(&(Reverse(b.path.len()), &b.path)));
+        functions.sort_by(|a, b| a.name.cmp(&b.name));
+        functions.dedup_by(|again, known| again.name == known.name);
+        let named = number(functions.len());
+        let mut all = functions;
+        let routes = routes.into_iter().map(|route| {
+            let Route { methods, path, prefix, host, target } = route;
+            Route { methods, path, prefix, host, target: number_of(target, &mut all) }
+        });
+        let routes = RouteTable::new(routes.collect());
+        let (mounts, routes) = (mounts.into(), Arc::new(routes));
+        Self { id: id.into(), mounts, routes, targets: all.into(), functions: named }
+    }
+
+    /// The same, with what is equal in another release taken from there.
+    pub fn sharing(mut self, others: impl IntoIterator<Item = impl AsRef<Self>>) -> Self {
+        for other in others {
+            let other = other.as_ref();
+            if self.mounts == other.mounts {
+                self.mounts = other.mounts.clone();
+            }
+            if self.routes == other.routes {
+                self.routes = other.routes.clone();
+            }
+            if self.targets == other.targets {
+                self.targets = other.targets.clone();
+            }
+        }
+        self
+    }
+
+    /// The id, to be sent. Made each time: to copy the few letters reads less memory than to share them would.
+    pub fn header(&self) -> HeaderValue {
+        HeaderValue::from_str(&self.id).unwrap_or(HeaderValue::from_static("unknown"))
+    }
+
+    /// Longest path first.
+    pub fn mounts(&self) -> &[Mount] {
+        &self.mounts
+    }
+
+    /// A route leads to the number of a target, for [`Self::target`].
+    pub fn routes(&self) -> &RouteTable<u32> {
+        &self.routes
+    }
+
+    /// For numbers that [`Self::routes`] and [`Self::function`] of this release gave.
+    pub fn target(&self, number: u32) -> &Target<F> {
+        &self.targets[number as usize]
+    }
+
+    /// Everything that a request may run here.
+    pub fn targets(&self) -> &[Target<F>] {
+        &self.targets
+    }
+
+    /// The number of the function that is called so.
+    pub fn function(&self, name: &str) -> Option<u32> {
+        let functions = &self.targets[..self.functions as usize];
+        functions.binary_search_by(|known| known.name.as_str().cmp(name)).ok().map(number)
+    }
+}
+
+/// Where a target is among `all`, added to them if it is not there yet.
+fn number_of<F>(target: Target<F>, all: &mut Vec<Target<F>>) -> u32 {
+    let at = all.iter().position(|known| *known == target).unwrap_or_else(|| {
+        all.push(target);
+        all.len() - 1
+    });
+    number(at)
+}
+
+/// No app has four thousand million functions.
+fn number(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
+}
+
+impl<F> Clone for Target<F> {
+    fn clone(&self) -> Self {
+        let Self { function, name, version, permission } = self;
+        Self { function: function.clone(), name: name.clone(), version: *version, permission: *permission }
+    }
+}
+
+/// Functions and trees are equal when they are the same one: whoever makes views makes each of them once.
+impl<F> PartialEq for Target<F> {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.function, &other.function)
+            && (&self.name, self.version, self.permission) == (&other.name, other.version, other.permission)
+    }
+}
+
+impl PartialEq for Mount {
+    fn eq(&self, other: &Self) -> bool {
+        let Self { path, tree, single, index, fallback, error_page } = self;
+        Arc::ptr_eq(tree, &other.tree)
+            && (path, single, index) == (&other.path, &other.single, &other.index)
+            && (fallback, error_page) == (&other.fallback, &other.error_page)
+    }
 }

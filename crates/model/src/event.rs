@@ -34,6 +34,8 @@ pub enum EventKind {
     VersionDeleted,
     VersionDescribed,
     UnitRemoved,
+    /// A deployment made a unit its own that was there before.
+    UnitTakenOver,
     AppVersionCreated,
     ReleaseCreated,
     ReleaseExpired,
@@ -45,6 +47,12 @@ pub enum EventKind {
     AliasDeleted,
     GroupChanged,
     GroupDeleted,
+    JobCreated,
+    JobChanged,
+    JobDeleted,
+    WebhookCreated,
+    WebhookChanged,
+    WebhookDeleted,
 }
 
 impl EventKind {
@@ -57,6 +65,7 @@ impl EventKind {
             Self::VersionDeleted => "version.deleted",
             Self::VersionDescribed => "version.described",
             Self::UnitRemoved => "unit.removed",
+            Self::UnitTakenOver => "unit.taken-over",
             Self::AppVersionCreated => "app-version.created",
             Self::ReleaseCreated => "release.created",
             Self::ReleaseExpired => "release.expired",
@@ -68,6 +77,12 @@ impl EventKind {
             Self::AliasDeleted => "alias.deleted",
             Self::GroupChanged => "group.changed",
             Self::GroupDeleted => "group.deleted",
+            Self::JobCreated => "job.created",
+            Self::JobChanged => "job.changed",
+            Self::JobDeleted => "job.deleted",
+            Self::WebhookCreated => "webhook.created",
+            Self::WebhookChanged => "webhook.changed",
+            Self::WebhookDeleted => "webhook.deleted",
         }
     }
 }

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use crate::digest::Digest;
 use crate::kind::UnitKind;
-use crate::spec::UnitSpec;
+use crate::spec::{PinRole, UnitSpec};
 use crate::tree::FileChange;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -26,7 +26,8 @@ pub enum Reason {
         #[schema(value_type = Option<Object>)]
         after: Option<Value>,
     },
-    /// A pinned unit has another version.
+    /// A pinned unit has another version, or it is another unit (then there is no `before`), or none is pinned any more
+    /// (then there is no `after`).
     Pinned {
         kind: UnitKind,
         name: String,
@@ -68,32 +69,74 @@ pub fn reasons(before: &UnitSpec, after: &UnitSpec) -> Vec<Reason> {
             _ => reasons.push(reason),
         }
     }
+    // What people wrote comes before what was built of it.
+    reasons.sort_by_key(|reason| matches!(reason, Reason::Files { field, .. } if field == DEPLOYMENT));
     reasons
 }
 
+/// The files that come with a new unit, or go with a removed one.
+pub fn all_files(spec: &UnitSpec, change: Whole) -> Vec<Reason> {
+    let trees = match spec {
+        UnitSpec::Package(package) => vec![(SOURCE, package.source), (DEPLOYMENT, package.deployment)],
+        UnitSpec::Static(item) => vec![(TREE, Some(item.tree))],
+        _ => Vec::new(),
+    };
+    let told = trees.into_iter().filter_map(|(field, tree)| {
+        let (before, after) = match change {
+            Whole::Removed => (Some(tree?), None),
+            Whole::Added => (None, Some(tree?)),
+        };
+        Some(Reason::Files { field: field.to_owned(), before, after, files: Vec::new() })
+    });
+    told.collect()
+}
+
+/// Whether a unit came or went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whole {
+    Added,
+    Removed,
+}
+
+/// Whether these files were made by a build of others that are told as well: whoever reads the reasons wants to see what
+/// people wrote.
+pub fn are_built(field: &str, all: &[Reason]) -> bool {
+    field == DEPLOYMENT && all.iter().any(|reason| matches!(reason, Reason::Files { field, .. } if field == SOURCE))
+}
+
+const SOURCE: &str = "source";
+const DEPLOYMENT: &str = "deployment";
+const TREE: &str = "tree";
+
 fn is_tree_field(kind: UnitKind, field: &str) -> bool {
     match kind {
-        UnitKind::Package => field == "source" || field == "deployment",
-        UnitKind::Static => field == "tree",
+        UnitKind::Package => field == SOURCE || field == DEPLOYMENT,
+        UnitKind::Static => field == TREE,
         _ => false,
     }
 }
 
 fn pin_reasons(before: &UnitSpec, after: &UnitSpec) -> Vec<Reason> {
-    let old = before.pins();
+    let (old, new) = (before.pins(), after.pins());
+    let kind = |role: PinRole| match role {
+        PinRole::Package => UnitKind::Package,
+        PinRole::Environment => UnitKind::Environment,
+        PinRole::Target => UnitKind::Function,
+    };
     let mut reasons = Vec::new();
-    for (role, pin) in after.pins() {
+    for (role, pin) in &old {
+        if new.iter().all(|(new_role, _)| new_role != role) {
+            let name = pin.name.to_string();
+            reasons.push(Reason::Pinned { kind: kind(*role), name, before: pin.number, after: None });
+        }
+    }
+    for (role, pin) in new {
         let previous = old.iter().find(|(old_role, _)| *old_role == role).map(|(_, pin)| *pin);
         if previous.is_some_and(|previous| previous.name == pin.name && previous.digest == pin.digest) {
             continue;
         }
-        let kind = match role {
-            crate::spec::PinRole::Package => UnitKind::Package,
-            crate::spec::PinRole::Environment => UnitKind::Environment,
-            crate::spec::PinRole::Target => UnitKind::Function,
-        };
         let before = previous.filter(|previous| previous.name == pin.name).and_then(|previous| previous.number);
-        reasons.push(Reason::Pinned { kind, name: pin.name.to_string(), before, after: pin.number });
+        reasons.push(Reason::Pinned { kind: kind(role), name: pin.name.to_string(), before, after: pin.number });
     }
     reasons
 }
@@ -142,7 +185,7 @@ mod tests {
 
     use super::*;
     use crate::digest::Digest;
-    use crate::spec::{ConfigSpec, SecretSpec};
+    use crate::spec::{ConfigSpec, Pin, RouteSpec, SecretSpec, Target};
 
     #[test]
     fn one_changed_key_of_the_config_is_the_reason() {
@@ -150,6 +193,27 @@ mod tests {
         let after = UnitSpec::Config(ConfigSpec { document: json!({"a": 1, "mail": {"from": "z", "to": "y"}}) });
         let expected = Reason::Field { field: "mail.from".into(), before: Some(json!("x")), after: Some(json!("z")) };
         assert_eq!(reasons(&before, &after), [expected]);
+    }
+
+    #[test]
+    fn a_trigger_that_is_no_longer_pinned_says_so() {
+        let route = |version: Option<Pin>| {
+            let target = Target { function: "hello".parse().expect("a name"), alias: None, version };
+            let path = "/hello".to_owned();
+            UnitSpec::Route(RouteSpec { methods: [].into(), path, prefix: false, host: String::new(), target })
+        };
+        let pin = Pin { name: "hello".parse().expect("a name"), number: Some(3), digest: Digest::of(b"x") };
+        let pinned = |before, after| Reason::Pinned { kind: UnitKind::Function, name: "hello".into(), before, after };
+        assert_eq!(reasons(&route(Some(pin.clone())), &route(None)), [pinned(Some(3), None)]);
+        assert_eq!(reasons(&route(None), &route(Some(pin))), [pinned(None, Some(3))]);
+    }
+
+    #[test]
+    fn a_deployment_is_built_when_its_source_is_told_too() {
+        let files = |field: &str| Reason::Files { field: field.into(), before: None, after: None, files: Vec::new() };
+        assert!(are_built("deployment", &[files("source"), files("deployment")]));
+        assert!(!are_built("source", &[files("source"), files("deployment")]));
+        assert!(!are_built("deployment", &[files("deployment")]));
     }
 
     #[test]

@@ -28,6 +28,12 @@ pub struct Limits {
     pub instances: Option<u32>,
     /// Bytes of files that all versions of the app hold together, equal files counted once.
     pub stored_bytes: Option<u64>,
+    /// Executions of the app that run at the same time; more of them wait.
+    pub executions_at_once: u32,
+    /// Executions that have ended and are kept, the newest of them.
+    pub executions_kept: Option<u32>,
+    /// How long executions are kept after their end.
+    pub execution_days: u32,
 }
 
 impl PlanName {
@@ -42,25 +48,41 @@ impl PlanName {
     }
 
     pub fn limits(self) -> Limits {
-        let bounded = |active_releases, functions, memory, instances, stored_bytes| Limits {
+        let unlimited = Limits {
             plan: self,
-            active_releases: Some(active_releases),
-            functions: Some(functions),
-            memory: Some(memory),
-            instances: Some(instances),
-            stored_bytes: Some(stored_bytes),
+            active_releases: None,
+            functions: None,
+            memory: None,
+            instances: None,
+            stored_bytes: None,
+            executions_at_once: 256,
+            executions_kept: None,
+            execution_days: 90,
         };
         match self {
-            Self::Free => bounded(3, 50, 512 << 20, 8, 1 << 30),
-            Self::Standard => bounded(10, 1000, 8 << 30, 64, 100 << 30),
-            Self::Unlimited => Limits {
-                plan: self,
-                active_releases: None,
-                functions: None,
-                memory: None,
-                instances: None,
-                stored_bytes: None,
+            Self::Free => Limits {
+                active_releases: Some(3),
+                functions: Some(50),
+                memory: Some(512 << 20),
+                instances: Some(8),
+                stored_bytes: Some(1 << 30),
+                executions_at_once: 4,
+                executions_kept: Some(1000),
+                execution_days: 1,
+                ..unlimited
             },
+            Self::Standard => Limits {
+                active_releases: Some(10),
+                functions: Some(1000),
+                memory: Some(8 << 30),
+                instances: Some(64),
+                stored_bytes: Some(100 << 30),
+                executions_at_once: 32,
+                executions_kept: Some(100_000),
+                execution_days: 14,
+                ..unlimited
+            },
+            Self::Unlimited => unlimited,
         }
     }
 }

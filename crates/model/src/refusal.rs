@@ -108,6 +108,9 @@ codes! {
     TokenNotFound => "token_not_found", NotFound;
     BlobNotFound => "blob_not_found", NotFound;
     BuildNotFound => "build_not_found", NotFound;
+    ExecutionNotFound => "execution_not_found", NotFound;
+    JobNotFound => "job_not_found", NotFound;
+    WebhookNotFound => "webhook_not_found", NotFound;
     NothingThen => "nothing_then", NotFound;
     AppExists => "app_exists", Conflict;
     UnitExists => "unit_exists", Conflict;
@@ -125,6 +128,9 @@ codes! {
     NothingToRollBackTo => "nothing_to_roll_back_to", Conflict;
     NoRelease => "no_release", Conflict;
     MissingBlobs => "missing_blobs", Conflict;
+    ExecutionEnded => "execution_ended", Conflict;
+    ExecutionNotEnded => "execution_not_ended", Conflict;
+    JobFinished => "job_finished", Conflict;
     ReleaseExpired => "release_expired", Gone;
     VersionDeleted => "version_deleted", Gone;
     PlanLimit => "plan_limit", Limit;

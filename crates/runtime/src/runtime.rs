@@ -10,10 +10,12 @@ use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use milepost_model::AppName;
 use milepost_model::spec::Runtime as Kind;
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::build::{self, BuildFailure, BuildOrder, BuildRoom};
 use crate::call::{CallContext, CallError};
 use crate::executor::{BodyError, Call, RequestBody};
 use crate::function::Function;
@@ -41,6 +43,7 @@ impl Runtime {
             run: settings.run,
             sandbox: settings.sandbox,
             environment: settings.environment,
+            build_environment: settings.build_environment,
             python_spares: settings.spares.python,
             node_spares: settings.spares.node,
         };
@@ -105,6 +108,24 @@ impl Runtime {
         let mut pools = self.inner.process.status(app);
         pools.sort_by(|a, b| (&a.function, a.number).cmp(&(&b.function, b.number)));
         pools
+    }
+
+    /// A folder to build in.
+    pub async fn build_room(&self) -> io::Result<BuildRoom> {
+        let launcher = self.inner.process.executor().launcher().clone();
+        tokio::task::spawn_blocking(move || BuildRoom::make(&launcher)).await.map_err(io::Error::other)?
+    }
+
+    /// Runs the command of a build: `SRC_PKG` is the room's source and the working folder, `DEPLOY_PKG` does not exist yet.
+    /// After `Ok` the room has a result. What the command writes goes to `lines`, whose reader sets the pace. Dropping the
+    /// future ends every process of the build.
+    pub async fn build(
+        &self,
+        room: &BuildRoom,
+        order: BuildOrder,
+        lines: mpsc::Sender<String>,
+    ) -> Result<(), BuildFailure> {
+        build::run(self.inner.process.executor().launcher(), room, order, lines).await
     }
 
     /// What protects workers on this machine, and what does not and why.

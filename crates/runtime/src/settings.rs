@@ -13,6 +13,9 @@ pub struct RuntimeSettings {
     pub sandbox: bool,
     /// What every worker's environment has.
     pub environment: Vec<(String, String)>,
+    /// What the environment of builds has besides: where packages come from, proxies, certificates. Files and folders that
+    /// are named here can be read by builds.
+    pub build_environment: Vec<(String, String)>,
     pub spares: Spares,
     /// Calls that may wait, for each slot that a function may have.
     pub queue_per_place: usize,
@@ -44,6 +47,7 @@ impl RuntimeSettings {
             run,
             sandbox: true,
             environment: Vec::new(),
+            build_environment: Vec::new(),
             spares: Spares { python: 2, node: 1, at_start: false },
             queue_per_place: 64,
             wait: Duration::from_secs(30),

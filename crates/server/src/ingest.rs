@@ -8,7 +8,7 @@ use axum::BoxError;
 use axum::body::Body;
 use bytes::Bytes;
 use futures::stream::{self, Stream, StreamExt};
-use milepost_blobs::IngestLimits;
+use milepost_blobs::{IngestLimits, Ingested};
 use milepost_catalog::NewBlob;
 use milepost_client::api::Uploaded;
 use milepost_model::{AppName, Code, Refusal};
@@ -44,15 +44,22 @@ pub(crate) async fn upload(state: &State, app: &AppName, body: Body, declared: O
             .hint("send less, or move the app to a larger plan")
             .into());
     }
-    let limits = IngestLimits { max_blobs: MAX_BLOBS, max_blob_bytes: most, max_total_bytes: most };
     let mut body = pin!(while_it_moves(body));
-    let ingested = match state.blobs.ingest(&mut body, limits).await {
-        Ok(ingested) => ingested,
+    match state.blobs.ingest(&mut body, limits(most)).await {
+        Ok(ingested) => register(state, app, ingested).await,
         Err(error) => {
             body::hear_out(&mut body).await;
-            return Err(error.into());
+            Err(error.into())
         }
-    };
+    }
+}
+
+pub(crate) fn limits(most: u64) -> IngestLimits {
+    IngestLimits { max_blobs: MAX_BLOBS, max_blob_bytes: most, max_total_bytes: most }
+}
+
+/// Makes the blobs of a stored pack known.
+pub(crate) async fn register(state: &State, app: &AppName, ingested: Ingested) -> ApiResult<Uploaded> {
     let blobs = ingested
         .blobs
         .iter()

@@ -10,12 +10,15 @@
 mod archive;
 mod auth;
 mod body;
+mod builds;
+mod checkout;
 mod cursor;
 mod docs_page;
 mod error;
 mod extract;
 mod handlers;
 mod ingest;
+mod ingest_source;
 mod jobs;
 mod keyring;
 mod logs;
@@ -32,5 +35,5 @@ mod urls;
 
 pub use milepost_runtime::sandbox::jail_main as sandbox_stage;
 pub use router::openapi;
-pub use settings::Settings;
+pub use settings::{BuildSettings, Settings};
 pub use startup::{Server, StartError};

@@ -15,8 +15,8 @@ use utoipa_axum::routes;
 
 use crate::error::ApiError;
 use crate::handlers::{
-    aliases, app_versions, apps, blobs, changes, functions, groups, health, latest, live, logs, plans, releases,
-    storage, system, tags, tokens, trees, units, versions,
+    aliases, app_versions, apps, blobs, builds, changes, functions, groups, health, latest, live, logs, plans,
+    releases, storage, system, tags, tokens, trees, units, versions,
 };
 use crate::state::State;
 use crate::{docs_page, middleware};
@@ -57,6 +57,9 @@ fn calls() -> OpenApiRouter<State> {
         .routes(routes!(blobs::upload::blobs_upload))
         .routes(routes!(blobs::get::blobs_get))
         .routes(routes!(trees::get::trees_get))
+        .routes(routes!(builds::list::builds_list, builds::create::builds_create))
+        .routes(routes!(builds::get::builds_get))
+        .routes(routes!(builds::log::builds_log))
         .routes(routes!(units::list::units_list))
         .routes(routes!(units::get::units_get))
         .routes(routes!(versions::list::versions_list))

@@ -24,6 +24,7 @@ pub struct Settings {
     pub sandbox: bool,
     /// Interpreters of each kind that wait for a function; the runtime's own choice when left out.
     pub spares: Option<usize>,
+    pub builds: BuildSettings,
     /// `postgres://…`, or the path of a SQLite file; `catalog.db` in the data folder when left out.
     pub database: Option<String>,
     /// A folder or `s3://bucket/prefix`; `blobs` in the data folder when left out.
@@ -37,6 +38,44 @@ pub struct Settings {
     pub ids: Arc<dyn IdSource>,
 }
 
+/// How packages are built.
+#[derive(Clone)]
+pub struct BuildSettings {
+    /// Builds that run at the same time; others wait.
+    pub at_once: usize,
+    /// How long one may take.
+    pub limit: Duration,
+    /// What the environment of builds has of the server's.
+    pub environment: Vec<(String, String)>,
+}
+
+impl BuildSettings {
+    /// Whether builds get this variable of the server's environment: where packages come from and how they are reached.
+    /// Nothing else of it is for strangers.
+    pub fn takes(variable: &str) -> bool {
+        const NAMES: [&str; 7] = [
+            "HTTP_PROXY",
+            "HTTPS_PROXY",
+            "NO_PROXY",
+            "NODE_EXTRA_CA_CERTS",
+            "REQUESTS_CA_BUNDLE",
+            "SSL_CERT_DIR",
+            "SSL_CERT_FILE",
+        ];
+        let lower = variable.to_ascii_lowercase();
+        variable.starts_with("PIP_")
+            || lower.starts_with("npm_config_")
+            || NAMES.contains(&variable)
+            || ["http_proxy", "https_proxy", "no_proxy"].contains(&variable)
+    }
+}
+
+impl Default for BuildSettings {
+    fn default() -> Self {
+        Self { at_once: 2, limit: Duration::from_secs(10 * 60), environment: Vec::new() }
+    }
+}
+
 impl Settings {
     pub fn new(data: PathBuf, api: SocketAddr) -> Self {
         Self {
@@ -48,6 +87,7 @@ impl Settings {
             program: PathBuf::from("/proc/self/exe"),
             sandbox: true,
             spares: None,
+            builds: BuildSettings::default(),
             database: None,
             blobs: None,
             aws: None,

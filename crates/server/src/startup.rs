@@ -19,6 +19,7 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use crate::builds::Builds;
 use crate::keyring::{Keyring, KeyringError, write_owner_only};
 use crate::logs::Logs;
 use crate::metrics::Metrics;
@@ -139,6 +140,7 @@ impl Server {
             sweep_grace: settings.sweep_grace,
             checked_trees: CheckedTrees::default(),
             archives: Arc::new(Semaphore::new(archive::AT_ONCE)),
+            builds: Builds::new(settings.builds.at_once, settings.builds.limit),
         };
         let server_file = settings.data.join("server.json");
         write_server_file(&server_file, address, parts.urls.gateway())
@@ -168,6 +170,7 @@ impl Server {
         let sweeping = tokio::spawn(jobs::sweep::repeat(self.state.clone(), self.settings.sweep_every, stop.clone()));
         let refreshing = tokio::spawn(keep_fresh(self.state.clone(), stop.clone()));
         let runtime = self.state.plane.runtime.clone();
+        let state = self.state.clone();
         let router = router::build(self.state);
         let drained = stop.clone();
         let serving =
@@ -181,6 +184,7 @@ impl Server {
         stop.cancelled().await;
         // The file goes first: a new command should not find a server that is about to leave.
         let _ = fs::remove_file(&self.server_file);
+        state.builds.stop();
         if let Some(gateway) = gateway {
             // It keeps to a deadline of its own.
             let _ = gateway.await;
@@ -221,6 +225,7 @@ async fn open_plane(
     };
     let mut runtime = RuntimeSettings {
         environment: gateway.map(|address| ("MILEPOST_GATEWAY".to_owned(), address.to_string())).into_iter().collect(),
+        build_environment: settings.builds.environment.clone(),
         sandbox: settings.sandbox,
         ..RuntimeSettings::new(settings.program.clone(), settings.data.join("run"))
     };

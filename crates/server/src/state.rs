@@ -8,6 +8,7 @@ use milepost_blobs::Blobs;
 use milepost_catalog::Catalog;
 use tokio::sync::Semaphore;
 
+use crate::builds::Builds;
 use crate::keyring::Keyring;
 use crate::logs::Logs;
 use crate::metrics::Metrics;
@@ -39,6 +40,7 @@ pub(crate) struct Parts {
     pub checked_trees: CheckedTrees,
     /// A place for each archive that may be written at the same time.
     pub archives: Arc<Semaphore>,
+    pub builds: Builds,
 }
 
 impl std::ops::Deref for State {

@@ -1,5 +1,7 @@
 //! Trees read back from their directories, and the files that differ between two of them.
 
+mod texts;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
@@ -13,6 +15,8 @@ use milepost_model::{Code, Digest, Refusal};
 
 use crate::error::{ApiError, ApiResult, internal};
 use crate::state::{State, Store};
+
+pub(crate) use texts::add as add_texts;
 
 /// Files, links and folders of one tree. A few directories that hold each other many times over would otherwise make a
 /// tree that no memory holds.

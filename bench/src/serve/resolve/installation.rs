@@ -1,17 +1,17 @@
 //! Apps as the server would make them, without a server.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use bytes::Bytes;
 use futures::stream::BoxStream;
-use http::{HeaderValue, Response};
+use http::Response;
 use http_body_util::Full;
 use milepost_gateway::view::{AppView, Mount, ReleaseView, Target};
 use milepost_gateway::{
-    Backend, CallContext, CallFailure, CallScope, FileRef, FileTree, LoadFailure, RequestBody, Route, RouteTable,
+    Backend, CallContext, CallFailure, CallScope, FileRef, FileTree, LoadFailure, RequestBody, Route,
 };
 use milepost_model::Digest;
 use milepost_model::spec::FunctionPermission;
@@ -88,60 +88,49 @@ fn release_id(app: usize, release: usize) -> String {
     format!("r{app:x}x{release}")
 }
 
-/// Its releases share the files and the functions that they have in common, which is all of them.
-pub fn app(at: usize) -> Result<Arc<AppView<()>>> {
+/// Its releases share what they have in common, as the server makes them: all but the version of one function.
+pub fn app(at: usize) -> Arc<AppView<()>> {
     let file = FileRef { digest: Digest::of(&at.to_le_bytes()), size: 1000, pack: [0; 16], offset: 0 };
     let files = (0..FILES).map(|number| (format!("assets/file-{number}.js").into_boxed_str(), file));
     let tree = Arc::new(FileTree::new(files));
-    let (hello, orders) = (target("hello"), target("orders"));
-    let mut releases = HashMap::new();
-    let mut newest = None;
-    for number in 0..RELEASES {
-        let id = release_id(at, number).into_boxed_str();
-        let view = Arc::new(ReleaseView {
-            header: HeaderValue::from_str(&id)?,
-            id: id.clone(),
-            mounts: vec![Mount {
-                path: "/static".into(),
-                tree: tree.clone(),
-                single: None,
-                index: "index.html".into(),
-                fallback: None,
-                error_page: None,
-            }],
-            routes: RouteTable::new(vec![
-                route("/hello", &hello),
-                route("/hello/{name}", &hello),
-                route("/orders", &orders),
-                route("/orders/{id}", &orders),
-                route("/orders/{id}/items", &orders),
-            ]),
-            functions: HashMap::from([("hello".into(), hello.clone()), ("orders".into(), orders.clone())]),
-        });
-        newest = Some(view.clone());
-        releases.insert(id, view);
+    let orders = target("orders", 1);
+    let mut releases: Vec<Arc<ReleaseView<()>>> = Vec::with_capacity(RELEASES);
+    for (number, version) in (0..RELEASES).zip(1..) {
+        let hello = target("hello", version);
+        let mount = Mount {
+            path: "/static".into(),
+            tree: tree.clone(),
+            single: None,
+            index: "index.html".into(),
+            fallback: None,
+            error_page: None,
+        };
+        let routes = vec![
+            route("/hello", &hello),
+            route("/hello/{name}", &hello),
+            route("/orders", &orders),
+            route("/orders/{id}", &orders),
+            route("/orders/{id}/items", &orders),
+        ];
+        let functions = vec![hello, orders.clone()];
+        let view = ReleaseView::new(release_id(at, number), vec![mount], functions, routes);
+        releases.push(Arc::new(view.sharing(&releases)));
     }
-    let newest = newest.context("there is a release")?;
-    Ok(Arc::new(AppView {
-        app: format!("app-{at}").into_boxed_str(),
+    Arc::new(AppView {
+        app: format!("app-{at}").into(),
         event: 1,
-        live: Some(newest.clone()),
-        latest: Some(newest),
-        releases,
+        live: releases.last().cloned(),
+        latest: releases.last().cloned(),
+        releases: releases.iter().map(|release| (release.id.clone(), release.clone())).collect(),
         expired: Arc::default(),
-    }))
-}
-
-fn target(name: &str) -> Arc<Target<()>> {
-    Arc::new(Target {
-        function: Arc::new(()),
-        name: name.into(),
-        version: HeaderValue::from_static("1"),
-        permission: FunctionPermission::Public,
     })
 }
 
-fn route(path: &str, target: &Arc<Target<()>>) -> Route<Arc<Target<()>>> {
+fn target(name: &str, version: i64) -> Target<()> {
+    Target { function: Arc::new(()), name: name.into(), version, permission: FunctionPermission::Public }
+}
+
+fn route(path: &str, target: &Target<()>) -> Route<Target<()>> {
     let methods = BTreeSet::from(["GET".to_owned()]);
     Route { methods, path: path.into(), prefix: false, host: "".into(), target: target.clone() }
 }

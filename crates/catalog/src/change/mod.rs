@@ -1,5 +1,7 @@
 //! The change transaction: puts and removals in, versions, one app version, one release and the events out.
 
+mod builds;
+mod declared;
 pub(crate) mod put;
 pub(crate) mod remove;
 mod specs;
@@ -45,7 +47,10 @@ pub(crate) struct Draft<'a> {
     pub uid: String,
     /// The number of the app version that the change makes.
     pub seq: i64,
+    pub dry_run: bool,
     pub secrets: &'a BTreeMap<UnitName, SealedSecret>,
+    /// Packages whose source has no result yet.
+    builds: Vec<builds::Needed>,
     pub outcomes: Vec<UnitOutcome>,
     pub warnings: Vec<String>,
 }
@@ -59,7 +64,7 @@ impl Catalog {
     }
 }
 
-async fn apply(work: &mut Work<'_>, input: &ChangeInput) -> Result<ChangeOutcome> {
+pub(crate) async fn apply(work: &mut Work<'_>, input: &ChangeInput) -> Result<ChangeOutcome> {
     let change = &input.change;
     let fingerprint = fingerprint(input);
     if let Some(key) = &input.idempotency_key
@@ -72,20 +77,36 @@ async fn apply(work: &mut Work<'_>, input: &ChangeInput) -> Result<ChangeOutcome
 
     let uid = work.fresh_id().await?;
     let seq = work.app.head_seq + 1;
-    let mut draft = Draft { uid, seq, secrets: &input.secrets, outcomes: Vec::new(), warnings: Vec::new() };
+    let mut draft = Draft {
+        uid,
+        seq,
+        dry_run: change.dry_run,
+        secrets: &input.secrets,
+        builds: Vec::new(),
+        outcomes: Vec::new(),
+        warnings: Vec::new(),
+    };
     let mut puts: Vec<_> = change.puts.iter().collect();
     puts.sort_by_key(|put| put.unit.kind());
     // Before anything else: a function that is not there is a better answer than what its package lacks.
     for put in &puts {
         put::check_only(work, put).await?;
     }
+    let declared = declared::begin(work, change).await?;
     for put in puts {
         put::apply(work, &mut draft, put).await?;
     }
+    // After all puts: what a build cannot mend is told before anybody builds.
+    builds::check(&draft)?;
     for key in &change.removes {
         remove::apply(work, &mut draft, key).await?;
     }
-    remove::check_references(work, &change.removes).await?;
+    let mut removed = change.removes.clone();
+    if let Some(declared) = declared {
+        declared.own(work, &mut draft, &change.removes).await?;
+        removed.extend(declared.prune(work, &mut draft, &change.removes).await?);
+    }
+    remove::check_references(work, &removed).await?;
     check_plan(work, &draft).await?;
 
     let outcome = finish(work, change, draft).await?;
@@ -116,6 +137,7 @@ async fn finish(work: &mut Work<'_>, change: &Change, mut draft: Draft<'_>) -> R
         versions: draft.outcomes,
         release: None,
         expired: Vec::new(),
+        builds: draft.builds.into_iter().map(|needed| needed.package).collect(),
         warnings: Vec::new(),
     };
     if changed {

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::{Draft, specs};
 use crate::error::Result;
+use crate::tables::contents::Missing;
 use crate::tables::units::{self, UnitRow};
 use crate::tables::versions::{self, NewVersion, VersionRow};
 use crate::tables::{contents, groups, memberships};
@@ -52,7 +53,8 @@ pub(super) async fn apply(work: &mut Work<'_>, draft: &mut Draft<'_>, put: &Put)
     check_label(work, draft, &unit, put.label.as_ref()).await?;
     let sealed =
         draft.secrets.get(&put.name).filter(|_| kind == UnitKind::Secret).map(|secret| secret.sealed.as_slice());
-    let content_id = contents::put(work.tx, work.app.id, &resolved.spec, &digest, sealed).await?;
+    let on_missing = if draft.dry_run { Missing::Ignore } else { Missing::Refuse };
+    let content_id = contents::put(work.tx, work.app.id, &resolved.spec, &digest, sealed, on_missing).await?;
     unit.last_number += 1;
     let new = NewVersion {
         app_id: work.app.id,

@@ -8,20 +8,18 @@ use serde_json::json;
 
 use super::Draft;
 use crate::error::Result;
-use crate::read;
 use crate::tables::aliases::AliasRow;
 use crate::tables::pointer_moves::{self, NewMove, Pointer};
 use crate::tables::units::{self, UnitRow};
-use crate::tables::{aliases, contents, memberships, versions};
+use crate::tables::{aliases, contents, memberships, v1, versions};
 use crate::work::Work;
-
-/// Apps have hundreds of units, not millions; all of a kind are read at once.
-const ALL: i64 = i64::MAX;
+use crate::{needs, read};
 
 pub(super) async fn apply(work: &mut Work<'_>, draft: &mut Draft<'_>, key: &UnitKey) -> Result<()> {
     let mut unit = units::get_present(work.tx, &work.app, key.kind, &key.name).await?;
-    take_out(work, &mut unit, draft.seq).await?;
+    // Versions before what v1 says about them, as those do who accept an execution.
     versions::retire_all(work.tx, unit.id).await?;
+    take_out(work, &mut unit, draft.seq).await?;
     draft.outcomes.push(removed(key));
     Ok(())
 }
@@ -50,7 +48,10 @@ pub(crate) async fn take_out(work: &mut Work<'_>, unit: &mut UnitRow, seq: i64) 
     }
     let before = json!({ "lastNumber": unit.last_number });
     work.event(EventKind::UnitRemoved, &unit.key().to_string(), Some(before), None);
+    v1::forget_unit(work.tx, unit.id).await?;
     unit.current_version_id = None;
+    // Whoever puts it again makes it theirs.
+    unit.deployment_id = None;
     units::save(work.tx, unit).await
 }
 
@@ -87,29 +88,52 @@ pub(crate) async fn drop_left_over_aliases(work: &mut Work<'_>) -> Result<()> {
 
 /// Nothing that stays may need what goes: the error names everything that does.
 pub(crate) async fn check_references(work: &mut Work<'_>, removed: &[UnitKey]) -> Result<()> {
-    if removed.is_empty() {
-        return Ok(());
+    let needed = needed(work, removed).await?;
+    if !needed.is_empty() {
+        let blockers = needed.iter().map(|(by, key)| format!("{by} needs {key}")).collect();
+        let in_the_way = removed.iter().filter(|key| needed.iter().any(|(_, needed)| needed == *key));
+        let names: Vec<String> = in_the_way.map(ToString::to_string).collect();
+        let message = format!("Cannot remove {}: other units of the app need it.", names.join(", "));
+        return Err(Refusal::new(Code::StillReferenced, message)
+            .hint("remove or change those first, or in the same change")
+            .blockers(blockers)
+            .into());
     }
+    check_started(work, removed).await
+}
+
+/// Jobs and webhooks are no units, so no change can take them along.
+async fn check_started(work: &mut Work<'_>, removed: &[UnitKey]) -> Result<()> {
     let mut blockers = Vec::new();
-    for kind in [UnitKind::Package, UnitKind::Function, UnitKind::Route, UnitKind::Timer] {
-        for unit in units::list_present(work.tx, work.app.id, Some(kind), None, ALL).await? {
-            let Some(id) = unit.current_version_id else { continue };
-            let Some(content_id) = versions::get(work.tx, id).await?.content_id else { continue };
-            let spec = contents::get(work.tx, content_id).await?;
-            for key in removed.iter().filter(|key| needs(&spec, key)) {
-                blockers.push(format!("{} needs {key}", unit.key()));
-            }
+    let mut names = Vec::new();
+    for key in removed.iter().filter(|key| key.kind == UnitKind::Function) {
+        let Some(unit) = units::find(work.tx, work.app.id, key.kind, &key.name).await? else { continue };
+        let by = needs::of_function(work.tx, unit.id).await?;
+        if !by.is_empty() {
+            names.push(key.to_string());
+            blockers.extend(by.into_iter().map(|by| format!("{by} needs {key}")));
         }
     }
     if blockers.is_empty() {
         return Ok(());
     }
-    let names: Vec<String> = removed.iter().map(ToString::to_string).collect();
-    let message = format!("Cannot remove {}: other units of the app need it.", names.join(", "));
+    let message = format!("Cannot remove {}: jobs or webhooks need it.", names.join(", "));
     Err(Refusal::new(Code::StillReferenced, message)
-        .hint("remove or change those first, or in the same change")
+        .hint("delete them first with `milepost job delete` and `milepost webhook delete`; a job may also be cancelled")
         .blockers(blockers)
         .into())
+}
+
+/// Which of these units the app's present ones need: who, and what.
+pub(super) async fn needed(work: &mut Work<'_>, keys: &[UnitKey]) -> Result<Vec<(UnitKey, UnitKey)>> {
+    let mut found = Vec::new();
+    if keys.is_empty() {
+        return Ok(found);
+    }
+    for (by, spec) in contents::of_dependents(work.tx, work.app.id).await? {
+        found.extend(keys.iter().filter(|key| needs(&spec, key)).map(|key| (by.clone(), key.clone())));
+    }
+    Ok(found)
 }
 
 fn needs(spec: &UnitSpec, key: &UnitKey) -> bool {

@@ -4,7 +4,7 @@ use milepost_model::spec::{EnvironmentSpec, Pin, PinRole, SecretSpec};
 use milepost_model::unit_put::{Put, TargetPut, VersionRef, check_static};
 use milepost_model::{Code, Refusal, UnitKind, UnitName, UnitPut, UnitSpec};
 
-use super::Draft;
+use super::{Draft, builds};
 use crate::error::{CatalogError, Result};
 use crate::resolve;
 use crate::tables::units;
@@ -52,11 +52,9 @@ pub(super) async fn resolve(
             let base = if let Some(UnitSpec::Package(base)) = base { Some(base) } else { None };
             let kept = base.filter(|_| package.merge).map(|base| &base.environment);
             let environment = environment(work, draft, put, package.environment.as_ref(), kept).await?;
-            let spec = package.resolve(base, environment.pin).map_err(Refusal::from)?;
-            if spec.source.is_some() && spec.deployment.is_none() {
-                draft
-                    .warnings
-                    .push(format!("package {} is kept as source: this Milepost does not build packages yet", put.name));
+            let mut spec = package.resolve(base, environment.pin).map_err(Refusal::from)?;
+            if package.deployment.is_none() {
+                builds::fill(work, draft, &put.name, &mut spec, base).await?;
             }
             Ok(Resolved {
                 spec: UnitSpec::Package(spec),

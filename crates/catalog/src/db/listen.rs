@@ -17,18 +17,20 @@ pub enum Heard {
 }
 
 pub(super) const CHANNEL: &str = "milepost";
+/// Apart from the other, since hearing of an app means reading it again. Its words are empty, so it says only "gap": look.
+pub(super) const EXECUTIONS: &str = "milepost_executions";
 /// A listener that does not keep up hears of a gap instead.
 const WAITING: usize = 1024;
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// Listens until nobody wants to hear any more.
-pub(super) fn start(config: Config) -> mpsc::Receiver<Heard> {
+pub(super) fn start(config: Config, channel: &'static str) -> mpsc::Receiver<Heard> {
     let (to, heard) = mpsc::channel(WAITING);
     tokio::spawn(async move {
         let mut pause = FIRST_PAUSE;
         while !to.is_closed() {
-            match listen(&config, &to).await {
+            match listen(&config, channel, &to).await {
                 Ok(()) => pause = FIRST_PAUSE,
                 Err(error) => {
                     tracing::debug!(error = &error as &dyn std::error::Error, "the listener lost its connection");
@@ -44,7 +46,7 @@ pub(super) fn start(config: Config) -> mpsc::Receiver<Heard> {
     heard
 }
 
-async fn listen(config: &Config, to: &mpsc::Sender<Heard>) -> Result<(), tokio_postgres::Error> {
+async fn listen(config: &Config, channel: &str, to: &mpsc::Sender<Heard>) -> Result<(), tokio_postgres::Error> {
     let (client, mut connection) = config.connect(NoTls).await?;
     // The connection has to be driven for the statement to be answered, so both go on side by side.
     let (said, mut next) = mpsc::channel(WAITING);
@@ -61,7 +63,7 @@ async fn listen(config: &Config, to: &mpsc::Sender<Heard>) -> Result<(), tokio_p
             }
         }
     });
-    client.batch_execute(&format!("LISTEN {CHANNEL}")).await?;
+    client.batch_execute(&format!("LISTEN {channel}")).await?;
     // Whatever was said before this moment was said to nobody.
     let mut missed = true;
     loop {

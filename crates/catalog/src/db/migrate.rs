@@ -10,12 +10,26 @@ struct Migration {
     postgres: &'static str,
 }
 
-const MIGRATIONS: [Migration; 1] = [Migration {
-    number: 1,
-    name: "ledger",
-    sqlite: include_str!("../../migrations/sqlite/0001_ledger.sql"),
-    postgres: include_str!("../../migrations/postgres/0001_ledger.sql"),
-}];
+const MIGRATIONS: [Migration; 3] = [
+    Migration {
+        number: 1,
+        name: "ledger",
+        sqlite: include_str!("../../migrations/sqlite/0001_ledger.sql"),
+        postgres: include_str!("../../migrations/postgres/0001_ledger.sql"),
+    },
+    Migration {
+        number: 2,
+        name: "deployments and builds",
+        sqlite: include_str!("../../migrations/sqlite/0002_deployments_and_builds.sql"),
+        postgres: include_str!("../../migrations/postgres/0002_deployments_and_builds.sql"),
+    },
+    Migration {
+        number: 3,
+        name: "executions",
+        sqlite: include_str!("../../migrations/sqlite/0003_executions.sql"),
+        postgres: include_str!("../../migrations/postgres/0003_executions.sql"),
+    },
+];
 
 /// Any number that no other program takes as its advisory lock.
 const LOCK: i64 = 0x006d_696c_6570_6f73;

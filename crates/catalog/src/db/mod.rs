@@ -16,7 +16,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 pub use listen::Heard;
-pub use value::{Row, Val, placeholders};
+pub use value::{Row, Val, placeholders, typed_placeholders};
 
 use crate::error::{CatalogError, Result};
 
@@ -72,7 +72,15 @@ impl Db {
     pub fn listen(&self) -> tokio::sync::mpsc::Receiver<Heard> {
         match &*self.0 {
             Engine::Sqlite(_) => tokio::sync::mpsc::channel(1).1,
-            Engine::Postgres(postgres) => listen::start(postgres.config()),
+            Engine::Postgres(postgres) => listen::start(postgres.config(), listen::CHANNEL),
+        }
+    }
+
+    /// Word that there is something to run or to stop, also after words may have been missed.
+    pub fn listen_executions(&self) -> tokio::sync::mpsc::Receiver<Heard> {
+        match &*self.0 {
+            Engine::Sqlite(_) => tokio::sync::mpsc::channel(1).1,
+            Engine::Postgres(postgres) => listen::start(postgres.config(), listen::EXECUTIONS),
         }
     }
 
@@ -153,9 +161,18 @@ impl Tx {
 
     /// Tells other servers, once the transaction is committed, that something of an app changed.
     pub async fn tell(&mut self, app: &str) -> Result<()> {
+        self.notify(listen::CHANNEL, app).await
+    }
+
+    /// Tells other servers that there is something to run or to stop.
+    pub async fn tell_executions(&mut self) -> Result<()> {
+        self.notify(listen::EXECUTIONS, "").await
+    }
+
+    async fn notify(&mut self, channel: &str, word: &str) -> Result<()> {
         if self.engine_name() == "postgres" {
             let sql = "SELECT CAST(pg_notify($1, $2) AS TEXT)";
-            self.query(sql, &[listen::CHANNEL.into(), app.into()]).await?;
+            self.query(sql, &[channel.into(), word.into()]).await?;
         }
         Ok(())
     }
@@ -177,6 +194,22 @@ impl Tx {
     /// looked for again.
     pub fn for_delete(&self) -> &'static str {
         self.on_postgres(" FOR UPDATE SKIP LOCKED")
+    }
+
+    /// Appended to a `SELECT` of versions that a new execution needs: nobody deletes them until the end of the
+    /// transaction, and one that is being deleted is waited for.
+    pub fn for_use(&self) -> &'static str {
+        self.on_postgres(" FOR SHARE")
+    }
+
+    /// The same for those who hold other rows already and so must not wait: rows that somebody changes are left out.
+    pub fn for_use_at_once(&self) -> &'static str {
+        self.on_postgres(" FOR SHARE SKIP LOCKED")
+    }
+
+    /// Appended to a `SELECT` of rows to work on, of which everybody takes others.
+    pub fn for_claim(&self) -> &'static str {
+        self.on_postgres(" FOR NO KEY UPDATE SKIP LOCKED")
     }
 
     fn on_postgres(&self, clause: &'static str) -> &'static str {

@@ -141,6 +141,10 @@ impl Row {
         Digest::try_from(bytes.as_slice()).map_err(|error| CatalogError::inconsistent(error.to_string()))
     }
 
+    pub fn opt_digest(&self, index: usize) -> Result<Option<Digest>> {
+        if self.opt_bytes(index)?.is_none() { Ok(None) } else { self.digest(index).map(Some) }
+    }
+
     /// A column that holds one of our own types as text.
     pub fn parse<T: std::str::FromStr<Err: std::fmt::Display>>(&self, index: usize) -> Result<T> {
         let text = self.text(index)?;
@@ -184,5 +188,20 @@ pub fn placeholders(rows: usize, columns: usize) -> String {
             text.push(')');
         }
     }
+    text
+}
+
+/// The rows of a `VALUES` list that nothing tells the types of: `(CAST($1 AS TEXT), CAST($2 AS BIGINT)), …`. Its columns
+/// are called `column1`, `column2` on both engines.
+pub fn typed_placeholders(rows: usize, types: &[&str]) -> String {
+    let mut text = String::new();
+    for row in 0..rows {
+        text.push_str(if row == 0 { "(" } else { "), (" });
+        for (column, name) in types.iter().enumerate() {
+            let comma = if column == 0 { "" } else { ", " };
+            let _ = write!(text, "{comma}CAST(${} AS {name})", row * types.len() + column + 1);
+        }
+    }
+    text.push(')');
     text
 }

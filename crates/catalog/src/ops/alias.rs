@@ -11,7 +11,7 @@ use crate::tables::pointer_moves::{self, NewMove, Pointer};
 use crate::tables::units::{self, UnitRow};
 use crate::tables::versions::{self, VersionRow, VersionState};
 use crate::work::Work;
-use crate::{read, resolve};
+use crate::{needs, read, resolve};
 
 /// Histories are walked from their end; no rollback needs more.
 const HISTORY: i64 = 1000;
@@ -92,28 +92,32 @@ impl Catalog {
         .await
     }
 
-    /// Deletes an alias, never a version. Refused while a route or timer of the app follows it.
+    /// Deletes an alias, never a version. Refused while a route, timer, job or webhook of the app follows it.
     pub async fn alias_delete(&self, app: &AppName, actor: &str, function: UnitName, alias: AliasName) -> Result<()> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 let unit = units::get_present(work.tx, &work.app, UnitKind::Function, &function).await?;
-                let Some(found) = aliases::find(work.tx, unit.id, &alias).await? else {
-                    return Err(resolve::unknown_alias(work.tx, &unit, alias.as_str()).await?.into());
-                };
-                check_unused(work, &function, &alias).await?;
-                aliases::delete(work.tx, unit.id, &alias).await?;
-                record(work, &unit, &alias, Some(found.version_id), None, Step::Forward, "deleted").await?;
-                let version = versions::get(work.tx, found.version_id).await?;
-                let subject = format!("alias {alias} of {}", unit.key());
-                work.event(EventKind::AliasDeleted, &subject, Some(json!({ "number": version.number })), None);
-                Ok(())
+                remove(work, &unit, &alias).await
             })
         })
         .await
     }
 }
 
-async fn set(
+pub(crate) async fn remove(work: &mut Work<'_>, unit: &UnitRow, alias: &AliasName) -> Result<()> {
+    let Some(found) = aliases::find(work.tx, unit.id, alias).await? else {
+        return Err(resolve::unknown_alias(work.tx, unit, alias.as_str()).await?.into());
+    };
+    check_unused(work, unit, alias).await?;
+    aliases::delete(work.tx, unit.id, alias).await?;
+    record(work, unit, alias, Some(found.version_id), None, Step::Forward, "deleted").await?;
+    let version = versions::get(work.tx, found.version_id).await?;
+    let subject = format!("alias {alias} of {}", unit.key());
+    work.event(EventKind::AliasDeleted, &subject, Some(json!({ "number": version.number })), None);
+    Ok(())
+}
+
+pub(crate) async fn set(
     work: &mut Work<'_>,
     unit: &UnitRow,
     alias: &AliasName,
@@ -159,8 +163,10 @@ async fn record(
 }
 
 /// Triggers that follow an alias would be left without a target, in the app or in a release that can be reached.
-async fn check_unused(work: &mut Work<'_>, function: &UnitName, alias: &AliasName) -> Result<()> {
-    let blockers = read::triggers_following(work.tx, &work.app, function, alias).await?;
+async fn check_unused(work: &mut Work<'_>, unit: &UnitRow, alias: &AliasName) -> Result<()> {
+    let function = &unit.name;
+    let mut blockers = read::triggers_following(work.tx, &work.app, function, alias).await?;
+    blockers.extend(needs::of_alias(work.tx, unit.id, alias).await?);
     if blockers.is_empty() {
         return Ok(());
     }

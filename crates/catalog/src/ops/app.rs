@@ -9,7 +9,7 @@ use crate::Catalog;
 use crate::db::Ending;
 use crate::error::Result;
 use crate::read::App;
-use crate::tables::apps;
+use crate::tables::{apps, builds, deployments, executions, jobs, timers, v1, webhooks};
 use crate::work::Work;
 
 impl Catalog {
@@ -37,6 +37,11 @@ impl Catalog {
             Box::pin(async move {
                 let subject = format!("app {}", work.app.name);
                 work.event(EventKind::AppDeleted, &subject, None, None);
+                // First, so that nobody who fires one waits for what follows.
+                jobs::delete_all(work.tx, work.app.id).await?;
+                timers::delete_all(work.tx, work.app.id).await?;
+                webhooks::delete_all(work.tx, work.app.id).await?;
+                executions::cancel_all(work.tx, work.app.id, work.act.at).await?;
                 // Without releases and units nothing of it is served or kept.
                 let sql =
                     "UPDATE releases SET state = 'expired', expired_at = $2 WHERE app_id = $1 AND state = 'active'";
@@ -56,6 +61,9 @@ impl Catalog {
                         &params[..1],
                     )
                     .await?;
+                v1::forget_app(work.tx, work.app.id).await?;
+                deployments::delete_all(work.tx, work.app.id).await?;
+                builds::delete_all(work.tx, work.app.id).await?;
                 work.app.live_release_id = None;
                 work.app.latest_release_id = None;
                 apps::mark_deleted(work.tx, work.app.id, work.act.at).await

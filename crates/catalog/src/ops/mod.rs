@@ -1,10 +1,20 @@
-//! Everything else that writes: apps, aliases, releases, tags, live, descriptions, groups, tokens.
+//! Everything else that writes: apps, aliases, builds, releases, tags, live, descriptions, groups, tokens; executions, and
+//! what starts them by itself: jobs, timers, webhooks; the v1 interface.
 
 pub(crate) mod alias;
 pub(crate) mod app;
+pub(crate) mod build;
+pub(crate) mod claim;
+pub(crate) mod execution;
+pub(crate) mod fire;
+pub(crate) mod give_back;
 pub(crate) mod group;
+pub(crate) mod job;
 pub(crate) mod live;
 pub(crate) mod release;
 pub(crate) mod tag;
 pub(crate) mod token;
+pub(crate) mod v1;
+pub(crate) mod v1_alias;
 pub(crate) mod version;
+pub(crate) mod webhook;

@@ -10,7 +10,7 @@ use crate::db::Tx;
 use crate::error::{CatalogError, Result};
 use crate::tables::app_versions::{self, AppVersionRow};
 use crate::tables::apps::AppRow;
-use crate::tables::{memberships, releases, units, versions};
+use crate::tables::{memberships, releases, tags, units, versions};
 use crate::{Catalog, releasing};
 
 /// An app version by its uid, its number, or the release, tag or pointer that holds it.
@@ -32,6 +32,8 @@ pub(crate) async fn find_app_version(tx: &mut Tx, app: &AppRow, name: &str) -> R
             let recent = app_versions::list(tx, app.id, None, 100).await?;
             let mut names: Vec<String> = recent.iter().map(|row| row.uid.clone()).collect();
             names.extend(releases::list(tx, app.id, false, None, 100).await?.into_iter().map(|release| release.name));
+            names.extend(tags::list(tx, app.id).await?.into_iter().map(|(tag, _)| tag.to_string()));
+            names.extend(["live", "latest", "head"].map(str::to_owned));
             let message = format!("App `{}` has no app version or release `{name}`.", app.name);
             Err(Refusal::unknown(
                 Code::AppVersionNotFound,

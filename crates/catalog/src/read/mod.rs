@@ -2,6 +2,8 @@
 
 mod app_versions;
 mod apps;
+mod builds;
+mod executions;
 mod history;
 mod serving;
 mod units;
@@ -17,15 +19,17 @@ use crate::tables::apps::AppRow;
 pub(crate) use app_versions::find_app_version;
 pub use apps::App;
 pub(crate) use apps::app_view;
+pub(crate) use executions::{execution_view, with_attempts};
 pub use history::AtMoment;
 pub(crate) use history::unknown_tag;
 pub use serving::{Known, Serving, ServingAlias, ServingFunction, ServingRelease, ServingVersion};
+pub use units::DeploymentUnits;
 pub(crate) use units::{release_triggers_following, triggers_following, unknown_group};
 pub(crate) use views::{alias_view, live_view, object_view, version_view, with_pin_numbers};
 
 impl Catalog {
     /// Runs `body` on one consistent view of an app.
-    async fn look<T, F>(&self, app: &AppName, body: F) -> Result<T>
+    pub(crate) async fn look<T, F>(&self, app: &AppName, body: F) -> Result<T>
     where
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx, AppRow) -> BodyFuture<'t, T> + Send + 'static,

@@ -119,14 +119,15 @@ impl Catalog {
             Box::pin(async move {
                 let unit = units::get_present(tx, &app, UnitKind::Function, &function).await?;
                 let version = crate::resolve::version(tx, &unit, &selector).await?.id;
-                let members = memberships::at(tx, app.id, app.head_seq).await?;
-                let members: Vec<i64> = members.into_iter().map(|member| member.version_id).collect();
-                let wanted = members.iter().copied().chain([version]).collect();
-                let versions = load(tx, wanted, &HashSet::new()).await?;
-                Ok(ServingFunction { app: app.name, version, members, versions })
+                around(tx, app, version).await
             })
         })
         .await
+    }
+
+    /// The version that an execution runs, also when its function has left the app since.
+    pub async fn serving_version(&self, app: &AppName, version_id: i64) -> Result<ServingFunction> {
+        self.look(app, move |tx, app| Box::pin(async move { around(tx, app, version_id).await })).await
     }
 
     /// Every app with the number of its newest event, to see which views are old.
@@ -141,6 +142,14 @@ impl Catalog {
             })
             .await
     }
+}
+
+async fn around(tx: &mut Tx, app: AppRow, version: i64) -> Result<ServingFunction> {
+    let members = memberships::at(tx, app.id, app.head_seq).await?;
+    let members: Vec<i64> = members.into_iter().map(|member| member.version_id).collect();
+    let wanted = members.iter().copied().chain([version]).collect();
+    let versions = load(tx, wanted, &HashSet::new()).await?;
+    Ok(ServingFunction { app: app.name, version, members, versions })
 }
 
 async fn look(tx: &mut Tx, app: AppRow, known: &Known) -> Result<Serving> {

@@ -1,4 +1,4 @@
-use milepost_model::change::UnitKey;
+use milepost_model::change::{Deployment, UnitKey};
 use milepost_model::pointer::Alias;
 use milepost_model::snapshot::{Group, Unit, Version};
 use milepost_model::{AliasName, AppName, GroupName, Refusal, Selector, UnitKind, UnitName};
@@ -9,21 +9,31 @@ use crate::db::Tx;
 use crate::error::Result;
 use crate::ops::group;
 use crate::tables::apps::AppRow;
-use crate::tables::{aliases, contents, groups, memberships, releases, units, versions};
+use crate::tables::units::Only;
+use crate::tables::{aliases, contents, deployments, groups, memberships, releases, units, versions};
 use crate::{Catalog, resolve};
 
+/// A deployment, and how many units of the app are its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeploymentUnits {
+    pub deployment: Deployment,
+    pub units: i64,
+}
+
 impl Catalog {
-    /// The units that the app has now, of one kind or of all.
+    /// The units that the app has now, of one kind or of all, of the deployment with this id or of everybody.
     pub async fn unit_list(
         &self,
         app: &AppName,
         kind: Option<UnitKind>,
+        deployment: Option<String>,
         after: Option<UnitKey>,
         limit: i64,
     ) -> Result<PageOf<Unit, UnitKey>> {
         self.look(app, move |tx, app| {
             Box::pin(async move {
-                let mut rows = units::list_present(tx, app.id, kind, after.as_ref(), limit.saturating_add(1)).await?;
+                let only = Only { kind, deployment: deployment.as_deref() };
+                let mut rows = units::list_present(tx, app.id, only, after.as_ref(), limit.saturating_add(1)).await?;
                 let next = cut(&mut rows, limit, units::UnitRow::key);
                 let mut items = Vec::with_capacity(rows.len());
                 for unit in &rows {
@@ -40,6 +50,17 @@ impl Catalog {
             Box::pin(async move {
                 let unit = units::get_present(tx, &app, key.kind, &key.name).await?;
                 unit_view(tx, &app, &unit).await
+            })
+        })
+        .await
+    }
+
+    /// The deployments that have units in the app, by name.
+    pub async fn deployment_list(&self, app: &AppName) -> Result<Vec<DeploymentUnits>> {
+        self.look(app, move |tx, app| {
+            Box::pin(async move {
+                let found = deployments::list(tx, app.id).await?;
+                Ok(found.into_iter().map(|(deployment, units)| DeploymentUnits { deployment, units }).collect())
             })
         })
         .await
@@ -145,6 +166,10 @@ async fn unit_view(tx: &mut Tx, app: &AppRow, unit: &units::UnitRow) -> Result<U
         kind: unit.kind,
         name: unit.name.clone(),
         versions: versions::count(tx, unit.id).await?,
+        deployment: match unit.deployment_id {
+            Some(id) => Some(deployments::get(tx, id).await?),
+            None => None,
+        },
         current: version_view(tx, app, unit, &current).await?,
     })
 }

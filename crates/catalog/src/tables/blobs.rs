@@ -155,7 +155,9 @@ pub(crate) async fn stored_bytes(tx: &mut Tx, app_id: i64) -> Result<u64> {
 /// in the next round. A version, a directory or a touch that comes at the same time wins.
 pub(crate) async fn sweep(tx: &mut Tx, cutoff: Timestamp, limit: i64) -> Result<(u64, u64)> {
     let unheld = "b.touched_at < $1 AND NOT EXISTS (SELECT 1 FROM tree_edges e WHERE e.child_id = b.id) \
-                  AND NOT EXISTS (SELECT 1 FROM content_blobs c WHERE c.blob_id = b.id)";
+                  AND NOT EXISTS (SELECT 1 FROM content_blobs c WHERE c.blob_id = b.id) \
+                  AND NOT EXISTS (SELECT 1 FROM builds x WHERE x.deployment_blob_id = b.id) \
+                  AND NOT EXISTS (SELECT 1 FROM builds x WHERE x.log_blob_id = b.id)";
     let candidates = format!("SELECT b.id FROM blobs b WHERE {unheld} LIMIT $2{}", tx.for_delete());
     let recheck = format!("SELECT b.size FROM blobs b WHERE {unheld} AND b.id = $2");
     let (mut count, mut bytes) = (0, 0);

@@ -1,7 +1,16 @@
+use milepost_model::change::UnitKey;
 use milepost_model::{Code, Digest, Refusal, UnitKind, UnitSpec, canonical};
 
 use crate::db::{Tx, Val};
 use crate::error::{CatalogError, Result};
+
+/// What to do about blobs that the server does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Missing {
+    Refuse,
+    /// A dry run compares digests and needs no bytes: they are sent once it is known what is needed.
+    Ignore,
+}
 
 /// Stores content once for an app and answers its id. Its blobs must be there already.
 pub(crate) async fn put(
@@ -10,13 +19,17 @@ pub(crate) async fn put(
     spec: &UnitSpec,
     digest: &Digest,
     sealed: Option<&[u8]>,
+    on_missing: Missing,
 ) -> Result<i64> {
-    let behaviour = spec.behaviour();
-    let body = String::from_utf8(canonical::to_bytes(&behaviour))
+    let body = String::from_utf8(canonical::to_bytes(&body(spec)))
         .map_err(|error| CatalogError::inconsistent(format!("canonical JSON is not UTF-8: {error}")))?;
     let params =
         [app_id.into(), digest.into(), spec.kind().as_str().into(), body.into(), sealed.map(<[u8]>::to_vec).into()];
-    let id = insert(tx, &params).await?;
+    let (id, is_new) = insert(tx, &params).await?;
+    if !is_new {
+        // What it refers to was noted when it came, and stays as long as it does.
+        return Ok(id);
+    }
     let mut missing = Vec::new();
     for blob in spec.blobs() {
         let sql = format!("SELECT id FROM blobs WHERE digest = $1{}", tx.for_reference());
@@ -28,7 +41,7 @@ pub(crate) async fn put(
         let sql = "INSERT INTO content_blobs (content_id, blob_id) VALUES ($1, $2) ON CONFLICT DO NOTHING";
         tx.execute(sql, &[id.into(), row.int(0)?.into()]).await?;
     }
-    if missing.is_empty() {
+    if missing.is_empty() || on_missing == Missing::Ignore {
         return Ok(id);
     }
     Err(Refusal::new(Code::MissingBlobs, "Files of this change are not on the server.")
@@ -37,18 +50,29 @@ pub(crate) async fn put(
         .into())
 }
 
-/// The id of the content, held so that a sweep at the same time cannot take it away.
-async fn insert(tx: &mut Tx, params: &[Val; 5]) -> Result<i64> {
+/// What decides behaviour, and of a package also the log of its build: equal content keeps the log that came first.
+fn body(spec: &UnitSpec) -> serde_json::Value {
+    let mut body = spec.behaviour();
+    if let UnitSpec::Package(package) = spec
+        && let Some(log) = package.build_log
+    {
+        body["buildLog"] = serde_json::json!(log);
+    }
+    body
+}
+
+/// The id of the content, held so that a sweep at the same time cannot take it away, and whether it is new.
+async fn insert(tx: &mut Tx, params: &[Val; 5]) -> Result<(i64, bool)> {
     let insert = "INSERT INTO contents (app_id, digest, kind, body, sealed) VALUES ($1, $2, $3, $4, $5) \
                   ON CONFLICT (app_id, digest) DO NOTHING RETURNING id";
     let find = format!("SELECT id FROM contents WHERE app_id = $1 AND digest = $2{}", tx.for_reference());
     // The second try is for content that was swept between the two looks.
     for _ in 0..2 {
         if let Some(row) = tx.query_opt(insert, params).await? {
-            return row.int(0);
+            return Ok((row.int(0)?, true));
         }
         if let Some(row) = tx.query_opt(&find, &params[..2]).await? {
-            return row.int(0);
+            return Ok((row.int(0)?, false));
         }
     }
     Err(CatalogError::inconsistent("content is there when it is inserted and not when it is read".to_owned()))
@@ -59,6 +83,23 @@ pub(crate) async fn get(tx: &mut Tx, id: i64) -> Result<UnitSpec> {
     let kind: UnitKind = row.parse(0)?;
     UnitSpec::from_json(kind, &row.text(1)?)
         .map_err(|error| CatalogError::inconsistent(format!("content {id}: {error}")))
+}
+
+/// What the units are that may need others, as the app has them now: packages, functions, routes and timers.
+pub(crate) async fn of_dependents(tx: &mut Tx, app_id: i64) -> Result<Vec<(UnitKey, UnitSpec)>> {
+    let sql = "SELECT u.kind, u.name, c.body FROM units u JOIN versions v ON v.id = u.current_version_id \
+               JOIN contents c ON c.id = v.content_id WHERE u.app_id = $1 \
+               AND u.kind IN ('package', 'function', 'route', 'timer')";
+    let mut found = Vec::new();
+    for row in tx.query(sql, &[app_id.into()]).await? {
+        let key = UnitKey { kind: row.parse(0)?, name: row.parse(1)? };
+        let spec = UnitSpec::from_json(key.kind, &row.text(2)?)
+            .map_err(|error| CatalogError::inconsistent(format!("content of {key}: {error}")))?;
+        found.push((key, spec));
+    }
+    // In the order of the kinds, which is not that of their names.
+    found.sort_by(|(one, _), (other, _)| one.cmp(other));
+    Ok(found)
 }
 
 pub(crate) async fn sealed(tx: &mut Tx, id: i64) -> Result<Option<Vec<u8>>> {

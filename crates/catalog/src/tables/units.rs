@@ -12,9 +12,25 @@ pub(crate) struct UnitRow {
     pub name: UnitName,
     pub last_number: i64,
     pub current_version_id: Option<i64>,
+    /// The deployment that declares it; none once the unit is removed.
+    pub deployment_id: Option<i64>,
 }
 
-const COLUMNS: &str = "id, kind, name, last_number, current_version_id";
+/// Which of the units that an app has are asked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Only<'a> {
+    pub kind: Option<UnitKind>,
+    /// The text id of a deployment.
+    pub deployment: Option<&'a str>,
+}
+
+impl From<UnitKind> for Only<'_> {
+    fn from(kind: UnitKind) -> Self {
+        Self { kind: Some(kind), deployment: None }
+    }
+}
+
+const COLUMNS: &str = "id, kind, name, last_number, current_version_id, deployment_id";
 
 fn read(row: &Row) -> Result<UnitRow> {
     Ok(UnitRow {
@@ -23,6 +39,7 @@ fn read(row: &Row) -> Result<UnitRow> {
         name: row.parse(2)?,
         last_number: row.int(3)?,
         current_version_id: row.opt_int(4)?,
+        deployment_id: row.opt_int(5)?,
     })
 }
 
@@ -53,7 +70,7 @@ pub(crate) async fn get_present(tx: &mut Tx, app: &AppRow, kind: UnitKind, name:
 }
 
 pub(crate) async fn unknown(tx: &mut Tx, app: &AppRow, kind: UnitKind, name: &UnitName) -> Result<Refusal> {
-    let present = list_present(tx, app.id, Some(kind), None, 500).await?;
+    let present = list_present(tx, app.id, kind.into(), None, 500).await?;
     let names: Vec<String> = present.into_iter().map(|unit| unit.name.to_string()).collect();
     let message = if kind == UnitKind::Config {
         format!("App `{}` has no configuration.", app.name)
@@ -81,17 +98,20 @@ pub(crate) async fn unknown(tx: &mut Tx, app: &AppRow, kind: UnitKind, name: &Un
 pub(crate) async fn list_present(
     tx: &mut Tx,
     app_id: i64,
-    kind: Option<UnitKind>,
+    only: Only<'_>,
     after: Option<&UnitKey>,
     limit: i64,
 ) -> Result<Vec<UnitRow>> {
     let (after_kind, after_name) = after.map_or(("", ""), |key| (key.kind.as_str(), key.name.as_str()));
-    let only = kind.map_or("", UnitKind::as_str);
+    let kind = only.kind.map_or("", UnitKind::as_str);
+    let deployment = only.deployment.unwrap_or("");
     let sql = format!(
         "SELECT {COLUMNS} FROM units WHERE app_id = $1 AND ($2 = '' OR kind = $2) AND current_version_id IS NOT NULL \
-         AND (kind > $3 OR (kind = $3 AND name > $4)) ORDER BY kind, name LIMIT $5"
+         AND (kind > $3 OR (kind = $3 AND name > $4)) \
+         AND ($6 = '' OR deployment_id = (SELECT d.id FROM deployments d WHERE d.app_id = $1 AND d.key = $6)) \
+         ORDER BY kind, name LIMIT $5"
     );
-    let params = [app_id.into(), only.into(), after_kind.into(), after_name.into(), limit.into()];
+    let params = [app_id.into(), kind.into(), after_kind.into(), after_name.into(), limit.into(), deployment.into()];
     tx.query(&sql, &params).await?.iter().map(read).collect()
 }
 
@@ -106,7 +126,15 @@ pub(crate) async fn insert(tx: &mut Tx, app_id: i64, kind: UnitKind, name: &Unit
 }
 
 pub(crate) async fn save(tx: &mut Tx, unit: &UnitRow) -> Result<()> {
-    let sql = "UPDATE units SET last_number = $2, current_version_id = $3 WHERE id = $1";
-    tx.execute(sql, &[unit.id.into(), unit.last_number.into(), unit.current_version_id.into()]).await?;
+    let sql = "UPDATE units SET last_number = $2, current_version_id = $3, deployment_id = $4 WHERE id = $1";
+    let params = [unit.id.into(), unit.last_number.into(), unit.current_version_id.into(), unit.deployment_id.into()];
+    tx.execute(sql, &params).await?;
+    Ok(())
+}
+
+pub(crate) async fn set_deployment(tx: &mut Tx, app_id: i64, key: &UnitKey, deployment_id: i64) -> Result<()> {
+    let sql = "UPDATE units SET deployment_id = $4 WHERE app_id = $1 AND kind = $2 AND name = $3";
+    let params = [app_id.into(), key.kind.as_str().into(), key.name.as_str().into(), deployment_id.into()];
+    tx.execute(sql, &params).await?;
     Ok(())
 }

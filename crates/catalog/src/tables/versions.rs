@@ -55,12 +55,16 @@ fn read(row: &Row) -> Result<VersionRow> {
         description: row.text(7)?,
         created_at: row.time(8)?,
         created_by: row.text(9)?,
-        state: match row.text(10)?.as_str() {
-            "active" => VersionState::Active,
-            "retired" => VersionState::Retired,
-            _ => VersionState::Deleted,
-        },
+        state: state(&row.text(10)?),
     })
+}
+
+fn state(text: &str) -> VersionState {
+    match text {
+        "active" => VersionState::Active,
+        "retired" => VersionState::Retired,
+        _ => VersionState::Deleted,
+    }
 }
 
 async fn find(tx: &mut Tx, condition: &str, params: &[Val]) -> Result<Option<VersionRow>> {
@@ -158,6 +162,34 @@ pub(crate) async fn mark_deleted(tx: &mut Tx, id: i64) -> Result<()> {
     tx.execute("UPDATE versions SET state = 'deleted', content_id = NULL WHERE id = $1", &[id.into()]).await?;
     tx.execute("DELETE FROM version_pins WHERE version_id = $1", &[id.into()]).await?;
     tx.execute("DELETE FROM group_members WHERE version_id = $1", &[id.into()]).await?;
+    tx.execute("DELETE FROM v1_versions WHERE version_id = $1", &[id.into()]).await?;
+    Ok(())
+}
+
+/// Holds versions for executions that are about to need them, and answers those that are there and not deleted.
+pub(crate) async fn hold(tx: &mut Tx, ids: &[i64], at_once: bool) -> Result<Vec<(i64, VersionState)>> {
+    let lock = if at_once { tx.for_use_at_once() } else { tx.for_use() };
+    let mut found = Vec::with_capacity(ids.len());
+    for chunk in ids.chunks(500) {
+        let list = placeholders(chunk.len(), 1);
+        let sql = format!("SELECT id, state FROM versions WHERE id IN ({list}) ORDER BY id{lock}");
+        let params: Vec<Val> = chunk.iter().map(|id| (*id).into()).collect();
+        for row in tx.query(&sql, &params).await? {
+            found.push((row.int(0)?, state(&row.text(1)?)));
+        }
+    }
+    Ok(found)
+}
+
+/// Waits for those who accept an execution of these, so that looking for executions afterwards finds them, and keeps
+/// others from accepting until the end of the transaction.
+pub(crate) async fn hold_for_delete(tx: &mut Tx, ids: &[i64]) -> Result<()> {
+    for chunk in ids.chunks(500) {
+        let list = placeholders(chunk.len(), 1);
+        let sql = format!("SELECT id FROM versions WHERE id IN ({list}) ORDER BY id{}", tx.for_update());
+        let params: Vec<Val> = chunk.iter().map(|id| (*id).into()).collect();
+        tx.query(&sql, &params).await?;
+    }
     Ok(())
 }
 
@@ -195,18 +227,32 @@ pub(crate) async fn pinned_by(tx: &mut Tx, target_id: i64, role: PinRole) -> Res
     tx.query(&sql, &[target_id.into(), role.as_str().into()]).await?.iter().map(read).collect()
 }
 
-/// Retired versions of an app that nothing needs any more: no active release as a member or through a pin, no alias.
-pub(crate) async fn retired_and_unserved(tx: &mut Tx, app_id: i64, limit: i64) -> Result<Vec<VersionRow>> {
-    let columns: Vec<String> = COLUMNS.split(", ").map(|column| format!("v.{column}")).collect();
-    let sql = format!(
-        "SELECT {} FROM versions v WHERE v.app_id = $1 AND v.state = 'retired' \
-         AND NOT EXISTS (SELECT 1 FROM memberships m JOIN releases r ON r.app_id = $1 AND r.state = 'active' \
-             AND r.app_seq >= m.from_seq AND (m.until_seq IS NULL OR r.app_seq < m.until_seq) WHERE m.version_id = v.id) \
-         AND NOT EXISTS (SELECT 1 FROM version_pins p JOIN versions w ON w.id = p.version_id \
-             WHERE p.target_id = v.id AND w.state <> 'deleted') \
-         AND NOT EXISTS (SELECT 1 FROM aliases a WHERE a.version_id = v.id) \
-         ORDER BY v.id LIMIT $2",
-        columns.join(", ")
+/// What keeps a retired version: an active release as a member or through a pin, an alias, an execution that goes on, a
+/// job, a webhook.
+const UNNEEDED: &str = "NOT EXISTS (SELECT 1 FROM memberships m JOIN releases r ON r.app_id = $1 AND r.state = 'active' \
+         AND r.app_seq >= m.from_seq AND (m.until_seq IS NULL OR r.app_seq < m.until_seq) WHERE m.version_id = v.id) \
+     AND NOT EXISTS (SELECT 1 FROM version_pins p JOIN versions w ON w.id = p.version_id \
+         WHERE p.target_id = v.id AND w.state <> 'deleted') \
+     AND NOT EXISTS (SELECT 1 FROM aliases a WHERE a.version_id = v.id) \
+     AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.version_id = v.id AND e.finished_at IS NULL) \
+     AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.version_id = v.id AND j.state IN ('running', 'paused')) \
+     AND NOT EXISTS (SELECT 1 FROM webhooks h WHERE h.version_id = v.id)";
+
+/// Retired versions of an app that nothing needs any more, held so that no execution of them is accepted. Those that
+/// somebody works with are left for the next time.
+pub(crate) async fn retired_and_unserved(tx: &mut Tx, app_id: i64, limit: i64) -> Result<Vec<i64>> {
+    let candidates = format!(
+        "SELECT v.id FROM versions v WHERE v.app_id = $1 AND v.state = 'retired' AND {UNNEEDED} ORDER BY v.id LIMIT $2{}",
+        tx.for_claim()
     );
-    tx.query(&sql, &[app_id.into(), limit.into()]).await?.iter().map(read).collect()
+    // An execution may have come between the look and the lock.
+    let recheck = format!("SELECT v.id FROM versions v WHERE v.app_id = $1 AND v.id = $2 AND {UNNEEDED}");
+    let mut found = Vec::new();
+    for row in tx.query(&candidates, &[app_id.into(), limit.into()]).await? {
+        let id = row.int(0)?;
+        if tx.query_opt(&recheck, &[app_id.into(), id.into()]).await?.is_some() {
+            found.push(id);
+        }
+    }
+    Ok(found)
 }

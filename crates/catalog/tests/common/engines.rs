@@ -22,6 +22,25 @@ impl Engine {
         Self::Postgres(database(), Box::new(OnceCell::new()))
     }
 
+    /// Runs statements past the catalog.
+    pub async fn batch(&self, sql: &str) {
+        match self {
+            Self::Sqlite(_) => rusqlite::Connection::open(self.url()).unwrap().execute_batch(sql).unwrap(),
+            Self::Postgres(..) => self.client().await.batch_execute(sql).await.unwrap(),
+        }
+    }
+
+    /// Of a PostgreSQL database only.
+    async fn client(&self) -> &tokio_postgres::Client {
+        let Self::Postgres(database, client) = self else { panic!("SQLite has no client") };
+        let client = client.get_or_init(async || {
+            let (client, connection) = tokio_postgres::connect(&database.url, tokio_postgres::NoTls).await.unwrap();
+            tokio::spawn(connection);
+            client
+        });
+        client.await
+    }
+
     fn url(&self) -> String {
         match self {
             Self::Sqlite(folder) => folder.path().join("catalog.db").display().to_string(),
@@ -39,15 +58,7 @@ impl Engine {
                 let connection = rusqlite::Connection::open(self.url()).unwrap();
                 connection.query_row(sql, [], |row| row.get(0)).unwrap()
             }
-            Self::Postgres(database, client) => {
-                let client = client.get_or_init(async || {
-                    let (client, connection) =
-                        tokio_postgres::connect(&database.url, tokio_postgres::NoTls).await.unwrap();
-                    tokio::spawn(connection);
-                    client
-                });
-                client.await.query_one(sql, &[]).await.unwrap().get(0)
-            }
+            Self::Postgres(..) => self.client().await.query_one(sql, &[]).await.unwrap().get(0),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod engines;
 mod puts;
+mod runs;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,19 +11,20 @@ use milepost_catalog::{Catalog, CatalogError, ChangeInput, NewBlob, Page, Sealed
 use milepost_model::change::{Change, UnitKey};
 use milepost_model::event::Event;
 use milepost_model::release::{Live, Release};
-use milepost_model::snapshot::Version;
+use milepost_model::snapshot::{Unit, Version};
 use milepost_model::{
     AppName, ChangeOutcome, Digest, ManualClock, PlanName, Refusal, Selector, UnitKind, UnitName, UnitPut,
 };
 
 pub use engines::Engine;
 pub use puts::*;
+pub use runs::*;
 
 /// Everything of a list at once.
 pub const ALL: Page = Page { below: None, limit: 10_000 };
 
 /// The tables whose rows tests count.
-const TABLES: [&str; 19] = [
+const TABLES: [&str; 29] = [
     "apps",
     "contents",
     "units",
@@ -42,6 +44,16 @@ const TABLES: [&str; 19] = [
     "packs",
     "tree_edges",
     "content_blobs",
+    "deployments",
+    "builds",
+    "executions",
+    "execution_attempts",
+    "jobs",
+    "timers",
+    "webhooks",
+    "v1_ids",
+    "v1_versions",
+    "v1_aliases",
 ];
 
 /// An app called `shop` in an otherwise empty catalog.
@@ -128,6 +140,19 @@ impl Fixture {
         found.objects.into_iter().map(|object| (format!("{} {}", object.kind, object.name), object.number)).collect()
     }
 
+    /// Which deployment each unit belongs to, of those that belong to one.
+    pub async fn owners(&self) -> BTreeMap<String, String> {
+        let units = self.catalog.unit_list(&self.app, None, None, None, 1000).await.unwrap().items;
+        let owned = units.into_iter().filter_map(|unit| Some((key_text(&unit), unit.deployment?.id)));
+        owned.collect()
+    }
+
+    /// The units that the app has now.
+    pub async fn present(&self) -> Vec<String> {
+        let units = self.catalog.unit_list(&self.app, None, None, None, 1000).await.unwrap().items;
+        units.iter().map(key_text).collect()
+    }
+
     /// The ids of the active releases, newest first.
     pub async fn active(&self) -> Vec<String> {
         let page = self.catalog.release_list(&self.app, true, ALL).await.unwrap();
@@ -165,6 +190,11 @@ impl Fixture {
         let mut events = self.catalog.event_list(&self.app, ALL).await.unwrap().items;
         events.reverse();
         events
+    }
+
+    /// Opens the database once more, as a server does that starts.
+    pub async fn reopen(&self) {
+        self.engine.open(self.clock.clone()).await;
     }
 
     /// How many rows each table has.
@@ -205,6 +235,10 @@ pub fn input(change: Change) -> ChangeInput {
         }
     }
     ChangeInput { change, secrets, actor: "ann".to_owned(), idempotency_key: None }
+}
+
+fn key_text(unit: &Unit) -> String {
+    UnitKey { kind: unit.kind, name: unit.name.clone() }.to_string()
 }
 
 pub fn key(kind: UnitKind, name: &str) -> UnitKey {

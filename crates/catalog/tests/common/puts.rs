@@ -1,6 +1,6 @@
 //! What a change asks for, said shortly.
 
-use milepost_model::change::Change;
+use milepost_model::change::{Change, Declaration};
 use milepost_model::spec::{EnvironmentSpec, Runtime, StaticSpec};
 use milepost_model::unit_put::{
     ConfigPut, FunctionPut, PackagePut, Put, RoutePut, SecretPut, TargetPut, TimerPut, VersionRef,
@@ -9,6 +9,16 @@ use milepost_model::{Digest, UnitPut};
 
 pub fn change(puts: impl IntoIterator<Item = Put>) -> Change {
     Change { puts: puts.into_iter().collect(), ..Change::default() }
+}
+
+/// A change of the deployment with this id.
+pub fn declared(id: &str, puts: impl IntoIterator<Item = Put>) -> Change {
+    Change { deployment: Some(declaration(id)), ..change(puts) }
+}
+
+pub fn declaration(id: &str) -> Declaration {
+    let (id, name) = (id.to_owned(), format!("folder {id}"));
+    Declaration { id, name, claims: Vec::new(), prune_secrets: false, allow_conflicts: false }
 }
 
 pub fn put(name: &str, unit: UnitPut) -> Put {
@@ -53,6 +63,16 @@ pub fn environment(name: &str, interpreter: &str) -> Put {
 pub fn package(name: &str, deployment: Digest) -> Put {
     let environment = Some(reference("python", "latest"));
     put(name, UnitPut::Package(PackagePut { environment, deployment: Some(deployment), ..PackagePut::default() }))
+}
+
+/// A package that has to be built.
+pub fn source_package(name: &str, source: Digest, command: &str) -> Put {
+    let build_command = (!command.is_empty()).then(|| command.to_owned());
+    let environment = Some(reference("python", "latest"));
+    put(
+        name,
+        UnitPut::Package(PackagePut { environment, source: Some(source), build_command, ..PackagePut::default() }),
+    )
 }
 
 pub fn function_on(name: &str, package: &str) -> Put {

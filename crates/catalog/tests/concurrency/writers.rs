@@ -69,6 +69,32 @@ pub async fn one_key_is_one_change_however_often_it_is_sent_at_once(t: Arc<Fixtu
     assert_eq!(t.count("app_versions").await, 1);
 }
 
+pub async fn declared_changes_of_two_deployments_at_once_both_land(t: Arc<Fixture>) {
+    // Half of the writers speak for one folder, half for the other; each round names other units than the one before.
+    let outcomes = at_once(&t, |t, writer| async move {
+        let folder = if writer % 2 == 0 { "even" } else { "odd" };
+        let mut outcomes = Vec::new();
+        for step in 0..CHANGES {
+            let tree = t.tree(&format!("{writer} {step}")).await;
+            let name = format!("{folder}-{}", step % 2);
+            let puts = [environment(folder, "3.12"), package(&name, tree), function_on(&name, &name)];
+            outcomes.push(t.catalog.change(&t.app, input(declared(folder, puts))).await.unwrap());
+        }
+        outcomes
+    })
+    .await
+    .concat();
+    assert!(outcomes.iter().all(|outcome| outcome.changed && outcome.warnings.is_empty()));
+    assert_eq!(t.count("app_versions").await, WRITERS * CHANGES);
+    // What is there is the last change of each folder, whole, and nothing of the changes before.
+    for folder in ["even", "odd"] {
+        let units = t.catalog.unit_list(&t.app, None, Some(folder.to_owned()), None, 100).await.unwrap().items;
+        let names: Vec<String> = units.iter().map(|unit| format!("{} {}", unit.kind, unit.name)).collect();
+        let name = &units.iter().find(|unit| unit.kind == UnitKind::Function).unwrap().name;
+        assert_eq!(names, [format!("environment {folder}"), format!("function {name}"), format!("package {name}")]);
+    }
+}
+
 pub async fn of_many_changes_on_one_state_one_wins(t: Arc<Fixture>) {
     let head = t.put([config("a", 0)]).await.app_version;
     let results: Vec<Result<ChangeOutcome, CatalogError>> = at_once(&t, |t, writer| {

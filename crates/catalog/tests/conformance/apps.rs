@@ -37,7 +37,7 @@ async fn deleting_an_app_frees_its_name_and_starts_from_nothing(t: &Fixture) {
     assert!(t.catalog.app_list(None, 10).await.unwrap().items.is_empty());
 
     t.catalog.app_create(&t.app, PlanName::Standard, "bob").await.unwrap();
-    assert!(t.catalog.unit_list(&t.app, None, None, 10).await.unwrap().items.is_empty());
+    assert!(t.catalog.unit_list(&t.app, None, None, None, 10).await.unwrap().items.is_empty());
     let outcome = t.put([config("a", 1)]).await;
     assert_eq!(outcome.versions[0].number, Some(1));
     let kinds: Vec<String> = t.events().await.into_iter().map(|event| event.kind).collect();

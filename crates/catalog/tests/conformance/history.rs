@@ -114,7 +114,7 @@ async fn units_come_in_pages_by_kind_and_name(t: &Fixture) {
     let mut found = Vec::new();
     let mut after = None;
     loop {
-        let page = t.catalog.unit_list(&t.app, None, after, 2).await.unwrap();
+        let page = t.catalog.unit_list(&t.app, None, None, after, 2).await.unwrap();
         found.extend(page.items.iter().map(|unit| unit.name.to_string()));
         after = page.next;
         if after.is_none() {
@@ -123,7 +123,7 @@ async fn units_come_in_pages_by_kind_and_name(t: &Fixture) {
     }
     // By their bytes, on both engines.
     assert_eq!(found, ["config", "A", "B", "_x", "b"]);
-    assert_eq!(t.catalog.unit_list(&t.app, Some(UnitKind::Secret), None, 10).await.unwrap().items.len(), 4);
+    assert_eq!(t.catalog.unit_list(&t.app, Some(UnitKind::Secret), None, None, 10).await.unwrap().items.len(), 4);
     assert_eq!(t.catalog.unit_get(&t.app, key(UnitKind::Config, "config")).await.unwrap().versions, 1);
 }
 

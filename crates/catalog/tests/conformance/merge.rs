@@ -63,13 +63,22 @@ async fn a_merged_package_keeps_its_environment_command_and_log(t: &Fixture) {
     };
     t.put([package_with(first)]).await;
     assert!(!t.put([package_with(PackagePut::default())]).await.changed);
+    let spec = t.version(UnitKind::Package, "code", "latest").await.unwrap().spec;
+    assert_eq!(spec["buildLog"], json!(log));
+
+    // The result belongs to the command that made it.
+    let other = PackagePut { build_command: Some("make".into()), ..PackagePut::default() };
+    assert_eq!(t.refuse([package_with(other)]).await.code, Code::BuildNeeded);
 
     // New source makes the result and its log stale.
     let newer = t.tree("newer").await;
-    t.put([package_with(PackagePut { source: Some(newer), ..PackagePut::default() })]).await;
+    let unbuilt = PackagePut { source: Some(newer), ..PackagePut::default() };
+    assert_eq!(t.refuse([package_with(unbuilt.clone())]).await.code, Code::BuildNeeded);
+    let rebuilt = t.tree("rebuilt").await;
+    t.put([package_with(PackagePut { deployment: Some(rebuilt), ..unbuilt })]).await;
     let spec = t.version(UnitKind::Package, "code", "latest").await.unwrap().spec;
     assert_eq!((&spec["source"], &spec["buildCommand"]), (&json!(newer), &json!("./build.sh")));
-    assert_eq!((spec.get("deployment"), spec.get("buildLog")), (None, None));
+    assert_eq!((&spec["deployment"], spec.get("buildLog")), (&json!(rebuilt), None));
     assert_eq!(spec["environment"]["name"], "python");
 
     // A result without a source replaces both.

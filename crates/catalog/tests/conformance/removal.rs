@@ -47,7 +47,7 @@ async fn a_removed_function_is_out_of_the_app_with_its_aliases(t: &Fixture) {
     for name in ["1", "latest", "@stable"] {
         assert_eq!(refused(t.version(FUNCTION, "hello", name).await).code, Code::UnitNotFound);
     }
-    assert!(t.catalog.unit_list(&t.app, Some(FUNCTION), None, 10).await.unwrap().items.is_empty());
+    assert!(t.catalog.unit_list(&t.app, Some(FUNCTION), None, None, 10).await.unwrap().items.is_empty());
     assert_eq!(refused(t.remove(FUNCTION, "hello").await).code, Code::UnitNotFound);
     let kinds: Vec<String> = t.events().await.into_iter().map(|event| event.kind).collect();
     assert!(kinds.contains(&"alias.deleted".to_owned()) && kinds.contains(&"unit.removed".to_owned()));

@@ -137,7 +137,8 @@ impl<'t> World<'t> {
         self.absorb(outcome, code);
     }
 
-    fn absorb(&mut self, outcome: ChangeOutcome, code: u8) {
+    /// Takes over what a change said it did.
+    pub fn absorb(&mut self, outcome: ChangeOutcome, code: u8) {
         for unit in &outcome.versions {
             let key = format!("{} {}", unit.kind, unit.name);
             match (unit.action, unit.number) {

@@ -3,8 +3,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use crate::declared::manifest::{self, FILE_NAME};
 use crate::failure::{Failure, Result};
-use crate::manifest::{self, FILE_NAME};
 use crate::output::Ui;
 
 const PROGRAM: &str = "def main(request):\n    return \"hello, world\\n\"\n";

@@ -2,6 +2,7 @@
 
 mod alias;
 pub mod app;
+pub mod build;
 pub mod completion;
 pub mod config;
 pub mod deploy;
@@ -21,6 +22,7 @@ pub mod rollback;
 pub mod route;
 pub mod secret;
 pub mod shared;
+pub mod spec;
 pub mod static_item;
 pub mod status;
 pub mod storage;
@@ -42,6 +44,8 @@ pub async fn run(ui: &Ui, cli: Cli) -> Result<()> {
         Command::Up(args) => up::run(ui, &cli.global, *args).await,
         Command::Init(args) => init::run(ui, &args),
         Command::Deploy(args) => deploy::run(ui, &cli.global, args).await,
+        Command::Spec(command) => spec::run(ui, &cli.global, command).await,
+        Command::Build(command) => build::run(&context()?, command).await,
         Command::Status(args) => status::run(&context()?, args).await,
         Command::Logs(args) => logs::run(&context()?, args).await,
         Command::Open(args) => open::run(&context()?, args).await,

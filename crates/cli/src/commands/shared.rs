@@ -21,7 +21,7 @@ pub struct ChangeArgs {
     /// Make an app version but no release
     #[arg(long)]
     pub no_release: bool,
-    /// Say what would happen, and change nothing (files are sent, so that they can be compared)
+    /// Say what would happen, and change nothing
     #[arg(long)]
     pub dry_run: bool,
     /// Refuse when the app is not at this app version any more
@@ -39,6 +39,7 @@ impl ChangeArgs {
             dry_run: self.dry_run,
             puts,
             removes,
+            deployment: None,
         }
     }
 }

@@ -3,12 +3,23 @@
 //!
 //! Reading touches the disk only to see that what is named is there. `docs/decisions/007-declarative.md` has the reasons.
 
+pub mod apply;
+pub mod files;
+pub mod fission;
+pub mod manifest;
+mod problems;
+mod yaml;
+
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use milepost_model::change::{Deployment, UnitKey};
+use milepost_model::spec::{BUILT_IN_ENVIRONMENTS, EnvironmentSpec};
 use milepost_model::unit_put::Put;
-use milepost_model::{AppName, UnitName};
+use milepost_model::{AppName, UnitKind, UnitName, suggest};
+
+pub use manifest::read_manifest;
+pub use problems::failure;
 
 #[derive(Debug)]
 pub struct Declared {
@@ -22,8 +33,19 @@ pub struct Declared {
     pub units: Vec<DeclaredUnit>,
     /// What it needs and does not put: the secrets that its functions name.
     pub claims: Vec<UnitKey>,
+    /// Every unit that something in it names, wherever that unit is. See [`Declared::unresolved`].
+    pub references: Vec<Reference>,
     /// What was read and is not as it should be, but stops nothing.
     pub warnings: Vec<Problem>,
+}
+
+/// That one unit names another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reference {
+    pub place: Place,
+    /// Who names it, as an error says it: ``route `GET /hello` ``.
+    pub by: String,
+    pub key: UnitKey,
 }
 
 /// One unit, complete but for the digests of its trees.
@@ -52,7 +74,10 @@ pub enum TreeSlot {
 pub enum FileSet {
     Files(Selection),
     /// Bytes that stand in the document itself: a zip, or one file of this name.
-    Literal { name: String, bytes: Vec<u8> },
+    Literal {
+        name: String,
+        bytes: Vec<u8>,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -108,7 +133,31 @@ impl Declared {
         found
     }
 
-    pub fn unit(&self, kind: milepost_model::UnitKind, name: &UnitName) -> Option<&DeclaredUnit> {
+    /// What is named and not declared: the app must have it, or (environments) it must be a built-in one, which are not
+    /// listed here. For an app that does not exist yet, every one of these is a mistake.
+    pub fn unresolved(&self) -> Vec<&Reference> {
+        let built_in =
+            |key: &UnitKey| key.kind == UnitKind::Environment && EnvironmentSpec::built_in(key.name.as_str()).is_some();
+        let declared = |key: &UnitKey| self.unit(key.kind, &key.name).is_some();
+        self.references.iter().filter(|reference| !declared(&reference.key) && !built_in(&reference.key)).collect()
+    }
+
+    /// What to say of an unresolved reference that nobody has. `app_has`: the names of that kind in the app.
+    pub fn unknown(&self, reference: &Reference, app_has: &[&str]) -> Problem {
+        let Reference { place, by, key } = reference;
+        let origin = if self.origin.is_dir() { "the folder" } else { "the manifest" };
+        let own = self.units.iter().filter(|unit| unit.put.unit.kind() == key.kind).map(|unit| unit.put.name.as_str());
+        let mut known: Vec<&str> = own.chain(app_has.iter().copied()).collect();
+        if key.kind == UnitKind::Environment {
+            known.extend(BUILT_IN_ENVIRONMENTS.map(|(name, _)| name));
+        }
+        let near = suggest::closest(key.name.as_str(), known);
+        let hint = (!near.is_empty()).then(|| format!("did you mean {}?", suggest::or_list(&near)));
+        let message = format!("{by} names {} `{}`, which is not in {origin}", key.kind, key.name);
+        Problem { place: place.clone(), message, hint }
+    }
+
+    pub fn unit(&self, kind: UnitKind, name: &UnitName) -> Option<&DeclaredUnit> {
         self.units.iter().find(|unit| unit.put.unit.kind() == kind && unit.put.name == *name)
     }
 }

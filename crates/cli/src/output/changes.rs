@@ -1,9 +1,14 @@
 //! What a change did, unit by unit.
 
-use milepost_model::ChangeOutcome;
-use milepost_model::change::{UnitAction, UnitKey, UnitOutcome};
+use std::collections::BTreeMap;
 
-use super::{Ui, reason_lines};
+use milepost_model::change::{UnitAction, UnitKey, UnitOutcome};
+use milepost_model::{ChangeOutcome, UnitKind, UnitName};
+
+use super::{Ui, printable, reason_lines};
+
+/// More units than this that stay as they are become one line.
+const UNCHANGED: usize = 20;
 
 fn key(unit: &UnitOutcome) -> String {
     UnitKey { kind: unit.kind, name: unit.name.clone() }.to_string()
@@ -17,9 +22,19 @@ pub fn outcome_name(outcome: &ChangeOutcome) -> Vec<String> {
 
 /// One line a unit, then the app version and the release.
 pub fn outcome_table(outcome: &ChangeOutcome) -> String {
+    plan_table(outcome, &BTreeMap::new())
+}
+
+/// The same, with what would build the packages that have to be built.
+pub fn plan_table(outcome: &ChangeOutcome, commands: &BTreeMap<UnitName, String>) -> String {
     let mut lines = Vec::new();
-    let width = outcome.versions.iter().map(|unit| key(unit).chars().count()).max().unwrap_or(0);
-    for unit in &outcome.versions {
+    let is_unchanged = |unit: &&UnitOutcome| unit.action == UnitAction::Unchanged;
+    let unchanged = outcome.versions.iter().filter(is_unchanged).count();
+    // What stays is worth a line each only as long as it does not hide what changes.
+    let folds = !outcome.dry_run && unchanged > UNCHANGED;
+    let told: Vec<&UnitOutcome> = outcome.versions.iter().filter(|unit| !(folds && is_unchanged(unit))).collect();
+    let width = told.iter().map(|unit| key(unit).chars().count()).max().unwrap_or(0);
+    for unit in told {
         let version = unit.number.map(|number| format!("version {number}")).unwrap_or_default();
         // A dry run gives no name away: the change itself will get another.
         let is_new = matches!(unit.action, UnitAction::Created | UnitAction::Updated);
@@ -42,10 +57,14 @@ pub fn outcome_table(outcome: &ChangeOutcome) -> String {
         lines.push(format!("{:width$}  {verb} {version}{label}{uid}", key(unit)).trim_end().to_owned());
         if outcome.dry_run {
             lines.extend(reason_lines(&unit.reasons).into_iter().map(|line| format!("    {line}")));
+            lines.extend(build_line(outcome, unit, commands));
         }
     }
+    if folds {
+        lines.push(format!("{unchanged} units unchanged"));
+    }
     if !outcome.changed {
-        lines.push("Nothing changed.".to_owned());
+        lines.push(if outcome.dry_run { "Everything up to date." } else { "Nothing changed." }.to_owned());
         return lines.join("\n");
     }
     if outcome.dry_run {
@@ -64,6 +83,14 @@ pub fn outcome_table(outcome: &ChangeOutcome) -> String {
         lines.push(format!("{verb}: release {}", outcome.expired.join(", ")));
     }
     lines.join("\n")
+}
+
+fn build_line(outcome: &ChangeOutcome, unit: &UnitOutcome, commands: &BTreeMap<UnitName, String>) -> Option<String> {
+    if unit.kind != UnitKind::Package || !outcome.builds.contains(&unit.name) {
+        return None;
+    }
+    let command = commands.get(&unit.name).map_or("with the command of its environment", String::as_str);
+    Some(format!("    would be built: {}", printable(command)))
 }
 
 /// What a delete would take along, before it is asked for.

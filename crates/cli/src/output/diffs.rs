@@ -1,18 +1,38 @@
 //! Differences and reasons as text.
 
+mod files;
+mod lines;
+mod values;
+
+use milepost_model::UnitKind;
 use milepost_model::change::UnitKey;
 use milepost_model::diff::{UnitDiff, UnitDiffKind};
-use milepost_model::plan::Reason;
-use milepost_model::tree::{FileChange, FileChangeKind};
-use serde_json::Value;
+use milepost_model::plan::{Reason, are_built};
+use milepost_model::tree::FileChange;
+
+use super::printable;
+
+pub use lines::line_diffs;
 
 /// Files beyond this are counted, not listed.
 const FILES: usize = 50;
 
+/// How much of the files is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listed {
+    /// A screenful of those that people wrote; what a build made of them is counted.
+    Main,
+    All,
+}
+
 pub fn diff_text(changes: &[UnitDiff]) -> String {
+    diff_text_of(changes, Listed::Main)
+}
+
+pub fn diff_text_of(changes: &[UnitDiff], listed: Listed) -> String {
     let mut lines = Vec::new();
     for change in changes {
-        let key = UnitKey { kind: change.kind, name: change.name.clone() };
+        let key = printable(&key(change).to_string());
         let (before, after) = (change.before.unwrap_or_default(), change.after.unwrap_or_default());
         lines.push(match change.change {
             UnitDiffKind::Added => format!("+ {key} (version {after})"),
@@ -20,12 +40,21 @@ pub fn diff_text(changes: &[UnitDiff]) -> String {
             UnitDiffKind::Changed => format!("~ {key} (version {before} -> {after})"),
             UnitDiffKind::Renumbered => format!("= {key} (version {before} -> {after}, same content)"),
         });
-        lines.extend(reason_lines(&change.reasons).into_iter().map(|line| format!("    {line}")));
+        lines.extend(reasons_listed(&change.reasons, listed).into_iter().map(|line| format!("    {line}")));
     }
     lines.join("\n")
 }
 
+fn key(change: &UnitDiff) -> UnitKey {
+    UnitKey { kind: change.kind, name: change.name.clone() }
+}
+
+/// Why a unit gets a new version, or is another one: a line for each field and file.
 pub fn reason_lines(reasons: &[Reason]) -> Vec<String> {
+    reasons_listed(reasons, Listed::Main)
+}
+
+fn reasons_listed(reasons: &[Reason], listed: Listed) -> Vec<String> {
     let mut lines = Vec::new();
     for reason in reasons {
         match reason {
@@ -33,37 +62,60 @@ pub fn reason_lines(reasons: &[Reason]) -> Vec<String> {
             Reason::Asked => lines.push("asked for, with the same content".to_owned()),
             Reason::Secret => lines.push("the value changed".to_owned()),
             Reason::Field { field, before, after } => {
-                lines.push(format!("{field}: {} -> {}", value(before.as_ref()), value(after.as_ref())));
+                lines.extend(values::field_lines(field, before.as_ref(), after.as_ref()));
             }
-            Reason::Pinned { kind, name, before, after } => {
-                let number =
-                    |number: &Option<i64>| number.map_or_else(|| "none".to_owned(), |number| number.to_string());
-                lines.push(format!("{kind} {name}: version {} -> {}", number(before), number(after)));
-            }
+            Reason::Pinned { kind, name, before, after } => lines.push(pin_line(*kind, name, *before, *after)),
+            Reason::Files { field, files, .. } if files.is_empty() => lines.push(format!("{field}: other files")),
             Reason::Files { field, files, .. } => {
-                if files.is_empty() {
-                    lines.push(format!("{field}: other files"));
+                let is_built = are_built(field, reasons);
+                if is_built && listed == Listed::Main {
+                    lines.push(format!("{field}: {}", files::count(files)));
+                    continue;
                 }
-                lines.extend(files.iter().take(FILES).map(file_line));
-                if files.len() > FILES {
-                    lines.push(format!("and {} more files", files.len() - FILES));
+                if is_built {
+                    lines.push(format!("{field}:"));
                 }
+                let indent = if is_built { "  " } else { "" };
+                lines.extend(file_lines(files, listed).into_iter().map(|line| format!("{indent}{line}")));
             }
         }
     }
     lines
 }
 
-fn value(value: Option<&Value>) -> String {
-    value.map_or_else(|| "(none)".to_owned(), Value::to_string)
+fn file_lines(files: &[FileChange], listed: Listed) -> Vec<String> {
+    let most = if listed == Listed::All { usize::MAX } else { FILES };
+    let mut lines: Vec<String> = files.iter().take(most).map(files::line).collect();
+    match files.len().saturating_sub(most) {
+        0 => {}
+        1 => lines.push("and 1 more file".to_owned()),
+        more => lines.push(format!("and {more} more files")),
+    }
+    lines
 }
 
-fn file_line(file: &FileChange) -> String {
-    let size = |size: Option<u64>| size.map_or_else(|| "link".to_owned(), |size| format!("{size} B"));
-    match file.change {
-        FileChangeKind::Added => format!("+ {} ({})", file.path, size(file.size_after)),
-        FileChangeKind::Removed => format!("- {} ({})", file.path, size(file.size_before)),
-        FileChangeKind::Changed => format!("~ {} ({} -> {})", file.path, size(file.size_before), size(file.size_after)),
-        FileChangeKind::Mode => format!("~ {} (executable bit)", file.path),
+fn pin_line(kind: UnitKind, name: &str, before: Option<i64>, after: Option<i64>) -> String {
+    let name = printable(name);
+    match (before, after) {
+        (Some(before), Some(after)) => format!("{kind} `{name}` changed: version {before} -> {after}"),
+        (None, Some(after)) => format!("{kind} is now `{name}` version {after}"),
+        (Some(before), None) => format!("{kind} `{name}` is no longer pinned to version {before}"),
+        (None, None) => format!("{kind} `{name}` changed"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_changed_package_is_told_with_both_versions() {
+        let pinned = |before, after| {
+            reason_lines(&[Reason::Pinned { kind: UnitKind::Package, name: "src-pkg".into(), before, after }])
+                .join("\n")
+        };
+        assert_eq!(pinned(Some(1), Some(2)), "package `src-pkg` changed: version 1 -> 2");
+        assert_eq!(pinned(None, Some(2)), "package is now `src-pkg` version 2");
+        assert_eq!(pinned(Some(1), None), "package `src-pkg` is no longer pinned to version 1");
     }
 }

@@ -12,8 +12,8 @@ use serde::Serialize;
 use crate::args::{Format, Global};
 use crate::failure::{Failure, Result};
 
-pub use changes::{outcome_name, outcome_table, plan_text};
-pub use diffs::{diff_text, reason_lines};
+pub use changes::{outcome_name, outcome_table, plan_table, plan_text};
+pub use diffs::{Listed, diff_text, diff_text_of, line_diffs, reason_lines};
 pub use table::{Table, printable};
 pub use time::{age, local, parse_moment};
 
@@ -21,6 +21,7 @@ pub struct Ui {
     format: Format,
     quiet: bool,
     color: bool,
+    data_color: bool,
     yes_terminal: bool,
     now: milepost_model::Timestamp,
 }
@@ -33,6 +34,7 @@ impl Ui {
             format: global.output,
             quiet: global.quiet,
             color: std::io::stderr().is_terminal() && !no_color,
+            data_color: std::io::stdout().is_terminal() && !no_color,
             yes_terminal: std::io::stdin().is_terminal() && std::io::stderr().is_terminal(),
             now: crate::test_hooks::clock().now(),
         }
@@ -47,8 +49,17 @@ impl Ui {
         std::io::stderr().is_terminal() && !self.quiet
     }
 
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
     pub fn is_table(&self) -> bool {
         self.format == Format::Table
+    }
+
+    /// Whether tables may have colours: not when they go into a file or another program.
+    pub fn colors_data(&self) -> bool {
+        self.data_color
     }
 
     /// Prints one object or a list in the form that was asked for.

@@ -40,9 +40,12 @@ pub fn deploy(story: &mut Story) {
     story.file("shop/hello/hello.py", "def main():\n    return 'hello again'\n");
     story.run("deploy shop");
     story.run("--app shop status");
-    story.note("What the file does not speak of is kept, and named.");
+    story.note("What others put is kept; what the file does not name any more goes.");
     story.run("--app shop route create --url /other --function hello");
     story.run("deploy shop --no-release");
+    story.file("shop/milepost.yaml", &MANIFEST.replace("routes:\n  - GET /hello: hello\n", ""));
+    story.run("deploy shop --dry-run");
+    story.run("deploy shop");
     story.note("Another app, from the same file.");
     story.run("--app other deploy shop -o name");
     story.run("deploy shop --expect aaaaaa");

@@ -64,7 +64,14 @@ impl Client {
         self.get(&["apps", app, "versions", version]).await
     }
 
+    /// Units, fields and names of files.
     pub async fn diff(&self, app: &str, from: &str, to: &str) -> Result<Diff, ClientError> {
         self.json(self.request(Method::GET, &["apps", app, "diff"]).query(&[("from", from), ("to", to)])).await
+    }
+
+    /// [`Self::diff`], with the lines that differ in text files.
+    pub async fn diff_with_text(&self, app: &str, from: &str, to: &str) -> Result<Diff, ClientError> {
+        let query = [("from", from), ("to", to), ("text", "true")];
+        self.json(self.request(Method::GET, &["apps", app, "diff"]).query(&query)).await
     }
 }

@@ -1,6 +1,7 @@
 //! One file per resource, one method per call.
 
 mod apps;
+mod builds;
 mod functions;
 mod logs;
 mod pointers;

@@ -27,8 +27,13 @@ pub enum SourceError {
     LinkLeaves { path: String, target: String },
     #[error("`{path}` cannot be deployed: {reason}; rename it or exclude it")]
     BadPath { path: String, reason: TreeError },
-    #[error("the exclude pattern `{pattern}` cannot be used: {reason}")]
-    Pattern { pattern: String, reason: String },
+    /// `list`: `include` or `exclude`.
+    #[error("the {list} pattern `{pattern}` cannot be used: {reason}")]
+    Pattern { list: &'static str, pattern: String, reason: String },
+    #[error("nothing in `{path}` fits the pattern `{pattern}`{}", ignored_too(ignored.as_deref()))]
+    NothingMatched { path: String, pattern: String, ignored: Option<String> },
+    #[error("{path}:{line}: {reason}; lines are patterns as in a `.gitignore`")]
+    IgnoreFile { path: String, line: usize, reason: String },
     #[error("`{0}` changed while it was being read; run the command again")]
     Changed(String),
     #[error("nothing in `{source_path}` has the digest {digest}; run the command again")]
@@ -78,6 +83,12 @@ pub enum ZipRefusal {
         "the entry `{name}` unpacks to more than {limit} times its packed size, as zip bombs do; deploy the unpacked folder instead"
     )]
     Bomb { name: String, limit: u64 },
+}
+
+fn ignored_too(ignored: Option<&str>) -> String {
+    let told =
+        |path| format!(": an ignore file leaves out `{path}`; write `!{path}` in a `.milepostignore` to have it");
+    ignored.map(told).unwrap_or_default()
 }
 
 impl SourceError {

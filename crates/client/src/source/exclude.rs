@@ -7,7 +7,8 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use super::error::SourceError;
 
 /// Folders that hold the history or the state of a tool and never something to run.
-const NEVER: [&str; 2] = [".git", ".milepost"];
+/// Also the file that says what is left out: it is about the files, and not one of them.
+const NEVER: [&str; 3] = [".git", ".milepost", super::ignored::OWN_FILE];
 
 pub(super) struct Exclude {
     anything: GlobSet,
@@ -21,7 +22,7 @@ impl Exclude {
         let mut anything = GlobSetBuilder::new();
         let mut folders = GlobSetBuilder::new();
         for pattern in patterns {
-            let wrong = |reason: String| SourceError::Pattern { pattern: pattern.clone(), reason };
+            let wrong = |reason: String| SourceError::Pattern { list: "exclude", pattern: pattern.clone(), reason };
             for text in readings(pattern, own_name).map_err(|reason| wrong(reason.to_owned()))? {
                 let glob = GlobBuilder::new(&text)
                     .literal_separator(true)
@@ -36,6 +37,7 @@ impl Exclude {
         }
         let build = |set: GlobSetBuilder| {
             let wrong = |error: globset::Error| SourceError::Pattern {
+                list: "exclude",
                 pattern: patterns.join("`, `"),
                 reason: error.kind().to_string(),
             };

@@ -11,8 +11,14 @@ mod blob;
 mod cache;
 mod error;
 mod exclude;
+mod ignored;
+mod include;
+mod literal;
+mod named;
 mod options;
 mod pool;
+mod rules;
+mod unmatched;
 mod unpack;
 mod walk;
 
@@ -29,10 +35,15 @@ use milepost_model::tree::{EncodedTree, FileEntry, Leaf, Tree};
 pub use blob::Blob;
 pub use cache::StatCache;
 pub use error::{SourceError, ZipRefusal};
+pub use include::{Unmatched, fits, is_plain};
+pub use named::cache_name;
 pub use options::{Progress, ProgressFn, SourceOptions, ZipLimits};
 
+pub use unmatched::{broken_patterns, unmatched};
+pub use walk::Ignored;
+
 use cache::{KnownRoot, Stat};
-use exclude::Exclude;
+use rules::Rules;
 use walk::{Found, Meter, Scan};
 
 pub struct Source {
@@ -43,6 +54,8 @@ pub struct Source {
     encoded: OnceLock<EncodedTree>,
     by_digest: OnceLock<HashMap<Digest, (String, u64)>>,
     cache: Option<PathBuf>,
+    /// Where bytes that came from no file were put, for as long as they are needed.
+    _scratch: Option<tempfile::TempDir>,
 }
 
 enum Origin {
@@ -52,42 +65,43 @@ enum Origin {
 }
 
 /// What a scan did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ScanSummary {
     pub files_seen: u64,
     pub files_hashed: u64,
     pub bytes_hashed: u64,
     /// Whether the stat cache was news and was written. A cache that cannot be written is not an error.
     pub cache_written: bool,
+    pub ignored: Ignored,
 }
 
 impl Source {
     /// Reads what stands at `path`: a folder with everything below it, a zip unpacked, or a file as a tree of one. A file
-    /// that is named itself is taken, whatever the exclude patterns say. The cache is brought up to date and saved.
+    /// that is named itself is taken, whatever the patterns and the ignore files say. The cache is brought up to date and saved.
     pub fn open(path: &Path, options: &SourceOptions, cache: Option<&mut StatCache>) -> Result<Self, SourceError> {
         let unreadable = |error| SourceError::unreadable(path, error);
         let metadata = fs::metadata(path).map_err(unreadable)?;
         let meter = Meter { watcher: options.progress.clone(), ..Meter::default() };
         if metadata.is_dir() {
-            // The folder's own name counts for the patterns, and `.` and `..` do not show it.
-            let full = path.canonicalize().map_err(unreadable)?;
-            let own_name = full.file_name().and_then(|name| name.to_str());
-            let exclude = Exclude::new(&options.exclude, own_name, options.keep_hidden)?;
-            let scan = Scan { base: path, exclude: &exclude, cache: cache.as_deref(), meter: &meter };
-            return Self::from_files(path.to_owned(), scan.folder()?, cache, &meter);
+            let rules = Rules::of_folder(path, options)?;
+            let scan = Scan { base: path, rules: &rules, cache: cache.as_deref(), meter: &meter };
+            let found = scan.folder()?;
+            check_matched(path, &rules)?;
+            return Self::from_files(path.to_owned(), found, cache, &meter);
         }
         if !metadata.is_file() {
             let kind = walk::name_of(metadata.file_type());
             return Err(SourceError::NotRegular { path: path.display().to_string(), kind });
         }
-        let exclude = Exclude::new(&options.exclude, None, options.keep_hidden)?;
+        let rules = Rules::of_file(options)?;
         let named_zip = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"));
         if !options.keep_archives && (named_zip || unpack::looks_like_a_zip(path).map_err(unreadable)?) {
-            let (tree, archive) = unpack::open(path, &exclude, &options.limits, &meter)?;
+            let (tree, archive) = unpack::open(path, &rules, &options.limits, &meter)?;
+            check_matched(path, &rules)?;
             return Ok(Self::new(Origin::Zip(path.to_owned(), tree, archive), &meter));
         }
         let (base, name) = walk::split(path)?;
-        let scan = Scan { base: &base, exclude: &exclude, cache: cache.as_deref(), meter: &meter };
+        let scan = Scan { base: &base, rules: &rules, cache: cache.as_deref(), meter: &meter };
         let found = scan.file(name, Stat::of(&metadata))?;
         Self::from_files(base, found, cache, &meter)
     }
@@ -119,8 +133,8 @@ impl Source {
         Ok(self.encoded.get_or_init(|| tree.encode()))
     }
 
-    pub fn summary(&self) -> ScanSummary {
-        self.summary
+    pub fn summary(&self) -> &ScanSummary {
+        &self.summary
     }
 
     /// The bytes of a file of the tree. Reading them fails if they are no longer what was scanned.
@@ -164,9 +178,13 @@ impl Source {
             files_hashed: meter.hashed.load(Ordering::Relaxed),
             bytes_hashed: meter.bytes.load(Ordering::Relaxed),
             cache_written: false,
+            ignored: match &origin {
+                Origin::Folder(_, found) => found.ignored.clone(),
+                Origin::Zip(..) => Ignored::default(),
+            },
         };
         let (tree, root, encoded, by_digest) = Default::default();
-        Self { origin, summary, tree, root, encoded, by_digest, cache: None }
+        Self { origin, summary, tree, root, encoded, by_digest, cache: None, _scratch: None }
     }
 
     fn from_files(
@@ -196,6 +214,11 @@ impl Source {
         }
         Ok(source)
     }
+}
+
+fn check_matched(path: &Path, rules: &Rules) -> Result<(), SourceError> {
+    let Some(Unmatched { pattern, ignored }) = rules.include.unmatched().into_iter().next() else { return Ok(()) };
+    Err(SourceError::NothingMatched { path: path.display().to_string(), pattern, ignored })
 }
 
 fn assemble(found: &Found) -> Result<Tree, SourceError> {

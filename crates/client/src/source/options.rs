@@ -8,9 +8,18 @@ pub type ProgressFn = Arc<dyn Fn(Progress) + Send + Sync>;
 
 #[derive(Clone)]
 pub struct SourceOptions {
+    /// Patterns of what is taken, from the root of the source: `lib/*.py`, `**/*.css`, `assets/`. Nothing: everything. A
+    /// pattern that fits nothing is an error.
+    pub include: Vec<String>,
     /// Patterns of what is left out, as the manifest has them: `*.map` anywhere, `video/*.mp4` from the root of the
     /// source or with the source folder's own name in front, `cache/` folders only. A folder takes its files along.
     pub exclude: Vec<String>,
+    /// Whether `.gitignore` files count: those in the folder, and those above it up to the root of the repository, unless
+    /// they leave out the folder itself. `.milepostignore` files always do, unless no ignore files count at all.
+    pub gitignore: bool,
+    /// Whether ignore files are read. Not in a folder that somebody else wrote: what a build made is all wanted, and an ignore
+    /// file in it may be a link to anything.
+    pub ignore_files: bool,
     /// Whether names that begin with a dot are taken. `.git` and `.milepost` never are.
     pub keep_hidden: bool,
     /// Whether a zip (or a jar, or an office document) stays the one file it is instead of being unpacked.
@@ -39,7 +48,10 @@ pub struct Progress {
 impl Default for SourceOptions {
     fn default() -> Self {
         Self {
+            include: Vec::new(),
             exclude: Vec::new(),
+            gitignore: false,
+            ignore_files: true,
             keep_hidden: true,
             keep_archives: false,
             limits: ZipLimits::default(),
@@ -57,7 +69,9 @@ impl Default for ZipLimits {
 impl fmt::Debug for SourceOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SourceOptions")
+            .field("include", &self.include)
             .field("exclude", &self.exclude)
+            .field("gitignore", &self.gitignore)
             .field("keep_hidden", &self.keep_hidden)
             .field("keep_archives", &self.keep_archives)
             .field("limits", &self.limits)

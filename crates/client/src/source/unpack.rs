@@ -19,8 +19,8 @@ use zip::read::ZipFileEntry;
 use zip::result::ZipError;
 
 use super::error::{SourceError, ZipRefusal};
-use super::exclude::Exclude;
 use super::options::ZipLimits;
+use super::rules::Rules;
 use super::walk::Meter;
 
 const KIND: u32 = 0o170_000;
@@ -48,7 +48,7 @@ pub(super) fn looks_like_a_zip(file: &Path) -> io::Result<bool> {
 
 pub(super) fn open(
     path: &Path,
-    exclude: &Exclude,
+    rules: &Rules,
     limits: &ZipLimits,
     meter: &Meter,
 ) -> Result<(Tree, Archive), SourceError> {
@@ -69,7 +69,7 @@ pub(super) fn open(
             return Err(ZipRefusal::Duplicate(name.unwrap_or_else(|| "?".to_owned())));
         }
         let bounds = Bounds { limits, packed, meter };
-        let (tree, places) = bounds.scan(&mut entries, exclude)?;
+        let (tree, places) = bounds.scan(&mut entries, rules)?;
         Ok((tree, Archive { entries: Mutex::new(entries), places }))
     };
     read().map_err(|reason| SourceError::Zip { path: path.display().to_string(), reason })
@@ -104,7 +104,7 @@ impl Bounds<'_> {
     fn scan(
         &self,
         entries: &mut ZipArchive<BufReader<File>>,
-        exclude: &Exclude,
+        rules: &Rules,
     ) -> Result<(Tree, HashMap<Digest, usize>), ZipRefusal> {
         let mut tree = Tree::default();
         let mut places = HashMap::new();
@@ -113,7 +113,7 @@ impl Bounds<'_> {
         for place in 0..entries.len() {
             let about = entries.by_index_data(place).map_err(|error| ZipRefusal::Damaged(error.to_string()))?;
             let Some(name) = plain_name(&about)? else { continue };
-            if name.split('/').next() == Some(FINDER) || !exclude.takes_below(&name) {
+            if name.split('/').next() == Some(FINDER) || !rules.takes_below(&name) {
                 continue;
             }
             let mode = about.unix_mode().unwrap_or(REGULAR);

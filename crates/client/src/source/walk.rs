@@ -11,9 +11,9 @@ use milepost_model::digest::{Digest, Hasher};
 
 use super::cache::{Records, Stat, StatCache};
 use super::error::SourceError;
-use super::exclude::Exclude;
 use super::options::{Progress, ProgressFn};
 use super::pool;
+use super::rules::{Folder, Rules, Verdict};
 
 /// Large enough that taking a job costs nothing, small enough that no thread is left with all the work.
 const BATCH_FILES: usize = 32;
@@ -23,7 +23,7 @@ const BUFFER: usize = 128 << 10;
 /// Everything that a scan shares between its threads.
 pub(super) struct Scan<'a> {
     pub(super) base: &'a Path,
-    pub(super) exclude: &'a Exclude,
+    pub(super) rules: &'a Rules,
     pub(super) cache: Option<&'a StatCache>,
     pub(super) meter: &'a Meter,
 }
@@ -36,16 +36,45 @@ pub(super) struct FoundFile {
     pub(super) size: u64,
 }
 
+/// What ignore files left out. A folder counts as one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ignored {
+    pub count: u64,
+    /// The first few, by name; folders end with `/`.
+    pub first: Vec<String>,
+}
+
+impl Ignored {
+    const NAMED: usize = 5;
+
+    fn add(&mut self, path: &str, is_folder: bool) {
+        self.count += 1;
+        let path = if is_folder { [path, "/"].concat() } else { path.to_owned() };
+        let at = self.first.partition_point(|known| *known < path);
+        if at < Self::NAMED {
+            self.first.insert(at, path);
+            self.first.truncate(Self::NAMED);
+        }
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.count += other.count;
+        self.first.extend(other.first);
+        self.first.sort_unstable();
+        self.first.truncate(Self::NAMED);
+    }
+}
+
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) files: Vec<FoundFile>,
     pub(super) links: Vec<(String, String)>,
+    pub(super) ignored: Ignored,
     buffer: Vec<u8>,
 }
 
 pub(super) enum Job {
-    /// The folder at this path below the base, which itself is the empty path.
-    List(String),
+    List(Folder),
     Hash(Vec<(String, Stat)>),
 }
 
@@ -71,14 +100,15 @@ impl Meter {
 impl Scan<'_> {
     /// Lists and hashes everything below the base.
     pub(super) fn folder(&self) -> Result<Found, SourceError> {
-        let parts = pool::run(Job::List(String::new()), |job, found: &mut Found, more| match job {
-            Job::List(path) => self.list(&path, found, more),
+        let parts = pool::run(Job::List(self.rules.root()), |job, found: &mut Found, more| match job {
+            Job::List(folder) => self.list(folder, found, more),
             Job::Hash(batch) => self.hash(batch, found),
         })?;
         let mut all = Found::default();
         for part in parts {
             all.files.extend(part.files);
             all.links.extend(part.links);
+            all.ignored.merge(part.ignored);
         }
         all.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         all.links.sort_unstable();
@@ -96,7 +126,9 @@ impl Scan<'_> {
         Ok(found)
     }
 
-    fn list(&self, folder: &str, found: &mut Found, more: &mut Vec<Job>) -> Result<(), SourceError> {
+    fn list(&self, folder: Folder, found: &mut Found, more: &mut Vec<Job>) -> Result<(), SourceError> {
+        let listed = self.rules.enter(self.base, folder)?;
+        let folder = listed.path.as_str();
         let here = if folder.is_empty() { self.base.to_owned() } else { self.base.join(folder) };
         let unreadable = |error| SourceError::unreadable(&here, error);
         let known: Option<Records<'_>> = self.cache.map(|cache| cache.below(folder));
@@ -111,12 +143,20 @@ impl Scan<'_> {
             };
             let path = if folder.is_empty() { name.to_owned() } else { [folder, "/", name].concat() };
             let kind = entry.file_type().map_err(vanished)?;
-            if !self.exclude.takes(&path, kind.is_dir()) {
-                continue;
-            }
-            if kind.is_dir() {
-                more.push(Job::List(path));
-                continue;
+            match self.rules.verdict(&listed, &path, kind.is_dir()) {
+                Verdict::Take => {}
+                Verdict::No => continue,
+                Verdict::Ignored => {
+                    found.ignored.add(&path, kind.is_dir());
+                    continue;
+                }
+                Verdict::Enter { folder, ignored } => {
+                    if ignored {
+                        found.ignored.add(&path, true);
+                    }
+                    more.push(Job::List(folder));
+                    continue;
+                }
             }
             seen += 1;
             if kind.is_file() {

@@ -31,27 +31,34 @@ enum Piece<'p> {
     Matching(&'p str, &'p str),
 }
 
-/// Reads a path, and the names of its variables in order.
-pub(super) fn compile(path: &str, prefix: bool) -> Result<(Pattern, Vec<Box<str>>), RouteError> {
+/// Reads a path.
+pub(super) fn compile(path: &str, prefix: bool) -> Result<Pattern, RouteError> {
     let wrong = |reason: String| RouteError { path: path.into(), reason };
     if !path.starts_with('/') {
         return Err(wrong("it must start with `/`".to_owned()));
     }
     let pieces = pieces(path).map_err(|reason| wrong(reason.to_owned()))?;
-    let names = pieces.iter().filter_map(|piece| match piece {
-        Piece::Text(_) => None,
-        Piece::Param(name) | Piece::Matching(name, _) => Some(Box::<str>::from(*name)),
-    });
-    let names = names.collect();
     if let Some((segments, trailing_slash)) = segments(&pieces) {
-        return Ok((Pattern::Segments { segments, trailing_slash }, names));
+        return Ok(Pattern::Segments { segments, trailing_slash });
     }
     let source = regex_source(&pieces, prefix);
     let regex = RegexBuilder::new(&source)
         .size_limit(REGEX_BYTES)
         .build()
         .map_err(|error| wrong(format!("its regular expression cannot be used: {error}")))?;
-    Ok((Pattern::Regex(regex), names))
+    Ok(Pattern::Regex(regex))
+}
+
+/// The names of the variables of a path that was compiled, in order.
+pub(super) fn names(path: &str) -> impl Iterator<Item = &str> {
+    let mut rest = path;
+    std::iter::from_fn(move || {
+        let open = rest.find('{')?;
+        let close = open + closing(&rest[open..])?;
+        let inner = &rest[open + 1..close];
+        rest = &rest[close + 1..];
+        Some(inner.split_once(':').map_or(inner, |(name, _)| name))
+    })
 }
 
 /// The name of the group that catches the variable at `at`; the user's own groups keep theirs.
@@ -162,8 +169,8 @@ mod tests {
 
     fn in_segments(path: &str) -> Option<(Vec<Segment>, bool)> {
         match compile(path, false) {
-            Ok((Pattern::Segments { segments, trailing_slash }, _)) => Some((segments, trailing_slash)),
-            Ok((Pattern::Regex(_), _)) | Err(_) => None,
+            Ok(Pattern::Segments { segments, trailing_slash }) => Some((segments, trailing_slash)),
+            Ok(Pattern::Regex(_)) | Err(_) => None,
         }
     }
 
@@ -184,6 +191,14 @@ mod tests {
         assert_eq!(in_segments("/{x}y"), None);
         assert_eq!(in_segments("/{x}{y}"), None);
         assert_eq!(in_segments("/{x:[0-9]{3}}"), None);
+    }
+
+    #[test]
+    fn the_names_of_variables_are_read_from_the_path() {
+        let all = |path| names(path).collect::<Vec<_>>();
+        assert_eq!(all("/a/b"), Vec::<&str>::new());
+        assert_eq!(all("/a/{x}/b/{y}"), ["x", "y"]);
+        assert_eq!(all("/v{major:[0-9]{1,3}}.{minor}/x"), ["major", "minor"]);
     }
 
     #[test]

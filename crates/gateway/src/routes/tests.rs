@@ -33,9 +33,9 @@ fn table() -> RouteTable<&'static str> {
 fn ask(table: &RouteTable<&'static str>, host: &str, method: &str, path: &str) -> String {
     let method = method.parse::<Method>().expect("a method");
     match table.find(host, &method, path) {
-        Lookup::Found { route, params } => {
+        Lookup::Found { target, params, .. } => {
             let params: Vec<_> = params.iter().map(|(name, value)| format!("{name}={value}")).collect();
-            if params.is_empty() { route.target.to_owned() } else { format!("{} {}", route.target, params.join(" ")) }
+            if params.is_empty() { (*target).to_owned() } else { format!("{target} {}", params.join(" ")) }
         }
         Lookup::OtherMethods(methods) => format!("405 {}", methods.into_iter().collect::<Vec<_>>().join(",")),
         Lookup::Nothing => "404".to_owned(),
@@ -215,7 +215,7 @@ proptest! {
         let path = format!("/{}{}", parts.join("/"), if slash { "/" } else { "" });
         let table = RouteTable::new(routes.clone());
         let found = match table.find(host, &method.parse().expect("a method"), &path) {
-            Lookup::Found { route, .. } => Ok(Some(route.target)),
+            Lookup::Found { target, .. } => Ok(Some(*target)),
             Lookup::OtherMethods(methods) => Err(methods.into_iter().map(str::to_owned).collect()),
             Lookup::Nothing => Ok(None),
         };

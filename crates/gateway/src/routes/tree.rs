@@ -1,17 +1,55 @@
-//! Routes by segments: a literal child before the variable one.
+//! Routes by segments: a literal child before the variable one. All nodes are in one piece of memory, parents before
+//! their children and the children of one side by side.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 
-use foldhash::fast::RandomState;
 use percent_encoding::percent_decode_str;
+use smol_str::SmolStr;
 
 use super::pattern::Segment;
 
-/// A place in the tree. Numbers are of routes, best first.
+/// A tree that can be asked: the root, if there is any node.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Tree(Box<[Node]>);
+
+/// A place in the tree. Its routes have successive numbers in the table: those without a slash at the end, those with one, and
+/// prefixes, each best first.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Node {
+    /// The segment that leads here; empty below a variable.
+    segment: SmolStr,
+    /// The first of its literal children, and where those of the next node would begin.
+    literals: [u32; 2],
+    /// The root is nobody's child: 0 means none.
+    param: u32,
+    /// Where its routes of each kind begin, and where those of the next node do.
+    routes: [u32; 4],
+}
+
+impl Node {
+    fn plain(&self) -> Range<usize> {
+        numbers(self.routes[0], self.routes[1])
+    }
+
+    fn slashed(&self) -> Range<usize> {
+        numbers(self.routes[1], self.routes[2])
+    }
+
+    fn prefixes(&self) -> Range<usize> {
+        numbers(self.routes[2], self.routes[3])
+    }
+}
+
+fn numbers(from: u32, to: u32) -> Range<usize> {
+    from as usize..to as usize
+}
+
+/// A tree that still grows.
 #[derive(Debug, Default)]
-pub(super) struct Node {
-    literals: HashMap<Box<str>, Node, RandomState>,
-    param: Option<Box<Node>>,
+pub(super) struct Growing {
+    literals: BTreeMap<Box<str>, Growing>,
+    param: Option<Box<Growing>>,
     plain: Vec<usize>,
     slashed: Vec<usize>,
     prefix: Vec<usize>,
@@ -23,6 +61,52 @@ pub(super) enum Place {
     Plain,
     Slashed,
     Prefix,
+}
+
+impl Growing {
+    pub(super) fn insert(&mut self, segments: &[Segment], place: Place, route: usize) {
+        let mut node = self;
+        for segment in segments {
+            node = match segment {
+                Segment::Literal(text) => node.literals.entry(text.clone()).or_default(),
+                Segment::Param => node.param.get_or_insert_default(),
+            };
+        }
+        match place {
+            Place::Plain => node.plain.push(route),
+            Place::Slashed => node.slashed.push(route),
+            Place::Prefix => node.prefix.push(route),
+        }
+    }
+
+    /// The finished tree. Pushes its routes to `order`, where their place is their number in the table.
+    pub(super) fn finish(self, order: &mut Vec<usize>) -> Tree {
+        let mut nodes = vec![Node::default()];
+        let mut left = VecDeque::from([(0, self)]);
+        while let Some((at, grown)) = left.pop_front() {
+            nodes[at].routes[0] = number(order.len());
+            for (kind, routes) in (1..).zip([grown.plain, grown.slashed, grown.prefix]) {
+                order.extend(routes);
+                nodes[at].routes[kind] = number(order.len());
+            }
+            nodes[at].literals = [number(nodes.len()), number(nodes.len() + grown.literals.len())];
+            for (segment, child) in grown.literals {
+                left.push_back((nodes.len(), child));
+                nodes.push(Node { segment: segment.into(), ..Node::default() });
+            }
+            if let Some(child) = grown.param {
+                nodes[at].param = number(nodes.len());
+                left.push_back((nodes.len(), *child));
+                nodes.push(Node::default());
+            }
+        }
+        Tree(nodes.into_boxed_slice())
+    }
+}
+
+/// No app has four thousand million routes.
+fn number(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
 }
 
 /// A path on its way through the tree.
@@ -57,22 +141,7 @@ pub(super) struct PrefixFit<'p> {
     pub(super) values: Vec<&'p str>,
 }
 
-impl Node {
-    pub(super) fn insert(&mut self, segments: &[Segment], place: Place, route: usize) {
-        let mut node = self;
-        for segment in segments {
-            node = match segment {
-                Segment::Literal(text) => node.literals.entry(text.clone()).or_default(),
-                Segment::Param => node.param.get_or_insert_default(),
-            };
-        }
-        match place {
-            Place::Plain => node.plain.push(route),
-            Place::Slashed => node.slashed.push(route),
-            Place::Prefix => node.prefix.push(route),
-        }
-    }
-
+impl Tree {
     /// Offers the routes for exactly this path to `take`, best first, until it says yes.
     pub(super) fn exact<'p>(
         &self,
@@ -80,21 +149,31 @@ impl Node {
         values: &mut Vec<&'p str>,
         take: &mut impl FnMut(usize) -> bool,
     ) -> bool {
+        self.0.first().is_some_and(|root| self.exact_from(root, path, values, take))
+    }
+
+    fn exact_from<'p>(
+        &self,
+        node: &Node,
+        path: PathRest<'p>,
+        values: &mut Vec<&'p str>,
+        take: &mut impl FnMut(usize) -> bool,
+    ) -> bool {
         let Some((segment, rest)) = path.split() else {
-            let (asked, other) = if path.slashed { (&self.slashed, &self.plain) } else { (&self.plain, &self.slashed) };
-            let routes = if asked.is_empty() { other } else { asked };
-            return routes.iter().any(|route| take(*route));
+            let (asked, other) = (node.plain(), node.slashed());
+            let (asked, other) = if path.slashed { (other, asked) } else { (asked, other) };
+            return if asked.is_empty() { other } else { asked }.any(take);
         };
-        if let Some(child) = self.literal(segment)
-            && child.exact(rest, values, take)
+        if let Some(child) = self.literal(node, segment)
+            && self.exact_from(child, rest, values, take)
         {
             return true;
         }
-        if let Some(child) = &self.param
+        if let Some(child) = self.param(node)
             && !segment.is_empty()
         {
             values.push(segment);
-            if child.exact(rest, values, take) {
+            if self.exact_from(child, rest, values, take) {
                 return true;
             }
             values.pop();
@@ -103,35 +182,50 @@ impl Node {
     }
 
     /// All prefix routes that fit, those deeper in the tree first on each branch.
-    pub(super) fn prefixes<'p>(
+    pub(super) fn prefixes<'p>(&self, path: PathRest<'p>) -> Vec<PrefixFit<'p>> {
+        let mut found = Vec::new();
+        if let Some(root) = self.0.first() {
+            self.prefixes_from(root, path, 0, &mut Vec::new(), &mut found);
+        }
+        found
+    }
+
+    fn prefixes_from<'p>(
         &self,
+        node: &Node,
         path: PathRest<'p>,
         depth: usize,
         values: &mut Vec<&'p str>,
         found: &mut Vec<PrefixFit<'p>>,
     ) {
         if let Some((segment, rest)) = path.split() {
-            if let Some(child) = self.literal(segment) {
-                child.prefixes(rest, depth + 1, values, found);
+            if let Some(child) = self.literal(node, segment) {
+                self.prefixes_from(child, rest, depth + 1, values, found);
             }
-            if let Some(child) = &self.param
+            if let Some(child) = self.param(node)
                 && !segment.is_empty()
             {
                 values.push(segment);
-                child.prefixes(rest, depth + 1, values, found);
+                self.prefixes_from(child, rest, depth + 1, values, found);
                 values.pop();
             }
         }
-        found.extend(self.prefix.iter().map(|route| PrefixFit { depth, route: *route, values: values.clone() }));
+        found.extend(node.prefixes().map(|route| PrefixFit { depth, route, values: values.clone() }));
     }
 
-    fn literal(&self, segment: &str) -> Option<&Node> {
-        if self.literals.is_empty() {
-            return None;
-        }
-        if segment.contains('%') {
-            return self.literals.get(&*percent_decode_str(segment).decode_utf8_lossy());
-        }
-        self.literals.get(segment)
+    fn literal(&self, node: &Node, segment: &str) -> Option<&Node> {
+        let children =
+            self.0.get(numbers(node.literals[0], node.literals[1])).filter(|children| !children.is_empty())?;
+        let find = |segment: &str| children.binary_search_by(|child| child.segment.as_str().cmp(segment)).ok();
+        let at = if segment.contains('%') {
+            find(&percent_decode_str(segment).decode_utf8_lossy())?
+        } else {
+            find(segment)?
+        };
+        Some(&children[at])
+    }
+
+    fn param(&self, node: &Node) -> Option<&Node> {
+        (node.param != 0).then(|| &self.0[node.param as usize])
     }
 }

@@ -1,4 +1,3 @@
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -13,8 +12,10 @@ fn shop(world: &World) -> Arc<AppView<Fake>> {
     let releases =
         ["r1", "r2"].map(|id| release(id, vec![mount("/", world.memory.tree(&[("index.html", id)]))], vec![]));
     let mut view = Arc::into_inner(app("shop", 5, &releases)).expect("nobody else has it");
-    view.releases.insert("stable".into(), releases[0].clone());
-    view.expired = Arc::new(HashMap::from([("r0".into(), "2026-01-02T03:04:05Z".parse().expect("a time"))]));
+    let [stable, latest] = releases;
+    view.releases = [("r1", stable.clone()), ("r2", latest), ("stable", stable)].into_iter().collect();
+    let expired = ("r0", "2026-01-02T03:04:05Z".parse().expect("a time"));
+    view.expired = Arc::new([expired].into_iter().collect());
     Arc::new(view)
 }
 

@@ -12,3 +12,4 @@ mod moves;
 mod paths;
 mod support;
 mod tls;
+mod views;

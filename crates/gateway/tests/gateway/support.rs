@@ -11,14 +11,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
-use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
+use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::Frame;
 use milepost_gateway::view::{AppView, Mount, ReleaseView, Target};
 use milepost_gateway::{
     Backend, CallContext, CallFailure, CallScope, FileRef, FileTree, Gateway, Listener, LoadFailure, Peer, RequestBody,
-    Route, RouteTable, Settings,
+    Route, Settings,
 };
 use milepost_model::Digest;
 use milepost_model::spec::FunctionPermission;
@@ -191,16 +191,15 @@ pub fn mount(path: &str, tree: Arc<FileTree>) -> Mount {
     Mount { path: path.into(), tree, single: None, index: "index.html".into(), fallback: None, error_page: None }
 }
 
-pub fn target(name: &str, function: Fake, permission: FunctionPermission) -> Arc<Target<Fake>> {
-    let version = HeaderValue::from_static("7");
-    Arc::new(Target { function: Arc::new(function), name: name.into(), version, permission })
+pub fn target(name: &str, function: Fake, permission: FunctionPermission) -> Target<Fake> {
+    Target { function: Arc::new(function), name: name.into(), version: 7, permission }
 }
 
-pub fn public(function: Fake) -> Arc<Target<Fake>> {
+pub fn public(function: Fake) -> Target<Fake> {
     target("f", function, FunctionPermission::Public)
 }
 
-pub fn route(methods: &str, path: &str, target: &Arc<Target<Fake>>) -> Route<Arc<Target<Fake>>> {
+pub fn route(methods: &str, path: &str, target: &Target<Fake>) -> Route<Target<Fake>> {
     let prefix = path.strip_suffix('*');
     Route {
         methods: methods.split_whitespace().map(str::to_owned).collect(),
@@ -211,11 +210,9 @@ pub fn route(methods: &str, path: &str, target: &Arc<Target<Fake>>) -> Route<Arc
     }
 }
 
-pub fn release(id: &str, mut mounts: Vec<Mount>, routes: Vec<Route<Arc<Target<Fake>>>>) -> Arc<ReleaseView<Fake>> {
-    mounts.sort_by_key(|mount| std::cmp::Reverse(mount.path.len()));
-    let functions = routes.iter().map(|route| (route.target.name.clone(), route.target.clone())).collect();
-    let header = HeaderValue::from_str(id).unwrap();
-    Arc::new(ReleaseView { id: id.into(), header, mounts, routes: RouteTable::new(routes), functions })
+pub fn release(id: &str, mounts: Vec<Mount>, routes: Vec<Route<Target<Fake>>>) -> Arc<ReleaseView<Fake>> {
+    let functions = routes.iter().map(|route| route.target.clone()).collect();
+    Arc::new(ReleaseView::new(id, mounts, functions, routes))
 }
 
 /// An app whose first release is live and whose last is latest.
@@ -247,7 +244,7 @@ impl World {
     }
 
     /// Publishes the app `shop` with one release, `r1`.
-    pub fn shop(&self, mounts: Vec<Mount>, routes: Vec<Route<Arc<Target<Fake>>>>) {
+    pub fn shop(&self, mounts: Vec<Mount>, routes: Vec<Route<Target<Fake>>>) {
         assert!(self.gateway.directory().publish(app("shop", 1, &[release("r1", mounts, routes)])));
     }
 

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-pub use diff::{FileChange, FileChangeKind, diff};
+pub use diff::{FileChange, FileChangeKind, TextOmitted, diff};
 
 use crate::canonical;
 use crate::digest::Digest;

@@ -5,6 +5,7 @@ use utoipa::ToSchema;
 
 use super::SpecError;
 use crate::name::UnitName;
+use crate::schedule::Schedule;
 use crate::selector::Selector;
 use crate::spec::{Pin, RouteSpec, Target, TimerSpec};
 
@@ -102,35 +103,7 @@ pub struct TimerPut {
 
 impl TimerPut {
     pub fn resolve(&self, pin: Option<Pin>) -> Result<TimerSpec, SpecError> {
-        check_cron(&self.cron)?;
-        if !self.zone.is_empty() && jiff::tz::TimeZone::get(&self.zone).is_err() {
-            return Err(SpecError::new(
-                "zone",
-                format!("`{}` is not a time zone", self.zone),
-                "write it like `Europe/Berlin`",
-            ));
-        }
+        Schedule::parse(&self.cron, &self.zone)?;
         Ok(TimerSpec { cron: self.cron.trim().to_owned(), zone: self.zone.clone(), target: self.target.resolve(pin) })
     }
-}
-
-fn check_cron(cron: &str) -> Result<(), SpecError> {
-    let wrong = |problem: String, hint: &str| Err(SpecError::new("cron", problem, hint));
-    if let Some(every) = cron.trim().strip_prefix("@every ") {
-        let parsed: Result<jiff::SignedDuration, _> = every.trim().parse();
-        return match parsed {
-            Ok(length) if length >= jiff::SignedDuration::from_secs(1) => Ok(()),
-            _ => wrong(format!("`{every}` is not a length of at least one second"), "write `@every 5m`"),
-        };
-    }
-    match parse_cron(cron.trim()) {
-        Ok(()) => Ok(()),
-        Err(reason) => wrong(format!("`{cron}` is not a schedule ({reason})"), "write five fields like `0 3 * * *`"),
-    }
-}
-
-/// Six fields are allowed, with seconds in front, as the folders of seed 003 have them.
-fn parse_cron(cron: &str) -> Result<(), String> {
-    use croner::parser::{CronParser, Seconds};
-    CronParser::builder().seconds(Seconds::Optional).build().parse(cron).map(|_| ()).map_err(|error| error.to_string())
 }

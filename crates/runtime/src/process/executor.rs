@@ -43,6 +43,10 @@ impl ProcessExecutor {
         Ok(Self { launcher, spares: Mutex::default() })
     }
 
+    pub fn launcher(&self) -> &Arc<Launcher> {
+        &self.launcher
+    }
+
     pub fn abilities(&self) -> Vec<Ability> {
         self.launcher.abilities()
     }

@@ -31,6 +31,7 @@ pub(crate) struct ProcessSettings {
     pub run: PathBuf,
     pub sandbox: bool,
     pub environment: Vec<(String, String)>,
+    pub build_environment: Vec<(String, String)>,
     pub python_spares: usize,
     pub node_spares: usize,
 }
@@ -76,6 +77,19 @@ impl Launcher {
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
         }))
+    }
+
+    pub fn jail(&self) -> &Arc<Jail> {
+        &self.jail
+    }
+
+    pub fn run_folder(&self) -> &Arc<RunFolder> {
+        &self.run
+    }
+
+    /// A number that no other worker has: it decides the worker's user and the names of its files.
+    pub fn next_id(&self) -> u64 {
+        self.next.fetch_add(1, Ordering::Relaxed)
     }
 
     pub fn abilities(&self) -> Vec<Ability> {
@@ -131,7 +145,7 @@ impl Launcher {
         if self.stop.is_cancelled() {
             return Err(io::Error::other("the server is stopping"));
         }
-        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let id = self.next_id();
         let (jail, run, host) = (self.jail.clone(), self.run.clone(), self.host.clone());
         // Starting a process takes a millisecond or more of a thread that others need.
         let started = tokio::task::spawn_blocking(move || {
@@ -147,6 +161,7 @@ impl Launcher {
                 env: launch.env,
                 app_folder: launch.app_folder.or(own_folder.clone()).unwrap_or_default(),
                 readable: launch.readable,
+                writable: None,
                 limits: LIMITS,
                 instance: id,
             };

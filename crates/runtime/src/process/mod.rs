@@ -21,4 +21,4 @@ mod worker;
 
 pub(crate) use executor::ProcessExecutor;
 pub(crate) use instance::{ProcessInstance, ProcessSlot};
-pub(crate) use launcher::ProcessSettings;
+pub(crate) use launcher::{Launcher, ProcessSettings};

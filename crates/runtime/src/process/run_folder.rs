@@ -6,6 +6,8 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use crate::removal::remove_folder;
+
 include!(concat!(env!("OUT_DIR"), "/workers.rs"));
 
 const LOCK: &str = "lock";
@@ -31,7 +33,7 @@ impl RunFolder {
         let path = fresh(base)?;
         let lock = File::create(path.join(LOCK))?;
         lock.lock()?;
-        for part in ["socket", "app", "worker", "jail"] {
+        for part in ["socket", "app", "worker", "jail", "build"] {
             private(&path.join(part))?;
         }
         write_workers(&path.join("worker"))?;
@@ -54,6 +56,11 @@ impl RunFolder {
         Ok(folder)
     }
 
+    /// Where a build has its files. What is left of one goes with the run folder.
+    pub fn build(&self, instance: u64) -> PathBuf {
+        self.path.join("build").join(instance.to_string())
+    }
+
     pub fn socket(&self, instance: u64) -> PathBuf {
         use std::os::fd::AsRawFd as _;
         let name = instance.to_string();
@@ -65,7 +72,7 @@ impl RunFolder {
     }
 
     pub fn remove(&self) {
-        let _ = fs::remove_dir_all(&self.path);
+        let _ = remove_folder(&self.path);
     }
 }
 
@@ -91,7 +98,7 @@ fn remove_stale(base: &Path) -> io::Result<()> {
             Ok(lock) => matches!(lock.try_lock(), Err(TryLockError::WouldBlock)),
             Err(_) => false,
         };
-        if !in_use && let Err(error) = fs::remove_dir_all(&path) {
+        if !in_use && let Err(error) = remove_folder(&path) {
             tracing::warn!(folder = %path.display(), %error, "the folder of a server that is gone could not be removed");
         }
     }

@@ -52,6 +52,27 @@ pub fn find(runtime: Runtime, asked: &str) -> Result<Interpreter, InterpreterErr
     Err(InterpreterError::NotThatVersion { runtime, asked: asked.to_owned(), found: list })
 }
 
+/// What installs packages for an interpreter, by name and version; none when it is missing. Blocks while it is asked.
+pub fn installer(runtime: Runtime, interpreter: &Interpreter) -> Option<String> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let output = match runtime {
+        Runtime::Python => Command::new(&interpreter.program).args(["-I", "-m", "pip", "--version"]).output(),
+        Runtime::Node => {
+            // Its script asks for `node`, and is best answered by the one beside it.
+            let beside = interpreter.program.parent().map(Path::to_owned);
+            let folders = beside.into_iter().chain(std::env::split_paths(&path));
+            let npm = folders.map(|folder| folder.join("npm")).find(|npm| npm.is_file())?;
+            Command::new(npm).arg("--version").output()
+        }
+        Runtime::Binary | Runtime::Wasm => return None,
+    };
+    let output = output.ok().filter(|output| output.status.success())?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    // pip says `pip 24.0 from …`, npm only `10.2.3`.
+    let version = text.split_whitespace().find(|word| word.starts_with(|letter: char| letter.is_ascii_digit()))?;
+    Some(format!("{} {version}", if runtime == Runtime::Python { "pip" } else { "npm" }))
+}
+
 /// Every interpreter on `PATH`, newest first; of equal ones the first on `PATH`.
 fn all(runtime: Runtime, asked: &str) -> Result<Arc<[Interpreter]>, InterpreterError> {
     type Found = BTreeMap<(&'static str, String), Arc<[Interpreter]>>;
@@ -218,6 +239,15 @@ mod tests {
         assert!(find(Runtime::Python, &minor).expect("its own version").version.starts_with(&minor));
         let error = find(Runtime::Python, "3.99").expect_err("there is no such version").to_string();
         assert!(error.contains("python 3.99") && error.contains(&python.version), "{error}");
+    }
+
+    #[test]
+    fn what_installs_packages_is_told_with_its_version() {
+        let python = find(Runtime::Python, "").expect("this test needs a python3 on PATH");
+        let pip = installer(Runtime::Python, &python).expect("this test needs pip");
+        assert!(pip.starts_with("pip ") && pip.len() < 20, "{pip}");
+        let none = Interpreter { program: PathBuf::from("/no/such/python3"), ..python };
+        assert_eq!(installer(Runtime::Python, &none), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fs::{self, DirBuilder, Permissions};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt, lchown};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -18,7 +18,7 @@ use super::jailed::{JailHandle, Jailed, Scratch};
 use super::order::{Order, Walls};
 use super::privileges::user_of;
 use super::probe::{probe, remedy};
-use super::{APP, Ability, JailLimits, JailSettings, JailSpec, SCRATCH, outer};
+use super::{APP, Ability, BUILD, JailLimits, JailSettings, JailSpec, SCRATCH, outer};
 
 /// What this machine can do, found once.
 #[derive(Debug)]
@@ -60,6 +60,11 @@ impl Jail {
         if self.namespaces { PathBuf::from(APP) } else { app_folder.to_owned() }
     }
 
+    /// Where the worker will see the folder that it may write to.
+    pub fn build_path(&self, writable: &Path) -> PathBuf {
+        if self.namespaces { PathBuf::from(BUILD) } else { writable.to_owned() }
+    }
+
     /// Starts the worker. The listener becomes its descriptor 3. Must be called inside a Tokio runtime.
     ///
     /// It returns when the first stage runs, not when the worker does: a worker that cannot be started shows as an end with
@@ -68,6 +73,9 @@ impl Jail {
         open_for_others(&spec.app_folder)?;
         listener.set_nonblocking(false)?;
         let (walls, scratch) = self.walls(spec)?;
+        if let (Some(folder), Walls::Root { user } | Walls::Plain { user: Some(user), .. }) = (&spec.writable, &walls) {
+            give(folder, *user)?;
+        }
         let group = self.groups.create(spec.limits.processes)?;
         let order = Order {
             walls,
@@ -78,6 +86,7 @@ impl Jail {
             env: spec.env.clone(),
             app_folder: spec.app_folder.clone(),
             readable: spec.readable.clone(),
+            writable: spec.writable.clone(),
             limits: spec.limits,
             groups: group.folders().to_vec(),
             probe: false,
@@ -118,7 +127,8 @@ impl Jail {
             (true, None) => Ok((Walls::User, Scratch::inside(SCRATCH))),
             (false, user) => {
                 let folder = self.settings.run.join(format!("scratch-{}", spec.instance));
-                let needed = spec.readable.iter().chain([&spec.program, &spec.app_folder, &folder]);
+                let needed =
+                    spec.readable.iter().chain(&spec.writable).chain([&spec.program, &spec.app_folder, &folder]);
                 let user = user.filter(|_| needed.into_iter().all(|path| others_can_reach(path)));
                 let scratch = Scratch::make(folder, user)?;
                 let path = scratch.path().to_owned();
@@ -164,6 +174,7 @@ impl Jail {
             env: Vec::new(),
             app_folder: self.mount_point(),
             readable: Vec::new(),
+            writable: None,
             limits: JailLimits { processes: 16, open_files: 64, file_size: 1 << 20, scratch: 1 << 20 },
             instance: 0,
         };
@@ -178,6 +189,7 @@ impl Jail {
             env: spec.env,
             app_folder: spec.app_folder,
             readable: spec.readable,
+            writable: spec.writable,
             limits: spec.limits,
             groups: Vec::new(),
             probe: true,
@@ -196,6 +208,17 @@ fn open_for_others(folder: &Path) -> io::Result<()> {
         return Ok(());
     }
     fs::set_permissions(folder, Permissions::from_mode(mode | 0o005))
+}
+
+/// Makes a folder and all that is in it a user's own. Links are given away themselves, not what they point at.
+fn give(path: &Path, user: u32) -> io::Result<()> {
+    lchown(path, Some(user), Some(user))?;
+    if path.symlink_metadata()?.is_dir() {
+        for entry in fs::read_dir(path)? {
+            give(&entry?.path(), user)?;
+        }
+    }
+    Ok(())
 }
 
 /// Whether a user that owns nothing can walk to a path. What does not exist yet is judged by the folders above it.

@@ -40,7 +40,7 @@ fn enforce(order: &Order, scratch: &Path) -> Result<RulesetStatus, RulesetError>
         .create()?
         .add_rules(path_beneath_rules(readable.chain(own), read))?
         .add_rules(path_beneath_rules(devices, AccessFs::from_file(VERSION)))?
-        .add_rules(path_beneath_rules([scratch], all))?
+        .add_rules(path_beneath_rules(order.writable.iter().map(PathBuf::as_path).chain([scratch]), all))?
         .restrict_self()?;
     Ok(status.ruleset)
 }

@@ -41,6 +41,7 @@ pub const JAIL_FAILED: u8 = 125;
 
 /// Where the app's files are, seen from inside.
 const APP: &str = "/app";
+const BUILD: &str = "/build";
 const SCRATCH: &str = "/tmp";
 
 #[derive(Debug, Clone)]
@@ -65,6 +66,9 @@ pub struct JailSpec {
     pub app_folder: PathBuf,
     /// More files and folders, read-only at the same path.
     pub readable: Vec<PathBuf>,
+    /// A folder of the disk that the worker may write to, seen as [`Jail::build_path`] tells. It becomes the worker's own,
+    /// with everything that is in it when the worker starts.
+    pub writable: Option<PathBuf>,
     pub limits: JailLimits,
     /// Decides the user that the worker becomes, when the server may choose.
     pub instance: u64,

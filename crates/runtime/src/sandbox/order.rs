@@ -28,6 +28,7 @@ pub(super) struct Order {
     pub env: Vec<(String, String)>,
     pub app_folder: PathBuf,
     pub readable: Vec<PathBuf>,
+    pub writable: Option<PathBuf>,
     pub limits: JailLimits,
     /// Folders of control groups that the worker joins, and that the outer stage removes at the end.
     pub groups: Vec<PathBuf>,

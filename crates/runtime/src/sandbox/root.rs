@@ -11,7 +11,7 @@ use nix::sched::{CloneFlags, unshare};
 
 use super::inner::at;
 use super::order::Order;
-use super::{APP, Ability, SCRATCH};
+use super::{APP, Ability, BUILD, SCRATCH};
 
 /// Folders at the root that programs need. Where they are links into `/usr` they become links here too.
 pub(super) const SYSTEM: [&str; 8] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store"];
@@ -58,7 +58,8 @@ pub(super) fn build(order: &Order, user: u32) -> io::Result<Vec<Ability>> {
     bind_all(new, order)?;
     devices(new)?;
     small_files(new, user)?;
-    read_only_below(new, &scratch)?;
+    let writable = order.writable.as_ref().map(|_| inside(new, Path::new(BUILD)));
+    read_only_below(new, &scratch, writable.as_deref())?;
 
     let proc = fresh_proc(&inside(new, Path::new("/proc")))?;
 
@@ -88,7 +89,11 @@ fn bind_all(new: &Path, order: &Order) -> io::Result<()> {
             bind(path, &inside(new, path))?;
         }
     }
-    bind(&order.app_folder, &inside(new, Path::new(APP)))
+    bind(&order.app_folder, &inside(new, Path::new(APP)))?;
+    match &order.writable {
+        Some(folder) => bind(folder, &inside(new, Path::new(BUILD))),
+        None => Ok(()),
+    }
 }
 
 /// Shows a path of the host at the same place, or nothing if the host has no such path.
@@ -145,8 +150,8 @@ fn small_files(new: &Path, user: u32) -> io::Result<()> {
     symlink(SCRATCH, inside(new, Path::new("/var/tmp")))
 }
 
-/// Every mount below the new root, those that came along with a bound folder too.
-fn read_only_below(new: &Path, scratch: &Path) -> io::Result<()> {
+/// Every mount below the new root but the writable ones, those that came along with a bound folder too.
+fn read_only_below(new: &Path, scratch: &Path, writable: Option<&Path>) -> io::Result<()> {
     for line in fs::read_to_string("/proc/self/mountinfo")?.lines() {
         let mut fields = line.split(' ').skip(4);
         let (Some(target), Some(options)) = (fields.next().map(unescape), fields.next()) else { continue };
@@ -154,7 +159,10 @@ fn read_only_below(new: &Path, scratch: &Path) -> io::Result<()> {
         if below.as_os_str().is_empty() || target == scratch {
             continue;
         }
-        let mut flags = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY | MsFlags::MS_NOSUID;
+        let mut flags = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_NOSUID;
+        if writable != Some(&target) {
+            flags |= MsFlags::MS_RDONLY;
+        }
         if !below.starts_with("dev") {
             flags |= MsFlags::MS_NODEV;
         }

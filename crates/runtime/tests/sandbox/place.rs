@@ -55,6 +55,7 @@ impl Place {
             env: Vec::new(),
             app_folder,
             readable: python.readable,
+            writable: None,
             limits: JailLimits { processes: 32, open_files: 64, file_size: 1 << 20, scratch: 4 << 20 },
             instance,
         }

@@ -4,6 +4,7 @@ pub(crate) mod aliases;
 pub(crate) mod app_versions;
 pub(crate) mod apps;
 pub(crate) mod blobs;
+pub(crate) mod builds;
 pub(crate) mod changes;
 pub(crate) mod functions;
 pub(crate) mod groups;

@@ -3,13 +3,12 @@
 use milepost_catalog::{PageOf, TokenRow};
 use milepost_client::api::{App, Page, Token};
 use milepost_model::change::UnitKey;
-use milepost_model::diff::{Contents, UnitDiff};
+use milepost_model::diff::{Contents, UnitDiff, UnitDiffKind};
+use milepost_model::plan::{self, Whole};
 use milepost_model::{Refusal, UnitKind, UnitName};
 
 use crate::cursor;
-use crate::error::ApiResult;
 use crate::state::State;
-use crate::trees;
 use crate::urls::{Urls, WithUrls};
 
 pub(crate) fn app(app: milepost_catalog::App, urls: &Urls) -> App {
@@ -48,10 +47,19 @@ pub(crate) fn deleted_version((key, number): &(UnitKey, i64)) -> String {
     format!("{key} version {number} was deleted")
 }
 
-pub(crate) async fn explained_diff(state: &State, before: &Contents, after: &Contents) -> ApiResult<Vec<UnitDiff>> {
+/// What differs, with the files of what came or went as a whole.
+pub(crate) fn whole_diff(before: &Contents, after: &Contents) -> Vec<UnitDiff> {
     let mut changes = milepost_model::diff::diff(before, after);
     for change in &mut changes {
-        trees::explain(state, &mut change.reasons).await?;
+        let (contents, whole) = match change.change {
+            UnitDiffKind::Added => (after, Whole::Added),
+            UnitDiffKind::Removed => (before, Whole::Removed),
+            UnitDiffKind::Changed | UnitDiffKind::Renumbered => continue,
+        };
+        let key = UnitKey { kind: change.kind, name: change.name.clone() };
+        if let Some((_, spec)) = contents.get(&key) {
+            change.reasons.extend(plan::all_files(spec, whole));
+        }
     }
-    Ok(changes)
+    changes
 }

@@ -13,30 +13,32 @@ use milepost_runtime::{Function, SealedValue};
 /// Every version that a view may need, by the catalog's number of it.
 pub(crate) type Versions = HashMap<i64, Arc<ServingVersion>>;
 
-/// The units of one app version.
+/// The units of one app version, by kind and name. Remembered for every release of every app, so a list and no map.
 #[derive(Debug, Default)]
 pub(crate) struct Members {
-    units: HashMap<(UnitKind, UnitName), Arc<ServingVersion>>,
+    units: Box<[Arc<ServingVersion>]>,
 }
 
 impl Members {
     /// Versions that were deleted since are not there any more and are left out.
     pub(crate) fn new(ids: &[i64], versions: &Versions) -> Self {
-        let found = ids.iter().filter_map(|id| versions.get(id));
-        Self { units: found.map(|version| ((version.kind, version.name.clone()), Arc::clone(version))).collect() }
+        let mut units: Vec<_> = ids.iter().filter_map(|id| versions.get(id)).map(Arc::clone).collect();
+        units.sort_by(|a, b| (a.kind, &a.name).cmp(&(b.kind, &b.name)));
+        Self { units: units.into_boxed_slice() }
     }
 
     pub(crate) fn get(&self, kind: UnitKind, name: &UnitName) -> Option<&Arc<ServingVersion>> {
-        self.units.get(&(kind, name.clone()))
+        let at = self.units.binary_search_by(|known| (known.kind, &known.name).cmp(&(kind, name))).ok()?;
+        Some(&self.units[at])
     }
 
     /// The catalog's numbers of all of them.
     pub(crate) fn ids(&self) -> impl Iterator<Item = i64> + '_ {
-        self.units.values().map(|version| version.id)
+        self.units.iter().map(|version| version.id)
     }
 
     pub(crate) fn of_kind(&self, kind: UnitKind) -> impl Iterator<Item = &Arc<ServingVersion>> {
-        self.units.values().filter(move |version| version.kind == kind)
+        self.units.iter().filter(move |version| version.kind == kind)
     }
 }
 

@@ -4,23 +4,17 @@
 use std::collections::HashMap;
 use std::fs;
 use std::io;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use futures::{StreamExt, TryStreamExt, stream};
-use milepost_model::tree::{FileEntry, Leaf, Tree};
 use milepost_model::{Digest, IdSource, OsIds};
 use milepost_runtime::{HostError, Package};
-use tokio::io::AsyncWriteExt;
 use tokio::sync::OnceCell;
 
+use crate::checkout::{self, Access};
 use crate::state::Store;
 use crate::trees;
-
-const FILES_AT_ONCE: usize = 8;
-/// Files up to this size are read whole and checked before they are written.
-const SMALL: u64 = 4 << 20;
 
 /// One cell a package, so that calls that come together write it once.
 type Cell = Arc<OnceCell<Package>>;
@@ -64,68 +58,16 @@ impl Packages {
         let mut name = [0u8; 8];
         OsIds.fill(&mut name);
         let staged = self.folder.join(STAGING).join(format!("{:016x}", u64::from_le_bytes(name)));
-        let written = self.write(&tree, &staged).await;
+        let written = checkout::write(&self.store, &tree, &staged, Access::ReadOnly).await;
         if let Err(error) = written.and_then(|()| publish(&staged, &place)) {
             let _ = fs::remove_dir_all(&staged);
             return Err(failed(root, &error));
         }
         Ok(Package { folder: place, files: tree.len() })
     }
-
-    async fn write(&self, tree: &Tree, to: &Path) -> io::Result<()> {
-        fs::create_dir_all(to)?;
-        let mut files = Vec::new();
-        for (path, leaf) in tree.iter() {
-            let path = to.join(path);
-            if let Some(parent) = path.parent() {
-                fs::create_dir_all(parent)?;
-            }
-            match leaf {
-                Leaf::File(entry) => files.push((path, *entry)),
-                Leaf::Link { target } => symlink(target, &path)?,
-            }
-        }
-        let digests = files.iter().map(|(_, entry)| entry.digest).collect();
-        let rows = self.store.catalog.blob_locate(digests).await.map_err(io::Error::other)?;
-        let mut places = HashMap::with_capacity(rows.len());
-        for row in rows {
-            let location = trees::location(&row).map_err(|error| io::Error::other(error.0.message))?;
-            places.insert(row.digest, location);
-        }
-        let places = &places;
-        stream::iter(files)
-            .map(|(path, entry)| async move {
-                let at = places.get(&entry.digest).ok_or_else(|| missing(entry.digest))?;
-                self.write_file(&path, &entry, at).await
-            })
-            .buffer_unordered(FILES_AT_ONCE)
-            .try_collect::<Vec<()>>()
-            .await?;
-        Ok(())
-    }
-
-    async fn write_file(&self, path: &Path, entry: &FileEntry, at: &milepost_blobs::Location) -> io::Result<()> {
-        let mut file = tokio::fs::OpenOptions::new().write(true).create_new(true).open(path).await?;
-        if entry.size <= SMALL {
-            let bytes = self.store.blobs.read(at, entry.digest).await.map_err(io::Error::other)?;
-            file.write_all(&bytes).await?;
-        } else {
-            let mut stream = self.store.blobs.stream_verified(at, entry.digest).await.map_err(io::Error::other)?;
-            while let Some(chunk) = stream.next().await {
-                file.write_all(&chunk.map_err(io::Error::other)?).await?;
-            }
-        }
-        file.flush().await?;
-        let mode = if entry.executable { 0o555 } else { 0o444 };
-        file.set_permissions(fs::Permissions::from_mode(mode)).await
-    }
 }
 
 const STAGING: &str = "staging";
-
-fn missing(digest: Digest) -> io::Error {
-    io::Error::other(format!("the server has no blob `{digest}`"))
-}
 
 fn publish(staged: &Path, place: &Path) -> io::Result<()> {
     fs::set_permissions(staged, fs::Permissions::from_mode(0o755))?;

@@ -57,7 +57,7 @@ impl Views {
         let catalog = &self.plane.store.catalog;
         self.plane.tokens.refresh(catalog).await?;
         let marks = catalog.serving_marks().await?;
-        let mut here: std::collections::HashMap<Box<str>, i64> = self.directory.events().into_iter().collect();
+        let mut here: std::collections::HashMap<_, i64> = self.directory.events().into_iter().collect();
         for (app, id, event) in marks {
             let seen = here.remove(app.as_str());
             if seen.is_none_or(|seen| seen < stamp(id, event)) {

@@ -3,10 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use http::HeaderValue;
 use milepost_catalog::{Known, Serving, ServingAlias, ServingRelease, ServingVersion};
-use milepost_gateway::view::{AppView, Mount, ReleaseView, Target};
-use milepost_gateway::{FileTree, Route, RouteTable};
+use milepost_gateway::view::{AppView, Mount, Names, ReleaseView, Target};
+use milepost_gateway::{FileTree, Route};
 use milepost_model::spec::{PinRole, RouteSpec, StaticSpec};
 use milepost_model::{AliasName, AppName, Digest, Timestamp, UnitKind, UnitName, UnitSpec};
 use milepost_runtime::Function;
@@ -25,7 +24,7 @@ pub(crate) struct AppMemory {
     /// By binding, so that views share functions as pools share instances.
     functions: HashMap<Digest, Arc<Function>>,
     releases: HashMap<String, Built>,
-    expired: Arc<HashMap<Box<str>, Timestamp>>,
+    expired: Arc<Names<Timestamp>>,
     newest_release: i64,
     app_id: i64,
 }
@@ -34,8 +33,6 @@ struct Built {
     view: Arc<ReleaseView<Function>>,
     /// Where the aliases that it follows pointed: when one moves, the view is old.
     followed: Vec<Followed>,
-    /// Everything that a request to it may run.
-    functions: Vec<Arc<Function>>,
 }
 
 /// An alias that a route follows, and the version it led to.
@@ -76,16 +73,20 @@ impl AppMemory {
             self.members.insert(number, Arc::new(Members::new(&ids, &self.versions)));
         }
         if !serving.expired.is_empty() {
-            let mut expired = HashMap::clone(&self.expired);
-            expired.extend(serving.expired.into_iter().map(|(id, at)| (id.into(), at)));
-            self.expired = Arc::new(expired);
+            let before = self.expired.iter().map(|(id, at)| (id.clone(), *at));
+            let since = serving.expired.into_iter().map(|(id, at)| (id.into(), at));
+            self.expired = Arc::new(before.chain(since).collect());
         }
         let mut built = HashMap::with_capacity(serving.releases.len());
         for release in &serving.releases {
             let known = self.releases.remove(&release.id).filter(|known| is_current(known, &serving.aliases));
             let made = match known {
                 Some(known) => known,
-                None => self.release(&serving.app, release, &serving.aliases, store, trees).await?,
+                None => {
+                    let (view, followed) = self.release(&serving.app, release, &serving.aliases, store, trees).await?;
+                    let others = built.values().chain(self.releases.values());
+                    Built { view: Arc::new(view.sharing(others.map(|other: &Built| &other.view))), followed }
+                }
             };
             built.insert(release.id.clone(), made);
         }
@@ -129,21 +130,21 @@ impl AppMemory {
     ) -> NewView {
         let find =
             |id: &Option<String>| id.as_ref().and_then(|id| self.releases.get(id)).map(|built| Arc::clone(&built.view));
-        let mut by_name = HashMap::new();
+        let mut by_name = Vec::new();
         let mut named: HashMap<Digest, Arc<Function>> = HashMap::new();
         let mut name = |built: &Built| {
-            named.extend(built.functions.iter().map(|function| (function.key, Arc::clone(function))));
+            named.extend(built.view.targets().iter().map(|at| (at.function.key, Arc::clone(&at.function))));
         };
         for release in releases {
             let Some(built) = self.releases.get(&release.id) else { continue };
-            by_name.insert(release.id.as_str().into(), Arc::clone(&built.view));
+            by_name.push((release.id.as_str(), Arc::clone(&built.view)));
             for tag in &release.tags {
-                by_name.insert(tag.as_str().into(), Arc::clone(&built.view));
+                by_name.push((tag.as_str(), Arc::clone(&built.view)));
                 name(built);
             }
         }
         let (live, latest) = (find(&live), find(&latest));
-        if let Some(live) = live.as_ref().and_then(|live| self.releases.get(&*live.id)) {
+        if let Some(live) = live.as_ref().and_then(|live| self.releases.get(live.id.as_str())) {
             name(live);
         }
         let view = AppView {
@@ -151,7 +152,7 @@ impl AppMemory {
             event: stamp(self.app_id, event),
             live,
             latest,
-            releases: by_name,
+            releases: by_name.into_iter().collect(),
             expired: Arc::clone(&self.expired),
         };
         let warm = named.into_values().map(|function| (Arc::clone(&function), function.scale.min)).collect();
@@ -165,42 +166,29 @@ impl AppMemory {
         aliases: &[ServingAlias],
         store: &Store,
         trees: &FileTrees,
-    ) -> ApiResult<Built> {
+    ) -> ApiResult<(ReleaseView<Function>, Vec<Followed>)> {
         let members = self.members.get(&release.app_version).cloned().unwrap_or_default();
-        let mut functions = HashMap::new();
-        for version in members.of_kind(UnitKind::Function) {
-            if let Some(target) = self.target(app, version, &members) {
-                functions.insert(version.name.as_str().into(), target);
-            }
-        }
-        let mut runs: Vec<Arc<Function>> =
-            functions.values().map(|target: &Arc<Target<Function>>| Arc::clone(&target.function)).collect();
+        let functions: Vec<Target<Function>> =
+            members.of_kind(UnitKind::Function).filter_map(|version| self.target(app, version, &members)).collect();
         let mut followed = Vec::new();
         let mut routes = Vec::new();
         for version in members.of_kind(UnitKind::Route) {
             let UnitSpec::Route(spec) = &version.spec else { continue };
             let target = match self.route_target(version, spec, aliases, &mut followed) {
                 // The version that this release holds.
-                RouteTo::Member => functions.get(spec.target.function.as_str()).cloned(),
+                RouteTo::Member => functions.iter().find(|known| known.name == spec.target.function.as_str()).cloned(),
                 RouteTo::Version(version) => self.target(app, &version, &members),
                 RouteTo::Nothing => None,
             };
             // A route whose function is gone answers like no route at all.
-            if let Some(target) = target {
-                runs.push(Arc::clone(&target.function));
-                routes.push(route(spec, target));
-            }
+            routes.extend(target.map(|target| route(spec, target)));
         }
         let mut mounts = Vec::new();
         for version in members.of_kind(UnitKind::Static) {
             let UnitSpec::Static(spec) = &version.spec else { continue };
             mounts.push(mount(spec, trees.get(store, spec.tree).await?));
         }
-        mounts.sort_by(|a: &Mount, b| b.path.len().cmp(&a.path.len()).then_with(|| a.path.cmp(&b.path)));
-        let header = HeaderValue::from_str(&release.id).unwrap_or(HeaderValue::from_static("unknown"));
-        let view =
-            ReleaseView { id: release.id.as_str().into(), header, mounts, routes: RouteTable::new(routes), functions };
-        Ok(Built { view: Arc::new(view), followed, functions: runs })
+        Ok((ReleaseView::new(release.id.as_str(), mounts, functions, routes), followed))
     }
 
     fn route_target(
@@ -225,19 +213,15 @@ impl AppMemory {
         }
     }
 
-    fn target(&mut self, app: &AppName, version: &ServingVersion, members: &Members) -> Option<Arc<Target<Function>>> {
+    fn target(&mut self, app: &AppName, version: &ServingVersion, members: &Members) -> Option<Target<Function>> {
         let UnitSpec::Function(spec) = &version.spec else { return None };
         let function = bind(app, version, members, &self.versions)?;
         if !is_served(function.runtime) {
             return None;
         }
         let function = Arc::clone(self.functions.entry(function.key).or_insert_with(|| Arc::new(function)));
-        Some(Arc::new(Target {
-            function,
-            name: version.name.as_str().into(),
-            version: HeaderValue::from(version.number),
-            permission: spec.permission,
-        }))
+        let name = version.name.as_str().into();
+        Some(Target { function, name, version: version.number, permission: spec.permission })
     }
 }
 
@@ -260,7 +244,7 @@ fn is_current(built: &Built, aliases: &[ServingAlias]) -> bool {
     built.followed.iter().all(|followed| points_at(aliases, &followed.function, &followed.alias) == followed.version)
 }
 
-fn route(spec: &RouteSpec, target: Arc<Target<Function>>) -> Route<Arc<Target<Function>>> {
+fn route(spec: &RouteSpec, target: Target<Function>) -> Route<Target<Function>> {
     Route {
         methods: spec.methods.clone(),
         path: spec.path.as_str().into(),

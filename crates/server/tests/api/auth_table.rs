@@ -13,6 +13,8 @@ fn calls() -> Vec<(&'static str, &'static str, &'static str, Option<Permission>,
     use Permission::{Administer, ChangeCode, Invoke, MovePointer, Read};
     let none = || json!({});
     let alias = || json!({ "version": "latest" });
+    let digest = format!("sha256:{}", "0".repeat(64));
+    let build = || json!({ "package": "p", "source": digest, "environment": { "runtime": "python" } });
     let version = "/apps/{app}/units/{kind}/{name}/versions/{selector}";
     let one_alias = "/apps/{app}/functions/{function}/aliases/{alias}";
     vec![
@@ -34,6 +36,10 @@ fn calls() -> Vec<(&'static str, &'static str, &'static str, Option<Permission>,
         ("POST", "/apps/{app}/blobs", "", Some(ChangeCode), none()),
         ("GET", "/apps/{app}/blobs/{digest}", "", Some(Read), none()),
         ("GET", "/apps/{app}/trees/{digest}", "", Some(Read), none()),
+        ("GET", "/apps/{app}/builds", "", Some(Read), none()),
+        ("POST", "/apps/{app}/builds", "", Some(ChangeCode), build()),
+        ("GET", "/apps/{app}/builds/{build}", "", Some(Read), none()),
+        ("GET", "/apps/{app}/builds/{build}/log", "", Some(Read), none()),
         ("GET", "/apps/{app}/units", "", Some(Read), none()),
         ("GET", "/apps/{app}/units/{kind}/{name}", "", Some(Read), none()),
         ("GET", "/apps/{app}/units/{kind}/{name}/versions", "", Some(Read), none()),

@@ -4,6 +4,9 @@
 mod auth;
 mod auth_table;
 mod bodies;
+mod build_results;
+mod building;
+mod builds;
 mod changes;
 mod client;
 mod databases;

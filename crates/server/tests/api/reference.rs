@@ -7,13 +7,16 @@ use crate::bodies::{config, function};
 use crate::server::TestServer;
 
 /// Every path of the API. One that goes is missed here, and one that comes is announced here.
-const PATHS: [&str; 41] = [
+const PATHS: [&str; 44] = [
     "/apps",
     "/apps/{app}",
     "/apps/{app}/at",
     "/apps/{app}/blobs",
     "/apps/{app}/blobs/missing",
     "/apps/{app}/blobs/{digest}",
+    "/apps/{app}/builds",
+    "/apps/{app}/builds/{build}",
+    "/apps/{app}/builds/{build}/log",
     "/apps/{app}/changes",
     "/apps/{app}/diff",
     "/apps/{app}/events",

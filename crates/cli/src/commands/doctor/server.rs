@@ -64,6 +64,7 @@ pub async fn checks(context: &Context<'_>, facts: &SystemFacts) -> Vec<Check> {
     });
     let needed = runtimes_of_app(context).await;
     checks.extend(facts.runtimes.iter().map(|runtime| interpreter(runtime, &needed)));
+    checks.extend(facts.runtimes.iter().filter(|runtime| runtime.problem.is_none()).map(installer));
     checks.extend(facts.sandbox.iter().map(|fact| {
         let name = format!("sandbox: {}", fact.name);
         if fact.in_force {
@@ -98,6 +99,19 @@ fn interpreter(facts: &RuntimeFacts, needed: &[String]) -> Check {
             let place = facts.program.as_deref().map(|program| format!(" ({program})")).unwrap_or_default();
             Check::ok(&facts.runtime, format!("{version}{place}"))
         }
+    }
+}
+
+/// A server without it builds only packages that need none.
+fn installer(facts: &RuntimeFacts) -> Check {
+    let (name, package) = if facts.runtime == "python" { ("pip", "python3-pip") } else { ("npm", "npm") };
+    match &facts.installer {
+        Some(installer) => Check::ok(name, format!("{installer}, for builds")),
+        None => Check::warn(
+            name,
+            format!("{} packages with dependencies cannot be built", facts.runtime),
+            &format!("on Debian, `apt-get install {package}` on the server's machine"),
+        ),
     }
 }
 

@@ -1,6 +1,9 @@
 //! What `create` and `update` have in common: the options of a function, and the puts they become.
 
+use std::sync::Arc;
+
 use clap::Args;
+use milepost_client::source::Source;
 use milepost_model::spec::FunctionPermission;
 use milepost_model::unit_put::{FunctionPut, PackagePut, Put, PutOnly, ScalePut, UnitPut, VersionRef};
 use milepost_model::{GroupName, Selector, UnitKind, UnitName};
@@ -8,7 +11,6 @@ use milepost_model::{GroupName, Selector, UnitKind, UnitName};
 use crate::commands::shared::{
     self, NameArgs, parse_duration_ms, parse_label, parse_memory, parse_pair, parse_permission,
 };
-use crate::context::Context;
 use crate::failure::{Failure, Result};
 use crate::sources::CodeArgs;
 
@@ -93,20 +95,22 @@ impl FunctionArgs {
         self.code.is_given() || self.pkg.is_some()
     }
 
-    /// Uploads the code and answers the puts: the package, if the function has one of its own, and the function.
-    pub async fn puts(&self, context: &Context<'_>, mode: Mode) -> Result<Vec<Put>> {
+    /// The puts: the package, if the function has one of its own, and the function; and the files that have to be sent.
+    pub async fn puts(&self, mode: Mode) -> Result<(Vec<Put>, Vec<Arc<Source>>)> {
         let name = self.name.key(UnitKind::Function)?.name;
         // A version without code is one of the code that is there.
         let merge = mode == Mode::Update || (mode == Mode::Version && !self.has_code());
         let mut puts = Vec::new();
+        let mut files = Vec::new();
         let (package, adopt_package_uid) = if self.code.is_given() {
             let package_name = UnitName::for_kind(UnitKind::Package, &format!("{name}-pkg"))?;
-            let (source, deployment) = self.code.upload(context).await?;
+            let code = self.code.scan().await?;
+            files = code.files;
             let package = PackagePut {
                 merge: mode == Mode::Update,
                 environment: self.environment()?,
-                source,
-                deployment,
+                source: code.source,
+                deployment: code.deployment,
                 build_command: self.code.buildcmd.clone(),
                 build_log: None,
             };
@@ -150,7 +154,7 @@ impl FunctionArgs {
             Mode::Update => Some(PutOnly::Existing),
         };
         puts.push(put);
-        Ok(puts)
+        Ok((puts, files))
     }
 
     fn environment(&self) -> Result<Option<VersionRef>> {

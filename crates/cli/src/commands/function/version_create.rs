@@ -1,8 +1,9 @@
 use clap::Args;
 
 use super::put::{FunctionArgs, Mode};
-use crate::commands::shared::{self, ChangeArgs};
+use crate::commands::shared::ChangeArgs;
 use crate::context::Context;
+use crate::declared::apply;
 use crate::failure::Result;
 
 /// Create a version, and the function with it if it is new
@@ -18,6 +19,6 @@ pub struct CreateArgs {
 }
 
 pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
-    let puts = args.function.puts(context, Mode::Version).await?;
-    shared::send(context, &args.change.change(puts, Vec::new())).await
+    let (puts, files) = args.function.puts(Mode::Version).await?;
+    apply::send(context, args.change.change(puts, Vec::new()), files).await
 }

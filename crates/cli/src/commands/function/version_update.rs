@@ -1,8 +1,9 @@
 use clap::Args;
 
 use super::put::{FunctionArgs, Mode};
-use crate::commands::shared::{self, ChangeArgs};
+use crate::commands::shared::ChangeArgs;
 use crate::context::Context;
+use crate::declared::apply;
 use crate::failure::Result;
 
 /// Create a version from the newest one and what is given
@@ -17,6 +18,6 @@ pub struct UpdateArgs {
 }
 
 pub async fn run(context: &Context<'_>, args: UpdateArgs) -> Result<()> {
-    let puts = args.function.puts(context, Mode::Update).await?;
-    shared::send(context, &args.change.change(puts, Vec::new())).await
+    let (puts, files) = args.function.puts(Mode::Update).await?;
+    apply::send(context, args.change.change(puts, Vec::new()), files).await
 }

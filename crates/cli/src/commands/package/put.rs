@@ -1,11 +1,13 @@
 //! What `create` and `update` have in common.
 
+use std::sync::Arc;
+
 use clap::Args;
+use milepost_client::source::Source;
 use milepost_model::unit_put::{PackagePut, Put, PutOnly, UnitPut, VersionRef};
 use milepost_model::{Selector, UnitKind, UnitName};
 
 use crate::commands::shared::{self, NameArgs, parse_label};
-use crate::context::Context;
 use crate::failure::Result;
 use crate::sources::CodeArgs;
 
@@ -27,8 +29,9 @@ pub struct PackageArgs {
 }
 
 impl PackageArgs {
-    pub async fn put(&self, context: &Context<'_>, update: bool) -> Result<Put> {
-        let (source, deployment) = self.code.upload(context).await?;
+    /// The put, and the files that have to be sent for it.
+    pub async fn put(&self, update: bool) -> Result<(Put, Vec<Arc<Source>>)> {
+        let code = self.code.scan().await?;
         let environment = match &self.env {
             Some(name) => {
                 Some(VersionRef { name: UnitName::for_kind(UnitKind::Environment, name)?, version: Selector::Latest })
@@ -38,8 +41,8 @@ impl PackageArgs {
         let package = PackagePut {
             merge: update || !self.code.is_given(),
             environment,
-            source,
-            deployment,
+            source: code.source,
+            deployment: code.deployment,
             build_command: self.code.buildcmd.clone(),
             build_log: None,
         };
@@ -48,6 +51,6 @@ impl PackageArgs {
         put.description.clone_from(&self.description);
         put.force = !update || put.label.is_some();
         put.only = update.then_some(PutOnly::Existing);
-        Ok(put)
+        Ok((put, code.files))
     }
 }

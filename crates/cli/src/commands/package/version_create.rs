@@ -1,8 +1,9 @@
 use clap::Args;
 
 use super::put::PackageArgs;
-use crate::commands::shared::{self, ChangeArgs};
+use crate::commands::shared::ChangeArgs;
 use crate::context::Context;
+use crate::declared::apply;
 use crate::failure::Result;
 
 /// Create a version, and the package with it if it is new
@@ -17,6 +18,6 @@ pub struct CreateArgs {
 }
 
 pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
-    let put = args.package.put(context, false).await?;
-    shared::send(context, &args.change.change(vec![put], Vec::new())).await
+    let (put, files) = args.package.put(false).await?;
+    apply::send(context, args.change.change(vec![put], Vec::new()), files).await
 }

@@ -1,8 +1,9 @@
 use clap::Args;
 
 use super::put::PackageArgs;
-use crate::commands::shared::{self, ChangeArgs};
+use crate::commands::shared::ChangeArgs;
 use crate::context::Context;
+use crate::declared::apply;
 use crate::failure::Result;
 
 /// Create a version from the newest one and what is given
@@ -17,6 +18,6 @@ pub struct UpdateArgs {
 }
 
 pub async fn run(context: &Context<'_>, args: UpdateArgs) -> Result<()> {
-    let put = args.package.put(context, true).await?;
-    shared::send(context, &args.change.change(vec![put], Vec::new())).await
+    let (put, files) = args.package.put(true).await?;
+    apply::send(context, args.change.change(vec![put], Vec::new()), files).await
 }

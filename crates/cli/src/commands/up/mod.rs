@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::deploy::{read_manifest, with_app};
 use crate::args::Global;
 use crate::context::Context;
+use crate::declared::apply::tell;
 use crate::failure::{Failure, Result};
 use crate::output::Ui;
 use crate::serve::{ServeArgs, stop_on_signals};
@@ -39,21 +40,22 @@ pub struct UpArgs {
 
 pub async fn run(ui: &Ui, global: &Global, args: UpArgs) -> Result<()> {
     // A mistake in the manifest is told before anything is started.
-    let manifest = read_manifest(&args.dir, "up")?;
-    let global = with_app(global, &manifest);
+    let declared = read_manifest(&args.dir, "up")?;
+    tell::warnings(ui, &declared);
+    let global = with_app(global, &declared);
     let stop = CancellationToken::new();
     stop_on_signals(stop.clone())?;
     let plan = session::Plan { watch: args.watch, logs: !args.no_logs, message: args.message };
     match server::find_or_start(ui, &global, args.serve).await? {
         Found::Running => {
             let context = Context::new(ui, &global)?;
-            session::run(&context, &global, manifest, &plan, &stop, false).await
+            session::run(&context, &global, declared, &plan, &stop, false).await
         }
         Found::Started { global, server } => {
             let drain = CancellationToken::new();
             let mut serving = tokio::spawn(server.run(drain.clone()));
             let context = Context::new(ui, &global)?;
-            let session = session::run(&context, &global, manifest, &plan, &stop, true);
+            let session = session::run(&context, &global, declared, &plan, &stop, true);
             let outcome = tokio::select! {
                 outcome = session => outcome,
                 ended = &mut serving => {

@@ -8,12 +8,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::watch::{Saved, Watcher};
 use crate::args::Global;
-use crate::commands::deploy::{self, Deployed};
+use crate::commands::deploy;
 use crate::commands::logs::{Detail, LogPrinter};
 use crate::commands::shared::ChangeArgs;
 use crate::context::Context;
+use crate::declared::apply::{self, Applied, Options, tell};
+use crate::declared::{self, Declared};
 use crate::failure::{Failure, Result};
-use crate::manifest::{Manifest, Place};
 use crate::output::{outcome_table, print_data};
 
 /// What the session does after its first deploy.
@@ -26,22 +27,27 @@ pub struct Plan {
 pub async fn run(
     context: &Context<'_>,
     global: &Global,
-    mut manifest: Manifest,
+    mut declared: Declared,
     plan: &Plan,
     stop: &CancellationToken,
     own_server: bool,
 ) -> Result<()> {
     // Before the first deploy: what is saved meanwhile is seen.
-    let mut watcher = if plan.watch { Some(Watcher::new(&manifest)?) } else { None };
+    let mut watcher = if plan.watch { Some(Watcher::new(&declared)?) } else { None };
     let change = ChangeArgs { message: plan.message.clone(), ..ChangeArgs::default() };
+    let options = Options { change, ..Options::default() };
     let started = Instant::now();
-    let deployed = tokio::select! {
-        deployed = deploy::apply(context, &manifest, &change) => deployed?,
+    let mut applied = tokio::select! {
+        applied = apply::apply(context, &declared, &options) => applied?,
         () = stop.cancelled() => return Ok(()),
     };
+    if !applied.outcome.changed {
+        // Nobody was asked for it, since nothing was made.
+        applied.urls = context.client.status(&context.app).await?.urls;
+    }
     // Before the addresses are told: the first request's lines are seen.
     let mut logs = if plan.logs { Some(follow(context).await?) } else { None };
-    announce(context, &deployed, started)?;
+    announce(context, &applied, started)?;
     if watcher.is_none() && logs.is_none() && !own_server {
         return Ok(());
     }
@@ -68,14 +74,14 @@ pub async fn run(
                 Err(error) => return Err(error.into()),
             },
             saved = next_save(&mut watcher) => {
-                match redeploy(context, global, &mut manifest, &saved).await {
+                match redeploy(context, global, &mut declared, &saved).await {
                     Ok(changed) => {
                         if mending && !changed {
                             context.ui.say(&format!("saved {}: all is as it was deployed", saved.names()));
                         }
                         mending = false;
                         if let Some(watcher) = &mut watcher {
-                            watcher.follow(&manifest)?;
+                            watcher.follow(&declared)?;
                         }
                     }
                     // The release that is live stays; the next save tries again.
@@ -112,14 +118,15 @@ fn gone() -> Failure {
     Failure::new("the server has stopped").hint("`milepost up` starts one of its own when none runs")
 }
 
-fn announce(context: &Context<'_>, deployed: &Deployed, started: Instant) -> Result<()> {
-    for warning in &deployed.outcome.warnings {
+fn announce(context: &Context<'_>, applied: &Applied, started: Instant) -> Result<()> {
+    for warning in &applied.outcome.warnings {
         context.ui.warn(warning);
     }
-    let mut lines = vec![outcome_table(&deployed.outcome)];
-    lines.extend(deploy::url_lines(deployed));
-    if deployed.outcome.release.is_none()
-        && let Some(latest) = &deployed.urls.latest
+    let mut lines =
+        if applied.outcome.changed { vec![outcome_table(&applied.outcome)] } else { vec![tell::UP_TO_DATE.to_owned()] };
+    lines.extend(deploy::url_lines(applied));
+    if applied.outcome.release.is_none()
+        && let Some(latest) = &applied.urls.latest
     {
         lines.push(format!("  latest   {latest}"));
     }
@@ -132,18 +139,19 @@ fn announce(context: &Context<'_>, deployed: &Deployed, started: Instant) -> Res
 }
 
 /// Deploys what was saved; answers whether that changed anything.
-async fn redeploy(context: &Context<'_>, global: &Global, manifest: &mut Manifest, saved: &Saved) -> Result<bool> {
+async fn redeploy(context: &Context<'_>, global: &Global, declared: &mut Declared, saved: &Saved) -> Result<bool> {
     if saved.manifest {
-        let place = Place { file: manifest.place.file.clone(), folder: manifest.place.folder.clone() };
-        let read = Manifest::read(place)?;
+        let read = declared::read_manifest(&declared.origin)?;
+        tell::warnings(context.ui, &read);
         let app = deploy::with_app(global, &read).app;
         if app.as_deref() != Some(context.app.as_str()) {
             let message = format!("the manifest is about app {} now", app.unwrap_or_default());
             return Err(Failure::new(message).hint("end this with Ctrl-C and start `milepost up` again"));
         }
-        *manifest = read;
+        *declared = read;
     }
-    let (outcome, _) = deploy::change(context, manifest, &ChangeArgs::default()).await?;
+    let options = Options { watching: true, ..Options::default() };
+    let outcome = apply::apply(context, declared, &options).await?.outcome;
     if !outcome.changed {
         return Ok(false);
     }

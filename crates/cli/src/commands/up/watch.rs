@@ -9,8 +9,9 @@ use notify::event::{AccessKind, AccessMode};
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 
+use crate::declared::Declared;
+use crate::declared::files::LITTER;
 use crate::failure::{Failure, Result};
-use crate::manifest::{LITTER, Manifest};
 
 /// An editor writes a file in several steps, and saves several files at once.
 const QUIET: Duration = Duration::from_millis(40);
@@ -64,7 +65,7 @@ impl Saved {
 }
 
 impl Watcher {
-    pub fn new(manifest: &Manifest) -> Result<Self> {
+    pub fn new(declared: &Declared) -> Result<Self> {
         let (sender, events) = mpsc::unbounded_channel();
         let tell = move |event: notify::Result<notify::Event>| {
             let Ok(event) = event else { return };
@@ -76,15 +77,15 @@ impl Watcher {
             }
         };
         let watcher = notify::recommended_watcher(tell).map_err(|error| cannot(&error))?;
-        let rules = Rules::of(manifest)?;
+        let rules = Rules::of(declared)?;
         let mut new = Self { watcher, events, watched: BTreeMap::new(), rules, pending: None };
-        new.follow(manifest)?;
+        new.follow(declared)?;
         Ok(new)
     }
 
     /// Watches what the manifest speaks of now.
-    pub fn follow(&mut self, manifest: &Manifest) -> Result<()> {
-        self.rules = Rules::of(manifest)?;
+    pub fn follow(&mut self, declared: &Declared) -> Result<()> {
+        self.rules = Rules::of(declared)?;
         let wanted = self.rules.wanted();
         for path in self.watched.keys().filter(|path| wanted.get(*path) != self.watched.get(*path)) {
             // It may be gone, and its watch with it.
@@ -137,14 +138,14 @@ impl Watcher {
 }
 
 impl Rules {
-    fn of(manifest: &Manifest) -> Result<Self> {
+    fn of(declared: &Declared) -> Result<Self> {
         let real = |path: &Path| {
             let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
             path.canonicalize()
                 .map_err(|error| Failure::new(format!("could not watch `{}`", path.display())).caused_by(&error))
         };
-        let sources = manifest.sources().iter().map(|source| real(source)).collect::<Result<_>>()?;
-        Ok(Self { manifest: real(&manifest.place.file)?, folder: real(&manifest.place.folder)?, sources })
+        let sources = declared.sources().into_iter().map(real).collect::<Result<_>>()?;
+        Ok(Self { manifest: real(&declared.origin)?, folder: real(&declared.folder)?, sources })
     }
 
     /// A file is watched by its folder: editors put a new file in its place.

@@ -1,6 +1,7 @@
-"""Frames on a blocking socket: requests come in, responses go out. The common case is one recv and one send."""
+"""Frames on a blocking socket: requests come in, responses go out. The common case is one poll, one recv and one send."""
 
 import json
+import select
 import struct
 from socket import MSG_DONTWAIT
 
@@ -29,10 +30,15 @@ class ProtocolError(Exception):
 class Connection:
     """One slot: one request at a time."""
 
-    __slots__ = ("sock", "recv", "sendall", "rest", "left", "last", "ended", "cancelled")
+    __slots__ = ("sock", "wait", "recv", "sendall", "rest", "left", "last", "ended", "cancelled")
 
     def __init__(self, sock):
         self.sock = sock
+        # The kernel wakes whoever is in a recv once more when the server has read the response: there is room to write again.
+        # Whoever polls for input sleeps on.
+        poll = select.poll()
+        poll.register(sock, select.POLLIN)
+        self.wait = poll.poll
         self.recv = sock.recv
         self.sendall = sock.sendall
         self.rest = b""  # received, not yet looked at
@@ -51,6 +57,7 @@ class Connection:
         data = self.rest
         if data or self.left:
             return self._next_request_slowly()
+        self.wait()
         data = self.recv(PIECE)
         if len(data) >= 12:
             length, kind, flags, _, head = unpack_request(data)

@@ -9,6 +9,7 @@ use crate::error::ApiResult;
 use crate::extract::{Path, Query};
 use crate::handlers::Shared;
 use crate::handlers::wire;
+use crate::trees;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -16,6 +17,10 @@ pub(crate) struct Sides {
     /// An app version, release, tag, `live`, `latest` or `head`.
     from: String,
     to: String,
+    /// With `true`, text files come with their differences line by line: of at most 200 files and 1 MiB in all, and of
+    /// files up to 256 KiB. `textOmitted` tells of the others why they have none.
+    #[serde(default)]
+    text: bool,
 }
 
 /// Compare two app versions or releases
@@ -30,9 +35,15 @@ pub(crate) async fn app_versions_diff(
     let (from, before, mut gone) = state.catalog.app_version_contents(&app, query.from).await?;
     let (to, after, more_gone) = state.catalog.app_version_contents(&app, query.to).await?;
     gone.extend(more_gone);
-    let mut changes = wire::explained_diff(&state, &before, &after).await?;
+    let mut changes = wire::whole_diff(&before, &after);
     // What is missing on one side would look like something that was added or removed.
     changes.retain(|change| gone.iter().all(|(key, _)| key.kind != change.kind || key.name != change.name));
+    for change in &mut changes {
+        trees::explain(&state, &mut change.reasons).await?;
+    }
+    if query.text {
+        trees::add_texts(&state.store, &mut changes).await?;
+    }
     let gone = gone.iter().map(wire::deleted_version).collect();
     Ok(Json(Diff { from, to, changes, gone }))
 }

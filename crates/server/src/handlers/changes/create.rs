@@ -4,6 +4,7 @@ use axum::Json;
 use axum::http::HeaderMap;
 use milepost_catalog::{ChangeInput, SealedSecret};
 use milepost_model::change::Change;
+use milepost_model::plan::Reason;
 use milepost_model::{ChangeOutcome, Code, Digest, OsIds, Permission, Refusal, UnitName, UnitPut};
 
 use crate::auth::Caller;
@@ -31,14 +32,36 @@ pub(crate) async fn changes_create(
     let input =
         ChangeInput { secrets: seal(&state, &change)?, change, actor: caller.name().to_owned(), idempotency_key };
     let mut outcome = state.catalog.change(&app, input).await?;
-    for unit in &mut outcome.versions {
-        trees::explain_if_readable(&state, &mut unit.reasons).await;
-    }
+    explain(&state, &mut outcome, dry_run).await?;
     if outcome.changed && !dry_run {
         state.metrics.changes.inc();
     }
     outcome.release = outcome.release.with_urls(&state.urls, &app);
     Ok(Json(outcome))
+}
+
+/// Tells which files differ. A plan may name trees that only its author has yet, who can compare them.
+async fn explain(state: &State, outcome: &mut ChangeOutcome, dry_run: bool) -> ApiResult<()> {
+    let reasons = || outcome.versions.iter().flat_map(|unit| &unit.reasons);
+    let unknown: BTreeSet<Digest> = if dry_run {
+        let named: BTreeSet<Digest> = reasons().flat_map(trees_in).collect();
+        let found = state.catalog.blob_locate(named.iter().copied().collect()).await?;
+        let found: BTreeSet<Digest> = found.into_iter().map(|row| row.digest).collect();
+        named.difference(&found).copied().collect()
+    } else {
+        BTreeSet::new()
+    };
+    for reason in outcome.versions.iter_mut().flat_map(|unit| &mut unit.reasons) {
+        if trees_in(reason).all(|tree| !unknown.contains(&tree)) {
+            trees::explain_if_readable(state, std::slice::from_mut(reason)).await;
+        }
+    }
+    Ok(())
+}
+
+fn trees_in(reason: &Reason) -> impl Iterator<Item = Digest> {
+    let sides = if let Reason::Files { before, after, .. } = reason { [*before, *after] } else { [None, None] };
+    sides.into_iter().flatten()
 }
 
 fn trees_of(change: &Change) -> BTreeSet<Digest> {

@@ -51,9 +51,11 @@ async fn problem<E: std::fmt::Display>(asked: impl Future<Output = Result<(), E>
 }
 
 fn runtime(runtime: Runtime) -> RuntimeFacts {
-    let mut facts = RuntimeFacts { runtime: runtime.to_string(), version: None, program: None, problem: None };
+    let mut facts =
+        RuntimeFacts { runtime: runtime.to_string(), version: None, program: None, problem: None, installer: None };
     match interpreters::find(runtime, "") {
         Ok(found) => {
+            facts.installer = interpreters::installer(runtime, &found);
             facts.version = Some(found.version);
             facts.program = Some(found.program.display().to_string());
         }

@@ -34,7 +34,7 @@ pub(crate) async fn units_list(
         Some(text) => Some(serde_json::from_str(&text).map_err(|_| cursor::unknown())?),
         None => None,
     };
-    let found = state.catalog.unit_list(&app, filter.kind, after, paging.limit()?).await?;
+    let found = state.catalog.unit_list(&app, filter.kind, None, after, paging.limit()?).await?;
     let next = found
         .next
         .and_then(|key| serde_json::to_string(&key).ok())

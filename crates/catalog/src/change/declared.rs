@@ -1,0 +1,168 @@
+//! Changes of a deployment: which units are its own, and what goes because it is not named any more.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use milepost_model::change::{Change, Declaration, Deployment, UnitAction, UnitKey};
+use milepost_model::event::EventKind;
+use milepost_model::plan::Reason;
+use milepost_model::{Code, Refusal, UnitKind};
+use serde_json::json;
+
+use super::{Draft, remove};
+use crate::error::Result;
+use crate::tables::units::{Only, UnitRow};
+use crate::tables::{deployments, units};
+use crate::work::Work;
+
+/// Units that a warning names before it only counts.
+const NAMED: usize = 5;
+
+/// What a declared change knows about the app from before its first put.
+pub(super) struct Declared<'c> {
+    declaration: &'c Declaration,
+    id: i64,
+    deployment: Deployment,
+    /// The units that the app had.
+    before: BTreeMap<UnitKey, UnitRow>,
+    puts: BTreeSet<UnitKey>,
+    /// The units that another deployment put, and whose they were.
+    conflicts: BTreeMap<UnitKey, Deployment>,
+}
+
+/// Looks whose units the change puts, and refuses when they are somebody else's. None for a change of no deployment.
+pub(super) async fn begin<'c>(work: &mut Work<'_>, change: &'c Change) -> Result<Option<Declared<'c>>> {
+    let Some(declaration) = &change.deployment else { return Ok(None) };
+    if declaration.id.is_empty() {
+        return Err(Refusal::new(Code::InvalidRequest, "The deployment of the change has no id.")
+            .hint("give `deployment.id`, the same with each change of the same folder")
+            .into());
+    }
+    let name = if declaration.name.is_empty() { &declaration.id } else { &declaration.name };
+    let deployment = Deployment { id: declaration.id.clone(), name: name.clone() };
+    let id = deployments::put(work.tx, work.app.id, &deployment).await?;
+    let present = units::list_present(work.tx, work.app.id, Only::default(), None, i64::MAX).await?;
+    let before: BTreeMap<UnitKey, UnitRow> = present.into_iter().map(|unit| (unit.key(), unit)).collect();
+    let keys = change.puts.iter().map(|put| UnitKey { kind: put.unit.kind(), name: put.name.clone() });
+    let puts: BTreeSet<UnitKey> = keys.collect();
+    let mut conflicts = BTreeMap::new();
+    for key in &puts {
+        if let Some(owner) = before.get(key).and_then(|unit| unit.deployment_id).filter(|owner| *owner != id) {
+            conflicts.insert(key.clone(), deployments::get(work.tx, owner).await?);
+        }
+    }
+    if !conflicts.is_empty() && !declaration.allow_conflicts {
+        return Err(refuse(&deployment, &conflicts).into());
+    }
+    Ok(Some(Declared { declaration, id, deployment, before, puts, conflicts }))
+}
+
+fn refuse(deployment: &Deployment, conflicts: &BTreeMap<UnitKey, Deployment>) -> Refusal {
+    let message = format!("Deployment `{}` puts units that belong to another deployment.", deployment.name);
+    let blockers = conflicts.iter().map(|(key, owner)| format!("{key} belongs to deployment {}", told(owner)));
+    Refusal::new(Code::OwnedElsewhere, message)
+        .hint("take them out of one of the two folders, or take them over with `--allow-conflicts`")
+        .blockers(blockers.collect())
+}
+
+/// Two folders may have the same name; then the id tells them apart.
+fn told(deployment: &Deployment) -> String {
+    if deployment.id == deployment.name {
+        return deployment.name.clone();
+    }
+    format!("{} ({})", deployment.name, deployment.id)
+}
+
+impl Declared<'_> {
+    fn was_free(&self, key: &UnitKey) -> bool {
+        self.before.get(key).is_some_and(|unit| unit.deployment_id.is_none())
+    }
+
+    /// Makes what was put, and what is claimed and nobody's, the deployment's own.
+    pub(super) async fn own(&self, work: &mut Work<'_>, draft: &mut Draft<'_>, removes: &[UnitKey]) -> Result<()> {
+        let claims = self.declaration.claims.iter().filter(|key| self.was_free(key) && !removes.contains(key));
+        let keys: BTreeSet<&UnitKey> = self.puts.iter().chain(claims).collect();
+        for key in keys {
+            let owner = self.before.get(key).and_then(|unit| unit.deployment_id);
+            if owner == Some(self.id) {
+                continue;
+            }
+            units::set_deployment(work.tx, work.app.id, key, self.id).await?;
+            // That a new unit is the deployment's own is no news.
+            if self.before.contains_key(key) {
+                let before = self.conflicts.get(key).map(|owner| json!({ "deployment": owner }));
+                let after = json!({ "deployment": self.deployment });
+                work.event(EventKind::UnitTakenOver, &key.to_string(), before, Some(after));
+            }
+        }
+        self.warn(draft);
+        Ok(())
+    }
+
+    fn warn(&self, draft: &mut Draft<'_>) {
+        if !self.conflicts.is_empty() {
+            let of = self.conflicts.iter().map(|(key, owner)| format!("{key} (of {})", told(owner)));
+            let text = format!("deployment {} takes over from others: {}", self.deployment.name, list(of.collect()));
+            draft.warnings.push(text);
+        }
+        let differs = |key: &&UnitKey| {
+            let outcome = draft.outcomes.iter().find(|unit| unit.kind == key.kind && unit.name == key.name);
+            outcome.is_some_and(|unit| unit.action != UnitAction::Unchanged && unit.reasons != [Reason::Asked])
+        };
+        let free = self.puts.iter().filter(|key| self.was_free(key));
+        let adopted: Vec<String> = free.filter(differs).map(ToString::to_string).collect();
+        if !adopted.is_empty() {
+            let text =
+                format!("deployment {} takes over what no deployment put: {}", self.deployment.name, list(adopted));
+            draft.warnings.push(text);
+        }
+    }
+
+    /// Takes out what the deployment put earlier and does not name any more, and answers what went. What others still
+    /// need stays: the check of references that follows is about functions and their triggers.
+    pub(super) async fn prune(
+        &self,
+        work: &mut Work<'_>,
+        draft: &mut Draft<'_>,
+        removes: &[UnitKey],
+    ) -> Result<Vec<UnitKey>> {
+        let claims: BTreeSet<&UnitKey> = self.declaration.claims.iter().collect();
+        let going = self.before.values().filter(|unit| unit.deployment_id == Some(self.id)).map(UnitRow::key);
+        let unnamed = going.filter(|key| !self.puts.contains(key) && !claims.contains(key) && !removes.contains(key));
+        let mut steps: [Vec<UnitKey>; 3] = Default::default();
+        for key in unnamed {
+            match key.kind {
+                UnitKind::Secret if !self.declaration.prune_secrets => {
+                    draft.warnings.push(format!("{key} is not named any more; kept (--prune-secrets removes it)"));
+                }
+                UnitKind::Package | UnitKind::Secret => steps[1].push(key),
+                UnitKind::Environment => steps[2].push(key),
+                _ => steps[0].push(key),
+            }
+        }
+        // Who needs comes before what is needed: triggers, then functions, then packages and secrets, then environments.
+        steps[0].sort_by(|one, other| other.cmp(one));
+        let mut gone = Vec::new();
+        for (position, keys) in steps.into_iter().enumerate() {
+            let needed = if position == 0 { Vec::new() } else { remove::needed(work, &keys).await? };
+            for key in keys {
+                let by: Vec<String> =
+                    needed.iter().filter(|(_, needed)| *needed == key).map(|(by, _)| by.to_string()).collect();
+                if !by.is_empty() {
+                    let verb = if by.len() == 1 { "needs" } else { "need" };
+                    draft.warnings.push(format!("{key} is not named any more; kept, because {} {verb} it", list(by)));
+                    continue;
+                }
+                remove::apply(work, draft, &key).await?;
+                gone.push(key);
+            }
+        }
+        Ok(gone)
+    }
+}
+
+fn list(mut names: Vec<String>) -> String {
+    let more = names.len().saturating_sub(NAMED);
+    names.truncate(NAMED);
+    let names = names.join(", ");
+    if more == 0 { names } else { format!("{names} and {more} more") }
+}

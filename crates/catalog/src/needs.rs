@@ -1,0 +1,64 @@
+//! Who needs a version, a function or an alias besides releases, routes and timers: executions that go on, jobs and
+//! webhooks. Asked under the lock of the app's row, which jobs and webhooks are made under; executions are accepted
+//! without it, so whoever deletes versions holds their rows first (`versions::hold_for_delete`).
+
+use milepost_model::{AliasName, Selector};
+
+use crate::db::{Tx, Val};
+use crate::error::Result;
+use crate::tables::{executions, jobs, webhooks};
+
+/// So many of a kind are named; nobody reads more.
+const NAMED: i64 = 20;
+
+/// What a job or webhook would lose.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Needed<'a> {
+    /// The version that it is pinned to.
+    Version(i64),
+    Function(i64),
+    /// A function by this selector.
+    Selector(i64, &'a str),
+}
+
+impl Needed<'_> {
+    /// For a table that has the columns `unit_id`, `version_id` and `selector`.
+    pub(crate) fn condition(self) -> (&'static str, Vec<Val>) {
+        match self {
+            Self::Version(id) => ("version_id = $1", vec![id.into()]),
+            Self::Function(id) => ("unit_id = $1", vec![id.into()]),
+            Self::Selector(id, selector) => ("unit_id = $1 AND selector = $2", vec![id.into(), selector.into()]),
+        }
+    }
+}
+
+/// One line for each that would lose `what`, which is this version.
+pub(crate) async fn of_version(tx: &mut Tx, version_id: i64, what: &str) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    let (ids, count) = executions::open_of_version(tx, version_id, NAMED).await?;
+    found.extend(ids.iter().map(|id| format!("execution {id} of {what} has not ended")));
+    let more = count - ids.len() as i64;
+    if more > 0 {
+        found.push(format!("{more} more executions of {what} have not ended"));
+    }
+    let pinned = jobs::open(tx, Needed::Version(version_id), NAMED).await?;
+    found.extend(pinned.iter().map(|job| format!("{job} is pinned to {what}")));
+    let pinned = webhooks::ids(tx, Needed::Version(version_id), NAMED).await?;
+    found.extend(pinned.iter().map(|id| format!("webhook {id} is pinned to {what}")));
+    Ok(found)
+}
+
+/// Jobs that may go on and webhooks, by whichever selector.
+pub(crate) async fn of_function(tx: &mut Tx, unit_id: i64) -> Result<Vec<String>> {
+    let mut found = jobs::open(tx, Needed::Function(unit_id), NAMED).await?;
+    found.extend(webhooks::ids(tx, Needed::Function(unit_id), NAMED).await?.iter().map(|id| format!("webhook {id}")));
+    Ok(found)
+}
+
+pub(crate) async fn of_alias(tx: &mut Tx, unit_id: i64, alias: &AliasName) -> Result<Vec<String>> {
+    let selector = Selector::Alias(alias.clone()).to_string();
+    let mut found = jobs::open(tx, Needed::Selector(unit_id, &selector), NAMED).await?;
+    let webhooks = webhooks::ids(tx, Needed::Selector(unit_id, &selector), NAMED).await?;
+    found.extend(webhooks.iter().map(|id| format!("webhook {id}")));
+    Ok(found.into_iter().map(|by| format!("{by} follows it")).collect())
+}

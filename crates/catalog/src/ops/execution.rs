@@ -1,0 +1,261 @@
+use std::sync::Arc;
+
+use milepost_model::execution::{Cause, CauseKind, Execution, ExecutionStatus, MAX_LOG, NewExecution};
+use milepost_model::{AppName, Code, Refusal, Selector, UnitKind};
+use serde_json::Value;
+
+use crate::db::Tx;
+use crate::error::{CatalogError, Result};
+use crate::read;
+use crate::tables::apps::{self, AppRow};
+use crate::tables::executions::{self, Birth, End, NewRow};
+use crate::tables::units::{self, UnitRow};
+use crate::tables::versions::{self, VersionRow, VersionState};
+use crate::tables::{attempts, v1};
+use crate::{Catalog, resolve, uuids};
+
+/// So often a version is looked for again when the one that was found is being deleted.
+const TRIES: usize = 5;
+const CUT: &str = "[the log was longer; this is its end]\n";
+
+/// What is to be run, and on whose account.
+#[derive(Debug, Clone)]
+pub struct Accept {
+    pub new: NewExecution,
+    pub cause: Cause,
+    pub started_by: String,
+    /// Who runs a synchronous one.
+    pub node: String,
+}
+
+/// An execution that a node is to run.
+#[derive(Debug, Clone)]
+pub struct Claimed {
+    pub app: AppName,
+    /// What [`Catalog::serving_version`] takes.
+    pub version_id: i64,
+    /// What [`Catalog::execution_finish`] wants to hear again.
+    pub attempt: i64,
+    pub execution: Execution,
+}
+
+/// How an attempt ended.
+#[derive(Debug, Clone)]
+pub struct Finish {
+    /// One of the four ends.
+    pub status: ExecutionStatus,
+    pub result: Option<Value>,
+    /// Of a longer one the end is kept.
+    pub log: String,
+    pub duration_ms: i64,
+}
+
+impl Catalog {
+    /// Decides on the version and writes the execution: queued, or for a synchronous one running on `node`, which then
+    /// has to end it.
+    pub async fn execution_accept(&self, app: &AppName, accept: Accept) -> Result<Claimed> {
+        let (app, now, ids) = (app.clone(), self.clock.now(), Arc::clone(&self.ids));
+        self.db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let Accept { new, cause, started_by, node } = accept;
+                    let app = apps::get(tx, &app).await?;
+                    let (unit, version) = decide(tx, &app, &new).await?;
+                    if cause.kind == CauseKind::V1 {
+                        v1::count_execution(tx, unit.id, version.id, new.version == Selector::Latest).await?;
+                    }
+                    let row = NewRow {
+                        id: uuids::v7(&*ids, now),
+                        app_id: app.id,
+                        unit_id: unit.id,
+                        version_id: Some(version.id),
+                        selector: new.version.to_string(),
+                        sync: new.sync,
+                        input: new.input.as_ref().map(executions::json_text),
+                        description: clean(&new.description),
+                        started_by,
+                        cause,
+                        scheduled_at: None,
+                        created_at: now,
+                        birth: if new.sync { Birth::Running { node } } else { Birth::Queued },
+                    };
+                    if executions::insert(tx, std::slice::from_ref(&row)).await? != 1 {
+                        return Err(CatalogError::inconsistent("the source of ids repeats itself".to_owned()));
+                    }
+                    let execution = born(row, new, &unit, &version);
+                    let attempt = i64::from(execution.sync);
+                    Ok(Claimed { app: app.name, version_id: version.id, attempt, execution })
+                })
+            })
+            .await
+    }
+
+    /// Ends an attempt. False when it is not the present one any more, because the node was given up meanwhile or the
+    /// execution has ended: then nothing changes.
+    pub async fn execution_finish(&self, id: String, node: &str, attempt: i64, finish: Finish) -> Result<bool> {
+        if !finish.status.is_ended() {
+            return Err(CatalogError::inconsistent(format!("execution {id} cannot end as {}", finish.status)));
+        }
+        let (node, now) = (node.to_owned(), self.clock.now());
+        self.db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let end = End {
+                        id: &id,
+                        node: &node,
+                        attempt,
+                        status: finish.status,
+                        result: finish.result.as_ref().map(executions::json_text),
+                        duration_ms: finish.duration_ms,
+                        at: now,
+                    };
+                    let counted = executions::finish(tx, end).await?;
+                    if counted && !finish.log.is_empty() {
+                        attempts::set_log(tx, &id, &bounded(&finish.log)).await?;
+                    }
+                    Ok(counted)
+                })
+            })
+            .await
+    }
+
+    /// Ends a queued execution at once; asks for the end of a running one, which its node then sees
+    /// ([`Catalog::executions_cancelling`]). One that has ended is refused.
+    pub async fn execution_cancel(&self, app: &AppName, id: String) -> Result<Execution> {
+        let (app, now) = (app.clone(), self.clock.now());
+        self.db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let app = apps::get(tx, &app).await?;
+                    match executions::lock(tx, app.id, &id).await? {
+                        None => return Err(unknown(&app, &id).into()),
+                        Some(ExecutionStatus::Queued) => {
+                            executions::end(tx, &id, ExecutionStatus::Cancelled, None, now).await?;
+                        }
+                        Some(ExecutionStatus::Running) => executions::ask_to_cancel(tx, &id).await?,
+                        Some(ended) => {
+                            let message = format!("Execution `{id}` has ended already: {ended}.");
+                            return Err(Refusal::new(Code::ExecutionEnded, message)
+                                .hint(format!("`milepost execution get {id}` shows how"))
+                                .into());
+                        }
+                    }
+                    read::execution_view(tx, &app, &id).await
+                })
+            })
+            .await
+    }
+
+    /// Forgets an execution that has ended.
+    pub async fn execution_delete(&self, app: &AppName, id: String) -> Result<()> {
+        let app = app.clone();
+        self.db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let app = apps::get(tx, &app).await?;
+                    match executions::lock(tx, app.id, &id).await? {
+                        None => Err(unknown(&app, &id).into()),
+                        Some(status) if !status.is_ended() => {
+                            let message = format!("Execution `{id}` has not ended: it is {status}.");
+                            Err(Refusal::new(Code::ExecutionNotEnded, message)
+                                .hint(format!("wait for it, or end it with `milepost execution cancel {id}`"))
+                                .into())
+                        }
+                        Some(_) => executions::delete(tx, &[id]).await.map(drop),
+                    }
+                })
+            })
+            .await
+    }
+}
+
+/// The version that a new execution runs, held until the transaction ends.
+async fn decide(tx: &mut Tx, app: &AppRow, new: &NewExecution) -> Result<(UnitRow, VersionRow)> {
+    for _ in 0..TRIES {
+        let unit = units::get_present(tx, app, UnitKind::Function, &new.function).await?;
+        let version = resolve::version(tx, &unit, &new.version).await?;
+        // Waits for somebody who deletes it at this moment; then the next look finds another or says that it is gone.
+        let held = versions::hold(tx, &[version.id], false).await?;
+        if held.iter().any(|(_, state)| *state != VersionState::Deleted) {
+            return Ok((unit, version));
+        }
+    }
+    let message = format!("Versions of function `{}` are being deleted all the time.", new.function);
+    Err(Refusal::new(Code::Unavailable, message).hint("try again").into())
+}
+
+/// What was just written, without reading it again.
+fn born(row: NewRow, new: NewExecution, unit: &UnitRow, version: &VersionRow) -> Execution {
+    use milepost_model::execution::{Attempt, ExecutedVersion};
+    let (status, attempts) = match row.birth {
+        Birth::Running { node } => {
+            let attempt = Attempt { number: 1, started_at: row.created_at, ended_at: None, node, end: None };
+            (ExecutionStatus::Running, vec![attempt])
+        }
+        Birth::Queued | Birth::Error(_) => (ExecutionStatus::Queued, Vec::new()),
+    };
+    Execution {
+        id: row.id,
+        function: unit.name.clone(),
+        version: Some(ExecutedVersion { number: version.number, uid: version.uid.clone(), digest: version.digest }),
+        selector: new.version,
+        status,
+        sync: row.sync,
+        input: new.input,
+        result: None,
+        shortened: false,
+        description: row.description,
+        started_by: row.started_by,
+        cause: row.cause,
+        scheduled_at: None,
+        created_at: row.created_at,
+        started_at: attempts.first().map(|attempt| attempt.started_at),
+        finished_at: None,
+        duration_ms: None,
+        cancelling: false,
+        attempts,
+    }
+}
+
+pub(crate) fn unknown(app: &AppRow, id: &str) -> Refusal {
+    let message = format!("App `{}` has no execution `{id}`.", app.name);
+    Refusal::new(Code::ExecutionNotFound, message)
+        .hint("`milepost execution list` shows what is kept; ended ones are forgotten after some time")
+}
+
+/// PostgreSQL takes every character but this.
+pub(crate) fn clean(text: &str) -> String {
+    text.replace('\0', "\u{fffd}")
+}
+
+/// The end of a log that is too long, from the beginning of a line.
+fn bounded(log: &str) -> String {
+    let log = clean(log);
+    if log.len() <= MAX_LOG {
+        return log;
+    }
+    let mut from = log.len() - (MAX_LOG - CUT.len());
+    while !log.is_char_boundary(from) {
+        from += 1;
+    }
+    let kept = &log[from..];
+    let kept = kept.split_once('\n').map_or(kept, |(_, rest)| rest);
+    format!("{CUT}{kept}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_log_the_end_is_kept_in_whole_lines() {
+        let log = "äöü line\n".repeat(100_000);
+        let kept = bounded(&log);
+        assert!(kept.len() <= MAX_LOG && kept.len() > MAX_LOG - 100, "{}", kept.len());
+        let rest = kept.strip_prefix(CUT).expect("it says that something is missing");
+        assert!(rest.starts_with("äöü") && rest.ends_with("line\n"));
+        assert_eq!(bounded("a\0b"), "a\u{fffd}b");
+        let one_line = "x".repeat(MAX_LOG * 2);
+        assert!(bounded(&one_line).len() <= MAX_LOG);
+    }
+}

@@ -1,0 +1,151 @@
+//! What becomes of executions whose node died, and of those that ended long ago.
+
+use milepost_model::Timestamp;
+use milepost_model::clock::from_millis;
+use milepost_model::execution::{Attempt, AttemptEnd, ExecutionStatus};
+use serde_json::Value;
+
+use crate::Catalog;
+use crate::db::Tx;
+use crate::error::Result;
+use crate::tables::executions::{self, Lost};
+use crate::tables::{attempts, nodes};
+
+/// Rows per transaction: others get their turn in between.
+const BATCH: i64 = 500;
+const DAY_MS: i64 = 24 * 3600 * 1000;
+
+/// What was found of nodes that are gone.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct GivenBack {
+    /// Executions that wait to be tried again.
+    pub requeued: u64,
+    /// Executions that ended: too many attempts, nobody waiting, or cancelled.
+    pub ended: u64,
+}
+
+impl Catalog {
+    /// Gives back what nodes had that have not been heard of for so long.
+    pub async fn give_back_dead(&self, timeout_ms: i64, max_attempts: i64) -> Result<GivenBack> {
+        let now = self.clock.now();
+        let cutoff = from_millis(now.as_millisecond() - timeout_ms);
+        let found = self.give_back(Some(cutoff), max_attempts).await?;
+        let forgotten = from_millis(cutoff.as_millisecond() - DAY_MS);
+        self.db.write(move |tx| Box::pin(async move { nodes::forget_before(tx, forgotten).await })).await?;
+        Ok(found)
+    }
+
+    /// Gives back everything that runs: for the start of the only server that there is.
+    pub async fn give_back_all(&self, max_attempts: i64) -> Result<GivenBack> {
+        self.give_back(None, max_attempts).await
+    }
+
+    async fn give_back(&self, cutoff: Option<Timestamp>, max_attempts: i64) -> Result<GivenBack> {
+        let now = self.clock.now();
+        let mut total = GivenBack::default();
+        loop {
+            let batch = self
+                .db
+                .write(move |tx| {
+                    Box::pin(async move {
+                        let mut batch = GivenBack::default();
+                        for lost in executions::lost(tx, cutoff, BATCH).await? {
+                            if settle(tx, &lost, now, max_attempts).await? {
+                                batch.requeued += 1;
+                            } else {
+                                batch.ended += 1;
+                            }
+                        }
+                        Ok(batch)
+                    })
+                })
+                .await?;
+            total.requeued += batch.requeued;
+            total.ended += batch.ended;
+            if batch == GivenBack::default() {
+                return Ok(total);
+            }
+        }
+    }
+
+    /// Forgets ended executions that are older or more than the plans of their apps keep. Part of [`Catalog::sweep`].
+    pub(crate) async fn sweep_executions(&self) -> Result<u64> {
+        let now = self.clock.now();
+        let apps = self
+            .db
+            .read(|tx| {
+                Box::pin(async move {
+                    let sql = "SELECT a.id, a.plan, CASE WHEN a.deleted_at IS NULL THEN 0 ELSE 1 END FROM apps a \
+                               WHERE EXISTS (SELECT 1 FROM executions e WHERE e.app_id = a.id AND e.finished_at IS NOT NULL)";
+                    let rows = tx.query(sql, &[]).await?;
+                    rows.iter()
+                        .map(|row| Ok((row.int(0)?, row.parse::<milepost_model::PlanName>(1)?, row.bool(2)?)))
+                        .collect::<Result<Vec<_>>>()
+                })
+            })
+            .await?;
+        let mut swept = 0;
+        for (app_id, plan, deleted) in apps {
+            let limits = plan.limits();
+            let kept_ms = if deleted { 0 } else { i64::from(limits.execution_days) * DAY_MS };
+            let old = from_millis(now.as_millisecond() - kept_ms - i64::from(!deleted));
+            // Above every id, so that all of that moment go.
+            swept += self.sweep_up_to(app_id, old, "z".to_owned()).await?;
+            if let Some(keep) = limits.executions_kept {
+                let beyond = self
+                    .db
+                    .read(move |tx| Box::pin(async move { executions::beyond(tx, app_id, i64::from(keep)).await }))
+                    .await?;
+                if let Some((at, id)) = beyond {
+                    swept += self.sweep_up_to(app_id, at, id).await?;
+                }
+            }
+        }
+        Ok(swept)
+    }
+
+    async fn sweep_up_to(&self, app_id: i64, at: Timestamp, id: String) -> Result<u64> {
+        let mut swept = 0;
+        loop {
+            let id = id.clone();
+            let gone = self
+                .db
+                .write(move |tx| {
+                    Box::pin(async move {
+                        let ids = executions::ended_up_to(tx, app_id, (at, &id), BATCH).await?;
+                        executions::delete(tx, &ids).await
+                    })
+                })
+                .await?;
+            swept += gone;
+            if gone == 0 {
+                return Ok(swept);
+            }
+        }
+    }
+}
+
+/// True when it is to be tried again.
+async fn settle(tx: &mut Tx, lost: &Lost, now: Timestamp, max_attempts: i64) -> Result<bool> {
+    let attempt = Attempt {
+        number: lost.attempt,
+        started_at: lost.attempt_at,
+        ended_at: Some(now),
+        node: lost.node.clone(),
+        end: Some(AttemptEnd::Lost),
+    };
+    attempts::insert(tx, &lost.id, &attempt, now).await?;
+    let (status, why) = if lost.cancel {
+        (ExecutionStatus::Cancelled, None)
+    } else if lost.sync {
+        (ExecutionStatus::Error, Some("The server stopped while it ran, and nobody waits for it any more.".to_owned()))
+    } else if lost.attempt >= max_attempts {
+        let times = if lost.attempt == 1 { "once".to_owned() } else { format!("{} times", lost.attempt) };
+        (ExecutionStatus::Error, Some(format!("The server stopped while it ran, {times}; it is not tried again.")))
+    } else {
+        executions::requeue(tx, &lost.id).await?;
+        return Ok(true);
+    };
+    executions::end(tx, &lost.id, status, why.map(Value::from).as_ref(), now).await?;
+    Ok(false)
+}

@@ -1,0 +1,217 @@
+use std::sync::Arc;
+
+use milepost_model::event::EventKind;
+use milepost_model::job::{Job, JobChange, JobState, NewJob};
+use milepost_model::schedule::Schedule;
+use milepost_model::{AppName, Code, Refusal, Selector, Timestamp, UnitKind, UnitName};
+use serde_json::json;
+
+use super::execution::clean;
+use crate::db::{Ending, Tx};
+use crate::error::Result;
+use crate::read::{PageOf, cut};
+use crate::tables::apps::AppRow;
+use crate::tables::jobs::{self, JobRow};
+use crate::tables::units::{self, UnitRow};
+use crate::tables::versions::VersionRow;
+use crate::work::Work;
+use crate::{Catalog, resolve, uuids};
+
+impl Catalog {
+    pub async fn job_create(&self, app: &AppName, actor: &str, new: NewJob) -> Result<Job> {
+        let ids = Arc::clone(self.ids());
+        self.work(app, actor, Ending::Commit, move |work| {
+            Box::pin(async move {
+                let schedule = check(&new)?;
+                let (unit, pinned) = target(work, &new.function, &new.version).await?;
+                let now = work.act.at;
+                // Without a pattern it is one execution.
+                let count = if schedule.is_some() { new.count } else { Some(1) };
+                let next_at = new.first_at.or_else(|| schedule.and_then(|schedule| schedule.next_after(now)));
+                let job = Job {
+                    id: uuids::v7(&*ids, now),
+                    name: clean(&new.name),
+                    function: unit.name.clone(),
+                    selector: new.version,
+                    version: pinned.as_ref().map(|version| version.number),
+                    cron: new.cron.map(|cron| cron.trim().to_owned()),
+                    zone: new.zone,
+                    first_at: new.first_at,
+                    count,
+                    input: new.input,
+                    state: JobState::Running,
+                    next_at,
+                    fired: 0,
+                    created_at: now,
+                    created_by: work.act.actor.clone(),
+                    updated_at: None,
+                };
+                let version_id = pinned.map(|version| version.id);
+                let row = JobRow { app_id: work.app.id, unit_id: unit.id, version_id, job };
+                jobs::insert(work.tx, &row).await?;
+                work.event(EventKind::JobCreated, &subject(&row.job), None, Some(told(&row.job)));
+                Ok(row.job)
+            })
+        })
+        .await
+    }
+
+    /// Changes a job that may go on. A new pattern, and going on after a pause, count from now.
+    pub async fn job_update(&self, app: &AppName, actor: &str, id: String, change: JobChange) -> Result<Job> {
+        self.work(app, actor, Ending::Commit, move |work| {
+            Box::pin(async move {
+                let Some(JobRow { mut job, .. }) = jobs::lock(work.tx, work.app.id, &id).await? else {
+                    return Err(unknown(work.tx, &work.app, &id).await?.into());
+                };
+                let before = told(&job);
+                apply(&mut job, change, work.act.at)?;
+                if before == told(&job) {
+                    return Ok(job);
+                }
+                job.updated_at = Some(work.act.at);
+                jobs::save(work.tx, &job).await?;
+                work.event(EventKind::JobChanged, &subject(&job), Some(before), Some(told(&job)));
+                Ok(job)
+            })
+        })
+        .await
+    }
+
+    pub async fn job_delete(&self, app: &AppName, actor: &str, id: String) -> Result<()> {
+        self.work(app, actor, Ending::Commit, move |work| {
+            Box::pin(async move {
+                let Some(row) = jobs::lock(work.tx, work.app.id, &id).await? else {
+                    return Err(unknown(work.tx, &work.app, &id).await?.into());
+                };
+                jobs::delete(work.tx, &id).await?;
+                work.event(EventKind::JobDeleted, &subject(&row.job), Some(told(&row.job)), None);
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    pub async fn job_get(&self, app: &AppName, id: String) -> Result<Job> {
+        self.look(app, move |tx, app| {
+            Box::pin(async move {
+                match jobs::find(tx, app.id, &id).await? {
+                    Some(row) => Ok(row.job),
+                    None => Err(unknown(tx, &app, &id).await?.into()),
+                }
+            })
+        })
+        .await
+    }
+
+    /// Newest first, below an id.
+    pub async fn job_list(&self, app: &AppName, below: Option<String>, limit: i64) -> Result<PageOf<Job, String>> {
+        self.look(app, move |tx, app| {
+            Box::pin(async move {
+                let mut rows = jobs::list(tx, app.id, below.as_deref(), limit.saturating_add(1)).await?;
+                let next = cut(&mut rows, limit, |row| row.job.id.clone());
+                Ok(PageOf { items: rows.into_iter().map(|row| row.job).collect(), next })
+            })
+        })
+        .await
+    }
+}
+
+/// The function, and the version that a selector other than `latest` and `@alias` fixes.
+pub(crate) async fn target(
+    work: &mut Work<'_>,
+    function: &UnitName,
+    selector: &Selector,
+) -> Result<(UnitRow, Option<VersionRow>)> {
+    let unit = units::get_present(work.tx, &work.app, UnitKind::Function, function).await?;
+    let version = resolve::version(work.tx, &unit, selector).await?;
+    let follows = matches!(selector, Selector::Latest | Selector::Alias(_));
+    Ok((unit, (!follows).then_some(version)))
+}
+
+fn invalid(message: &str, hint: &str) -> Refusal {
+    Refusal::new(Code::InvalidRequest, message).hint(hint)
+}
+
+fn check(new: &NewJob) -> Result<Option<Schedule>> {
+    if new.cron.is_none() && new.first_at.is_none() {
+        let hint = "give `--cron`, for example `--cron '0 3 * * *'`, or `--first-at TIME`";
+        return Err(invalid("A job needs a pattern or a first execution time.", hint).into());
+    }
+    check_count(new.cron.as_deref(), new.count)?;
+    match &new.cron {
+        Some(cron) => Ok(Some(Schedule::parse(cron, &new.zone).map_err(Refusal::from)?)),
+        None => Ok(None),
+    }
+}
+
+fn check_count(cron: Option<&str>, count: Option<i64>) -> Result<()> {
+    match count {
+        Some(count) if count < 1 => Err(invalid("The count of a job is at least 1.", "leave it out for no end").into()),
+        Some(count) if count > 1 && cron.is_none() => {
+            Err(invalid("A job that runs more than once needs a pattern.", "give `--cron`, or a count of 1").into())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn apply(job: &mut Job, change: JobChange, now: Timestamp) -> Result<()> {
+    if !job.state.is_open() {
+        let message = format!("Job `{}` is {}, so it does not change any more.", job.id, job.state);
+        return Err(Refusal::new(Code::JobFinished, message).hint("make a new one with `milepost job create`").into());
+    }
+    if change.state == Some(JobState::Done) {
+        return Err(invalid("A job is done when it has made its executions.", "use `cancelled` to end it").into());
+    }
+    let rhythm = (job.cron.clone(), job.zone.clone());
+    job.name = change.name.map_or_else(|| job.name.clone(), |name| clean(&name));
+    job.cron = change.cron.map(|cron| cron.trim().to_owned()).or_else(|| job.cron.clone());
+    job.zone = change.zone.unwrap_or_else(|| job.zone.clone());
+    job.count = change.count.or(job.count);
+    job.input = change.input.or_else(|| job.input.clone());
+    check_count(job.cron.as_deref(), change.count)?;
+    let schedule = match &job.cron {
+        Some(cron) => Some(Schedule::parse(cron, &job.zone).map_err(Refusal::from)?),
+        None => None,
+    };
+    let was = job.state;
+    job.state = change.state.unwrap_or(was);
+    let changed = rhythm != (job.cron.clone(), job.zone.clone());
+    if job.state != JobState::Running {
+        job.next_at = None;
+    } else if was != JobState::Running || changed {
+        job.next_at = next_of(job, schedule.as_ref(), now);
+    }
+    Ok(())
+}
+
+/// A first time that has not come yet stands. One that passed in a pause is made up when there is nothing else.
+fn next_of(job: &Job, schedule: Option<&Schedule>, now: Timestamp) -> Option<Timestamp> {
+    let first = job.first_at.filter(|_| job.fired == 0);
+    match (first, schedule) {
+        (Some(first), Some(schedule)) if first <= now => schedule.next_after(now),
+        (Some(first), _) => Some(first),
+        (None, schedule) => schedule.and_then(|schedule| schedule.next_after(now)),
+    }
+}
+
+fn subject(job: &Job) -> String {
+    if job.name.is_empty() { format!("job {}", job.id) } else { format!("job {} ({})", job.name, job.id) }
+}
+
+/// What the event log says of a job. Its input may be large and is nobody's business there.
+fn told(job: &Job) -> serde_json::Value {
+    let input = job.input.as_ref().map(|input| milepost_model::Digest::of(input.to_string().as_bytes()));
+    json!({ "name": job.name, "function": job.function, "selector": job.selector, "cron": job.cron, "zone": job.zone,
+            "firstAt": job.first_at, "count": job.count, "state": job.state, "input": input })
+}
+
+async fn unknown(tx: &mut Tx, app: &AppRow, id: &str) -> Result<Refusal> {
+    let recent = jobs::list(tx, app.id, None, 100).await?;
+    let by_name = recent.iter().find(|row| row.job.name == id && !id.is_empty());
+    let otherwise = match by_name {
+        Some(row) => format!("the job called `{id}` has the id `{}`", row.job.id),
+        None => "`milepost job list` shows what exists".to_owned(),
+    };
+    let message = format!("App `{}` has no job `{id}`.", app.name);
+    Ok(Refusal::new(Code::JobNotFound, message).hint(otherwise))
+}

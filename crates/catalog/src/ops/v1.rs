@@ -1,0 +1,265 @@
+//! What the v1 interface writes that the ledger has no words for. A project is an app.
+
+use std::sync::Arc;
+
+use milepost_model::change::{Change, UnitKey};
+use milepost_model::event::EventKind;
+use milepost_model::unit_put::{FunctionPut, Put};
+use milepost_model::{AppName, Code, Refusal, UnitKind, UnitName, UnitPut};
+use serde_json::{Value, json};
+
+use super::execution::clean;
+use crate::change::{self, ChangeInput};
+use crate::db::{Ending, Tx};
+use crate::error::{CatalogError, Result};
+use crate::tables::apps::AppRow;
+use crate::tables::units::{self, UnitRow};
+use crate::tables::v1::{self, V1Unit, V1UnitRow, V1Version};
+use crate::tables::versions;
+use crate::work::Work;
+use crate::{Catalog, uuids};
+
+impl Catalog {
+    /// Every function or environment of the app, each with its id. Those that v1 sees for the first time get one.
+    pub async fn v1_units(&self, app: &AppName, kind: UnitKind) -> Result<Vec<V1Unit>> {
+        let unseen = self.look(app, move |tx, app| Box::pin(async move { v1::unseen(tx, app.id, kind).await })).await?;
+        if !unseen.is_empty() {
+            let ids = Arc::clone(&self.ids);
+            // Under the lock of the app: a unit that is leaving it gets no id.
+            self.work(app, "v1", Ending::Commit, move |work| {
+                Box::pin(async move {
+                    for (unit_id, at) in v1::unseen(work.tx, work.app.id, kind).await? {
+                        v1::insert_unit(work.tx, work.app.id, unit_id, kind, &uuids::v4(&*ids), at).await?;
+                    }
+                    Ok(())
+                })
+            })
+            .await?;
+        }
+        self.look(app, move |tx, app| {
+            Box::pin(
+                async move { Ok(v1::list_units(tx, app.id, kind).await?.into_iter().map(|row| row.unit).collect()) },
+            )
+        })
+        .await
+    }
+
+    /// The unit with this id, if the app has it now.
+    pub async fn v1_unit(&self, app: &AppName, id: String) -> Result<Option<V1Unit>> {
+        self.look(app, move |tx, app| {
+            Box::pin(async move { Ok(v1::find_unit(tx, app.id, &id).await?.map(|row| row.unit)) })
+        })
+        .await
+    }
+
+    /// The id and the rest of a unit by its name. It must be in the app.
+    pub async fn v1_unit_named(&self, app: &AppName, key: UnitKey) -> Result<V1Unit> {
+        let found = {
+            let key = key.clone();
+            self.look(app, move |tx, app| {
+                Box::pin(async move {
+                    let unit = units::get_present(tx, &app, key.kind, &key.name).await?;
+                    Ok(v1::of_unit(tx, unit.id).await?.map(|row| row.unit))
+                })
+            })
+            .await?
+        };
+        if let Some(found) = found {
+            return Ok(found);
+        }
+        let ids = Arc::clone(&self.ids);
+        self.work(app, "v1", Ending::Commit, move |work| {
+            Box::pin(async move { Ok(seen(work, &key, &uuids::v4(&*ids)).await?.1.unit) })
+        })
+        .await
+    }
+
+    /// Keeps what v1 says about a unit beside what the ledger knows, instead of what it said before.
+    pub async fn v1_set_facts(&self, app: &AppName, key: UnitKey, facts: Value) -> Result<V1Unit> {
+        let ids = Arc::clone(&self.ids);
+        self.work(app, "v1", Ending::Commit, move |work| {
+            Box::pin(async move {
+                let (_, mut row) = seen(work, &key, &uuids::v4(&*ids)).await?;
+                if row.unit.facts != facts {
+                    // What is said when the unit is made is no change of it.
+                    let first = row.unit.facts == json!({});
+                    row.unit.facts = facts;
+                    row.unit.updated_at = if first { row.unit.updated_at } else { Some(work.act.at) };
+                    v1::save_unit(work.tx, &row).await?;
+                }
+                Ok(row.unit)
+            })
+        })
+        .await
+    }
+
+    /// Publishes a function's newest code under the next number. Code that is published already becomes a new version
+    /// with the same content.
+    pub async fn v1_publish(
+        &self,
+        app: &AppName,
+        actor: &str,
+        function: UnitName,
+        description: String,
+    ) -> Result<V1Version> {
+        let ids = Arc::clone(&self.ids);
+        let actor_name = actor.to_owned();
+        self.work(app, actor, Ending::Commit, move |work| {
+            Box::pin(async move {
+                let key = UnitKey { kind: UnitKind::Function, name: function };
+                let (mut unit, mut row) = seen(work, &key, &uuids::v4(&*ids)).await?;
+                let description = clean(&description);
+                if v1::of_version(work.tx, current(&unit)?).await?.is_some() {
+                    again(work, &key, &description, &actor_name).await?;
+                    unit = units::get_present(work.tx, &work.app, key.kind, &key.name).await?;
+                } else if !description.is_empty() {
+                    describe(work, &unit, current(&unit)?, &description).await?;
+                }
+                row.unit.last_number += 1;
+                v1::save_unit(work.tx, &row).await?;
+                let head = versions::get(work.tx, current(&unit)?).await?;
+                let version = V1Version {
+                    id: uuids::v4(&*ids),
+                    number: row.unit.last_number,
+                    version: head.number,
+                    version_id: head.id,
+                    description: head.description,
+                    executions: 0,
+                    created_at: work.act.at,
+                    updated_at: None,
+                };
+                v1::insert_version(work.tx, unit.id, &version).await?;
+                Ok(version)
+            })
+        })
+        .await
+    }
+
+    /// The published versions of a function, by their numbers.
+    pub async fn v1_versions(&self, app: &AppName, function: UnitName) -> Result<Vec<V1Version>> {
+        self.look(app, move |tx, app| {
+            Box::pin(async move {
+                let unit = units::get_present(tx, &app, UnitKind::Function, &function).await?;
+                v1::list_versions(tx, unit.id).await
+            })
+        })
+        .await
+    }
+
+    /// A published version by its number or its id.
+    pub async fn v1_version(
+        &self,
+        app: &AppName,
+        function: UnitName,
+        number_or_id: String,
+    ) -> Result<Option<V1Version>> {
+        self.look(app, move |tx, app| {
+            Box::pin(async move {
+                let unit = units::get_present(tx, &app, UnitKind::Function, &function).await?;
+                find(tx, &unit, &number_or_id).await
+            })
+        })
+        .await
+    }
+
+    /// The published version that is this version of the ledger, if there is one.
+    pub async fn v1_version_of(&self, app: &AppName, function: UnitName, number: i64) -> Result<Option<V1Version>> {
+        self.look(app, move |tx, app| {
+            Box::pin(async move {
+                let unit = units::get_present(tx, &app, UnitKind::Function, &function).await?;
+                match versions::find_by_number(tx, unit.id, number).await? {
+                    Some(version) => v1::of_version(tx, version.id).await,
+                    None => Ok(None),
+                }
+            })
+        })
+        .await
+    }
+
+    /// Edits the description of a published version.
+    pub async fn v1_describe(
+        &self,
+        app: &AppName,
+        actor: &str,
+        function: UnitName,
+        number_or_id: String,
+        description: String,
+    ) -> Result<V1Version> {
+        self.work(app, actor, Ending::Commit, move |work| {
+            Box::pin(async move {
+                let unit = units::get_present(work.tx, &work.app, UnitKind::Function, &function).await?;
+                let Some(version) = find(work.tx, &unit, &number_or_id).await? else {
+                    return Err(unpublished(&work.app, &unit, &number_or_id).into());
+                };
+                describe(work, &unit, version.version_id, &clean(&description)).await?;
+                v1::touch_version(work.tx, version.version_id, work.act.at).await?;
+                let found = v1::of_version(work.tx, version.version_id).await?;
+                found.ok_or_else(|| unpublished(&work.app, &unit, &number_or_id).into())
+            })
+        })
+        .await
+    }
+}
+
+fn current(unit: &UnitRow) -> Result<i64> {
+    unit.current_version_id.ok_or_else(|| CatalogError::inconsistent(format!("{} has no version", unit.key())))
+}
+
+async fn find(tx: &mut Tx, unit: &UnitRow, number_or_id: &str) -> Result<Option<V1Version>> {
+    match number_or_id.parse() {
+        Ok(number) => v1::find_version(tx, unit.id, number).await,
+        Err(_) => v1::find_version_by_id(tx, unit.id, number_or_id).await,
+    }
+}
+
+pub(crate) fn unpublished(app: &AppRow, unit: &UnitRow, number_or_id: &str) -> Refusal {
+    let message = format!("Function `{}` of app `{}` has no published version `{number_or_id}`.", unit.name, app.name);
+    Refusal::new(Code::VersionNotFound, message).hint("publish one first")
+}
+
+/// A unit of the app, and what v1 calls it; `fresh` if it has no id yet.
+async fn seen(work: &mut Work<'_>, key: &UnitKey, fresh: &str) -> Result<(UnitRow, V1UnitRow)> {
+    let unit = units::get_present(work.tx, &work.app, key.kind, &key.name).await?;
+    if let Some(row) = v1::of_unit(work.tx, unit.id).await? {
+        return Ok((unit, row));
+    }
+    let at =
+        versions::list(work.tx, unit.id, None, i64::MAX).await?.last().map_or(work.act.at, |first| first.created_at);
+    v1::insert_unit(work.tx, work.app.id, unit.id, key.kind, fresh, at).await?;
+    let row = v1::of_unit(work.tx, unit.id).await?;
+    let row = row.ok_or_else(|| CatalogError::inconsistent(format!("{key} got no id")))?;
+    Ok((unit, row))
+}
+
+async fn describe(work: &mut Work<'_>, unit: &UnitRow, version_id: i64, description: &str) -> Result<()> {
+    let version = versions::get(work.tx, version_id).await?;
+    if version.description == description {
+        return Ok(());
+    }
+    versions::set_description(work.tx, version_id, description).await?;
+    let before = json!({ "number": version.number, "description": version.description });
+    let after = json!({ "number": version.number, "description": description });
+    work.event(EventKind::VersionDescribed, &unit.key().to_string(), Some(before), Some(after));
+    Ok(())
+}
+
+/// A new version of a function with the content that it has, as a change like any other.
+async fn again(work: &mut Work<'_>, key: &UnitKey, description: &str, actor: &str) -> Result<()> {
+    let put = Put {
+        name: key.name.clone(),
+        label: None,
+        description: Some(description.to_owned()),
+        group: None,
+        force: true,
+        only: None,
+        unit: UnitPut::Function(FunctionPut { merge: true, ..FunctionPut::default() }),
+    };
+    let change = Change { message: format!("publish {key}"), puts: vec![put], ..Change::default() };
+    let input = ChangeInput {
+        change,
+        secrets: std::collections::BTreeMap::new(),
+        actor: actor.to_owned(),
+        idempotency_key: None,
+    };
+    change::apply(work, &input).await.map(drop)
+}

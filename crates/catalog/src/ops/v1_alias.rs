@@ -1,0 +1,139 @@
+//! Aliases as v1 has them: known by their name alone, so one name is one alias in the whole app.
+
+use std::sync::Arc;
+
+use milepost_model::pointer::Step;
+use milepost_model::{AliasName, AppName, Code, Refusal, Selector, UnitKind, UnitName};
+
+use super::alias;
+use super::execution::clean;
+use crate::db::{Ending, Tx};
+use crate::error::Result;
+use crate::tables::aliases;
+use crate::tables::apps::AppRow;
+use crate::tables::units::{self, UnitRow};
+use crate::tables::v1::{self, V1Alias};
+use crate::work::Work;
+use crate::{Catalog, resolve, uuids};
+
+const WHY: &str = "v1";
+
+impl Catalog {
+    /// Makes an alias whose name no function of the app has yet.
+    pub async fn v1_alias_create(
+        &self,
+        app: &AppName,
+        actor: &str,
+        name: AliasName,
+        (function, selector): (UnitName, Selector),
+        description: String,
+    ) -> Result<V1Alias> {
+        let ids = Arc::clone(self.ids());
+        self.work(app, actor, Ending::Commit, move |work| {
+            Box::pin(async move {
+                if let Some(taken) = first(work.tx, &work.app, &name).await? {
+                    let message = format!("Function `{}` already has an alias `{name}`.", taken.function);
+                    return Err(Refusal::new(Code::AliasExists, message).hint("choose another name").into());
+                }
+                let unit = point(work, &name, &function, &selector).await?;
+                let alias = V1Alias {
+                    id: uuids::v4(&*ids),
+                    name: name.clone(),
+                    function,
+                    version: 0,
+                    number: None,
+                    description: clean(&description),
+                    created_at: work.act.at,
+                    updated_at: None,
+                };
+                v1::put_alias(work.tx, unit.id, &alias).await?;
+                get(work.tx, &work.app, &name).await
+            })
+        })
+        .await
+    }
+
+    /// Moves an alias to another version or another function, or edits its description.
+    pub async fn v1_alias_update(
+        &self,
+        app: &AppName,
+        actor: &str,
+        name: AliasName,
+        target: Option<(UnitName, Selector)>,
+        description: Option<String>,
+    ) -> Result<V1Alias> {
+        let ids = Arc::clone(self.ids());
+        self.work(app, actor, Ending::Commit, move |work| {
+            Box::pin(async move {
+                let mut known = get(work.tx, &work.app, &name).await?;
+                let before = units::get_present(work.tx, &work.app, UnitKind::Function, &known.function).await?;
+                let mut unit = before.clone();
+                if let Some((function, selector)) = target {
+                    if function != known.function {
+                        // An alias belongs to its function: elsewhere it is another one.
+                        alias::remove(work, &before, &name).await?;
+                        v1::delete_alias(work.tx, before.id, &name).await?;
+                    }
+                    unit = point(work, &name, &function, &selector).await?;
+                }
+                known.description = description.map_or(known.description, |text| clean(&text));
+                known.id = if known.id.is_empty() { uuids::v4(&*ids) } else { known.id };
+                known.updated_at = Some(work.act.at);
+                v1::put_alias(work.tx, unit.id, &known).await?;
+                get(work.tx, &work.app, &name).await
+            })
+        })
+        .await
+    }
+
+    pub async fn v1_alias_delete(&self, app: &AppName, actor: &str, name: AliasName) -> Result<()> {
+        self.work(app, actor, Ending::Commit, move |work| {
+            Box::pin(async move {
+                let known = get(work.tx, &work.app, &name).await?;
+                let unit = units::get_present(work.tx, &work.app, UnitKind::Function, &known.function).await?;
+                alias::remove(work, &unit, &name).await?;
+                v1::delete_alias(work.tx, unit.id, &name).await
+            })
+        })
+        .await
+    }
+
+    pub async fn v1_alias_get(&self, app: &AppName, name: AliasName) -> Result<V1Alias> {
+        self.look(app, move |tx, app| Box::pin(async move { get(tx, &app, &name).await })).await
+    }
+
+    /// By name; of functions that share one, the alias that v1 would find.
+    pub async fn v1_alias_list(&self, app: &AppName) -> Result<Vec<V1Alias>> {
+        self.look(app, move |tx, app| {
+            Box::pin(async move {
+                let mut found = v1::list_aliases(tx, app.id, None).await?;
+                found.dedup_by(|other, first| other.name == first.name);
+                Ok(found)
+            })
+        })
+        .await
+    }
+}
+
+async fn first(tx: &mut Tx, app: &AppRow, name: &AliasName) -> Result<Option<V1Alias>> {
+    Ok(v1::list_aliases(tx, app.id, Some(name)).await?.into_iter().next())
+}
+
+async fn get(tx: &mut Tx, app: &AppRow, name: &AliasName) -> Result<V1Alias> {
+    if let Some(found) = first(tx, app, name).await? {
+        return Ok(found);
+    }
+    let names: Vec<String> =
+        v1::list_aliases(tx, app.id, None).await?.into_iter().map(|alias| alias.name.to_string()).collect();
+    let message = format!("No function of app `{}` has an alias `{name}`.", app.name);
+    let otherwise = "`milepost function alias list` shows what exists";
+    Err(Refusal::unknown(Code::AliasNotFound, message, name.as_str(), &names, otherwise).into())
+}
+
+async fn point(work: &mut Work<'_>, name: &AliasName, function: &UnitName, selector: &Selector) -> Result<UnitRow> {
+    let unit = units::get_present(work.tx, &work.app, UnitKind::Function, function).await?;
+    let version = resolve::version(work.tx, &unit, selector).await?;
+    let found = aliases::find(work.tx, unit.id, name).await?;
+    alias::set(work, &unit, name, found.as_ref(), &version, Step::Forward, WHY).await?;
+    Ok(unit)
+}

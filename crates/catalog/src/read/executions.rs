@@ -1,0 +1,87 @@
+use milepost_model::execution::{Attempt, AttemptEnd, Execution, ExecutionFilter};
+use milepost_model::{AppName, UnitKind};
+
+use super::{PageOf, cut};
+use crate::Catalog;
+use crate::db::Tx;
+use crate::error::Result;
+use crate::ops::execution::unknown;
+use crate::tables::apps::AppRow;
+use crate::tables::executions::{self, ExecutionRow, Listed};
+use crate::tables::{attempts, units};
+
+/// Fills in the attempts: those that were lost stand apart, the last one is in the row.
+pub(crate) async fn with_attempts(tx: &mut Tx, mut rows: Vec<ExecutionRow>) -> Result<Vec<ExecutionRow>> {
+    let tried: Vec<&str> = rows.iter().filter(|row| row.attempt > 0).map(|row| row.execution.id.as_str()).collect();
+    let mut lost = attempts::of(tx, &tried).await?;
+    for row in &mut rows {
+        let execution = &mut row.execution;
+        execution.attempts = lost.remove(&execution.id).unwrap_or_default();
+        let recorded = execution.attempts.last().map_or(0, |attempt| attempt.number);
+        if let (Some(started_at), Some(node)) = (row.attempt_at, &row.node)
+            && row.attempt > recorded
+        {
+            execution.attempts.push(Attempt {
+                number: row.attempt,
+                started_at,
+                ended_at: execution.finished_at,
+                node: node.clone(),
+                end: AttemptEnd::of(execution.status),
+            });
+        }
+    }
+    Ok(rows)
+}
+
+pub(crate) async fn execution_view(tx: &mut Tx, app: &AppRow, id: &str) -> Result<Execution> {
+    let Some(row) = executions::find(tx, app.id, id).await? else { return Err(unknown(app, id).into()) };
+    let mut rows = with_attempts(tx, vec![row]).await?;
+    rows.pop().map(|row| row.execution).ok_or_else(|| unknown(app, id).into())
+}
+
+impl Catalog {
+    pub async fn execution_get(&self, app: &AppName, id: String) -> Result<Execution> {
+        self.look(app, move |tx, app| Box::pin(async move { execution_view(tx, &app, &id).await })).await
+    }
+
+    /// Newest first, below an id. Large inputs and results are left out.
+    pub async fn execution_list(
+        &self,
+        app: &AppName,
+        filter: ExecutionFilter,
+        below: Option<String>,
+        limit: i64,
+    ) -> Result<PageOf<Execution, String>> {
+        self.look(app, move |tx, app| {
+            Box::pin(async move {
+                let unit_id = match &filter.function {
+                    // Also one that was removed: what it did is still there.
+                    Some(name) => match units::find(tx, app.id, UnitKind::Function, name).await? {
+                        Some(unit) => Some(unit.id),
+                        None => return Err(units::unknown(tx, &app, UnitKind::Function, name).await?.into()),
+                    },
+                    None => None,
+                };
+                let listed = Listed { filter: &filter, unit_id };
+                let mut rows = executions::list(tx, app.id, listed, below.as_deref(), limit.saturating_add(1)).await?;
+                let next = cut(&mut rows, limit, |row| row.execution.id.clone());
+                let rows = with_attempts(tx, rows).await?;
+                Ok(PageOf { items: rows.into_iter().map(|row| row.execution).collect(), next })
+            })
+        })
+        .await
+    }
+
+    /// What an execution wrote. Empty until it has ended.
+    pub async fn execution_log(&self, app: &AppName, id: String) -> Result<String> {
+        self.look(app, move |tx, app| {
+            Box::pin(async move {
+                if executions::find(tx, app.id, &id).await?.is_none() {
+                    return Err(unknown(&app, &id).into());
+                }
+                Ok(attempts::log(tx, &id).await?.unwrap_or_default())
+            })
+        })
+        .await
+    }
+}

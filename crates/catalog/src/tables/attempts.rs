@@ -1,0 +1,63 @@
+//! Attempts of executions that ended because their node died, and logs.
+
+use std::collections::HashMap;
+
+use milepost_model::Timestamp;
+use milepost_model::execution::{Attempt, AttemptEnd};
+
+use crate::db::{Tx, Val, placeholders};
+use crate::error::Result;
+
+const CHUNK: usize = 400;
+
+pub(crate) async fn insert(tx: &mut Tx, execution: &str, attempt: &Attempt, ended_at: Timestamp) -> Result<()> {
+    let sql = "INSERT INTO execution_attempts (execution_id, number, started_at, ended_at, node, ending) \
+               VALUES ($1, $2, $3, $4, $5, $6)";
+    let end = attempt.end.unwrap_or(AttemptEnd::Lost);
+    let params = [
+        execution.into(),
+        attempt.number.into(),
+        attempt.started_at.into(),
+        ended_at.into(),
+        attempt.node.as_str().into(),
+        end.as_str().into(),
+    ];
+    tx.execute(sql, &params).await?;
+    Ok(())
+}
+
+/// Of each execution, oldest first.
+pub(crate) async fn of(tx: &mut Tx, executions: &[&str]) -> Result<HashMap<String, Vec<Attempt>>> {
+    let mut found: HashMap<String, Vec<Attempt>> = HashMap::new();
+    for chunk in executions.chunks(CHUNK) {
+        let sql = format!(
+            "SELECT execution_id, number, started_at, ended_at, node, ending FROM execution_attempts \
+             WHERE execution_id IN ({}) ORDER BY execution_id, number",
+            placeholders(chunk.len(), 1)
+        );
+        let params: Vec<Val> = chunk.iter().map(|id| (*id).into()).collect();
+        for row in tx.query(&sql, &params).await? {
+            let attempt = Attempt {
+                number: row.int(1)?,
+                started_at: row.time(2)?,
+                ended_at: row.opt_time(3)?,
+                node: row.text(4)?,
+                end: Some(row.parse(5)?),
+            };
+            found.entry(row.text(0)?).or_default().push(attempt);
+        }
+    }
+    Ok(found)
+}
+
+pub(crate) async fn set_log(tx: &mut Tx, execution: &str, log: &str) -> Result<()> {
+    let sql = "INSERT INTO execution_logs (execution_id, log) VALUES ($1, $2) \
+               ON CONFLICT (execution_id) DO UPDATE SET log = excluded.log";
+    tx.execute(sql, &[execution.into(), log.into()]).await?;
+    Ok(())
+}
+
+pub(crate) async fn log(tx: &mut Tx, execution: &str) -> Result<Option<String>> {
+    let sql = "SELECT log FROM execution_logs WHERE execution_id = $1";
+    tx.query_opt(sql, &[execution.into()]).await?.map(|row| row.text(0)).transpose()
+}

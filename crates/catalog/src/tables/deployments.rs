@@ -1,0 +1,32 @@
+use milepost_model::change::Deployment;
+
+use crate::db::Tx;
+use crate::error::Result;
+
+/// The id of a deployment, which is made if the app does not know it. It goes by the name that it gave last.
+pub(crate) async fn put(tx: &mut Tx, app_id: i64, deployment: &Deployment) -> Result<i64> {
+    let sql = "INSERT INTO deployments (app_id, key, name) VALUES ($1, $2, $3) \
+               ON CONFLICT (app_id, key) DO UPDATE SET name = excluded.name RETURNING id";
+    let params = [app_id.into(), deployment.id.as_str().into(), deployment.name.as_str().into()];
+    tx.query_one(sql, &params).await?.int(0)
+}
+
+pub(crate) async fn get(tx: &mut Tx, id: i64) -> Result<Deployment> {
+    let row = tx.query_one("SELECT key, name FROM deployments WHERE id = $1", &[id.into()]).await?;
+    Ok(Deployment { id: row.text(0)?, name: row.text(1)? })
+}
+
+/// The deployments that units of the app belong to, and how many each has.
+pub(crate) async fn list(tx: &mut Tx, app_id: i64) -> Result<Vec<(Deployment, i64)>> {
+    let sql = "SELECT d.key, d.name, count(*) FROM deployments d JOIN units u ON u.deployment_id = d.id \
+               WHERE d.app_id = $1 AND u.current_version_id IS NOT NULL GROUP BY d.id, d.key, d.name ORDER BY d.name, d.key";
+    let rows = tx.query(sql, &[app_id.into()]).await?;
+    rows.iter().map(|row| Ok((Deployment { id: row.text(0)?, name: row.text(1)? }, row.int(2)?))).collect()
+}
+
+/// For an app that goes: its units belong to nobody, and nobody declares anything.
+pub(crate) async fn delete_all(tx: &mut Tx, app_id: i64) -> Result<()> {
+    tx.execute("UPDATE units SET deployment_id = NULL WHERE app_id = $1", &[app_id.into()]).await?;
+    tx.execute("DELETE FROM deployments WHERE app_id = $1", &[app_id.into()]).await?;
+    Ok(())
+}

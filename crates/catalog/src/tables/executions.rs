@@ -1,0 +1,422 @@
+use milepost_model::execution::{Cause, ExecutedVersion, Execution, ExecutionFilter, ExecutionStatus, MAX_LISTED};
+use milepost_model::{AppName, Timestamp};
+use serde_json::Value;
+
+use crate::db::{Row, Tx, Val, placeholders};
+use crate::error::{CatalogError, Result};
+
+/// An execution with what only the catalog and the node that runs it know.
+#[derive(Debug, Clone)]
+pub(crate) struct ExecutionRow {
+    pub app: AppName,
+    pub version_id: Option<i64>,
+    pub attempt: i64,
+    pub attempt_at: Option<Timestamp>,
+    pub node: Option<String>,
+    /// Its attempts are left empty.
+    pub execution: Execution,
+}
+
+/// One that is about to be written.
+pub(crate) struct NewRow {
+    pub id: String,
+    pub app_id: i64,
+    pub unit_id: i64,
+    pub version_id: Option<i64>,
+    pub selector: String,
+    pub sync: bool,
+    pub input: Option<String>,
+    pub description: String,
+    pub started_by: String,
+    pub cause: Cause,
+    pub scheduled_at: Option<Timestamp>,
+    pub created_at: Timestamp,
+    pub birth: Birth,
+}
+
+/// How an execution begins.
+pub(crate) enum Birth {
+    Queued,
+    /// A node waits for it.
+    Running {
+        node: String,
+    },
+    /// It cannot run, and why.
+    Error(String),
+}
+
+const COLUMNS: usize = 21;
+/// Rows per statement.
+const CHUNK: usize = 100;
+
+/// Whether large inputs and results are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Show {
+    All,
+    Listed,
+}
+
+fn select(show: Show) -> String {
+    let (input, result, shortened) = match show {
+        Show::All => ("e.input".to_owned(), "e.result".to_owned(), "0".to_owned()),
+        Show::Listed => {
+            let small = |column: &str| format!("CASE WHEN octet_length({column}) <= {MAX_LISTED} THEN {column} END");
+            let large = format!(
+                "CASE WHEN octet_length(e.input) > {MAX_LISTED} OR octet_length(e.result) > {MAX_LISTED} THEN 1 ELSE 0 END"
+            );
+            (small("e.input"), small("e.result"), large)
+        }
+    };
+    format!(
+        "SELECT e.id, a.name, u.name, e.version_id, v.number, v.uid, v.digest, e.selector, e.status, e.sync, {input}, {result}, \
+         {shortened}, e.description, e.started_by, e.cause, e.cause_id, e.scheduled_at, e.created_at, e.started_at, \
+         e.finished_at, e.duration_ms, e.attempt, e.attempt_at, e.node, e.cancel FROM executions e \
+         JOIN apps a ON a.id = e.app_id JOIN units u ON u.id = e.unit_id LEFT JOIN versions v ON v.id = e.version_id"
+    )
+}
+
+fn read(row: &Row) -> Result<ExecutionRow> {
+    let version_id = row.opt_int(3)?;
+    let version = match version_id {
+        Some(_) => Some(ExecutedVersion { number: row.int(4)?, uid: row.text(5)?, digest: row.digest(6)? }),
+        None => None,
+    };
+    let status: ExecutionStatus = row.parse(8)?;
+    let execution = Execution {
+        id: row.text(0)?,
+        function: row.parse(2)?,
+        version,
+        selector: row.parse(7)?,
+        status,
+        sync: row.bool(9)?,
+        input: row.opt_json(10)?,
+        result: row.opt_json(11)?,
+        shortened: row.bool(12)?,
+        description: row.text(13)?,
+        started_by: row.text(14)?,
+        cause: Cause { kind: row.parse(15)?, id: row.opt_text(16)? },
+        scheduled_at: row.opt_time(17)?,
+        created_at: row.time(18)?,
+        started_at: row.opt_time(19)?,
+        finished_at: row.opt_time(20)?,
+        duration_ms: row.opt_int(21)?,
+        cancelling: status == ExecutionStatus::Running && row.bool(25)?,
+        attempts: Vec::new(),
+    };
+    Ok(ExecutionRow {
+        app: row.parse(1)?,
+        version_id,
+        attempt: row.int(22)?,
+        attempt_at: row.opt_time(23)?,
+        node: row.opt_text(24)?,
+        execution,
+    })
+}
+
+pub(crate) fn json_text(value: &Value) -> String {
+    value.to_string()
+}
+
+/// Answers how many were written: a tick that is there already is left as it is.
+pub(crate) async fn insert(tx: &mut Tx, rows: &[NewRow]) -> Result<u64> {
+    let mut written = 0;
+    for chunk in rows.chunks(CHUNK) {
+        let sql = format!(
+            "INSERT INTO executions (id, app_id, unit_id, version_id, selector, status, sync, input, result, description, started_by, \
+             cause, cause_id, scheduled_at, created_at, started_at, finished_at, attempt, attempt_at, node, cancel) VALUES {} \
+             ON CONFLICT DO NOTHING",
+            placeholders(chunk.len(), COLUMNS)
+        );
+        let params: Vec<Val> = chunk.iter().flat_map(values).collect();
+        written += tx.execute(&sql, &params).await?;
+    }
+    Ok(written)
+}
+
+fn values(row: &NewRow) -> [Val; COLUMNS] {
+    let at = row.created_at;
+    let (status, result, started, finished, attempt, node) = match &row.birth {
+        Birth::Queued => (ExecutionStatus::Queued, None, None, None, 0, None),
+        Birth::Running { node } => (ExecutionStatus::Running, None, Some(at), None, 1, Some(node.as_str())),
+        Birth::Error(why) => {
+            (ExecutionStatus::Error, Some(json_text(&Value::from(why.as_str()))), None, Some(at), 0, None)
+        }
+    };
+    [
+        row.id.as_str().into(),
+        row.app_id.into(),
+        row.unit_id.into(),
+        row.version_id.into(),
+        row.selector.as_str().into(),
+        status.as_str().into(),
+        row.sync.into(),
+        row.input.as_deref().into(),
+        result.into(),
+        row.description.as_str().into(),
+        row.started_by.as_str().into(),
+        row.cause.kind.as_str().into(),
+        row.cause.id.as_deref().into(),
+        row.scheduled_at.into(),
+        at.into(),
+        started.into(),
+        finished.into(),
+        attempt.into(),
+        started.into(),
+        node.into(),
+        false.into(),
+    ]
+}
+
+pub(crate) async fn find(tx: &mut Tx, app_id: i64, id: &str) -> Result<Option<ExecutionRow>> {
+    let sql = format!("{} WHERE e.id = $1 AND e.app_id = $2", select(Show::All));
+    tx.query_opt(&sql, &[id.into(), app_id.into()]).await?.as_ref().map(read).transpose()
+}
+
+pub(crate) async fn get_many(tx: &mut Tx, ids: &[String]) -> Result<Vec<ExecutionRow>> {
+    let mut found = Vec::with_capacity(ids.len());
+    for chunk in ids.chunks(CHUNK) {
+        let sql = format!("{} WHERE e.id IN ({}) ORDER BY e.id", select(Show::All), placeholders(chunk.len(), 1));
+        let params: Vec<Val> = chunk.iter().map(|id| id.as_str().into()).collect();
+        for row in tx.query(&sql, &params).await? {
+            found.push(read(&row)?);
+        }
+    }
+    Ok(found)
+}
+
+/// Which function a filter names, if it names one.
+pub(crate) struct Listed<'f> {
+    pub filter: &'f ExecutionFilter,
+    pub unit_id: Option<i64>,
+}
+
+/// Newest first, below an id.
+pub(crate) async fn list(
+    tx: &mut Tx,
+    app_id: i64,
+    listed: Listed<'_>,
+    below: Option<&str>,
+    limit: i64,
+) -> Result<Vec<ExecutionRow>> {
+    let filter = listed.filter;
+    // No id is above this: they are hexadecimal.
+    let mut params: Vec<Val> = vec![app_id.into(), below.unwrap_or("z").into(), limit.into()];
+    let mut conditions = String::new();
+    let mut only = |condition: &str, value: Val| {
+        params.push(value);
+        conditions.push_str(&format!(" AND {condition} ${}", params.len()));
+    };
+    if let Some(unit_id) = listed.unit_id {
+        only("e.unit_id =", unit_id.into());
+    }
+    if let Some(number) = filter.version {
+        only("v.number =", number.into());
+    }
+    if let Some(status) = filter.status {
+        only("e.status =", status.as_str().into());
+    }
+    if let Some(cause) = filter.cause {
+        only("e.cause =", cause.as_str().into());
+    }
+    if let Some(id) = &filter.cause_id {
+        only("e.cause_id =", id.as_str().into());
+    }
+    if let Some(since) = filter.since {
+        only("e.created_at >=", since.into());
+    }
+    let sql =
+        format!("{} WHERE e.app_id = $1 AND e.id < $2{conditions} ORDER BY e.id DESC LIMIT $3", select(Show::Listed));
+    tx.query(&sql, &params).await?.iter().map(read).collect()
+}
+
+/// The state of one, which nobody changes until the end of the transaction.
+pub(crate) async fn lock(tx: &mut Tx, app_id: i64, id: &str) -> Result<Option<ExecutionStatus>> {
+    let sql = format!("SELECT status FROM executions WHERE id = $1 AND app_id = $2{}", tx.for_update());
+    tx.query_opt(&sql, &[id.into(), app_id.into()]).await?.map(|row| row.parse(0)).transpose()
+}
+
+/// Ends one that nobody runs.
+pub(crate) async fn end(
+    tx: &mut Tx,
+    id: &str,
+    status: ExecutionStatus,
+    result: Option<&Value>,
+    at: Timestamp,
+) -> Result<()> {
+    let sql = "UPDATE executions SET status = $2, result = $3, finished_at = $4, cancel = 0 WHERE id = $1";
+    let params = [id.into(), status.as_str().into(), result.map(json_text).into(), at.into()];
+    tx.execute(sql, &params).await?;
+    Ok(())
+}
+
+pub(crate) async fn ask_to_cancel(tx: &mut Tx, id: &str) -> Result<()> {
+    tx.execute("UPDATE executions SET cancel = 1 WHERE id = $1", &[id.into()]).await?;
+    Ok(())
+}
+
+/// What the end of an attempt writes.
+pub(crate) struct End<'a> {
+    pub id: &'a str,
+    pub node: &'a str,
+    pub attempt: i64,
+    pub status: ExecutionStatus,
+    pub result: Option<String>,
+    pub duration_ms: i64,
+    pub at: Timestamp,
+}
+
+/// False when the attempt is not the present one any more: then nothing changed.
+pub(crate) async fn finish(tx: &mut Tx, end: End<'_>) -> Result<bool> {
+    let sql = "UPDATE executions SET status = $4, result = $5, finished_at = $6, duration_ms = $7, cancel = 0 \
+               WHERE id = $1 AND node = $2 AND attempt = $3 AND status = 'running'";
+    let params = [
+        end.id.into(),
+        end.node.into(),
+        end.attempt.into(),
+        end.status.as_str().into(),
+        end.result.into(),
+        end.at.into(),
+        end.duration_ms.into(),
+    ];
+    Ok(tx.execute(sql, &params).await? == 1)
+}
+
+/// What of an app's executions is on its way.
+#[derive(Debug, Clone)]
+pub(crate) struct Waiting {
+    pub app_id: i64,
+    pub plan: milepost_model::PlanName,
+    pub running: i64,
+}
+
+/// The apps after `after` that have something queued, in the order of their ids.
+pub(crate) async fn waiting(tx: &mut Tx, after: i64, limit: i64) -> Result<Vec<Waiting>> {
+    // One step in the index an app, however much each has queued.
+    let sql = "WITH RECURSIVE t(app_id) AS ( \
+                   SELECT min(app_id) FROM executions WHERE status = 'queued' AND app_id > $1 \
+                   UNION ALL \
+                   SELECT (SELECT min(e.app_id) FROM executions e WHERE e.status = 'queued' AND e.app_id > t.app_id) \
+                   FROM t WHERE t.app_id IS NOT NULL) \
+               SELECT t.app_id, a.plan, (SELECT count(*) FROM executions r WHERE r.status = 'running' AND r.app_id = t.app_id) \
+               FROM (SELECT app_id FROM t WHERE app_id IS NOT NULL LIMIT $2) AS t JOIN apps a ON a.id = t.app_id ORDER BY t.app_id";
+    let rows = tx.query(sql, &[after.into(), limit.into()]).await?;
+    rows.iter().map(|row| Ok(Waiting { app_id: row.int(0)?, plan: row.parse(1)?, running: row.int(2)? })).collect()
+}
+
+pub(crate) async fn running(tx: &mut Tx, app_id: i64) -> Result<i64> {
+    tx.count("SELECT count(*) FROM executions WHERE status = 'running' AND app_id = $1", &[app_id.into()]).await
+}
+
+/// Takes the oldest that are queued.
+pub(crate) async fn claim(tx: &mut Tx, app_id: i64, node: &str, at: Timestamp, most: i64) -> Result<Vec<String>> {
+    let sql = format!(
+        "WITH picked AS MATERIALIZED (SELECT id FROM executions WHERE app_id = $1 AND status = 'queued' \
+         ORDER BY id LIMIT $2{}) \
+         UPDATE executions SET status = 'running', node = $3, attempt = attempt + 1, attempt_at = $4, \
+         started_at = COALESCE(started_at, $4) WHERE id IN (SELECT id FROM picked) RETURNING id",
+        tx.for_claim()
+    );
+    let rows = tx.query(&sql, &[app_id.into(), most.into(), node.into(), at.into()]).await?;
+    rows.iter().map(|row| row.text(0)).collect()
+}
+
+/// Those of a node that somebody wants to end, with their attempts.
+pub(crate) async fn cancelling(tx: &mut Tx, node: &str) -> Result<Vec<(String, i64)>> {
+    let sql = "SELECT id, attempt FROM executions WHERE status = 'running' AND node = $1 AND cancel = 1";
+    tx.query(sql, &[node.into()]).await?.iter().map(|row| Ok((row.text(0)?, row.int(1)?))).collect()
+}
+
+/// A running execution whose node is gone.
+pub(crate) struct Lost {
+    pub id: String,
+    pub attempt: i64,
+    pub attempt_at: Timestamp,
+    pub node: String,
+    pub sync: bool,
+    pub cancel: bool,
+}
+
+/// Running executions of nodes that have not been heard of since `cutoff`; without one, of all nodes.
+pub(crate) async fn lost(tx: &mut Tx, cutoff: Option<Timestamp>, limit: i64) -> Result<Vec<Lost>> {
+    let cutoff = cutoff.unwrap_or(Timestamp::MAX);
+    let sql = format!(
+        "SELECT id, attempt, attempt_at, node, sync, cancel FROM executions WHERE status = 'running' \
+         AND node NOT IN (SELECT name FROM nodes WHERE beat_at >= $1) LIMIT $2{}",
+        tx.for_claim()
+    );
+    let rows = tx.query(&sql, &[cutoff.into(), limit.into()]).await?;
+    let read = |row: &Row| {
+        Ok(Lost {
+            id: row.text(0)?,
+            attempt: row.int(1)?,
+            attempt_at: row.time(2)?,
+            node: row.text(3)?,
+            sync: row.bool(4)?,
+            cancel: row.bool(5)?,
+        })
+    };
+    rows.iter().map(read).collect::<Result<_, CatalogError>>()
+}
+
+pub(crate) async fn requeue(tx: &mut Tx, id: &str) -> Result<()> {
+    tx.execute("UPDATE executions SET status = 'queued', node = NULL WHERE id = $1", &[id.into()]).await?;
+    Ok(())
+}
+
+/// Executions that have not ended and need a version: some of their ids, and how many there are.
+pub(crate) async fn open_of_version(tx: &mut Tx, version_id: i64, limit: i64) -> Result<(Vec<String>, i64)> {
+    let of = "FROM executions WHERE version_id = $1 AND finished_at IS NULL";
+    let rows = tx.query(&format!("SELECT id {of} ORDER BY id LIMIT $2"), &[version_id.into(), limit.into()]).await?;
+    let ids = rows.iter().map(|row| row.text(0)).collect::<Result<Vec<_>>>()?;
+    let count = if (ids.len() as i64) < limit {
+        ids.len() as i64
+    } else {
+        tx.count(&format!("SELECT count(*) {of}"), &[version_id.into()]).await?
+    };
+    Ok((ids, count))
+}
+
+/// The app goes: nothing of it is begun any more, and what runs is to stop.
+pub(crate) async fn cancel_all(tx: &mut Tx, app_id: i64, at: Timestamp) -> Result<()> {
+    let queued = "UPDATE executions SET status = 'cancelled', finished_at = $2 WHERE app_id = $1 AND status = 'queued'";
+    tx.execute(queued, &[app_id.into(), at.into()]).await?;
+    let running = "UPDATE executions SET cancel = 1 WHERE app_id = $1 AND status = 'running'";
+    tx.execute(running, &[app_id.into()]).await?;
+    Ok(())
+}
+
+/// Where the newest `keep` ended executions of an app begin: the first that is beyond them.
+pub(crate) async fn beyond(tx: &mut Tx, app_id: i64, keep: i64) -> Result<Option<(Timestamp, String)>> {
+    let sql = "SELECT finished_at, id FROM executions WHERE app_id = $1 AND finished_at IS NOT NULL \
+               ORDER BY finished_at DESC, id DESC LIMIT 1 OFFSET $2";
+    let row = tx.query_opt(sql, &[app_id.into(), keep.into()]).await?;
+    row.map(|row| Ok((row.time(0)?, row.text(1)?))).transpose()
+}
+
+/// Ended executions of an app up to and including a place, oldest first.
+pub(crate) async fn ended_up_to(
+    tx: &mut Tx,
+    app_id: i64,
+    (at, id): (Timestamp, &str),
+    limit: i64,
+) -> Result<Vec<String>> {
+    let sql = format!(
+        "SELECT id FROM executions WHERE app_id = $1 AND finished_at IS NOT NULL AND (finished_at, id) <= ($2, $3) \
+         ORDER BY finished_at, id LIMIT $4{}",
+        tx.for_delete()
+    );
+    let rows = tx.query(&sql, &[app_id.into(), at.into(), id.into(), limit.into()]).await?;
+    rows.iter().map(|row| row.text(0)).collect()
+}
+
+pub(crate) async fn delete(tx: &mut Tx, ids: &[String]) -> Result<u64> {
+    let mut gone = 0;
+    for chunk in ids.chunks(CHUNK) {
+        let list = placeholders(chunk.len(), 1);
+        let params: Vec<Val> = chunk.iter().map(|id| id.as_str().into()).collect();
+        tx.execute(&format!("DELETE FROM execution_logs WHERE execution_id IN ({list})"), &params).await?;
+        tx.execute(&format!("DELETE FROM execution_attempts WHERE execution_id IN ({list})"), &params).await?;
+        gone += tx.execute(&format!("DELETE FROM executions WHERE id IN ({list})"), &params).await?;
+    }
+    Ok(gone)
+}

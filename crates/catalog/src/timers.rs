@@ -1,0 +1,119 @@
+//! The timers of what is live. Whatever moves live calls this in its own transaction, so that at every moment the rows are
+//! those of the live release.
+
+use std::collections::BTreeMap;
+
+use milepost_model::schedule::Schedule;
+use milepost_model::{Selector, Timestamp};
+
+use crate::db::Tx;
+use crate::error::Result;
+use crate::tables::releases;
+use crate::tables::timers::{self, Held, TimerRow};
+
+/// Brings the timers of an app to those of the release that is live now. A timer whose schedule and zone are the same as
+/// before keeps the time at which it fires next: it fires neither twice nor never.
+pub(crate) async fn reconcile(tx: &mut Tx, app_id: i64, live: Option<i64>, now: Timestamp) -> Result<()> {
+    let before = timers::of_app(tx, app_id).await?;
+    let mut before: BTreeMap<i64, TimerRow> = before.into_iter().map(|row| (row.unit_id, row)).collect();
+    if let Some(release) = live {
+        let seq = releases::get(tx, release).await?.app_seq;
+        for held in timers::held(tx, app_id, seq).await? {
+            let earlier = before.remove(&held.unit_id);
+            if let Some(row) = row_of(tx, app_id, seq, &held, earlier.as_ref(), now).await? {
+                timers::put(tx, &row).await?;
+            }
+        }
+    }
+    for unit_id in before.into_keys() {
+        timers::delete(tx, unit_id).await?;
+    }
+    Ok(())
+}
+
+async fn row_of(
+    tx: &mut Tx,
+    app_id: i64,
+    seq: i64,
+    held: &Held,
+    earlier: Option<&TimerRow>,
+    now: Timestamp,
+) -> Result<Option<TimerRow>> {
+    let spec = &held.spec;
+    let Some((function_id, of_release)) = timers::function_at(tx, app_id, seq, &spec.target.function).await? else {
+        return Ok(None);
+    };
+    let alias = spec.target.alias.clone();
+    let (version_id, selector) = match (&alias, &spec.target.version) {
+        (Some(alias), _) => (None, Selector::Alias(alias.clone())),
+        (None, Some(_)) => match timers::pinned_target(tx, held.version_id).await? {
+            Some((id, number)) => (Some(id), Selector::Number(number)),
+            None => (None, Selector::Latest),
+        },
+        // What the release holds: a release that is not the newest keeps running its own.
+        (None, None) => (of_release, Selector::Latest),
+    };
+    let same = earlier.filter(|row| row.cron == spec.cron && row.zone == spec.zone);
+    let next_at = match same {
+        Some(row) => row.next_at,
+        None => next_after(&spec.cron, &spec.zone, now),
+    };
+    Ok(Some(TimerRow {
+        unit_id: held.unit_id,
+        app_id,
+        cron: spec.cron.clone(),
+        zone: spec.zone.clone(),
+        function_id,
+        alias,
+        version_id,
+        selector: selector.to_string(),
+        next_at,
+    }))
+}
+
+/// A schedule is checked when it is put. One from before there was a check, or whose zone is gone, never fires.
+fn next_after(cron: &str, zone: &str, now: Timestamp) -> Option<Timestamp> {
+    match Schedule::parse(cron, zone) {
+        Ok(schedule) => schedule.next_after(now),
+        Err(error) => {
+            tracing::warn!(cron, zone, %error, "a timer has a schedule that cannot be read; it does not fire");
+            None
+        }
+    }
+}
+
+/// The name of the fact that the timers of all apps have their rows. Apps from before there were any get theirs once.
+const ADOPTED: &str = "timers";
+
+impl crate::Catalog {
+    /// Gives the live releases of a database from before timers fired their rows.
+    pub(crate) async fn adopt_timers(&self) -> Result<()> {
+        let done = self
+            .db
+            .read(|tx| {
+                Box::pin(async move {
+                    tx.count("SELECT count(*) FROM server_facts WHERE name = $1", &[ADOPTED.into()]).await
+                })
+            })
+            .await?;
+        if done > 0 {
+            return Ok(());
+        }
+        let now = self.clock.now();
+        self.db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let sql = format!(
+                        "SELECT id, live_release_id FROM apps WHERE deleted_at IS NULL ORDER BY id{}",
+                        tx.for_update()
+                    );
+                    for row in tx.query(&sql, &[]).await? {
+                        reconcile(tx, row.int(0)?, row.opt_int(1)?, now).await?;
+                    }
+                    let sql = "INSERT INTO server_facts (name, value) VALUES ($1, '1') ON CONFLICT (name) DO NOTHING";
+                    tx.execute(sql, &[ADOPTED.into()]).await.map(drop)
+                })
+            })
+            .await
+    }
+}

@@ -1,0 +1,53 @@
+//! UUIDs out of the passed-in randomness, so that tests can repeat a run.
+
+use milepost_model::{IdSource, Timestamp};
+
+/// Sorts by time, to the millisecond.
+pub(crate) fn v7(ids: &dyn IdSource, now: Timestamp) -> String {
+    let mut bytes = random(ids, 7);
+    let ms = now.as_millisecond().max(0).to_be_bytes();
+    bytes[..6].copy_from_slice(&ms[2..]);
+    text(bytes)
+}
+
+/// Nothing but random: for what must not be guessed.
+pub(crate) fn v4(ids: &dyn IdSource) -> String {
+    text(random(ids, 4))
+}
+
+fn random(ids: &dyn IdSource, version: u8) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    ids.fill(&mut bytes);
+    bytes[6] = (bytes[6] & 0x0f) | (version << 4);
+    bytes[8] = (bytes[8] & 0x3f) | 0x80;
+    bytes
+}
+
+fn text(bytes: [u8; 16]) -> String {
+    use std::fmt::Write;
+    let mut text = String::with_capacity(36);
+    for (position, byte) in bytes.iter().enumerate() {
+        let _ = write!(text, "{}{byte:02x}", if matches!(position, 4 | 6 | 8 | 10) { "-" } else { "" });
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use milepost_model::SeededIds;
+
+    use super::*;
+
+    #[test]
+    fn they_have_their_version_and_sort_by_time() {
+        let ids = SeededIds::new(1);
+        let at = |ms| milepost_model::clock::from_millis(ms);
+        let early = v7(&ids, at(1_900_000_000_000));
+        let late = v7(&ids, at(1_900_000_000_001));
+        assert!(early < late);
+        assert!(early.starts_with("01ba60d3-3800-7"), "{early}");
+        let other = v4(&ids);
+        assert_eq!((other.len(), &other[14..15]), (36, "4"));
+        assert!("89ab".contains(&other[19..20]), "{other}");
+    }
+}

@@ -1,0 +1,249 @@
+//! Packages with a source: where their result comes from, and how long it is kept.
+
+use milepost_catalog::{NewBuild, Page};
+use milepost_model::build::{self, Build, BuildState};
+use milepost_model::change::{Change, UnitAction};
+use milepost_model::plan::Reason;
+use milepost_model::spec::EnvironmentSpec;
+use milepost_model::{Code, Digest, UnitKind, UnitSpec};
+use serde_json::json;
+
+use crate::common::*;
+
+const DAY: i64 = 24 * 3_600_000;
+const GRACE: i64 = 1000;
+
+fn key_of(source: Digest, command: &str) -> Digest {
+    let python = UnitSpec::Environment(EnvironmentSpec::built_in("python").unwrap());
+    build::key(source, python.digest(), command)
+}
+
+async fn new_build(t: &Fixture, source: Digest, command: &str, result: Result<Digest, String>) -> NewBuild {
+    NewBuild {
+        id: t.catalog.build_id(&t.app).await.unwrap(),
+        key: key_of(source, command),
+        package: "code".parse().unwrap(),
+        source,
+        command: command.to_owned(),
+        result,
+        log: Some(t.tree("log").await),
+        started_at: t.catalog.now(),
+        duration_ms: 1200,
+        started_by: "bea".to_owned(),
+    }
+}
+
+/// Builds `source` into a tree that holds `text`.
+async fn built(t: &Fixture, source: Digest, command: &str, text: &str) -> Build {
+    let tree = t.tree(text).await;
+    t.clock.advance_ms(1000);
+    t.catalog.build_record(&t.app, new_build(t, source, command, Ok(tree)).await).await.unwrap()
+}
+
+async fn package_spec(t: &Fixture) -> serde_json::Value {
+    t.version(UnitKind::Package, "code", "latest").await.unwrap().spec
+}
+
+async fn a_build_is_found_by_its_key_and_listed(t: &Fixture) {
+    let source = t.tree("source").await;
+    assert_eq!(t.catalog.build_find(&t.app, key_of(source, "make")).await.unwrap(), None);
+    let first = built(t, source, "make", "one").await;
+    assert_eq!((first.state, first.deployment), (BuildState::Succeeded, Some(tree_digests("one").1)));
+    let second = built(t, source, "make", "two").await;
+    assert_eq!(t.catalog.build_find(&t.app, key_of(source, "make")).await.unwrap(), Some(second.clone()));
+    assert_eq!(t.catalog.build_find(&t.app, key_of(source, "other")).await.unwrap(), None);
+    assert_eq!(t.catalog.build_get(&t.app, first.id.clone()).await.unwrap(), first);
+    assert_eq!(refused(t.catalog.build_get(&t.app, "nosuch".into()).await).code, Code::BuildNotFound);
+
+    let page = t.catalog.build_list(&t.app, Page { below: None, limit: 1 }).await.unwrap();
+    assert_eq!(page.items, [second]);
+    let rest = t.catalog.build_list(&t.app, Page { below: page.next, limit: 1 }).await.unwrap();
+    assert_eq!((rest.items, rest.next), (vec![first], None));
+}
+
+async fn a_failure_is_kept_for_its_log_and_is_no_result(t: &Fixture) {
+    let source = t.tree("source").await;
+    let failure = new_build(t, source, "make", Err("`make` ended with 2".into())).await;
+    let failed = t.catalog.build_record(&t.app, failure).await.unwrap();
+    assert_eq!((failed.state, failed.deployment), (BuildState::Failed, None));
+    let read = t.catalog.build_get(&t.app, failed.id.clone()).await.unwrap();
+    assert_eq!((read.reason.as_str(), read.log), ("`make` ended with 2", Some(tree_digests("log").1)));
+    assert_eq!(t.catalog.build_find(&t.app, key_of(source, "make")).await.unwrap(), None);
+    assert_eq!(t.refuse([source_package("code", source, "make")]).await.code, Code::BuildNeeded);
+}
+
+async fn a_build_is_recorded_only_with_what_it_made(t: &Fixture) {
+    let (source, log) = (t.tree("source").await, t.tree("log").await);
+    let (file, never) = (Digest::of(b"only a file"), Digest::of(b"never sent"));
+    t.register("p", vec![blob(file, None)]).await.unwrap();
+    for wrong in [never, file] {
+        let new = NewBuild { log: Some(log), ..new_build(t, source, "", Ok(wrong)).await };
+        let refusal = refused(t.catalog.build_record(&t.app, new).await);
+        assert_eq!((refusal.code, refusal.blockers), (Code::MissingBlobs, vec![wrong.to_string()]));
+    }
+    let new = NewBuild { log: Some(never), ..new_build(t, source, "", Err("no".into())).await };
+    assert_eq!(refused(t.catalog.build_record(&t.app, new).await).code, Code::MissingBlobs);
+    assert_eq!(t.count("builds").await, 0);
+}
+
+async fn an_id_that_was_taken_meanwhile_is_drawn_again(t: &Fixture) {
+    let source = t.tree("source").await;
+    let tree = t.tree("one").await;
+    let new = new_build(t, source, "", Ok(tree)).await;
+    let one = t.catalog.build_record(&t.app, new.clone()).await.unwrap();
+    let two = t.catalog.build_record(&t.app, new).await.unwrap();
+    assert_ne!(one.id, two.id);
+    assert_eq!(t.count("builds").await, 2);
+}
+
+async fn a_package_gets_the_result_of_its_build(t: &Fixture) {
+    let source = t.tree("source").await;
+    let build = built(t, source, "make", "one").await;
+    let outcome = t.put([source_package("code", source, "make"), function_on("hello", "code")]).await;
+    assert!(outcome.changed && outcome.builds.is_empty() && outcome.warnings.is_empty(), "{outcome:?}");
+    let spec = package_spec(t).await;
+    assert_eq!((&spec["source"], &spec["deployment"]), (&json!(source), &json!(build.deployment)));
+    assert_eq!(spec["buildLog"], json!(build.log));
+}
+
+async fn an_unchanged_package_keeps_the_result_that_the_app_has(t: &Fixture) {
+    let source = t.tree("source").await;
+    let build = built(t, source, "make", "one").await;
+    t.put([source_package("code", source, "make")]).await;
+    // Another build of the same, with another result, does not change what was deployed.
+    built(t, source, "make", "two").await;
+    let again = t.put([source_package("code", source, "make")]).await;
+    assert!(!again.changed);
+    let forced = t.put([source_package("code", source, "make").forced()]).await;
+    assert_eq!(forced.versions[0].reasons, [Reason::Asked]);
+    let spec = package_spec(t).await;
+    assert_eq!((&spec["deployment"], &spec["buildLog"]), (&json!(build.deployment), &json!(build.log)));
+}
+
+async fn a_result_that_is_given_stays_as_it_is(t: &Fixture) {
+    let (source, given) = (t.tree("source").await, t.tree("given").await);
+    built(t, source, "make", "one").await;
+    let mut put = source_package("code", source, "make");
+    if let milepost_model::UnitPut::Package(package) = &mut put.unit {
+        package.deployment = Some(given);
+    }
+    t.put([put]).await;
+    assert_eq!(package_spec(t).await["deployment"], json!(given));
+}
+
+async fn every_package_that_needs_a_build_is_named_and_nothing_is_written(t: &Fixture) {
+    let (one, two) = (t.tree("source one").await, t.tree("source two").await);
+    t.put([config("a", 1)]).await;
+    let before = t.rows().await;
+    let puts =
+        [config("a", 2), source_package("p1", one, "make"), source_package("p2", two, ""), function_on("f", "p1")];
+    let refusal = t.refuse(puts.clone()).await;
+    assert_eq!(refusal.code, Code::BuildNeeded);
+    assert!(refusal.message.contains("`p1`, `p2`"), "{}", refusal.message);
+    assert_eq!(refusal.blockers.len(), 2);
+    assert!(refusal.blockers[0].starts_with("package p1: "), "{:?}", refusal.blockers);
+    assert!(refusal.hint.unwrap().contains("`milepost deploy`"));
+    assert_eq!(t.rows().await, before);
+
+    // What no build can mend comes first.
+    let broken = puts.into_iter().chain([function_on("g", "nowhere")]);
+    assert_eq!(t.refuse(broken).await.code, Code::UnitNotFound);
+}
+
+async fn a_dry_run_names_the_builds_and_goes_on(t: &Fixture) {
+    let source = t.tree("source").await;
+    built(t, source, "make", "one").await;
+    t.put([source_package("code", source, "make"), function_on("hello", "code")]).await;
+    let before = t.rows().await;
+    let other = tree_digests("never sent").1;
+    let puts = [source_package("code", other, "make"), function_on("hello", "code"), static_item("/s", other)];
+    let planned = t.send(Change { dry_run: true, ..change(puts.clone()) }).await.unwrap();
+    assert_eq!(planned.builds, ["code".parse().unwrap()]);
+    let actions: Vec<_> = planned.versions.iter().map(|unit| (unit.kind, unit.action)).collect();
+    let expected = [
+        (UnitKind::Package, UnitAction::Updated),
+        (UnitKind::Function, UnitAction::Updated),
+        (UnitKind::Static, UnitAction::Created),
+    ];
+    assert_eq!(actions, expected);
+    assert_eq!(t.rows().await, before);
+
+    // For real, trees that are not there are refused.
+    let refusal = t.refuse(puts).await;
+    assert_eq!((refusal.code, refusal.blockers), (Code::MissingBlobs, vec![other.to_string()]));
+}
+
+async fn a_build_keeps_its_bytes_for_thirty_days_after_it_was_used(t: &Fixture) {
+    let source = t.tree("source").await;
+    let build = built(t, source, "make", "one").await;
+    let held = vec![build.deployment.unwrap(), tree_digests("one").0, build.log.unwrap()];
+    t.clock.advance_ms(29 * DAY);
+    assert_eq!(t.catalog.sweep(GRACE).await.unwrap().builds, 0);
+    assert_eq!(t.catalog.blob_locate(held.clone()).await.unwrap().len(), 3);
+    let why = [format!("app shop: build {} of package code", build.id)];
+    assert_eq!(t.catalog.storage_why(held[1]).await.unwrap(), why);
+    assert_eq!(t.catalog.storage_why(held[2]).await.unwrap(), why);
+
+    // Asking for it is using it.
+    assert!(t.catalog.build_find(&t.app, key_of(source, "make")).await.unwrap().is_some());
+    t.clock.advance_ms(29 * DAY);
+    assert_eq!(t.catalog.sweep(GRACE).await.unwrap().builds, 0);
+    t.clock.advance_ms(2 * DAY);
+    let report = t.catalog.sweep(GRACE).await.unwrap();
+    assert_eq!((report.builds, report.blobs), (1, 4), "the tree, its file, and the log, which is a tree here");
+    assert_eq!(t.catalog.build_find(&t.app, key_of(source, "make")).await.unwrap(), None);
+}
+
+async fn a_change_uses_the_build_that_it_takes_its_result_from(t: &Fixture) {
+    let source = t.tree("source").await;
+    let build = built(t, source, "make", "one").await;
+    t.clock.advance_ms(29 * DAY);
+    let source = t.tree("source").await;
+    t.put([source_package("code", source, "make")]).await;
+    t.clock.advance_ms(2 * DAY);
+    assert_eq!(t.catalog.sweep(GRACE).await.unwrap().builds, 0);
+    t.clock.advance_ms(29 * DAY);
+    assert_eq!(t.catalog.sweep(GRACE).await.unwrap().builds, 1);
+    // The version holds what the row held, its log too.
+    let held = vec![build.deployment.unwrap(), build.log.unwrap()];
+    assert_eq!(t.catalog.blob_locate(held).await.unwrap().len(), 2);
+}
+
+async fn a_failure_is_forgotten_thirty_days_after_it_began(t: &Fixture) {
+    let source = t.tree("source").await;
+    let failed = new_build(t, source, "make", Err("no".into())).await;
+    t.catalog.build_record(&t.app, failed).await.unwrap();
+    t.clock.advance_ms(30 * DAY);
+    assert_eq!(t.catalog.sweep(GRACE).await.unwrap().builds, 0);
+    t.clock.advance_ms(1);
+    assert_eq!(t.catalog.sweep(GRACE).await.unwrap().builds, 1);
+    assert_eq!((t.count("builds").await, t.count("blobs").await), (0, 0));
+}
+
+async fn apps_do_not_share_results_and_take_them_along(t: &Fixture) {
+    let source = t.tree("source").await;
+    built(t, source, "make", "one").await;
+    let other: milepost_model::AppName = "other".parse().unwrap();
+    t.catalog.app_create(&other, milepost_model::PlanName::Free, "ann").await.unwrap();
+    assert_eq!(t.catalog.build_find(&other, key_of(source, "make")).await.unwrap(), None);
+    t.catalog.app_delete(&t.app, "ann").await.unwrap();
+    t.clock.advance_ms(2 * GRACE);
+    t.catalog.sweep(GRACE).await.unwrap();
+    assert_eq!((t.count("builds").await, t.count("blobs").await), (0, 0));
+}
+
+on_both_engines!(
+    a_build_is_found_by_its_key_and_listed,
+    a_failure_is_kept_for_its_log_and_is_no_result,
+    a_build_is_recorded_only_with_what_it_made,
+    an_id_that_was_taken_meanwhile_is_drawn_again,
+    a_package_gets_the_result_of_its_build,
+    an_unchanged_package_keeps_the_result_that_the_app_has,
+    a_result_that_is_given_stays_as_it_is,
+    every_package_that_needs_a_build_is_named_and_nothing_is_written,
+    a_dry_run_names_the_builds_and_goes_on,
+    a_build_keeps_its_bytes_for_thirty_days_after_it_was_used,
+    a_change_uses_the_build_that_it_takes_its_result_from,
+    a_failure_is_forgotten_thirty_days_after_it_began,
+    apps_do_not_share_results_and_take_them_along,
+);

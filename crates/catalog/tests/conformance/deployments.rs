@@ -1,0 +1,301 @@
+//! Changes of deployments: whose units are whose, and what goes with a change that does not name it any more.
+
+use std::collections::BTreeMap;
+
+use milepost_model::change::{Change, Declaration, UnitAction};
+use milepost_model::unit_put::FunctionPut;
+use milepost_model::{ChangeOutcome, Code, UnitKind};
+
+use crate::common::*;
+
+const FUNCTION: UnitKind = UnitKind::Function;
+
+fn owned(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    pairs.iter().map(|(unit, deployment)| ((*unit).to_owned(), (*deployment).to_owned())).collect()
+}
+
+fn with(mut change: Change, set: impl FnOnce(&mut Declaration)) -> Change {
+    set(change.deployment.as_mut().unwrap());
+    change
+}
+
+fn removed(outcome: &ChangeOutcome) -> Vec<String> {
+    let gone = outcome.versions.iter().filter(|unit| unit.action == UnitAction::Removed);
+    gone.map(|unit| format!("{} {}", unit.kind, unit.name)).collect()
+}
+
+fn wants_secret(function: &str, package: &str, secret: &str) -> milepost_model::unit_put::Put {
+    let package = Some(reference(package, "latest"));
+    let secrets = [secret.parse().unwrap()].into();
+    function_with(function, FunctionPut { package, secrets, ..FunctionPut::default() })
+}
+
+async fn what_is_not_named_any_more_goes_with_the_change(t: &Fixture) {
+    let tree = t.tree("one").await;
+    let all = [
+        package("code", tree),
+        function_on("foo", "code"),
+        function_on("bar", "code"),
+        route("GET /foo", "foo", "latest"),
+        timer("nightly", "foo", "latest"),
+        static_item("/s", tree),
+        config("a", 1),
+    ];
+    let first = t.send(declared("a", all)).await.unwrap();
+    assert!(first.warnings.is_empty(), "{:?}", first.warnings);
+    let second = t.send(declared("a", [package("code", tree), function_on("bar", "code")])).await.unwrap();
+    // Who needs goes before what is needed.
+    let gone = ["timer nightly", "route GET /foo", "static /s", "function foo", "config config"];
+    assert_eq!((removed(&second), second.changed), (gone.map(str::to_owned).to_vec(), true));
+    assert_eq!(t.present().await, ["environment python", "function bar", "package code"]);
+    assert_eq!(t.objects(&first.app_version.unwrap()).await.len(), 8);
+    assert_eq!(t.version(FUNCTION, "bar", "latest").await.unwrap().number, 1);
+}
+
+async fn an_empty_declaration_takes_everything_of_its_own(t: &Fixture) {
+    let tree = t.tree("one").await;
+    let puts = [environment("mine", "3.12"), package("code", tree), function_on("foo", "code"), secret("S", "x")];
+    t.send(declared("a", puts)).await.unwrap();
+    let all = with(declared("a", []), |declaration| declaration.prune_secrets = true);
+    let outcome = t.send(all).await.unwrap();
+    assert!(outcome.warnings.is_empty(), "{:?}", outcome.warnings);
+    // The built-in environment joined by itself and is nobody's.
+    assert_eq!(t.present().await, ["environment python"]);
+    assert!(t.catalog.deployment_list(&t.app).await.unwrap().is_empty());
+}
+
+async fn two_deployments_never_prune_each_other(t: &Fixture) {
+    let tree = t.tree("one").await;
+    t.send(declared("a", [package("pa", tree), function_on("fa", "pa")])).await.unwrap();
+    t.send(declared("b", [package("pb", tree), function_on("fb", "pb")])).await.unwrap();
+    t.put([config("by", "hand")]).await;
+    let expected = [("function fa", "a"), ("package pa", "a"), ("function fb", "b"), ("package pb", "b")];
+    assert_eq!(t.owners().await, owned(&expected));
+    let gone = t.send(declared("a", [])).await.unwrap();
+    assert_eq!(removed(&gone), ["function fa", "package pa"]);
+    assert_eq!(t.present().await, ["config", "environment python", "function fb", "package pb"]);
+}
+
+async fn units_are_listed_by_deployment_in_pages(t: &Fixture) {
+    t.send(declared("a", [secret("A1", "x"), secret("A2", "x"), secret("A3", "x")])).await.unwrap();
+    t.send(declared("b", [secret("A0", "x"), config("a", 1)])).await.unwrap();
+    let list =
+        |deployment: &str, after, limit| t.catalog.unit_list(&t.app, None, Some(deployment.to_owned()), after, limit);
+    let first = list("a", None, 2).await.unwrap();
+    let rest = list("a", first.next.clone(), 2).await.unwrap();
+    let names: Vec<&str> = first.items.iter().chain(&rest.items).map(|unit| unit.name.as_str()).collect();
+    assert_eq!((names, rest.next), (vec!["A1", "A2", "A3"], None));
+    assert!(list("nobody", None, 9).await.unwrap().items.is_empty());
+    let counts: Vec<_> = t.catalog.deployment_list(&t.app).await.unwrap();
+    let counts: Vec<_> =
+        counts.iter().map(|found| (&*found.deployment.id, &*found.deployment.name, found.units)).collect();
+    assert_eq!(counts, [("a", "folder a", 3), ("b", "folder b", 2)]);
+    let unit = t.catalog.unit_get(&t.app, key(UnitKind::Config, "config")).await.unwrap();
+    assert_eq!(unit.deployment.unwrap().name, "folder b");
+}
+
+async fn units_of_another_deployment_are_refused_and_all_named(t: &Fixture) {
+    t.send(declared("a", [config("a", 1), secret("S", "x")])).await.unwrap();
+    let before = (t.rows().await, t.owners().await);
+    let conflict = declared("b", [secret("NEW", "x"), config("a", 1), secret("S", "y")]);
+    for dry_run in [true, false] {
+        let refusal = refused(t.send(Change { dry_run, ..conflict.clone() }).await);
+        assert_eq!(refusal.code, Code::OwnedElsewhere);
+        let blockers = ["secret S belongs to deployment folder a (a)", "config belongs to deployment folder a (a)"];
+        assert_eq!(refusal.blockers, blockers);
+        assert!(refusal.hint.unwrap().contains("--allow-conflicts"));
+    }
+    assert_eq!((t.rows().await, t.owners().await), before);
+}
+
+async fn units_of_another_deployment_are_taken_over_when_allowed(t: &Fixture) {
+    t.send(declared("a", [config("a", 1), secret("S", "x")])).await.unwrap();
+    let take = with(declared("b", [secret("S", "x")]), |declaration| declaration.allow_conflicts = true);
+    let outcome = t.send(take).await.unwrap();
+    assert!(!outcome.changed);
+    assert_eq!(outcome.warnings, ["deployment folder b takes over from others: secret S (of folder a (a))"]);
+    assert_eq!(t.owners().await, owned(&[("config", "a"), ("secret S", "b")]));
+    let events = t.events().await;
+    let event = events.iter().find(|event| event.kind == "unit.taken-over").unwrap();
+    assert_eq!(event.subject, "secret S");
+    assert_eq!(event.before.as_ref().unwrap()["deployment"]["id"], "a");
+    assert_eq!(event.after.as_ref().unwrap()["deployment"]["id"], "b");
+    // It is not the first one's to remove any more.
+    let all = with(declared("a", []), |declaration| declaration.prune_secrets = true);
+    assert_eq!(removed(&t.send(all).await.unwrap()), ["config config"]);
+}
+
+async fn units_of_no_deployment_are_taken_over_with_a_warning_if_they_differ(t: &Fixture) {
+    t.put([config("a", 1), secret("SAME", "x"), secret("OTHER", "x")]).await;
+    let same = t.send(declared("a", [secret("SAME", "x")])).await.unwrap();
+    assert!(!same.changed && same.warnings.is_empty(), "{same:?}");
+    // Owning alone makes no version, and is kept.
+    assert_eq!(t.owners().await, owned(&[("secret SAME", "a")]));
+    assert_eq!(t.count("app_versions").await, 1);
+    let puts = [config("a", 2), secret("SAME", "x"), secret("OTHER", "y"), secret("NEW", "z")];
+    let outcome = t.send(declared("a", puts.clone())).await.unwrap();
+    assert_eq!(outcome.warnings, ["deployment folder a takes over what no deployment put: secret OTHER, config"]);
+    let taken: Vec<String> = t
+        .events()
+        .await
+        .into_iter()
+        .filter(|event| event.kind == "unit.taken-over")
+        .map(|event| event.subject)
+        .collect();
+    assert_eq!(taken, ["secret SAME", "secret OTHER", "config"]);
+    let again = t.send(declared("a", puts)).await.unwrap();
+    assert!(!again.changed && again.warnings.is_empty());
+}
+
+async fn a_dry_run_takes_nothing_over(t: &Fixture) {
+    t.put([config("a", 1)]).await;
+    let before = t.rows().await;
+    let planned = t.send(Change { dry_run: true, ..declared("a", [config("a", 2)]) }).await.unwrap();
+    assert_eq!(planned.warnings.len(), 1);
+    assert_eq!((t.rows().await, t.owners().await), (before, BTreeMap::new()));
+}
+
+async fn a_change_by_hand_leaves_units_with_their_deployment(t: &Fixture) {
+    t.send(declared("a", [config("a", 1), secret("S", "x")])).await.unwrap();
+    t.put([config("a", 2)]).await;
+    assert_eq!(t.owners().await, owned(&[("config", "a"), ("secret S", "a")]));
+    // A unit that was removed and comes back belongs to who put it.
+    t.remove(UnitKind::Config, "config").await.unwrap();
+    t.put([config("a", 3)]).await;
+    assert_eq!(t.owners().await, owned(&[("secret S", "a")]));
+    t.remove(UnitKind::Config, "config").await.unwrap();
+    let outcome = t.send(declared("b", [config("a", 3)])).await.unwrap();
+    assert!(outcome.warnings.is_empty());
+    assert_eq!(t.owners().await, owned(&[("config", "b"), ("secret S", "a")]));
+}
+
+async fn deleting_the_only_version_ends_the_ownership_too(t: &Fixture) {
+    let tree = t.tree("one").await;
+    t.send(declared("a", [package("code", tree), function_on("foo", "code")])).await.unwrap();
+    t.delete(FUNCTION, "foo", "all").await.unwrap();
+    t.put([function_on("foo", "code")]).await;
+    assert_eq!(t.owners().await, owned(&[("package code", "a")]));
+}
+
+async fn claims_take_what_is_nobodys_and_nothing_else(t: &Fixture) {
+    t.put([secret("FREE", "x")]).await;
+    t.send(declared("b", [secret("THEIRS", "x")])).await.unwrap();
+    let claims = ["FREE", "THEIRS", "NOWHERE"].map(|name| key(UnitKind::Secret, name)).to_vec();
+    let claiming = with(declared("a", [config("a", 1)]), |declaration| declaration.claims = claims);
+    let outcome = t.send(claiming.clone()).await.unwrap();
+    assert!(outcome.warnings.is_empty(), "{:?}", outcome.warnings);
+    assert_eq!(t.owners().await, owned(&[("config", "a"), ("secret FREE", "a"), ("secret THEIRS", "b")]));
+    // What is claimed is named.
+    let again = t.send(with(claiming, |declaration| declaration.prune_secrets = true)).await.unwrap();
+    assert!(!again.changed && again.warnings.is_empty());
+}
+
+async fn a_claim_of_what_the_change_removes_is_none(t: &Fixture) {
+    t.put([secret("S", "x")]).await;
+    let claiming = with(declared("a", []), |declaration| declaration.claims = vec![key(UnitKind::Secret, "S")]);
+    t.send(Change { removes: vec![key(UnitKind::Secret, "S")], ..claiming }).await.unwrap();
+    t.put([secret("S", "x")]).await;
+    assert!(t.owners().await.is_empty());
+}
+
+async fn secrets_are_pruned_only_when_asked(t: &Fixture) {
+    let claims = vec![key(UnitKind::Secret, "S")];
+    t.put([secret("S", "x")]).await;
+    t.send(with(declared("a", []), |declaration| declaration.claims = claims)).await.unwrap();
+    let kept = t.send(declared("a", [])).await.unwrap();
+    assert!(!kept.changed);
+    assert_eq!(kept.warnings, ["secret S is not named any more; kept (--prune-secrets removes it)"]);
+    let pruned = t.send(with(declared("a", []), |declaration| declaration.prune_secrets = true)).await.unwrap();
+    assert_eq!((removed(&pruned), pruned.warnings.len()), (vec!["secret S".to_owned()], 0));
+}
+
+async fn what_others_still_need_stays_with_a_warning(t: &Fixture) {
+    let tree = t.tree("one").await;
+    let mut shared = package("shared", tree);
+    if let milepost_model::UnitPut::Package(package) = &mut shared.unit {
+        package.environment = Some(reference("mine", "latest"));
+    }
+    let puts = [environment("mine", "3.12"), shared, function_on("fa", "shared"), secret("S", "x")];
+    t.send(declared("a", puts)).await.unwrap();
+    t.send(declared("b", [wants_secret("fb", "shared", "S")])).await.unwrap();
+    let all = || with(declared("a", []), |declaration| declaration.prune_secrets = true);
+    let outcome = t.send(all()).await.unwrap();
+    assert_eq!(removed(&outcome), ["function fa"]);
+    let warnings = [
+        "secret S is not named any more; kept, because function fb needs it",
+        "package shared is not named any more; kept, because function fb needs it",
+        "environment mine is not named any more; kept, because package shared, function fb need it",
+    ];
+    assert_eq!(outcome.warnings, warnings);
+    // They go once nobody needs them.
+    t.send(declared("b", [])).await.unwrap();
+    let outcome = t.send(all()).await.unwrap();
+    assert_eq!(removed(&outcome), ["secret S", "package shared", "environment mine"]);
+    assert!(t.present().await.is_empty());
+}
+
+async fn a_function_that_a_foreign_trigger_starts_is_not_pruned_and_nothing_is_written(t: &Fixture) {
+    let tree = t.tree("one").await;
+    let both = [package("code", tree), function_on("foo", "code"), function_on("bar", "code"), config("a", 1)];
+    t.send(declared("a", both)).await.unwrap();
+    t.send(declared("b", [timer("nightly", "foo", "latest")])).await.unwrap();
+    let before = (t.rows().await, t.owners().await);
+    let refusal = refused(t.send(declared("a", [package("code", tree), config("a", 2)])).await);
+    assert_eq!(
+        (refusal.code, &refusal.blockers[..]),
+        (Code::StillReferenced, &["timer nightly needs function foo".to_owned()][..])
+    );
+    assert_eq!(refusal.message, "Cannot remove function foo: other units of the app need it.");
+    assert_eq!((t.rows().await, t.owners().await), before);
+    assert_eq!(t.version(UnitKind::Config, "config", "latest").await.unwrap().number, 1);
+}
+
+async fn a_change_that_is_refused_late_owns_nothing(t: &Fixture) {
+    t.put([config("a", 1)]).await;
+    let before = (t.rows().await, t.owners().await);
+    let refusal = refused(t.send(declared("a", [config("a", 1), function_on("foo", "nowhere")])).await);
+    assert_eq!(refusal.code, Code::UnitNotFound);
+    assert_eq!((t.rows().await, t.owners().await), before);
+}
+
+async fn a_deployment_is_known_by_its_id_and_goes_by_its_newest_name(t: &Fixture) {
+    let named = |name: &str| {
+        let name = name.to_owned();
+        with(declared("a", [config("a", 1)]), |declaration| declaration.name = name)
+    };
+    t.send(named("old")).await.unwrap();
+    assert!(!t.send(named("new")).await.unwrap().changed);
+    let list = t.catalog.deployment_list(&t.app).await.unwrap();
+    assert_eq!((list.len(), list[0].deployment.name.as_str()), (1, "new"));
+    let nameless = with(declared("a", []), |declaration| declaration.id.clear());
+    assert_eq!(refused(t.send(nameless).await).code, Code::InvalidRequest);
+}
+
+async fn a_deleted_app_leaves_no_deployments(t: &Fixture) {
+    t.send(declared("a", [config("a", 1)])).await.unwrap();
+    t.catalog.app_delete(&t.app, "ann").await.unwrap();
+    assert_eq!(t.count("deployments").await, 0);
+    t.catalog.app_create(&t.app, milepost_model::PlanName::Standard, "ann").await.unwrap();
+    assert!(t.send(declared("b", [config("a", 1)])).await.unwrap().warnings.is_empty());
+}
+
+on_both_engines!(
+    what_is_not_named_any_more_goes_with_the_change,
+    an_empty_declaration_takes_everything_of_its_own,
+    two_deployments_never_prune_each_other,
+    units_are_listed_by_deployment_in_pages,
+    units_of_another_deployment_are_refused_and_all_named,
+    units_of_another_deployment_are_taken_over_when_allowed,
+    units_of_no_deployment_are_taken_over_with_a_warning_if_they_differ,
+    a_dry_run_takes_nothing_over,
+    a_change_by_hand_leaves_units_with_their_deployment,
+    deleting_the_only_version_ends_the_ownership_too,
+    claims_take_what_is_nobodys_and_nothing_else,
+    a_claim_of_what_the_change_removes_is_none,
+    secrets_are_pruned_only_when_asked,
+    what_others_still_need_stays_with_a_warning,
+    a_function_that_a_foreign_trigger_starts_is_not_pruned_and_nothing_is_written,
+    a_change_that_is_refused_late_owns_nothing,
+    a_deployment_is_known_by_its_id_and_goes_by_its_newest_name,
+    a_deleted_app_leaves_no_deployments,
+);

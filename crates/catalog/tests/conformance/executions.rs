@@ -1,0 +1,238 @@
+//! Accepting, ending, cancelling, showing and forgetting executions.
+
+use milepost_catalog::Finish;
+use milepost_model::execution::{AttemptEnd, CauseKind, ExecutionFilter, ExecutionStatus, MAX_LOG, NewExecution};
+use milepost_model::{Code, PlanName, UnitKind};
+use serde_json::{Value, json};
+
+use crate::common::*;
+
+const DAY: i64 = 24 * 3600 * 1000;
+
+async fn an_execution_goes_from_queued_over_running_to_its_end(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let accepted = t.accept("hello", "latest").await;
+    let version = t.version(UnitKind::Function, "hello", "1").await.unwrap();
+    let told = accepted.execution.version.clone().unwrap();
+    assert_eq!((told.number, told.uid, told.digest), (1, version.uid, version.digest));
+    assert_eq!(t.execution(&accepted.execution.id).await, accepted.execution, "what was told is what is kept");
+    assert_eq!((accepted.execution.status, accepted.attempt), (ExecutionStatus::Queued, 0));
+
+    let claimed = t.claim(NODE, 10).await.remove(0);
+    assert_eq!((claimed.version_id, claimed.attempt), (accepted.version_id, 1));
+    assert_eq!((&claimed.app, claimed.execution.status), (&t.app, ExecutionStatus::Running));
+    assert_eq!(claimed.execution.input, Some(json!({ "a": 1 })));
+    let serving = t.catalog.serving_version(&t.app, claimed.version_id).await.unwrap();
+    assert_eq!(serving.versions[&claimed.version_id].number, 1);
+
+    t.clock.advance_ms(50);
+    assert!(t.finish(&claimed, ExecutionStatus::Success).await);
+    let ended = t.execution(&claimed.execution.id).await;
+    assert_eq!(
+        (ended.status, ended.result, ended.duration_ms),
+        (ExecutionStatus::Success, Some(json!("done")), Some(7))
+    );
+    assert_eq!(ended.finished_at, Some(t.catalog.now()));
+    assert_eq!(ended.attempts.len(), 1);
+    assert_eq!((ended.attempts[0].end, ended.attempts[0].node.as_str()), (Some(AttemptEnd::Success), NODE));
+    assert_eq!(t.catalog.execution_log(&t.app, ended.id.clone()).await.unwrap(), "line\n");
+    assert!(!t.finish(&claimed, ExecutionStatus::Failed).await, "there is one end");
+    assert_eq!(t.execution(&ended.id).await.status, ExecutionStatus::Success);
+}
+
+async fn a_synchronous_one_is_born_running(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let new = NewExecution { sync: true, ..new_execution("hello", "1") };
+    let accepted = t.catalog.execution_accept(&t.app, asked(new)).await.unwrap();
+    assert_eq!((accepted.execution.status, accepted.attempt), (ExecutionStatus::Running, 1));
+    assert_eq!(t.execution(&accepted.execution.id).await, accepted.execution);
+    assert!(t.claim("other", 10).await.is_empty());
+    assert!(t.finish(&accepted, ExecutionStatus::Failed).await);
+}
+
+async fn the_version_is_decided_when_it_is_accepted(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    t.alias("hello", "stable", "1").await;
+    t.accept("hello", "latest").await;
+    t.accept("hello", "@stable").await;
+    t.deploy("hello", "two").await;
+    t.alias("hello", "stable", "2").await;
+    t.accept("hello", "@stable").await;
+    t.accept("hello", "1").await;
+    let numbers: Vec<i64> =
+        t.claim(NODE, 10).await.iter().map(|one| one.execution.version.as_ref().unwrap().number).collect();
+    assert_eq!(numbers, [1, 1, 2, 1]);
+    let selectors: Vec<String> = t.executions().await.iter().map(|one| one.selector.to_string()).collect();
+    assert_eq!(selectors, ["latest", "@stable", "@stable", "1"]);
+}
+
+async fn what_cannot_be_resolved_is_refused_and_leaves_nothing(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    for (function, version, code) in [
+        ("hello", "7", Code::VersionNotFound),
+        ("hello", "@gone", Code::AliasNotFound),
+        ("helo", "latest", Code::UnitNotFound),
+    ] {
+        let refusal = refused(t.catalog.execution_accept(&t.app, asked(new_execution(function, version))).await);
+        assert_eq!(refusal.code, code);
+    }
+    assert_eq!(t.count("executions").await, 0);
+}
+
+async fn a_queued_one_is_cancelled_at_once_and_a_running_one_by_its_node(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let first = t.accept("hello", "latest").await.execution.id;
+    let second = t.accept("hello", "latest").await.execution.id;
+    let queued = t.catalog.execution_cancel(&t.app, second.clone()).await.unwrap();
+    assert_eq!((queued.status, queued.attempts.len()), (ExecutionStatus::Cancelled, 0));
+
+    let claimed = t.claim(NODE, 10).await;
+    assert_eq!(claimed.len(), 1, "what was cancelled is not run");
+    assert!(t.catalog.executions_cancelling(NODE).await.unwrap().is_empty());
+    let running = t.catalog.execution_cancel(&t.app, first.clone()).await.unwrap();
+    assert_eq!((running.status, running.cancelling), (ExecutionStatus::Running, true));
+    assert_eq!(t.catalog.executions_cancelling(NODE).await.unwrap(), [(first.clone(), 1)]);
+    assert!(t.catalog.executions_cancelling("other").await.unwrap().is_empty());
+    assert!(t.finish(&claimed[0], ExecutionStatus::Cancelled).await);
+    assert!(t.catalog.executions_cancelling(NODE).await.unwrap().is_empty());
+    assert!(!t.execution(&first).await.cancelling);
+    assert_eq!(refused(t.catalog.execution_cancel(&t.app, first).await).code, Code::ExecutionEnded);
+    assert_eq!(refused(t.catalog.execution_cancel(&t.app, "x".into()).await).code, Code::ExecutionNotFound);
+}
+
+async fn lists_are_narrowed_and_come_in_pages(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    t.deploy("other", "one").await;
+    t.deploy("hello", "two").await;
+    t.accept("hello", "1").await;
+    t.accept("hello", "2").await;
+    let since = t.catalog.now();
+    t.accept("other", "1").await;
+    let done = t.claim(NODE, 1).await.remove(0);
+    t.finish(&done, ExecutionStatus::Failed).await;
+
+    let count = async |filter: ExecutionFilter| t.executions_where(filter).await.len();
+    let all = ExecutionFilter::default();
+    assert_eq!(count(all.clone()).await, 3);
+    assert_eq!(count(ExecutionFilter { function: Some("hello".parse().unwrap()), ..all.clone() }).await, 2);
+    assert_eq!(count(ExecutionFilter { version: Some(2), ..all.clone() }).await, 1);
+    assert_eq!(count(ExecutionFilter { status: Some(ExecutionStatus::Failed), ..all.clone() }).await, 1);
+    assert_eq!(count(ExecutionFilter { status: Some(ExecutionStatus::Queued), ..all.clone() }).await, 2);
+    assert_eq!(count(ExecutionFilter { cause: Some(CauseKind::Job), ..all.clone() }).await, 0);
+    assert_eq!(count(ExecutionFilter { since: Some(since), ..all.clone() }).await, 2);
+    let unknown = ExecutionFilter { function: Some("helo".parse().unwrap()), ..all.clone() };
+    assert_eq!(refused(t.catalog.execution_list(&t.app, unknown, None, 10).await).code, Code::UnitNotFound);
+
+    let first = t.catalog.execution_list(&t.app, all.clone(), None, 2).await.unwrap();
+    let rest = t.catalog.execution_list(&t.app, all, first.next.clone(), 2).await.unwrap();
+    let ids: Vec<String> = first.items.iter().chain(&rest.items).map(|one| one.id.clone()).collect();
+    let mut sorted = ids.clone();
+    sorted.sort_by(|one, other| other.cmp(one));
+    assert_eq!((ids.len(), &ids, rest.next), (3, &sorted, None));
+    assert_eq!(rest.items[0].id, done.execution.id);
+}
+
+async fn large_values_are_left_out_of_lists_only(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let large = Value::from("x".repeat(100_000));
+    let new = NewExecution { input: Some(large.clone()), ..new_execution("hello", "1") };
+    let id = t.catalog.execution_accept(&t.app, asked(new)).await.unwrap().execution.id;
+    let listed = t.executions().await.remove(0);
+    assert_eq!((listed.input, listed.shortened), (None, true));
+    let shown = t.execution(&id).await;
+    assert_eq!((shown.input, shown.shortened), (Some(large), false));
+}
+
+async fn odd_texts_are_kept_and_long_logs_cut(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let input = json!({ "nul": "a\u{0}b", "text": "ünïcode 🦀", "deep": [[[null]]] });
+    let new = NewExecution {
+        input: Some(input.clone()),
+        description: "a\u{0}b".to_owned(),
+        ..new_execution("hello", "latest")
+    };
+    t.catalog.execution_accept(&t.app, asked(new)).await.unwrap();
+    let claimed = t.claim(NODE, 1).await.remove(0);
+    assert_eq!(claimed.execution.input, Some(input.clone()));
+    let log = "a line with a nul\u{0}\n".repeat(50_000);
+    let finish = Finish { log, result: Some(input.clone()), ..ended(ExecutionStatus::Success) };
+    let id = claimed.execution.id.clone();
+    assert!(t.catalog.execution_finish(id.clone(), NODE, 1, finish).await.unwrap());
+    let log = t.catalog.execution_log(&t.app, id.clone()).await.unwrap();
+    assert!(log.len() <= MAX_LOG && log.starts_with("[the log was longer") && log.ends_with("\u{fffd}\n"));
+    assert_eq!(t.execution(&id).await.result, Some(input));
+}
+
+async fn only_what_has_ended_is_deleted(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let id = t.accept("hello", "latest").await.execution.id;
+    let delete = async || t.catalog.execution_delete(&t.app, id.clone()).await;
+    assert_eq!(refused(delete().await).code, Code::ExecutionNotEnded);
+    let claimed = t.claim(NODE, 1).await.remove(0);
+    assert_eq!(refused(delete().await).code, Code::ExecutionNotEnded);
+    t.finish(&claimed, ExecutionStatus::Success).await;
+    delete().await.unwrap();
+    assert_eq!(refused(delete().await).code, Code::ExecutionNotFound);
+    assert_eq!(refused(t.catalog.execution_log(&t.app, id.clone()).await).code, Code::ExecutionNotFound);
+    assert_eq!(t.count("execution_logs").await, 0);
+}
+
+async fn the_plan_says_how_long_and_how_many_are_kept(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let queued = t.accept("hello", "latest").await.execution.id;
+    t.catalog.execution_cancel(&t.app, queued).await.unwrap();
+    let waiting = t.accept("hello", "latest").await.execution.id;
+    t.clock.advance_ms(14 * DAY);
+    assert_eq!(t.catalog.sweep(1000).await.unwrap().executions, 0);
+    t.clock.advance_ms(2);
+    assert_eq!(t.catalog.sweep(1000).await.unwrap().executions, 1);
+    assert_eq!(t.executions().await[0].id, waiting, "what has not ended is kept");
+    assert_eq!(t.count("executions").await, 1);
+
+    t.set_plan(PlanName::Free).await;
+    let mut ids = Vec::new();
+    for _ in 0..1005 {
+        ids.push(t.accept("hello", "latest").await.execution.id);
+        t.catalog.execution_cancel(&t.app, ids[ids.len() - 1].clone()).await.unwrap();
+    }
+    assert_eq!(t.catalog.sweep(1000).await.unwrap().executions, 5);
+    let kept: Vec<String> = t
+        .executions_where(ExecutionFilter { status: Some(ExecutionStatus::Cancelled), ..ExecutionFilter::default() })
+        .await
+        .into_iter()
+        .map(|one| one.id)
+        .collect();
+    assert_eq!(kept, ids[5..]);
+}
+
+async fn a_deleted_app_takes_its_executions_along(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    t.put([timer("n", "hello", "latest")]).await;
+    t.accept("hello", "latest").await;
+    t.accept("hello", "latest").await;
+    let running = t.claim(NODE, 1).await.remove(0);
+    t.job(new_job("hello", "1", "* * * * *")).await;
+    t.webhook("hello", "1").await.unwrap();
+    t.catalog.app_delete(&t.app, "x").await.unwrap();
+    assert!(t.claim(NODE, 10).await.is_empty());
+    assert_eq!(t.catalog.executions_cancelling(NODE).await.unwrap(), [(running.execution.id.clone(), 1)]);
+    assert_eq!((t.count("jobs").await, t.count("timers").await, t.count("webhooks").await), (0, 0, 0));
+    assert!(t.finish(&running, ExecutionStatus::Cancelled).await);
+    t.clock.advance_ms(1);
+    assert_eq!(t.catalog.sweep(1000).await.unwrap().executions, 2);
+    assert_eq!(t.number("SELECT count(*) FROM versions WHERE state <> 'deleted'").await, 0);
+}
+
+on_both_engines!(
+    an_execution_goes_from_queued_over_running_to_its_end,
+    a_synchronous_one_is_born_running,
+    the_version_is_decided_when_it_is_accepted,
+    what_cannot_be_resolved_is_refused_and_leaves_nothing,
+    a_queued_one_is_cancelled_at_once_and_a_running_one_by_its_node,
+    lists_are_narrowed_and_come_in_pages,
+    large_values_are_left_out_of_lists_only,
+    odd_texts_are_kept_and_long_logs_cut,
+    only_what_has_ended_is_deleted,
+    the_plan_says_how_long_and_how_many_are_kept,
+    a_deleted_app_takes_its_executions_along,
+);

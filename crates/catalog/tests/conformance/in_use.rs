@@ -1,0 +1,151 @@
+//! What executions, jobs and webhooks need is not deleted, removed or swept.
+
+use milepost_model::execution::ExecutionStatus;
+use milepost_model::job::{JobChange, JobState};
+use milepost_model::{Code, UnitKind};
+
+use crate::common::*;
+
+const FUNCTION: UnitKind = UnitKind::Function;
+
+/// Two versions of `hello`, of which the older is looked at.
+async fn two_versions(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    t.deploy("hello", "two").await;
+}
+
+async fn blocked(t: &Fixture, selector: &str) -> Vec<String> {
+    let before = t.rows().await;
+    let refusal = refused(t.delete(FUNCTION, "hello", selector).await);
+    assert_eq!(refusal.code, Code::InUse);
+    assert_eq!(t.rows().await, before);
+    refusal.blockers
+}
+
+async fn a_version_is_not_deleted_while_an_execution_of_it_goes_on(t: &Fixture) {
+    two_versions(t).await;
+    let id = t.accept("hello", "1").await.execution.id;
+    let expected = [format!("execution {id} of function hello version 1 has not ended")];
+    assert_eq!(blocked(t, "1").await, expected);
+    let claimed = t.claim(NODE, 1).await.remove(0);
+    assert_eq!(blocked(t, "1").await, expected);
+    assert_eq!(blocked(t, "all").await, expected, "of all, or none");
+    let package = refused(t.delete(UnitKind::Package, "hello", "1").await);
+    assert_eq!(package.blockers, expected, "a package takes its functions along, so it stays too");
+    t.catalog.give_back_all(3).await.unwrap();
+    assert_eq!(blocked(t, "1").await, expected);
+    let claimed_again = t.claim(NODE, 1).await.remove(0);
+    assert!(!t.finish(&claimed, ExecutionStatus::Success).await);
+    assert!(t.finish(&claimed_again, ExecutionStatus::Success).await);
+    t.delete(FUNCTION, "hello", "1").await.unwrap();
+    let shown = t.execution(&id).await;
+    assert_eq!(shown.version.unwrap().number, 1, "what ran is still told");
+}
+
+async fn many_executions_are_named_in_part(t: &Fixture) {
+    two_versions(t).await;
+    for _ in 0..25 {
+        t.accept("hello", "1").await;
+    }
+    let blockers = blocked(t, "1").await;
+    assert_eq!(blockers.len(), 21);
+    assert_eq!(blockers[20], "5 more executions of function hello version 1 have not ended");
+}
+
+async fn a_version_is_not_deleted_while_a_job_that_may_go_on_is_pinned_to_it(t: &Fixture) {
+    two_versions(t).await;
+    let job = t.job(new_job("hello", "1", "* * * * *")).await;
+    let set = async |state| {
+        let change = JobChange { state: Some(state), ..JobChange::default() };
+        t.catalog.job_update(&t.app, "joe", job.id.clone(), change).await.unwrap()
+    };
+    let expected = [format!("job {} is pinned to function hello version 1", job.id)];
+    assert_eq!(blocked(t, "1").await, expected);
+    set(JobState::Paused).await;
+    assert_eq!(blocked(t, "1").await, expected);
+    set(JobState::Cancelled).await;
+    t.delete(FUNCTION, "hello", "1").await.unwrap();
+    assert_eq!(t.catalog.job_get(&t.app, job.id.clone()).await.unwrap().version, Some(1));
+}
+
+async fn a_job_on_latest_holds_no_version(t: &Fixture) {
+    two_versions(t).await;
+    t.job(new_job("hello", "latest", "* * * * *")).await;
+    t.webhook("hello", "latest").await.unwrap();
+    t.delete(FUNCTION, "hello", "2").await.unwrap();
+    t.clock.advance_ms(60_000);
+    t.catalog.fire_due(10).await.unwrap();
+    assert_eq!(t.ran().await, [Some(1)]);
+}
+
+async fn a_version_is_not_deleted_while_a_webhook_is_pinned_to_it(t: &Fixture) {
+    two_versions(t).await;
+    let webhook = t.webhook("hello", "1").await.unwrap();
+    assert_eq!(blocked(t, "1").await, [format!("webhook {} is pinned to function hello version 1", webhook.id)]);
+    t.catalog.webhook_delete(&t.app, "wes", webhook.id).await.unwrap();
+    t.delete(FUNCTION, "hello", "1").await.unwrap();
+}
+
+async fn a_function_with_jobs_or_webhooks_is_not_removed(t: &Fixture) {
+    two_versions(t).await;
+    let job = t.job(new_job("hello", "latest", "* * * * *")).await;
+    let webhook = t.webhook("hello", "latest").await.unwrap();
+    let expected =
+        [format!("job {} needs function hello", job.id), format!("webhook {} needs function hello", webhook.id)];
+    let refusal = refused(t.remove(FUNCTION, "hello").await);
+    assert_eq!((refusal.code, refusal.blockers.as_slice()), (Code::StillReferenced, &expected[..]));
+    let refusal = refused(t.delete(FUNCTION, "hello", "all").await);
+    assert_eq!((refusal.code, refusal.blockers.as_slice()), (Code::StillReferenced, &expected[..]));
+    t.catalog.job_delete(&t.app, "joe", job.id).await.unwrap();
+    t.catalog.webhook_delete(&t.app, "wes", webhook.id).await.unwrap();
+    t.remove(FUNCTION, "hello").await.unwrap();
+}
+
+async fn an_alias_that_a_job_or_webhook_follows_is_not_deleted(t: &Fixture) {
+    two_versions(t).await;
+    t.alias("hello", "stable", "1").await;
+    let job = t.job(new_job("hello", "@stable", "* * * * *")).await;
+    let webhook = t.webhook("hello", "@stable").await.unwrap();
+    let delete =
+        async || t.catalog.alias_delete(&t.app, "al", "hello".parse().unwrap(), "stable".parse().unwrap()).await;
+    let expected = [format!("job {} follows it", job.id), format!("webhook {} follows it", webhook.id)];
+    assert_eq!(refused(delete().await).blockers, expected);
+    t.catalog.job_delete(&t.app, "joe", job.id).await.unwrap();
+    t.catalog.webhook_delete(&t.app, "wes", webhook.id).await.unwrap();
+    delete().await.unwrap();
+}
+
+async fn what_a_removed_function_has_running_is_kept_until_it_ends(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let old = t.active().await;
+    t.accept("hello", "latest").await;
+    t.accept("hello", "latest").await;
+    let running = t.claim(NODE, 1).await.remove(0);
+    let removes = vec![key(FUNCTION, "hello"), key(UnitKind::Package, "hello"), key(UnitKind::Environment, "python")];
+    t.send(milepost_model::change::Change { removes, ..Default::default() }).await.unwrap();
+    t.catalog.release_expire(&t.app, "x", old[0].clone(), String::new()).await.unwrap();
+    t.clock.advance_ms(10_000);
+    assert_eq!(
+        t.catalog.sweep(1000).await.unwrap().versions,
+        0,
+        "the queue needs it, with its package and environment"
+    );
+    let serving = t.catalog.serving_version(&t.app, running.version_id).await.unwrap();
+    assert!(serving.versions.len() >= 3);
+    assert!(t.finish(&running, ExecutionStatus::Success).await);
+    assert_eq!(t.catalog.sweep(1000).await.unwrap().versions, 0);
+    t.drain().await;
+    assert_eq!(t.catalog.sweep(1000).await.unwrap().versions, 3);
+    assert_eq!(t.ran().await, [Some(1), Some(1)]);
+}
+
+on_both_engines!(
+    a_version_is_not_deleted_while_an_execution_of_it_goes_on,
+    many_executions_are_named_in_part,
+    a_version_is_not_deleted_while_a_job_that_may_go_on_is_pinned_to_it,
+    a_job_on_latest_holds_no_version,
+    a_version_is_not_deleted_while_a_webhook_is_pinned_to_it,
+    a_function_with_jobs_or_webhooks_is_not_removed,
+    an_alias_that_a_job_or_webhook_follows_is_not_deleted,
+    what_a_removed_function_has_running_is_kept_until_it_ends,
+);

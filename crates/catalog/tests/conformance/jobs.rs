@@ -1,0 +1,186 @@
+//! Jobs: made, changed, fired.
+
+use milepost_catalog::Fired;
+use milepost_model::execution::{CauseKind, ExecutionFilter, ExecutionStatus};
+use milepost_model::job::{JobChange, JobState, NewJob};
+use milepost_model::{Code, Timestamp, UnitKind};
+use serde_json::json;
+
+use crate::common::*;
+
+const SECOND: i64 = 1000;
+const MINUTE: i64 = 60 * SECOND;
+
+fn at(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+/// Waits until the earliest is due and fires.
+async fn fire_next(t: &Fixture) -> Fired {
+    let next = t.catalog.earliest_due().await.unwrap().unwrap();
+    t.clock.advance_ms((next.as_millisecond() - t.catalog.now().as_millisecond()).max(0));
+    t.catalog.fire_due(100).await.unwrap()
+}
+
+async fn a_job_fires_at_its_times_until_its_count_is_used_up(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let new = NewJob {
+        count: Some(2),
+        input: Some(json!([1])),
+        name: "often".into(),
+        ..new_job("hello", "latest", "*/5 * * * *")
+    };
+    let job = t.job(new).await;
+    assert_eq!((job.state, job.next_at), (JobState::Running, Some(at("2030-01-01T00:05:00Z"))));
+    assert_eq!(t.catalog.fire_due(100).await.unwrap(), Fired::default());
+    for tick in ["2030-01-01T00:05:00Z", "2030-01-01T00:10:00Z"] {
+        assert_eq!(fire_next(t).await.executions, 1);
+        let execution = t.executions().await.pop().unwrap();
+        assert_eq!((execution.scheduled_at, execution.input), (Some(at(tick)), Some(json!([1]))));
+        assert_eq!((execution.cause.kind, execution.cause.id), (CauseKind::Job, Some(job.id.clone())));
+        assert_eq!(execution.description, format!("Created by Job {}", job.id));
+        assert_eq!((execution.started_by.as_str(), execution.status), ("joe", ExecutionStatus::Queued));
+        assert_eq!(t.catalog.fire_due(100).await.unwrap().rows, 0, "a tick fires once");
+    }
+    let done = t.catalog.job_get(&t.app, job.id.clone()).await.unwrap();
+    assert_eq!((done.state, done.count, done.fired, done.next_at), (JobState::Done, Some(0), 2, None));
+    assert_eq!(t.catalog.earliest_due().await.unwrap(), None);
+    let change = JobChange { name: Some("x".into()), ..JobChange::default() };
+    assert_eq!(refused(t.catalog.job_update(&t.app, "x", job.id.clone(), change).await).code, Code::JobFinished);
+    let by_job = ExecutionFilter { cause: Some(CauseKind::Job), cause_id: Some(job.id), ..ExecutionFilter::default() };
+    assert_eq!(t.executions_where(by_job).await.len(), 2);
+}
+
+async fn an_alias_is_resolved_at_each_firing(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    t.alias("hello", "stable", "1").await;
+    t.job(new_job("hello", "@stable", "* * * * *")).await;
+    fire_next(t).await;
+    t.deploy("hello", "two").await;
+    t.alias("hello", "stable", "2").await;
+    fire_next(t).await;
+    assert_eq!(t.ran().await, [Some(1), Some(2)]);
+}
+
+async fn latest_follows_the_code_and_a_number_does_not(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let pinned = t.job(new_job("hello", "1", "* * * * *")).await;
+    let latest = t.job(new_job("hello", "latest", "* * * * *")).await;
+    assert_eq!((pinned.version, latest.version), (Some(1), None));
+    t.deploy("hello", "two").await;
+    fire_next(t).await;
+    let mut ran = t.ran().await;
+    ran.sort_unstable();
+    assert_eq!(ran, [Some(1), Some(2)]);
+}
+
+async fn a_first_time_comes_before_the_pattern(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let first_at = Some(at("2030-01-01T00:07:30Z"));
+    let with_pattern = t.job(NewJob { first_at, ..new_job("hello", "latest", "*/5 * * * *") }).await;
+    let once = t.job(NewJob { first_at, cron: None, ..new_job("hello", "latest", "") }).await;
+    assert_eq!((with_pattern.count, once.count, once.next_at), (None, Some(1), first_at));
+    assert_eq!(fire_next(t).await.executions, 2);
+    let after = t.catalog.job_get(&t.app, with_pattern.id).await.unwrap();
+    assert_eq!((after.state, after.next_at), (JobState::Running, Some(at("2030-01-01T00:10:00Z"))));
+    assert_eq!(t.catalog.job_get(&t.app, once.id).await.unwrap().state, JobState::Done);
+}
+
+async fn a_paused_job_does_not_fire_and_goes_on_from_now(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let job = t.job(new_job("hello", "latest", "* * * * *")).await;
+    let set = async |state| {
+        let change = JobChange { state: Some(state), ..JobChange::default() };
+        t.catalog.job_update(&t.app, "joe", job.id.clone(), change).await
+    };
+    assert_eq!(set(JobState::Paused).await.unwrap().next_at, None);
+    t.clock.advance_ms(10 * MINUTE);
+    assert_eq!(t.catalog.fire_due(100).await.unwrap(), Fired::default());
+    let running = set(JobState::Running).await.unwrap();
+    assert!(running.next_at.unwrap() > t.catalog.now());
+    assert_eq!(refused(set(JobState::Done).await).code, Code::InvalidRequest);
+    assert_eq!(set(JobState::Cancelled).await.unwrap().next_at, None);
+    assert_eq!(refused(set(JobState::Running).await).code, Code::JobFinished);
+    assert_eq!(t.count("executions").await, 0);
+    let kinds: Vec<String> = t.events().await.into_iter().map(|event| event.kind).collect();
+    assert_eq!(kinds.iter().filter(|kind| kind.starts_with("job.")).count(), 4);
+}
+
+async fn a_new_pattern_counts_from_now_and_the_rest_stays(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let job = t.job(NewJob { input: Some(json!(1)), ..new_job("hello", "latest", "0 3 * * *") }).await;
+    let change = JobChange { cron: Some("*/10 * * * *".into()), count: Some(5), ..JobChange::default() };
+    let changed = t.catalog.job_update(&t.app, "joe", job.id.clone(), change).await.unwrap();
+    assert_eq!((changed.next_at, changed.count), (Some(at("2030-01-01T00:10:00Z")), Some(5)));
+    assert_eq!((changed.input, changed.updated_at), (Some(json!(1)), Some(t.catalog.now())));
+    let wrong = JobChange { cron: Some("every day".into()), ..JobChange::default() };
+    assert_eq!(refused(t.catalog.job_update(&t.app, "joe", job.id.clone(), wrong).await).code, Code::InvalidSpec);
+    let none = JobChange { count: Some(0), ..JobChange::default() };
+    assert_eq!(refused(t.catalog.job_update(&t.app, "joe", job.id.clone(), none).await).code, Code::InvalidRequest);
+    assert_eq!(
+        t.catalog.job_get(&t.app, job.id.clone()).await.unwrap(),
+        t.catalog.job_list(&t.app, None, 10).await.unwrap().items[0]
+    );
+    t.catalog.job_delete(&t.app, "joe", job.id.clone()).await.unwrap();
+    assert_eq!(refused(t.catalog.job_get(&t.app, job.id).await).code, Code::JobNotFound);
+}
+
+async fn a_job_that_makes_no_sense_is_refused(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let good = new_job("hello", "latest", "* * * * *");
+    let first_at = Some(at("2031-01-01T00:00:00Z"));
+    for (new, code) in [
+        (NewJob { cron: None, ..good.clone() }, Code::InvalidRequest),
+        (NewJob { cron: None, first_at, count: Some(2), ..good.clone() }, Code::InvalidRequest),
+        (NewJob { count: Some(0), ..good.clone() }, Code::InvalidRequest),
+        (NewJob { cron: Some("* * *".into()), ..good.clone() }, Code::InvalidSpec),
+        (NewJob { zone: "Mars/Base".into(), ..good.clone() }, Code::InvalidSpec),
+        (NewJob { version: "9".parse().unwrap(), ..good.clone() }, Code::VersionNotFound),
+        (NewJob { version: "@no".parse().unwrap(), ..good.clone() }, Code::AliasNotFound),
+        (NewJob { function: "helo".parse().unwrap(), ..good.clone() }, Code::UnitNotFound),
+    ] {
+        assert_eq!(refused(t.catalog.job_create(&t.app, "joe", new).await).code, code);
+    }
+    assert_eq!(t.count("jobs").await, 0);
+}
+
+async fn after_downtime_an_endless_job_makes_up_one_tick_and_a_counted_one_none(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let endless = t.job(new_job("hello", "latest", "*/10 * * * *")).await;
+    let counted = t.job(NewJob { count: Some(3), ..new_job("hello", "latest", "*/10 * * * *") }).await;
+    t.clock.advance_ms(65 * MINUTE);
+    let fired = t.catalog.fire_due(100).await.unwrap();
+    assert_eq!((fired.rows, fired.executions, fired.skipped), (2, 1, 5 + 6));
+    let executions = t.executions().await;
+    assert_eq!(executions[0].cause.id, Some(endless.id));
+    assert_eq!(executions[0].scheduled_at, Some(at("2030-01-01T01:00:00Z")));
+    let counted = t.catalog.job_get(&t.app, counted.id).await.unwrap();
+    assert_eq!((counted.count, counted.next_at), (Some(3), Some(at("2030-01-01T01:10:00Z"))));
+}
+
+async fn a_firing_that_cannot_be_resolved_is_an_execution_that_says_why(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    t.alias("hello", "stable", "1").await;
+    t.job(new_job("hello", "@stable", "* * * * *")).await;
+    // Past the catalog, which would refuse it.
+    t.number("DELETE FROM aliases WHERE name = 'stable' RETURNING version_id").await;
+    assert_eq!(fire_next(t).await.executions, 1);
+    let failed = t.executions().await.remove(0);
+    assert_eq!((failed.status, failed.version, failed.attempts.len()), (ExecutionStatus::Error, None, 0));
+    assert!(failed.result.unwrap().as_str().unwrap().contains("stable"));
+    assert!(failed.finished_at.is_some());
+    assert!(t.claim(NODE, 10).await.is_empty());
+    assert_eq!(t.version(UnitKind::Function, "hello", "1").await.unwrap().number, 1);
+}
+
+on_both_engines!(
+    a_job_fires_at_its_times_until_its_count_is_used_up,
+    an_alias_is_resolved_at_each_firing,
+    latest_follows_the_code_and_a_number_does_not,
+    a_first_time_comes_before_the_pattern,
+    a_paused_job_does_not_fire_and_goes_on_from_now,
+    a_new_pattern_counts_from_now_and_the_rest_stays,
+    a_job_that_makes_no_sense_is_refused,
+    after_downtime_an_endless_job_makes_up_one_tick_and_a_counted_one_none,
+    a_firing_that_cannot_be_resolved_is_an_execution_that_says_why,
+);

@@ -1,0 +1,163 @@
+//! Who gets what from the queue, and what becomes of executions whose node died.
+
+use milepost_catalog::{Claimed, GivenBack, Turn};
+use milepost_model::execution::{AttemptEnd, ExecutionStatus, MAX_ATTEMPTS, NewExecution};
+use milepost_model::{AppName, PlanName};
+
+use crate::common::*;
+
+const TIMEOUT: i64 = 20_000;
+
+/// Another app with the same function.
+async fn second_app(t: &Fixture, name: &str, plan: PlanName) -> AppName {
+    let app: AppName = name.parse().unwrap();
+    t.catalog.app_create(&app, plan, "ann").await.unwrap();
+    let tree = t.tree("one").await;
+    t.catalog.change(&app, input(change([package("hello", tree), function_on("hello", "hello")]))).await.unwrap();
+    app
+}
+
+fn apps(claimed: &[Claimed]) -> Vec<&str> {
+    claimed.iter().map(|one| one.app.as_str()).collect()
+}
+
+async fn apps_take_turns_however_much_one_has_queued(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let other = second_app(t, "other", PlanName::Standard).await;
+    for _ in 0..20 {
+        t.accept("hello", "latest").await;
+    }
+    for _ in 0..3 {
+        t.accept_in(&other, "hello", "latest").await;
+    }
+    let mut turn = Turn::default();
+    let mut order = Vec::new();
+    for _ in 0..8 {
+        let claimed = t.catalog.executions_claim(NODE, &mut turn, 1).await.unwrap();
+        order.extend(apps(&claimed).into_iter().map(str::to_owned));
+    }
+    assert_eq!(order, ["shop", "other", "shop", "other", "shop", "other", "shop", "shop"]);
+
+    for _ in 0..3 {
+        t.accept_in(&other, "hello", "latest").await;
+    }
+    let claimed = t.catalog.executions_claim(NODE, &mut turn, 6).await.unwrap();
+    assert_eq!(claimed.iter().filter(|one| one.app == other).count(), 3, "each app gets its share of a claim");
+    assert_eq!(claimed.len(), 6);
+}
+
+async fn an_app_runs_no_more_at_once_than_its_plan_allows(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    t.set_plan(PlanName::Free).await;
+    let other = second_app(t, "other", PlanName::Standard).await;
+    for _ in 0..10 {
+        t.accept("hello", "latest").await;
+        t.accept_in(&other, "hello", "latest").await;
+    }
+    let mut first = Vec::new();
+    loop {
+        let claimed = t.claim(NODE, 100).await;
+        if claimed.is_empty() {
+            break;
+        }
+        first.extend(claimed);
+    }
+    assert_eq!(first.iter().filter(|one| one.app == t.app).count(), 4);
+    assert_eq!(first.iter().filter(|one| one.app == other).count(), 10, "the other app does not wait for it");
+    let mine = first.iter().find(|one| one.app == t.app).unwrap();
+    t.finish(mine, ExecutionStatus::Success).await;
+    assert_eq!(apps(&t.claim(NODE, 100).await), ["shop"], "one ended, so one more may run");
+    t.set_plan(PlanName::Standard).await;
+    assert_eq!(t.claim(NODE, 100).await.len(), 5);
+}
+
+async fn of_an_app_the_oldest_comes_first(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let mut ids = Vec::new();
+    for _ in 0..5 {
+        ids.push(t.accept("hello", "latest").await.execution.id);
+    }
+    let mut claimed: Vec<String> = t.claim(NODE, 2).await.into_iter().map(|one| one.execution.id).collect();
+    claimed.extend(t.claim(NODE, 10).await.into_iter().map(|one| one.execution.id));
+    assert_eq!(claimed, ids);
+}
+
+async fn what_a_dead_node_had_is_tried_again_on_the_same_version(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    t.alias("hello", "stable", "1").await;
+    t.catalog.node_beat("dead").await.unwrap();
+    t.catalog.node_beat(NODE).await.unwrap();
+    let id = t.accept("hello", "@stable").await.execution.id;
+    let lost = t.claim("dead", 1).await.remove(0);
+    t.deploy("hello", "two").await;
+    t.alias("hello", "stable", "2").await;
+
+    assert_eq!(t.catalog.give_back_dead(TIMEOUT, MAX_ATTEMPTS).await.unwrap(), GivenBack::default());
+    t.clock.advance_ms(TIMEOUT + 1);
+    t.catalog.node_beat(NODE).await.unwrap();
+    let found = t.catalog.give_back_dead(TIMEOUT, MAX_ATTEMPTS).await.unwrap();
+    assert_eq!(found, GivenBack { requeued: 1, ended: 0 });
+    let waiting = t.execution(&id).await;
+    assert_eq!((waiting.status, waiting.attempts.len()), (ExecutionStatus::Queued, 1));
+    assert_eq!(waiting.attempts[0].end, Some(AttemptEnd::Lost));
+
+    let again = t.claim(NODE, 1).await.remove(0);
+    assert_eq!((again.attempt, again.version_id), (2, lost.version_id));
+    assert_eq!(again.execution.version.as_ref().unwrap().number, 1, "the alias has moved, the version has not");
+    assert!(!t.finish_as("dead", &lost, ExecutionStatus::Failed).await, "who was given up changes nothing");
+    assert!(t.finish(&again, ExecutionStatus::Success).await);
+    let ended = t.execution(&id).await;
+    let attempts: Vec<_> = ended.attempts.iter().map(|one| (one.number, one.node.as_str(), one.end.unwrap())).collect();
+    assert_eq!(attempts, [(1, "dead", AttemptEnd::Lost), (2, NODE, AttemptEnd::Success)]);
+    assert!(ended.started_at < Some(ended.attempts[1].started_at));
+    assert_eq!(t.executions().await[0].attempts.len(), 2, "lists tell the attempts too");
+}
+
+async fn after_three_attempts_that_died_it_is_an_error(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let id = t.accept("hello", "latest").await.execution.id;
+    for attempt in 1..=MAX_ATTEMPTS {
+        let claimed = t.claim(NODE, 1).await.remove(0);
+        assert_eq!(claimed.attempt, attempt);
+        let found = t.catalog.give_back_all(MAX_ATTEMPTS).await.unwrap();
+        let last = u64::from(attempt == MAX_ATTEMPTS);
+        assert_eq!(found, GivenBack { requeued: 1 - last, ended: last });
+    }
+    let ended = t.execution(&id).await;
+    assert_eq!((ended.status, ended.attempts.len()), (ExecutionStatus::Error, 3));
+    assert!(ended.result.unwrap().as_str().unwrap().contains("3 times"));
+    assert!(t.claim(NODE, 1).await.is_empty());
+}
+
+async fn nobody_waits_for_a_synchronous_one_of_a_dead_server(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let new = NewExecution { sync: true, ..new_execution("hello", "1") };
+    let id = t.catalog.execution_accept(&t.app, asked(new)).await.unwrap().execution.id;
+    let cancelled = t.accept("hello", "latest").await.execution.id;
+    t.claim(NODE, 1).await;
+    t.catalog.execution_cancel(&t.app, cancelled.clone()).await.unwrap();
+    assert_eq!(t.catalog.give_back_all(MAX_ATTEMPTS).await.unwrap(), GivenBack { requeued: 0, ended: 2 });
+    assert_eq!(t.execution(&id).await.status, ExecutionStatus::Error);
+    assert_eq!(t.execution(&cancelled).await.status, ExecutionStatus::Cancelled);
+    assert_eq!(t.catalog.give_back_all(MAX_ATTEMPTS).await.unwrap(), GivenBack::default());
+}
+
+async fn a_node_that_leaves_gives_back_at_once(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    t.catalog.node_beat(NODE).await.unwrap();
+    t.accept("hello", "latest").await;
+    t.claim(NODE, 1).await;
+    t.catalog.node_leave(NODE).await.unwrap();
+    let found = t.catalog.give_back_dead(TIMEOUT, MAX_ATTEMPTS).await.unwrap();
+    assert_eq!(found, GivenBack { requeued: 1, ended: 0 });
+}
+
+on_both_engines!(
+    apps_take_turns_however_much_one_has_queued,
+    an_app_runs_no_more_at_once_than_its_plan_allows,
+    of_an_app_the_oldest_comes_first,
+    what_a_dead_node_had_is_tried_again_on_the_same_version,
+    after_three_attempts_that_died_it_is_an_error,
+    nobody_waits_for_a_synchronous_one_of_a_dead_server,
+    a_node_that_leaves_gives_back_at_once,
+);

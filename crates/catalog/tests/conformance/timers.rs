@@ -1,0 +1,158 @@
+//! Timers fire for what is live, and a move of live neither repeats nor loses a tick.
+
+use milepost_catalog::{LiveTarget, RollbackInput};
+use milepost_model::change::Change;
+use milepost_model::execution::CauseKind;
+use milepost_model::{Timestamp, UnitKind};
+
+use crate::common::*;
+
+const MINUTE: i64 = 60_000;
+
+fn at(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+async fn set_live(t: &Fixture, target: LiveTarget) {
+    t.catalog.live_set(&t.app, "liz", target, String::new()).await.unwrap();
+}
+
+async fn fire_at(t: &Fixture, time: &str) -> u64 {
+    t.clock.advance_ms(at(time).as_millisecond() - t.catalog.now().as_millisecond());
+    t.catalog.fire_due(100).await.unwrap().executions
+}
+
+async fn ticks(t: &Fixture) -> Vec<String> {
+    t.executions().await.iter().map(|one| one.scheduled_at.unwrap().to_string()).collect()
+}
+
+async fn a_timer_of_the_live_release_fires_what_that_release_holds(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let first = t.put([timer_at("often", "*/10 * * * *", "hello", "latest")]).await.release.unwrap().id;
+    assert_eq!(t.catalog.earliest_due().await.unwrap(), Some(at("2030-01-01T00:10:00Z")));
+    set_live(t, LiveTarget::Release(first)).await;
+    t.deploy("hello", "two").await;
+    assert_eq!(fire_at(t, "2030-01-01T00:10:00Z").await, 1);
+    let execution = t.executions().await.remove(0);
+    assert_eq!((execution.cause.kind, execution.cause.id.as_deref()), (CauseKind::Timer, Some("often")));
+    assert_eq!(execution.scheduled_at, Some(at("2030-01-01T00:10:00Z")));
+    set_live(t, LiveTarget::Follow).await;
+    assert_eq!(fire_at(t, "2030-01-01T00:20:00.250Z").await, 1);
+    assert_eq!(t.ran().await, [Some(1), Some(2)]);
+    assert_eq!(ticks(t).await, ["2030-01-01T00:10:00Z", "2030-01-01T00:20:00Z"]);
+}
+
+async fn aliases_are_followed_and_pins_stay(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    t.alias("hello", "stable", "1").await;
+    let aliased = timer_at("aliased", "*/10 * * * *", "hello", "@stable");
+    t.put([aliased, timer_at("pinned", "*/10 * * * *", "hello", "1")]).await;
+    t.deploy("hello", "two").await;
+    t.alias("hello", "stable", "2").await;
+    assert_eq!(fire_at(t, "2030-01-01T00:10:00Z").await, 2);
+    let mut ran: Vec<(String, i64, String)> = t
+        .executions()
+        .await
+        .into_iter()
+        .map(|one| (one.cause.id.unwrap(), one.version.unwrap().number, one.selector.to_string()))
+        .collect();
+    ran.sort();
+    assert_eq!(ran, [("aliased".into(), 2, "@stable".into()), ("pinned".into(), 1, "1".into())]);
+}
+
+async fn a_move_of_live_keeps_when_a_timer_fires_next(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let one = t.put([timer_at("often", "*/10 * * * *", "hello", "latest")]).await.release.unwrap().id;
+    t.deploy("hello", "two").await;
+    // The tick has come, nobody has fired it yet, and live moves to and fro.
+    t.clock.advance_ms(10 * MINUTE);
+    for _ in 0..3 {
+        set_live(t, LiveTarget::Release(one.clone())).await;
+        set_live(t, LiveTarget::Follow).await;
+    }
+    assert_eq!(t.catalog.fire_due(100).await.unwrap().executions, 1);
+    set_live(t, LiveTarget::Release(one)).await;
+    assert_eq!(t.catalog.fire_due(100).await.unwrap().executions, 0, "it fired already");
+    assert_eq!(t.catalog.earliest_due().await.unwrap(), Some(at("2030-01-01T00:20:00Z")));
+    assert_eq!(ticks(t).await, ["2030-01-01T00:10:00Z"]);
+}
+
+async fn another_schedule_counts_from_now_and_a_timer_that_is_gone_does_not_fire(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    t.put([timer_at("often", "*/10 * * * *", "hello", "latest")]).await;
+    t.clock.advance_ms(10 * MINUTE);
+    t.put([timer_at("often", "*/15 * * * *", "hello", "latest")]).await;
+    assert_eq!(t.catalog.earliest_due().await.unwrap(), Some(at("2030-01-01T00:15:00Z")));
+    t.remove(UnitKind::Timer, "often").await.unwrap();
+    assert_eq!((t.catalog.earliest_due().await.unwrap(), t.count("timers").await), (None, 0));
+    let input = RollbackInput { to: None, why: String::new(), dry_run: false };
+    t.catalog.rollback(&t.app, "liz", input).await.unwrap();
+    assert_eq!(t.catalog.earliest_due().await.unwrap(), Some(at("2030-01-01T00:15:00Z")));
+    assert_eq!(t.count("executions").await, 0);
+}
+
+async fn what_only_plans_or_is_not_released_leaves_timers_alone(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    t.put([timer_at("often", "*/10 * * * *", "hello", "latest")]).await;
+    let before = t.catalog.earliest_due().await.unwrap();
+    let every = |minutes: i64| change([timer_at("often", &format!("*/{minutes} * * * *"), "hello", "latest")]);
+    t.send(Change { dry_run: true, ..every(1) }).await.unwrap();
+    t.send(Change { release: false, ..every(2) }).await.unwrap();
+    let input = RollbackInput { to: None, why: String::new(), dry_run: true };
+    t.catalog.rollback(&t.app, "liz", input).await.unwrap();
+    assert_eq!(t.catalog.earliest_due().await.unwrap(), before);
+    t.catalog.release_create(&t.app, "x", None, String::new()).await.unwrap();
+    assert!(t.catalog.earliest_due().await.unwrap() < before);
+}
+
+async fn deleting_the_live_version_steps_the_timer_back_with_live(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    t.put([timer_at("often", "*/10 * * * *", "hello", "latest")]).await;
+    t.deploy("hello", "two").await;
+    t.delete(UnitKind::Function, "hello", "2").await.unwrap();
+    assert_eq!(fire_at(t, "2030-01-01T00:10:00Z").await, 1);
+    assert_eq!(t.ran().await, [Some(1)]);
+}
+
+async fn after_downtime_the_newest_tick_is_made_up_once(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    t.put([timer_at("often", "*/10 * * * *", "hello", "latest")]).await;
+    assert_eq!(fire_at(t, "2030-01-01T05:05:00Z").await, 1);
+    assert_eq!(ticks(t).await, ["2030-01-01T05:00:00Z"]);
+    assert_eq!(fire_at(t, "2030-01-01T05:10:00Z").await, 1);
+}
+
+async fn a_tick_that_was_written_is_not_written_again(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    t.put([timer_at("often", "*/10 * * * *", "hello", "latest")]).await;
+    assert_eq!(fire_at(t, "2030-01-01T00:10:00Z").await, 1);
+    // Whatever sets the row back: the tick has its execution.
+    let due = at("2030-01-01T00:10:00Z").as_millisecond();
+    t.number(&format!("UPDATE timers SET next_at = {due} RETURNING unit_id")).await;
+    assert_eq!(t.catalog.fire_due(100).await.unwrap().executions, 0);
+    assert_eq!(t.catalog.earliest_due().await.unwrap(), Some(at("2030-01-01T00:20:00Z")));
+}
+
+async fn databases_from_before_timers_fired_get_their_rows(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    t.put([timer_at("often", "*/10 * * * *", "hello", "latest")]).await;
+    let before = t.catalog.earliest_due().await.unwrap();
+    t.number("DELETE FROM timers RETURNING unit_id").await;
+    t.reopen().await;
+    assert_eq!(t.catalog.earliest_due().await.unwrap(), None, "it is done once");
+    t.number("DELETE FROM server_facts WHERE name = 'timers' RETURNING 1").await;
+    t.reopen().await;
+    assert_eq!(t.catalog.earliest_due().await.unwrap(), before);
+}
+
+on_both_engines!(
+    a_timer_of_the_live_release_fires_what_that_release_holds,
+    aliases_are_followed_and_pins_stay,
+    a_move_of_live_keeps_when_a_timer_fires_next,
+    another_schedule_counts_from_now_and_a_timer_that_is_gone_does_not_fire,
+    what_only_plans_or_is_not_released_leaves_timers_alone,
+    deleting_the_live_version_steps_the_timer_back_with_live,
+    after_downtime_the_newest_tick_is_made_up_once,
+    a_tick_that_was_written_is_not_written_again,
+    databases_from_before_timers_fired_get_their_rows,
+);

@@ -1,0 +1,147 @@
+//! The names of the v1 interface.
+
+use milepost_model::{AliasName, Code, Selector, UnitKind, UnitName};
+use serde_json::json;
+
+use crate::common::*;
+
+const FUNCTION: UnitKind = UnitKind::Function;
+
+fn hello() -> UnitName {
+    "hello".parse().unwrap()
+}
+
+async fn publish(t: &Fixture) -> (i64, i64) {
+    t.clock.advance_ms(1000);
+    let made = t.catalog.v1_publish(&t.app, "vic", hello(), String::new()).await.unwrap();
+    (made.number, made.version)
+}
+
+async fn numbers(t: &Fixture) -> Vec<i64> {
+    t.catalog.v1_versions(&t.app, hello()).await.unwrap().iter().map(|version| version.number).collect()
+}
+
+async fn functions_and_environments_get_an_id_once(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let first = t.catalog.v1_units(&t.app, FUNCTION).await.unwrap().remove(0);
+    assert_eq!((first.name.as_str(), first.last_number, first.id.len()), ("hello", 0, 36));
+    let named = t.catalog.v1_unit_named(&t.app, key(FUNCTION, "hello")).await.unwrap();
+    assert_eq!(named, first);
+    assert_eq!(t.catalog.v1_unit(&t.app, first.id.clone()).await.unwrap().unwrap(), first);
+    let runtime = t.catalog.v1_unit_named(&t.app, key(UnitKind::Environment, "python")).await.unwrap();
+    assert_eq!(t.catalog.v1_units(&t.app, UnitKind::Environment).await.unwrap(), [runtime]);
+    assert_eq!(t.catalog.v1_unit(&t.app, "x".into()).await.unwrap(), None);
+
+    let facts = json!({ "name": "My function", "description": "d" });
+    let said = t.catalog.v1_set_facts(&t.app, key(FUNCTION, "hello"), facts.clone()).await.unwrap();
+    assert_eq!((said.facts, said.updated_at), (facts, None), "what is said first is no change");
+    let said = t.catalog.v1_set_facts(&t.app, key(FUNCTION, "hello"), json!({ "name": "x" })).await.unwrap();
+    assert_eq!(said.updated_at, Some(t.catalog.now()));
+
+    t.remove(FUNCTION, "hello").await.unwrap();
+    assert_eq!(t.catalog.v1_unit(&t.app, first.id.clone()).await.unwrap(), None);
+    t.deploy("hello", "two").await;
+    let again = t.catalog.v1_unit_named(&t.app, key(FUNCTION, "hello")).await.unwrap();
+    assert_ne!(again.id, first.id, "to v1 it is another function");
+}
+
+async fn published_numbers_count_from_one_and_are_never_given_again(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    t.deploy("hello", "two").await;
+    t.deploy("hello", "three").await;
+    assert_eq!(publish(t).await, (1, 3));
+    t.deploy("hello", "four").await;
+    assert_eq!(publish(t).await, (2, 4));
+    t.delete(FUNCTION, "hello", "4").await.unwrap();
+    assert_eq!(numbers(t).await, [1]);
+    t.deploy("hello", "five").await;
+    assert_eq!(publish(t).await, (3, 5));
+    assert_eq!(numbers(t).await, [1, 3]);
+    assert_eq!(t.catalog.v1_unit_named(&t.app, key(FUNCTION, "hello")).await.unwrap().last_number, 3);
+}
+
+async fn publishing_the_same_code_again_shares_what_is_stored(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    assert_eq!(publish(t).await, (1, 1));
+    let before = (t.count("blobs").await, t.count("contents").await);
+    assert_eq!(publish(t).await, (2, 2));
+    assert_eq!((t.count("blobs").await, t.count("contents").await), before);
+    let digest = async |number: &str| t.version(FUNCTION, "hello", number).await.unwrap().digest;
+    assert_eq!(digest("1").await, digest("2").await);
+    assert_eq!(t.objects("live").await["function hello"], 2);
+}
+
+async fn a_published_version_is_found_both_ways_and_described(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let made = t.catalog.v1_publish(&t.app, "vic", hello(), "first".into()).await.unwrap();
+    assert_eq!((made.description.as_str(), made.updated_at), ("first", None));
+    for name in ["1", &made.id] {
+        let found = t.catalog.v1_version(&t.app, hello(), name.to_owned()).await.unwrap().unwrap();
+        assert_eq!(found, made);
+    }
+    assert_eq!(t.catalog.v1_version_of(&t.app, hello(), 1).await.unwrap().unwrap(), made);
+    assert_eq!(t.catalog.v1_version_of(&t.app, hello(), 9).await.unwrap(), None);
+    assert_eq!(t.catalog.v1_version(&t.app, hello(), "0".into()).await.unwrap(), None);
+    t.clock.advance_ms(5);
+    let edited = t.catalog.v1_describe(&t.app, "vic", hello(), "1".into(), "better".into()).await.unwrap();
+    assert_eq!((edited.description.as_str(), edited.updated_at), ("better", Some(t.catalog.now())));
+    assert_eq!(t.version(FUNCTION, "hello", "1").await.unwrap().description, "better");
+    let missing = t.catalog.v1_describe(&t.app, "vic", hello(), "2".into(), String::new()).await;
+    assert_eq!(refused(missing).code, Code::VersionNotFound);
+}
+
+async fn executions_of_v1_are_counted_where_they_belong(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    publish(t).await;
+    for version in ["latest", "latest", "1"] {
+        let mut accept = asked(new_execution("hello", version));
+        accept.cause = milepost_model::execution::Cause::V1;
+        t.catalog.execution_accept(&t.app, accept).await.unwrap();
+    }
+    t.accept("hello", "latest").await;
+    assert_eq!(t.catalog.v1_unit_named(&t.app, key(FUNCTION, "hello")).await.unwrap().executions, 2);
+    assert_eq!(t.catalog.v1_versions(&t.app, hello()).await.unwrap()[0].executions, 1);
+}
+
+async fn one_alias_name_is_one_alias_in_the_whole_app(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    t.deploy("other", "one").await;
+    publish(t).await;
+    let name: AliasName = "prod".parse().unwrap();
+    let create = async |function: &str, version: i64| {
+        let target = (function.parse().unwrap(), Selector::Number(version));
+        t.catalog.v1_alias_create(&t.app, "vic", name.clone(), target, "d".into()).await
+    };
+    assert_eq!(refused(create("hello", 9).await).code, Code::VersionNotFound);
+    let made = create("hello", 1).await.unwrap();
+    assert_eq!((made.function.as_str(), made.version, made.number), ("hello", 1, Some(1)));
+    assert_eq!((made.description.as_str(), made.updated_at, made.id.len()), ("d", None, 36));
+    assert_eq!(refused(create("other", 1).await).code, Code::AliasExists);
+    assert_eq!(t.catalog.v1_alias_get(&t.app, name.clone()).await.unwrap(), made);
+
+    let target = Some(("other".parse().unwrap(), Selector::Latest));
+    let moved = t.catalog.v1_alias_update(&t.app, "vic", name.clone(), target, None).await.unwrap();
+    assert_eq!((moved.function.as_str(), moved.number, moved.description.as_str()), ("other", None, "d"));
+    assert_eq!(
+        (moved.id.clone(), moved.created_at, moved.updated_at),
+        (made.id, made.created_at, Some(t.catalog.now()))
+    );
+    assert_eq!(t.count("aliases").await, 1);
+
+    // What others made under the same name stays theirs, and v1 sees its own.
+    t.alias("hello", "prod", "1").await;
+    assert_eq!(t.catalog.v1_alias_list(&t.app).await.unwrap(), [moved]);
+    t.catalog.v1_alias_delete(&t.app, "vic", name.clone()).await.unwrap();
+    assert_eq!(t.catalog.v1_alias_get(&t.app, name.clone()).await.unwrap().function.as_str(), "hello");
+    t.catalog.v1_alias_delete(&t.app, "vic", name.clone()).await.unwrap();
+    assert_eq!(refused(t.catalog.v1_alias_delete(&t.app, "vic", name).await).code, Code::AliasNotFound);
+}
+
+on_both_engines!(
+    functions_and_environments_get_an_id_once,
+    published_numbers_count_from_one_and_are_never_given_again,
+    publishing_the_same_code_again_shares_what_is_stored,
+    a_published_version_is_found_both_ways_and_described,
+    executions_of_v1_are_counted_where_they_belong,
+    one_alias_name_is_one_alias_in_the_whole_app,
+);

@@ -1,0 +1,39 @@
+use std::io::Write;
+
+use clap::Args;
+use milepost_client::ClientError;
+
+use crate::context::Context;
+use crate::failure::Result;
+
+/// Show what a build wrote
+#[derive(Debug, Args)]
+pub struct LogArgs {
+    /// Its id, as `build list` has it
+    #[arg(value_name = "ID")]
+    id: String,
+}
+
+pub async fn run(context: &Context<'_>, args: LogArgs) -> Result<()> {
+    let mut response = context.client.build_log(&context.app, &args.id).await?;
+    let mut ends_a_line = true;
+    while let Some(chunk) = response.chunk().await.map_err(ClientError::Broken)? {
+        ends_a_line = chunk.last().is_none_or(|last| *last == b'\n');
+        if !write(&chunk)? {
+            return Ok(());
+        }
+    }
+    if !ends_a_line {
+        write(b"\n")?;
+    }
+    Ok(())
+}
+
+/// Whether somebody still reads: one that goes away early (`| head`) is not an error.
+fn write(bytes: &[u8]) -> Result<bool> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
+        other => Ok(other.map(|()| true)?),
+    }
+}

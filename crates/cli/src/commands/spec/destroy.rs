@@ -1,0 +1,75 @@
+use clap::Args;
+use milepost_client::ClientError;
+use milepost_model::change::{Declaration, UnitAction};
+
+use super::FolderArgs;
+use crate::args::Global;
+use crate::commands::deploy::with_app;
+use crate::commands::shared::ChangeArgs;
+use crate::context::{Context, Unattended};
+use crate::declared::{self, fission};
+use crate::failure::Result;
+use crate::output::{Ui, outcome_name, outcome_table, plan_text};
+
+/// Remove all that a folder of specs made
+///
+/// One change takes out everything that applies of this folder made, triggers first; what others put stays, and so do
+/// packages and environments that others still need. Active releases go on serving what they hold.
+#[derive(Debug, Args)]
+pub struct DestroyArgs {
+    #[command(flatten)]
+    folder: FolderArgs,
+    /// Also remove the secrets of the deployment
+    #[arg(long)]
+    prune_secrets: bool,
+    #[command(flatten)]
+    change: ChangeArgs,
+}
+
+pub async fn run(ui: &Ui, global: &Global, args: DestroyArgs) -> Result<()> {
+    // Whose units they are is all that matters here: the rest of the folder may be as it is.
+    let (declared, errors) = fission::look_at_folder(&args.folder.specdir)?;
+    if !errors.is_empty() && declared.deployment.id.starts_with("spec:") {
+        // The document that cannot be read may be the one that says whose they are.
+        return Err(declared::failure(errors, declared.warnings));
+    }
+    let context = Context::new(ui, &with_app(global, &declared))?;
+    let mut change = args.change.change(Vec::new(), Vec::new());
+    // A deployment that names nothing any more.
+    change.deployment = Some(Declaration {
+        id: declared.deployment.id.clone(),
+        name: declared.deployment.name.clone(),
+        claims: Vec::new(),
+        prune_secrets: args.prune_secrets,
+        allow_conflicts: false,
+    });
+    change.dry_run = true;
+    let nothing = || ui.say(&format!("Deployment {} has nothing in app {}.", declared.deployment.name, context.app));
+    let plan = match context.client.change(&context.app, &change, None).await {
+        Err(ClientError::Refused(problem)) if problem.code == "app_not_found" => {
+            nothing();
+            return Ok(());
+        }
+        plan => plan?,
+    };
+    if args.change.dry_run {
+        return ui.show(&plan, outcome_name, outcome_table);
+    }
+    if !plan.changed {
+        plan.warnings.iter().for_each(|warning| ui.warn(warning));
+        nothing();
+        return Ok(());
+    }
+    if context.asks() {
+        ui.say(&format!("Deployment {} in app {}:", declared.deployment.name, context.app));
+        plan_text(&plan, ui);
+    }
+    let count = plan.versions.iter().filter(|unit| unit.action == UnitAction::Removed).count();
+    let units = if count == 1 { "unit" } else { "units" };
+    context.confirm(&format!("Remove {count} {units} from app {}?", context.app), Unattended::Refuse)?;
+    change.dry_run = false;
+    let outcome = context.change(&change).await?;
+    ui.show(&outcome, outcome_name, outcome_table)?;
+    outcome.warnings.iter().for_each(|warning| ui.warn(warning));
+    Ok(())
+}

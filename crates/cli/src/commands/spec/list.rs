@@ -1,0 +1,84 @@
+use clap::Args;
+use milepost_model::UnitKind;
+use milepost_model::change::GitFacts;
+use serde::Serialize;
+
+use super::{FolderArgs, owned};
+use crate::args::Global;
+use crate::commands::deploy::with_app;
+use crate::context::Context;
+use crate::declared::fission;
+use crate::failure::Result;
+use crate::output::{Table, Ui};
+
+/// List what a folder of specs made
+///
+/// Each unit with the version that the app has now. With `-o json` it is the group view of seed 003: the git facts of the
+/// newest app version, and the objects as type, name and version.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    #[command(flatten)]
+    folder: FolderArgs,
+}
+
+/// Seed 003's group, as far as it is this deployment's.
+#[derive(Debug, Serialize)]
+struct Group {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    git: Option<Git>,
+    objects: Vec<Object>,
+}
+
+#[derive(Debug, Serialize)]
+struct Git {
+    commit: String,
+    branch: String,
+    clean: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Object {
+    #[serde(rename = "type")]
+    kind: UnitKind,
+    name: String,
+    version: String,
+    number: i64,
+}
+
+pub async fn run(ui: &Ui, global: &Global, args: &ListArgs) -> Result<()> {
+    // Whose units they are is all that matters here: the rest of the folder may be as it is.
+    let (declared, _) = fission::look_at_folder(&args.folder.specdir)?;
+    let context = Context::new(ui, &with_app(global, &declared))?;
+    let units = owned::units(&context, &declared.deployment).await?;
+    let objects: Vec<Object> = units
+        .into_iter()
+        .map(|unit| Object {
+            kind: unit.kind,
+            name: unit.name.to_string(),
+            version: unit.current.uid,
+            number: unit.current.number,
+        })
+        .collect();
+    let head =
+        if objects.is_empty() { None } else { Some(context.client.app_version_get(&context.app, "head").await?) };
+    let git = |facts: GitFacts| Git { commit: facts.commit, branch: facts.branch, clean: facts.clean };
+    let (id, git) = head.map_or((None, None), |head| (Some(head.id), head.git.map(git)));
+    let empty = format!("Deployment {} has made nothing in app {}.", declared.deployment.name, context.app);
+    ui.show(
+        &Group { id, git, objects },
+        |group| group.objects.iter().map(|object| format!("{}/{}", object.kind, object.name)).collect(),
+        |group| {
+            let mut table = Table::new(["TYPE", "NAME", "VERSION", "NUMBER"], &empty);
+            for object in &group.objects {
+                table.row([
+                    object.kind.to_string(),
+                    object.name.clone(),
+                    object.version.clone(),
+                    object.number.to_string(),
+                ]);
+            }
+            table.render()
+        },
+    )
+}

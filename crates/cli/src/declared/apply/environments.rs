@@ -1,0 +1,89 @@
+//! What the environments of packages are: as the folder declares them, as the app has them, or built in.
+
+use std::collections::BTreeMap;
+
+use milepost_client::ClientError;
+use milepost_model::spec::EnvironmentSpec;
+use milepost_model::unit_put::{UnitPut, VersionRef};
+use milepost_model::{Selector, UnitKind, UnitName};
+
+use crate::commands::shared;
+use crate::context::{Context, unit_key};
+use crate::declared::Declared;
+use crate::failure::{Failure, Result};
+
+#[derive(Debug, Default)]
+pub struct Environments {
+    declared: BTreeMap<UnitName, EnvironmentSpec>,
+    /// Asked for only when it matters: most folders name a built-in one, and an unchanged folder should cost one request.
+    of_app: Option<BTreeMap<UnitName, EnvironmentSpec>>,
+}
+
+impl Environments {
+    pub fn of(declared: &Declared) -> Self {
+        let specs = declared.units.iter().filter_map(|unit| match &unit.put.unit {
+            UnitPut::Environment(spec) => Some((unit.put.name.clone(), spec.clone())),
+            _ => None,
+        });
+        Self { declared: specs.collect(), of_app: None }
+    }
+
+    /// The environment as it would be after the change; the best guess while the app was not asked.
+    pub fn get(&self, name: &UnitName) -> Option<EnvironmentSpec> {
+        let of_app = || self.of_app.as_ref().and_then(|of_app| of_app.get(name));
+        self.declared.get(name).or_else(of_app).cloned().or_else(|| EnvironmentSpec::built_in(name.as_str()))
+    }
+
+    /// Whether the app may know better: it can have an environment of its own under a built-in name.
+    pub fn is_guess(&self, name: &UnitName) -> bool {
+        self.of_app.is_none() && !self.declared.contains_key(name)
+    }
+
+    pub async fn ask(&mut self, context: &Context<'_>) -> Result<()> {
+        if self.of_app.is_some() {
+            return Ok(());
+        }
+        let found = match shared::units(context, UnitKind::Environment).await {
+            Ok(found) => found,
+            Err(failure) => return self.without_app(context, failure).await,
+        };
+        let mut of_app = BTreeMap::new();
+        for unit in found {
+            of_app.insert(unit.name, read(unit.current.spec)?);
+        }
+        self.of_app = Some(of_app);
+        Ok(())
+    }
+
+    /// An app that does not exist has no environments; every other failure is one.
+    async fn without_app(&mut self, context: &Context<'_>, failure: Failure) -> Result<()> {
+        match context.client.app_get(&context.app).await {
+            Err(ClientError::Refused(problem)) if problem.code == "app_not_found" => {
+                self.of_app = Some(BTreeMap::new());
+                Ok(())
+            }
+            _ => Err(failure),
+        }
+    }
+
+    /// For a build, which must know exactly.
+    pub async fn exact(&mut self, context: &Context<'_>, named: &VersionRef) -> Result<EnvironmentSpec> {
+        if named.version != Selector::Latest {
+            let key = unit_key(UnitKind::Environment, named.name.as_str())?;
+            let version = context.client.version_get(&context.app, &key, &named.version.to_string()).await?;
+            return read(version.spec);
+        }
+        if self.is_guess(&named.name) {
+            self.ask(context).await?;
+        }
+        self.get(&named.name).ok_or_else(|| {
+            Failure::new(format!("app {} has no environment `{}`", context.app, named.name))
+                .hint(format!("make it with `milepost environment create {} --runtime python`", named.name))
+        })
+    }
+}
+
+fn read(spec: serde_json::Value) -> Result<EnvironmentSpec> {
+    serde_json::from_value(spec)
+        .map_err(|error| Failure::new("the server told of an unknown environment").caused_by(&error))
+}

@@ -1,0 +1,91 @@
+//! Where the author's tree stands, asked from the `git` command.
+
+use std::path::{Path, PathBuf};
+
+use milepost_model::change::GitFacts;
+use tokio::process::Command;
+
+/// The facts about the folder; none when it is in no repository, has no commit yet, or there is no git. Clean is what is
+/// applied: the folder, and the `sources` that stand elsewhere in the repository.
+pub async fn facts(folder: &Path, sources: &[&Path]) -> Option<GitFacts> {
+    let (top, subject, remote) = tokio::join!(
+        ask(folder, &["rev-parse", "--show-toplevel"]),
+        ask(folder, &["log", "-1", "--format=%s"]),
+        ask(folder, &["remote", "get-url", "origin"])
+    );
+    let mut status = vec!["status", "--porcelain=v2", "--branch", "--untracked-files=normal", "--", "."];
+    let below = below(Path::new(top?.trim_end_matches('\n')), sources);
+    status.extend(below.iter().map(String::as_str));
+    let mut facts = read_status(&ask(folder, &status).await?)?;
+    facts.subject = subject.map(|subject| subject.trim().to_owned()).filter(|subject| !subject.is_empty());
+    facts.remote = remote.map(|remote| without_password(remote.trim())).filter(|remote| !remote.is_empty());
+    Some(facts)
+}
+
+/// The sources that are in the repository, as git takes them; those below others are not named again.
+fn below(top: &Path, sources: &[&Path]) -> Vec<String> {
+    let real = |source: &&Path| source.canonicalize().ok().filter(|source| source.starts_with(top));
+    let mut found: Vec<PathBuf> = sources.iter().filter_map(real).collect();
+    found.sort_unstable();
+    found.dedup_by(|later, earlier| later.starts_with(&*earlier));
+    // A name may hold what git would take for a pattern.
+    found.into_iter().filter_map(|path| Some(format!(":(literal){}", path.to_str()?))).collect()
+}
+
+/// Whether the tree that is checked out was made from this commit. A commit that the repository does not know is not.
+pub async fn contains(folder: &Path, commit: &str) -> bool {
+    // What is written in a history by others must not read as an option.
+    let plain = !commit.is_empty() && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+    plain && ask(folder, &["merge-base", "--is-ancestor", commit, "HEAD"]).await.is_some()
+}
+
+async fn ask(folder: &Path, args: &[&str]) -> Option<String> {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let mut command = Command::new("git");
+    // Looking must not write: somebody else may be at work in the repository.
+    command.arg("-C").arg(folder).args(args).env("GIT_OPTIONAL_LOCKS", "0").kill_on_drop(true);
+    let output = command.stdin(std::process::Stdio::null()).output().await.ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn read_status(text: &str) -> Option<GitFacts> {
+    let header = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+    let commit = header("# branch.oid ").filter(|commit| *commit != "(initial)")?.to_owned();
+    let branch = header("# branch.head ").filter(|branch| *branch != "(detached)").unwrap_or_default().to_owned();
+    let clean = text.lines().all(|line| line.starts_with('#'));
+    Some(GitFacts { commit, branch, clean, remote: None, subject: None })
+}
+
+/// An address of a repository may carry a token; it is nobody's business in a history.
+fn without_password(remote: &str) -> String {
+    match remote.split_once("://") {
+        Some((scheme, rest)) => {
+            let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+            let host = host.rsplit('@').next().unwrap_or(host);
+            format!("{scheme}://{host}/{path}").trim_end_matches('/').to_owned()
+        }
+        None => remote.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_status_tells_commit_branch_and_whether_the_tree_is_clean() {
+        let clean = "# branch.oid 0123abcd\n# branch.head main\n# branch.upstream origin/main\n# branch.ab +0 -0\n";
+        let facts = read_status(clean).expect("facts");
+        assert_eq!((facts.commit.as_str(), facts.branch.as_str(), facts.clean), ("0123abcd", "main", true));
+        let dirty = format!("{clean}? new.txt\n");
+        assert!(!read_status(&dirty).expect("facts").clean);
+        assert_eq!(read_status("# branch.oid (initial)\n# branch.head main\n"), None);
+        assert_eq!(read_status("# branch.oid 01\n# branch.head (detached)\n").expect("facts").branch, "");
+    }
+
+    #[test]
+    fn a_token_in_the_address_is_left_out() {
+        assert_eq!(without_password("https://me:token@example.org/a/b.git"), "https://example.org/a/b.git");
+        assert_eq!(without_password("git@example.org:a/b.git"), "git@example.org:a/b.git");
+    }
+}

@@ -1,0 +1,205 @@
+//! From what a folder declares to one change: scan, plan, send what is missing, build, change.
+//!
+//! The plan is the change itself as a dry run, with the digests of the local trees: an unchanged folder costs this one
+//! request and sends nothing. `docs/decisions/007-declarative.md` has the reasons.
+
+mod build;
+mod draft;
+mod environments;
+mod files;
+mod git;
+mod interrupt;
+mod overwrite;
+mod scan;
+mod single;
+pub mod tell;
+
+use std::collections::BTreeMap;
+
+use milepost_client::api::AppUrls;
+use milepost_model::build::BuildRequest;
+use milepost_model::change::{Change, Declaration, GitFacts};
+use milepost_model::{AppName, ChangeOutcome, Code, PlanName, UnitName};
+
+use super::Declared;
+use crate::commands::shared::ChangeArgs;
+use crate::context::{Context, Unattended};
+use crate::failure::Result;
+use crate::sources;
+use environments::Environments;
+use scan::Trees;
+
+pub use interrupt::stoppable;
+pub use single::send;
+
+/// How a folder is applied.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    pub change: ChangeArgs,
+    pub prune_secrets: bool,
+    pub allow_conflicts: bool,
+    /// Every line of a build instead of the last one.
+    pub verbose: bool,
+    /// Again and again, while somebody edits: no questions, and nothing is told twice.
+    pub watching: bool,
+}
+
+/// What an apply did, or with a dry run, would do.
+pub struct Applied {
+    pub outcome: ChangeOutcome,
+    pub urls: AppUrls,
+    /// What would build the packages that have to be built.
+    pub commands: BTreeMap<UnitName, String>,
+}
+
+pub async fn apply(context: &Context<'_>, declared: &Declared, options: &Options) -> Result<Applied> {
+    let sources = declared.sources();
+    let (trees, git) = tokio::join!(scan::all(declared), git::facts(&declared.folder, &sources));
+    let mut apply = Apply { context, declared, options, trees: trees?, git, environments: Environments::of(declared) };
+    if draft::unknown_environment(declared, &apply.environments) {
+        apply.environments.ask(context).await?;
+    }
+    apply.run().await
+}
+
+struct Apply<'a> {
+    context: &'a Context<'a>,
+    declared: &'a Declared,
+    options: &'a Options,
+    trees: Trees,
+    git: Option<GitFacts>,
+    environments: Environments,
+}
+
+impl Apply<'_> {
+    async fn run(&mut self) -> Result<Applied> {
+        let (mut change, mut plan) = match self.plan().await {
+            Err(failure) if failure.code() == Some(Code::AppNotFound) => match self.make_app().await? {
+                Some(all_new) => return Ok(all_new),
+                None => self.plan().await?,
+            },
+            planned => planned?,
+        };
+        // That a deployment takes over what is equal already is to be written down, though nothing else is.
+        let takes_over = self.options.allow_conflicts && !plan.warnings.is_empty();
+        if !plan.changed && (!takes_over || self.options.change.dry_run) {
+            plan.dry_run = self.options.change.dry_run;
+            return Ok(applied(plan));
+        }
+        self.before_sending(&plan).await?;
+        if self.options.change.dry_run {
+            let local = |root| self.trees.with_root(root).and_then(|scanned| scanned.source.tree().ok());
+            files::explain(self.context, &mut plan, local).await;
+            if !plan.builds.is_empty() {
+                self.environments.ask(self.context).await?;
+            }
+            let commands = tell::commands(&plan, &change, &self.trees, &self.environments);
+            tell::ignored(self.context.ui, &self.trees);
+            return Ok(Applied { commands, ..applied(plan) });
+        }
+        let mut again = true;
+        let outcome = loop {
+            let sent = sources::upload_all(self.context, self.trees.sources(), "Uploading").await?;
+            if !self.options.watching {
+                tell::sent(self.context.ui, &sent, &self.trees);
+            }
+            build::all(self.context, self.builds(&plan, &change).await?, self.options.verbose).await?;
+            change.dry_run = false;
+            match interrupt::landing(self.context.change(&change)).await {
+                // Somebody changed an environment, or a sweep took something, since it was planned.
+                Err(failure) if again && matches!(failure.code(), Some(Code::BuildNeeded | Code::MissingBlobs)) => {
+                    again = false;
+                    (change, plan) = self.plan().await?;
+                }
+                outcome => break outcome?,
+            }
+        };
+        // The apply is done: that an address cannot be told is not its failure.
+        let status = self.context.client.status(&self.context.app).await.ok();
+        let urls = status.map(|status| status.urls).unwrap_or_default();
+        Ok(Applied { urls, ..applied(outcome) })
+    }
+
+    /// The change as it would be sent, and what it would do.
+    async fn plan(&mut self) -> Result<(Change, ChangeOutcome)> {
+        let mut change = self.change();
+        let mut plan = self.context.change(&change).await?;
+        // Only when something differs is it worth asking whether the app has another environment under a built-in name.
+        if plan.changed && draft::guesses(self.declared, &self.environments) {
+            self.environments.ask(self.context).await?;
+            let puts = draft::puts(self.declared, &self.trees, &self.environments);
+            if puts != change.puts {
+                change.puts = puts;
+                plan = self.context.change(&change).await?;
+            }
+        }
+        Ok((change, plan))
+    }
+
+    fn change(&self) -> Change {
+        let puts = draft::puts(self.declared, &self.trees, &self.environments);
+        let deployment = Declaration {
+            id: self.declared.deployment.id.clone(),
+            name: self.declared.deployment.name.clone(),
+            claims: self.declared.claims.clone(),
+            prune_secrets: self.options.prune_secrets,
+            allow_conflicts: self.options.allow_conflicts,
+        };
+        let mut change = self.options.change.change(puts, Vec::new());
+        change.git.clone_from(&self.git);
+        change.deployment = Some(deployment);
+        change.dry_run = true;
+        change
+    }
+
+    /// For an app that does not exist. A dry run does not make it, and answers what would be in it.
+    async fn make_app(&mut self) -> Result<Option<Applied>> {
+        let context = self.context;
+        let unknown: Vec<_> =
+            self.declared.unresolved().into_iter().map(|reference| self.declared.unknown(reference, &[])).collect();
+        if !unknown.is_empty() {
+            return Err(super::failure(unknown, Vec::new()));
+        }
+        if self.options.change.dry_run {
+            context.ui.say(&format!("App {} does not exist; it would be created.", context.app));
+            let change = self.change();
+            tell::ignored(context.ui, &self.trees);
+            let plan = tell::all_new(self.declared, &change);
+            let commands = tell::commands(&plan, &change, &self.trees, &self.environments);
+            return Ok(Some(Applied { commands, ..applied(plan) }));
+        }
+        let name: AppName = context.app.parse()?;
+        let app = context.client.app_create(&name, PlanName::default()).await?;
+        context.ui.say(&format!("App {} created, plan {}.", app.name, app.plan));
+        Ok(None)
+    }
+
+    /// What should be known before anything is sent.
+    async fn before_sending(&self, plan: &ChangeOutcome) -> Result<()> {
+        if self.git.is_none() && !self.options.watching {
+            self.context.ui.say("Not in a git repository: the app version will carry no commit.");
+        }
+        let overwritten = overwrite::find(self.context, &self.declared.folder, plan).await;
+        overwrite::tell(self.context, &overwritten);
+        if overwritten.is_empty() || self.options.change.dry_run || self.options.watching {
+            return Ok(());
+        }
+        self.context.confirm("Overwrite it?", Unattended::Proceed)
+    }
+
+    async fn builds(&mut self, plan: &ChangeOutcome, change: &Change) -> Result<Vec<BuildRequest>> {
+        let mut requests = Vec::new();
+        for name in &plan.builds {
+            let Some((package, Some(source))) = draft::package(&change.puts, name) else { continue };
+            let Some(named) = &package.environment else { continue };
+            let environment = self.environments.exact(self.context, named).await?;
+            let command = package.build_command.clone().unwrap_or_default();
+            requests.push(BuildRequest { package: name.clone(), source, environment, command });
+        }
+        Ok(requests)
+    }
+}
+
+fn applied(outcome: ChangeOutcome) -> Applied {
+    Applied { outcome, urls: AppUrls::default(), commands: BTreeMap::new() }
+}

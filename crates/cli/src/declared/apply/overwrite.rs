@@ -1,0 +1,77 @@
+//! Whose work an apply would overwrite: units whose present version was applied from a commit that the tree here does not
+//! contain. Told before anything is sent.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use milepost_model::ChangeOutcome;
+use milepost_model::change::{UnitAction, UnitKey};
+use milepost_model::snapshot::AppVersion;
+
+use super::git;
+use crate::context::Context;
+use crate::output::{local, printable};
+
+/// App versions that are looked at: whoever overwrites more than this many is told enough.
+const MOST: usize = 20;
+
+pub struct Overwritten {
+    by: AppVersion,
+    units: Vec<UnitKey>,
+}
+
+/// What the plan would update or remove, by the app versions that made it, as far as they are not contained in the tree.
+pub async fn find(context: &Context<'_>, folder: &Path, plan: &ChangeOutcome) -> Vec<Overwritten> {
+    let touched = plan.versions.iter().filter(|unit| matches!(unit.action, UnitAction::Updated | UnitAction::Removed));
+    let touched: Vec<UnitKey> = touched.map(|unit| UnitKey { kind: unit.kind, name: unit.name.clone() }).collect();
+    if touched.is_empty() {
+        return Vec::new();
+    }
+    // That nobody can be warned is not a reason to stop: the ledger keeps what is overwritten.
+    let Ok(head) = context.client.app_version_get(&context.app, "head").await else { return Vec::new() };
+    let mut by_maker: BTreeMap<String, Vec<UnitKey>> = BTreeMap::new();
+    for object in &head.objects {
+        let key = UnitKey { kind: object.kind, name: object.name.clone() };
+        if touched.contains(&key) {
+            by_maker.entry(object.version.clone()).or_default().push(key);
+        }
+    }
+    let mut found = Vec::new();
+    for (uid, units) in by_maker.into_iter().take(MOST) {
+        let maker =
+            if uid == head.id { Ok(head.clone()) } else { context.client.app_version_get(&context.app, &uid).await };
+        let Ok(maker) = maker else { continue };
+        let Some(facts) = &maker.git else { continue };
+        if !git::contains(folder, &facts.commit).await {
+            found.push(Overwritten { by: maker, units });
+        }
+    }
+    found.sort_by_key(|overwritten| std::cmp::Reverse(overwritten.by.number));
+    found
+}
+
+pub fn tell(context: &Context<'_>, found: &[Overwritten]) {
+    for overwritten in found {
+        context.ui.warn(&sentence(overwritten));
+    }
+}
+
+fn sentence(overwritten: &Overwritten) -> String {
+    let by = &overwritten.by;
+    let mut from = String::new();
+    if let Some(git) = &by.git {
+        let commit: String = git.commit.chars().take(10).collect();
+        let branch =
+            if git.branch.is_empty() { String::new() } else { format!(" on branch {}", printable(&git.branch)) };
+        let subject = git.subject.as_ref().map(|subject| format!(" \"{}\"", printable(subject))).unwrap_or_default();
+        from = format!(", from commit {commit}{branch}{subject}");
+    }
+    let units: Vec<String> = overwritten.units.iter().map(|key| printable(&key.to_string())).collect();
+    format!(
+        "your tree does not contain what {} applied at {}{from} (app version {}); this would overwrite {}",
+        printable(&by.created_by),
+        local(by.created_at),
+        by.id,
+        units.join(", ")
+    )
+}

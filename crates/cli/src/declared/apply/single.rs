@@ -1,0 +1,95 @@
+//! The same for a change that a command line describes: files and builds first, then the change.
+
+use std::sync::Arc;
+
+use milepost_client::source::Source;
+use milepost_model::build::BuildRequest;
+use milepost_model::change::{Change, UnitKey};
+use milepost_model::spec::{EnvironmentSpec, PackageSpec};
+use milepost_model::unit_put::{PackagePut, UnitPut, VersionRef};
+use milepost_model::{ChangeOutcome, Code, Selector, UnitKind, UnitName};
+
+use super::environments::Environments;
+use super::{build, draft, files, interrupt};
+use crate::context::Context;
+use crate::failure::Result;
+use crate::output::{outcome_name, outcome_table};
+use crate::sources;
+
+/// Sends a change whose packages are made of these files, builds what has to be built, and shows what it did.
+pub async fn send(context: &Context<'_>, change: Change, sources: Vec<Arc<Source>>) -> Result<()> {
+    let outcome = interrupt::stoppable(context.ui, land(context, change, sources)).await?;
+    context.ui.show(&outcome, outcome_name, outcome_table)?;
+    for warning in &outcome.warnings {
+        context.ui.warn(warning);
+    }
+    Ok(())
+}
+
+async fn land(context: &Context<'_>, mut change: Change, sources: Vec<Arc<Source>>) -> Result<ChangeOutcome> {
+    if change.dry_run {
+        let mut outcome = context.change(&change).await?;
+        let roots = sources.iter().filter_map(|source| Some((source.root().ok()?, source))).collect::<Vec<_>>();
+        let local = |root| {
+            let found = roots.iter().find(|(known, _)| *known == root);
+            found.and_then(|(_, source)| source.tree().ok())
+        };
+        files::explain(context, &mut outcome, local).await;
+        return Ok(outcome);
+    }
+    if !sources.is_empty() {
+        sources::upload_all(context, sources, "Uploading").await?;
+    }
+    let mut again = true;
+    loop {
+        if change.puts.iter().any(|put| may_need_a_build(&put.unit)) {
+            change.dry_run = true;
+            let plan = context.change(&change).await?;
+            change.dry_run = false;
+            let mut requests = Vec::new();
+            for name in &plan.builds {
+                requests.extend(request(context, &change, name).await?);
+            }
+            build::all(context, requests, false).await?;
+        }
+        match interrupt::landing(context.change(&change)).await {
+            Err(failure) if again && failure.code() == Some(Code::BuildNeeded) => again = false,
+            outcome => return outcome,
+        }
+    }
+}
+
+/// A source, or a version that was made from one and is changed.
+fn may_need_a_build(unit: &UnitPut) -> bool {
+    matches!(unit, UnitPut::Package(package) if package.source.is_some() || (package.merge && package.deployment.is_none()))
+}
+
+/// What is left out of an update is what the app has.
+async fn request(context: &Context<'_>, change: &Change, name: &UnitName) -> Result<Option<BuildRequest>> {
+    let Some((package, _)) = draft::package(&change.puts, name) else { return Ok(None) };
+    let base = if package.merge { base(context, name).await } else { None };
+    let Some(source) = package.source.or(base.as_ref().and_then(|base| base.source)) else { return Ok(None) };
+    let command = package.build_command.clone().or_else(|| base.as_ref().map(|base| base.build_command.clone()));
+    let Some(environment) = environment(context, package, base.as_ref()).await? else { return Ok(None) };
+    Ok(Some(BuildRequest { package: name.clone(), source, environment, command: command.unwrap_or_default() }))
+}
+
+async fn base(context: &Context<'_>, name: &UnitName) -> Option<PackageSpec> {
+    let key = UnitKey { kind: UnitKind::Package, name: name.clone() };
+    let unit = context.client.unit_get(&context.app, &key).await.ok()?;
+    serde_json::from_value(unit.current.spec).ok()
+}
+
+async fn environment(
+    context: &Context<'_>,
+    package: &PackagePut,
+    base: Option<&PackageSpec>,
+) -> Result<Option<EnvironmentSpec>> {
+    let mut environments = Environments::default();
+    if let Some(named) = &package.environment {
+        return environments.exact(context, named).await.map(Some);
+    }
+    let Some(pin) = base.map(|base| &base.environment) else { return Ok(None) };
+    let version = pin.number.map_or(Selector::Latest, Selector::Number);
+    environments.exact(context, &VersionRef { name: pin.name.clone(), version }).await.map(Some)
+}

@@ -1,0 +1,114 @@
+//! What an apply says besides what it did.
+
+use std::collections::BTreeMap;
+
+use milepost_client::UploadSummary;
+use milepost_client::source::Ignored;
+use milepost_model::UnitName;
+use milepost_model::change::{Change, UnitAction, UnitOutcome};
+use milepost_model::{ChangeOutcome, plan::Reason};
+
+use super::environments::Environments;
+use super::scan::Trees;
+use super::{Applied, draft};
+use crate::context::Context;
+use crate::declared::Declared;
+use crate::failure::Result;
+use crate::output::{Ui, outcome_name, plan_table, printable};
+
+/// What ignore files left out is named as long as it is so few.
+const NAMED: usize = 5;
+
+/// What would build each package that has to be built.
+pub fn commands(
+    plan: &ChangeOutcome,
+    change: &Change,
+    trees: &Trees,
+    environments: &Environments,
+) -> BTreeMap<UnitName, String> {
+    let mut commands = BTreeMap::new();
+    for name in &plan.builds {
+        let Some((package, Some(source))) = draft::package(&change.puts, name) else { continue };
+        let Some(scanned) = trees.with_root(source) else { continue };
+        if let Some(command) = draft::command(package, environments, &scanned.source) {
+            commands.insert(name.clone(), command);
+        }
+    }
+    commands
+}
+
+/// What was read and is not as it should be, but stops nothing.
+pub fn warnings(ui: &Ui, declared: &Declared) {
+    for warning in &declared.warnings {
+        ui.warn(&format!("{}: {}", warning.place, warning.message));
+        if let Some(hint) = &warning.hint {
+            ui.hint(hint);
+        }
+    }
+}
+
+/// How much was sent, and what was not.
+pub fn sent(ui: &Ui, sent: &UploadSummary, trees: &Trees) {
+    let UploadSummary { files_sent, bytes_sent, .. } = *sent;
+    if files_sent > 0 {
+        let files = if files_sent == 1 { "file" } else { "files" };
+        ui.say(&format!("{files_sent} {files} sent ({bytes_sent} bytes)"));
+        ignored(ui, trees);
+    }
+}
+
+/// What ignore files left out, in a line.
+pub fn ignored(ui: &Ui, trees: &Trees) {
+    let Ignored { count, first } = trees.ignored();
+    if count > 0 {
+        let named: Vec<String> = first.iter().take(NAMED).map(|path| printable(path)).collect();
+        let more = count.saturating_sub(named.len() as u64);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        ui.say(&format!("Left out by ignore files: {}{more}", named.join(", ")));
+    }
+}
+
+/// The plan for an app that does not exist: nobody to ask, and nothing to compare with.
+pub fn all_new(declared: &Declared, change: &Change) -> ChangeOutcome {
+    let created = |key: milepost_model::change::UnitKey| UnitOutcome {
+        kind: key.kind,
+        name: key.name,
+        action: UnitAction::Created,
+        number: Some(1),
+        uid: None,
+        label: None,
+        digest: None,
+        reasons: vec![Reason::New],
+    };
+    let has_source = |name: &UnitName| draft::package(&change.puts, name).is_some_and(|(_, source)| source.is_some());
+    let packages = declared.keys().filter(|key| key.kind == milepost_model::UnitKind::Package);
+    ChangeOutcome {
+        changed: true,
+        dry_run: true,
+        app_version: None,
+        versions: declared.keys().map(created).collect(),
+        release: None,
+        expired: Vec::new(),
+        builds: packages.map(|key| key.name).filter(has_source).collect(),
+        warnings: Vec::new(),
+    }
+}
+
+/// Prints what an apply did, or would do.
+pub fn outcome(context: &Context<'_>, applied: &Applied, more: impl FnOnce() -> Vec<String>) -> Result<()> {
+    let outcome = &applied.outcome;
+    context.ui.show(outcome, outcome_name, |_| {
+        if !outcome.changed && !outcome.dry_run {
+            return UP_TO_DATE.to_owned();
+        }
+        let mut lines = vec![plan_table(outcome, &applied.commands)];
+        lines.extend(more());
+        lines.join("\n")
+    })?;
+    for warning in &outcome.warnings {
+        context.ui.warn(warning);
+    }
+    Ok(())
+}
+
+pub const UP_TO_DATE: &str = "Everything up to date.";

@@ -1,0 +1,325 @@
+//! The files that a unit is made of: from what is written to what is scanned.
+
+use std::path::{Component, Path, PathBuf};
+
+use milepost_client::source::{self, SourceError, SourceOptions, Unmatched, is_plain};
+
+use super::Selection;
+use super::problems::Sink;
+
+/// What editors, interpreters and desktops leave behind. It never belongs to an app, and would make a version of its own
+/// while somebody edits.
+pub const LITTER: [&str; 9] = ["__pycache__/", "*.pyc", "*.swp", "*.swx", "*.swo", "*~", ".#*", ".DS_Store", "4913"];
+
+impl Selection {
+    /// How it is scanned, the litter left out.
+    pub fn options(&self) -> SourceOptions {
+        let litter = LITTER.iter().map(|&pattern| pattern.to_owned());
+        SourceOptions {
+            include: self.include.clone(),
+            exclude: self.exclude.iter().cloned().chain(litter).collect(),
+            gitignore: self.gitignore,
+            keep_archives: self.keep_archives,
+            ..SourceOptions::default()
+        }
+    }
+}
+
+/// Patterns as they are written, each with its line.
+pub type Patterns = Vec<(String, u64)>;
+
+/// Files below `root` by patterns that start there. The tree begins at the deepest folder that all the `include` patterns name
+/// before their first wildcard, so its layout depends on what is written and not on which files happen to be there. What is
+/// wrong with a pattern is told with its line.
+pub fn select(sink: &Sink<'_>, what: &str, root: &Path, include: &Patterns, exclude: &Patterns) -> Selection {
+    let whole: Vec<Vec<&str>> = include.iter().map(|(pattern, _)| names(pattern)).collect();
+    if let [only] = whole.as_slice()
+        && only.iter().all(|name| is_plain(name))
+        && root.join(only.join("/")).is_file()
+    {
+        // One file, named: what was packed before is unpacked, and the rest is a tree of one.
+        let exclude = Vec::new();
+        return Selection {
+            root: joined(root, only),
+            include: Vec::new(),
+            exclude,
+            keep_archives: false,
+            gitignore: true,
+        };
+    }
+    let common = common_folder(root, include, &whole);
+    let selection = Selection {
+        root: joined(root, &common),
+        include: whole.iter().map(|names| below(names, common.len())).collect(),
+        exclude: exclude.iter().flat_map(|(pattern, _)| rebased(pattern, &common)).collect(),
+        keep_archives: false,
+        gitignore: true,
+    };
+    check(sink, what, &selection, root, (include, exclude));
+    selection
+}
+
+/// Tells what is wrong with the patterns of a selection. `include` and `exclude` are as they were written, and start at
+/// `start`.
+pub fn check(
+    sink: &Sink<'_>,
+    what: &str,
+    selection: &Selection,
+    start: &Path,
+    (include, exclude): (&Patterns, &Patterns),
+) {
+    let options = selection.options();
+    let broken = source::broken_patterns(&options);
+    for error in &broken {
+        let SourceError::Pattern { list, pattern, reason } = error else { continue };
+        let (patterns, used) =
+            if *list == "include" { (include, &selection.include) } else { (exclude, &selection.exclude) };
+        let (pattern, line) = written(patterns, used, pattern);
+        sink.wrong(line, format!("`{list}` of {what}: `{pattern}` cannot be used: {reason}"));
+    }
+    if !broken.is_empty() || include.is_empty() {
+        return;
+    }
+    let nothing = |pattern: &str, line: u64, hint: String| {
+        sink.wrong_hint(line, format!("`include` of {what}: nothing fits `{pattern}`"), hint);
+    };
+    if !selection.root.is_dir() {
+        for (pattern, line) in include {
+            nothing(pattern, *line, format!("there is no folder `{}`", selection.root.display()));
+        }
+        return;
+    }
+    match source::unmatched(&selection.root, &options) {
+        Ok(unmatched) => {
+            for Unmatched { pattern, ignored } in unmatched {
+                let (pattern, line) = written(include, &selection.include, &pattern);
+                let hint = match ignored {
+                    Some(path) => {
+                        format!("an ignore file leaves out `{path}`; write `!{path}` in a `.milepostignore` to have it")
+                    }
+                    None => format!("patterns start at `{}`", shown(start)),
+                };
+                nothing(&pattern, line, hint);
+            }
+        }
+        Err(error) => {
+            let line = include.first().map_or(1, |(_, line)| *line);
+            sink.wrong(line, format!("{what}: {error}"));
+        }
+    }
+}
+
+/// A pattern that is used, as it was written, and its line.
+fn written(patterns: &Patterns, used: &[String], pattern: &str) -> (String, u64) {
+    let same = patterns.iter().find(|(text, _)| text == pattern);
+    let at = used.iter().position(|used| used == pattern).filter(|_| used.len() == patterns.len());
+    let found = same.or_else(|| patterns.get(at?)).or(patterns.first());
+    found.cloned().unwrap_or_else(|| (pattern.to_owned(), 1))
+}
+
+/// A path for a person; the current folder has no name of its own.
+pub fn shown(path: &Path) -> String {
+    if path.as_os_str().is_empty() { ".".to_owned() } else { path.display().to_string() }
+}
+
+/// The names between the slashes. `./` in front says nothing; a folder keeps its closing slash as an empty last name.
+fn names(pattern: &str) -> Vec<&str> {
+    let body = pattern.strip_prefix('/').unwrap_or(pattern);
+    let last = body.split('/').count() - 1;
+    let says = |(at, name): &(usize, &str)| *name != "." && (!name.is_empty() || *at == last);
+    let mut names: Vec<&str> = body.split('/').enumerate().filter(says).map(|(_, name)| name).collect();
+    if body == "." || body.is_empty() {
+        names = vec![""];
+    }
+    names
+}
+
+fn common_folder<'a>(root: &Path, include: &'a Patterns, whole: &[Vec<&'a str>]) -> Vec<&'a str> {
+    if include.is_empty() {
+        return Vec::new();
+    }
+    let folders = whole.iter().map(|names| {
+        let plain = names.iter().take_while(|name| is_plain(name) && !name.is_empty()).count();
+        // The last name is that of a file, unless a folder is there: then the pattern stands for what is in it.
+        let is_file = plain == names.len() && !root.join(names.join("/")).is_dir();
+        &names[..if is_file { plain.saturating_sub(1) } else { plain }]
+    });
+    let shared = |one: &'_ [&'a str], other: &'_ [&'a str]| one.iter().zip(other).take_while(|(a, b)| a == b).count();
+    let mut common: Option<Vec<&'a str>> = None;
+    for folder in folders {
+        common = Some(match common {
+            None => folder.to_vec(),
+            Some(known) => known[..shared(&known, folder)].to_vec(),
+        });
+    }
+    common.unwrap_or_default()
+}
+
+fn joined(root: &Path, names: &[&str]) -> PathBuf {
+    let mut path = root.to_owned();
+    for name in names.iter().filter(|name| !name.is_empty()) {
+        // `a/..` is nothing, as long as no link is in between; a path that people read is worth it.
+        let up = *name == ".." && matches!(path.components().next_back(), Some(Component::Normal(_)));
+        if up {
+            path.pop();
+        } else {
+            path.push(name);
+        }
+    }
+    // The current folder has no name of its own, and a scan needs one.
+    if path.as_os_str().is_empty() { PathBuf::from(".") } else { path }
+}
+
+/// An `include` pattern without the names that became the root.
+fn below(names: &[&str], depth: usize) -> String {
+    let rest = &names[depth.min(names.len())..];
+    if rest.iter().all(|name| name.is_empty()) { "**".to_owned() } else { rest.join("/") }
+}
+
+/// An `exclude` pattern as it reads from a folder further down. A pattern without a slash reads the same everywhere; one that
+/// can fit nothing below that folder is not needed.
+fn rebased(pattern: &str, folder: &[&str]) -> Vec<String> {
+    let body = pattern.trim_end_matches('/');
+    if folder.is_empty() || !body.trim_start_matches("./").contains('/') {
+        return vec![pattern.to_owned()];
+    }
+    let parts: Vec<&str> = body.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    let mut found = Vec::new();
+    rebase(&parts, folder, &mut found);
+    let slash = if pattern.ends_with('/') { "/" } else { "" };
+    found.sort();
+    found.dedup();
+    found.into_iter().map(|rest| format!("/{rest}{slash}")).collect()
+}
+
+fn rebase(parts: &[&str], folder: &[&str], found: &mut Vec<String>) {
+    match (parts, folder) {
+        // The folder itself is left out: all of it.
+        ([], _) => found.push("**".to_owned()),
+        (parts, []) => found.push(parts.join("/")),
+        (["**", rest @ ..], [_, deeper @ ..]) => {
+            rebase(parts, deeper, found);
+            rebase(rest, folder, found);
+        }
+        ([part, rest @ ..], [name, deeper @ ..]) => {
+            if fits(part, name) {
+                rebase(rest, deeper, found);
+            }
+        }
+    }
+}
+
+/// One name against one part of a pattern, through the scanner's own rules.
+fn fits(part: &str, name: &str) -> bool {
+    part == name || source::fits(part, name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::super::problems::Problems;
+    use super::*;
+
+    fn patterns(texts: &[&str]) -> Patterns {
+        texts.iter().zip(1..).map(|(text, line)| ((*text).to_owned(), line)).collect()
+    }
+
+    /// A folder with these files; answers the root below it, the paths of the tree, and what was told.
+    fn selected(files: &[&str], include: &[&str], exclude: &[&str]) -> (String, Vec<String>, Vec<String>) {
+        let folder = tempfile::tempdir().expect("a folder");
+        for file in files {
+            let path = folder.path().join(file);
+            fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+            fs::write(path, file).expect("a file");
+        }
+        let problems = Problems::default();
+        let sink = problems.of_file(Path::new("a.yaml"));
+        let selection = select(&sink, "archive `a`", folder.path(), &patterns(include), &patterns(exclude));
+        let told = problems.finish().err().map(|failure| failure.message().to_owned());
+        let root = selection.root.strip_prefix(folder.path()).expect("below").display().to_string();
+        let scanned = source::Source::open(&selection.root, &selection.options(), None);
+        let paths = scanned
+            .map(|scanned| scanned.tree().expect("a tree").iter().map(|(path, _)| path.to_owned()).collect::<Vec<_>>());
+        (root, paths.unwrap_or_default(), told.into_iter().collect())
+    }
+
+    #[track_caller]
+    fn check(files: &[&str], include: &[&str], exclude: &[&str], root: &str, paths: &[&str]) {
+        let (found_root, found, told) = selected(files, include, exclude);
+        assert_eq!(told, [""; 0], "{include:?}");
+        assert_eq!(found_root, root, "{include:?}");
+        assert_eq!(found, paths, "{include:?}");
+    }
+
+    const FILES: [&str; 8] = [
+        "hello/hello.py",
+        "hello/build.sh",
+        "hello/requirements.txt",
+        "hello/tests/test_hello.py",
+        "hello/lib/util.py",
+        "lib/shared.py",
+        "lib/data/x.json",
+        "top.py",
+    ];
+
+    #[test]
+    fn the_archive_of_seed_003_has_its_build_script_at_the_root() {
+        let include = ["hello/*.py", "hello/*.sh", "hello/requirements.txt"];
+        check(&FILES, &include, &[], "hello", &["build.sh", "hello.py", "requirements.txt"]);
+    }
+
+    #[test]
+    fn the_root_is_the_deepest_folder_that_all_patterns_name() {
+        check(&FILES, &["hello/*.py", "lib/*.py"], &[], "", &["hello/hello.py", "lib/shared.py"]);
+        check(&FILES, &["hello/lib/*.py", "hello/lib/*.py"], &[], "hello/lib", &["util.py"]);
+        check(&FILES, &["hello/lib/*.py", "hello/*.py"], &[], "hello", &["hello.py", "lib/util.py"]);
+        check(&FILES, &["hello/**/*.py"], &[], "hello", &["hello.py", "lib/util.py", "tests/test_hello.py"]);
+        check(&FILES, &["./lib/**"], &[], "lib", &["data/x.json", "shared.py"]);
+        check(&FILES, &["*.py"], &[], "", &["top.py"]);
+        check(&FILES, &["*/*.sh"], &[], "", &["hello/build.sh"]);
+        check(&FILES, &["{hello,lib}/*.py"], &[], "", &["hello/hello.py", "lib/shared.py"]);
+    }
+
+    #[test]
+    fn a_folder_that_is_named_is_the_root_with_and_without_its_slash() {
+        check(&FILES, &["lib"], &[], "lib", &["data/x.json", "shared.py"]);
+        check(&FILES, &["lib/"], &[], "lib", &["data/x.json", "shared.py"]);
+        check(&FILES, &["lib/data", "lib/shared.py"], &[], "lib", &["data/x.json", "shared.py"]);
+        check(&FILES, &["."], &["hello/", "lib/"], "", &["top.py"]);
+    }
+
+    #[test]
+    fn one_file_is_a_tree_of_one() {
+        check(&FILES, &["hello/hello.py"], &[], "hello/hello.py", &["hello.py"]);
+        check(&FILES, &["hello/hello.py", "hello/build.sh"], &[], "hello", &["build.sh", "hello.py"]);
+    }
+
+    #[test]
+    fn what_is_excluded_starts_where_include_starts() {
+        let all = ["hello/**"];
+        let rest = ["build.sh", "hello.py", "lib/util.py", "requirements.txt"];
+        for exclude in ["hello/tests/**", "hello/tests/", "hello/tests", "*/tests/*.py", "**/test_*.py", "test_*.py"] {
+            check(&FILES, &all, &[exclude], "hello", &rest);
+        }
+        let rest = ["build.sh", "lib/util.py", "requirements.txt", "tests/test_hello.py"];
+        check(&FILES, &all, &["hello/hello.py"], "hello", &rest);
+        // It is about another folder.
+        check(&FILES, &["hello/*.sh"], &["lib/*.sh"], "hello", &["build.sh"]);
+    }
+
+    #[test]
+    fn a_pattern_that_fits_nothing_is_told_with_its_line() {
+        let (_, _, told) = selected(&FILES, &["hello/*.py", "hello/*.rb"], &[]);
+        assert_eq!(told, ["a.yaml:2: `include` of archive `a`: nothing fits `hello/*.rb`"]);
+        let (_, _, told) = selected(&FILES, &["helo/*.py"], &[]);
+        assert_eq!(told, ["a.yaml:1: `include` of archive `a`: nothing fits `helo/*.py`"]);
+        let (_, _, told) = selected(&FILES, &["hello/[a.py"], &[]);
+        assert_eq!(told.len(), 1);
+        assert!(told[0].starts_with("a.yaml:1: `include` of archive `a`: `hello/[a.py` cannot be used:"), "{told:?}");
+        let (_, _, told) = selected(&FILES, &["hello/*.py"], &["[a"]);
+        assert!(told[0].starts_with("a.yaml:1: `exclude` of archive `a`: `[a` cannot be used:"), "{told:?}");
+        let (_, _, told) = selected(&FILES, &["hello/*.py", "../up/*.py"], &[]);
+        assert!(told[0].starts_with("a.yaml:2: `include` of archive `a`: `../up/*.py` cannot be used:"), "{told:?}");
+    }
+}

@@ -1,0 +1,203 @@
+//! Folders of `fission.io/v1` documents, as seed 003 and its users write them: every document of every `.yaml` and `.yml` file
+//! below the folder.
+//!
+//! - A *namespace* is an app; `default`, or none, leaves it to the command which app is meant. One folder, one namespace.
+//! - The *deployment* is that of the folder's `DeploymentConfig`. A folder without one is known as `spec:` and its own name, so
+//!   that seed 003's documents work as they stand; two folders of the same name in one app should have one each
+//!   (`milepost spec init`).
+//! - *Archives* start at `rootdir`, by default the parent of the folder.
+//! - `status` and what Kubernetes keeps in `metadata` say what was, not what should be, and are not read.
+
+mod archive;
+mod check;
+mod document;
+mod environment;
+mod function;
+mod margin;
+mod package;
+mod quantity;
+#[cfg(test)]
+mod tests;
+mod trigger;
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+use milepost_model::change::{Deployment, UnitKey};
+use milepost_model::unit_put::UnitPut;
+use milepost_model::{AppName, UnitKind, UnitName};
+
+use super::problems::{Problems, failure};
+use super::yaml::{Node, NotYaml};
+use super::{Declared, DeclaredUnit, FileSet, Place, Problem, Reference, TreeSlot};
+use crate::commands::shared;
+use crate::failure::{Failure, Result};
+use archive::Archive;
+use package::Pending;
+
+/// The namespace of those who did not think of any.
+const NO_APP: &str = "default";
+
+/// Reads a folder of specs. All its mistakes are told at once.
+pub fn read_folder(path: &Path) -> Result<Declared> {
+    let (declared, errors) = look_at_folder(path)?;
+    if errors.is_empty() { Ok(declared) } else { Err(failure(errors, declared.warnings)) }
+}
+
+/// What can be read of a folder, and what is wrong with it: for those who do not apply it.
+pub fn look_at_folder(path: &Path) -> Result<(Declared, Vec<Problem>)> {
+    if !path.is_dir() {
+        let message = if path.exists() {
+            format!("`{}` is not a folder of specs", path.display())
+        } else {
+            format!("there is no folder `{}`", path.display())
+        };
+        return Err(Failure::usage(message)
+            .hint("name the folder with `--specdir DIR`, or start one with `milepost spec init`"));
+    }
+    let problems = Problems::default();
+    let files = yaml_files(path)?;
+    if files.is_empty() {
+        return Err(Failure::usage(format!("there are no specs in `{}`", path.display()))
+            .hint("put `.yaml` files there; `milepost spec init` writes the first one"));
+    }
+    let mut reader = Reader::new(path, &problems);
+    for file in &files {
+        reader.file(file);
+    }
+    reader.check();
+    let Reader { units, mut claims, references, deployment, namespace, .. } = reader;
+    let (errors, warnings) = problems.into_parts();
+    claims.sort();
+    claims.dedup();
+    let app = namespace.filter(|(name, _)| name != NO_APP).and_then(|(name, _)| name.parse::<AppName>().ok());
+    let deployment = deployment.map_or_else(|| unnamed(path), |(deployment, _)| deployment);
+    let folder = path.to_owned();
+    Ok((Declared { deployment, app, origin: path.to_owned(), folder, units, claims, references, warnings }, errors))
+}
+
+/// The deployment of a folder that has no `DeploymentConfig`.
+fn unnamed(folder: &Path) -> Deployment {
+    let full = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let name = full.file_name().map_or_else(|| "specs".to_owned(), |name| name.to_string_lossy().into_owned());
+    let name = format!("spec:{name}");
+    Deployment { id: name.clone(), name }
+}
+
+/// In the order of their names, so that two runs tell the same.
+fn yaml_files(folder: &Path) -> Result<Vec<PathBuf>> {
+    // The current folder is not worth a `./` in every message.
+    let start = if folder == Path::new(".") { Path::new("") } else { folder };
+    let mut files = Vec::new();
+    let mut folders = vec![start.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let listed = if folder.as_os_str().is_empty() { Path::new(".") } else { &folder };
+        let entries = std::fs::read_dir(listed).map_err(|error| Failure::unreadable(listed, &error))?;
+        for entry in entries {
+            let name = entry?.file_name();
+            // Tools keep their things there.
+            if name.to_string_lossy().starts_with('.') {
+                continue;
+            }
+            let path = folder.join(name);
+            if path.is_dir() && !path.is_symlink() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// What was read so far.
+struct Reader<'a> {
+    problems: &'a Problems,
+    /// Where archives start.
+    project: PathBuf,
+    deployment: Option<(Deployment, Place)>,
+    /// The first namespace that was named, and where.
+    namespace: Option<(String, Place)>,
+    units: Vec<DeclaredUnit>,
+    claims: Vec<UnitKey>,
+    references: Vec<Reference>,
+    archives: BTreeMap<String, Archive>,
+    /// Trees of packages, until all archives and environments are known.
+    pending: Vec<Pending>,
+    /// Where each object is, with the ones that cannot be used: they are wrong, not missing.
+    seen: BTreeMap<(&'static str, String), Place>,
+    /// What could not be read, so that nothing is told to be unknown or unused only because of it.
+    lost: Lost,
+    /// Objects with labels or annotations, and where the first one is.
+    labelled: (usize, Option<Place>),
+}
+
+#[derive(Debug, Default)]
+struct Lost {
+    /// A whole file, or a document of a kind that nobody knows.
+    documents: bool,
+    /// Which archive a package is made of.
+    archives: bool,
+    /// Which package a function is made of.
+    packages: bool,
+}
+
+impl<'a> Reader<'a> {
+    fn new(folder: &Path, problems: &'a Problems) -> Self {
+        let project = match folder.components().next_back() {
+            Some(Component::Normal(_)) => folder.parent().map(Path::to_owned).unwrap_or_default(),
+            _ => folder.join(".."),
+        };
+        Self {
+            problems,
+            project,
+            deployment: None,
+            namespace: None,
+            units: Vec::new(),
+            claims: Vec::new(),
+            references: Vec::new(),
+            archives: BTreeMap::new(),
+            pending: Vec::new(),
+            seen: BTreeMap::new(),
+            lost: Lost::default(),
+            labelled: (0, None),
+        }
+    }
+
+    /// A file that is not YAML is one mistake, and hides what is in it; the others are read all the same.
+    fn file(&mut self, file: &Path) {
+        let sink = self.problems.of_file(file);
+        let documents = self.documents(file);
+        match documents {
+            Ok(documents) => documents.into_iter().for_each(|node| self.document(&sink, node)),
+            Err(NotYaml { line, message, hint }) => {
+                self.lost.documents = true;
+                match hint {
+                    Some(hint) => sink.wrong_hint(line, message, hint),
+                    None => sink.wrong(line, message),
+                }
+            }
+        }
+    }
+
+    fn documents(&self, file: &Path) -> std::result::Result<Vec<Node>, NotYaml> {
+        let text = std::fs::read_to_string(file).map_err(|error| {
+            let not_text = error.kind() == std::io::ErrorKind::InvalidData;
+            let message = if not_text { "this is not text".to_owned() } else { format!("cannot be read: {error}") };
+            NotYaml { line: 1, message, hint: not_text.then_some("save it as text in UTF-8") }
+        })?;
+        // Perhaps copied from a page, with the margin of the page.
+        let pasted = || margin::without(&text).and_then(|text| Node::parse_all(&text).ok());
+        Node::parse_all(&text).or_else(|error| pasted().ok_or(error))
+    }
+
+    fn add(&mut self, name: UnitName, unit: UnitPut, trees: Vec<(TreeSlot, FileSet)>, place: Place) {
+        self.units.push(DeclaredUnit { put: shared::put(name, unit), trees, place });
+    }
+
+    fn refer(&mut self, kind: UnitKind, name: &UnitName, by: &str, place: Place) {
+        let key = UnitKey { kind, name: name.clone() };
+        self.references.push(Reference { place, by: by.to_owned(), key });
+    }
+}

@@ -1,0 +1,362 @@
+use std::fs;
+
+use milepost_model::unit_put::{FunctionPut, PackagePut};
+use serde_json::json;
+
+use super::super::Selection;
+use super::*;
+
+/// A project whose `specs/a.yaml` is this text, with the folders that seed 003 speaks of.
+struct Project(tempfile::TempDir);
+
+impl Project {
+    fn new(text: &str) -> Self {
+        let project = Self(tempfile::tempdir().expect("a folder"));
+        for name in ["hello", "foo", "bar", "src"] {
+            for file in [format!("{name}.py"), "build.sh".to_owned(), "requirements.txt".to_owned()] {
+                project.write(&format!("{name}/{file}"), "some text\n");
+            }
+        }
+        project.write("specs/a.yaml", text);
+        project
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.0.path().join(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+        fs::write(path, text).expect("a file");
+    }
+
+    fn read(&self) -> Result<Declared> {
+        read_folder(&self.0.path().join("specs"))
+    }
+}
+
+#[track_caller]
+fn read(text: &str) -> Declared {
+    Project::new(text).read().expect("a good folder")
+}
+
+fn keys(declared: &Declared) -> Vec<String> {
+    declared.keys().map(|key| key.to_string()).collect()
+}
+
+fn function<'a>(declared: &'a Declared, name: &str) -> &'a FunctionPut {
+    let unit = declared.units.iter().find(|unit| unit.key().to_string() == format!("function {name}"));
+    let Some(UnitPut::Function(put)) = unit.map(|unit| &unit.put.unit) else { panic!("no function {name}") };
+    put
+}
+
+fn package<'a>(declared: &'a Declared, name: &str) -> (&'a PackagePut, &'a [(TreeSlot, FileSet)]) {
+    let unit = declared.units.iter().find(|unit| unit.key().to_string() == format!("package {name}"));
+    let Some((UnitPut::Package(put), trees)) = unit.map(|unit| (&unit.put.unit, &unit.trees)) else {
+        panic!("no package {name}")
+    };
+    (put, trees)
+}
+
+const SEED: [&str; 5] = [
+    include_str!("seed_003/scenario_1.yaml"),
+    include_str!("seed_003/scenario_2.yaml"),
+    include_str!("seed_003/scenario_3.yaml"),
+    include_str!("seed_003/scenario_4.yaml"),
+    include_str!("seed_003/scenario_5.yaml"),
+];
+
+#[test]
+fn the_documents_of_seed_003_are_read_as_they_stand() {
+    let expected: [&[&str]; 5] = [
+        &["function hello", "package hello-pkg"],
+        &["function hello", "package hello-pkg", "route d2aa2980-71d5-40b4-a490-4969646cbf7f"],
+        &["function foo", "package foo-pkg", "function bar", "package bar-pkg"],
+        &["function foo", "function bar", "package src-pkg"],
+        &["function bar", "package src-pkg"],
+    ];
+    for (text, expected) in SEED.into_iter().zip(expected) {
+        // With the margin that the seed's own page gives them, and without.
+        for text in [text.to_owned(), margin::without(text).expect("a margin")] {
+            let declared = read(&text);
+            assert_eq!(keys(&declared), expected);
+            assert!(declared.warnings.is_empty(), "{:?}", declared.warnings);
+            assert_eq!((declared.app.is_none(), declared.deployment.id.as_str()), (true, "spec:specs"));
+            let unresolved: Vec<String> = declared.unresolved().iter().map(|known| known.key.to_string()).collect();
+            assert!(unresolved.iter().all(|key| key == "environment python-27"), "{unresolved:?}");
+        }
+    }
+}
+
+#[test]
+fn the_first_scenario_becomes_a_function_and_a_package_with_a_source() {
+    let project = Project::new(SEED[0]);
+    let declared = project.read().expect("a good folder");
+    let hello = function(&declared, "hello");
+    assert_eq!(hello.entrypoint.as_deref(), Some("hello.main"));
+    assert_eq!(hello.package.as_ref().map(|package| package.name.as_str()), Some("hello-pkg"));
+    assert_eq!(hello.environment.as_ref().map(|environment| environment.name.as_str()), Some("python-27"));
+    assert_eq!(hello.scale, None);
+    let (put, trees) = package(&declared, "hello-pkg");
+    assert_eq!(put.build_command.as_deref(), Some("./build.sh"));
+    let [(TreeSlot::Source, FileSet::Files(Selection { root, include, gitignore: true, .. }))] = trees else {
+        panic!("one source: {trees:?}")
+    };
+    assert_eq!(*root, project.0.path().join("hello"));
+    assert_eq!(include.as_slice(), ["*.py", "*.sh", "requirements.txt"]);
+    assert_eq!(declared.units[1].place.line, 17);
+}
+
+#[test]
+fn the_trigger_of_the_second_scenario_follows_latest() {
+    let declared = read(SEED[1]);
+    let UnitPut::Route(route) = &declared.units[2].put.unit else { panic!("a route") };
+    assert_eq!(
+        serde_json::to_value(route).expect("JSON"),
+        json!({"methods": ["GET"], "path": "/hello", "prefix": false, "host": "", "function": "hello", "version": "latest"})
+    );
+}
+
+/// What its own command line writes, empty fields and all.
+const WRITTEN_BY_TOOLS: &str = r#"
+include:
+- hello/hello.py
+kind: ArchiveUploadSpec
+name: hello-py-xyz
+---
+apiVersion: fission.io/v1
+kind: Environment
+metadata:
+  creationTimestamp: null
+  name: py
+  namespace: shop
+spec:
+  builder:
+    command: build
+    image: fission/python-builder:1.34
+  imagepullsecret: ""
+  keeparchive: false
+  poolsize: 3
+  resources: {}
+  runtime:
+    image: registry.example.org:5000/fission/python-env:1.34
+  version: 3
+---
+apiVersion: fission.io/v1
+kind: Package
+metadata:
+  creationTimestamp: null
+  name: hello-pkg
+  namespace: shop
+spec:
+  deployment:
+    checksum: {}
+    type: url
+    url: archive://hello-py-xyz
+  environment:
+    name: py
+    namespace: shop
+  source:
+    checksum: {}
+status:
+  buildstatus: succeeded
+  lastUpdateTimestamp: null
+---
+apiVersion: fission.io/v1
+kind: Function
+metadata:
+  creationTimestamp: null
+  name: hello
+  namespace: shop
+spec:
+  InvokeStrategy:
+    ExecutionStrategy:
+      ExecutorType: poolmgr
+      MaxScale: 1
+      MinScale: 0
+      SpecializationTimeout: 120
+      TargetCPUPercent: 0
+    StrategyType: execution
+  concurrency: 500
+  configmaps: null
+  environment:
+    name: py
+    namespace: shop
+  functionTimeout: 60
+  idletimeout: 120
+  package:
+    packageref:
+      name: hello-pkg
+      namespace: shop
+      resourceversion: "1"
+  requestsPerPod: 1
+  resources: {}
+  secrets: null
+---
+apiVersion: fission.io/v1
+kind: HTTPTrigger
+metadata:
+  creationTimestamp: null
+  name: hello-http
+  namespace: shop
+spec:
+  createingress: false
+  functionref:
+    functionweights: null
+    name: hello
+    type: name
+  host: ""
+  ingressconfig:
+    annotations: null
+    host: '*'
+    path: /hello
+    tls: ""
+  method: ""
+  methods:
+  - GET
+  prefix: ""
+  relativeurl: /hello
+---
+apiVersion: fission.io/v1
+kind: TimeTrigger
+metadata:
+  creationTimestamp: null
+  name: often
+  namespace: shop
+spec:
+  cron: '@every 5m'
+  functionref:
+    functionweights: null
+    name: hello
+    type: name
+  method: POST
+  subpath: ""
+---
+apiVersion: fission.io/v1
+kind: DeploymentConfig
+name: shop-specs
+uid: 7a1f4b1e-0c0a-4e8b-9d55-6a2c0a3a3f00
+"#;
+
+#[test]
+fn what_tools_write_is_read_without_a_word() {
+    let declared = read(WRITTEN_BY_TOOLS);
+    assert!(declared.warnings.is_empty(), "{:?}", declared.warnings);
+    assert_eq!(declared.app.as_ref().map(ToString::to_string).as_deref(), Some("shop"));
+    assert_eq!(declared.deployment.id, "7a1f4b1e-0c0a-4e8b-9d55-6a2c0a3a3f00");
+    assert_eq!(declared.deployment.name, "shop-specs");
+    assert!(declared.unresolved().is_empty(), "{:?}", declared.unresolved());
+    let UnitPut::Environment(py) = &declared.units[0].put.unit else { panic!("an environment") };
+    assert_eq!(serde_json::to_value(py).expect("JSON"), json!({"runtime": "python"}));
+    let (put, trees) = package(&declared, "hello-pkg");
+    assert_eq!((put.build_command.as_deref(), trees[0].0), (None, TreeSlot::Deployment));
+    let scale = function(&declared, "hello").scale.clone().expect("some scale");
+    assert_eq!((scale.min, scale.max, scale.concurrency, scale.idle_ms), (None, None, Some(1), Some(120_000)));
+}
+
+/// A function in a package that stands in the document.
+fn with_function(extra: &str, package: &str) -> Declared {
+    read(&format!(
+        "apiVersion: fission.io/v1\nkind: Function\nmetadata: {{name: f}}\nspec:\n  environment: {{name: nodejs}}\n  \
+         package: {{packageref: {{name: p}}}}\n{extra}---\napiVersion: fission.io/v1\nkind: Package\nmetadata: {{name: p}}\n\
+         spec:\n  environment: {{name: nodejs}}\n{package}"
+    ))
+}
+
+const LITERAL: &str = "  deployment: {literal: Zg==}\n";
+
+#[test]
+fn resources_limits_and_scale_are_taken_over() {
+    let resources = "  resources:\n    requests: {memory: 64Mi, cpu: 100m}\n    limits: {memory: 256Mi}\n";
+    let times = "  functionTimeout: 90\n  idletimeout: 30\n  requestsPerPod: 4\n  secrets: [{name: TOKEN}]\n";
+    let own = "  InvokeStrategy: {ExecutionStrategy: {ExecutorType: newdeploy, MinScale: 2, MaxScale: 5}}\n";
+    let declared = with_function(&format!("{resources}{times}{own}"), LITERAL);
+    let put = function(&declared, "f");
+    assert_eq!((put.memory, put.cpu, put.timeout_ms), (Some(256 << 20), Some(100), Some(90_000)));
+    assert_eq!(
+        serde_json::to_value(&put.scale).expect("JSON"),
+        json!({"min": 2, "max": 5, "concurrency": 4, "idleMs": 30_000})
+    );
+    assert_eq!(put.secrets.iter().map(UnitName::as_str).collect::<Vec<_>>(), ["TOKEN"]);
+    assert_eq!(declared.claims.iter().map(ToString::to_string).collect::<Vec<_>>(), ["secret TOKEN"]);
+    // A pool has no bounds but its concurrency.
+    let pool =
+        "  concurrency: 20\n  InvokeStrategy: {ExecutionStrategy: {ExecutorType: poolmgr, MinScale: 2, MaxScale: 1}}\n";
+    let declared = with_function(pool, LITERAL);
+    assert_eq!(serde_json::to_value(&function(&declared, "f").scale).expect("JSON"), json!({"max": 20}));
+}
+
+#[test]
+fn bytes_in_the_document_are_a_file_that_the_runtime_can_load() {
+    let of = |package: &str| {
+        let declared = with_function("", package);
+        let [(slot, FileSet::Literal { name, bytes })] = package_trees(&declared) else { panic!("a literal") };
+        (*slot, name.clone(), bytes.clone())
+    };
+    let sum = "  deployment: {type: literal, literal: Zg==, checksum: {type: sha256, sum: 252F10C83610EBCA1A059C0BAE8255EBA2F95BE4D1D7BCFA89D7248A82D9F111}}\n";
+    assert_eq!(of(sum), (TreeSlot::Deployment, "main.js".to_owned(), b"f".to_vec()));
+    assert_eq!(of("  source: {literal: UEsDBA==}\n").1, "code.zip");
+}
+
+fn package_trees(declared: &Declared) -> &[(TreeSlot, FileSet)] {
+    package(declared, "p").1
+}
+
+#[test]
+fn a_builders_own_command_is_the_convention() {
+    for (command, expected) in [("build", None), ("", None), ("./build.sh", Some("./build.sh"))] {
+        let declared = with_function("", &format!("  source: {{literal: Zg==}}\n  buildcmd: \"{command}\"\n"));
+        assert_eq!(package(&declared, "p").0.build_command.as_deref(), expected);
+    }
+}
+
+#[test]
+fn archives_start_at_rootdir_and_a_packed_one_is_one_file() {
+    let specs = |archive: &str| {
+        format!("{}---\nkind: ArchiveUploadSpec\nname: a\n{archive}", SEED_PACKAGE.replace("ARCHIVE", "archive://a"))
+    };
+    let project = Project::new(&specs("rootdir: code\ninclude: [\"lib/**\"]\nexclude: [\"lib/tests/\"]\n"));
+    project.write("code/lib/a.js", "a");
+    project.write("code/lib/tests/t.js", "t");
+    let declared = project.read().expect("a good folder");
+    let [(_, FileSet::Files(selection))] = package_trees(&declared) else { panic!("files") };
+    assert_eq!(selection.root, project.0.path().join("code/lib"));
+    assert_eq!(
+        (selection.include.as_slice(), selection.exclude.as_slice()),
+        (&["**".to_owned()][..], &["/tests/".to_owned()][..])
+    );
+    let project = Project::new(&specs("include: [code.zip]\n"));
+    project.write("code.zip", "zip");
+    let declared = project.read().expect("a good folder");
+    let [(_, FileSet::Files(selection))] = package_trees(&declared) else { panic!("files") };
+    assert_eq!(
+        *selection,
+        Selection {
+            root: project.0.path().join("code.zip"),
+            include: Vec::new(),
+            exclude: Vec::new(),
+            keep_archives: false,
+            gitignore: true
+        }
+    );
+}
+
+const SEED_PACKAGE: &str = "apiVersion: fission.io/v1\nkind: Function\nmetadata: {name: f}\nspec:\n  environment: {name: nodejs}\n  \
+     package: {packageref: {name: p}}\n---\napiVersion: fission.io/v1\nkind: Package\nmetadata: {name: p}\nspec:\n  \
+     environment: {name: nodejs}\n  source: {url: ARCHIVE}\n";
+
+#[test]
+fn many_files_and_many_documents_are_one_folder() {
+    let project = Project::new("---\n---\n# nothing here\n---\n");
+    project.write("specs/deep/er/one.yml", SEED_PACKAGE.replace("ARCHIVE", "archive://a").as_str());
+    project.write(
+        "specs/two.yaml",
+        "kind: ArchiveUploadSpec\nname: a\ninclude: [hello/]\n---\n\n---\nkind: DeploymentConfig\nname: n\nuid: u\n",
+    );
+    project.write("specs/.hidden/x.yaml", "{");
+    project.write("specs/notes.txt", "{");
+    let declared = project.read().expect("a good folder");
+    assert_eq!(keys(&declared), ["function f", "package p"]);
+    assert_eq!((declared.deployment.id.as_str(), declared.deployment.name.as_str()), ("u", "n"));
+    assert_eq!(
+        declared.units[1].place.to_string(),
+        format!("{}:8", project.0.path().join("specs/deep/er/one.yml").display())
+    );
+}

@@ -1,0 +1,142 @@
+//! `HTTPTrigger` and `TimeTrigger`
+
+use std::collections::BTreeSet;
+
+use milepost_model::unit_put::{RoutePut, TargetPut, TimerPut, UnitPut};
+use milepost_model::{Selector, UnitKind, suggest};
+
+use super::super::yaml::Fields;
+use super::Reader;
+use super::document::{Object, unit_name};
+use super::function::warn_unsupported;
+
+pub const ROUTE_KEYS: [&str; 10] = [
+    "host",
+    "relativeurl",
+    "prefix",
+    "keepPrefix",
+    "method",
+    "methods",
+    "functionref",
+    "createingress",
+    "ingressconfig",
+    "corsConfig",
+];
+pub const TIMER_KEYS: [&str; 4] = ["cron", "functionref", "method", "subpath"];
+const REF_KEYS: [&str; 5] = ["type", "name", "version", "alias", "functionweights"];
+
+impl Reader<'_> {
+    pub fn http_trigger(&mut self, object: Object<'_>) {
+        let Object { sink, what, name, mut spec, line } = object;
+        let set = |found: Option<(String, u64)>| found.filter(|(text, _)| !text.is_empty());
+        let url = set(spec.text_at("relativeurl"));
+        let prefix = set(spec.text_at("prefix"));
+        let host = spec.text("host").filter(|host| host != "*").unwrap_or_default();
+        let methods =
+            spec.text("method").into_iter().chain(spec.texts("methods").into_iter().map(|(method, _)| method));
+        let methods: BTreeSet<String> =
+            methods.filter(|method| !method.is_empty()).map(|method| method.to_uppercase()).collect();
+        warn_unsupported(&mut spec, &["createingress"], "the gateway serves the route at the app's own address");
+        // What programs write there means nothing without the flag.
+        drop(spec.take("ingressconfig"));
+        warn_unsupported(&mut spec, &["corsConfig"], "let the function itself answer `OPTIONS` and send the headers");
+        let keeps = spec.flag("keepPrefix");
+        let path = match (url, prefix) {
+            (Some(_), Some((_, line))) => {
+                sink.wrong_hint(line, format!("{what} has both `relativeurl` and `prefix`"), "keep one of them");
+                None
+            }
+            (None, Some((prefix, line))) => {
+                if !keeps {
+                    let message = format!("{what}: the function sees the whole path, `{prefix}` in front");
+                    sink.warn_hint(line, message, "write `keepPrefix: true` if that is right");
+                }
+                Some((prefix, true, line))
+            }
+            (Some((url, line)), None) => Some((url, false, line)),
+            (None, None) => {
+                if !spec.is_unreadable("prefix") {
+                    spec.missing("relativeurl", "write the path that it answers, like `relativeurl: /hello`");
+                }
+                None
+            }
+        };
+        let target = self.target(&mut spec);
+        let (Some((path, prefix, path_line)), Some(target)) = (path, target) else { return };
+        let put = RoutePut { methods, path, prefix, host, target };
+        if let Err(error) = put.resolve(None) {
+            let line = if error.field == "path" { path_line } else { line };
+            sink.wrong(line, format!("{what}: {error}"));
+            return;
+        }
+        let Some(name) = name else { return };
+        self.add(name, UnitPut::Route(put), Vec::new(), sink.place(line));
+    }
+
+    pub fn time_trigger(&mut self, object: Object<'_>) {
+        let Object { sink, what, name, mut spec, line } = object;
+        let cron = spec.need("cron", "write the schedule as five fields, like `cron: \"0 3 * * *\"`");
+        let method = spec.text_at("method").filter(|(method, _)| !method.is_empty() && method != "POST");
+        if let Some((_, line)) = method {
+            let message = format!("`method` of {what} is not supported, and has no effect");
+            sink.warn_hint(line, message, "a timer calls its function with POST");
+        }
+        warn_unsupported(&mut spec, &["subpath"], "a timer calls its function at `/`");
+        let target = self.target(&mut spec);
+        let (Some((cron, cron_line)), Some(target)) = (cron, target) else { return };
+        let put = TimerPut { cron, zone: String::new(), target };
+        if let Err(error) = put.resolve(None) {
+            sink.wrong(cron_line, format!("{what}: {error}"));
+        }
+        let Some(name) = name else { return };
+        self.add(name, UnitPut::Timer(put), Vec::new(), sink.place(line));
+    }
+
+    fn target(&mut self, spec: &mut Fields<'_>) -> Option<TargetPut> {
+        const HINT: &str = "name the function with `functionref:`, `type: name` and `name: NAME` below it";
+        let sink = spec.sink();
+        let Some(node) = spec.take_set("functionref") else {
+            spec.missing("functionref", HINT);
+            return None;
+        };
+        let line = node.line;
+        let by = spec.what().to_owned();
+        let what = spec.of("functionref");
+        let mut fields = Fields::read(sink, node, line, &what, &REF_KEYS);
+        let kind = fields.text_at("type").filter(|(kind, _)| !kind.is_empty());
+        let weights = fields.take_set("functionweights").map(|node| node.line);
+        let by_weight = kind.as_ref().filter(|(kind, _)| kind == "function-weights").map(|(_, line)| *line);
+        if let Some(line) = by_weight.or(weights) {
+            let message = format!("{by} shares its calls out by weight (`function-weights`), which is not supported");
+            let hint = "name one function; to move from version to version, follow an alias with `alias: stable`";
+            sink.wrong_hint(line, message, hint);
+            return None;
+        }
+        if let Some((kind, line)) = kind.filter(|(kind, _)| kind != "name") {
+            let near = suggest::closest(&kind, ["name"]);
+            let hint = if near.is_empty() { "write `type: name`" } else { "did you mean `name`?" };
+            sink.wrong_hint(line, format!("`{kind}` is not a type of `functionref`"), hint);
+        }
+        let name = fields.need("name", HINT);
+        let set = |found: Option<(String, u64)>| found.filter(|(text, _)| !text.is_empty());
+        let version = match (set(fields.text_at("alias")), set(fields.text_at("version"))) {
+            (Some(_), Some((_, line))) => {
+                let hint = "an alias is followed, a version is pinned: keep one";
+                sink.wrong_hint(line, format!("{what} has both `alias` and `version`"), hint);
+                None
+            }
+            (Some((alias, line)), None) => {
+                let alias = alias.strip_prefix('@').unwrap_or(&alias).parse();
+                alias.map(Selector::Alias).map_err(|error| sink.wrong(line, format!("`alias` of {what}: {error}"))).ok()
+            }
+            (None, Some((version, line))) => {
+                version.parse().map_err(|error| sink.wrong(line, format!("`version` of {what}: {error}"))).ok()
+            }
+            (None, None) => Some(Selector::Latest),
+        };
+        let (name, line) = name?;
+        let function = unit_name(sink, UnitKind::Function, &name, line, &format!("{what}: "))?;
+        self.refer(UnitKind::Function, &function, &by, sink.place(line));
+        Some(TargetPut { function, version: version? })
+    }
+}

@@ -1,0 +1,41 @@
+//! `environments:`
+
+use milepost_model::UnitKind;
+use milepost_model::spec::{EnvironmentSpec, Runtime};
+use milepost_model::unit_put::UnitPut;
+
+use super::super::yaml::{Content, Fields, Key, Node, text};
+use super::{Found, called};
+
+const KEYS: [&str; 3] = ["runtime", "interpreter", "builder"];
+const RUNTIMES: &str = "the runtimes are `python`, `node`, `binary` and `wasm`";
+
+impl Found<'_> {
+    pub(super) fn environment(&mut self, key: Key, node: Node) {
+        let what = called(UnitKind::Environment, &key);
+        let Some(name) = self.name(UnitKind::Environment, &key.text, key.line, "") else { return };
+        let line = node.line;
+        let (runtime, interpreter, builder) = match node.content {
+            Content::Map(_) | Content::Null => {
+                let mut fields = Fields::read(self.sink, node, key.line, &what, &KEYS);
+                let runtime = fields.need("runtime", RUNTIMES);
+                (runtime, fields.text("interpreter"), fields.text("builder"))
+            }
+            _ => (text(self.sink, node, &what).map(|runtime| (runtime, line)), None, None),
+        };
+        let parse = |(text, line): (String, u64)| match text.parse::<Runtime>() {
+            Ok(runtime) => Some(runtime),
+            Err(error) => {
+                self.sink.wrong(line, format!("`runtime` of {what}: {error}"));
+                None
+            }
+        };
+        let spec = EnvironmentSpec {
+            // A mistake was told; nothing is sent.
+            runtime: runtime.and_then(parse).unwrap_or(Runtime::Python),
+            interpreter: interpreter.unwrap_or_default(),
+            builder: builder.unwrap_or_default(),
+        };
+        self.add(name, UnitPut::Environment(spec), Vec::new(), key.line);
+    }
+}

@@ -1,0 +1,253 @@
+//! `milepost.yaml`: what an app is made of.
+//!
+//! A manifest speaks for its app under the name `milepost.yaml` unless it has a `deployment` of its own. It may name what the
+//! app has and the manifest does not declare (a function that somebody made by hand, a shared package): such references are
+//! left for the planner to look at, see [`Declared::unresolved`].
+
+mod advice;
+mod environment;
+mod function;
+mod package;
+mod static_item;
+#[cfg(test)]
+mod tests;
+mod trigger;
+
+use std::path::{Path, PathBuf};
+
+use milepost_model::change::{Deployment, UnitKey};
+use milepost_model::unit_put::{ConfigPut, UnitPut};
+use milepost_model::{AppName, UnitKind, UnitName};
+
+use super::problems::{Problems, Sink};
+use super::yaml::{Content, Fields, Key, Node, NotYaml, quoted, text};
+use super::{Declared, DeclaredUnit, Place, Reference};
+use crate::commands::shared;
+use crate::failure::{Failure, Result};
+
+pub use advice::{advice, app_name, starter};
+
+pub const FILE_NAME: &str = "milepost.yaml";
+
+const KEYS: [&str; 11] = [
+    "app",
+    "deployment",
+    "version",
+    "environments",
+    "packages",
+    "functions",
+    "secrets",
+    "config",
+    "static",
+    "routes",
+    "timers",
+];
+
+/// Where the manifest is, and where the paths in it start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Location {
+    pub file: PathBuf,
+    pub folder: PathBuf,
+}
+
+impl Location {
+    /// A folder with a manifest in it, or the manifest itself.
+    pub fn find(path: &Path) -> Option<Self> {
+        if path.is_file() {
+            let folder = path.parent().map(Path::to_owned).unwrap_or_default();
+            return Some(Self { file: path.to_owned(), folder });
+        }
+        // The current folder is not worth a `./` in every message.
+        let folder = if path == Path::new(".") { PathBuf::new() } else { path.to_owned() };
+        let file = folder.join(FILE_NAME);
+        file.is_file().then_some(Self { file, folder })
+    }
+}
+
+/// Reads the manifest in a folder, or the manifest itself.
+pub fn read_manifest(path: &Path) -> Result<Declared> {
+    let location = Location::find(path).ok_or_else(|| {
+        Failure::usage(format!("there is no `{FILE_NAME}` in `{}`", path.display()))
+            .hint("name the folder that has it, or start one with `milepost init`")
+    })?;
+    let text = std::fs::read_to_string(&location.file).map_err(|error| Failure::unreadable(&location.file, &error))?;
+    read_text(&text, location)
+}
+
+fn read_text(text: &str, location: Location) -> Result<Declared> {
+    let problems = Problems::default();
+    let sink = problems.of_file(&location.file);
+    let mut found =
+        Found { sink: &sink, folder: &location.folder, units: Vec::new(), claims: Vec::new(), references: Vec::new() };
+    let (app, deployment) = match Node::parse(text) {
+        Ok(node) => found.read(node),
+        Err(NotYaml { line, message, hint }) => {
+            match hint {
+                Some(hint) => sink.wrong_hint(line, message, hint),
+                None => sink.wrong(line, message),
+            }
+            (None, None)
+        }
+    };
+    let Found { units, mut claims, references, .. } = found;
+    claims.sort();
+    claims.dedup();
+    let warnings = problems.finish()?;
+    let own = || Deployment { id: FILE_NAME.to_owned(), name: FILE_NAME.to_owned() };
+    Ok(Declared {
+        deployment: deployment.unwrap_or_else(own),
+        app,
+        origin: location.file,
+        folder: location.folder,
+        units,
+        claims,
+        references,
+        warnings,
+    })
+}
+
+/// What was read so far.
+struct Found<'a> {
+    sink: &'a Sink<'a>,
+    folder: &'a Path,
+    units: Vec<DeclaredUnit>,
+    claims: Vec<UnitKey>,
+    references: Vec<Reference>,
+}
+
+impl<'a> Found<'a> {
+    fn read(&mut self, node: Node) -> (Option<AppName>, Option<Deployment>) {
+        if node.content == Content::Null {
+            self.sink.wrong_hint(1, "the manifest is empty", format!("its keys are {}", quoted(&KEYS)));
+            return (None, None);
+        }
+        let mut fields = Fields::top(self.sink, node, "the manifest", &KEYS);
+        let app = fields.parsed("app", |name| name.parse::<AppName>().map_err(|error| error.to_string()));
+        let deployment = deployment(&mut fields);
+        // The version is for `publish`, which this Milepost does not have yet.
+        fields.text("version");
+        self.config(&mut fields);
+        for (key, node) in fields.map("environments") {
+            self.environment(key, node);
+        }
+        for (key, node) in fields.map("packages") {
+            self.package(&key, node);
+        }
+        for (key, node) in fields.map("functions") {
+            self.function(&key, node);
+        }
+        for (name, line) in fields.texts("secrets") {
+            self.claim(&name, line, "`secrets`");
+        }
+        for node in fields.list("static", "write `- src: public` and `path: /` below it") {
+            self.static_item(node);
+        }
+        for node in fields.list("routes", "write each as `- GET /hello: hello`") {
+            self.route(node);
+        }
+        for (key, node) in fields.map("timers") {
+            self.timer(&key, node);
+        }
+        (app, deployment)
+    }
+
+    fn config(&mut self, fields: &mut Fields<'_>) {
+        let Some(node) = fields.take("config") else { return };
+        match node.content {
+            Content::Null => {}
+            Content::Map(_) => {
+                let config = ConfigPut { document: Some(node.to_json()), ..ConfigPut::default() };
+                self.add(UnitName::config(), UnitPut::Config(config), Vec::new(), node.line);
+            }
+            _ => self.sink.wrong(node.line, format!("`config` must be a map of keys, not {}", node.kind())),
+        }
+    }
+
+    /// A name of the user's for a unit, told when it cannot be one. `before`: what an error begins with.
+    fn name(&self, kind: UnitKind, text: &str, line: u64, before: &str) -> Option<UnitName> {
+        UnitName::for_kind(kind, text).map_err(|error| self.sink.wrong(line, format!("{before}{error}"))).ok()
+    }
+
+    /// The same for something that exists elsewhere: it is also a reference.
+    fn refer(&mut self, kind: UnitKind, text: &str, line: u64, by: &str, before: &str) -> Option<UnitName> {
+        let name = self.name(kind, text, line, before)?;
+        let key = UnitKey { kind, name: name.clone() };
+        self.references.push(Reference { place: self.sink.place(line), by: by.to_owned(), key });
+        Some(name)
+    }
+
+    fn claim(&mut self, name: &str, line: u64, what: &str) -> Option<UnitName> {
+        let name = self.name(UnitKind::Secret, name, line, &format!("{what}: "))?;
+        self.claims.push(UnitKey { kind: UnitKind::Secret, name: name.clone() });
+        Some(name)
+    }
+
+    fn add(
+        &mut self,
+        name: UnitName,
+        unit: UnitPut,
+        trees: Vec<(super::TreeSlot, super::FileSet)>,
+        line: u64,
+    ) -> &mut DeclaredUnit {
+        let place = self.sink.place(line);
+        let unit = DeclaredUnit { put: shared::put(name, unit), trees, place };
+        let at = self.units.len();
+        self.units.push(unit);
+        &mut self.units[at]
+    }
+
+    /// Where a unit of this name is already.
+    fn earlier(&self, kind: UnitKind, name: &UnitName) -> Option<&Place> {
+        self.units.iter().find(|unit| unit.put.unit.kind() == kind && unit.put.name == *name).map(|unit| &unit.place)
+    }
+
+    /// A path of the manifest, from its folder, told when nothing is there.
+    fn path(&self, given: &str, line: u64, key: &str, what: &str) -> PathBuf {
+        let path = self.folder.join(given);
+        if !path.exists() {
+            let message = format!("`{key}` of {what}: there is no `{}`", path.display());
+            self.sink.wrong_hint(line, message, "paths start at the folder of the manifest");
+        }
+        path
+    }
+}
+
+fn deployment(fields: &mut Fields<'_>) -> Option<Deployment> {
+    let node = fields.take("deployment")?;
+    let sink = fields.sink();
+    let (id, name) = match node.content {
+        Content::Map(_) => {
+            let line = node.line;
+            let mut inner = Fields::read(sink, node, line, "`deployment`", &["name", "uid"]);
+            let id = inner.need("uid", "the `uid` is what tells this folder from others; it may be any text");
+            let name = inner.text("name");
+            let id = id.map(|(id, _)| id);
+            (id.clone(), name.or(id))
+        }
+        _ => {
+            let name = text(sink, node, "`deployment`");
+            (name.clone(), name)
+        }
+    };
+    let (id, name) = (id?, name?);
+    if id.trim().is_empty() {
+        sink.wrong(fields.line, "`deployment` is empty");
+        return None;
+    }
+    Some(Deployment { id, name })
+}
+
+/// The app that the manifest in this folder names, whatever else is in it: commands that are typed there are about it.
+pub fn app_of_this_folder() -> Option<String> {
+    let text = std::fs::read_to_string(FILE_NAME).ok()?;
+    let node = Node::parse(&text).ok()?;
+    let Content::Map(entries) = node.content else { return None };
+    let (_, app) = entries.into_iter().find(|(key, _)| key.text == "app")?;
+    let Content::Scalar(_, name) = app.content else { return None };
+    name.parse::<AppName>().is_ok().then_some(name)
+}
+
+/// ``function `hello` ``
+fn called(kind: UnitKind, key: &Key) -> String {
+    format!("{kind} `{}`", key.text)
+}

@@ -1,0 +1,123 @@
+//! `packages:`, and the packages that functions have of their own.
+
+use milepost_model::unit_put::{PackagePut, UnitPut, VersionRef};
+use milepost_model::{Selector, UnitKind, UnitName};
+
+use super::super::files::{Patterns, check};
+use super::super::yaml::{Fields, Key, Node};
+use super::super::{FileSet, Selection, TreeSlot};
+use super::{Found, called};
+
+const KEYS: [&str; 6] = ["env", "src", "include", "exclude", "build", "deploy"];
+
+impl Found<'_> {
+    pub(super) fn package(&mut self, key: &Key, node: Node) {
+        let what = called(UnitKind::Package, key);
+        let mut fields = Fields::read(self.sink, node, key.line, &what, &KEYS);
+        let environment = self.environment_of(&mut fields);
+        if environment.is_none() {
+            fields.missing("env", &environment_hint());
+        }
+        let src = fields.text_at("src");
+        let deploy = fields.text_at("deploy");
+        let (include, exclude) = (fields.texts("include"), fields.texts("exclude"));
+        let build = fields.text_at("build");
+        let mut trees = Vec::new();
+        if let Some((src, line)) = src {
+            let slot = if build.is_some() || deploy.is_some() { TreeSlot::Source } else { TreeSlot::Code };
+            trees.push((slot, self.files(&what, "src", &src, line, &include, &exclude)));
+        } else if let Some((_, line)) = &build {
+            let message = format!("`build` of {what} has nothing to build");
+            self.sink.wrong_hint(*line, message, "name what is built with `src`");
+        }
+        if let Some((deploy, line)) = deploy {
+            let none = Patterns::new();
+            let own = trees.is_empty();
+            let (include, exclude) = if own { (&include, &exclude) } else { (&none, &none) };
+            trees.push((TreeSlot::Deployment, self.files(&what, "deploy", &deploy, line, include, exclude)));
+        }
+        if trees.is_empty() && !fields.is_unreadable("deploy") {
+            fields.missing("src", "name its code with `src: FOLDER`, or what is built already with `deploy: FOLDER`");
+        }
+        let Some(name) = self.name(UnitKind::Package, &key.text, key.line, "") else { return };
+        let build_command = build.map(|(command, _)| command);
+        let put = PackagePut { environment, build_command, ..PackagePut::default() };
+        self.add(name, UnitPut::Package(put), trees, key.line);
+    }
+
+    /// What runs it: `env`.
+    pub(super) fn environment_of(&mut self, fields: &mut Fields<'_>) -> Option<VersionRef> {
+        let node = fields.take("env")?;
+        let line = node.line;
+        if matches!(node.content, super::Content::Map(_)) {
+            let message = format!("`env` of {} names what runs it, like `python`", fields.what());
+            self.sink.wrong_hint(line, message, "variables are set under `vars`");
+            fields.spoil("env");
+            return None;
+        }
+        let what = fields.of("env");
+        let name = super::text(self.sink, node, &what)
+            .and_then(|name| self.refer(UnitKind::Environment, &name, line, fields.what(), &format!("{what}: ")));
+        if name.is_none() {
+            fields.spoil("env");
+        }
+        Some(VersionRef { name: name?, version: Selector::Latest })
+    }
+
+    /// The files at a path of the manifest.
+    pub(super) fn files(
+        &self,
+        what: &str,
+        key: &str,
+        given: &str,
+        line: u64,
+        include: &Patterns,
+        exclude: &Patterns,
+    ) -> FileSet {
+        let root = self.path(given, line, key, what);
+        let texts = |patterns: &Patterns| patterns.iter().map(|(pattern, _)| pattern.clone()).collect();
+        let selection =
+            Selection { root, include: texts(include), exclude: texts(exclude), keep_archives: false, gitignore: true };
+        self.check_patterns(what, &selection, include, exclude);
+        FileSet::Files(selection)
+    }
+
+    pub(super) fn check_patterns(&self, what: &str, selection: &Selection, include: &Patterns, exclude: &Patterns) {
+        if include.is_empty() && exclude.is_empty() {
+            return;
+        }
+        if selection.root.is_dir() {
+            check(self.sink, what, selection, &selection.root, (include, exclude));
+        } else if let Some((_, line)) = include.first()
+            && selection.root.is_file()
+            && selection.root.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("zip"))
+        {
+            let message =
+                format!("`include` of {what} has nothing to choose from: `{}` is a file", selection.root.display());
+            self.sink.wrong_hint(*line, message, "name the folder that it is in");
+        }
+    }
+
+    /// The package of a function that has code of its own.
+    pub(super) fn own_package(&mut self, function: &UnitName, line: u64) -> Option<UnitName> {
+        let name = self.name(UnitKind::Package, &format!("{function}-pkg"), line, "")?;
+        if let Some(place) = self.earlier(UnitKind::Package, &name) {
+            let message = format!(
+                "function `{function}` has a package of its own, `{name}`, and that name is taken on line {}",
+                place.line
+            );
+            self.sink.wrong_hint(
+                line,
+                message,
+                format!("use that one with `package: {name}`, or give it another name"),
+            );
+        }
+        Some(name)
+    }
+}
+
+/// What could run it.
+pub fn environment_hint() -> String {
+    let names = milepost_model::spec::BUILT_IN_ENVIRONMENTS.map(|(name, _)| name).join(", ");
+    format!("say what runs it: {names}, or an environment of the app")
+}

@@ -1,0 +1,439 @@
+use std::fs;
+
+use milepost_model::unit_put::{FunctionPut, PackagePut, UnitPut};
+use serde_json::json;
+
+use super::super::{FileSet, Problem, Selection, TreeSlot};
+use super::*;
+
+/// A folder with `hello/hello.py`, `hello/README.md` and `public/index.html` in it.
+fn location() -> (tempfile::TempDir, Location) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let files = ["hello/hello.py", "hello/README.md", "public/index.html"];
+    for path in files.map(|path| folder.path().join(path)) {
+        fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+        fs::write(path, "some text").expect("a file");
+    }
+    let location = Location { file: PathBuf::from("milepost.yaml"), folder: folder.path().to_owned() };
+    (folder, location)
+}
+
+fn parse(text: &str) -> Result<Declared> {
+    let (_folder, location) = location();
+    read_text(text, location)
+}
+
+/// Each mistake as `line: message | hint`
+#[track_caller]
+fn refused_all(text: &str, expected: &[&str]) {
+    let (folder, location) = location();
+    let failure = read_text(text, location).expect_err("a manifest that is wrong");
+    let folder = folder.path().display().to_string();
+    let tidy = |(message, hint): &(String, Option<String>)| {
+        let hint = hint.as_ref().map(|hint| format!(" | {hint}")).unwrap_or_default();
+        format!("{}{hint}", message.strip_prefix("milepost.yaml:").unwrap_or(message)).replace(&folder, "DIR")
+    };
+    assert_eq!(failure.mistakes().iter().map(tidy).collect::<Vec<_>>(), expected, "of\n{text}");
+}
+
+#[track_caller]
+fn refused(text: &str, expected: &str) {
+    refused_all(text, &[expected]);
+}
+
+fn function<'a>(declared: &'a Declared, name: &str) -> &'a FunctionPut {
+    let unit = declared.units.iter().find(|unit| unit.key().to_string() == format!("function {name}"));
+    let Some(UnitPut::Function(put)) = unit.map(|unit| &unit.put.unit) else { panic!("no function {name}") };
+    put
+}
+
+fn package<'a>(declared: &'a Declared, name: &str) -> (&'a PackagePut, &'a [(TreeSlot, FileSet)]) {
+    let unit = declared.units.iter().find(|unit| unit.key().to_string() == format!("package {name}"));
+    let Some((UnitPut::Package(put), trees)) = unit.map(|unit| (&unit.put.unit, &unit.trees)) else {
+        panic!("no package {name}")
+    };
+    (put, trees)
+}
+
+const WHOLE: &str = r#"
+app: shop
+version: 1.4.0
+functions:
+  hello:
+    env: python
+    src: hello/
+    entrypoint: hello.main
+    exclude: ["*.md"]
+    vars: { MODE: fast, LEVEL: 1.10, DEBUG: true }
+    secrets: [DATABASE_URL]
+    permission: token
+    memory: 128Mi
+    timeout: 10s
+    scale: { min: 0, max: 8, concurrency: 1, idle: 5m }
+  shared:
+    package: common
+config:
+  greeting: hi
+  deep: { list: [1, 2.5, null, "x"] }
+static:
+  - src: public/index.html
+    path: /
+  - src: public
+    exclude: [public/video/very-large-one.mp4]
+    path: /static/
+    fallback: index.html
+routes:
+  - GET /hello: hello
+  - post,get /orders/{id}: { function: orders, alias: stable }
+  - /any: { function: hello, version: v1.0.0, prefix: true }
+timers:
+  nightly: { cron: "0 3 * * *", zone: Europe/Berlin, function: report }
+"#;
+
+#[test]
+fn the_manifest_of_the_design_is_read_whole() {
+    let manifest = parse(WHOLE).expect("a good manifest");
+    assert_eq!(manifest.app.as_ref().map(ToString::to_string).as_deref(), Some("shop"));
+    assert_eq!(manifest.deployment, Deployment { id: "milepost.yaml".to_owned(), name: "milepost.yaml".to_owned() });
+    let UnitPut::Config(config) = &manifest.units[0].put.unit else { panic!("the configuration") };
+    assert_eq!(config.document, Some(json!({"greeting": "hi", "deep": {"list": [1, 2.5, null, "x"]}})));
+    assert_eq!(manifest.claims.iter().map(ToString::to_string).collect::<Vec<_>>(), ["secret DATABASE_URL"]);
+    let keys: Vec<String> = manifest.keys().map(|key| key.to_string()).collect();
+    assert_eq!(
+        keys,
+        [
+            "config",
+            "package hello-pkg",
+            "function hello",
+            "function shared",
+            "static /",
+            "static /static",
+            "route GET /hello",
+            "route GET,POST /orders/{id}",
+            "route /any",
+            "timer nightly",
+        ]
+    );
+    let put = function(&manifest, "hello");
+    assert_eq!(package(&manifest, "hello-pkg").1[0].0, TreeSlot::Code);
+    assert_eq!((put.memory, put.timeout_ms), (Some(128 << 20), Some(10_000)));
+    assert_eq!(
+        serde_json::to_value(&put.variables).expect("JSON"),
+        json!({"MODE": "fast", "LEVEL": "1.10", "DEBUG": "true"})
+    );
+    assert_eq!(
+        serde_json::to_value(&put.scale).expect("JSON"),
+        json!({"min": 0, "max": 8, "concurrency": 1, "idleMs": 300_000})
+    );
+    let at = |at: usize| &manifest.units[at].put.unit;
+    let (UnitPut::Static(page), UnitPut::Static(folder)) = (at(4), at(5)) else { panic!("static items") };
+    assert!(page.file && !folder.file);
+    let UnitPut::Route(route) = at(7) else { panic!("a route") };
+    assert_eq!(route.target.version.to_string(), "@stable");
+    let UnitPut::Route(any) = at(8) else { panic!("a route") };
+    assert!(any.prefix && any.methods.is_empty() && any.target.is_pinned());
+    let unresolved: Vec<String> = manifest.unresolved().iter().map(|reference| reference.key.to_string()).collect();
+    assert_eq!(unresolved, ["package common", "function orders", "function report"]);
+}
+
+#[test]
+fn environments_packages_and_builds_are_read() {
+    let text = r#"
+deployment: { name: shop of ann, uid: "42" }
+environments:
+  py: { runtime: python, interpreter: "3.12", builder: make }
+  js: node
+packages:
+  common: { env: py, src: hello, build: ./build.sh, include: ["*.py"], exclude: ["*.md"] }
+  made: { env: js, deploy: public }
+  both: { env: py, src: hello, deploy: public }
+  plain: { env: py, src: hello }
+functions:
+  a: { package: common, entrypoint: a.main }
+  b: { env: py, src: hello, build: make b }
+secrets: [TOKEN, KEY]
+routes:
+  - GET /a: { function: a, name: the-a, methods: [put, post], host: a.example, prefix: true }
+"#;
+    let manifest = parse(text).expect("a good manifest");
+    assert_eq!(manifest.deployment, Deployment { id: "42".to_owned(), name: "shop of ann".to_owned() });
+    assert_eq!(manifest.claims.iter().map(ToString::to_string).collect::<Vec<_>>(), ["secret KEY", "secret TOKEN"]);
+    let slots = |name: &str| {
+        let (put, trees) = package(&manifest, name);
+        (put.build_command.as_deref(), trees.iter().map(|(slot, _)| *slot).collect::<Vec<_>>())
+    };
+    assert_eq!(slots("common"), (Some("./build.sh"), vec![TreeSlot::Source]));
+    assert_eq!(slots("made"), (None, vec![TreeSlot::Deployment]));
+    assert_eq!(slots("both"), (None, vec![TreeSlot::Source, TreeSlot::Deployment]));
+    assert_eq!(slots("plain"), (None, vec![TreeSlot::Code]));
+    assert_eq!(slots("b-pkg"), (Some("make b"), vec![TreeSlot::Source]));
+    let FileSet::Files(Selection { include, exclude, gitignore: true, .. }) = &package(&manifest, "common").1[0].1
+    else {
+        panic!("files, and .gitignore counts")
+    };
+    assert_eq!((include.as_slice(), exclude.as_slice()), (&["*.py".to_owned()][..], &["*.md".to_owned()][..]));
+    assert!(function(&manifest, "a").environment.is_none());
+    assert!(manifest.unresolved().is_empty(), "{:?}", manifest.unresolved());
+    let UnitPut::Environment(spec) = &manifest.units[0].put.unit else { panic!("an environment") };
+    assert_eq!((spec.interpreter.as_str(), spec.builder.as_str()), ("3.12", "make"));
+    let last = manifest.units.last().expect("the route");
+    assert_eq!(last.key().to_string(), "route the-a");
+    let UnitPut::Route(route) = &last.put.unit else { panic!("a route") };
+    assert_eq!(route.methods.iter().map(String::as_str).collect::<Vec<_>>(), ["GET", "POST", "PUT"]);
+    let named = parse("deployment: ann\nconfig: {}\n").expect("a manifest").deployment;
+    assert_eq!(named, Deployment { id: "ann".to_owned(), name: "ann".to_owned() });
+}
+
+#[test]
+fn every_mistake_is_told_at_once_in_the_order_of_the_lines() {
+    refused_all(
+        r#"ap: shop
+packages:
+  p: { src: hello }
+functions:
+  a: { env: python, src: helo, memory: lots }
+  b: { package: p, build: make }
+  p: { env: python, src: hello, include: ["*.rb"] }
+static:
+  - src: public
+routes:
+  - FETCH /x: a
+  - GET /y: { functoin: a }
+"#,
+        &[
+            "1: unknown key `ap` in the manifest | did you mean `app`?",
+            "3: package `p` has no `env` | say what runs it: python, python3, node, nodejs, binary, wasm, or an environment of the app",
+            "5: `src` of function `a`: there is no `DIR/helo` | paths start at the folder of the manifest",
+            "5: `memory` of function `a`: `lots` is not an amount of memory; write it like `128Mi`",
+            "6: function `b` has both `build` and `package` | `build` belongs to the package",
+            "7: `include` of function `p`: nothing fits `*.rb` | patterns start at `DIR/hello`",
+            "9: a static item has no `path` | say where it is served, like `path: /`",
+            "11: route `FETCH /x`: `methods`: `FETCH` is not an HTTP method; use GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS, TRACE",
+            "12: unknown key `functoin` in route `GET /y` | did you mean `function`?",
+        ],
+    );
+}
+
+#[test]
+fn the_new_keys_are_checked_like_the_old_ones() {
+    refused(
+        "environments:\n  py: pyton\n",
+        "2: `runtime` of environment `py`: there is no runtime called `pyton`; the runtimes are python, node, binary and wasm",
+    );
+    refused(
+        "environments:\n  py: {}\n",
+        "2: environment `py` has no `runtime` | the runtimes are `python`, `node`, `binary` and `wasm`",
+    );
+    refused(
+        "packages:\n  p: { env: python }\n",
+        "2: package `p` has no `src` | name its code with `src: FOLDER`, or what is built already with `deploy: FOLDER`",
+    );
+    refused(
+        "packages:\n  p: { env: python, deploy: public, build: make }\n",
+        "2: `build` of package `p` has nothing to build | name what is built with `src`",
+    );
+    refused(
+        "packages:\n  hello-pkg: { env: python, src: hello }\nfunctions:\n  hello: { env: python, src: hello }\n",
+        "4: function `hello` has a package of its own, `hello-pkg`, and that name is taken on line 2 | use that one with `package: hello-pkg`, or give it another name",
+    );
+    refused(
+        "deployment: { name: x }\n",
+        "1: `deployment` has no `uid` | the `uid` is what tells this folder from others; it may be any text",
+    );
+    refused("deployment: [x]\n", "1: `deployment` must be text, not a list");
+    refused(
+        "secrets: [a/b]\n",
+        "1: `secrets`: `a/b` is not a valid secret name: use 1 to 63 letters, digits, `-`, `_` and `.`, starting with a letter, digit or `_`",
+    );
+    refused(
+        "static:\n  - { src: public/index.html, path: /, include: [x] }\n",
+        "2: `include` of static item `/` has nothing to choose from: `DIR/public/index.html` is a file | name the folder that it is in",
+    );
+}
+
+#[test]
+fn an_unknown_key_is_named_with_its_line_and_the_closest_known_one() {
+    refused("app: shop\nfuntions: {}\n", "2: unknown key `funtions` in the manifest | did you mean `functions`?");
+    refused(
+        "functions:\n  hello:\n    env: python\n    src: hello\n    entrypont: x\n",
+        "5: unknown key `entrypont` in function `hello` | did you mean `entrypoint`?",
+    );
+    refused(
+        "functions:\n  hello:\n    env: python\n    src: hello\n    scale: { maximum: 2 }\n",
+        "5: unknown key `maximum` in `scale` of function `hello` | did you mean `max`?",
+    );
+    refused(
+        "static:\n  - src: public\n    path: /\n    colour: red\n",
+        "4: unknown key `colour` in a static item | the keys are `src`, `path`, `include`, `exclude`, `index`, `fallback`, `error`",
+    );
+    refused(
+        "routes:\n  - GET /x: { functoin: hello }\n",
+        "2: unknown key `functoin` in route `GET /x` | did you mean `function`?",
+    );
+    refused("timers:\n  t: { crom: x, function: f }\n", "2: unknown key `crom` in timer `t` | did you mean `cron`?");
+}
+
+#[test]
+fn a_value_of_the_wrong_kind_is_named_with_its_line() {
+    refused("functions: [hello]\n", "1: `functions` must be a map of keys, not a list");
+    refused("config: 3\n", "1: `config` must be a map of keys, not a number");
+    refused(
+        "- app\n",
+        "1: the manifest must be a map of keys, not a list | its keys are `app`, `deployment`, `version`, `environments`, `packages`, `functions`, `secrets`, `config`, `static`, `routes`, `timers`",
+    );
+    refused("functions:\n  f: { env: python, src: [a] }\n", "2: `src` of function `f` must be text, not a list");
+    refused(
+        "routes:\n  GET /x: f\n",
+        "2: `routes` must be a list, not a map of keys | write each as `- GET /hello: hello`",
+    );
+    refused(
+        "functions:\n  f: { env: python, src: hello, vars: { A: [1] } }\n",
+        "2: variable `A` of function `f` must be text, not a list",
+    );
+}
+
+#[test]
+fn a_value_that_cannot_be_is_named_with_what_would_be_right() {
+    let with = |field: &str| format!("functions:\n  f:\n    env: python\n    src: hello\n    {field}\n");
+    refused(
+        "app: My Shop\n",
+        "1: `app`: `My Shop` is not a valid app name: use 1 to 40 lowercase letters, digits and single hyphens, starting and ending with a letter or digit",
+    );
+    refused(
+        &with("memory: lots"),
+        "5: `memory` of function `f`: `lots` is not an amount of memory; write it like `128Mi`",
+    );
+    refused(
+        &with("timeout: soon"),
+        "5: `timeout` of function `f`: `soon` is not a length of time; write it like `10s`",
+    );
+    refused(
+        &with("permission: friends"),
+        "5: `permission` of function `f`: `friends` is not a permission; use public, token or internal",
+    );
+    refused(
+        &with("scale: { min: 9, max: 2 }"),
+        "2: function `f`: `scale`: min 9 and max 2: max must be at least 1 and not below min",
+    );
+    refused(
+        "functions:\n  f: { env: { A: 1 }, src: hello }\n",
+        "2: `env` of function `f` names what runs it, like `python` | variables are set under `vars`",
+    );
+    refused(
+        "functions:\n  a/b: { env: python, src: hello }\n",
+        "2: `a/b` is not a valid function name: use 1 to 63 letters, digits, `-`, `_` and `.`, starting with a letter, digit or `_`",
+    );
+    refused(
+        "routes:\n  - FETCH /x: f\n",
+        "2: route `FETCH /x`: `methods`: `FETCH` is not an HTTP method; use GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS, TRACE",
+    );
+    refused(
+        "routes:\n  - hello: f\n",
+        "2: `hello` is not a route | write `- GET /hello: hello`, or `- GET /hello: { function: hello, alias: stable }`",
+    );
+    refused(
+        "routes:\n  - hello\n",
+        "2: a route is one line with a method, a path and a function | write `- GET /hello: hello`, or `- GET /hello: { function: hello, alias: stable }`",
+    );
+    refused(
+        "routes:\n  - GET /x: { function: f, alias: a, version: 1 }\n",
+        "2: route `GET /x` has both `alias` and `version` | an alias is followed, a version is pinned: keep one",
+    );
+    refused(
+        "timers:\n  t: { cron: \"never\", function: f }\n",
+        "2: timer `t`: `cron`: `never` is not a schedule: it has 1 field, not five or six; write five fields like `0 3 * * *`",
+    );
+}
+
+#[test]
+fn what_is_missing_is_named_with_the_line_where_it_belongs() {
+    refused(
+        "# nothing yet\n",
+        "1: the manifest is empty | its keys are `app`, `deployment`, `version`, `environments`, `packages`, `functions`, `secrets`, `config`, `static`, `routes`, `timers`",
+    );
+    refused(
+        "functions:\n  f: { env: python }\n",
+        "2: function `f` has no `src` | name its code with `src: f/`, or a package of the app with `package: NAME`",
+    );
+    refused(
+        "functions:\n  f: { src: hello }\n",
+        "2: function `f` has no `env` | say what runs it: python, python3, node, nodejs, binary, wasm, or an environment of the app",
+    );
+    refused(
+        "functions:\n  f: { src: hello, package: p, env: python }\n",
+        "2: function `f` has both `src` and `package` | keep `src` for code of its own, or `package` for a package that the app has",
+    );
+    refused(
+        "functions:\n  f:\n    env: python\n    src: helo\n",
+        "4: `src` of function `f`: there is no `DIR/helo` | paths start at the folder of the manifest",
+    );
+    refused("static:\n  - path: /\n", "2: a static item has no `src` | name a folder or a file with `src: public`");
+    refused("static:\n  - src: public\n", "2: a static item has no `path` | say where it is served, like `path: /`");
+    refused(
+        "routes:\n  - GET /x: { alias: a }\n",
+        "2: route `GET /x` has no `function` | name the function with `function: hello`",
+    );
+}
+
+#[test]
+fn a_place_that_is_taken_twice_is_refused() {
+    refused(
+        "static:\n  - { src: public, path: /a }\n  - { src: hello, path: /a/ }\n",
+        "3: `/a` is served by another static item already, on line 2 | give one of them another `path`",
+    );
+    refused(
+        "routes:\n  - GET /x: f\n  - GET /x: g\n",
+        "3: route `GET /x` is there twice, first on line 2 | keep one of them",
+    );
+}
+
+#[test]
+fn what_is_named_and_not_there_is_found() {
+    let known = "functions:\n  hello: { env: python, src: hello }\nroutes:\n  - GET /: hello\n";
+    assert!(parse(known).expect("a manifest").unresolved().is_empty());
+    let unknown = format!("{known}timers:\n  t: {{ cron: '0 3 * * *', function: helo }}\n");
+    let declared = parse(&unknown).expect("a manifest");
+    let unresolved = declared.unresolved();
+    let Problem { place, message, hint } = declared.unknown(unresolved[0], &[]);
+    assert_eq!(place.to_string(), "milepost.yaml:6");
+    assert_eq!(message, "timer `t` names function `helo`, which is not in the manifest");
+    assert_eq!(hint.as_deref(), Some("did you mean `hello`?"));
+}
+
+#[test]
+fn what_is_not_yaml_is_named_with_its_line() {
+    refused("app: shop\nfunctions: {\n", "2: unclosed bracket '{' | this line is not YAML as it stands");
+    refused("a: b: c\n", "1: mapping values are not allowed in this context | this line is not YAML as it stands");
+    refused(
+        "functions:\n\t- x\n",
+        "2: tabs disallowed within this context (block indentation) | this line is not YAML as it stands",
+    );
+    refused("app: a\napp: b\n", "2: the key `app` is there twice");
+    refused("app: a\n---\napp: b\n", "3: a manifest is one document; `---` begins another");
+}
+
+#[test]
+fn a_folder_without_a_manifest_gets_one_to_start_from() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let shop = folder.path().join("My Shop");
+    fs::create_dir(&shop).expect("a folder");
+    assert_eq!(starter(&shop), None);
+    assert!(advice(&shop, "up").contains("milepost up examples/hello"), "{}", advice(&shop, "up"));
+    fs::write(shop.join("index.html"), "hi").expect("a file");
+    for made in ["index.html", "main.py", "public/index.html"] {
+        fs::create_dir_all(shop.join(made).parent().expect("a parent")).expect("a folder");
+        fs::write(shop.join(made), "").expect("a file");
+        let text = starter(&shop).expect("a manifest");
+        let location = Location { file: PathBuf::from(FILE_NAME), folder: shop.clone() };
+        let manifest = read_text(&text, location).expect("a manifest that can be read");
+        assert_eq!(manifest.app.map(|app| app.to_string()).as_deref(), Some("my-shop"));
+    }
+}
+
+#[test]
+fn the_examples_can_be_read() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let declared = read_manifest(&examples.join("hello")).expect("a good one");
+    let keys: Vec<String> = declared.keys().map(|key| key.to_string()).collect();
+    assert!(keys.contains(&"function greet".to_owned()), "{keys:?}");
+}

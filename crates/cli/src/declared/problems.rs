@@ -1,0 +1,82 @@
+//! Mistakes, collected: somebody who mends a folder wants to see all of them at once.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+
+use super::{Place, Problem};
+use crate::failure::{Failure, Result};
+
+/// Everything that reading found. Reading goes on after a mistake, with what could be read; nothing of it is sent.
+#[derive(Debug, Default)]
+pub struct Problems {
+    errors: RefCell<Vec<Problem>>,
+    warnings: RefCell<Vec<Problem>>,
+}
+
+/// Where the mistakes of one file go.
+#[derive(Debug, Clone)]
+pub struct Sink<'a> {
+    pub file: PathBuf,
+    all: &'a Problems,
+}
+
+impl Problems {
+    pub fn of_file(&self, file: &Path) -> Sink<'_> {
+        Sink { file: file.to_owned(), all: self }
+    }
+
+    pub fn error(&self, place: Place, message: impl Into<String>, hint: Option<String>) {
+        self.errors.borrow_mut().push(Problem { place, message: message.into(), hint });
+    }
+
+    pub fn warn(&self, place: Place, message: impl Into<String>, hint: Option<String>) {
+        self.warnings.borrow_mut().push(Problem { place, message: message.into(), hint });
+    }
+
+    /// The warnings, if there is nothing worse; otherwise everything, in the order of the files.
+    pub fn finish(self) -> Result<Vec<Problem>> {
+        let (errors, warnings) = self.into_parts();
+        if errors.is_empty() { Ok(warnings) } else { Err(failure(errors, warnings)) }
+    }
+
+    /// The errors and the warnings, each in the order of the files.
+    pub fn into_parts(self) -> (Vec<Problem>, Vec<Problem>) {
+        let mut errors = self.errors.into_inner();
+        let mut warnings = self.warnings.into_inner();
+        // Stable: two mistakes on one line stay in the order in which they were found.
+        errors.sort_by(|one, other| one.place.cmp(&other.place));
+        warnings.sort_by(|one, other| one.place.cmp(&other.place));
+        (errors, warnings)
+    }
+}
+
+/// One block a problem, and a last line that counts them. Wrong usage: nothing was sent, and the files are to be mended.
+pub fn failure(errors: Vec<Problem>, warnings: Vec<Problem>) -> Failure {
+    let told = |problem: Problem| (format!("{}: {}", problem.place, problem.message), problem.hint);
+    let warnings = warnings.into_iter().map(told).collect();
+    let mut errors = errors.into_iter().map(told);
+    let (message, hint) = errors.next().unwrap_or_default();
+    Failure::usage(message).maybe_hint(hint).with_more(errors.collect(), warnings)
+}
+
+impl Sink<'_> {
+    pub fn place(&self, line: u64) -> Place {
+        Place { file: self.file.clone(), line }
+    }
+
+    pub fn wrong(&self, line: u64, message: impl Into<String>) {
+        self.all.error(self.place(line), message, None);
+    }
+
+    pub fn wrong_hint(&self, line: u64, message: impl Into<String>, hint: impl Into<String>) {
+        self.all.error(self.place(line), message, Some(hint.into()));
+    }
+
+    pub fn warn(&self, line: u64, message: impl Into<String>) {
+        self.all.warn(self.place(line), message, None);
+    }
+
+    pub fn warn_hint(&self, line: u64, message: impl Into<String>, hint: impl Into<String>) {
+        self.all.warn(self.place(line), message, Some(hint.into()));
+    }
+}

@@ -1,0 +1,88 @@
+//! Whether two readings declare the same: put by put, and tree by tree.
+
+use std::collections::HashMap;
+
+use milepost_client::source::Source;
+use milepost_model::Digest;
+use milepost_model::change::UnitKey;
+use milepost_model::unit_put::{Put, UnitPut};
+
+use super::super::{Declared, DeclaredUnit, FileSet};
+use super::outline::Unsaid;
+use crate::failure::Result;
+use crate::sources;
+
+/// The roots of everything that is declared. What cannot be scanned has none.
+pub async fn roots(declared: &Declared) -> HashMap<FileSet, Option<Digest>> {
+    let mut found = HashMap::new();
+    for (_, files) in declared.units.iter().flat_map(|unit| &unit.trees) {
+        if !found.contains_key(files) {
+            let root = scan(files).await.ok().and_then(|source| source.root().ok());
+            found.insert(files.clone(), root);
+        }
+    }
+    found
+}
+
+pub async fn scan(files: &FileSet) -> Result<Source> {
+    match files {
+        FileSet::Files(selection) => sources::scan(&selection.root, &selection.options()).await,
+        FileSet::Literal { name, bytes } => sources::scan_bytes(name, bytes).await,
+    }
+}
+
+/// What the second reading does not have as the first one has it.
+pub async fn differences(
+    meant: &Declared,
+    meant_roots: &HashMap<FileSet, Option<Digest>>,
+    read: &Declared,
+) -> Vec<Unsaid> {
+    let read_roots = roots(read).await;
+    let mut found = Vec::new();
+    for unit in &meant.units {
+        let key = unit.key();
+        match read.unit(key.kind, &key.name) {
+            None => found.push(Unsaid { key, message: "it is not in the manifest".to_owned() }),
+            Some(other) => {
+                let roots = |unit: &DeclaredUnit, of: &HashMap<FileSet, Option<Digest>>| -> Vec<_> {
+                    let mut roots: Vec<_> = unit
+                        .trees
+                        .iter()
+                        .map(|(slot, files)| (format!("{slot:?}"), of.get(files).copied().flatten()))
+                        .collect();
+                    roots.sort_by(|one, other| one.0.cmp(&other.0));
+                    roots
+                };
+                if plain(&unit.put) != plain(&other.put) {
+                    found.push(Unsaid { key, message: "it is not the same in the manifest".to_owned() });
+                } else if roots(unit, meant_roots) != roots(other, &read_roots) {
+                    let message = "its files are not the same in the manifest".to_owned();
+                    found.push(Unsaid { key, message });
+                }
+            }
+        }
+    }
+    let unmeant = |key: &UnitKey| meant.unit(key.kind, &key.name).is_none();
+    for key in read.keys().filter(unmeant) {
+        found.push(Unsaid { key, message: "it is in the manifest alone".to_owned() });
+    }
+    for key in &meant.claims {
+        if !read.claims.contains(key) {
+            found.push(Unsaid { key: key.clone(), message: "it is not in the manifest".to_owned() });
+        }
+    }
+    found
+}
+
+/// Without what makes no difference: trees are compared by themselves, and no command is an empty one.
+fn plain(put: &Put) -> Put {
+    let mut put = put.clone();
+    match &mut put.unit {
+        UnitPut::Package(package) => {
+            package.build_command = package.build_command.take().filter(|command| !command.is_empty());
+        }
+        UnitPut::Static(spec) => spec.tree = Digest::of(b""),
+        _ => {}
+    }
+    put
+}

@@ -1,0 +1,142 @@
+//! From what a folder of specs declares to an outline: paths from the folder of the manifest, and files where there were only
+//! bytes in a document.
+
+use std::path::{Path, PathBuf};
+
+use milepost_client::source::Source;
+
+use super::super::{Declared, DeclaredUnit, FileSet, Selection, TreeSlot};
+use super::compare::scan;
+use super::disk::{failed, put_tree};
+use super::outline::{Files, Outline, OutlineUnit, Unsaid};
+use super::paths::{absolute, relative, takes};
+use crate::failure::{Failure, Result};
+
+/// The folder for what was in no file, beside the manifest.
+pub const COPIES: &str = "imported";
+
+/// An outline, and what must be written for it to be true.
+pub struct Sheet {
+    pub outline: Outline,
+    pub copies: Vec<Copy>,
+    pub notes: Vec<Unsaid>,
+}
+
+/// Files that get a place of their own.
+pub struct Copy {
+    source: Source,
+    /// From the folder of the manifest.
+    to: PathBuf,
+}
+
+/// `folder` is where the manifest `name` will be, as an absolute path.
+pub async fn of_specs(declared: &Declared, folder: &Path, name: &str) -> Result<Sheet> {
+    let mut sheet = Sheet { outline: Outline::default(), copies: Vec::new(), notes: Vec::new() };
+    sheet.outline.app.clone_from(&declared.app);
+    sheet.outline.deployment = Some(declared.deployment.clone());
+    let mut units = Vec::new();
+    for unit in &declared.units {
+        let mut files = Vec::new();
+        for (slot, set) in &unit.trees {
+            files.push((*slot, sheet.files(unit, *slot, set, folder).await?));
+        }
+        units.push(OutlineUnit { put: unit.put.clone(), files });
+    }
+    // The manifest, and what is written with it, must not get into the trees that they speak of.
+    let mut written = vec![(folder.join(name), format!("/{name}"))];
+    for copy in &sheet.copies {
+        for (path, _) in copy.source.tree()?.iter() {
+            written.push((folder.join(&copy.to).join(path), format!("/{COPIES}/")));
+        }
+    }
+    for (unit, declared) in units.iter_mut().zip(&declared.units) {
+        for ((_, files), (_, set)) in unit.files.iter_mut().zip(&declared.trees) {
+            if let FileSet::Files(selection) = set
+                && selection.root.is_dir()
+            {
+                leave_out(files, &absolute(&selection.root)?, folder, &written);
+            }
+        }
+    }
+    sheet.outline.units = units;
+    Ok(sheet)
+}
+
+impl Sheet {
+    async fn files(&mut self, unit: &DeclaredUnit, slot: TreeSlot, set: &FileSet, folder: &Path) -> Result<Files> {
+        match set {
+            FileSet::Files(Selection { root, include, exclude, .. }) => {
+                let everything = include.as_slice() == ["**"];
+                let include = if everything { Vec::new() } else { include.clone() };
+                // A manifest has patterns for one of the two.
+                let second = slot == TreeSlot::Deployment && unit.trees.len() > 1;
+                if second && (!include.is_empty() || !exclude.is_empty()) {
+                    let files = self.copy(unit, slot, set).await?;
+                    let message =
+                        format!("what is built already is now a copy of the files that were there, in `{}`", files.path);
+                    self.notes.push(Unsaid { key: unit.key(), message });
+                    return Ok(files);
+                }
+                let path = relative(folder, &absolute(root)?).ok_or_else(|| {
+                    let message = format!("{}: the path `{}` is not text", unit.place, root.display());
+                    Failure::new(message).hint("a manifest can name only what is text in UTF-8: rename it")
+                })?;
+                Ok(Files { path, include, exclude: exclude.clone() })
+            }
+            FileSet::Literal { .. } => self.copy(unit, slot, set).await,
+        }
+    }
+
+    async fn copy(&mut self, unit: &DeclaredUnit, slot: TreeSlot, set: &FileSet) -> Result<Files> {
+        let source = scan(set).await?;
+        let mut to = Path::new(COPIES).join(unit.put.name.as_str());
+        if unit.trees.len() > 1 {
+            to.push(if slot == TreeSlot::Source { "source" } else { "deployment" });
+        }
+        let mut path = relative(Path::new(""), &to).unwrap_or_default();
+        if let FileSet::Literal { name, .. } = set
+            && source.tree()?.get(name).is_some()
+        {
+            // One file, which is not a zip.
+            path = format!("{path}/{name}");
+        }
+        self.copies.push(Copy { source, to });
+        Ok(Files { path, ..Files::default() })
+    }
+
+    /// Writes what needs a place of its own, all of it or nothing; answers how many files that are.
+    pub fn place_copies(&self, folder: &Path) -> Result<u64> {
+        if self.copies.is_empty() {
+            return Ok(0);
+        }
+        if let Some(copy) = self.copies.iter().find(|copy| folder.join(&copy.to).symlink_metadata().is_ok()) {
+            return Err(Failure::usage(format!("`{}` is there already", copy.to.display()))
+                .hint("take it away, or write the manifest to another folder with `--out FILE`"));
+        }
+        let scratch = tempfile::tempdir_in(folder).map_err(|error| failed(folder, &error))?;
+        let mut files = 0;
+        for copy in &self.copies {
+            files += put_tree(&copy.source, &scratch.path().join(&copy.to))?;
+        }
+        for copy in &self.copies {
+            let place = folder.join(&copy.to);
+            if let Some(parent) = place.parent() {
+                std::fs::create_dir_all(parent).map_err(|error| failed(parent, &error))?;
+            }
+            std::fs::rename(scratch.path().join(&copy.to), &place).map_err(|error| failed(&place, &error))?;
+        }
+        Ok(files)
+    }
+}
+
+/// Leaves out what is written into a folder whose files are taken.
+fn leave_out(files: &mut Files, root: &Path, folder: &Path, written: &[(PathBuf, String)]) {
+    let Some(prefix) = folder.strip_prefix(root).ok().and_then(Path::to_str) else { return };
+    for (path, pattern) in written {
+        let Some(path) = path.strip_prefix(root).ok().and_then(Path::to_str) else { continue };
+        let pattern = if prefix.is_empty() { pattern.clone() } else { format!("/{prefix}{pattern}") };
+        if takes(&files.include, path) && !files.exclude.contains(&pattern) {
+            files.exclude.push(pattern);
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! YAML in which every key and value knows its line, so that an error about its meaning can name one.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+use serde_saphyr::Spanned;
+
+/// A comment of any length is fine.
+const COMMENT_LINES: usize = 100_000;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    pub line: u64,
+    pub content: Content,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Content {
+    Null,
+    /// A boolean, a number or text, and how it was written: `1.10` is the text `1.10` where text is wanted.
+    Scalar(Value, String),
+    List(Vec<Node>),
+    Map(Vec<(Key, Node)>),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Key {
+    pub line: u64,
+    pub text: String,
+}
+
+/// Why a text cannot be read at all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotYaml {
+    pub line: u64,
+    pub message: String,
+    pub hint: Option<&'static str>,
+}
+
+impl Node {
+    /// A text that is one document.
+    pub fn parse(text: &str) -> Result<Self, NotYaml> {
+        let raw: Spanned<Raw> = serde_saphyr::from_str_with_options(text, options()).map_err(|error| reason(&error))?;
+        Ok(Self::from_raw(raw, text))
+    }
+
+    /// Every document of a text but the empty ones.
+    pub fn parse_all(text: &str) -> Result<Vec<Self>, NotYaml> {
+        let raw: Vec<Spanned<Raw>> =
+            serde_saphyr::from_multiple_with_options(text, options()).map_err(|error| reason(&error))?;
+        Ok(raw.into_iter().map(|raw| Self::from_raw(raw, text)).collect())
+    }
+
+    fn from_raw(raw: Spanned<Raw>, text: &str) -> Self {
+        let content = match raw.value {
+            Raw::Null => Content::Null,
+            Raw::Scalar(value) => {
+                let span = raw.referenced.span();
+                let written = match (&value, span.byte_offset(), span.byte_len()) {
+                    (Value::String(value), ..) => value.clone(),
+                    (_, Some(from), Some(length)) => {
+                        let (from, length) = (from as usize, length as usize);
+                        text.get(from..from + length).map_or_else(|| value.to_string(), |text| text.trim().to_owned())
+                    }
+                    _ => value.to_string(),
+                };
+                Content::Scalar(value, written)
+            }
+            Raw::List(items) => Content::List(items.into_iter().map(|item| Self::from_raw(item, text)).collect()),
+            Raw::Map(entries) => Content::Map(
+                entries
+                    .into_iter()
+                    .map(|(key, value)| {
+                        let key = Key { line: key.referenced.line(), text: key.value.0 };
+                        (key, Self::from_raw(value, text))
+                    })
+                    .collect(),
+            ),
+        };
+        Self { line: raw.referenced.line(), content }
+    }
+
+    /// What it is, for an error.
+    pub fn kind(&self) -> &'static str {
+        match &self.content {
+            Content::Null => "empty",
+            Content::Scalar(Value::Bool(_), _) => "true or false",
+            Content::Scalar(Value::Number(_), _) => "a number",
+            Content::Scalar(..) => "text",
+            Content::List(_) => "a list",
+            Content::Map(_) => "a map of keys",
+        }
+    }
+
+    /// Whether it is more than the empty values that programs write for what nobody set.
+    pub fn says_something(&self) -> bool {
+        match &self.content {
+            Content::Null => false,
+            Content::Scalar(Value::Bool(value), _) => *value,
+            Content::Scalar(Value::Number(number), _) => number.as_f64() != Some(0.0),
+            Content::Scalar(_, text) => !text.is_empty(),
+            Content::List(items) => items.iter().any(Self::says_something),
+            Content::Map(entries) => entries.iter().any(|(_, value)| value.says_something()),
+        }
+    }
+
+    /// As JSON has it, for a document whose keys are the user's own.
+    pub fn to_json(&self) -> Value {
+        match &self.content {
+            Content::Null => Value::Null,
+            Content::Scalar(value, _) => value.clone(),
+            Content::List(items) => Value::Array(items.iter().map(Self::to_json).collect()),
+            Content::Map(entries) => {
+                Value::Object(entries.iter().map(|(key, value)| (key.text.clone(), value.to_json())).collect())
+            }
+        }
+    }
+}
+
+fn options() -> serde_saphyr::Options {
+    serde_saphyr::options! {
+        budget: serde_saphyr::budget! { max_buffered_comment_events: COMMENT_LINES },
+        with_snippet: false,
+    }
+}
+
+/// The parser says where in its own words, and what a programmer could do; the line is said once, in front.
+fn reason(error: &serde_saphyr::Error) -> NotYaml {
+    let line = error.location().map_or(1, |location| location.line());
+    let plain = |message: String| NotYaml { line, message, hint: None };
+    match error {
+        serde_saphyr::Error::DuplicateMappingKey { key: Some(key), .. } => {
+            plain(format!("the key `{key}` is there twice"))
+        }
+        serde_saphyr::Error::MultipleDocuments { .. } => {
+            plain("a manifest is one document; `---` begins another".to_owned())
+        }
+        other => {
+            let message = other.to_string();
+            let first = message.lines().next().unwrap_or(&message);
+            let first = first.strip_prefix("error: ").unwrap_or(first);
+            let bare =
+                first.strip_prefix("line ").and_then(|rest| rest.split_once(": ")).map_or(first, |(_, rest)| rest);
+            let message = bare.rfind(" at line ").map_or(bare, |at| &bare[..at]).to_owned();
+            NotYaml { line, message, hint: Some("this line is not YAML as it stands") }
+        }
+    }
+}
+
+enum Raw {
+    Null,
+    Scalar(Value),
+    List(Vec<Spanned<Raw>>),
+    Map(Vec<(Spanned<KeyText>, Spanned<Raw>)>),
+}
+
+/// A key may be written as a number; it is its text that counts.
+struct KeyText(String);
+
+impl<'de> Deserialize<'de> for KeyText {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        String::deserialize(from).map(Self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Raw {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(RawVisitor)
+    }
+}
+
+struct RawVisitor;
+
+impl<'de> Visitor<'de> for RawVisitor {
+    type Value = Raw;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Raw, E> {
+        Ok(Raw::Null)
+    }
+
+    fn visit_none<E>(self) -> Result<Raw, E> {
+        Ok(Raw::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, from: D) -> Result<Raw, D::Error> {
+        Raw::deserialize(from)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Raw, E> {
+        Ok(Raw::Scalar(value.into()))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Raw, E> {
+        Ok(Raw::Scalar(value.into()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Raw, E> {
+        Ok(Raw::Scalar(value.into()))
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Raw, E> {
+        // Not a number and the infinities have no form in JSON.
+        let number = serde_json::Number::from_f64(value).ok_or_else(|| E::custom("this number has no JSON form"))?;
+        Ok(Raw::Scalar(number.into()))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Raw, E> {
+        Ok(Raw::Scalar(value.into()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Raw, A::Error> {
+        let mut found = Vec::new();
+        while let Some(item) = items.next_element()? {
+            found.push(item);
+        }
+        Ok(Raw::List(found))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Raw, A::Error> {
+        let mut found = Vec::new();
+        while let Some(entry) = entries.next_entry()? {
+            found.push(entry);
+        }
+        Ok(Raw::Map(found))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_value_and_key_knows_its_line() {
+        let node = Node::parse("a: 1\nb:\n  - x\n  - {c: 1.10}\n").expect("YAML");
+        let Content::Map(entries) = &node.content else { panic!("a map") };
+        assert_eq!(entries[1].0, Key { line: 2, text: "b".to_owned() });
+        let Content::List(items) = &entries[1].1.content else { panic!("a list") };
+        assert_eq!(items.iter().map(|item| item.line).collect::<Vec<_>>(), [3, 4]);
+        let Content::Map(inner) = &items[1].content else { panic!("a map") };
+        assert_eq!(inner[0].1.content, Content::Scalar(json!(1.1), "1.10".to_owned()));
+        assert_eq!(node.to_json(), json!({"a": 1, "b": ["x", {"c": 1.1}]}));
+    }
+
+    #[test]
+    fn documents_that_hold_nothing_are_skipped_and_lines_go_on() {
+        let nodes = Node::parse_all("---\na: 1\n---\n# nothing\n---\n\nb:\n  c: 2\n---\n").expect("YAML");
+        assert_eq!(nodes.iter().map(Node::to_json).collect::<Vec<_>>(), [json!({"a": 1}), json!({"b": {"c": 2}})]);
+        let Content::Map(entries) = &nodes[1].content else { panic!("a map") };
+        assert_eq!((entries[0].0.line, entries[0].1.line), (7, 8));
+        let Content::Map(inner) = &entries[0].1.content else { panic!("a map") };
+        assert_eq!(inner[0].1.content, Content::Scalar(json!(2), "2".to_owned()));
+        assert_eq!(Node::parse_all("a: 1\n---\nb: {\n").expect_err("no YAML").line, 3);
+    }
+
+    #[test]
+    fn a_long_comment_is_no_mistake() {
+        let text = format!("a: 1\n{}b: 2\n", "# a word\n".repeat(500));
+        assert_eq!(Node::parse(&text).expect("YAML").to_json(), json!({"a": 1, "b": 2}));
+    }
+}

@@ -1,0 +1,30 @@
+//! Folders of specs, as seed 003 has them, against a real server: what an apply makes, keeps, removes and refuses.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
+
+#[path = "spec/builds.rs"]
+mod builds;
+#[expect(dead_code, reason = "other tests use the rest")]
+mod common;
+#[path = "spec/commands.rs"]
+mod commands;
+#[path = "spec/git.rs"]
+mod git;
+#[path = "spec/manifests.rs"]
+mod manifests;
+#[path = "spec/ownership.rs"]
+mod ownership;
+#[path = "spec/project.rs"]
+mod project;
+#[path = "spec/scale.rs"]
+mod scale;
+#[path = "spec/scenarios.rs"]
+mod scenarios;
+#[path = "spec/seed.rs"]
+mod seed;
+#[path = "serving/stage.rs"]
+#[expect(dead_code, reason = "other tests use the rest")]
+mod stage;
+#[path = "up/terminal.rs"]
+mod terminal;
+#[path = "spec/unchanged.rs"]
+mod unchanged;

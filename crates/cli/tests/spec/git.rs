@@ -1,0 +1,91 @@
+use crate::project::{Project, commit, git, says_word};
+use crate::seed::HELLO;
+
+/// Two work trees of one project, each on a branch of its own that changed the same file.
+fn two_branches() -> (Project, [String; 2]) {
+    let project = Project::new(&[]);
+    project.file("origin/specs/hello.yaml", HELLO);
+    project.code("origin/hello", "hello", "one");
+    // A repository of its own: the one around it is not meant.
+    git(project.env(), "origin", &["init", "--quiet", "--initial-branch=main"]);
+    commit(project.env(), "origin", "the start");
+    let commits = ["left", "right"].map(|branch| {
+        git(project.env(), "", &["clone", "--quiet", "origin", branch]);
+        git(project.env(), branch, &["switch", "--quiet", "-c", branch]);
+        project.file(&format!("{branch}/hello/hello.py"), &says_word(branch));
+        commit(project.env(), branch, &format!("what {branch} says"))
+    });
+    (project, commits)
+}
+
+#[test]
+fn applies_from_two_branches_at_once_both_land_with_their_commits() {
+    let (project, commits) = two_branches();
+    let started = ["left", "right"].map(|branch| {
+        let mut command = project.env().command(&["spec", "version", "apply"]);
+        command.current_dir(project.env().work_dir().join(branch));
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap()
+    });
+    for child in started {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let versions = project.json("app list-version");
+    let versions = versions.as_array().unwrap();
+    for (branch, commit) in ["left", "right"].iter().zip(&commits) {
+        let of_branch = |version: &&serde_json::Value| version["git"]["branch"] == *branch;
+        let found = versions.iter().find(of_branch).unwrap_or_else(|| panic!("{branch} is not in {versions:?}"));
+        assert_eq!(found["git"]["commit"], commit.as_str());
+        assert_eq!(found["git"]["subject"], format!("what {branch} says"));
+    }
+    assert_eq!(project.uids("function", "hello").len(), 2);
+}
+
+#[test]
+fn whose_work_would_be_overwritten_is_told_before_anything_is_sent() {
+    let (project, commits) = two_branches();
+    let left = project.env().run_in("left", &["spec", "version", "apply"]);
+    assert!(left.succeeded() && !left.stderr.contains("does not contain"), "{}", left.snapshot());
+    let plan = project.env().run_in("right", &["spec", "version", "apply", "--dry-run"]);
+    for text in ["does not contain", "admin", "branch left", &commits[0][..10], "what left says", "function hello"] {
+        assert!(plan.stderr.contains(text), "`{text}` is not in {}", plan.snapshot());
+    }
+    // Nobody is there to be asked: it is told, and goes on.
+    let right = project.env().run_in("right", &["spec", "version", "apply"]);
+    assert!(right.succeeded(), "{}", right.snapshot());
+    let told = right.stderr.find("does not contain").unwrap_or_else(|| panic!("{}", right.snapshot()));
+    assert!(told < right.stderr.find("sent (").unwrap(), "{}", right.snapshot());
+
+    // What was merged is contained, and nobody is warned.
+    git(project.env(), "left", &["pull", "--quiet", "--no-rebase", "-s", "ours", "--no-edit", "../right", "right"]);
+    project.file("left/hello/hello.py", &says_word("both"));
+    commit(project.env(), "left", "both");
+    let merged = project.env().run_in("left", &["spec", "version", "apply"]);
+    assert!(merged.succeeded() && !merged.stderr.contains("does not contain"), "{}", merged.snapshot());
+}
+
+#[test]
+fn outside_git_it_works_and_says_so() {
+    let project = Project::new(&[]);
+    std::fs::remove_dir_all(project.env().work_dir().join(".git")).unwrap();
+    project.file("specs/hello.yaml", HELLO);
+    project.code("hello", "hello", "one");
+    let said = "Not in a git repository: the app version will carry no commit.\n";
+    let output = project.run("spec version apply");
+    assert!(output.succeeded() && output.stderr.contains(said), "{}", output.snapshot());
+    assert_eq!(project.json("app show")["git"], serde_json::Value::Null);
+    project.file("hello/hello.py", &says_word("two"));
+    let quiet = project.run("spec version apply --quiet");
+    assert!(quiet.succeeded() && quiet.stderr.is_empty(), "{}", quiet.snapshot());
+}
+
+#[test]
+fn a_tree_with_changes_that_are_not_committed_is_dirty() {
+    let project = Project::new(&[]);
+    project.file("specs/hello.yaml", HELLO);
+    project.code("hello", "hello", "one");
+    project.commit("hello");
+    project.file("hello/hello.py", &says_word("two"));
+    project.stage.world.ok("spec version apply");
+    assert_eq!(project.json("app show")["git"]["clean"], false);
+}

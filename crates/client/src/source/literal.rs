@@ -1,0 +1,20 @@
+//! Bytes that stand in a document instead of in a file: a zip, or one file.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+
+use super::{Source, SourceError, SourceOptions};
+
+impl Source {
+    /// Reads bytes as if they were a file of this name: a zip is unpacked, anything else is a tree of one. What begins as
+    /// programs do is executable, since bytes in a document cannot say it otherwise.
+    pub fn from_bytes(name: &str, bytes: &[u8], options: &SourceOptions) -> Result<Self, SourceError> {
+        let scratch = tempfile::tempdir().map_err(SourceError::Scratch)?;
+        let place = scratch.path().join(name);
+        fs::write(&place, bytes).map_err(SourceError::Scratch)?;
+        if bytes.starts_with(b"#!") || bytes.starts_with(b"\x7fELF") {
+            fs::set_permissions(&place, Permissions::from_mode(0o755)).map_err(SourceError::Scratch)?;
+        }
+        Ok(Self { _scratch: Some(scratch), ..Self::open(&place, options, None)? })
+    }
+}

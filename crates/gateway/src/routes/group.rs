@@ -1,0 +1,99 @@
+//! The routes of one host, or of every host.
+
+use std::cmp::Reverse;
+
+use regex_lite::Regex;
+
+use super::pattern::{self, Pattern};
+use super::tree::{Growing, Place, Tree};
+use super::{Route, RouteError};
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Group {
+    pub(super) tree: Tree,
+    /// Hardly any group has some.
+    regexes: Option<Box<Regexes>>,
+}
+
+/// Longest pattern first.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Regexes {
+    whole: Vec<Matcher>,
+    prefixes: Vec<Matcher>,
+}
+
+/// A path that is compared as a whole.
+#[derive(Debug)]
+pub(super) struct Matcher {
+    pub(super) regex: Regex,
+    /// In the table.
+    pub(super) route: usize,
+}
+
+impl PartialEq for Matcher {
+    fn eq(&self, other: &Self) -> bool {
+        (self.regex.as_str(), self.route) == (other.regex.as_str(), other.route)
+    }
+}
+
+impl Eq for Matcher {}
+
+impl Group {
+    pub(super) fn whole(&self) -> &[Matcher] {
+        self.regexes.as_ref().map_or(&[], |regexes| &regexes.whole)
+    }
+
+    pub(super) fn prefixes(&self) -> &[Matcher] {
+        self.regexes.as_ref().map_or(&[], |regexes| &regexes.prefixes)
+    }
+}
+
+/// A group that routes are added to.
+#[derive(Default)]
+pub(super) struct GrowingGroup {
+    tree: Growing,
+    whole: Vec<Compared>,
+    prefixes: Vec<Compared>,
+}
+
+struct Compared {
+    length: usize,
+    regex: Regex,
+    route: usize,
+}
+
+impl GrowingGroup {
+    pub(super) fn add<T>(&mut self, route: &Route<T>, at: usize) -> Result<(), RouteError> {
+        match pattern::compile(&route.path, route.prefix)? {
+            Pattern::Segments { segments, trailing_slash } => {
+                let place = match (route.prefix, trailing_slash) {
+                    (true, _) => Place::Prefix,
+                    (false, true) => Place::Slashed,
+                    (false, false) => Place::Plain,
+                };
+                self.tree.insert(&segments, place, at);
+            }
+            Pattern::Regex(regex) => {
+                let all = if route.prefix { &mut self.prefixes } else { &mut self.whole };
+                all.push(Compared { length: route.path.len(), regex, route: at });
+            }
+        }
+        Ok(())
+    }
+
+    /// Pushes the numbers of its routes to `order`, in the order in which the table is to keep them.
+    pub(super) fn finish(self, order: &mut Vec<usize>) -> Group {
+        let tree = self.tree.finish(order);
+        let mut in_order = |mut all: Vec<Compared>| -> Vec<Matcher> {
+            all.sort_by_key(|compared| Reverse(compared.length));
+            let matcher = |compared: Compared| {
+                order.push(compared.route);
+                Matcher { regex: compared.regex, route: order.len() - 1 }
+            };
+            all.into_iter().map(matcher).collect()
+        };
+        let regexes = Regexes { whole: in_order(self.whole), prefixes: in_order(self.prefixes) };
+        let regexes = (regexes != Regexes::default()).then(|| Box::new(regexes));
+        Group { tree, regexes }
+    }
+}

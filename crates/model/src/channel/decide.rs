@@ -1,0 +1,271 @@
+//! What an install does about its channel: what is installed now, what later, what waits for a person, and why.
+
+use jiff::{SignedDuration, Zoned};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::Timestamp;
+
+use super::index::{All, Entry};
+use super::name::ChannelName;
+use super::order::cmp_channel;
+use super::policy::{Policy, Step, When};
+use super::semver::SemVer;
+use super::windows::Windows;
+
+/// How far ahead a window is looked for: further than a year, so that a yearly freeze has an end.
+pub const HORIZON_DAYS: i64 = 400;
+
+/// Everything that decides.
+#[derive(Debug, Clone, Copy)]
+pub struct Situation<'a> {
+    /// The entry that was installed, as the channel had it then.
+    pub installed: &'a Entry,
+    pub all: &'a All,
+    pub policy: &'a Policy,
+    pub windows: &'a Windows,
+    pub brakes: &'a Brakes,
+    pub now: Timestamp,
+}
+
+/// What a person, or a rollback, put in the way of upgrades.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Brakes {
+    pub hold: Option<Hold>,
+    /// Versions that are never installed by themselves, until they are lifted.
+    pub skipped: Vec<SemVer>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Hold {
+    pub until: HoldUntil,
+    /// For people: who held it and why.
+    #[serde(default)]
+    pub reason: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum HoldUntil {
+    /// A person lifts it.
+    Lifted,
+    /// A person lifts it, or the channel has a version above this one that is not skipped.
+    Above(SemVer),
+}
+
+/// The outlook of every step, lowest version first. Versions that nothing leads to are left out: what is below the one
+/// that is installed now, and what a higher one overtakes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Decision {
+    pub installed: SemVer,
+    /// The installed version is no longer in its channel.
+    pub unpublished: bool,
+    pub outlook: Vec<Outlook>,
+}
+
+/// What becomes of one version.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Outlook {
+    pub entry: Entry,
+    pub step: Step,
+    pub fate: Fate,
+    pub why: Why,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Fate {
+    /// Install it.
+    Now,
+    /// Install it then, if nothing changes.
+    At {
+        #[schema(value_type = String)]
+        at: Zoned,
+    },
+    /// It would be installed, but no window opens within [`HORIZON_DAYS`].
+    NoWindow,
+    /// A person decides.
+    Waits,
+    /// The policy says never.
+    Forbidden,
+    /// A hold is in the way.
+    Held,
+    /// A rollback marked it.
+    Skipped,
+    /// The channel does not name its artifact by a whole digest.
+    Unfetchable,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Why {
+    Policy(When),
+    /// The security case: the installed version was taken back.
+    Unpublished,
+    /// The same, but patches are manual.
+    UnpublishedAndManual,
+    /// A deny is in the way until then.
+    Denied,
+    Hold(Hold),
+    RolledBack,
+    ShortId,
+}
+
+/// Why the channel is not followed at all. Nothing is changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Stay {
+    #[error(
+        "the release channel `{channel}` is of a lesser version: its latest is `{latest}` and `{installed}` is \
+        installed, so nothing was changed; to go down, install `{latest}` by hand"
+    )]
+    Lesser { channel: ChannelName, latest: SemVer, installed: SemVer },
+    #[error(
+        "the release channel `{channel}` has `{version}` as {listed}, and it was installed as {installed}; a published \
+        version never changes, so nothing was changed; ask the author which one is right"
+    )]
+    Replaced { channel: ChannelName, version: SemVer, installed: String, listed: String },
+}
+
+impl Brakes {
+    /// What a rollback leaves behind: the bad version is skipped, and upgrades are held until a person lifts it or,
+    /// unless it `stays`, until a newer version appears.
+    pub fn roll_back(&mut self, bad: SemVer, stays: bool, reason: impl Into<String>) {
+        let until = if stays { HoldUntil::Lifted } else { HoldUntil::Above(bad.clone()) };
+        self.hold = Some(Hold { until, reason: reason.into() });
+        if !self.skipped.contains(&bad) {
+            self.skipped.push(bad);
+        }
+    }
+
+    /// The hold, unless what it waited for is there.
+    pub fn active_hold(&self, all: &All) -> Option<&Hold> {
+        let hold = self.hold.as_ref()?;
+        let HoldUntil::Above(bad) = &hold.until else { return Some(hold) };
+        let above = |entry: &Entry| {
+            let order = cmp_channel((&entry.version, entry.create_time), (bad, entry.create_time));
+            order.is_gt() && !self.skipped.contains(&entry.version)
+        };
+        (!all.versions().iter().any(above)).then_some(hold)
+    }
+}
+
+impl Decision {
+    /// What to install now.
+    pub fn now(&self) -> Option<&Outlook> {
+        self.outlook.iter().find(|outlook| outlook.fate == Fate::Now)
+    }
+
+    /// When to decide again, if the channel does not change before.
+    pub fn wake_at(&self) -> Option<Timestamp> {
+        let at = |outlook: &Outlook| match &outlook.fate {
+            Fate::At { at } => Some(at.timestamp()),
+            _ => None,
+        };
+        self.outlook.iter().filter_map(at).min()
+    }
+}
+
+/// Never goes down, never takes a step that the policy forbids, and of what is allowed now takes the newest.
+pub fn decide(situation: &Situation<'_>) -> Result<Decision, Stay> {
+    let Situation { installed, all, brakes, .. } = *situation;
+    check_channel(installed, all)?;
+    let listed = all.get(&installed.version);
+    let unpublished = listed.is_none() && all.name().admits(&installed.version);
+    let hold = brakes.active_hold(all);
+
+    let mut outlook: Vec<Outlook> = Vec::new();
+    for step in Step::ALL {
+        // Newest first, so the first that can be installed is the one that counts. What is above it and cannot be is
+        // told, each reason once.
+        let of_step =
+            |entry: &&Entry| entry.is_above(installed) && Step::between(&installed.version, &entry.version) == step;
+        let mut told = Vec::new();
+        for entry in all.versions().iter().filter(of_step) {
+            let out_of_reach = out_of_reach(entry, brakes);
+            let ends = out_of_reach.is_none();
+            let security = unpublished && step == Step::Patch;
+            let (fate, why) = out_of_reach.unwrap_or_else(|| fate(situation, step, security, hold));
+            if !told.contains(&fate) {
+                told.push(fate.clone());
+                outlook.push(Outlook { entry: entry.clone(), step, fate, why });
+            }
+            if ends {
+                break;
+            }
+        }
+    }
+    outlook.sort_by(|a, b| a.entry.cmp_channel(&b.entry));
+    leave_out_overtaken(&mut outlook);
+    Ok(Decision { installed: installed.version.clone(), unpublished, outlook })
+}
+
+/// Why a version cannot be installed by itself whatever the policy says.
+fn out_of_reach(entry: &Entry, brakes: &Brakes) -> Option<(Fate, Why)> {
+    if brakes.skipped.contains(&entry.version) {
+        Some((Fate::Skipped, Why::RolledBack))
+    } else if entry.id.digest().is_none() {
+        Some((Fate::Unfetchable, Why::ShortId))
+    } else {
+        None
+    }
+}
+
+fn check_channel(installed: &Entry, all: &All) -> Result<(), Stay> {
+    let channel = all.name().clone();
+    if let Some(listed) = all.get(&installed.version).filter(|listed| listed.id.contradicts(&installed.id)) {
+        let (version, installed, listed) = (installed.version.clone(), installed.id.to_string(), listed.id.to_string());
+        return Err(Stay::Replaced { channel, version, installed, listed });
+    }
+    match all.latest() {
+        Some(latest) if installed.is_above(latest) => {
+            let (latest, installed) = (latest.version.clone(), installed.version.clone());
+            Err(Stay::Lesser { channel, latest, installed })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn fate(situation: &Situation<'_>, step: Step, security: bool, hold: Option<&Hold>) -> (Fate, Why) {
+    let Situation { policy, windows, now, .. } = *situation;
+    let when = policy.when(step);
+    let until = now.saturating_add(SignedDuration::from_hours(HORIZON_DAYS * 24)).unwrap_or(Timestamp::MAX);
+    let later = |at: Option<Zoned>| at.map_or(Fate::NoWindow, |at| Fate::At { at });
+    match (when, hold) {
+        (When::Never, _) => (Fate::Forbidden, Why::Policy(when)),
+        (_, Some(hold)) => (Fate::Held, Why::Hold(hold.clone())),
+        (When::Manual, None) if security => (Fate::Waits, Why::UnpublishedAndManual),
+        (When::Manual, None) => (Fate::Waits, Why::Policy(when)),
+        (When::Window, None) if !security => {
+            let fate = if windows.is_open(now) { Fate::Now } else { later(windows.next_open(now, until)) };
+            (fate, Why::Policy(when))
+        }
+        (When::Immediate | When::Window, None) if windows.is_denied(now) => {
+            (later(windows.next_undenied(now, until)), Why::Denied)
+        }
+        (_, None) => (Fate::Now, if security { Why::Unpublished } else { Why::Policy(when) }),
+    }
+}
+
+/// Drops what is below the version that is installed now, and what is due no earlier than something higher.
+fn leave_out_overtaken(outlook: &mut Vec<Outlook>) {
+    if let Some(now) = outlook.iter().rposition(|outlook| outlook.fate == Fate::Now) {
+        outlook.drain(..now);
+    }
+    let mut earliest_above: Option<Timestamp> = None;
+    let mut kept: Vec<Outlook> = Vec::with_capacity(outlook.len());
+    for one in std::mem::take(outlook).into_iter().rev() {
+        if let Fate::At { at } = &one.fate {
+            if earliest_above.is_some_and(|above| above <= at.timestamp()) {
+                continue;
+            }
+            earliest_above = Some(at.timestamp());
+        }
+        kept.push(one);
+    }
+    kept.reverse();
+    *outlook = kept;
+}

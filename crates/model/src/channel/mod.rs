@@ -1,0 +1,33 @@
+//! Channels: semantic versions, the two documents of a channel, and what a policy makes of them.
+//!
+//! Everything here is a function of its arguments: the publisher, the watcher, `upgrade --plan` and the tests ask the
+//! same code. `docs/decisions/009-channels.md` tells the rules and why they are so.
+
+pub mod decide;
+pub mod forecast;
+pub mod index;
+pub mod name;
+pub mod opening;
+pub mod order;
+pub mod policy;
+pub mod publish;
+mod read;
+pub mod semver;
+pub mod tag;
+mod time;
+pub mod unpublish;
+pub mod windows;
+
+#[cfg(test)]
+mod tests;
+
+pub use decide::{Brakes, Decision, Fate, Hold, HoldUntil, Outlook, Situation, Stay, Why, decide};
+pub use forecast::{Forecast, forecast};
+pub use index::{All, Entry, IndexError, Latest};
+pub use name::{ArtifactId, ChannelName, PackageName};
+pub use order::cmp_channel;
+pub use policy::{Policy, Step, When};
+pub use publish::{PublishRefusal, Publishing, publish};
+pub use semver::{SemVer, SemVerError};
+pub use unpublish::{UnpublishRefusal, Unpublished, unpublish};
+pub use windows::{Window, Windows, WindowsText};

@@ -1,0 +1,83 @@
+//! Builds: one command behind the walls of the sandbox, from the source of a package to what runs.
+//!
+//! A [`BuildRoom`] is the folder of one build. Whoever wants one fills its source, lets [`crate::Runtime::build`] run the command,
+//! and takes the result out; the folder goes with the room. `run` starts the command and watches it, `output` makes lines of
+//! what it writes, `tools` are the programs that it finds first, `surroundings` what it gets of the server's environment.
+
+mod output;
+mod room;
+mod run;
+mod surroundings;
+mod tools;
+
+use std::time::Duration;
+
+use milepost_model::spec::Runtime;
+
+pub use room::BuildRoom;
+pub(crate) use run::run;
+
+use crate::sandbox::interpreters::InterpreterError;
+
+/// Bytes of memory that a build may use.
+const MEMORY: u64 = 2 << 30;
+
+/// What a build runs, and how long at the most.
+#[derive(Debug, Clone)]
+pub struct BuildOrder {
+    pub runtime: Runtime,
+    /// The interpreter version that is asked for; empty means the newest there is.
+    pub interpreter: String,
+    /// A line for the shell.
+    pub command: String,
+    pub limit: Duration,
+}
+
+/// Why there is no result, as a sentence without its full stop.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildFailure {
+    #[error("the command ended with exit code {0}")]
+    ExitCode(i32),
+    #[error("the command was killed by {0}")]
+    Killed(String),
+    #[error("the build was stopped because it took longer than {}", in_words(*.0))]
+    TimedOut(Duration),
+    #[error("the build used more than its {} MiB of memory", MEMORY >> 20)]
+    TooMuchMemory,
+    #[error("the build was stopped because the server's disk is almost full")]
+    DiskFull,
+    #[error(
+        "the command left nothing at $DEPLOY_PKG: what a build makes is the file or folder that it puts there, as in \
+         `cp -r $SRC_PKG $DEPLOY_PKG`"
+    )]
+    NoResult,
+    #[error(transparent)]
+    Interpreter(#[from] InterpreterError),
+    #[error("the command could not be started: {0}")]
+    NotStarted(String),
+    /// Says nothing about the build.
+    #[error("the server is stopping")]
+    Stopping,
+}
+
+fn in_words(limit: Duration) -> String {
+    let (count, unit) = match limit.as_secs() {
+        0 => (limit.as_millis(), "millisecond"),
+        seconds if seconds % 60 == 0 => (u128::from(seconds / 60), "minute"),
+        seconds => (u128::from(seconds), "second"),
+    };
+    format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_told_in_words() {
+        for (seconds, words) in [(600, "10 minutes"), (60, "1 minute"), (90, "90 seconds"), (1, "1 second")] {
+            assert_eq!(in_words(Duration::from_secs(seconds)), words);
+        }
+        assert_eq!(in_words(Duration::from_millis(200)), "200 milliseconds");
+    }
+}

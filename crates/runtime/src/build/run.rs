@@ -1,0 +1,202 @@
+//! Runs the command of a build and watches it.
+
+use std::io;
+use std::os::unix::net::UnixListener;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+use tokio::io::AsyncReadExt as _;
+use tokio::net::unix::pipe;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use super::room::{BuildRoom, Folder};
+use super::{BuildFailure, BuildOrder, MEMORY, output, surroundings, tools};
+use crate::process::Launcher;
+use crate::sandbox::interpreters::{self, InterpreterError};
+use crate::sandbox::{JailHandle, JailLimits, JailSpec, Jailed};
+
+const LIMITS: JailLimits = JailLimits { processes: 512, open_files: 4096, file_size: 2 << 30, scratch: 256 << 20 };
+/// How often memory and disk are looked at.
+const SAMPLE: Duration = Duration::from_millis(200);
+/// The database has to be written to while builds run.
+const LEAST_FREE: u64 = 128 << 20;
+/// What the sandbox itself says before it gives up is short.
+const LAST_WORDS: u64 = 16 << 10;
+/// One pipe for both outputs keeps their order, and descriptor 3 is of use only to functions.
+const START: &str = "cd \"$SRC_PKG\" && unset OLDPWD && exec /bin/sh -c \"$1\" 2>&1 3>&-";
+
+/// Runs the command of an order in a room. Lines go to `lines` as they come. A future that is dropped ends everything that
+/// runs; the room's folder stays until that is done.
+pub(crate) async fn run(
+    launcher: &Arc<Launcher>,
+    room: &BuildRoom,
+    order: BuildOrder,
+    lines: mpsc::Sender<String>,
+) -> Result<(), BuildFailure> {
+    let (tell, told) = oneshot::channel();
+    let left = CancellationToken::new();
+    let _left = left.clone().drop_guard();
+    let job = Job { launcher: launcher.clone(), folder: room.folder(), left };
+    // A task of its own, because it has to go on for a moment when this future is dropped.
+    launcher.spawn(async move {
+        let _ = tell.send(job.run(order, lines).await);
+    });
+    told.await.unwrap_or(Err(BuildFailure::Stopping))?;
+    match room.result().symlink_metadata() {
+        Ok(_) => Ok(()),
+        Err(_) => Err(BuildFailure::NoResult),
+    }
+}
+
+struct Job {
+    launcher: Arc<Launcher>,
+    folder: Arc<Folder>,
+    /// Nobody waits any more.
+    left: CancellationToken,
+}
+
+impl Job {
+    async fn run(self, order: BuildOrder, lines: mpsc::Sender<String>) -> Result<(), BuildFailure> {
+        let limit = order.limit;
+        let (launcher, folder) = (self.launcher.clone(), self.folder.clone());
+        // Looking for an interpreter, giving files away and starting a process all block.
+        let started = tokio::task::spawn_blocking(move || start(&launcher, &folder, &order));
+        let jailed = started.await.map_err(|error| BuildFailure::NotStarted(error.to_string()))??;
+        let Jailed { mut child, stdout, stderr, handle } = jailed;
+        if let Err(error) = handle.limit(MEMORY, 0)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            handle.kill();
+            let _ = child.wait().await;
+            return Err(BuildFailure::NotStarted(format!("its limits could not be set: {error}")));
+        }
+        let mut follow = std::pin::pin!(async { tokio::join!(output::follow(stdout, lines), last_words(stderr)).1 });
+        let mut said = None;
+        let mut stopped = None;
+        let mut watch = std::pin::pin!(self.watch(&handle, limit));
+        let status = loop {
+            tokio::select! {
+                status = child.wait() => break status,
+                words = &mut follow, if said.is_none() => said = Some(words),
+                reason = &mut watch, if stopped.is_none() => {
+                    stopped = Some(reason);
+                    handle.kill();
+                }
+            }
+        };
+        // Nothing that could write is left: it ends as soon as the lines are read.
+        let said = match said {
+            Some(said) => said,
+            None => tokio::select! {
+                said = follow => said,
+                () = self.left.cancelled() => String::new(),
+                () = self.launcher.stopping() => String::new(),
+            },
+        };
+        match stopped {
+            Some(reason) => Err(reason),
+            None => judge(status, &handle, &said),
+        }
+    }
+
+    /// Waits until the build has to be stopped, and tells why.
+    async fn watch(&self, handle: &JailHandle, limit: Duration) -> BuildFailure {
+        let work = self.folder.work();
+        let mut ticks = tokio::time::interval(SAMPLE);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut limit_reached = std::pin::pin!(tokio::time::sleep(limit));
+        loop {
+            tokio::select! {
+                () = self.left.cancelled() => return BuildFailure::Stopping,
+                () = self.launcher.stopping() => return BuildFailure::Stopping,
+                () = &mut limit_reached => return BuildFailure::TimedOut(limit),
+                _ = ticks.tick() => {}
+            }
+            // Where the kernel does not bound it exactly.
+            if handle.memory_used().is_some_and(|used| used > MEMORY) {
+                return BuildFailure::TooMuchMemory;
+            }
+            if free_bytes(&work).is_some_and(|free| free < LEAST_FREE) {
+                return BuildFailure::DiskFull;
+            }
+        }
+    }
+}
+
+fn start(launcher: &Launcher, folder: &Folder, order: &BuildOrder) -> Result<Jailed, BuildFailure> {
+    let interpreter = match interpreters::find(order.runtime, &order.interpreter) {
+        Ok(found) => Some(found),
+        Err(InterpreterError::NotInterpreted { .. }) => None,
+        Err(error) => return Err(error.into()),
+    };
+    let told = |error: io::Error| BuildFailure::NotStarted(error.to_string());
+    let jail = launcher.jail();
+    let (tools, work) = (folder.tools(), folder.work());
+    let seen_tools = jail.app_path(&tools);
+    let given = &launcher.settings.build_environment;
+    let around = surroundings::find(given, &tools, &seen_tools, &launcher.settings.run).map_err(told)?;
+    let mut env = around.variables;
+    env.extend(folder.variables(&jail.build_path(&work)));
+    env.push(("PATH".to_owned(), tools::search_path(&seen_tools, interpreter.as_ref())));
+    let mut readable = around.readable;
+    if let Some(interpreter) = interpreter {
+        tools::write(&tools, order.runtime, &interpreter).map_err(told)?;
+        readable.extend(interpreter.readable);
+    }
+    let spec = JailSpec {
+        program: PathBuf::from("/bin/sh"),
+        args: ["-c", START, "build", &order.command].map(str::to_owned).into(),
+        env,
+        app_folder: tools,
+        readable,
+        writable: Some(work),
+        limits: LIMITS,
+        instance: folder.id,
+    };
+    jail.start(&spec, no_listener(launcher, folder.id).map_err(told)?).map_err(told)
+}
+
+/// The sandbox hands a socket to every worker; nobody can find this one.
+fn no_listener(launcher: &Launcher, id: u64) -> io::Result<UnixListener> {
+    let socket = launcher.run_folder().socket(id);
+    let listener = UnixListener::bind(&socket)?;
+    std::fs::remove_file(socket)?;
+    Ok(listener)
+}
+
+/// The command's own words go to the other pipe.
+async fn last_words(pipe: pipe::Receiver) -> String {
+    let mut said = Vec::new();
+    let _ = pipe.take(LAST_WORDS).read_to_end(&mut said).await;
+    String::from_utf8_lossy(&said).trim().to_owned()
+}
+
+fn judge(status: io::Result<ExitStatus>, handle: &JailHandle, said: &str) -> Result<(), BuildFailure> {
+    let status = status.map_err(|error| BuildFailure::NotStarted(error.to_string()))?;
+    if status.success() {
+        return Ok(());
+    }
+    if handle.ran_out_of_memory() {
+        return Err(BuildFailure::TooMuchMemory);
+    }
+    Err(match (status.code(), status.signal()) {
+        // Said by the sandbox, or by the shell that should have run the command.
+        (Some(_), _) if !said.is_empty() => BuildFailure::NotStarted(said.to_owned()),
+        (Some(code), _) => BuildFailure::ExitCode(code),
+        (_, Some(number)) => match Signal::try_from(number) {
+            Ok(signal) => BuildFailure::Killed(signal.to_string()),
+            Err(_) => BuildFailure::Killed(format!("signal {number}")),
+        },
+        _ => BuildFailure::Killed(status.to_string()),
+    })
+}
+
+fn free_bytes(folder: &Path) -> Option<u64> {
+    let found = rustix::fs::statvfs(folder).ok()?;
+    found.f_bavail.checked_mul(found.f_frsize)
+}

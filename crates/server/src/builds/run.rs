@@ -1,0 +1,233 @@
+//! The way of one request for a build.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use milepost_catalog::NewBuild;
+use milepost_model::build::{self, BuildEvent, BuildRequest, TELLING_FILES};
+use milepost_model::spec::UnitSpec;
+use milepost_model::tree::Tree;
+use milepost_model::{AppName, Digest};
+use milepost_runtime::{BuildFailure, BuildOrder};
+use tokio::sync::mpsc;
+
+use super::{log, result};
+use crate::checkout::{self, Access};
+use crate::error::{ApiError, ApiResult, internal};
+use crate::ingest_source;
+use crate::state::State;
+use crate::trees;
+
+/// Files that decide about the command are read up to this size; a lock file counts by being there.
+const TELLING: u64 = 4 << 20;
+const LINES_AHEAD: usize = 64;
+
+/// A build that somebody asked for. The source is on the server.
+pub(crate) struct Wanted {
+    pub app: AppName,
+    pub request: BuildRequest,
+    pub caller: String,
+}
+
+/// Builds, or finds what was built before, and tells on the way what happens. Dropping the future ends the build and
+/// leaves nothing.
+pub(crate) async fn run(state: &State, wanted: Wanted, tell: mpsc::Sender<BuildEvent>) {
+    let last = tokio::select! {
+        last = find_or_build(state, &wanted, &tell) => last,
+        () = state.builds.stopping.cancelled() => Ok(failed(&BuildFailure::Stopping.to_string())),
+    };
+    let last = last.unwrap_or_else(|error| failed(&in_one_line(&error)));
+    let _ = tell.send(last).await;
+}
+
+async fn find_or_build(state: &State, wanted: &Wanted, tell: &mpsc::Sender<BuildEvent>) -> ApiResult<BuildEvent> {
+    let environment = UnitSpec::Environment(wanted.request.environment.clone()).digest();
+    let key = build::key(wanted.request.source, environment, &wanted.request.command);
+    if let Some(found) = known(state, wanted, key).await? {
+        return Ok(found);
+    }
+    let mut told = false;
+    let turn = state.builds.turn(&wanted.app, key);
+    let _turn = match turn.try_lock() {
+        Ok(turn) => turn,
+        Err(_) => {
+            wait(tell, &mut told).await;
+            turn.lock().await
+        }
+    };
+    // Whoever had the turn before has left it.
+    if let Some(found) = known(state, wanted, key).await? {
+        return Ok(found);
+    }
+    let tree = trees::load(&state.store, wanted.request.source).await?;
+    let Some(command) = command(state, &wanted.request, &tree).await? else {
+        let id = state.catalog.build_id(&wanted.app).await?;
+        let nothing = Over { id, key, command: String::new(), started: Started::now(state), log: None };
+        return nothing.record(state, wanted, Ok(wanted.request.source)).await;
+    };
+    let _place = match state.builds.places.try_acquire() {
+        Ok(place) => place,
+        Err(_) => {
+            wait(tell, &mut told).await;
+            state.builds.places.acquire().await.map_err(|error| internal(&error))?
+        }
+    };
+    let id = state.catalog.build_id(&wanted.app).await?;
+    let _ = tell.send(BuildEvent::Started { id: id.clone(), command: command.clone() }).await;
+    let mut over = Over { id, key, command, started: Started::now(state), log: None };
+    let (outcome, log) = in_room(state, wanted, &over.command, &tree, tell).await?;
+    over.log = keep_log(state, &wanted.app, log).await;
+    over.record(state, wanted, outcome).await
+}
+
+async fn known(state: &State, wanted: &Wanted, key: Digest) -> ApiResult<Option<BuildEvent>> {
+    let found = state.catalog.build_find(&wanted.app, key).await?;
+    Ok(found
+        .and_then(|found| Some(BuildEvent::Done { id: Some(found.id), deployment: found.deployment?, cached: true })))
+}
+
+async fn wait(tell: &mpsc::Sender<BuildEvent>, told: &mut bool) {
+    if !std::mem::replace(told, true) {
+        let _ = tell.send(BuildEvent::Waiting).await;
+    }
+}
+
+async fn command(state: &State, request: &BuildRequest, tree: &Tree) -> ApiResult<Option<String>> {
+    let mut telling: HashMap<&str, Vec<u8>> = HashMap::new();
+    // What is installed already is not installed again.
+    let installed = tree.iter().any(|(path, _)| path.starts_with("node_modules/"));
+    for name in TELLING_FILES {
+        let Some(file) = tree.file_at(name) else { continue };
+        if installed && name == "package.json" {
+            continue;
+        }
+        let bytes = if file.size <= TELLING {
+            let row = trees::locate(&state.store, file.digest).await?;
+            state.blobs.read(&trees::location(&row)?, file.digest).await?.to_vec()
+        } else {
+            Vec::new()
+        };
+        telling.insert(name, bytes);
+    }
+    Ok(build::command(&request.command, &request.environment, |name| telling.get(name).cloned()))
+}
+
+/// Everything that needs the build's folder, which is gone afterwards. The outer error says nothing about the build.
+async fn in_room(
+    state: &State,
+    wanted: &Wanted,
+    command: &str,
+    tree: &Tree,
+    tell: &mpsc::Sender<BuildEvent>,
+) -> ApiResult<(Result<Digest, String>, Bytes)> {
+    let runtime = &state.plane.runtime;
+    let room = runtime.build_room().await.map_err(|error| internal(&error))?;
+    let source = room.source();
+    checkout::write(&state.store, tree, &source, Access::Writable).await.map_err(|error| internal(&error))?;
+    let environment = &wanted.request.environment;
+    let order = BuildOrder {
+        runtime: environment.runtime,
+        interpreter: environment.interpreter.clone(),
+        command: command.to_owned(),
+        limit: state.builds.limit,
+    };
+    let (sender, lines) = mpsc::channel(LINES_AHEAD);
+    let (outcome, log) = tokio::join!(runtime.build(&room, order, sender), log::pass_on(lines, tell));
+    match outcome {
+        Ok(()) => {}
+        Err(BuildFailure::Stopping) => return Err(stopping()),
+        Err(failure) => return Ok((Err(failure.to_string()), log)),
+    }
+    let kind = environment.runtime;
+    let room = Arc::new(room);
+    let reading = Arc::clone(&room);
+    let read = tokio::task::spawn_blocking(move || result::read(&reading, kind));
+    let made = match read.await.map_err(|error| internal(&error))? {
+        Ok(made) => Arc::new(made),
+        Err(reason) => return Ok((Err(reason), log)),
+    };
+    // The room has to be there until the bytes are.
+    let root = ingest_source::store(state, &wanted.app, made).await?;
+    drop(room);
+    match trees::check(state, [root].into()).await {
+        Ok(()) => Ok((Ok(root), log)),
+        Err(error) => Ok((Err(in_one_line(&error)), log)),
+    }
+}
+
+/// A build counts without its log, should the log find no room.
+async fn keep_log(state: &State, app: &AppName, log: Bytes) -> Option<Digest> {
+    if log.is_empty() {
+        return None;
+    }
+    match ingest_source::store_bytes(state, app, log).await {
+        Ok(digest) => Some(digest),
+        Err(error) => {
+            tracing::warn!(message = %error.0, "the log of a build could not be kept");
+            None
+        }
+    }
+}
+
+struct Started {
+    at: milepost_model::Timestamp,
+    measured: Instant,
+}
+
+impl Started {
+    fn now(state: &State) -> Self {
+        Self { at: state.catalog.now(), measured: Instant::now() }
+    }
+}
+
+/// A build that is over and not written down yet.
+struct Over {
+    id: String,
+    key: Digest,
+    command: String,
+    started: Started,
+    log: Option<Digest>,
+}
+
+impl Over {
+    async fn record(self, state: &State, wanted: &Wanted, outcome: Result<Digest, String>) -> ApiResult<BuildEvent> {
+        let new = NewBuild {
+            id: self.id,
+            key: self.key,
+            package: wanted.request.package.clone(),
+            source: wanted.request.source,
+            command: self.command,
+            result: outcome.clone(),
+            log: self.log,
+            started_at: self.started.at,
+            duration_ms: i64::try_from(self.started.measured.elapsed().as_millis()).unwrap_or(i64::MAX),
+            started_by: wanted.caller.clone(),
+        };
+        let id = Some(state.catalog.build_record(&wanted.app, new).await?.id);
+        Ok(match outcome {
+            Ok(deployment) => BuildEvent::Done { id, deployment, cached: false },
+            Err(reason) => BuildEvent::Failed { id, reason },
+        })
+    }
+}
+
+/// Nothing that is kept: another try may well succeed.
+fn failed(reason: &str) -> BuildEvent {
+    BuildEvent::Failed { id: None, reason: reason.to_owned() }
+}
+
+fn stopping() -> ApiError {
+    milepost_model::Refusal::new(milepost_model::Code::Unavailable, BuildFailure::Stopping.to_string())
+        .hint("run it again")
+        .into()
+}
+
+fn in_one_line(error: &ApiError) -> String {
+    let message = error.0.message.trim_end_matches('.');
+    match &error.0.hint {
+        Some(hint) => format!("{message}; {hint}"),
+        None => message.to_owned(),
+    }
+}

@@ -1,0 +1,89 @@
+//! The files of a tree, written to this machine's disk.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+
+use futures::{StreamExt, TryStreamExt, stream};
+use milepost_blobs::Location;
+use milepost_model::Digest;
+use milepost_model::tree::{FileEntry, Leaf, Tree};
+use tokio::io::AsyncWriteExt;
+
+use crate::state::Store;
+use crate::trees;
+
+const FILES_AT_ONCE: usize = 8;
+/// Files up to this size are read whole and checked before they are written.
+const SMALL: u64 = 4 << 20;
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Access {
+    ReadOnly,
+    Writable,
+}
+
+impl Access {
+    fn mode(self, executable: bool) -> u32 {
+        match (self, executable) {
+            (Self::ReadOnly, false) => 0o444,
+            (Self::ReadOnly, true) => 0o555,
+            (Self::Writable, false) => 0o644,
+            (Self::Writable, true) => 0o755,
+        }
+    }
+}
+
+/// Writes a tree into a folder that is empty, or not there yet.
+pub(crate) async fn write(store: &Store, tree: &Tree, to: &Path, access: Access) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    let mut files = Vec::new();
+    for (path, leaf) in tree.iter() {
+        let path = to.join(path);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        match leaf {
+            Leaf::File(entry) => files.push((path, *entry)),
+            Leaf::Link { target } => symlink(target, &path)?,
+        }
+    }
+    let digests = files.iter().map(|(_, entry)| entry.digest).collect();
+    let rows = store.catalog.blob_locate(digests).await.map_err(io::Error::other)?;
+    let mut places = HashMap::with_capacity(rows.len());
+    for row in rows {
+        let location = trees::location(&row).map_err(|error| io::Error::other(error.0.message))?;
+        places.insert(row.digest, location);
+    }
+    let places = &places;
+    stream::iter(files)
+        .map(|(path, entry)| async move {
+            let at = places.get(&entry.digest).ok_or_else(|| missing(entry.digest))?;
+            write_file(store, &path, &entry, at, access).await
+        })
+        .buffer_unordered(FILES_AT_ONCE)
+        .try_collect::<Vec<()>>()
+        .await?;
+    Ok(())
+}
+
+async fn write_file(store: &Store, path: &Path, entry: &FileEntry, at: &Location, access: Access) -> io::Result<()> {
+    let mut file = tokio::fs::OpenOptions::new().write(true).create_new(true).open(path).await?;
+    if entry.size <= SMALL {
+        let bytes = store.blobs.read(at, entry.digest).await.map_err(io::Error::other)?;
+        file.write_all(&bytes).await?;
+    } else {
+        let mut stream = store.blobs.stream_verified(at, entry.digest).await.map_err(io::Error::other)?;
+        while let Some(chunk) = stream.next().await {
+            file.write_all(&chunk.map_err(io::Error::other)?).await?;
+        }
+    }
+    file.flush().await?;
+    file.set_permissions(fs::Permissions::from_mode(access.mode(entry.executable))).await
+}
+
+fn missing(digest: Digest) -> io::Error {
+    io::Error::other(format!("the server has no blob `{digest}`"))
+}

@@ -1,0 +1,66 @@
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use futures::stream;
+use milepost_model::build::{BuildEvent, BuildRequest};
+use milepost_model::{Code, Permission, Refusal};
+use tokio::sync::mpsc;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::auth::Caller;
+use crate::builds::{self, Wanted};
+use crate::error::ApiResult;
+use crate::extract::{Json, Path};
+use crate::handlers::Shared;
+use crate::trees;
+
+/// An empty line now and then, so that nobody on the way takes the connection for dead.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+const EVENTS_AHEAD: usize = 64;
+
+/// Build a package from its source, and tell what happens, one JSON object a line
+///
+/// The build lives as long as the request: closing the connection ends it. Empty lines keep the connection open.
+#[utoipa::path(post, path = "/apps/{app}/builds", tag = "builds", params(("app" = String, Path, description = "Name of the app")), request_body = BuildRequest, responses((status = 200, description = "Events; the last one is `done` or `failed`", content_type = "application/x-ndjson", body = BuildEvent)))]
+pub(crate) async fn builds_create(
+    caller: Caller,
+    state: Shared,
+    Path(app): Path<String>,
+    Json(request): Json<BuildRequest>,
+) -> ApiResult<Response> {
+    let app = caller.may(Permission::ChangeCode, &app)?;
+    state.catalog.app_get(&app).await?;
+    // Asking keeps it: a sweep must not take the source while it is built.
+    if !state.catalog.blobs_missing(vec![request.source]).await?.is_empty() {
+        let message = format!("The source of package `{}` is not on the server.", request.package);
+        return Err(Refusal::new(Code::MissingBlobs, message)
+            .hint("upload it first")
+            .blockers(vec![request.source.to_string()])
+            .into());
+    }
+    trees::check(&state, [request.source].into()).await?;
+    let wanted = Wanted { app, request, caller: caller.name().to_owned() };
+    let (tell, events) = mpsc::channel(EVENTS_AHEAD);
+    let state = state.0;
+    let building = tokio::spawn(async move { builds::run(&state, wanted, tell).await });
+    // The body goes when the connection does, and takes the build along.
+    let building = AbortOnDropHandle::new(building);
+    let lines = stream::unfold((events, building), |(mut events, building)| async move {
+        let line = match tokio::time::timeout(KEEP_ALIVE, events.recv()).await {
+            Ok(event) => line(&event?),
+            Err(_) => Bytes::from_static(b"\n"),
+        };
+        Some((Ok::<_, Infallible>(line), (events, building)))
+    });
+    Ok(([(header::CONTENT_TYPE, "application/x-ndjson")], Body::from_stream(lines)).into_response())
+}
+
+fn line(event: &BuildEvent) -> Bytes {
+    let mut bytes = serde_json::to_vec(event).unwrap_or_default();
+    bytes.push(b'\n');
+    bytes.into()
+}

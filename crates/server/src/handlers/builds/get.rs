@@ -1,0 +1,19 @@
+use axum::Json;
+use milepost_model::Permission;
+use milepost_model::build::Build;
+
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::Path;
+use crate::handlers::Shared;
+
+/// Get a build that is over
+#[utoipa::path(get, path = "/apps/{app}/builds/{build}", tag = "builds", params(("app" = String, Path, description = "Name of the app"), ("build" = String, Path, description = "Id of the build")), responses((status = 200, body = Build)))]
+pub(crate) async fn builds_get(
+    caller: Caller,
+    state: Shared,
+    Path((app, build)): Path<(String, String)>,
+) -> ApiResult<Json<Build>> {
+    let app = caller.may(Permission::Read, &app)?;
+    Ok(Json(state.catalog.build_get(&app, build).await?))
+}

@@ -1,0 +1,25 @@
+use axum::Json;
+use milepost_client::api::Page;
+use milepost_model::Permission;
+use milepost_model::build::Build;
+
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::{Paging, Path, Query};
+use crate::handlers::Shared;
+use crate::handlers::wire;
+
+const LIST: &str = "builds_list";
+
+/// List the builds that are over, newest first
+#[utoipa::path(get, path = "/apps/{app}/builds", tag = "builds", params(("app" = String, Path, description = "Name of the app"), Paging), responses((status = 200, body = Page<Build>)))]
+pub(crate) async fn builds_list(
+    caller: Caller,
+    state: Shared,
+    Path(app): Path<String>,
+    Query(paging): Query<Paging>,
+) -> ApiResult<Json<Page<Build>>> {
+    let app = caller.may(Permission::Read, &app)?;
+    let found = state.catalog.build_list(&app, paging.page(LIST, &state)?).await?;
+    Ok(Json(wire::page(LIST, &state, found)))
+}

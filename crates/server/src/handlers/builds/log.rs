@@ -1,0 +1,28 @@
+use axum::body::Body;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use milepost_model::Permission;
+
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::Path;
+use crate::handlers::Shared;
+use crate::trees;
+
+/// What a build wrote
+#[utoipa::path(get, path = "/apps/{app}/builds/{build}/log", tag = "builds", params(("app" = String, Path, description = "Name of the app"), ("build" = String, Path, description = "Id of the build")), responses((status = 200, description = "text/plain", content_type = "text/plain", body = String)))]
+pub(crate) async fn builds_log(
+    caller: Caller,
+    state: Shared,
+    Path((app, build)): Path<(String, String)>,
+) -> ApiResult<Response> {
+    let app = caller.may(Permission::Read, &app)?;
+    let body = match state.catalog.build_get(&app, build).await?.log {
+        Some(digest) => {
+            let row = trees::locate(&state.store, digest).await?;
+            Body::from_stream(state.blobs.stream_verified(&trees::location(&row)?, digest).await?)
+        }
+        None => Body::empty(),
+    };
+    Ok(([(CONTENT_TYPE, "text/plain; charset=utf-8")], body).into_response())
+}
