@@ -74,6 +74,7 @@ async fn delete(work: &mut Work<'_>, key: &UnitKey, which: &VersionsToDelete, dr
         release: None,
         expired: expiring.iter().map(|release| release.name.clone()).collect(),
         builds: Vec::new(),
+        taken_over: Vec::new(),
         warnings: Vec::new(),
     };
     // Expired first: at no moment does an active release hold what is gone.

@@ -65,6 +65,10 @@ pub enum Command {
     /// Apply, check and remove folders of specs
     #[command(subcommand)]
     Spec(commands::spec::SpecCommand),
+    /// Turn a folder of specs into one milepost.yaml
+    Import(commands::import::ImportArgs),
+    /// Write the app as a folder with a milepost.yaml
+    Export(commands::export::ExportArgs),
     /// Builds of packages, and what they wrote
     #[command(subcommand)]
     Build(commands::build::BuildCommand),
@@ -112,6 +116,12 @@ pub enum Command {
     /// Timers that start functions
     #[command(subcommand)]
     Timer(commands::timer::TimerCommand),
+    /// Runs of functions on record, waited for or queued
+    #[command(subcommand, visible_alias = "exec")]
+    Execution(commands::execution::ExecutionCommand),
+    /// Functions that are run at times, with an input
+    #[command(subcommand)]
+    Job(commands::job::JobCommand),
     /// Groups of versions
     #[command(subcommand)]
     Group(commands::group::GroupCommand),

@@ -56,6 +56,9 @@ pub struct ServeArgs {
     /// How long a build may take, like `90s` or `10m` [default: 10m]
     #[arg(long, env = "MILEPOST_BUILD_TIMEOUT", value_name = "TIME", hide_env_values = true, value_parser = parse_duration_ms)]
     build_timeout: Option<u64>,
+    /// Executions of the queue that run at the same time; 0 for a server that leaves them, jobs and timers to others [default: 32]
+    #[arg(long, env = "MILEPOST_EXECUTIONS", value_name = "N", hide_env_values = true)]
+    executions: Option<usize>,
     /// `postgres://…` instead of the embedded SQLite file
     #[arg(long, env = "MILEPOST_DATABASE", value_name = "URL", hide_env_values = true)]
     database: Option<String>,
@@ -84,6 +87,7 @@ struct File {
     spares: Option<usize>,
     builds: Option<usize>,
     build_timeout: Option<String>,
+    executions: Option<usize>,
     database: Option<String>,
     blobs: Option<String>,
     sweep_grace: Option<u64>,
@@ -134,6 +138,9 @@ fn settings(global: &Global, args: ServeArgs) -> Result<Settings> {
     settings.sandbox = !args.no_sandbox && file.sandbox.unwrap_or(true);
     settings.spares = args.spares.or(file.spares);
     settings.builds = build_settings(args.builds.or(file.builds), args.build_timeout, file.build_timeout)?;
+    // Nothing happens by itself where time stands still between two requests.
+    let executions = args.executions.or(file.executions);
+    settings.executions = executions.unwrap_or(if test_hooks::stops_time() { 0 } else { settings.executions });
     settings.database = args.database.or(file.database);
     settings.blobs = args.blobs.or(file.blobs);
     if let Some(seconds) = args.sweep_grace.or(file.sweep_grace) {
@@ -194,6 +201,6 @@ fn read_file(given: Option<&Path>, data: Option<&Path>) -> Result<File> {
     let text = std::fs::read_to_string(&path).map_err(|error| Failure::unreadable(&path, &error))?;
     toml::from_str(&text).map_err(|error| {
         Failure::usage(format!("`{}` cannot be used: {}", path.display(), error.to_string().trim_end()))
-            .hint("the keys are data, api, gateway, domain, tls-cert, tls-key, sandbox, spares, builds, build-timeout, database, blobs and sweep-grace")
+            .hint("the keys are data, api, gateway, domain, tls-cert, tls-key, sandbox, spares, builds, build-timeout, executions, database, blobs and sweep-grace")
     })
 }

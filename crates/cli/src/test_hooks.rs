@@ -16,6 +16,11 @@ impl Clock for SteppingClock {
     }
 }
 
+/// Whether the clock goes on only when it is read.
+pub fn stops_time() -> bool {
+    std::env::var_os("MILEPOST_TEST_CLOCK").is_some()
+}
+
 pub fn clock() -> Arc<dyn Clock> {
     match std::env::var("MILEPOST_TEST_CLOCK").ok().and_then(|text| text.parse::<Timestamp>().ok()) {
         Some(start) => Arc::new(SteppingClock(AtomicI64::new(start.as_millisecond()))),

@@ -3,10 +3,10 @@
 
 #[path = "spec/builds.rs"]
 mod builds;
-#[expect(dead_code, reason = "other tests use the rest")]
-mod common;
 #[path = "spec/commands.rs"]
 mod commands;
+#[expect(dead_code, reason = "other tests use the rest")]
+mod common;
 #[path = "spec/git.rs"]
 mod git;
 #[path = "spec/manifests.rs"]

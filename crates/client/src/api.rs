@@ -251,6 +251,9 @@ pub struct KeptBy {
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Swept {
+    /// Executions that ended longer ago than the plan keeps them.
+    #[serde(default)]
+    pub executions: u64,
     pub versions: u64,
     pub contents: u64,
     pub blobs: u64,

@@ -87,7 +87,8 @@ pub fn key(source: Digest, environment: Digest, command: &str) -> Digest {
     Digest::of(&canonical::to_bytes(&parts))
 }
 
-/// What a package with a source needs. `root` reads a file at the root of the source, if it is there.
+/// What a package with a source needs. `root` reads a file at the root of the source, if it is there; a folder that is there reads
+/// as nothing.
 ///
 /// The package's own command comes first, then the environment's, then the convention of the runtime. None: there is nothing
 /// to run, and the source is the result.
@@ -122,6 +123,10 @@ fn python(root: &impl Fn(&str) -> Option<Vec<u8>>) -> Option<String> {
 }
 
 fn node(root: &impl Fn(&str) -> Option<Vec<u8>>) -> Option<String> {
+    // Somebody installed already, and sends the result.
+    if root("node_modules").is_some() {
+        return None;
+    }
     let package: serde_json::Value = serde_json::from_slice(&root("package.json")?).ok()?;
     let has = |key: &str| package.get(key).and_then(|value| value.as_object()).is_some_and(|found| !found.is_empty());
     let script = package.pointer("/scripts/build").is_some();

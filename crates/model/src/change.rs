@@ -124,6 +124,9 @@ pub struct ChangeOutcome {
     /// Packages that have to be built before this change can be made; only a dry run gets that far.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub builds: Vec<UnitName>,
+    /// Units that were another deployment's, or nobody's, and are this one's now, whether or not their content changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub taken_over: Vec<UnitKey>,
     pub warnings: Vec<String>,
 }
 

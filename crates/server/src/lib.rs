@@ -15,6 +15,7 @@ mod checkout;
 mod cursor;
 mod docs_page;
 mod error;
+mod executions;
 mod extract;
 mod handlers;
 mod ingest;

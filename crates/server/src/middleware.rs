@@ -58,7 +58,7 @@ fn known_method(method: &Method) -> &'static str {
     }
 }
 
-/// Uploads and downloads take as long as their bytes do; everything else has a limit.
+/// Uploads and downloads take as long as their bytes do, and functions as long as they may; everything else has a limit.
 async fn time_limit(request: Request, next: Next) -> Response {
     // The pattern, not the path: an app may be called `blobs`.
     let route = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
@@ -67,6 +67,7 @@ async fn time_limit(request: Request, next: Next) -> Response {
         || route.ends_with("/download")
         || route.ends_with("/logs")
         || route.ends_with("/call")
+        || route.ends_with("/executions")
     {
         return next.run(request).await;
     }

@@ -15,8 +15,8 @@ use utoipa_axum::routes;
 
 use crate::error::ApiError;
 use crate::handlers::{
-    aliases, app_versions, apps, blobs, builds, changes, functions, groups, health, latest, live, logs, plans,
-    releases, storage, system, tags, tokens, trees, units, versions,
+    aliases, app_versions, apps, blobs, builds, changes, executions, functions, groups, health, jobs, latest, live, logs,
+    plans, releases, storage, system, tags, tokens, trees, units, versions,
 };
 use crate::state::State;
 use crate::{docs_page, middleware};
@@ -60,6 +60,12 @@ fn calls() -> OpenApiRouter<State> {
         .routes(routes!(builds::list::builds_list, builds::create::builds_create))
         .routes(routes!(builds::get::builds_get))
         .routes(routes!(builds::log::builds_log))
+        .routes(routes!(executions::list::executions_list, executions::create::executions_create))
+        .routes(routes!(executions::get::executions_get, executions::delete::executions_delete))
+        .routes(routes!(executions::log::executions_log))
+        .routes(routes!(executions::cancel::executions_cancel))
+        .routes(routes!(jobs::list::jobs_list, jobs::create::jobs_create))
+        .routes(routes!(jobs::get::jobs_get, jobs::update::jobs_update, jobs::delete::jobs_delete))
         .routes(routes!(units::list::units_list))
         .routes(routes!(units::get::units_get))
         .routes(routes!(versions::list::versions_list))

@@ -25,6 +25,9 @@ pub struct Settings {
     /// Interpreters of each kind that wait for a function; the runtime's own choice when left out.
     pub spares: Option<usize>,
     pub builds: BuildSettings,
+    /// Executions of the queue that run at the same time here. With none this server accepts them and runs only those that
+    /// somebody waits for; it fires no jobs and timers either.
+    pub executions: usize,
     /// `postgres://…`, or the path of a SQLite file; `catalog.db` in the data folder when left out.
     pub database: Option<String>,
     /// A folder or `s3://bucket/prefix`; `blobs` in the data folder when left out.
@@ -88,6 +91,7 @@ impl Settings {
             sandbox: true,
             spares: None,
             builds: BuildSettings::default(),
+            executions: 32,
             database: None,
             blobs: None,
             aws: None,

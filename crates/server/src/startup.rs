@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use milepost_blobs::{BlobError, Blobs};
 use milepost_catalog::{Catalog, CatalogError};
@@ -20,6 +20,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::builds::Builds;
+use crate::executions::{Executions, beat, scheduler, worker};
 use crate::keyring::{Keyring, KeyringError, write_owner_only};
 use crate::logs::Logs;
 use crate::metrics::Metrics;
@@ -141,11 +142,14 @@ impl Server {
             checked_trees: CheckedTrees::default(),
             archives: Arc::new(Semaphore::new(archive::AT_ONCE)),
             builds: Builds::new(settings.builds.at_once, settings.builds.limit),
+            executions: Executions::new(settings.executions, &OsIds),
         };
+        let state = State(Arc::new(parts));
+        beat::begin(&state).await?;
         let server_file = settings.data.join("server.json");
-        write_server_file(&server_file, address, parts.urls.gateway())
+        write_server_file(&server_file, address, state.urls.gateway())
             .map_err(|source| data_error(&settings.data, source))?;
-        Ok(Self { listener, address, gateway, state: State(Arc::new(parts)), settings, server_file, _lock: lock })
+        Ok(Self { listener, address, gateway, state, settings, server_file, _lock: lock })
     }
 
     /// Where the gateway is, as people reach it.
@@ -169,6 +173,15 @@ impl Server {
     pub async fn run(self, stop: CancellationToken) -> Result<(), StartError> {
         let sweeping = tokio::spawn(jobs::sweep::repeat(self.state.clone(), self.settings.sweep_every, stop.clone()));
         let refreshing = tokio::spawn(keep_fresh(self.state.clone(), stop.clone()));
+        // Others have to hear of this node until it has let go of everything.
+        let left = CancellationToken::new();
+        let beating = tokio::spawn(beat::repeat(self.state.clone(), left.clone()));
+        let working = tokio::spawn(worker::repeat(self.state.clone(), stop.clone()));
+        let scheduling = self
+            .state
+            .executions
+            .is_worker()
+            .then(|| tokio::spawn(scheduler::repeat(self.state.clone(), stop.clone())));
         let runtime = self.state.plane.runtime.clone();
         let state = self.state.clone();
         let router = router::build(self.state);
@@ -182,6 +195,7 @@ impl Server {
             tokio::spawn(async move { gateway.serve(vec![door], stop).await })
         });
         stop.cancelled().await;
+        let told = Instant::now();
         // The file goes first: a new command should not find a server that is about to leave.
         let _ = fs::remove_file(&self.server_file);
         state.builds.stop();
@@ -190,7 +204,16 @@ impl Server {
             let _ = gateway.await;
         }
         let ended = tokio::time::timeout(DRAIN, serving).await;
+        // Neither begins anything new; both may be in the middle of a transaction.
+        let _ = working.await;
+        if let Some(scheduling) = scheduling {
+            let _ = scheduling.await;
+        }
+        state.executions.drain(DRAIN.saturating_sub(told.elapsed())).await;
         abort.abort();
+        left.cancel();
+        let _ = beating.await;
+        beat::leave(&state).await;
         sweeping.abort();
         refreshing.abort();
         runtime.stop(WORKERS_DRAIN).await;

@@ -9,6 +9,7 @@ use milepost_catalog::Catalog;
 use tokio::sync::Semaphore;
 
 use crate::builds::Builds;
+use crate::executions::Executions;
 use crate::keyring::Keyring;
 use crate::logs::Logs;
 use crate::metrics::Metrics;
@@ -41,6 +42,7 @@ pub(crate) struct Parts {
     /// A place for each archive that may be written at the same time.
     pub archives: Arc<Semaphore>,
     pub builds: Builds,
+    pub executions: Executions,
 }
 
 impl std::ops::Deref for State {

@@ -78,7 +78,13 @@ impl Declared<'_> {
     }
 
     /// Makes what was put, and what is claimed and nobody's, the deployment's own.
-    pub(super) async fn own(&self, work: &mut Work<'_>, draft: &mut Draft<'_>, removes: &[UnitKey]) -> Result<()> {
+    pub(super) async fn own(
+        &self,
+        work: &mut Work<'_>,
+        draft: &mut Draft<'_>,
+        removes: &[UnitKey],
+    ) -> Result<Vec<UnitKey>> {
+        let mut taken_over = Vec::new();
         let claims = self.declaration.claims.iter().filter(|key| self.was_free(key) && !removes.contains(key));
         let keys: BTreeSet<&UnitKey> = self.puts.iter().chain(claims).collect();
         for key in keys {
@@ -92,10 +98,11 @@ impl Declared<'_> {
                 let before = self.conflicts.get(key).map(|owner| json!({ "deployment": owner }));
                 let after = json!({ "deployment": self.deployment });
                 work.event(EventKind::UnitTakenOver, &key.to_string(), before, Some(after));
+                taken_over.push(key.clone());
             }
         }
         self.warn(draft);
-        Ok(())
+        Ok(taken_over)
     }
 
     fn warn(&self, draft: &mut Draft<'_>) {

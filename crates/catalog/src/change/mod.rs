@@ -51,6 +51,7 @@ pub(crate) struct Draft<'a> {
     pub secrets: &'a BTreeMap<UnitName, SealedSecret>,
     /// Packages whose source has no result yet.
     builds: Vec<builds::Needed>,
+    taken_over: Vec<UnitKey>,
     pub outcomes: Vec<UnitOutcome>,
     pub warnings: Vec<String>,
 }
@@ -83,6 +84,7 @@ pub(crate) async fn apply(work: &mut Work<'_>, input: &ChangeInput) -> Result<Ch
         dry_run: change.dry_run,
         secrets: &input.secrets,
         builds: Vec::new(),
+        taken_over: Vec::new(),
         outcomes: Vec::new(),
         warnings: Vec::new(),
     };
@@ -103,7 +105,7 @@ pub(crate) async fn apply(work: &mut Work<'_>, input: &ChangeInput) -> Result<Ch
     }
     let mut removed = change.removes.clone();
     if let Some(declared) = declared {
-        declared.own(work, &mut draft, &change.removes).await?;
+        draft.taken_over = declared.own(work, &mut draft, &change.removes).await?;
         removed.extend(declared.prune(work, &mut draft, &change.removes).await?);
     }
     remove::check_references(work, &removed).await?;
@@ -138,6 +140,7 @@ async fn finish(work: &mut Work<'_>, change: &Change, mut draft: Draft<'_>) -> R
         release: None,
         expired: Vec::new(),
         builds: draft.builds.into_iter().map(|needed| needed.package).collect(),
+        taken_over: draft.taken_over,
         warnings: Vec::new(),
     };
     if changed {

@@ -202,6 +202,11 @@ impl Tx {
         self.on_postgres(" FOR SHARE")
     }
 
+    /// The same in a `SELECT` from several tables, of which `v` is the versions.
+    pub fn for_use_of_v(&self) -> &'static str {
+        self.on_postgres(" FOR SHARE OF v")
+    }
+
     /// The same for those who hold other rows already and so must not wait: rows that somebody changes are left out.
     pub fn for_use_at_once(&self) -> &'static str {
         self.on_postgres(" FOR SHARE SKIP LOCKED")

@@ -1,6 +1,8 @@
 use std::sync::Arc;
 
-use milepost_model::execution::{Cause, CauseKind, Execution, ExecutionStatus, MAX_LOG, NewExecution};
+use milepost_model::execution::{
+    Attempt, Cause, CauseKind, ExecutedVersion, Execution, ExecutionStatus, MAX_LOG, NewExecution,
+};
 use milepost_model::{AppName, Code, Refusal, Selector, UnitKind};
 use serde_json::Value;
 
@@ -9,9 +11,8 @@ use crate::error::{CatalogError, Result};
 use crate::read;
 use crate::tables::apps::{self, AppRow};
 use crate::tables::executions::{self, Birth, End, NewRow};
-use crate::tables::units::{self, UnitRow};
-use crate::tables::versions::{self, VersionRow, VersionState};
-use crate::tables::{attempts, v1};
+use crate::tables::versions::{self, VersionState};
+use crate::tables::{attempts, units, v1};
 use crate::{Catalog, resolve, uuids};
 
 /// So often a version is looked for again when the one that was found is being deleted.
@@ -59,16 +60,16 @@ impl Catalog {
             .write(move |tx| {
                 Box::pin(async move {
                     let Accept { new, cause, started_by, node } = accept;
-                    let app = apps::get(tx, &app).await?;
-                    let (unit, version) = decide(tx, &app, &new).await?;
+                    let decided = decide(tx, &app, &new).await?;
                     if cause.kind == CauseKind::V1 {
-                        v1::count_execution(tx, unit.id, version.id, new.version == Selector::Latest).await?;
+                        let newest = new.version == Selector::Latest;
+                        v1::count_execution(tx, decided.unit_id, decided.version_id, newest).await?;
                     }
                     let row = NewRow {
                         id: uuids::v7(&*ids, now),
-                        app_id: app.id,
-                        unit_id: unit.id,
-                        version_id: Some(version.id),
+                        app_id: decided.app_id,
+                        unit_id: decided.unit_id,
+                        version_id: Some(decided.version_id),
                         selector: new.version.to_string(),
                         sync: new.sync,
                         input: new.input.as_ref().map(executions::json_text),
@@ -82,9 +83,9 @@ impl Catalog {
                     if executions::insert(tx, std::slice::from_ref(&row)).await? != 1 {
                         return Err(CatalogError::inconsistent("the source of ids repeats itself".to_owned()));
                     }
-                    let execution = born(row, new, &unit, &version);
+                    let execution = born(row, new, decided.version);
                     let attempt = i64::from(execution.sync);
-                    Ok(Claimed { app: app.name, version_id: version.id, attempt, execution })
+                    Ok(Claimed { app, version_id: decided.version_id, attempt, execution })
                 })
             })
             .await
@@ -169,24 +170,65 @@ impl Catalog {
     }
 }
 
-/// The version that a new execution runs, held until the transaction ends.
-async fn decide(tx: &mut Tx, app: &AppRow, new: &NewExecution) -> Result<(UnitRow, VersionRow)> {
+/// The version that a new execution runs. It is held until the transaction ends.
+struct Decided {
+    app_id: i64,
+    unit_id: i64,
+    version_id: i64,
+    version: ExecutedVersion,
+}
+
+async fn decide(tx: &mut Tx, app: &AppName, new: &NewExecution) -> Result<Decided> {
+    if let Some(decided) = decide_at_once(tx, app, new).await? {
+        return Ok(decided);
+    }
     for _ in 0..TRIES {
-        let unit = units::get_present(tx, app, UnitKind::Function, &new.function).await?;
+        let app = apps::get(tx, app).await?;
+        let unit = units::get_present(tx, &app, UnitKind::Function, &new.function).await?;
         let version = resolve::version(tx, &unit, &new.version).await?;
         // Waits for somebody who deletes it at this moment; then the next look finds another or says that it is gone.
         let held = versions::hold(tx, &[version.id], false).await?;
         if held.iter().any(|(_, state)| *state != VersionState::Deleted) {
-            return Ok((unit, version));
+            let (app_id, unit_id, version_id) = (app.id, unit.id, version.id);
+            let version = ExecutedVersion { number: version.number, uid: version.uid, digest: version.digest };
+            return Ok(Decided { app_id, unit_id, version_id, version });
         }
     }
     let message = format!("Versions of function `{}` are being deleted all the time.", new.function);
     Err(Refusal::new(Code::Unavailable, message).hint("try again").into())
 }
 
+/// What nearly everybody asks for, in one round trip. None means nothing but that [`resolve::version`] has to say.
+async fn decide_at_once(tx: &mut Tx, app: &AppName, new: &NewExecution) -> Result<Option<Decided>> {
+    let mut params = vec![app.as_str().into(), new.function.as_str().into()];
+    let condition = match &new.version {
+        Selector::Latest => "v.id = u.current_version_id",
+        Selector::Number(number) => {
+            params.push((*number).into());
+            "v.unit_id = u.id AND v.number = $3"
+        }
+        Selector::Alias(alias) => {
+            params.push(alias.as_str().into());
+            "v.id = (SELECT x.version_id FROM aliases x WHERE x.unit_id = u.id AND x.name = $3)"
+        }
+        Selector::Word(_) | Selector::Digest(_) => return Ok(None),
+    };
+    let sql = format!(
+        "SELECT a.id, u.id, v.id, v.number, v.uid, v.digest FROM apps a JOIN units u ON u.app_id = a.id JOIN versions v ON {condition} \
+         WHERE a.name = $1 AND a.deleted_at IS NULL AND u.kind = 'function' AND u.name = $2 \
+         AND u.current_version_id IS NOT NULL AND v.state = 'active'{}",
+        tx.for_use_of_v()
+    );
+    let row = tx.query_opt(&sql, &params).await?;
+    row.map(|row| {
+        let version = ExecutedVersion { number: row.int(3)?, uid: row.text(4)?, digest: row.digest(5)? };
+        Ok(Decided { app_id: row.int(0)?, unit_id: row.int(1)?, version_id: row.int(2)?, version })
+    })
+    .transpose()
+}
+
 /// What was just written, without reading it again.
-fn born(row: NewRow, new: NewExecution, unit: &UnitRow, version: &VersionRow) -> Execution {
-    use milepost_model::execution::{Attempt, ExecutedVersion};
+fn born(row: NewRow, new: NewExecution, version: ExecutedVersion) -> Execution {
     let (status, attempts) = match row.birth {
         Birth::Running { node } => {
             let attempt = Attempt { number: 1, started_at: row.created_at, ended_at: None, node, end: None };
@@ -196,8 +238,8 @@ fn born(row: NewRow, new: NewExecution, unit: &UnitRow, version: &VersionRow) ->
     };
     Execution {
         id: row.id,
-        function: unit.name.clone(),
-        version: Some(ExecutedVersion { number: version.number, uid: version.uid.clone(), digest: version.digest }),
+        function: new.function,
+        version: Some(version),
         selector: new.version,
         status,
         sync: row.sync,

@@ -140,7 +140,7 @@ async fn databases_from_before_timers_fired_get_their_rows(t: &Fixture) {
     t.number("DELETE FROM timers RETURNING unit_id").await;
     t.reopen().await;
     assert_eq!(t.catalog.earliest_due().await.unwrap(), None, "it is done once");
-    t.number("DELETE FROM server_facts WHERE name = 'timers' RETURNING 1").await;
+    t.number("DELETE FROM server_facts WHERE name = 'timers' RETURNING CAST(1 AS BIGINT)").await;
     t.reopen().await;
     assert_eq!(t.catalog.earliest_due().await.unwrap(), before);
 }

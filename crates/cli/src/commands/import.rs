@@ -97,7 +97,7 @@ pub async fn run(ui: &Ui, args: ImportArgs) -> Result<()> {
             }
         },
     )?;
-    ui.say(&format!("`milepost deploy {} --dry-run` tells what a deploy of it would change.", shown(&out, &folder)));
+    ui.say(&format!("`milepost deploy{} --dry-run` tells what a deploy of it would change.", named(&out, &folder)));
     Ok(())
 }
 
@@ -110,10 +110,10 @@ fn beside(specs: &Path) -> PathBuf {
 }
 
 /// How `deploy` is told of it.
-fn shown(out: &Path, folder: &Path) -> String {
+fn named(out: &Path, folder: &Path) -> String {
     let usual = out.file_name().is_some_and(|name| name == FILE_NAME);
     let path = if usual { folder } else { out };
-    if path.as_os_str().is_empty() { ".".to_owned() } else { path.display().to_string() }
+    if path.as_os_str().is_empty() { String::new() } else { format!(" {}", path.display()) }
 }
 
 /// Where it stands in the specs.

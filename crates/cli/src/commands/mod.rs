@@ -9,9 +9,13 @@ pub mod deploy;
 pub mod diff;
 pub mod doctor;
 pub mod environment;
+pub mod execution;
+pub mod export;
 pub mod function;
 pub mod group;
+pub mod import;
 pub mod init;
+pub mod job;
 pub mod logs;
 pub mod open;
 pub mod package;
@@ -45,6 +49,8 @@ pub async fn run(ui: &Ui, cli: Cli) -> Result<()> {
         Command::Init(args) => init::run(ui, &args),
         Command::Deploy(args) => deploy::run(ui, &cli.global, args).await,
         Command::Spec(command) => spec::run(ui, &cli.global, command).await,
+        Command::Import(args) => import::run(ui, args).await,
+        Command::Export(args) => export::run(&context()?, args).await,
         Command::Build(command) => build::run(&context()?, command).await,
         Command::Status(args) => status::run(&context()?, args).await,
         Command::Logs(args) => logs::run(&context()?, args).await,
@@ -64,6 +70,8 @@ pub async fn run(ui: &Ui, cli: Cli) -> Result<()> {
         Command::Static(command) => static_item::run(&context()?, command).await,
         Command::Route(command) => route::run(&context()?, command).await,
         Command::Timer(command) => timer::run(&context()?, command).await,
+        Command::Execution(command) => execution::run(&context()?, command).await,
+        Command::Job(command) => job::run(&context()?, command).await,
         Command::Group(command) => group::run(&context()?, command).await,
         Command::Token(command) => token::run(&context()?, command).await,
         Command::Plan(command) => plan::run(&context()?, command).await,

@@ -8,6 +8,7 @@ pub mod files;
 pub mod fission;
 pub mod manifest;
 mod problems;
+pub mod write;
 mod yaml;
 
 use std::fmt;
@@ -152,8 +153,14 @@ impl Declared {
             known.extend(BUILT_IN_ENVIRONMENTS.map(|(name, _)| name));
         }
         let near = suggest::closest(key.name.as_str(), known);
-        let hint = (!near.is_empty()).then(|| format!("did you mean {}?", suggest::or_list(&near)));
-        let message = format!("{by} names {} `{}`, which is not in {origin}", key.kind, key.name);
+        let mut hint = (!near.is_empty()).then(|| format!("did you mean {}?", suggest::or_list(&near)));
+        if key.kind == UnitKind::Environment {
+            let make = format!("`milepost environment create {} --runtime python` makes one in the app", key.name);
+            hint = Some(hint.map_or_else(|| make.clone(), |near| format!("{near} Or {make}")));
+        }
+        // A server that was asked says what the app has; the folder alone cannot.
+        let nowhere = if app_has.is_empty() { "not in" } else { "neither in the app nor in" };
+        let message = format!("{by} names {} `{}`, which is {nowhere} {origin}", key.kind, key.name);
         Problem { place: place.clone(), message, hint }
     }
 

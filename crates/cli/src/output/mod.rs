@@ -2,6 +2,7 @@
 
 mod changes;
 mod diffs;
+mod git;
 mod table;
 mod time;
 
@@ -14,6 +15,7 @@ use crate::failure::{Failure, Result};
 
 pub use changes::{outcome_name, outcome_table, plan_table, plan_text};
 pub use diffs::{Listed, diff_text, diff_text_of, line_diffs, reason_lines};
+pub use git::{git_short, git_whole};
 pub use table::{Table, printable};
 pub use time::{age, local, parse_moment};
 

@@ -67,7 +67,7 @@ async fn rolling_back_is_not_a_cold_start() {
     let files = [
         (
             "milepost.yaml",
-            "app: shop\nfunctions:\n  f: { env: python, src: f/, scale: { idle: 1s } }\nroutes:\n  - GET /: f\n",
+            "app: shop\nfunctions:\n  f: { env: python, src: f/, scale: { idle: 30s } }\nroutes:\n  - GET /: f\n",
         ),
         ("f/main.py", "import os\n\nBORN = os.urandom(8).hex()\n\ndef main():\n    return BORN\n"),
     ];

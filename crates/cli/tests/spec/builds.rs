@@ -121,3 +121,17 @@ fn one_failing_build_lets_the_others_go() {
     assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
     assert_eq!(project.json("function list"), serde_json::json!([]));
 }
+
+#[test]
+fn a_first_apply_that_fails_in_its_build_leaves_no_app() {
+    let project = with_build(&[], "#!/bin/sh\nexit 3\n");
+    // The app has that environment from the start; others would not.
+    project.file("specs/hello.yaml", &HELLO.replace("python-27", "python"));
+    project.stage.world.ok("app create other");
+    for (app, left) in [("fresh", false), ("other", true)] {
+        let output = project.run(&format!("spec version apply --app {app}"));
+        assert_eq!(output.status, Some(1), "{}", output.snapshot());
+        let apps = project.stage.world.ok("app list -o name");
+        assert_eq!(apps.lines().any(|name| name == app), left, "{apps}");
+    }
+}

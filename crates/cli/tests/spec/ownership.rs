@@ -79,3 +79,20 @@ fn secrets_go_only_when_it_is_asked_for() {
     project.stage.world.ok("spec version apply --prune-secrets");
     assert_eq!(project.json("secret list"), serde_json::json!([]));
 }
+
+#[test]
+fn what_was_made_by_hand_and_is_equal_belongs_to_the_folder_that_declares_it() {
+    let project = Project::new(&[]);
+    project.file("main.py", "def main():\n    return 'hi'\n");
+    let manifest = "app: default\nfunctions:\n  hi: { env: python, src: main.py }\n";
+    project.file("milepost.yaml", manifest);
+    project.stage.world.ok("deploy");
+    project.stage.world.ok("route create --method GET --url /hi --function hi");
+    project.file("milepost.yaml", &format!("{manifest}routes:\n  - GET /hi: hi\n"));
+    project.stage.world.ok("deploy");
+    let routes = project.json("route list");
+    assert_eq!(routes[0]["deployment"]["id"], "milepost.yaml", "{routes}");
+    project.file("milepost.yaml", manifest);
+    project.stage.world.ok("deploy");
+    assert_eq!(project.json("route list"), serde_json::json!([]));
+}

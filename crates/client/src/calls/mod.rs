@@ -2,7 +2,9 @@
 
 mod apps;
 mod builds;
+mod executions;
 mod functions;
+mod jobs;
 mod logs;
 mod pointers;
 mod status;

@@ -24,6 +24,7 @@ struct Step {
 }
 
 const ALWAYS: [&str; 3] = ["r-one", "r-two", "r-three"];
+const FUNCTIONS: i64 = 3;
 const SOMETIMES: &str = "now-and-then";
 /// Makes the event of a late view older than that of any other.
 const LATE_BY: i64 = 1_000_000;
@@ -33,14 +34,20 @@ fn any_step() -> impl Strategy<Value = Step> {
         .prop_map(|(live, latest, sometimes, stable, late)| Step { live, latest, sometimes, stable, late })
 }
 
-/// Everything in a view says which view it is: the version of its functions, their answers and their paths.
+/// Everything in a view says which view it is: the version of its functions, their answers and their paths. A route leads to
+/// another function in each view, so that a route of one view does not fit the functions of the next.
 fn view(step: &Step, number: i64) -> Arc<AppView<Fake>> {
     let release = |id: &'static str| {
-        let answer = Fake::Answer(Box::new(move || http::Response::new(full(format!("{number} {id}")))));
-        let function = Arc::new(answer);
-        let target = Target { function, name: "f".into(), version: number, permission: FunctionPermission::Public };
-        let routes = vec![route("GET", "/f", &target), route("GET", &format!("/only-{number}"), &target)];
-        Arc::new(ReleaseView::new(id, Vec::new(), vec![target], routes))
+        let function = |at: i64| {
+            let told = if at == number % FUNCTIONS { id } else { "nobody-routes-here" };
+            let answer = Fake::Answer(Box::new(move || http::Response::new(full(format!("{number} {told}")))));
+            let (function, name) = (Arc::new(answer), format!("f{at}").into());
+            Target { function, name, version: number, permission: FunctionPermission::Public }
+        };
+        let functions: Vec<Target<Fake>> = (0..FUNCTIONS).map(function).collect();
+        let target = &functions[(number % FUNCTIONS) as usize];
+        let routes = vec![route("GET", "/f", target), route("GET", &format!("/only-{number}"), target)];
+        Arc::new(ReleaseView::new(id, Vec::new(), functions, routes))
     };
     let always = ALWAYS.map(release);
     let mut named: Vec<(&str, Arc<ReleaseView<Fake>>)> = ALWAYS.into_iter().zip(always.clone()).collect();

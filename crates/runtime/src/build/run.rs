@@ -20,6 +20,8 @@ use crate::process::Launcher;
 use crate::sandbox::interpreters::{self, InterpreterError};
 use crate::sandbox::{JailHandle, JailLimits, JailSpec, Jailed};
 
+/// The first day that a zip can name.
+const EPOCH: &str = "315532800";
 const LIMITS: JailLimits = JailLimits { processes: 512, open_files: 4096, file_size: 2 << 30, scratch: 256 << 20 };
 /// How often memory and disk are looked at.
 const SAMPLE: Duration = Duration::from_millis(200);
@@ -142,6 +144,9 @@ fn start(launcher: &Launcher, folder: &Folder, order: &BuildOrder) -> Result<Jai
     let around = surroundings::find(given, &tools, &seen_tools, &launcher.settings.run).map_err(told)?;
     let mut env = around.variables;
     env.extend(folder.variables(&jail.build_path(&work)));
+    // The same source gives the same result: files get no time of today, and compiled Python is checked by its source's digest,
+    // since no time of a file survives being stored.
+    env.push(("SOURCE_DATE_EPOCH".to_owned(), EPOCH.to_owned()));
     env.push(("PATH".to_owned(), tools::search_path(&seen_tools, interpreter.as_ref())));
     let mut readable = around.readable;
     if let Some(interpreter) = interpreter {

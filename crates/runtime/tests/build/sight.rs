@@ -20,7 +20,7 @@ async fn the_servers_files_and_environment_are_out_of_reach() {
         run.display()
     );
     let built = ground.build(&[], &command).await;
-    assert_eq!(built.lines(), ["DEPLOY_PKG HOME LANG PATH PWD SRC_PKG TMPDIR "]);
+    assert_eq!(built.lines(), ["DEPLOY_PKG HOME LANG PATH PWD SOURCE_DATE_EPOCH SRC_PKG TMPDIR "]);
 }
 
 #[tokio::test]

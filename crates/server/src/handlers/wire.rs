@@ -34,7 +34,7 @@ pub(crate) fn token(row: TokenRow, token: Option<String>) -> Token {
     }
 }
 
-pub(crate) fn page<T>(list: &str, state: &State, found: PageOf<T>) -> Page<T> {
+pub(crate) fn page<T, P: ToString>(list: &str, state: &State, found: PageOf<T, P>) -> Page<T> {
     Page { items: found.items, next: found.next.map(|at| cursor::write(list, &at, state.catalog.now())) }
 }
 

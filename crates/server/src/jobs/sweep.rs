@@ -25,7 +25,14 @@ pub(crate) async fn run(state: &State) -> ApiResult<Swept> {
     }
     packs += remove_orphans(state).await?;
     state.metrics.swept_bytes.inc_by(report.bytes);
-    Ok(Swept { versions: report.versions, contents: report.contents, blobs: report.blobs, bytes: report.bytes, packs })
+    Ok(Swept {
+        executions: report.executions,
+        versions: report.versions,
+        contents: report.contents,
+        blobs: report.blobs,
+        bytes: report.bytes,
+        packs,
+    })
 }
 
 /// Stored objects that the catalog never heard of, because the server died between storing and registering.

@@ -5,6 +5,7 @@
 
 mod files;
 mod query;
+mod taps;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use tokio::sync::{broadcast, mpsc};
 
 use files::Files;
 pub(crate) use query::Filter;
+use taps::{Tap, Taps};
 
 const QUEUE: usize = 10_000;
 /// Followers that are further behind than this miss lines.
@@ -29,6 +31,7 @@ pub(crate) struct Logs {
     dropped: Arc<AtomicU64>,
     news: broadcast::Sender<Arc<News>>,
     files: Arc<Files>,
+    taps: Taps,
 }
 
 /// A line on its way to those who follow.
@@ -49,16 +52,27 @@ impl Logs {
         let (queue, lines) = mpsc::channel(QUEUE);
         let (news, _) = broadcast::channel(FOLLOW);
         let dropped = Arc::new(AtomicU64::new(0));
-        let logs =
-            Arc::new(Self { queue, dropped: Arc::clone(&dropped), news: news.clone(), files: Arc::clone(&files) });
+        let logs = Arc::new(Self {
+            queue,
+            dropped: Arc::clone(&dropped),
+            news: news.clone(),
+            files: Arc::clone(&files),
+            taps: Taps::default(),
+        });
         tokio::spawn(write(lines, files, news, dropped));
         Ok(logs)
     }
 
     pub(crate) fn push(&self, line: LogLine) {
+        self.taps.pass(&line);
         if self.queue.try_send(Message::Line(line)).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
+    }
+
+    /// Collects the lines of one request from now on.
+    pub(crate) fn tap(&self, request: &str) -> Tap<'_> {
+        self.taps.open(request)
     }
 
     pub(crate) fn follow(&self) -> broadcast::Receiver<Arc<News>> {

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use milepost_catalog::ServingVersion;
+use milepost_catalog::{ServingFunction, ServingVersion};
 use milepost_model::digest::Hasher;
 use milepost_model::spec::{EnvironmentSpec, PackageSpec, PinRole, Runtime};
-use milepost_model::{AppName, Digest, UnitKind, UnitName, UnitSpec};
+use milepost_model::{AppName, Code, Digest, Refusal, UnitKind, UnitName, UnitSpec};
 use milepost_runtime::{Function, SealedValue};
 
 /// Every version that a view may need, by the catalog's number of it.
@@ -74,6 +74,16 @@ pub(crate) fn bind(
         cpu: spec.cpu,
         timeout: Duration::from_millis(spec.timeout_ms),
         scale: spec.scale.clone(),
+    })
+}
+
+/// A version with the app as it is now around it, for calls that name no release.
+pub(crate) fn bind_alone(serving: ServingFunction) -> Result<Function, Refusal> {
+    let versions = serving.versions.into_iter().map(|(id, version)| (id, Arc::new(version))).collect();
+    let members = Members::new(&serving.members, &versions);
+    let version = versions.get(&serving.version);
+    version.and_then(|version| bind(&serving.app, version, &members, &versions)).ok_or_else(|| {
+        Refusal::new(Code::FunctionNotReady, "The function has no package that can run.").hint("deploy its code again")
     })
 }
 

@@ -52,6 +52,15 @@ impl Views {
         Ok(())
     }
 
+    /// The app as the gateway serves it; one that nobody has asked for yet is read first. `None`: there is no such app.
+    pub(crate) async fn of(&self, app: &AppName) -> ApiResult<Option<Arc<AppView<Function>>>> {
+        if let Some(view) = self.directory.get(app.as_str()) {
+            return Ok(Some(view));
+        }
+        self.refresh(app).await?;
+        Ok(self.directory.get(app.as_str()))
+    }
+
     /// Refreshes every app whose events went on since its view was made.
     async fn catch_up(&self) -> ApiResult<()> {
         let catalog = &self.plane.store.catalog;
@@ -148,6 +157,10 @@ pub(crate) async fn refresh_after(
     if !response.status().is_success() {
         return response;
     }
+    // Whatever moves live may bring other timers.
+    if app.is_some() {
+        state.executions.wake_scheduler();
+    }
     let refreshed = match &app {
         Some(app) => state.views.refresh(app).await,
         None if route.contains("/tokens") => state.plane.tokens.refresh(&state.catalog).await.map_err(Into::into),
@@ -159,10 +172,11 @@ pub(crate) async fn refresh_after(
     response
 }
 
-/// Calls that store bytes change nothing that is served.
+/// Calls that store bytes, or that run something, change nothing that is served.
 fn app_of(route: &str, path: &str) -> Option<AppName> {
     let rest = route.strip_prefix("/api/v1/apps/{app}")?;
-    if rest.starts_with("/blobs") || rest.ends_with("/call") {
+    let serves = ["/blobs", "/executions", "/jobs"].iter().all(|calls| !rest.starts_with(calls));
+    if !serves || rest.ends_with("/call") {
         return None;
     }
     path.strip_prefix("/api/v1/apps/")?.split('/').next()?.parse().ok()
@@ -178,6 +192,7 @@ mod tests {
         assert_eq!(app("/api/v1/apps/{app}/live", "/api/v1/apps/shop/live"), Some("shop".to_owned()));
         assert_eq!(app("/api/v1/apps/{app}", "/api/v1/apps/shop"), Some("shop".to_owned()));
         assert_eq!(app("/api/v1/apps/{app}/blobs", "/api/v1/apps/shop/blobs"), None);
+        assert_eq!(app("/api/v1/apps/{app}/executions", "/api/v1/apps/shop/executions"), None);
         assert_eq!(app("/api/v1/apps", "/api/v1/apps"), None);
         assert_eq!(app("/api/v1/tokens", "/api/v1/tokens"), None);
     }

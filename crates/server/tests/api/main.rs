@@ -10,6 +10,7 @@ mod builds;
 mod changes;
 mod client;
 mod databases;
+mod executions;
 mod flow;
 mod hidden_secrets;
 mod lifecycle;

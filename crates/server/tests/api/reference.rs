@@ -7,7 +7,7 @@ use crate::bodies::{config, function};
 use crate::server::TestServer;
 
 /// Every path of the API. One that goes is missed here, and one that comes is announced here.
-const PATHS: [&str; 44] = [
+const PATHS: [&str; 50] = [
     "/apps",
     "/apps/{app}",
     "/apps/{app}/at",
@@ -20,6 +20,10 @@ const PATHS: [&str; 44] = [
     "/apps/{app}/changes",
     "/apps/{app}/diff",
     "/apps/{app}/events",
+    "/apps/{app}/executions",
+    "/apps/{app}/executions/{execution}",
+    "/apps/{app}/executions/{execution}/cancel",
+    "/apps/{app}/executions/{execution}/log",
     "/apps/{app}/functions/{function}/aliases",
     "/apps/{app}/functions/{function}/aliases/{alias}",
     "/apps/{app}/functions/{function}/aliases/{alias}/history",
@@ -27,6 +31,8 @@ const PATHS: [&str; 44] = [
     "/apps/{app}/functions/{name}/call",
     "/apps/{app}/groups",
     "/apps/{app}/groups/{group}",
+    "/apps/{app}/jobs",
+    "/apps/{app}/jobs/{job}",
     "/apps/{app}/latest/history",
     "/apps/{app}/live",
     "/apps/{app}/live/history",

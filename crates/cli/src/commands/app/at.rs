@@ -3,7 +3,7 @@ use milepost_client::api::AtMoment;
 
 use crate::context::Context;
 use crate::failure::Result;
-use crate::output::{Table, local, parse_moment};
+use crate::output::{Table, git_whole, local, parse_moment};
 
 /// Show the exact versions that were live at a moment
 #[derive(Debug, Args)]
@@ -35,7 +35,7 @@ fn text(found: &AtMoment) -> String {
         version.message
     ));
     if let Some(git) = &version.git {
-        lines.push(format!("Git {} on {}", git.commit, git.branch));
+        lines.push(format!("Git {}", git_whole(git)));
     }
     let mut table = Table::new(["TYPE", "NAME", "VERSION", "NUMBER", "DIGEST"], "It had no units.");
     for object in &found.objects {

@@ -5,7 +5,7 @@ use milepost_model::snapshot::AppVersion;
 
 use crate::context::Context;
 use crate::failure::Result;
-use crate::output::{local, printable};
+use crate::output::{git_short, local, printable};
 
 /// List the app versions and their releases, newest first
 #[derive(Debug, Args)]
@@ -41,7 +41,9 @@ fn text(app: &App, items: &[AppVersion]) -> String {
             .as_ref()
             .map(|release| format!(" Release {}", release_text(release, app.live.mode)))
             .unwrap_or_default();
-        lines.push(format!("{} {} {:width$} |{release}", item.id, local(item.created_at), printable(&item.message)));
+        let git = item.git.as_ref().map(|git| format!(" | git {}", git_short(git))).unwrap_or_default();
+        let line = format!("{} {} {:width$} |{release}", item.id, local(item.created_at), printable(&item.message));
+        lines.push(line + &git);
     }
     lines.join("\n")
 }

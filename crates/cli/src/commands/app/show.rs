@@ -4,7 +4,7 @@ use milepost_model::snapshot::AppVersion;
 
 use crate::context::Context;
 use crate::failure::Result;
-use crate::output::{Table, local, printable};
+use crate::output::{Table, git_whole, local, printable};
 
 /// Show an app version with every unit of it
 ///
@@ -26,8 +26,7 @@ fn text(found: &AppVersion, mode: LiveMode) -> String {
     let mut lines = vec![format!("App version {} (number {})", found.id, found.number)];
     lines.push(format!("Created {} by {}: {}", local(found.created_at), found.created_by, printable(&found.message)));
     if let Some(git) = &found.git {
-        let clean = if git.clean { "clean" } else { "dirty" };
-        lines.push(format!("Git     {} on {} ({clean})", git.commit, git.branch));
+        lines.push(format!("Git     {}", git_whole(git)));
     }
     if let Some(release) = &found.release {
         lines.push(format!("Release {}", super::list_version::release_text(release, mode)));

@@ -110,7 +110,7 @@ fn installer(facts: &RuntimeFacts) -> Check {
         None => Check::warn(
             name,
             format!("{} packages with dependencies cannot be built", facts.runtime),
-            &format!("on Debian, `apt-get install {package}` on the server's machine"),
+            format!("on Debian, `apt-get install {package}` on the server's machine"),
         ),
     }
 }

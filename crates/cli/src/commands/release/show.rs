@@ -1,9 +1,12 @@
 use clap::Args;
+use milepost_model::GitFacts;
+use milepost_model::release::Release;
+use serde::Serialize;
 
 use crate::commands::app::release_text;
 use crate::context::Context;
 use crate::failure::Result;
-use crate::output::local;
+use crate::output::{git_whole, local, printable};
 
 /// Show a release
 #[derive(Debug, Args)]
@@ -12,21 +15,33 @@ pub struct ShowArgs {
     release: String,
 }
 
+/// A release, and what it is a release of.
+#[derive(Serialize)]
+struct Shown {
+    #[serde(flatten)]
+    release: Release,
+    message: String,
+    git: Option<GitFacts>,
+}
+
 pub async fn run(context: &Context<'_>, args: ShowArgs) -> Result<()> {
     let live = context.client.live_get(&context.app).await?;
     let release = context.client.release_get(&context.app, &args.release).await?;
+    let version = context.client.app_version_get(&context.app, &release.app_version).await?;
+    let shown = Shown { release, message: version.message, git: version.git };
     context.ui.show(
-        &release,
-        |release| vec![release.id.to_string()],
-        |release| {
-            let expired = release.expired_at.map(|at| format!("\nExpired:     {}", local(at))).unwrap_or_default();
-            format!(
-                "Release:     {}\nApp version: {}\nCreated:     {} by {}{expired}",
-                release_text(release, live.mode),
-                release.app_version,
-                local(release.created_at),
-                release.created_by
-            )
+        &shown,
+        |shown| vec![shown.release.id.clone()],
+        |Shown { release, message, git }| {
+            let mut lines = vec![
+                format!("Release:     {}", release_text(release, live.mode)),
+                format!("App version: {}: {}", release.app_version, printable(message)),
+                format!("Created:     {} by {}", local(release.created_at), release.created_by),
+            ];
+            lines.extend(git.as_ref().map(|git| format!("Git:         {}", git_whole(git))));
+            lines.extend(release.expired_at.map(|at| format!("Expired:     {}", local(at))));
+            lines.extend(release.urls.iter().map(|url| format!("Address:     {url}")));
+            lines.join("\n")
         },
     )
 }

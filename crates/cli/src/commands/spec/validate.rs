@@ -28,7 +28,10 @@ pub struct ValidateArgs {
 pub async fn run(ui: &Ui, global: &Global, args: &ValidateArgs) -> Result<()> {
     let (mut declared, mut errors) = fission::look_at_folder(&args.folder.specdir)?;
     let (unknown, secrets) = missing(ui, global, &declared).await;
-    errors.extend(unknown);
+    // What is wrong with the folder alone was told already.
+    errors.extend(
+        unknown.into_iter().filter(|new| errors.iter().all(|known| known.place != new.place)).collect::<Vec<_>>(),
+    );
     errors.sort_by(|one, other| one.place.cmp(&other.place));
     declared.warnings.extend(secrets);
     if !errors.is_empty() {

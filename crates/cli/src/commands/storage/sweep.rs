@@ -16,8 +16,8 @@ pub async fn run(context: &Context<'_>, _args: SweepArgs) -> Result<()> {
         |_| Vec::new(),
         |swept| {
             format!(
-                "Swept {} retired versions, {} contents, {} blobs ({} bytes), {} packs.",
-                swept.versions, swept.contents, swept.blobs, swept.bytes, swept.packs
+                "Swept {} ended executions, {} retired versions, {} contents, {} blobs ({} bytes), {} packs.",
+                swept.executions, swept.versions, swept.contents, swept.blobs, swept.bytes, swept.packs
             )
         },
     )

@@ -68,9 +68,14 @@ pub fn command(package: &PackagePut, environments: &Environments, source: &Sourc
 }
 
 fn root_file(source: &Source, name: &str) -> Option<Vec<u8>> {
-    match source.tree().ok()?.get(name)? {
-        Leaf::File(file) => source.read_blob(&file.digest).ok(),
-        Leaf::Link { .. } => None,
+    let tree = source.tree().ok()?;
+    match tree.get(name) {
+        Some(Leaf::File(file)) => source.read_blob(&file.digest).ok(),
+        Some(Leaf::Link { .. }) => None,
+        None => {
+            let below = format!("{name}/");
+            tree.iter().any(|(path, _)| path.starts_with(&below)).then(Vec::new)
+        }
     }
 }
 

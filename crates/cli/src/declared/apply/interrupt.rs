@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
@@ -17,6 +18,19 @@ const GRACE: Duration = Duration::from_millis(200);
 
 /// Whether a change is on its way and nobody knows whether it landed.
 static LANDING: AtomicBool = AtomicBool::new(false);
+
+type Undo = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// What to do before the end, when it comes early.
+static UNDO: Mutex<Option<Undo>> = Mutex::new(None);
+
+pub fn undo_with(undo: impl Future<Output = ()> + Send + 'static) {
+    *UNDO.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::pin(undo));
+}
+
+pub fn nothing_to_undo() {
+    UNDO.lock().unwrap_or_else(PoisonError::into_inner).take();
+}
 
 /// Runs the one request that changes something.
 pub async fn landing<T>(work: impl Future<Output = T>) -> T {
@@ -58,6 +72,10 @@ pub async fn stoppable<T>(ui: &Ui, work: impl Future<Output = Result<T>>) -> Res
                     "stopped while the change was on its way; `milepost app list-version` shows whether it was made",
                 );
             } else {
+                let undo = UNDO.lock().unwrap_or_else(PoisonError::into_inner).take();
+                if let Some(undo) = undo {
+                    undo.await;
+                }
                 ui.say("Stopped; nothing was changed.");
             }
             std::process::exit(INTERRUPTED);

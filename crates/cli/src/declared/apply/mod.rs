@@ -55,11 +55,32 @@ pub struct Applied {
 pub async fn apply(context: &Context<'_>, declared: &Declared, options: &Options) -> Result<Applied> {
     let sources = declared.sources();
     let (trees, git) = tokio::join!(scan::all(declared), git::facts(&declared.folder, &sources));
-    let mut apply = Apply { context, declared, options, trees: trees?, git, environments: Environments::of(declared) };
+    let mut apply = Apply {
+        context,
+        declared,
+        options,
+        trees: trees?,
+        git,
+        environments: Environments::of(declared),
+        made_app: false,
+    };
     if draft::unknown_environment(declared, &apply.environments) {
         apply.environments.ask(context).await?;
     }
-    apply.run().await
+    let done = apply.run().await;
+    if done.is_err() && apply.made_app {
+        unmake_app(context.client.clone(), context.app.clone()).await;
+    }
+    interrupt::nothing_to_undo();
+    done
+}
+
+/// Takes away the app that was made for a deploy that did not come to anything, unless somebody else used it meanwhile.
+async fn unmake_app(client: milepost_client::Client, app: String) {
+    if client.app_get(&app).await.is_ok_and(|app| app.head.is_none()) {
+        // Best effort: an app without a version does no harm.
+        let _ = client.app_delete(&app).await;
+    }
 }
 
 struct Apply<'a> {
@@ -69,6 +90,8 @@ struct Apply<'a> {
     trees: Trees,
     git: Option<GitFacts>,
     environments: Environments,
+    /// Whether the app is there only because of this apply.
+    made_app: bool,
 }
 
 impl Apply<'_> {
@@ -81,8 +104,7 @@ impl Apply<'_> {
             planned => planned?,
         };
         // That a deployment takes over what is equal already is to be written down, though nothing else is.
-        let takes_over = self.options.allow_conflicts && !plan.warnings.is_empty();
-        if !plan.changed && (!takes_over || self.options.change.dry_run) {
+        if !plan.changed && (plan.taken_over.is_empty() || self.options.change.dry_run) {
             plan.dry_run = self.options.change.dry_run;
             return Ok(applied(plan));
         }
@@ -170,6 +192,8 @@ impl Apply<'_> {
         }
         let name: AppName = context.app.parse()?;
         let app = context.client.app_create(&name, PlanName::default()).await?;
+        self.made_app = true;
+        interrupt::undo_with(unmake_app(context.client.clone(), context.app.clone()));
         context.ui.say(&format!("App {} created, plan {}.", app.name, app.plan));
         Ok(None)
     }

@@ -90,6 +90,7 @@ pub fn all_new(declared: &Declared, change: &Change) -> ChangeOutcome {
         release: None,
         expired: Vec::new(),
         builds: packages.map(|key| key.name).filter(has_source).collect(),
+        taken_over: Vec::new(),
         warnings: Vec::new(),
     }
 }

@@ -18,7 +18,7 @@ mod yaml;
 pub use compare::{differences, roots, scan};
 pub use disk::{failed, write_new};
 pub use download::{Download, all as download_all};
-pub use of_app::{Held, downloads, outline as of_app};
+pub use of_app::{Fetched, Held, downloads, outline as of_app, owners};
 pub use of_specs::{COPIES, of_specs};
 pub use outline::Unsaid;
 pub use paths::absolute;

@@ -72,8 +72,10 @@ impl Sheet {
                 let second = slot == TreeSlot::Deployment && unit.trees.len() > 1;
                 if second && (!include.is_empty() || !exclude.is_empty()) {
                     let files = self.copy(unit, slot, set).await?;
-                    let message =
-                        format!("what is built already is now a copy of the files that were there, in `{}`", files.path);
+                    let message = format!(
+                        "what is built already is now a copy of the files that were there, in `{}`",
+                        files.path
+                    );
                     self.notes.push(Unsaid { key: unit.key(), message });
                     return Ok(files);
                 }

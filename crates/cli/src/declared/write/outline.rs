@@ -7,7 +7,7 @@ use milepost_model::{AppName, Selector, UnitName};
 
 use super::super::TreeSlot;
 use super::super::manifest::FILE_NAME;
-use super::yaml::{Entry, Yaml, entry};
+use super::yaml::{Entry, Yaml, comment, entry};
 
 /// A manifest before it is text.
 #[derive(Debug, Default)]
@@ -69,7 +69,7 @@ impl Outline {
         for unit in &self.units {
             self.unit(&mut sections, unit);
         }
-        let mut text: String = self.heading.iter().map(|line| format!("# {line}\n")).collect();
+        let mut text: String = self.heading.iter().map(|line| format!("{}\n", comment(line))).collect();
         text.push_str(&Yaml::Map(self.entries(&mut sections)).document());
         (text, sections.unsaid)
     }
@@ -224,7 +224,8 @@ fn package(put: &PackagePut, unit: &OutlineUnit, unsaid: &mut Vec<Unsaid>) -> Ya
         if source.is_none() {
             patterns(&mut entries, deployed);
         } else if !deployed.include.is_empty() || !deployed.exclude.is_empty() {
-            let message = "the patterns of what is built already; `include` and `exclude` are those of `src`".to_owned();
+            let message =
+                "the patterns of what is built already; `include` and `exclude` are those of `src`".to_owned();
             unsaid.push(Unsaid { key: unit.key(), message });
         }
     }

@@ -197,11 +197,16 @@ fn inner(value: &Yaml) -> &Yaml {
     if let Yaml::Short(value) = value { inner(value) } else { value }
 }
 
+/// Whatever it is made of, it stays one line, and YAML.
+pub fn comment(text: &str) -> String {
+    let plain: String = text.chars().map(|letter| if is_shown(letter) { letter } else { ' ' }).collect();
+    format!("# {plain}")
+}
+
 fn remark(to: &mut String, entry: &Entry) {
     if let Some(remark) = &entry.remark {
-        // Whatever it is made of, it stays one line.
-        let plain: String = remark.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
-        let _ = write!(to, "  # {plain}");
+        to.push_str("  ");
+        to.push_str(&comment(remark));
     }
     to.push('\n');
 }

@@ -4,7 +4,6 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 use axum::response::{IntoResponse, Response};
-use milepost_catalog::ServingFunction;
 use milepost_model::{Code, Permission, Refusal, Selector};
 use milepost_runtime::{CallContext, CallError, Function};
 use serde::Deserialize;
@@ -14,7 +13,7 @@ use crate::auth::Caller;
 use crate::error::{ApiError, ApiResult};
 use crate::extract::{Path, Query};
 use crate::handlers::{Shared, wire};
-use crate::serving::{Members, bind};
+use crate::serving::bind_alone;
 
 /// Headers for the function travel under this prefix, so that none of them is taken for one of the API call.
 const PREFIX: &str = "milepost-header-";
@@ -46,7 +45,7 @@ pub(crate) async fn functions_call(
     let selector: Selector =
         if call.version.is_empty() { Selector::Latest } else { call.version.parse().map_err(Refusal::from)? };
     let serving = state.catalog.serving_function(&app, wire::function(&name)?, selector).await?;
-    let function = Arc::new(bound(serving)?);
+    let function = Arc::new(bind_alone(serving)?);
     let request_id = request_id(&state);
     let context = CallContext { request_id: request_id.clone().into(), ..CallContext::default() };
     let request = for_function(request, &call)?;
@@ -54,17 +53,6 @@ pub(crate) async fn functions_call(
         Ok(answer) => Ok(answered(answer, &function, &request_id)),
         Err(error) => Err(refused(&error, &name, &request_id)),
     }
-}
-
-fn bound(serving: ServingFunction) -> ApiResult<Function> {
-    let versions = serving.versions.into_iter().map(|(id, version)| (id, Arc::new(version))).collect();
-    let members = Members::new(&serving.members, &versions);
-    let version = versions.get(&serving.version);
-    version.and_then(|version| bind(&serving.app, version, &members, &versions)).ok_or_else(|| {
-        Refusal::new(Code::FunctionNotReady, "The function has no package that can run.")
-            .hint("deploy its code again")
-            .into()
-    })
 }
 
 fn request_id(state: &Shared) -> String {

@@ -1,0 +1,67 @@
+use std::time::Duration;
+
+use clap::Args;
+use milepost_model::execution::{Execution, ExecutionStatus, NewExecution};
+use milepost_model::{Selector, UnitKind, UnitName};
+
+use super::{read_input, show};
+use crate::context::Context;
+use crate::failure::{Failure, Result};
+
+/// How often `--wait` asks.
+const ASK: Duration = Duration::from_millis(200);
+
+/// Run a function with an input, and wait for its end or not
+///
+/// Waits for the end, and fails when the execution does. With `--async` the execution is queued: it survives a restart of the
+/// server, and runs at least once.
+#[derive(Debug, Args)]
+pub struct CreateArgs {
+    /// The function
+    #[arg(value_name = "FUNCTION")]
+    function: String,
+    /// Which version: `latest`, a number, a uid, a label, `@alias` or a digest
+    #[arg(long, value_name = "VERSION", default_value = "latest")]
+    version: String,
+    /// The input: JSON, `@FILE`, or `-` for stdin
+    #[arg(long, value_name = "JSON")]
+    input: Option<String>,
+    /// Queue it, and do not wait
+    #[arg(long = "async")]
+    queued: bool,
+    /// With `--async`: wait all the same
+    #[arg(long, requires = "queued")]
+    wait: bool,
+    /// What this is about
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    description: String,
+}
+
+pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
+    let new = NewExecution {
+        function: UnitName::for_kind(UnitKind::Function, &args.function)?,
+        version: args.version.parse::<Selector>()?,
+        input: read_input(args.input.as_deref())?,
+        sync: !args.queued,
+        description: args.description,
+    };
+    let mut execution = context.client.execution_create(&context.app, &new).await?;
+    while args.wait && !execution.status.is_ended() {
+        tokio::time::sleep(ASK).await;
+        execution = context.client.execution_get(&context.app, &execution.id).await?;
+    }
+    show::one(context, &execution)?;
+    if execution.status.is_ended() && execution.status != ExecutionStatus::Success {
+        return Err(not_a_success(&execution));
+    }
+    Ok(())
+}
+
+fn not_a_success(execution: &Execution) -> Failure {
+    let message = match execution.status {
+        ExecutionStatus::Failed => "the function failed",
+        ExecutionStatus::Cancelled => "the execution was cancelled",
+        _ => "the execution could not run",
+    };
+    Failure::new(message).hint(format!("`milepost execution logs {}` shows what it wrote", execution.id))
+}

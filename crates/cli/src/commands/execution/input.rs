@@ -1,0 +1,41 @@
+//! Inputs as they are given on the command line.
+
+use std::io::Read;
+use std::path::Path;
+
+use milepost_model::execution::MAX_INPUT;
+use serde_json::Value;
+
+use crate::failure::{Failure, Result};
+
+/// JSON, `@FILE`, or `-` for stdin.
+pub fn read_input(given: Option<&str>) -> Result<Option<Value>> {
+    let Some(given) = given else { return Ok(None) };
+    let text = match given.strip_prefix('@').unwrap_or(if given == "-" { "-" } else { "" }) {
+        "-" => {
+            let mut text = String::new();
+            // More is refused anyway, so it is not read.
+            std::io::stdin().take(MAX_INPUT as u64 * 8).read_to_string(&mut text)?;
+            text
+        }
+        "" => given.to_owned(),
+        file => std::fs::read_to_string(file).map_err(|error| Failure::unreadable(Path::new(file), &error))?,
+    };
+    let value = serde_json::from_str(&text).map_err(|error| {
+        Failure::usage(format!("the input is not JSON: {error}"))
+            .hint("write it like '{\"name\": \"x\"}'; a text needs quotes of its own, like '\"x\"'")
+    })?;
+    Ok(Some(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_input_is_json_or_refused() {
+        assert_eq!(read_input(Some(r#"{"a":1}"#)).expect("JSON"), Some(serde_json::json!({"a": 1})));
+        assert_eq!(read_input(None).expect("nothing"), None);
+        assert!(read_input(Some("hello")).expect_err("a bare word").message().contains("not JSON"));
+    }
+}

@@ -1,0 +1,81 @@
+//! An execution as people read it.
+
+use milepost_model::execution::{Execution, ExecutionStatus};
+use serde_json::Value;
+
+use crate::context::Context;
+use crate::failure::Result;
+use crate::output::{local, printable};
+
+pub fn one(context: &Context<'_>, execution: &Execution) -> Result<()> {
+    context.ui.show(execution, |execution| vec![execution.id.clone()], text)
+}
+
+fn text(execution: &Execution) -> String {
+    let version = execution.version.as_ref().map(|version| format!(" version {}", version.number)).unwrap_or_default();
+    let mut lines = vec![
+        format!("Execution  {}", execution.id),
+        format!("Function   {}{version}, asked for as {}", execution.function, execution.selector),
+        format!("Status     {}", status(execution)),
+        format!(
+            "Started    {} by {}, {}",
+            local(execution.created_at),
+            printable(&execution.started_by),
+            printable(&cause(execution))
+        ),
+    ];
+    if let Some(tick) = execution.scheduled_at {
+        lines.push(format!("For        {}", local(tick)));
+    }
+    if !execution.description.is_empty() {
+        lines.push(format!("About      {}", printable(&execution.description)));
+    }
+    if execution.attempts.len() > 1 {
+        for attempt in &execution.attempts {
+            let end = attempt.end.map_or("running", |end| end.as_str());
+            let node = printable(&attempt.node);
+            lines.push(format!("Attempt {}  {} on {node}, {end}", attempt.number, local(attempt.started_at)));
+        }
+    }
+    if let Some(input) = &execution.input {
+        lines.push(format!("Input      {}", value(input)));
+    }
+    if let Some(result) = &execution.result {
+        lines.push(format!("Result     {}", value(result)));
+    }
+    lines.join("\n")
+}
+
+pub fn status(execution: &Execution) -> String {
+    let stopping = if execution.cancelling && !execution.status.is_ended() { ", to be cancelled" } else { "" };
+    match execution.duration_ms {
+        Some(took) if execution.status != ExecutionStatus::Queued => {
+            format!("{}, took {}", execution.status, length(took))
+        }
+        _ => format!("{}{stopping}", execution.status),
+    }
+}
+
+/// `api`, `job 0190…`, `timer nightly`
+pub fn cause(execution: &Execution) -> String {
+    match &execution.cause.id {
+        Some(id) => format!("{} {id}", execution.cause.kind),
+        None => execution.cause.kind.to_string(),
+    }
+}
+
+/// A text as it is, everything else as JSON.
+fn value(value: &Value) -> String {
+    match value {
+        Value::String(text) => printable(text),
+        other => other.to_string(),
+    }
+}
+
+/// `850 ms`, `12.4 s`
+pub fn length(ms: i64) -> String {
+    match ms {
+        short @ ..1000 => format!("{short} ms"),
+        long => format!("{:.1} s", long as f64 / 1000.0),
+    }
+}

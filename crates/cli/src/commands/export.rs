@@ -1,0 +1,273 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use futures::{StreamExt, TryStreamExt};
+use milepost_client::ClientError;
+use milepost_model::change::UnitKey;
+use milepost_model::snapshot::{AppObject, AppVersion, Unit, Version};
+use milepost_model::{AppName, UnitKind, UnitSpec};
+use serde_json::json;
+
+use crate::context::Context;
+use crate::declared::manifest::FILE_NAME;
+use crate::declared::write::{self, Download, Fetched, Held, Unsaid, absolute, failed, write_new};
+use crate::declared::{self, Declared, apply};
+use crate::failure::{Failure, Result};
+
+/// Requests for versions that the app does not have any more.
+const AT_ONCE: usize = 8;
+/// Names in a warning, before it only counts.
+const NAMED: usize = 3;
+
+/// Write the app as a folder with a milepost.yaml
+///
+/// The app as it is now, or as an app version or release has it: a manifest, the sources of packages in `packages/`, static files
+/// in `static/`. `milepost deploy` of that folder makes the same again. Of secrets only the names are written. What a
+/// manifest cannot say is told.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// The folder to make; it must be new or empty [default: the name of the app]
+    #[arg(value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// An app version (uid or number), a release, a tag, `live`, `latest`, or `head`
+    #[arg(long, value_name = "VERSION", default_value = "head")]
+    at: String,
+}
+
+pub async fn run(context: &Context<'_>, args: ExportArgs) -> Result<()> {
+    let dir = args.dir.unwrap_or_else(|| PathBuf::from(&context.app));
+    check_empty(&dir)?;
+    let app = context.client.app_get(&context.app).await?;
+    if app.head.is_none() {
+        return Err(Failure::new(format!("app {} has no units to export", context.app))
+            .hint("`milepost deploy` or `milepost function create` gives it some"));
+    }
+    let work = Box::pin(export(context, &dir, &args.at));
+    let done = apply::stoppable(context.ui, work).await?;
+    for warning in &done.warnings {
+        context.ui.warn(warning);
+    }
+    let AppVersion { id, number, .. } = &done.version;
+    let report = json!({
+        "app": context.app,
+        "appVersion": id,
+        "number": number,
+        "folder": dir,
+        "units": done.units,
+        "files": done.files,
+        "warnings": done.warnings,
+    });
+    context.ui.show(
+        &report,
+        |_| vec![dir.display().to_string()],
+        |_| {
+            let (units, files) = (counted(done.units, "unit"), counted(done.files, "file"));
+            format!("App {}, version {number} ({id}), is in {}: {units}, {files}.", context.app, dir.display())
+        },
+    )
+}
+
+struct Exported {
+    version: AppVersion,
+    units: usize,
+    files: usize,
+    warnings: Vec<String>,
+}
+
+async fn export(context: &Context<'_>, dir: &Path, at: &str) -> Result<Exported> {
+    let version = context.client.app_version_get(&context.app, at).await?;
+    let (held, mut warnings) = read(context, &version).await?;
+    let whole = absolute(dir)?;
+    let parent = whole.parent().ok_or_else(|| Failure::usage(format!("`{}` cannot be made", dir.display())))?;
+    std::fs::create_dir_all(parent).map_err(|error| failed(parent, &error))?;
+    // Made beside its place, or inside if the place is there (somebody may stand in it), and moved when it is whole.
+    let beside = if whole.is_dir() { &whole } else { parent };
+    let scratch = tempfile::Builder::new().prefix(".milepost-export-").tempdir_in(beside);
+    let scratch = scratch.map_err(|error| failed(beside, &error))?;
+    let folder = scratch.path().join("app");
+    std::fs::create_dir(&folder).map_err(|error| failed(&folder, &error))?;
+
+    let downloads = write::downloads(&held, &folder);
+    let paths = write::download_all(context, &downloads).await?;
+    let fetched = Fetched { folder: &folder, downloads: &downloads, paths: &paths };
+    let (mut outline, notes) = write::of_app(&held, &fetched);
+    outline.app = Some(context.app.parse::<AppName>()?);
+    outline.deployment = deployment(context, &held, &mut warnings);
+    outline.heading =
+        vec![format!("App {}, version {} ({}), by `milepost export`.", context.app, version.number, version.id)];
+    let (text, unsaid) = outline.write();
+    warnings.extend(notes.into_iter().chain(unsaid).map(|Unsaid { key, message }| format!("{key}: {message}")));
+    write_new(&folder.join(FILE_NAME), &text)?;
+    put_in_place(&folder, &whole).map_err(|error| failed(dir, &error))?;
+    drop(scratch);
+
+    let read = declared::read_manifest(dir)?;
+    warnings.extend(other_files(&read, &downloads, &paths).await);
+    let files = paths.iter().map(BTreeSet::len).sum();
+    Ok(Exported { version, units: read.units.len(), files, warnings })
+}
+
+fn check_empty(dir: &Path) -> Result<()> {
+    let hint = "name another folder, like `milepost export copy-of-it`";
+    match std::fs::read_dir(dir) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(Failure::unreadable(dir, &error).hint(hint)),
+        Ok(mut entries) => match entries.next() {
+            None => Ok(()),
+            Some(_) => Err(Failure::usage(format!("the folder `{}` is not empty", dir.display())).hint(hint)),
+        },
+    }
+}
+
+fn put_in_place(folder: &Path, to: &Path) -> std::io::Result<()> {
+    if !to.is_dir() {
+        return std::fs::rename(folder, to);
+    }
+    // Whoever waits for the manifest finds its files.
+    std::fs::read_dir(folder)?.try_for_each(|entry| {
+        let entry = entry?;
+        if entry.file_name() == FILE_NAME { Ok(()) } else { std::fs::rename(entry.path(), to.join(entry.file_name())) }
+    })?;
+    std::fs::rename(folder.join(FILE_NAME), to.join(FILE_NAME))
+}
+
+/// The units of an app version with their content, and what cannot be read any more.
+async fn read(context: &Context<'_>, version: &AppVersion) -> Result<(Vec<Held>, Vec<String>)> {
+    let now = units_now(context).await?;
+    let reads = futures::stream::iter(&version.objects).map(|object| {
+        let key = UnitKey { kind: object.kind, name: object.name.clone() };
+        let unit = now.get(&key);
+        async move {
+            let deployment = unit.and_then(|unit| unit.deployment.clone());
+            if object.kind == UnitKind::Secret {
+                return Ok(Ok(Held { deployment, ..held(key, object) }));
+            }
+            let found = match unit.filter(|unit| unit.current.number == object.number) {
+                Some(unit) => Ok(unit.current.clone()),
+                None => context.client.version_get(&context.app, &key, &object.number.to_string()).await,
+            };
+            match found {
+                Ok(found) => {
+                    let spec = Some(spec_of(&found)?);
+                    let description = found.description;
+                    Ok(Ok(Held { deployment, spec, description, ..held(key, object) }))
+                }
+                Err(ClientError::Refused(problem)) if matches!(problem.status, 404 | 410) => {
+                    let detail = problem.detail.trim_end_matches('.').to_owned();
+                    Ok(Err(format!("{key}, version {}, is left out: {detail}", object.number)))
+                }
+                Err(error) => Err(Failure::from(error)),
+            }
+        }
+    });
+    let found: Vec<Result<Held, String>> = reads.buffered(AT_ONCE).try_collect().await?;
+    let (mut units, mut left_out) = (Vec::new(), Vec::new());
+    for unit in found {
+        match unit {
+            Ok(unit) => units.push(unit),
+            Err(why) => left_out.push(why),
+        }
+    }
+    Ok((units, left_out))
+}
+
+fn held(key: UnitKey, object: &AppObject) -> Held {
+    let (number, digest) = (object.number, object.digest);
+    Held { key, number, digest, description: String::new(), spec: None, deployment: None }
+}
+
+fn spec_of(version: &Version) -> Result<UnitSpec> {
+    UnitSpec::from_json(version.kind, &version.spec.to_string()).map_err(|error| {
+        Failure::new(format!("the server told of a {} that this Milepost does not know", version.kind))
+            .caused_by(&error)
+            .hint("use the `milepost` of the same version as the server")
+    })
+}
+
+async fn units_now(context: &Context<'_>) -> Result<BTreeMap<UnitKey, Unit>> {
+    let mut found = BTreeMap::new();
+    let mut cursor: Option<String> = None;
+    loop {
+        let page = context.client.unit_list(&context.app, None, 1000, cursor.as_deref()).await?;
+        let keyed = |unit: Unit| (UnitKey { kind: unit.kind, name: unit.name.clone() }, unit);
+        found.extend(page.items.into_iter().map(keyed));
+        cursor = page.next;
+        if cursor.is_none() {
+            return Ok(found);
+        }
+    }
+}
+
+/// The deployment that all units belong to, as far as they belong to any.
+fn deployment(
+    context: &Context<'_>,
+    held: &[Held],
+    warnings: &mut Vec<String>,
+) -> Option<milepost_model::change::Deployment> {
+    let (owners, free) = write::owners(held);
+    if owners.len() > 1 {
+        let names: Vec<String> = owners
+            .values()
+            .map(
+                |owner| {
+                    if owner.id == owner.name { owner.name.clone() } else { format!("{} ({})", owner.name, owner.id) }
+                },
+            )
+            .collect();
+        warnings.push(format!(
+            "the units of app {} belong to several deployments: {}; the manifest names none, and a deploy of it takes them \
+             over only with `--allow-conflicts`",
+            context.app,
+            names.join(", ")
+        ));
+        return None;
+    }
+    let owner = owners.into_values().next()?;
+    if !free.is_empty() {
+        let free: Vec<String> = free.iter().map(ToString::to_string).collect();
+        warnings.push(format!("a deploy makes these units part of deployment {}: {}", owner.name, some(&free)));
+    }
+    Some(owner)
+}
+
+/// Units whose files, read from the folder, are not those that were fetched: ignore files and names that are never taken.
+async fn other_files(read: &Declared, downloads: &[Download], paths: &[BTreeSet<String>]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for (download, paths) in downloads.iter().zip(paths) {
+        let Some(unit) = read.unit(download.key.kind, &download.key.name) else { continue };
+        let mut taken = None;
+        for (_, files) in &unit.trees {
+            match write::scan(files).await {
+                Ok(source) if source.root().is_ok_and(|root| root == download.root) => taken = Some(BTreeSet::new()),
+                Ok(source) if taken.is_none() => {
+                    let found = source.tree().map(|tree| tree.iter().map(|(path, _)| path.to_owned()).collect());
+                    taken = Some(paths.difference(&found.unwrap_or_default()).cloned().collect::<BTreeSet<String>>());
+                }
+                _ => {}
+            }
+        }
+        let key = &download.key;
+        match taken {
+            Some(left_out) if left_out.is_empty() => {}
+            Some(left_out) => {
+                let left_out: Vec<String> = left_out.into_iter().collect();
+                warnings.push(format!("{key}: a deploy of the folder leaves out {}", some(&left_out)));
+            }
+            None => warnings.push(format!("{key}: its files cannot be read from the folder")),
+        }
+    }
+    warnings
+}
+
+fn some(names: &[String]) -> String {
+    let shown = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(NAMED) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}

@@ -1,0 +1,53 @@
+use clap::Args;
+use milepost_model::job::NewJob;
+
+use super::moment::parse_coming;
+use super::show;
+use crate::commands::execution::read_input;
+use crate::commands::shared::TargetArgs;
+use crate::context::Context;
+use crate::failure::Result;
+
+/// Run a function at times
+///
+/// With a pattern, a first time, or both. `latest` and an alias are resolved at each firing; any other version is the one that
+/// it names now.
+#[derive(Debug, Args)]
+pub struct CreateArgs {
+    /// A name for people
+    #[arg(long, value_name = "NAME", default_value = "")]
+    name: String,
+    #[command(flatten)]
+    target: TargetArgs,
+    /// The pattern: five fields, six with seconds, or `@every 5m`
+    #[arg(long, value_name = "CRON")]
+    cron: Option<String>,
+    /// The time zone of the pattern, like `Europe/Berlin` [default: UTC]
+    #[arg(long, value_name = "ZONE", default_value = "")]
+    zone: String,
+    /// How many executions in all [default: without end]
+    #[arg(long, value_name = "N")]
+    count: Option<i64>,
+    /// The first execution, whatever the pattern says: RFC 3339, `2026-11-10 12:00`, or `in 2h`
+    #[arg(long, visible_alias = "first", value_name = "TIME")]
+    first_at: Option<String>,
+    /// The input of each: JSON, `@FILE`, or `-` for stdin
+    #[arg(long, value_name = "JSON")]
+    input: Option<String>,
+}
+
+pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
+    let target = args.target.target()?;
+    let now = context.ui.now();
+    let new = NewJob {
+        name: args.name,
+        function: target.function,
+        version: target.version,
+        cron: args.cron,
+        zone: args.zone,
+        first_at: args.first_at.as_deref().map(|first| parse_coming(first, now)).transpose()?,
+        count: args.count,
+        input: read_input(args.input.as_deref())?,
+    };
+    show::one(context, &context.client.job_create(&context.app, &new).await?)
+}

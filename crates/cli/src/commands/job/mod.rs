@@ -1,0 +1,43 @@
+mod create;
+mod delete;
+mod get;
+mod list;
+mod moment;
+mod show;
+mod state;
+
+use clap::Subcommand;
+use milepost_model::job::JobState;
+
+use crate::context::Context;
+use crate::failure::Result;
+
+#[derive(Debug, Subcommand)]
+pub enum JobCommand {
+    /// Run a function at times
+    Create(create::CreateArgs),
+    /// List jobs, newest first
+    List(list::ListArgs),
+    /// Show a job
+    Get(get::GetArgs),
+    /// Let a job rest
+    Pause(state::StateArgs),
+    /// Let a paused job go on, from now
+    Resume(state::StateArgs),
+    /// End a job for good
+    Cancel(state::StateArgs),
+    /// Delete a job; what it has started stays
+    Delete(delete::DeleteArgs),
+}
+
+pub async fn run(context: &Context<'_>, command: JobCommand) -> Result<()> {
+    match command {
+        JobCommand::Create(args) => create::run(context, args).await,
+        JobCommand::List(args) => list::run(context, args).await,
+        JobCommand::Get(args) => get::run(context, args).await,
+        JobCommand::Pause(args) => state::run(context, args, JobState::Paused).await,
+        JobCommand::Resume(args) => state::run(context, args, JobState::Running).await,
+        JobCommand::Cancel(args) => state::run(context, args, JobState::Cancelled).await,
+        JobCommand::Delete(args) => delete::run(context, args).await,
+    }
+}

@@ -1,0 +1,19 @@
+use clap::Args;
+use milepost_model::job::{JobChange, JobState};
+
+use super::show;
+use crate::context::Context;
+use crate::failure::Result;
+
+/// Pause, resume or cancel a job
+#[derive(Debug, Args)]
+pub struct StateArgs {
+    /// Its id, as `job list` has it
+    #[arg(value_name = "ID")]
+    id: String,
+}
+
+pub async fn run(context: &Context<'_>, args: StateArgs, state: JobState) -> Result<()> {
+    let change = JobChange { state: Some(state), ..JobChange::default() };
+    show::one(context, &context.client.job_update(&context.app, &args.id, &change).await?)
+}

@@ -1,0 +1,85 @@
+//! The files of versions, from the server into folders.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::PathBuf;
+
+use futures::{StreamExt, TryStreamExt};
+use indicatif::{ProgressBar, ProgressStyle};
+use milepost_client::source::{Source, SourceOptions, ZipLimits};
+use milepost_model::Digest;
+use milepost_model::change::UnitKey;
+
+use super::disk::put_tree;
+use crate::context::Context;
+use crate::failure::{Failure, Result};
+
+/// A server packs a few archives at a time, and others want some of them.
+const AT_ONCE: usize = 4;
+
+/// One tree of a version, and where it goes.
+#[derive(Debug, Clone)]
+pub struct Download {
+    pub key: UnitKey,
+    pub number: i64,
+    /// `source` or `deployment`; none for what has only one.
+    pub part: Option<&'static str>,
+    pub root: Digest,
+    pub to: PathBuf,
+}
+
+/// Fetches all of them, and answers the paths of each, in the same order.
+pub async fn all(context: &Context<'_>, downloads: &[Download]) -> Result<Vec<BTreeSet<String>>> {
+    let bar =
+        if context.ui.shows_progress() { ProgressBar::new(downloads.len() as u64) } else { ProgressBar::hidden() };
+    if let Ok(style) = ProgressStyle::with_template("Downloading [{bar:30}] {pos}/{len} {msg}") {
+        bar.set_style(style);
+    }
+    let fetched = futures::stream::iter(downloads)
+        .map(|download| {
+            let bar = &bar;
+            async move {
+                bar.set_message(download.key.to_string());
+                let paths = one(context, download).await?;
+                bar.inc(1);
+                Ok::<_, Failure>(paths)
+            }
+        })
+        .buffered(AT_ONCE)
+        .try_collect()
+        .await;
+    bar.finish_and_clear();
+    fetched
+}
+
+async fn one(context: &Context<'_>, download: &Download) -> Result<BTreeSet<String>> {
+    let Download { key, number, part, root, to } = download.clone();
+    let response = context.client.version_download(&context.app, &key, &number.to_string(), part).await?;
+    let mut zip = tempfile::NamedTempFile::new()?;
+    let mut stream = response.bytes_stream();
+    while let Some(chunk) = stream.next().await {
+        zip.write_all(&chunk.map_err(|error| Failure::new("the download broke off").caused_by(&error))?)?;
+    }
+    let unpacked = tokio::task::spawn_blocking(move || {
+        let source = Source::open(zip.path(), &options(), None)?;
+        if source.root()? != root {
+            let message = format!("the files of {key}, version {number}, are not those that the version was made of");
+            return Err(Failure::new(message).hint("check `milepost doctor`: the server's storage may be damaged"));
+        }
+        put_tree(&source, &to)?;
+        Ok(source.tree()?.iter().map(|(path, _)| path.to_owned()).collect())
+    });
+    unpacked.await.map_err(|error| Failure::new("unpacking the files failed").caused_by(&error))?
+}
+
+/// The server is trusted with what it stores: the digests decide, not how well something can be packed.
+fn options() -> SourceOptions {
+    let limits = ZipLimits {
+        entries: usize::MAX,
+        total_bytes: u64::MAX,
+        file_bytes: u64::MAX,
+        ratio: u64::MAX,
+        ratio_from: u64::MAX,
+    };
+    SourceOptions { limits, ..SourceOptions::default() }
+}

@@ -1,0 +1,21 @@
+//! Executions, jobs and timers on the real server: what came out, which version ran, and what holds when a server dies.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
+
+#[expect(dead_code, reason = "other tests use the rest")]
+mod common;
+#[path = "executions/crashes.rs"]
+mod crashes;
+#[path = "executions/ends.rs"]
+mod ends;
+#[path = "executions/gate.rs"]
+mod gate;
+#[path = "executions/jobs.rs"]
+mod jobs;
+#[path = "executions/nodes.rs"]
+mod nodes;
+#[path = "executions/stage.rs"]
+mod stage;
+#[path = "executions/timers.rs"]
+mod timers;
+#[path = "executions/versions.rs"]
+mod versions;

@@ -1,0 +1,75 @@
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use milepost_model::execution::{AttemptEnd, Execution, ExecutionFilter, ExecutionStatus};
+use milepost_testkit::eventually_blocking;
+use serde_json::json;
+
+use crate::gate::Gate;
+use crate::stage::{APP, PATIENCE, Stage, new};
+
+const RUNNING: usize = 4;
+const QUEUED: usize = 100;
+
+#[test]
+fn a_killed_server_loses_no_execution_and_tells_the_attempts() {
+    let mut stage = Stage::new(&["--executions", "4"]);
+    let gate = Gate::new();
+    let running: Vec<Execution> = (0..RUNNING).map(|_| stage.queue("wait", Some(gate.input()))).collect();
+    let held: Vec<_> = running.iter().map(|_| gate.next()).collect();
+    let queued: Vec<Execution> = (0..QUEUED).map(|number| stage.queue("echo", Some(json!(number)))).collect();
+    let (client, input) = (stage.client(), gate.input());
+    let waiting = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        runtime.block_on(client.execution_create(APP, &new("wait", Some(input), true)))
+    });
+    let _synchronous = gate.next();
+    stage.world.server.kill9();
+    assert!(waiting.join().unwrap().is_err(), "whoever waited is told");
+    drop(held);
+    gate.open();
+    stage.world.server.restart();
+
+    let unended = || stage.listed(&ExecutionFilter::default()).iter().filter(|one| !one.status.is_ended()).count();
+    eventually_blocking(PATIENCE, || unended() == 0);
+    let all = stage.listed(&ExecutionFilter::default());
+    assert_eq!(all.len(), RUNNING + QUEUED + 1);
+    for execution in &running {
+        let ended = stage.get(&execution.id);
+        assert_eq!((ended.status, &ended.version), (ExecutionStatus::Success, &execution.version));
+        let ends: Vec<_> = ended.attempts.iter().map(|attempt| attempt.end.unwrap()).collect();
+        assert_eq!(ends, [AttemptEnd::Lost, AttemptEnd::Success]);
+        let nodes: BTreeSet<_> = ended.attempts.iter().map(|attempt| &attempt.node).collect();
+        assert_eq!(nodes.len(), 2, "a server that starts again is another node");
+    }
+    for (number, execution) in queued.iter().enumerate() {
+        let ended = stage.get(&execution.id);
+        assert_eq!((ended.status, ended.attempts.len()), (ExecutionStatus::Success, 1));
+        assert_eq!(ended.result.unwrap()["given"], number);
+    }
+    let synchronous = all.iter().find(|execution| execution.sync).unwrap();
+    assert_eq!(synchronous.status, ExecutionStatus::Error);
+    assert!(synchronous.result.as_ref().unwrap().as_str().unwrap().contains("nobody waits"), "{synchronous:?}");
+}
+
+#[test]
+fn a_server_that_is_told_to_stop_lets_executions_end() {
+    let mut stage = Stage::new(&["--executions", "1"]);
+    let gate = Gate::new();
+    let running = stage.queue("wait", Some(gate.input()));
+    let waiting = gate.next();
+    let next = stage.queue("echo", None);
+    let server_file = stage.world.env.data_dir().join("server.json");
+    let letting_go = std::thread::spawn(move || {
+        // It goes when the server has heard that it is to stop.
+        eventually_blocking(Duration::from_secs(20), || !server_file.exists());
+        waiting.let_go();
+    });
+    assert!(stage.world.server.stop().success());
+    letting_go.join().unwrap();
+    stage.world.server.restart();
+    let ended = stage.get(&running.id);
+    assert_eq!((ended.status, ended.attempts.len()), (ExecutionStatus::Success, 1));
+    let next = stage.ended(&next.id);
+    assert_eq!((next.status, next.attempts.len()), (ExecutionStatus::Success, 1), "it was not begun any more");
+}

@@ -1,0 +1,105 @@
+use milepost_model::execution::ExecutionStatus;
+use serde_json::{Value, json};
+
+use crate::gate::Gate;
+use crate::stage::Stage;
+
+#[test]
+fn a_synchronous_execution_answers_its_result_and_keeps_its_log() {
+    let stage = Stage::new(&[]);
+    let ended = stage.world.json("execution create echo --input '{\"a\": [1, null]}'");
+    let id = ended["id"].as_str().unwrap();
+    assert_eq!(
+        (&ended["status"], &ended["sync"], &ended["version"]["number"]),
+        (&json!("success"), &json!(true), &json!(1))
+    );
+    assert_eq!(ended["result"], json!({ "answer": 1, "given": { "a": [1, null] }, "execution": id }));
+    assert_eq!((&ended["startedBy"], &ended["cause"]["kind"]), (&json!("admin"), &json!("api")));
+    assert_eq!(ended["attempts"].as_array().unwrap().len(), 1);
+    assert_eq!(stage.world.ok(&format!("execution logs {id}")), "got {'a': [1, None]}\n");
+    assert!(stage.world.ok(&format!("logs --request {id}")).contains("got {'a': [1, None]}"));
+    assert!(stage.world.ok(&format!("execution get {id}")).contains("success"));
+    stage.world.ok(&format!("execution delete {id}"));
+    let gone = stage.world.run(&format!("execution get {id}"));
+    assert_eq!(gone.status, Some(1), "{}", gone.snapshot());
+    assert!(gone.stderr.contains("has no execution"), "{}", gone.stderr);
+}
+
+#[test]
+fn a_queued_execution_is_accepted_at_once_and_ends_by_itself() {
+    let stage = Stage::new(&[]);
+    let accepted = stage.world.json("execution create echo --async --input 7");
+    assert_eq!(accepted["status"], "queued");
+    let id = accepted["id"].as_str().unwrap();
+    let ended = stage.ended(id);
+    assert_eq!(ended.status, ExecutionStatus::Success);
+    assert_eq!(ended.result.unwrap()["given"], 7);
+    assert_eq!(stage.world.ok(&format!("execution logs {id}")), "got 7\n");
+    let waited = stage.world.json("execution create echo --async --wait");
+    assert_eq!((&waited["status"], &waited["result"]["given"]), (&json!("success"), &Value::Null));
+    let listed = stage.world.json("execution list --function echo --status success");
+    assert_eq!(listed.as_array().unwrap().len(), 2);
+    assert_eq!(listed[0]["id"], waited["id"], "newest first");
+    assert_eq!(stage.world.json("execution list --status failed"), json!([]));
+}
+
+#[test]
+fn a_function_that_fails_is_told_as_failed_and_not_tried_again() {
+    let stage = Stage::new(&[]);
+    for (how, told) in [
+        ("throw", "The function threw: ValueError: as asked."),
+        ("sleep", "The function did not answer within 1 s."),
+        ("refuse", "The function answered 404: no such order"),
+    ] {
+        let ended = stage.queue("fail", Some(json!({ "how": how })));
+        let ended = stage.ended(&ended.id);
+        assert_eq!((ended.status, ended.attempts.len()), (ExecutionStatus::Failed, 1), "{how}");
+        assert_eq!(ended.result, Some(json!(told)));
+        let log = stage.world.ok(&format!("execution logs {}", ended.id));
+        assert!(log.contains(&format!("about to {how}")), "{log}");
+    }
+    let failed = stage.world.run("execution create fail --input '{\"how\": \"throw\"}'");
+    assert_eq!(failed.status, Some(1), "{}", failed.snapshot());
+    assert!(failed.stdout.contains("ValueError: as asked") && failed.stderr.contains("execution logs"), "{failed:?}");
+}
+
+#[test]
+fn a_wrong_request_starts_nothing_and_says_what_is_wrong() {
+    let stage = Stage::new(&[]);
+    for (line, code, told) in [
+        ("execution create echo --input hello", 2, "the input is not JSON"),
+        ("execution create echo --version 9", 1, "version"),
+        ("execution create nosuch", 1, "no function"),
+        ("job create --function echo", 1, "needs a pattern or a first execution time"),
+        ("job create --function echo --cron 'x y'", 1, "is not a schedule"),
+        ("job get nosuch", 1, "has no job"),
+    ] {
+        let refused = stage.world.run(line);
+        assert_eq!(refused.status, Some(code), "{}", refused.snapshot());
+        assert!(refused.stderr.contains(told), "{line}: {}", refused.stderr);
+    }
+    stage.world.env.write_file("large.json", format!("\"{}\"", "x".repeat(1 << 20)));
+    let refused = stage.world.run("execution create echo --input @large.json");
+    assert!(refused.stderr.contains("1048576 (1 MiB) is the most"), "{}", refused.stderr);
+    assert_eq!(stage.world.json("execution list"), json!([]));
+}
+
+#[test]
+fn a_cancelled_execution_ends_whether_it_waits_or_runs() {
+    let stage = Stage::new(&["--executions", "1"]);
+    let gate = Gate::new();
+    let running = stage.queue("wait", Some(gate.input()));
+    let _waiting = gate.next();
+    let queued = stage.queue("echo", None);
+    let cancelled = stage.world.json(&format!("execution cancel {}", queued.id));
+    assert_eq!((&cancelled["status"], &cancelled["attempts"]), (&json!("cancelled"), &json!([])));
+    stage.world.ok(&format!("execution cancel {}", running.id));
+    let ended = stage.ended(&running.id);
+    assert_eq!((ended.status, ended.result), (ExecutionStatus::Cancelled, None));
+    // Its place is free again.
+    let next = stage.queue("echo", None);
+    assert_eq!(stage.ended(&next.id).status, ExecutionStatus::Success);
+    let refused = stage.world.run(&format!("execution cancel {}", running.id));
+    assert_eq!(refused.status, Some(1), "{}", refused.snapshot());
+    assert!(refused.stderr.contains("has ended already"), "{}", refused.stderr);
+}

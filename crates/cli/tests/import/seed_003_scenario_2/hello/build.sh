@@ -1,0 +1,2 @@
+#!/bin/sh
+cp -r ${SRC_PKG} ${DEPLOY_PKG}

@@ -1,0 +1,139 @@
+//! What an answer, or the lack of one, means for an execution.
+
+use axum::body::Body;
+use axum::http::header::CONTENT_TYPE;
+use bytes::BytesMut;
+use futures::StreamExt;
+use http::response::Parts;
+use milepost_model::execution::{ExecutionStatus, MAX_RESULT};
+use milepost_runtime::{CallError, ResponseBody};
+use serde_json::{Value, json};
+
+/// What is told of the answer of a function that failed.
+const TOLD: usize = 4 << 10;
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Outcome {
+    pub status: ExecutionStatus,
+    pub result: Option<Value>,
+}
+
+impl Outcome {
+    pub fn cancelled() -> Self {
+        Self { status: ExecutionStatus::Cancelled, result: None }
+    }
+
+    /// Our fault.
+    pub fn error(why: &str) -> Self {
+        Self { status: ExecutionStatus::Error, result: Some(why.into()) }
+    }
+
+    /// The function's fault.
+    pub fn failed(why: &str) -> Self {
+        Self { status: ExecutionStatus::Failed, result: Some(why.into()) }
+    }
+}
+
+pub(super) fn of_error(error: &CallError) -> Outcome {
+    let why = sentence(&error.to_string());
+    match error {
+        CallError::TimedOut { .. }
+        | CallError::Crashed { .. }
+        | CallError::Threw { .. }
+        | CallError::Malformed { .. }
+        | CallError::RequestBody { .. } => Outcome::failed(&why),
+        CallError::Busy { .. } | CallError::NotReady { .. } | CallError::Stopping => Outcome::error(&why),
+    }
+}
+
+pub(super) async fn of_response(parts: &Parts, body: ResponseBody) -> Outcome {
+    let mut chunks = Body::new(body).into_data_stream();
+    let mut bytes = BytesMut::new();
+    while let Some(chunk) = chunks.next().await {
+        match chunk {
+            Ok(chunk) => bytes.extend_from_slice(&chunk),
+            Err(error) => return Outcome::failed(&sentence(&error.to_string())),
+        }
+        if bytes.len() > MAX_RESULT {
+            return too_large();
+        }
+    }
+    let kind = parts.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    if parts.status.as_u16() >= 400 {
+        return Outcome::failed(&refused(parts.status.as_u16(), &bytes));
+    }
+    let result = result(kind, &bytes);
+    if result.as_ref().is_some_and(|result| result.to_string().len() > MAX_RESULT) {
+        return too_large();
+    }
+    Outcome { status: ExecutionStatus::Success, result }
+}
+
+fn too_large() -> Outcome {
+    Outcome::failed(&format!("The result is larger than the {} MiB that one may have.", MAX_RESULT >> 20))
+}
+
+/// JSON as it is, text as a string, everything else in base64 with its type.
+fn result(kind: &str, bytes: &[u8]) -> Option<Value> {
+    if bytes.is_empty() {
+        return None;
+    }
+    if is_json(kind)
+        && let Ok(value) = serde_json::from_slice(bytes)
+    {
+        return Some(value);
+    }
+    Some(match std::str::from_utf8(bytes) {
+        Ok(text) => text.into(),
+        Err(_) => json!({ "contentType": kind, "base64": data_encoding::BASE64.encode(bytes) }),
+    })
+}
+
+fn is_json(kind: &str) -> bool {
+    let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    kind == "application/json" || kind.ends_with("+json")
+}
+
+fn refused(status: u16, body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(body);
+    let text = text.trim();
+    if text.is_empty() {
+        return format!("The function answered {status}.");
+    }
+    match text.char_indices().nth(TOLD) {
+        Some((end, _)) => format!("The function answered {status}: {}…", &text[..end]),
+        None => format!("The function answered {status}: {text}"),
+    }
+}
+
+/// Errors are written to stand inside a sentence.
+fn sentence(error: &str) -> String {
+    let mut letters = error.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    let end = if error.ends_with(['.', '!', '?']) { "" } else { "." };
+    format!("{first}{}{end}", letters.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_stays_json_and_text_is_a_string() {
+        assert_eq!(result("application/json; charset=utf-8", br#"{"a":1}"#), Some(json!({"a": 1})));
+        assert_eq!(result("text/html", b"12"), Some(json!("12")));
+        assert_eq!(result("application/json", b"{broken"), Some(json!("{broken")));
+        assert_eq!(result("text/plain", b""), None);
+        let bytes = result("image/png", &[0xff, 0xd8]).expect("something");
+        assert_eq!(bytes, json!({"contentType": "image/png", "base64": "/9g="}));
+    }
+
+    #[test]
+    fn whose_fault_it_is_decides_the_status() {
+        let threw = of_error(&CallError::Threw { message: "ValueError: x".to_owned() });
+        assert_eq!(threw, Outcome::failed("The function threw: ValueError: x."));
+        let not_ready = of_error(&CallError::NotReady { reason: "no secret".to_owned() });
+        assert_eq!(not_ready.status, ExecutionStatus::Error);
+        assert_eq!(refused(404, b" no such order\n"), "The function answered 404: no such order");
+    }
+}

@@ -1,0 +1,56 @@
+//! One task a node that fires jobs and timers when they are due.
+
+use std::time::Duration;
+
+use milepost_catalog::CatalogError;
+use tokio_util::sync::CancellationToken;
+
+use super::LOOK;
+use crate::state::State;
+
+/// Jobs, and timers, that one transaction fires.
+const BATCH: i64 = 200;
+/// Somebody else is about to fire what is due, or a version is being deleted.
+const SHORTLY: Duration = Duration::from_millis(100);
+
+pub(crate) async fn repeat(state: State, stop: CancellationToken) {
+    let mut failing = false;
+    loop {
+        let looked = fire(&state, &stop).await;
+        if let Err(error) = &looked
+            && !failing
+        {
+            let error = error as &dyn std::error::Error;
+            tracing::warn!(error, "jobs and timers wait until the database answers again");
+        }
+        failing = looked.is_err();
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = state.executions.rescheduled.notified() => {}
+            () = tokio::time::sleep(looked.unwrap_or(LOOK)) => {}
+        }
+    }
+}
+
+/// Fires what is due, and answers how long nothing will be. Never longer than a look: another node may have added
+/// something, and the machine's clock may be set.
+async fn fire(state: &State, stop: &CancellationToken) -> Result<Duration, CatalogError> {
+    while !stop.is_cancelled() {
+        let Some(due) = state.catalog.earliest_due().await? else { return Ok(LOOK) };
+        let wait = due.as_millisecond() - state.catalog.now().as_millisecond();
+        if let Ok(wait @ 1..) = u64::try_from(wait) {
+            return Ok(Duration::from_millis(wait).min(LOOK));
+        }
+        let fired = state.catalog.fire_due(BATCH).await?;
+        if fired.skipped > 0 {
+            tracing::info!(fired.skipped, "ticks passed while no server ran and are not made up");
+        }
+        if fired.executions > 0 {
+            state.executions.wake_worker();
+        }
+        if fired.rows == 0 || fired.postponed > 0 {
+            return Ok(SHORTLY);
+        }
+    }
+    Ok(LOOK)
+}

@@ -1,0 +1,103 @@
+//! One task a node that takes executions from the queue while there are places, and hears of those to be cancelled.
+
+use std::time::{Duration, Instant};
+
+use milepost_catalog::{CatalogError, Turn};
+use tokio_util::sync::CancellationToken;
+
+use super::{LOOK, attempt};
+use crate::state::State;
+
+/// Other nodes are told of a full one at most this often: each word costs all of them a look.
+const TELL: Duration = Duration::from_millis(200);
+
+/// What made the worker look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Woken {
+    /// Something was queued on this node.
+    Queued,
+    /// A place is free.
+    Freed,
+    /// Another node says so, or it is time.
+    Look,
+}
+
+/// Claims and runs until the server stops. What runs then goes on.
+pub(crate) async fn repeat(state: State, stop: CancellationToken) {
+    let executions = &state.executions;
+    let mut news = state.catalog.listen_executions();
+    let mut listening = true;
+    let mut turn = Turn::default();
+    let mut told: Option<Instant> = None;
+    let mut failing = false;
+    let mut woken = Woken::Look;
+    let mut looks = tokio::time::interval(LOOK);
+    looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    looks.reset();
+    while !stop.is_cancelled() {
+        let looked = look(&state, &mut turn, woken, &stop).await;
+        if let Err(error) = &looked
+            && !failing
+        {
+            let error = error as &dyn std::error::Error;
+            tracing::warn!(error, "executions could not be claimed; they wait until the database answers again");
+        }
+        failing = looked.is_err();
+        let full = executions.places.available_permits() == 0;
+        if full && woken == Woken::Queued && told.is_none_or(|told| told.elapsed() >= TELL) {
+            told = Some(Instant::now());
+            tell(&state).await;
+        }
+        woken = tokio::select! {
+            () = stop.cancelled() => return,
+            () = executions.queued.notified() => Woken::Queued,
+            () = executions.freed.notified() => Woken::Freed,
+            heard = news.recv(), if listening => {
+                listening = heard.is_some();
+                Woken::Look
+            }
+            _ = looks.tick() => Woken::Look,
+        };
+    }
+}
+
+async fn look(state: &State, turn: &mut Turn, woken: Woken, stop: &CancellationToken) -> Result<(), CatalogError> {
+    let executions = &state.executions;
+    if woken == Woken::Look && !executions.lock().is_empty() {
+        for (id, attempt) in state.catalog.executions_cancelling(executions.node()).await? {
+            if let Some(token) = executions.lock().get(&(id, attempt)) {
+                token.cancel();
+            }
+        }
+    }
+    while !stop.is_cancelled() {
+        let free = executions.places.available_permits();
+        if free == 0 {
+            return Ok(());
+        }
+        let claimed = state.catalog.executions_claim(executions.node(), turn, free).await?;
+        if claimed.is_empty() {
+            return Ok(());
+        }
+        for claimed in claimed {
+            // Only this task takes places, so there are as many as were counted.
+            let place = executions.places.clone().try_acquire_owned().ok();
+            attempt::start(state, claimed, place);
+        }
+    }
+    Ok(())
+}
+
+/// Tells other nodes that there is something to run or to stop.
+pub(crate) async fn tell(state: &State) {
+    // There are no others.
+    if state.catalog.engine() == "sqlite" {
+        return;
+    }
+    if let Err(error) = state.catalog.executions_tell().await {
+        tracing::debug!(
+            error = &error as &dyn std::error::Error,
+            "other nodes were not told; they look for themselves"
+        );
+    }
+}

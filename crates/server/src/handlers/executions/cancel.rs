@@ -1,0 +1,26 @@
+use axum::Json;
+use milepost_model::Permission;
+use milepost_model::execution::Execution;
+
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::executions::worker;
+use crate::extract::Path;
+use crate::handlers::Shared;
+
+/// End an execution: a queued one at once, a running one as soon as its node hears of it
+///
+/// The function of a running one is told that nobody waits any more; its result does not count.
+#[utoipa::path(post, path = "/apps/{app}/executions/{execution}/cancel", tag = "executions", params(("app" = String, Path, description = "Name of the app"), ("execution" = String, Path, description = "Id of the execution")), responses((status = 200, body = Execution)))]
+pub(crate) async fn executions_cancel(
+    caller: Caller,
+    state: Shared,
+    Path((app, execution)): Path<(String, String)>,
+) -> ApiResult<Json<Execution>> {
+    let app = caller.may(Permission::Invoke, &app)?;
+    let found = state.catalog.execution_cancel(&app, execution).await?;
+    if found.cancelling && !state.executions.cancel(&found.id) {
+        worker::tell(&state).await;
+    }
+    Ok(Json(found))
+}

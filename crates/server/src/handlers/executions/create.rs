@@ -1,0 +1,42 @@
+use axum::Json;
+use axum::http::StatusCode;
+use milepost_catalog::Accept;
+use milepost_model::execution::{Cause, Execution, NewExecution};
+use milepost_model::{Code, Permission, Refusal};
+
+use super::{check_input, check_text};
+use crate::auth::Caller;
+use crate::error::{ApiResult, internal};
+use crate::executions::{self, Over};
+use crate::extract::{Json as Body, Path};
+use crate::handlers::Shared;
+
+/// Run a function with an input, and wait for the end (`sync`) or not
+///
+/// The version is decided now and kept. An execution that is not `sync` is queued: it survives restarts of the server, and
+/// runs at least once. One that is `sync` answers when it has ended, whichever way.
+#[utoipa::path(post, path = "/apps/{app}/executions", tag = "executions", params(("app" = String, Path, description = "Name of the app")), request_body = NewExecution, responses((status = 200, description = "It has ended", body = Execution), (status = 202, description = "It is queued", body = Execution)))]
+pub(crate) async fn executions_create(
+    caller: Caller,
+    state: Shared,
+    Path(app): Path<String>,
+    Body(new): Body<NewExecution>,
+) -> ApiResult<(StatusCode, Json<Execution>)> {
+    let app = caller.may(Permission::Invoke, &app)?;
+    check_input(new.input.as_ref())?;
+    check_text("description", &new.description)?;
+    let node = state.executions.node().to_owned();
+    let accept = Accept { new, cause: Cause::API, started_by: caller.name().to_owned(), node };
+    let claimed = state.catalog.execution_accept(&app, accept).await?;
+    if !claimed.execution.sync {
+        state.executions.wake_worker();
+        return Ok((StatusCode::ACCEPTED, Json(claimed.execution)));
+    }
+    let id = claimed.execution.id.clone();
+    match executions::start(&state, claimed, None).await.map_err(|error| internal(&error))? {
+        Over::Ended => Ok((StatusCode::OK, Json(state.catalog.execution_get(&app, id).await?))),
+        Over::LetGo => Err(Refusal::new(Code::Unavailable, "The server stops, and the execution had not ended.")
+            .hint(format!("run it again; `milepost execution get {id}` shows what became of it"))
+            .into()),
+    }
+}

@@ -1,0 +1,19 @@
+use axum::Json;
+use milepost_model::Permission;
+use milepost_model::execution::Execution;
+
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::Path;
+use crate::handlers::Shared;
+
+/// Get an execution, with its input, result and attempts
+#[utoipa::path(get, path = "/apps/{app}/executions/{execution}", tag = "executions", params(("app" = String, Path, description = "Name of the app"), ("execution" = String, Path, description = "Id of the execution")), responses((status = 200, body = Execution)))]
+pub(crate) async fn executions_get(
+    caller: Caller,
+    state: Shared,
+    Path((app, execution)): Path<(String, String)>,
+) -> ApiResult<Json<Execution>> {
+    let app = caller.may(Permission::Read, &app)?;
+    Ok(Json(state.catalog.execution_get(&app, execution).await?))
+}

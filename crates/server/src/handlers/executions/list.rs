@@ -1,0 +1,60 @@
+use axum::Json;
+use milepost_client::api::Page;
+use milepost_model::execution::{CauseKind, Execution, ExecutionFilter, ExecutionStatus};
+use milepost_model::{Permission, Timestamp};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::{Paging, Path, Query};
+use crate::handlers::Shared;
+use crate::handlers::wire;
+
+const LIST: &str = "executions_list";
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Wanted {
+    /// Only of this function.
+    function: Option<String>,
+    /// Only of the version with this number.
+    version: Option<i64>,
+    /// Only those with this status.
+    #[param(inline)]
+    status: Option<ExecutionStatus>,
+    /// Only those that were started this way.
+    #[param(inline)]
+    cause: Option<CauseKind>,
+    /// Of that cause only this one: the id of a job or webhook, the name of a timer.
+    cause_id: Option<String>,
+    /// Only those accepted at this time or later.
+    #[param(value_type = Option<String>, format = DateTime)]
+    since: Option<Timestamp>,
+}
+
+/// List executions, newest first
+///
+/// Inputs and results above 16 KiB are left out; the call for the one execution has them.
+#[utoipa::path(get, path = "/apps/{app}/executions", tag = "executions", params(("app" = String, Path, description = "Name of the app"), Wanted, Paging), responses((status = 200, body = Page<Execution>)))]
+pub(crate) async fn executions_list(
+    caller: Caller,
+    state: Shared,
+    Path(app): Path<String>,
+    Query(wanted): Query<Wanted>,
+    Query(paging): Query<Paging>,
+) -> ApiResult<Json<Page<Execution>>> {
+    let app = caller.may(Permission::Read, &app)?;
+    let filter = ExecutionFilter {
+        function: wanted.function.as_deref().map(wire::function).transpose()?,
+        version: wanted.version,
+        status: wanted.status,
+        cause: wanted.cause,
+        cause_id: wanted.cause_id,
+        since: wanted.since,
+    };
+    let below = paging.text(LIST, &state)?;
+    let found = state.catalog.execution_list(&app, filter, below, paging.limit()?).await?;
+    Ok(Json(wire::page(LIST, &state, found)))
+}

@@ -1,0 +1,22 @@
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use milepost_model::Permission;
+
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::Path;
+use crate::handlers::Shared;
+
+/// What an execution wrote; empty until it has ended
+///
+/// While it runs, the app's logs have its lines, under the execution's id as the request's.
+#[utoipa::path(get, path = "/apps/{app}/executions/{execution}/log", tag = "executions", params(("app" = String, Path, description = "Name of the app"), ("execution" = String, Path, description = "Id of the execution")), responses((status = 200, description = "text/plain", content_type = "text/plain", body = String)))]
+pub(crate) async fn executions_log(
+    caller: Caller,
+    state: Shared,
+    Path((app, execution)): Path<(String, String)>,
+) -> ApiResult<Response> {
+    let app = caller.may(Permission::Read, &app)?;
+    let log = state.catalog.execution_log(&app, execution).await?;
+    Ok(([(CONTENT_TYPE, "text/plain; charset=utf-8")], log).into_response())
+}

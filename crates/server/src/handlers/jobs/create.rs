@@ -1,0 +1,25 @@
+use axum::Json;
+use milepost_model::Permission;
+use milepost_model::job::{Job, NewJob};
+
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::{Json as Body, Path};
+use crate::handlers::Shared;
+use crate::handlers::executions::{check_input, check_text};
+
+/// Create a job: a function that is run at times
+#[utoipa::path(post, path = "/apps/{app}/jobs", tag = "jobs", params(("app" = String, Path, description = "Name of the app")), request_body = NewJob, responses((status = 200, body = Job)))]
+pub(crate) async fn jobs_create(
+    caller: Caller,
+    state: Shared,
+    Path(app): Path<String>,
+    Body(new): Body<NewJob>,
+) -> ApiResult<Json<Job>> {
+    let app = caller.may(Permission::MovePointer, &app)?;
+    check_input(new.input.as_ref())?;
+    check_text("name", &new.name)?;
+    let job = state.catalog.job_create(&app, caller.name(), new).await?;
+    state.executions.wake_scheduler();
+    Ok(Json(job))
+}

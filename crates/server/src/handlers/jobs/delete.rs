@@ -1,0 +1,19 @@
+use axum::http::StatusCode;
+use milepost_model::Permission;
+
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::Path;
+use crate::handlers::Shared;
+
+/// Delete a job; what it has started stays
+#[utoipa::path(delete, path = "/apps/{app}/jobs/{job}", tag = "jobs", params(("app" = String, Path, description = "Name of the app"), ("job" = String, Path, description = "Id of the job")), responses((status = 204, description = "Done")))]
+pub(crate) async fn jobs_delete(
+    caller: Caller,
+    state: Shared,
+    Path((app, job)): Path<(String, String)>,
+) -> ApiResult<StatusCode> {
+    let app = caller.may(Permission::MovePointer, &app)?;
+    state.catalog.job_delete(&app, caller.name(), job).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,25 @@
+use axum::Json;
+use milepost_client::api::Page;
+use milepost_model::Permission;
+use milepost_model::job::Job;
+
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::{Paging, Path, Query};
+use crate::handlers::Shared;
+use crate::handlers::wire;
+
+const LIST: &str = "jobs_list";
+
+/// List jobs, newest first
+#[utoipa::path(get, path = "/apps/{app}/jobs", tag = "jobs", params(("app" = String, Path, description = "Name of the app"), Paging), responses((status = 200, body = Page<Job>)))]
+pub(crate) async fn jobs_list(
+    caller: Caller,
+    state: Shared,
+    Path(app): Path<String>,
+    Query(paging): Query<Paging>,
+) -> ApiResult<Json<Page<Job>>> {
+    let app = caller.may(Permission::Read, &app)?;
+    let found = state.catalog.job_list(&app, paging.text(LIST, &state)?, paging.limit()?).await?;
+    Ok(Json(wire::page(LIST, &state, found)))
+}

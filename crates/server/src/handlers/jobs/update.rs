@@ -1,0 +1,25 @@
+use axum::Json;
+use milepost_model::Permission;
+use milepost_model::job::{Job, JobChange};
+
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::{Json as Body, Path};
+use crate::handlers::Shared;
+use crate::handlers::executions::{check_input, check_text};
+
+/// Change a job: pause it, resume it, cancel it, or give it another pattern, count or input
+#[utoipa::path(patch, path = "/apps/{app}/jobs/{job}", tag = "jobs", params(("app" = String, Path, description = "Name of the app"), ("job" = String, Path, description = "Id of the job")), request_body = JobChange, responses((status = 200, body = Job)))]
+pub(crate) async fn jobs_update(
+    caller: Caller,
+    state: Shared,
+    Path((app, job)): Path<(String, String)>,
+    Body(change): Body<JobChange>,
+) -> ApiResult<Json<Job>> {
+    let app = caller.may(Permission::MovePointer, &app)?;
+    check_input(change.input.as_ref())?;
+    check_text("name", change.name.as_deref().unwrap_or_default())?;
+    let job = state.catalog.job_update(&app, caller.name(), job, change).await?;
+    state.executions.wake_scheduler();
+    Ok(Json(job))
+}
