@@ -73,3 +73,17 @@ fn a_server_that_is_told_to_stop_lets_executions_end() {
     let next = stage.ended(&next.id);
     assert_eq!((next.status, next.attempts.len()), (ExecutionStatus::Success, 1), "it was not begun any more");
 }
+
+#[test]
+fn slow_what_still_runs_when_the_time_to_stop_is_over_runs_again() {
+    let mut stage = Stage::new(&[]);
+    let gate = Gate::new();
+    let running = stage.queue("wait", Some(gate.input()));
+    let _held = gate.next();
+    assert!(stage.world.server.stop().success());
+    gate.open();
+    stage.world.server.restart();
+    let ended = stage.ended(&running.id);
+    let ends: Vec<_> = ended.attempts.iter().map(|attempt| attempt.end.unwrap()).collect();
+    assert_eq!((ended.status, ends), (ExecutionStatus::Success, vec![AttemptEnd::Lost, AttemptEnd::Success]));
+}
