@@ -67,7 +67,7 @@ async fn time_limit(request: Request, next: Next) -> Response {
         || route.ends_with("/download")
         || route.ends_with("/logs")
         || route.ends_with("/call")
-        || route.ends_with("/executions")
+        || (route.ends_with("/executions") && request.method() == Method::POST)
     {
         return next.run(request).await;
     }
