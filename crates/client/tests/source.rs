@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use milepost_client::source::{Progress, Source, SourceError, SourceOptions};
+use milepost_client::source::{FolderLimits, Progress, Source, SourceError, SourceOptions};
 use milepost_model::digest::Digest;
 use milepost_model::tree::Leaf;
 use tempfile::TempDir;
@@ -207,4 +207,26 @@ fn a_source_can_be_shared_by_upload_threads() {
     fn sent<T: Send + 'static>() {}
     sent::<milepost_client::source::Blob>();
     sent::<SourceError>();
+}
+
+#[test]
+fn a_folder_with_more_than_its_limits_is_refused_before_it_is_read() {
+    let folder = folder(&["a", "sub/b"]);
+    symlink("a", folder.path().join("link")).expect("link");
+    let limited = |most_files, most_bytes| {
+        let folder_limits = FolderLimits { most_files, most_bytes };
+        Source::open(folder.path(), &SourceOptions { folder_limits, ..SourceOptions::default() }, None)
+    };
+    // Two files, a folder and a link; each file has its path as the content.
+    assert_eq!(paths(&limited(Some(4), Some(6)).expect("a source")), ["a", "link", "sub/b"]);
+    let refused = refusal(limited(Some(3), None));
+    assert!(refused.contains("has more than 3 files, links and folders; leave out"), "{refused}");
+    let refused = refusal(limited(None, Some(5)));
+    assert!(refused.contains("have more than 5 bytes together; leave out"), "{refused}");
+    // Reading these holes would take hours.
+    for name in ["huge", "huge too"] {
+        let file = File::create(folder.path().join(name)).expect("file");
+        file.set_len(8 << 40).expect("a file that is one hole");
+    }
+    assert!(matches!(limited(None, Some(10 << 30)), Err(SourceError::TooManyBytes { .. })));
 }

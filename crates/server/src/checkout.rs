@@ -1,10 +1,10 @@
 //! The files of a tree, written to this machine's disk.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use futures::{StreamExt, TryStreamExt, stream};
 use milepost_blobs::Location;
@@ -38,18 +38,19 @@ impl Access {
 
 /// Writes a tree into a folder that is empty, or not there yet.
 pub(crate) async fn write(store: &Store, tree: &Tree, to: &Path, access: Access) -> io::Result<()> {
-    fs::create_dir_all(to)?;
-    let mut files = Vec::new();
+    let mut folders = BTreeSet::from([to.to_owned()]);
+    let (mut files, mut links) = (Vec::new(), Vec::new());
     for (path, leaf) in tree.iter() {
         let path = to.join(path);
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent)?;
+        if let Some(parent) = path.parent().filter(|parent| !folders.contains(*parent)) {
+            folders.insert(parent.to_owned());
         }
         match leaf {
             Leaf::File(entry) => files.push((path, *entry)),
-            Leaf::Link { target } => symlink(target, &path)?,
+            Leaf::Link { target } => links.push((path, target.clone())),
         }
     }
+    tokio::task::spawn_blocking(move || make(&folders, &links)).await.map_err(io::Error::other)??;
     let digests = files.iter().map(|(_, entry)| entry.digest).collect();
     let rows = store.catalog.blob_locate(digests).await.map_err(io::Error::other)?;
     let mut places = HashMap::with_capacity(rows.len());
@@ -67,6 +68,11 @@ pub(crate) async fn write(store: &Store, tree: &Tree, to: &Path, access: Access)
         .try_collect::<Vec<()>>()
         .await?;
     Ok(())
+}
+
+fn make(folders: &BTreeSet<PathBuf>, links: &[(PathBuf, String)]) -> io::Result<()> {
+    folders.iter().try_for_each(fs::create_dir_all)?;
+    links.iter().try_for_each(|(path, target)| symlink(target, path))
 }
 
 async fn write_file(store: &Store, path: &Path, entry: &FileEntry, at: &Location, access: Access) -> io::Result<()> {

@@ -33,9 +33,11 @@ pub(super) async fn fill(
             && current.environment.digest == spec.environment.digest
             && current.build_command == spec.build_command
     };
-    if let Some(current) = current.filter(same)
-        && current.deployment.is_some()
-    {
+    // A tree that somebody sent along with a source is not the result of a build; one has a log, or is the source itself.
+    let was_built = |current: &&PackageSpec| {
+        current.deployment.is_some() && (current.build_log.is_some() || current.deployment == current.source)
+    };
+    if let Some(current) = current.filter(same).filter(was_built) {
         (spec.deployment, spec.build_log) = (current.deployment, current.build_log);
         return Ok(());
     }

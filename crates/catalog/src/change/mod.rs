@@ -2,6 +2,7 @@
 
 mod builds;
 mod declared;
+mod describe;
 pub(crate) mod put;
 pub(crate) mod remove;
 mod specs;
@@ -144,7 +145,8 @@ async fn finish(work: &mut Work<'_>, change: &Change, mut draft: Draft<'_>) -> R
         warnings: Vec::new(),
     };
     if changed {
-        let message = if change.message.is_empty() { describe(&outcome.versions) } else { change.message.clone() };
+        let message =
+            if change.message.is_empty() { describe::describe(&outcome.versions) } else { change.message.clone() };
         make_app_version(work, &draft.uid, draft.seq, &message, change.git.clone()).await?;
         outcome.app_version = (!change.dry_run).then_some(draft.uid);
         if change.release {
@@ -159,6 +161,7 @@ async fn finish(work: &mut Work<'_>, change: &Change, mut draft: Draft<'_>) -> R
         }
     } else if work.app.head_seq > 0 {
         outcome.app_version = Some(app_versions::get(work.tx, work.app.id, work.app.head_seq).await?.uid);
+        draft.warnings.extend(not_live_warning(work).await?);
     }
     outcome.warnings = draft.warnings;
     Ok(outcome)
@@ -176,6 +179,19 @@ pub(crate) async fn pinned_warning(work: &mut Work<'_>, release: &str, dry_run: 
         "live stays pinned to release {live}; release {release} is not live. `milepost release live {release}` puts it live, \
          `milepost release live --follow` lets live follow new releases again"
     ))
+}
+
+/// Nothing changed, and yet users get something else: a rollback stays until somebody lifts it.
+async fn not_live_warning(work: &mut Work<'_>) -> Result<Option<String>> {
+    let (LiveMode::Pinned, Some(id)) = (work.app.live_mode, work.app.live_release_id) else { return Ok(None) };
+    let live = crate::tables::releases::get(work.tx, id).await?;
+    Ok((live.app_seq != work.app.head_seq).then(|| {
+        format!(
+            "live is pinned to release {}, which is older than what the app has now; `milepost release live --follow` lets live \
+             follow new releases again",
+            live.name
+        )
+    }))
 }
 
 pub(crate) async fn make_app_version(
@@ -198,30 +214,6 @@ pub(crate) async fn make_app_version(
     let after = json!({ "id": uid, "number": seq, "message": message, "git": row.git });
     work.event(EventKind::AppVersionCreated, &format!("app version {uid}"), None, Some(after));
     Ok(())
-}
-
-/// The message of a change that came without one.
-fn describe(outcomes: &[UnitOutcome]) -> String {
-    let changed: Vec<&UnitOutcome> =
-        outcomes.iter().filter(|outcome| outcome.action != UnitAction::Unchanged).collect();
-    let verb = match changed.first().map(|outcome| outcome.action) {
-        Some(UnitAction::Removed) => "remove",
-        Some(UnitAction::Created) => "create",
-        _ => "update",
-    };
-    // A function and the package made for it read as one thing.
-    let named: Vec<&UnitOutcome> = if changed.iter().any(|outcome| outcome.kind == UnitKind::Function) {
-        changed.iter().copied().filter(|outcome| outcome.kind == UnitKind::Function).collect()
-    } else {
-        changed
-    };
-    let names: Vec<String> = named
-        .iter()
-        .take(3)
-        .map(|outcome| UnitKey { kind: outcome.kind, name: outcome.name.clone() }.to_string())
-        .collect();
-    let more = if named.len() > 3 { format!(" and {} more", named.len() - 3) } else { String::new() };
-    format!("{verb} {}{more}", names.join(", "))
 }
 
 fn fingerprint(input: &ChangeInput) -> Digest {

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use milepost_model::change::Act;
 use milepost_model::event::EventKind;
-use milepost_model::{AppName, PlanName};
+use milepost_model::{AppName, Code, PlanName, Refusal};
 use serde_json::json;
 
 use crate::Catalog;
@@ -33,15 +33,27 @@ impl Catalog {
 
     /// Takes the app away with everything in it. Its history stays in the database under its id; the name is free.
     pub async fn app_delete(&self, name: &AppName, actor: &str) -> Result<()> {
-        self.work(name, actor, Ending::Commit, |work| {
+        self.delete_app(name, actor, false).await
+    }
+
+    /// Takes an app away that has no version: it was made for a deploy that did not come to anything.
+    pub async fn app_delete_unused(&self, name: &AppName, actor: &str) -> Result<()> {
+        self.delete_app(name, actor, true).await
+    }
+
+    async fn delete_app(&self, name: &AppName, actor: &str, only_unused: bool) -> Result<()> {
+        self.work(name, actor, Ending::Commit, move |work| {
             Box::pin(async move {
+                if only_unused && work.app.head_seq > 0 {
+                    let message = format!("App `{}` has versions.", work.app.name);
+                    return Err(Refusal::new(Code::InUse, message).hint("delete it without `unused`").into());
+                }
                 let subject = format!("app {}", work.app.name);
                 work.event(EventKind::AppDeleted, &subject, None, None);
                 // First, so that nobody who fires one waits for what follows.
                 jobs::delete_all(work.tx, work.app.id).await?;
                 timers::delete_all(work.tx, work.app.id).await?;
                 webhooks::delete_all(work.tx, work.app.id).await?;
-                executions::cancel_all(work.tx, work.app.id, work.act.at).await?;
                 // Without releases and units nothing of it is served or kept.
                 let sql =
                     "UPDATE releases SET state = 'expired', expired_at = $2 WHERE app_id = $1 AND state = 'active'";
@@ -61,6 +73,8 @@ impl Catalog {
                         &params[..1],
                     )
                     .await?;
+                // After that, because who accepts one holds its version: all that were accepted are seen, and no more come.
+                executions::cancel_all(work.tx, work.app.id, work.act.at).await?;
                 v1::forget_app(work.tx, work.app.id).await?;
                 deployments::delete_all(work.tx, work.app.id).await?;
                 builds::delete_all(work.tx, work.app.id).await?;

@@ -1,5 +1,7 @@
 //! Taking executions from the queue. Apps take turns, and none has more running than its plan allows.
 
+use milepost_model::clock::from_millis;
+
 use crate::Catalog;
 use crate::error::{CatalogError, Result};
 use crate::ops::execution::Claimed;
@@ -29,6 +31,7 @@ impl Catalog {
     /// Takes up to `most` queued executions, which are running on `node` from now on: of each app its share, beginning
     /// with the app whose turn it is, of an app the oldest. What one app leaves of its share is for the next call: ask
     /// until the answer is empty. Then nothing is queued, or the apps that have some run as many as they may.
+    /// What is answered runs on `node` whatever happened after it was taken, so an error is told only when nothing was.
     pub async fn executions_claim(&self, node: &str, turn: &mut Turn, most: usize) -> Result<Vec<Claimed>> {
         let mut left = i64::try_from(most).unwrap_or(i64::MAX);
         let waiting = self.waiting(turn.0, left).await?;
@@ -38,11 +41,20 @@ impl Catalog {
             let share = (left + apps - 1) / apps;
             apps -= 1;
             if share > 0 {
-                let app_id = app.app_id;
-                let taken = self.claim_of(app, node, share).await?;
-                left -= taken.len() as i64;
-                claimed.extend(taken);
-                turn.0 = app_id;
+                // It has had its turn also when it failed: the next claim begins with another app.
+                turn.0 = app.app_id;
+                match self.claim_of(app, node, share).await {
+                    Ok(taken) => {
+                        left -= taken.len() as i64;
+                        claimed.extend(taken);
+                    }
+                    Err(error) if claimed.is_empty() => return Err(error),
+                    Err(error) => {
+                        let error = &error as &dyn std::error::Error;
+                        tracing::warn!(error, app = turn.0, "executions of an app could not be claimed");
+                        break;
+                    }
+                }
             }
         }
         Ok(claimed)
@@ -100,6 +112,13 @@ impl Catalog {
                 })
             })
             .await
+    }
+
+    /// What runs on a node by the book, with its attempts, unless it was begun in the last `young_ms`.
+    pub async fn executions_held(&self, node: &str, young_ms: i64) -> Result<Vec<(String, i64)>> {
+        let cutoff = from_millis(self.clock.now().as_millisecond() - young_ms);
+        let node = node.to_owned();
+        self.db.read(move |tx| Box::pin(async move { executions::held(tx, &node, cutoff).await })).await
     }
 
     /// The executions of a node that somebody wants to end, with their attempts.

@@ -40,6 +40,28 @@ impl Catalog {
         self.give_back(None, max_attempts).await
     }
 
+    /// Gives back one attempt that its node does not know of. Nothing changes when it is not the present one any more.
+    pub async fn give_back_attempt(
+        &self,
+        id: String,
+        node: &str,
+        attempt: i64,
+        max_attempts: i64,
+    ) -> Result<GivenBack> {
+        let (node, now) = (node.to_owned(), self.clock.now());
+        self.db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let Some(lost) = executions::lost_attempt(tx, &id, &node, attempt).await? else {
+                        return Ok(GivenBack::default());
+                    };
+                    let again = settle(tx, &lost, now, max_attempts).await?;
+                    Ok(GivenBack { requeued: u64::from(again), ended: u64::from(!again) })
+                })
+            })
+            .await
+    }
+
     async fn give_back(&self, cutoff: Option<Timestamp>, max_attempts: i64) -> Result<GivenBack> {
         let now = self.clock.now();
         let mut total = GivenBack::default();

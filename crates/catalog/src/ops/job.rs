@@ -140,8 +140,14 @@ fn check(new: &NewJob) -> Result<Option<Schedule>> {
     check_count(new.cron.as_deref(), new.count)?;
     match &new.cron {
         Some(cron) => Ok(Some(Schedule::parse(cron, &new.zone).map_err(Refusal::from)?)),
-        None => Ok(None),
+        None => check_zone(&new.zone).map(|()| None),
     }
+}
+
+/// A pattern may come later, and then the zone has to stand.
+fn check_zone(zone: &str) -> Result<()> {
+    Schedule::parse("@daily", zone).map_err(Refusal::from)?;
+    Ok(())
 }
 
 fn check_count(cron: Option<&str>, count: Option<i64>) -> Result<()> {
@@ -165,7 +171,10 @@ fn apply(job: &mut Job, change: JobChange, now: Timestamp) -> Result<()> {
     let rhythm = (job.cron.clone(), job.zone.clone());
     job.name = change.name.map_or_else(|| job.name.clone(), |name| clean(&name));
     job.cron = change.cron.map(|cron| cron.trim().to_owned()).or_else(|| job.cron.clone());
-    job.zone = change.zone.unwrap_or_else(|| job.zone.clone());
+    if let Some(zone) = change.zone {
+        check_zone(&zone)?;
+        job.zone = zone;
+    }
     job.count = change.count.or(job.count);
     job.input = change.input.or_else(|| job.input.clone());
     check_count(job.cron.as_deref(), change.count)?;

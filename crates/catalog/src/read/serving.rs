@@ -5,7 +5,9 @@ use std::collections::{HashMap, HashSet};
 
 use milepost_model::release::ReleaseState;
 use milepost_model::spec::PinRole;
-use milepost_model::{AliasName, AppName, Digest, Selector, TagName, Timestamp, UnitKind, UnitName, UnitSpec};
+use milepost_model::{
+    AliasName, AppName, Code, Digest, Refusal, Selector, TagName, Timestamp, UnitKind, UnitName, UnitSpec,
+};
 
 use crate::Catalog;
 use crate::db::{Tx, Val, placeholders};
@@ -125,9 +127,22 @@ impl Catalog {
         .await
     }
 
-    /// The version that an execution runs, also when its function has left the app since.
+    /// The version that an execution runs, also when its function has left the app since. Not when the app has: another
+    /// one under its name has other secrets.
     pub async fn serving_version(&self, app: &AppName, version_id: i64) -> Result<ServingFunction> {
-        self.look(app, move |tx, app| Box::pin(async move { around(tx, app, version_id).await })).await
+        self.look(app, move |tx, app| {
+            Box::pin(async move {
+                let sql = "SELECT count(*) FROM versions WHERE id = $1 AND app_id = $2";
+                if tx.count(sql, &[version_id.into(), app.id.into()]).await? == 0 {
+                    let message = format!("The version is not one of app `{}`.", app.name);
+                    return Err(Refusal::new(Code::VersionNotFound, message)
+                        .hint("the app it was of was deleted; run the function of the present one")
+                        .into());
+                }
+                around(tx, app, version_id).await
+            })
+        })
+        .await
     }
 
     /// Every app with the number of its newest event, to see which views are old.

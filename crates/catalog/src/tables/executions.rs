@@ -3,7 +3,7 @@ use milepost_model::{AppName, Timestamp};
 use serde_json::Value;
 
 use crate::db::{Row, Tx, Val, placeholders};
-use crate::error::{CatalogError, Result};
+use crate::error::Result;
 
 /// An execution with what only the catalog and the node that runs it know.
 #[derive(Debug, Clone)]
@@ -326,7 +326,14 @@ pub(crate) async fn cancelling(tx: &mut Tx, node: &str) -> Result<Vec<(String, i
     tx.query(sql, &[node.into()]).await?.iter().map(|row| Ok((row.text(0)?, row.int(1)?))).collect()
 }
 
-/// A running execution whose node is gone.
+/// Those that a node runs since before `cutoff`, with their attempts.
+pub(crate) async fn held(tx: &mut Tx, node: &str, cutoff: Timestamp) -> Result<Vec<(String, i64)>> {
+    let sql = "SELECT id, attempt FROM executions WHERE status = 'running' AND node = $1 AND attempt_at < $2";
+    let rows = tx.query(sql, &[node.into(), cutoff.into()]).await?;
+    rows.iter().map(|row| Ok((row.text(0)?, row.int(1)?))).collect()
+}
+
+/// A running execution whose node is gone, or does not know of it.
 pub(crate) struct Lost {
     pub id: String,
     pub attempt: i64,
@@ -344,18 +351,28 @@ pub(crate) async fn lost(tx: &mut Tx, cutoff: Option<Timestamp>, limit: i64) -> 
          AND node NOT IN (SELECT name FROM nodes WHERE beat_at >= $1) LIMIT $2{}",
         tx.for_claim()
     );
-    let rows = tx.query(&sql, &[cutoff.into(), limit.into()]).await?;
-    let read = |row: &Row| {
-        Ok(Lost {
-            id: row.text(0)?,
-            attempt: row.int(1)?,
-            attempt_at: row.time(2)?,
-            node: row.text(3)?,
-            sync: row.bool(4)?,
-            cancel: row.bool(5)?,
-        })
-    };
-    rows.iter().map(read).collect::<Result<_, CatalogError>>()
+    tx.query(&sql, &[cutoff.into(), limit.into()]).await?.iter().map(read_lost).collect()
+}
+
+/// An attempt of a node, if it is still the present one; then nobody changes it until the end of the transaction.
+pub(crate) async fn lost_attempt(tx: &mut Tx, id: &str, node: &str, attempt: i64) -> Result<Option<Lost>> {
+    let sql = format!(
+        "SELECT id, attempt, attempt_at, node, sync, cancel FROM executions \
+         WHERE id = $1 AND node = $2 AND attempt = $3 AND status = 'running'{}",
+        tx.for_update()
+    );
+    tx.query_opt(&sql, &[id.into(), node.into(), attempt.into()]).await?.as_ref().map(read_lost).transpose()
+}
+
+fn read_lost(row: &Row) -> Result<Lost> {
+    Ok(Lost {
+        id: row.text(0)?,
+        attempt: row.int(1)?,
+        attempt_at: row.time(2)?,
+        node: row.text(3)?,
+        sync: row.bool(4)?,
+        cancel: row.bool(5)?,
+    })
 }
 
 pub(crate) async fn requeue(tx: &mut Tx, id: &str) -> Result<()> {

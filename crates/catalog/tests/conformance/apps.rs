@@ -32,6 +32,7 @@ async fn an_unknown_app_is_refused_with_the_closest_name(t: &Fixture) {
 
 async fn deleting_an_app_frees_its_name_and_starts_from_nothing(t: &Fixture) {
     t.put([config("a", 1)]).await;
+    assert_eq!(refused(t.catalog.app_delete_unused(&t.app, "ann").await).code, Code::InUse);
     t.catalog.app_delete(&t.app, "ann").await.unwrap();
     assert_eq!(refused(t.catalog.app_get(&t.app).await).code, Code::AppNotFound);
     assert!(t.catalog.app_list(None, 10).await.unwrap().items.is_empty());

@@ -224,6 +224,34 @@ async fn a_deleted_app_takes_its_executions_along(t: &Fixture) {
     assert_eq!(t.number("SELECT count(*) FROM versions WHERE state <> 'deleted'").await, 0);
 }
 
+async fn an_execution_of_a_deleted_app_is_not_served_by_the_next_of_its_name(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let claimed = t.accept("hello", "latest").await;
+    t.catalog.app_delete(&t.app, "x").await.unwrap();
+    t.catalog.app_create(&t.app, PlanName::Standard, "x").await.unwrap();
+    let refusal = refused(t.catalog.serving_version(&t.app, claimed.version_id).await);
+    assert_eq!(refusal.code, Code::VersionNotFound);
+}
+
+async fn nothing_stays_queued_in_an_app_that_is_deleted_meanwhile(t: &Fixture) {
+    for _ in 0..5 {
+        t.deploy("hello", "one").await;
+        let accepting = futures::future::join_all((0..8).map(|_| async {
+            for _ in 0..10 {
+                let _ = t.catalog.execution_accept(&t.app, asked(new_execution("hello", "latest"))).await;
+            }
+        }));
+        let deleting = async {
+            // Some were accepted before, and others are at this moment.
+            t.accept("hello", "latest").await;
+            t.catalog.app_delete(&t.app, "x").await.unwrap();
+        };
+        futures::future::join(accepting, deleting).await;
+        assert_eq!(t.number("SELECT count(*) FROM executions WHERE status = 'queued'").await, 0);
+        t.catalog.app_create(&t.app, PlanName::Standard, "x").await.unwrap();
+    }
+}
+
 on_both_engines!(
     an_execution_goes_from_queued_over_running_to_its_end,
     a_synchronous_one_is_born_running,
@@ -236,4 +264,6 @@ on_both_engines!(
     only_what_has_ended_is_deleted,
     the_plan_says_how_long_and_how_many_are_kept,
     a_deleted_app_takes_its_executions_along,
+    an_execution_of_a_deleted_app_is_not_served_by_the_next_of_its_name,
+    nothing_stays_queued_in_an_app_that_is_deleted_meanwhile,
 );

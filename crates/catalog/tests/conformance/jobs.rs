@@ -135,6 +135,7 @@ async fn a_job_that_makes_no_sense_is_refused(t: &Fixture) {
         (NewJob { count: Some(0), ..good.clone() }, Code::InvalidRequest),
         (NewJob { cron: Some("* * *".into()), ..good.clone() }, Code::InvalidSpec),
         (NewJob { zone: "Mars/Base".into(), ..good.clone() }, Code::InvalidSpec),
+        (NewJob { zone: "Mars/Base".into(), cron: None, first_at, ..good.clone() }, Code::InvalidSpec),
         (NewJob { version: "9".parse().unwrap(), ..good.clone() }, Code::VersionNotFound),
         (NewJob { version: "@no".parse().unwrap(), ..good.clone() }, Code::AliasNotFound),
         (NewJob { function: "helo".parse().unwrap(), ..good.clone() }, Code::UnitNotFound),

@@ -152,6 +152,61 @@ async fn a_node_that_leaves_gives_back_at_once(t: &Fixture) {
     assert_eq!(found, GivenBack { requeued: 1, ended: 0 });
 }
 
+async fn what_was_claimed_is_answered_when_a_later_app_fails(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let broken = second_app(t, "broken", PlanName::Standard).await;
+    let last = second_app(t, "last", PlanName::Standard).await;
+    t.accept("hello", "latest").await;
+    t.accept_in(&broken, "hello", "latest").await;
+    t.accept_in(&last, "hello", "latest").await;
+    // No queued execution is without a version, so this one cannot be claimed.
+    t.number(
+        "UPDATE executions SET version_id = NULL WHERE app_id = (SELECT id FROM apps WHERE name = 'broken') RETURNING attempt",
+    )
+    .await;
+    let mut turn = Turn::default();
+    let claimed = t.catalog.executions_claim(NODE, &mut turn, 10).await.unwrap();
+    assert_eq!(apps(&claimed), ["shop"], "it runs on this node now, so this node has to hear of it");
+    let claimed = t.catalog.executions_claim(NODE, &mut turn, 10).await.unwrap();
+    assert_eq!(apps(&claimed), ["last"], "the app that failed has had its turn");
+    assert!(
+        t.catalog.executions_claim(NODE, &mut turn, 10).await.is_err(),
+        "nothing was claimed, so the error is told"
+    );
+    assert_eq!(t.number("SELECT count(*) FROM executions WHERE status = 'running'").await, 2);
+}
+
+async fn an_attempt_that_its_living_node_does_not_have_is_given_back_alone(t: &Fixture) {
+    const YOUNG: i64 = 10_000;
+    t.deploy("hello", "one").await;
+    t.catalog.node_beat(NODE).await.unwrap();
+    let queued = t.accept("hello", "latest").await.execution.id;
+    let new = NewExecution { sync: true, ..new_execution("hello", "1") };
+    let sync = t.catalog.execution_accept(&t.app, asked(new)).await.unwrap().execution.id;
+    t.claim(NODE, 1).await;
+    assert!(t.catalog.executions_held(NODE, YOUNG).await.unwrap().is_empty(), "they may be on their way");
+    t.clock.advance_ms(YOUNG + 1);
+    let other = t.accept("hello", "latest").await.execution.id;
+    t.claim("other", 1).await;
+    let mut held = t.catalog.executions_held(NODE, YOUNG).await.unwrap();
+    held.sort();
+    assert_eq!(held, [(queued.clone(), 1), (sync.clone(), 1)]);
+
+    let give_back = async |id: &str, node, attempt| {
+        t.catalog.give_back_attempt(id.to_owned(), node, attempt, MAX_ATTEMPTS).await.unwrap()
+    };
+    assert_eq!(give_back(&other, NODE, 1).await, GivenBack::default(), "another node has it");
+    assert_eq!(give_back(&queued, NODE, 2).await, GivenBack::default(), "another attempt runs");
+    assert_eq!(give_back(&queued, NODE, 1).await, GivenBack { requeued: 1, ended: 0 });
+    assert_eq!(give_back(&queued, NODE, 1).await, GivenBack::default(), "it waits already");
+    assert_eq!(give_back(&sync, NODE, 1).await, GivenBack { requeued: 0, ended: 1 });
+    assert_eq!(give_back(&sync, NODE, 1).await, GivenBack::default(), "it has ended");
+    assert_eq!(t.execution(&sync).await.status, ExecutionStatus::Error);
+    let again = t.claim(NODE, 1).await.remove(0);
+    assert_eq!((&again.execution.id, again.attempt), (&queued, 2));
+    assert_eq!(again.execution.attempts[0].end, Some(AttemptEnd::Lost));
+}
+
 on_both_engines!(
     apps_take_turns_however_much_one_has_queued,
     an_app_runs_no_more_at_once_than_its_plan_allows,
@@ -160,4 +215,6 @@ on_both_engines!(
     after_three_attempts_that_died_it_is_an_error,
     nobody_waits_for_a_synchronous_one_of_a_dead_server,
     a_node_that_leaves_gives_back_at_once,
+    what_was_claimed_is_answered_when_a_later_app_fails,
+    an_attempt_that_its_living_node_does_not_have_is_given_back_alone,
 );

@@ -107,6 +107,23 @@ pub async fn units(context: &Context<'_>, kind: UnitKind) -> Result<Vec<Unit>> {
     }
 }
 
+/// Every unit of the app; none when there is no such app.
+pub async fn all_units(context: &Context<'_>) -> Result<Vec<Unit>> {
+    let mut found = Vec::new();
+    let mut cursor: Option<String> = None;
+    loop {
+        let page = match context.client.unit_list(&context.app, None, 1000, cursor.as_deref()).await {
+            Err(milepost_client::ClientError::Refused(problem)) if problem.code == "app_not_found" => return Ok(found),
+            page => page?,
+        };
+        found.extend(page.items);
+        cursor = page.next;
+        if cursor.is_none() {
+            return Ok(found);
+        }
+    }
+}
+
 /// A list of units with one column of the kind's own.
 pub async fn list(
     context: &Context<'_>,

@@ -1,8 +1,11 @@
-use milepost_model::execution::ExecutionStatus;
+use std::time::Duration;
+
+use milepost_model::execution::{ExecutionFilter, ExecutionStatus};
+use milepost_testkit::eventually_blocking;
 use serde_json::{Value, json};
 
 use crate::gate::Gate;
-use crate::stage::Stage;
+use crate::stage::{APP, PATIENCE, Stage, new};
 
 #[test]
 fn a_synchronous_execution_answers_its_result_and_keeps_its_log() {
@@ -23,6 +26,27 @@ fn a_synchronous_execution_answers_its_result_and_keeps_its_log() {
     let gone = stage.world.run(&format!("execution get {id}"));
     assert_eq!(gone.status, Some(1), "{}", gone.snapshot());
     assert!(gone.stderr.contains("has no execution"), "{}", gone.stderr);
+}
+
+#[test]
+fn a_synchronous_execution_ends_when_its_caller_hangs_up_at_any_moment() {
+    const CALLERS: u64 = 60;
+    let stage = Stage::new(&[]);
+    stage.world.ok("execution create echo");
+    let (client, new) = (stage.client(), new("echo", None, true));
+    let mut answered = 0;
+    for caller in 0..CALLERS {
+        // Each has a little more patience than the last, so that some leave in the middle of the commit.
+        let patience = Duration::from_micros(250 * caller);
+        let call = async { tokio::time::timeout(patience, client.execution_create(APP, &new)).await };
+        answered += usize::from(stage.block_on(call).is_ok());
+    }
+    assert!(answered < CALLERS as usize, "nobody has hung up");
+    let all = || stage.listed(&ExecutionFilter::default());
+    eventually_blocking(PATIENCE, || all().iter().all(|one| one.status.is_ended()));
+    let odd: Vec<_> = all().into_iter().filter(|one| one.status != ExecutionStatus::Success).collect();
+    assert!(odd.is_empty(), "{odd:?}");
+    assert!(all().len() > answered + 1, "of those who hung up nobody got as far as an execution");
 }
 
 #[test]

@@ -123,15 +123,24 @@ fn one_failing_build_lets_the_others_go() {
 }
 
 #[test]
-fn a_first_apply_that_fails_in_its_build_leaves_no_app() {
-    let project = with_build(&[], "#!/bin/sh\nexit 3\n");
-    // The app has that environment from the start; others would not.
-    project.file("specs/hello.yaml", &HELLO.replace("python-27", "python"));
-    project.stage.world.ok("app create other");
-    for (app, left) in [("fresh", false), ("other", true)] {
-        let output = project.run(&format!("spec version apply --app {app}"));
-        assert_eq!(output.status, Some(1), "{}", output.snapshot());
-        let apps = project.stage.world.ok("app list -o name");
-        assert_eq!(apps.lines().any(|name| name == app), left, "{apps}");
-    }
+fn a_first_apply_whose_build_fails_keeps_the_log_and_one_that_cannot_be_made_leaves_no_app() {
+    let project = with_build(&[], "#!/bin/sh\necho it was me\nexit 3\n");
+    // Another app does not have the environment that this one was given.
+    let own = HELLO.replace("python-27", "python");
+    project.file("specs/hello.yaml", &own);
+    let apps = || project.stage.world.ok("app list -o name").lines().map(str::to_owned).collect::<Vec<_>>();
+    let output = project.run("spec version apply --app fresh");
+    assert_eq!(output.status, Some(1), "{}", output.snapshot());
+    let log = project.stage.world.ok(&format!("build log {} --app fresh", build_id(&output.stderr)));
+    assert_eq!(log, "it was me\n");
+    assert!(apps().contains(&"fresh".to_owned()));
+
+    project.file("hello/build.sh", crate::project::BUILD);
+    let trigger = "---\napiVersion: fission.io/v1\nkind: HTTPTrigger\nmetadata:\n  name: none\nspec:\n  functionref:\n    \
+                   name: hello\n    type: name\n    alias: none\n  method: GET\n  relativeurl: /none\n";
+    project.file("specs/none.yaml", trigger);
+    let output = project.run("spec version apply --app other");
+    assert_eq!(output.status, Some(1), "{}", output.snapshot());
+    assert!(output.stderr.contains("App other was taken away again."), "{}", output.snapshot());
+    assert!(!apps().contains(&"other".to_owned()));
 }

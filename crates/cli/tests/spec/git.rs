@@ -70,7 +70,7 @@ fn outside_git_it_works_and_says_so() {
     std::fs::remove_dir_all(project.env().work_dir().join(".git")).unwrap();
     project.file("specs/hello.yaml", HELLO);
     project.code("hello", "hello", "one");
-    let said = "Not in a git repository: the app version will carry no commit.\n";
+    let said = "Not in a git repository, or nothing is committed: the app version will carry no commit.\n";
     let output = project.run("spec version apply");
     assert!(output.succeeded() && output.stderr.contains(said), "{}", output.snapshot());
     assert_eq!(project.json("app show")["git"], serde_json::Value::Null);

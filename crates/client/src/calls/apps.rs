@@ -25,6 +25,12 @@ impl Client {
         self.delete(&["apps", app]).await
     }
 
+    /// Only if it has no version.
+    pub async fn app_delete_unused(&self, app: &str) -> Result<(), ClientError> {
+        let request = self.request(reqwest::Method::DELETE, &["apps", app]).query(&[("unused", "true")]);
+        self.send(request).await.map(drop)
+    }
+
     pub async fn app_set_plan(&self, app: &str, plan: PlanName) -> Result<PlanChanged, ClientError> {
         self.put(&["apps", app, "plan"], &SetPlan { plan }).await
     }

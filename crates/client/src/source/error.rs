@@ -40,6 +40,10 @@ pub enum SourceError {
     UnknownBlob { source_path: String, digest: Digest },
     #[error("cannot write temporary files; free some space, or set TMPDIR to a folder with more")]
     Scratch(#[source] io::Error),
+    #[error("`{path}` has more than {limit} files, links and folders; leave out what is not needed to run")]
+    TooManyFiles { path: String, limit: u64 },
+    #[error("the files in `{path}` have more than {limit} bytes together; leave out what is not needed to run")]
+    TooManyBytes { path: String, limit: u64 },
     #[error("the zip `{path}` is refused: {reason}")]
     Zip { path: String, reason: ZipRefusal },
 }

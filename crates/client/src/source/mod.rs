@@ -37,7 +37,7 @@ pub use cache::StatCache;
 pub use error::{SourceError, ZipRefusal};
 pub use include::{Unmatched, fits, is_plain};
 pub use named::cache_name;
-pub use options::{Progress, ProgressFn, SourceOptions, ZipLimits};
+pub use options::{FolderLimits, Progress, ProgressFn, SourceOptions, ZipLimits};
 
 pub use unmatched::{broken_patterns, unmatched};
 pub use walk::Ignored;
@@ -81,7 +81,8 @@ impl Source {
     pub fn open(path: &Path, options: &SourceOptions, cache: Option<&mut StatCache>) -> Result<Self, SourceError> {
         let unreadable = |error| SourceError::unreadable(path, error);
         let metadata = fs::metadata(path).map_err(unreadable)?;
-        let meter = Meter { watcher: options.progress.clone(), ..Meter::default() };
+        let meter =
+            Meter { watcher: options.progress.clone(), limits: options.folder_limits, ..Meter::default() };
         if metadata.is_dir() {
             let rules = Rules::of_folder(path, options)?;
             let scan = Scan { base: path, rules: &rules, cache: cache.as_deref(), meter: &meter };

@@ -25,6 +25,7 @@ pub struct SourceOptions {
     /// Whether a zip (or a jar, or an office document) stays the one file it is instead of being unpacked.
     pub keep_archives: bool,
     pub limits: ZipLimits,
+    pub folder_limits: FolderLimits,
     pub progress: Option<ProgressFn>,
 }
 
@@ -37,6 +38,15 @@ pub struct ZipLimits {
     /// How many times larger than its packed form a file, and the whole, may become once it is above `ratio_from`.
     pub ratio: u64,
     pub ratio_from: u64,
+}
+
+/// Bounds for reading a folder that somebody else filled, checked before anything is hashed that goes beyond them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FolderLimits {
+    /// Files, links and folders together.
+    pub most_files: Option<u64>,
+    /// What the files say they have, holes too: that much would be read.
+    pub most_bytes: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -55,6 +65,7 @@ impl Default for SourceOptions {
             keep_hidden: true,
             keep_archives: false,
             limits: ZipLimits::default(),
+            folder_limits: FolderLimits::default(),
             progress: None,
         }
     }
@@ -75,6 +86,7 @@ impl fmt::Debug for SourceOptions {
             .field("keep_hidden", &self.keep_hidden)
             .field("keep_archives", &self.keep_archives)
             .field("limits", &self.limits)
+            .field("folder_limits", &self.folder_limits)
             .finish_non_exhaustive()
     }
 }

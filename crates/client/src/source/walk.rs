@@ -11,7 +11,7 @@ use milepost_model::digest::{Digest, Hasher};
 
 use super::cache::{Records, Stat, StatCache};
 use super::error::SourceError;
-use super::options::{Progress, ProgressFn};
+use super::options::{FolderLimits, Progress, ProgressFn};
 use super::pool;
 use super::rules::{Folder, Rules, Verdict};
 
@@ -85,6 +85,10 @@ pub(super) struct Meter {
     pub(super) hashed: AtomicU64,
     pub(super) bytes: AtomicU64,
     pub(super) watcher: Option<ProgressFn>,
+    pub(super) limits: FolderLimits,
+    /// What counts towards the limits.
+    pub(super) listed: AtomicU64,
+    pub(super) listed_bytes: AtomicU64,
 }
 
 impl Meter {
@@ -94,6 +98,23 @@ impl Meter {
         if let Some(watcher) = &self.watcher {
             watcher(Progress { files_seen, bytes_hashed });
         }
+    }
+
+    /// Counts one file, link or folder that is taken.
+    fn list(&self, base: &Path, bytes: u64) -> Result<(), SourceError> {
+        let path = || base.display().to_string();
+        if let Some(limit) = self.limits.most_files
+            && self.listed.fetch_add(1, Ordering::Relaxed) >= limit
+        {
+            return Err(SourceError::TooManyFiles { path: path(), limit });
+        }
+        // A file can say that it has almost any size, so that a sum may not fit.
+        if let Some(limit) = self.limits.most_bytes
+            && bytes > limit.saturating_sub(self.listed_bytes.fetch_add(bytes.min(limit), Ordering::Relaxed))
+        {
+            return Err(SourceError::TooManyBytes { path: path(), limit });
+        }
+        Ok(())
     }
 }
 
@@ -154,6 +175,7 @@ impl Scan<'_> {
                     if ignored {
                         found.ignored.add(&path, true);
                     }
+                    self.meter.list(self.base, 0)?;
                     more.push(Job::List(folder));
                     continue;
                 }
@@ -162,11 +184,13 @@ impl Scan<'_> {
             if kind.is_file() {
                 let metadata = entry.metadata().map_err(vanished)?;
                 let stat = Stat::of(&metadata);
+                self.meter.list(self.base, stat.size)?;
                 match known.as_ref().and_then(|known| known.digest(&path, &stat)) {
                     Some(digest) => found.files.push(FoundFile { path, stat, digest, size: stat.size }),
                     None => unknown.push((path, stat)),
                 }
             } else if kind.is_symlink() {
+                self.meter.list(self.base, 0)?;
                 let target = fs::read_link(entry.path()).map_err(vanished)?;
                 let target = target.into_os_string().into_string().map_err(|target| SourceError::LinkLeaves {
                     path: path.clone(),

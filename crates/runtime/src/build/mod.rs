@@ -38,13 +38,17 @@ pub struct BuildOrder {
 pub enum BuildFailure {
     #[error("the command ended with exit code {0}")]
     ExitCode(i32),
-    #[error("the command was killed by {0}")]
+    #[error("the command was killed by {0}; the end of its log tells what it was doing")]
     Killed(String),
-    #[error("the build was stopped because it took longer than {}", in_words(*.0))]
+    #[error(
+        "the build was stopped because it took longer than {}; make it do less, or start the server with a longer \
+         `--build-timeout`",
+        in_words(*.0)
+    )]
     TimedOut(Duration),
-    #[error("the build used more than its {} MiB of memory", MEMORY >> 20)]
+    #[error("the build used more than its {} MiB of memory; let it do less at the same time", MEMORY >> 20)]
     TooMuchMemory,
-    #[error("the build was stopped because the server's disk is almost full")]
+    #[error("the build was stopped because the server's disk is almost full; free some space or files there and run it again")]
     DiskFull,
     #[error(
         "the command left nothing at $DEPLOY_PKG: what a build makes is the file or folder that it puts there, as in \

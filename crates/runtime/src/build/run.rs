@@ -27,6 +27,10 @@ const LIMITS: JailLimits = JailLimits { processes: 512, open_files: 4096, file_s
 const SAMPLE: Duration = Duration::from_millis(200);
 /// The database has to be written to while builds run.
 const LEAST_FREE: u64 = 128 << 20;
+/// The same for files, however small they are.
+const LEAST_FREE_FILES: u64 = 10_000;
+/// How long what the command wrote may take to be read once it is over.
+const LAST_LINES: Duration = Duration::from_secs(5);
 /// What the sandbox itself says before it gives up is short.
 const LAST_WORDS: u64 = 16 << 10;
 /// One pipe for both outputs keeps their order, and descriptor 3 is of use only to functions.
@@ -98,6 +102,8 @@ impl Job {
                 said = follow => said,
                 () = self.left.cancelled() => String::new(),
                 () = self.launcher.stopping() => String::new(),
+                // Whoever does not read must not keep the build.
+                () = tokio::time::sleep(LAST_LINES) => String::new(),
             },
         };
         match stopped {
@@ -123,7 +129,7 @@ impl Job {
             if handle.memory_used().is_some_and(|used| used > MEMORY) {
                 return BuildFailure::TooMuchMemory;
             }
-            if free_bytes(&work).is_some_and(|free| free < LEAST_FREE) {
+            if almost_full(&work) {
                 return BuildFailure::DiskFull;
             }
         }
@@ -201,7 +207,9 @@ fn judge(status: io::Result<ExitStatus>, handle: &JailHandle, said: &str) -> Res
     })
 }
 
-fn free_bytes(folder: &Path) -> Option<u64> {
-    let found = rustix::fs::statvfs(folder).ok()?;
-    found.f_bavail.checked_mul(found.f_frsize)
+fn almost_full(folder: &Path) -> bool {
+    let Ok(found) = rustix::fs::statvfs(folder) else { return false };
+    // A file system that has no fixed number of files says that it has none at all.
+    let files = found.f_files > 0 && found.f_favail < LEAST_FREE_FILES;
+    files || found.f_bavail.saturating_mul(found.f_frsize) < LEAST_FREE
 }

@@ -14,7 +14,10 @@ async fn an_exit_code_is_the_reason() {
     assert_eq!(built.reason(), "the command ended with exit code 2");
     assert_eq!(built.lines, ["before"]);
     assert_eq!(ground.build(&[], "exit 125").await.reason(), "the command ended with exit code 125");
-    assert_eq!(ground.build(&[], "kill -9 $$").await.reason(), "the command was killed by SIGKILL");
+    assert_eq!(
+        ground.build(&[], "kill -9 $$").await.reason(),
+        "the command was killed by SIGKILL; the end of its log tells what it was doing"
+    );
 }
 
 #[tokio::test]
@@ -26,7 +29,11 @@ async fn a_build_that_hangs_is_stopped_at_its_limit_and_tells_what_it_said() {
     let started = Instant::now();
     let built = ground.build_order(&[], order).await;
     assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
-    assert_eq!(built.reason(), "the build was stopped because it took longer than 500 milliseconds");
+    assert_eq!(
+        built.reason(),
+        "the build was stopped because it took longer than 500 milliseconds; make it do less, or start the server with a \
+         longer `--build-timeout`"
+    );
     assert_eq!(built.lines, ["started"]);
     assert_eq!(processes_with(&mark), 0);
 }

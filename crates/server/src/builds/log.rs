@@ -1,17 +1,120 @@
-//! What a build wrote, on its way to whoever waits and into the store.
+//! What a build tells, on its way to whoever waits and into the store.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
 use milepost_model::build::BuildEvent;
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::SendTimeoutError;
 
-/// Tells the lines as they come, and answers all of them as a text. The runtime bounds how much that is.
-pub(super) async fn pass_on(mut lines: mpsc::Receiver<String>, to: &mpsc::Sender<BuildEvent>) -> Bytes {
-    let mut text = String::new();
-    while let Some(line) = lines.recv().await {
-        text.push_str(&line);
-        text.push('\n');
-        // Whoever asked may be gone; then this is about to be dropped.
-        let _ = to.send(BuildEvent::Log { line }).await;
+/// How long one event waits for a reader, before the reader counts as stalled.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The same for the event that tells how it ended, and for all lines that are left when a build is over.
+const LAST_PATIENCE: Duration = Duration::from_secs(30);
+
+/// Whoever asked for a build. One who stops reading loses lines, and never keeps a build from going on.
+pub(super) struct Listener {
+    to: mpsc::Sender<BuildEvent>,
+    stalled: AtomicBool,
+    patience: Duration,
+    last_patience: Duration,
+}
+
+impl Listener {
+    pub(super) fn new(to: mpsc::Sender<BuildEvent>) -> Self {
+        Self { to, stalled: AtomicBool::new(false), patience: PATIENCE, last_patience: LAST_PATIENCE }
+    }
+
+    // Whoever asked may be gone; then the build is about to be dropped, and nothing has to be done here.
+    pub(super) async fn tell(&self, event: BuildEvent) {
+        if self.stalled.load(Ordering::Relaxed) {
+            let _ = self.to.try_send(event);
+        } else if let Err(SendTimeoutError::Timeout(_)) = self.to.send_timeout(event, self.patience).await {
+            self.stalled.store(true, Ordering::Relaxed);
+        }
+    }
+
+    pub(super) async fn tell_last(&self, event: BuildEvent) {
+        let _ = self.to.send_timeout(event, self.last_patience).await;
+    }
+}
+
+/// Tells the lines as they come, and answers all of them as a text. The runtime bounds how much that is, so the text is
+/// complete however slowly the lines are taken.
+pub(super) async fn pass_on(mut lines: mpsc::Receiver<String>, to: &Listener) -> Bytes {
+    let (queue, mut queued) = mpsc::unbounded_channel();
+    let collect = async move {
+        let mut text = String::new();
+        while let Some(line) = lines.recv().await {
+            text.push_str(&line);
+            text.push('\n');
+            let _ = queue.send(line);
+        }
+        text
+    };
+    let mut hand_on = std::pin::pin!(async {
+        while let Some(line) = queued.recv().await {
+            to.tell(BuildEvent::Log { line }).await;
+        }
+    });
+    let mut collect = std::pin::pin!(collect);
+    let mut handed_on = false;
+    let text = loop {
+        tokio::select! {
+            text = &mut collect => break text,
+            () = &mut hand_on, if !handed_on => handed_on = true,
+        }
+    };
+    if !handed_on {
+        let _ = tokio::time::timeout(to.last_patience, hand_on).await;
     }
     text.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    fn listener(patience: Duration, last_patience: Duration) -> (Listener, mpsc::Receiver<BuildEvent>) {
+        let (to, events) = mpsc::channel(2);
+        (Listener { patience, last_patience, ..Listener::new(to) }, events)
+    }
+
+    async fn write(lines: mpsc::Sender<String>) {
+        for number in 0..1_000 {
+            lines.send(number.to_string()).await.expect("lines are taken");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_stalls_loses_lines_and_the_text_is_whole() {
+        let (listener, mut events) = listener(Duration::from_millis(20), LONG);
+        let (sender, lines) = mpsc::channel(1);
+        let (text, ()) =
+            tokio::time::timeout(LONG / 2, async { tokio::join!(pass_on(lines, &listener), write(sender)) })
+                .await
+                .expect("nobody waits for the reader");
+        assert_eq!(String::from_utf8_lossy(&text).lines().count(), 1_000);
+        for line in ["0", "1"] {
+            assert_eq!(events.recv().await, Some(BuildEvent::Log { line: line.to_owned() }));
+        }
+        // It reads again, and hears how it ended.
+        listener.tell_last(BuildEvent::Waiting).await;
+        assert_eq!(events.recv().await, Some(BuildEvent::Waiting));
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_is_slow_is_not_waited_for_without_end() {
+        let (listener, _events) = listener(LONG, Duration::from_millis(20));
+        let (sender, lines) = mpsc::channel(1);
+        let (text, ()) =
+            tokio::time::timeout(LONG / 2, async { tokio::join!(pass_on(lines, &listener), write(sender)) })
+                .await
+                .expect("the end is bounded");
+        assert_eq!(String::from_utf8_lossy(&text).lines().count(), 1_000);
+        tokio::time::timeout(LONG / 2, listener.tell_last(BuildEvent::Waiting)).await.expect("the last one too");
+    }
 }

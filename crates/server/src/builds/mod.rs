@@ -1,11 +1,13 @@
 //! Builds: who may run one now, running it, and keeping what came of it.
 //!
-//! `run` is the way of one request; `result` makes a tree of what the command left; `log` keeps what it wrote.
+//! `run` is the way of one request; `result` makes a tree of what the command left; `log` keeps what it wrote;
+//! `waiting` bounds who waits.
 //! `docs/decisions/007-declarative.md` tells what has to hold.
 
 mod log;
 mod result;
 mod run;
+mod waiting;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -26,6 +28,7 @@ pub(crate) struct Builds {
     places: Semaphore,
     /// Builds of the same thing come one after the other: all but the first find its result.
     turns: Mutex<HashMap<(AppName, Digest), Weak<Turn>>>,
+    waiting: waiting::Waiting,
     limit: Duration,
     stopping: CancellationToken,
 }
@@ -33,7 +36,8 @@ pub(crate) struct Builds {
 impl Builds {
     pub(crate) fn new(at_once: usize, limit: Duration) -> Self {
         let places = Semaphore::new(at_once.clamp(1, Semaphore::MAX_PERMITS));
-        Self { places, turns: Mutex::default(), limit, stopping: CancellationToken::new() }
+        let (turns, waiting, stopping) = Default::default();
+        Self { places, turns, waiting, limit, stopping }
     }
 
     /// Ends all builds: nobody can wait for minutes until a server stops.

@@ -3,12 +3,15 @@
 use std::fs;
 use std::path::Path;
 
-use milepost_client::source::{Source, SourceOptions};
+use milepost_client::source::{FolderLimits, Source, SourceOptions};
 use milepost_model::spec::Runtime;
 use milepost_runtime::BuildRoom;
 
 /// How a zip begins; the second is one without entries.
 const ZIP: [&[u8; 4]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
+
+/// No tree has more entries, see `trees`. A command can make files, and holes in them, far quicker than they are read.
+const LIMITS: FolderLimits = FolderLimits { most_files: Some(250_000), most_bytes: Some(10 << 30) };
 
 /// Reads the result of a build. Blocks. The error is a sentence without its full stop.
 pub(super) fn read(room: &BuildRoom, runtime: Runtime) -> Result<Source, String> {
@@ -24,7 +27,7 @@ pub(super) fn read(room: &BuildRoom, runtime: Runtime) -> Result<Source, String>
         fs::rename(&path, named).map_err(unreadable)?;
         path = room.aside();
     }
-    let options = SourceOptions { ignore_files: false, ..SourceOptions::default() };
+    let options = SourceOptions { ignore_files: false, folder_limits: LIMITS, ..SourceOptions::default() };
     Source::open(&path, &options, None).map_err(|error| {
         let text = match std::error::Error::source(&error) {
             Some(cause) => format!("{error} ({cause})"),

@@ -1,5 +1,6 @@
 //! The way of one request for a build.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
@@ -9,11 +10,12 @@ use milepost_catalog::NewBuild;
 use milepost_model::build::{self, BuildEvent, BuildRequest, TELLING_FILES};
 use milepost_model::spec::UnitSpec;
 use milepost_model::tree::Tree;
-use milepost_model::{AppName, Digest};
+use milepost_model::{AppName, Code, Digest, Refusal};
 use milepost_runtime::{BuildFailure, BuildOrder};
 use tokio::sync::mpsc;
 
-use super::{log, result};
+use super::log::{self, Listener};
+use super::result;
 use crate::checkout::{self, Access};
 use crate::error::{ApiError, ApiResult, internal};
 use crate::ingest_source;
@@ -22,6 +24,7 @@ use crate::trees;
 
 /// Files that decide about the command are read up to this size; a lock file counts by being there.
 const TELLING: u64 = 4 << 20;
+const LOCK_FILE: &str = "package-lock.json";
 const LINES_AHEAD: usize = 64;
 
 /// A build that somebody asked for. The source is on the server.
@@ -34,15 +37,16 @@ pub(crate) struct Wanted {
 /// Builds, or finds what was built before, and tells on the way what happens. Dropping the future ends the build and
 /// leaves nothing.
 pub(crate) async fn run(state: &State, wanted: Wanted, tell: mpsc::Sender<BuildEvent>) {
+    let listener = Listener::new(tell);
     let last = tokio::select! {
-        last = find_or_build(state, &wanted, &tell) => last,
+        last = find_or_build(state, &wanted, &listener) => last,
         () = state.builds.stopping.cancelled() => Ok(failed(&BuildFailure::Stopping.to_string())),
     };
     let last = last.unwrap_or_else(|error| failed(&in_one_line(&error)));
-    let _ = tell.send(last).await;
+    listener.tell_last(last).await;
 }
 
-async fn find_or_build(state: &State, wanted: &Wanted, tell: &mpsc::Sender<BuildEvent>) -> ApiResult<BuildEvent> {
+async fn find_or_build(state: &State, wanted: &Wanted, listener: &Listener) -> ApiResult<BuildEvent> {
     let environment = UnitSpec::Environment(wanted.request.environment.clone()).digest();
     let key = build::key(wanted.request.source, environment, &wanted.request.command);
     if let Some(found) = known(state, wanted, key).await? {
@@ -53,7 +57,8 @@ async fn find_or_build(state: &State, wanted: &Wanted, tell: &mpsc::Sender<Build
     let _turn = match turn.try_lock() {
         Ok(turn) => turn,
         Err(_) => {
-            wait(tell, &mut told).await;
+            let _waits = state.builds.waiting.join(&wanted.app)?;
+            wait(listener, &mut told).await;
             turn.lock().await
         }
     };
@@ -67,17 +72,21 @@ async fn find_or_build(state: &State, wanted: &Wanted, tell: &mpsc::Sender<Build
         let nothing = Over { id, key, command: String::new(), started: Started::now(state), log: None };
         return nothing.record(state, wanted, Ok(wanted.request.source)).await;
     };
-    let _place = match state.builds.places.try_acquire() {
-        Ok(place) => place,
+    let (_place, tree) = match state.builds.places.try_acquire() {
+        Ok(place) => (place, tree),
         Err(_) => {
-            wait(tell, &mut told).await;
-            state.builds.places.acquire().await.map_err(|error| internal(&error))?
+            // Trees can be large, and many may wait.
+            drop(tree);
+            let _waits = state.builds.waiting.join(&wanted.app)?;
+            wait(listener, &mut told).await;
+            let place = state.builds.places.acquire().await.map_err(|error| internal(&error))?;
+            (place, trees::load(&state.store, wanted.request.source).await?)
         }
     };
     let id = state.catalog.build_id(&wanted.app).await?;
-    let _ = tell.send(BuildEvent::Started { id: id.clone(), command: command.clone() }).await;
+    listener.tell(BuildEvent::Started { id: id.clone(), command: command.clone() }).await;
     let mut over = Over { id, key, command, started: Started::now(state), log: None };
-    let (outcome, log) = in_room(state, wanted, &over.command, &tree, tell).await?;
+    let (outcome, log) = in_room(state, wanted, &over.command, &tree, listener).await?;
     over.log = keep_log(state, &wanted.app, log).await;
     over.record(state, wanted, outcome).await
 }
@@ -88,14 +97,14 @@ async fn known(state: &State, wanted: &Wanted, key: Digest) -> ApiResult<Option<
         .and_then(|found| Some(BuildEvent::Done { id: Some(found.id), deployment: found.deployment?, cached: true })))
 }
 
-async fn wait(tell: &mpsc::Sender<BuildEvent>, told: &mut bool) {
+async fn wait(listener: &Listener, told: &mut bool) {
     if !std::mem::replace(told, true) {
-        let _ = tell.send(BuildEvent::Waiting).await;
+        listener.tell(BuildEvent::Waiting).await;
     }
 }
 
 async fn command(state: &State, request: &BuildRequest, tree: &Tree) -> ApiResult<Option<String>> {
-    let mut telling: HashMap<&str, Vec<u8>> = HashMap::new();
+    let mut telling: HashMap<&str, Option<Vec<u8>>> = HashMap::new();
     // What is installed already is not installed again.
     let installed = tree.iter().any(|(path, _)| path.starts_with("node_modules/"));
     for name in TELLING_FILES {
@@ -105,13 +114,24 @@ async fn command(state: &State, request: &BuildRequest, tree: &Tree) -> ApiResul
         }
         let bytes = if file.size <= TELLING {
             let row = trees::locate(&state.store, file.digest).await?;
-            state.blobs.read(&trees::location(&row)?, file.digest).await?.to_vec()
+            Some(state.blobs.read(&trees::location(&row)?, file.digest).await?.to_vec())
         } else {
-            Vec::new()
+            (name == LOCK_FILE).then(Vec::new)
         };
         telling.insert(name, bytes);
     }
-    Ok(build::command(&request.command, &request.environment, |name| telling.get(name).cloned()))
+    let too_large = Cell::new(None);
+    let command = build::command(&request.command, &request.environment, |name| {
+        let (name, bytes) = telling.get_key_value(name)?;
+        if bytes.is_none() {
+            too_large.set(Some(*name));
+        }
+        bytes.clone()
+    });
+    match too_large.get() {
+        Some(name) => Err(unread(name)),
+        None => Ok(command),
+    }
 }
 
 /// Everything that needs the build's folder, which is gone afterwards. The outer error says nothing about the build.
@@ -120,7 +140,7 @@ async fn in_room(
     wanted: &Wanted,
     command: &str,
     tree: &Tree,
-    tell: &mpsc::Sender<BuildEvent>,
+    listener: &Listener,
 ) -> ApiResult<(Result<Digest, String>, Bytes)> {
     let runtime = &state.plane.runtime;
     let room = runtime.build_room().await.map_err(|error| internal(&error))?;
@@ -134,7 +154,7 @@ async fn in_room(
         limit: state.builds.limit,
     };
     let (sender, lines) = mpsc::channel(LINES_AHEAD);
-    let (outcome, log) = tokio::join!(runtime.build(&room, order, sender), log::pass_on(lines, tell));
+    let (outcome, log) = tokio::join!(runtime.build(&room, order, sender), log::pass_on(lines, listener));
     match outcome {
         Ok(()) => {}
         Err(BuildFailure::Stopping) => return Err(stopping()),
@@ -219,9 +239,12 @@ fn failed(reason: &str) -> BuildEvent {
 }
 
 fn stopping() -> ApiError {
-    milepost_model::Refusal::new(milepost_model::Code::Unavailable, BuildFailure::Stopping.to_string())
-        .hint("run it again")
-        .into()
+    Refusal::new(Code::Unavailable, BuildFailure::Stopping.to_string()).hint("run it again").into()
+}
+
+fn unread(name: &str) -> ApiError {
+    let message = format!("`{name}` has more than {} MiB, so it is not known what has to be built.", TELLING >> 20);
+    Refusal::new(Code::InvalidSpec, message).hint("make it smaller, or give the package a build command").into()
 }
 
 fn in_one_line(error: &ApiError) -> String {

@@ -12,7 +12,9 @@ use milepost_model::Code;
 use milepost_runtime::{CallError, Function};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
+use super::Registered;
 use super::binding::{self, Binding};
 use super::outcome::{self, Outcome};
 use crate::state::State;
@@ -29,26 +31,27 @@ pub(crate) enum Over {
     LetGo,
 }
 
-/// Runs an attempt as a task of its own: it goes on when whoever waits for it leaves.
+/// Runs an attempt as a task of its own: it goes on when whoever waits for it leaves. The node has it from this call on,
+/// not only from when the task gets its turn.
 pub(crate) fn start(state: &State, claimed: Claimed, place: Option<OwnedSemaphorePermit>) -> JoinHandle<Over> {
+    let registered = Registered::new(state, &claimed);
     let state = state.clone();
     state.executions.tasks.clone().spawn(async move {
-        let over = Box::pin(run(&state, &claimed)).await;
-        drop(place);
+        let over = Box::pin(run(&state, &claimed, &registered.token)).await;
+        drop((registered, place));
         state.executions.freed.notify_one();
         over
     })
 }
 
-async fn run(state: &State, claimed: &Claimed) -> Over {
-    let registered = state.executions.register(claimed);
+async fn run(state: &State, claimed: &Claimed, cancelled: &CancellationToken) -> Over {
     let tap = state.logs.tap(&claimed.execution.id);
     let started = Instant::now();
     let calling = AssertUnwindSafe(call(state, claimed)).catch_unwind();
     let outcome = tokio::select! {
         biased;
         () = state.executions.cut.cancelled() => return Over::LetGo,
-        () = registered.token.cancelled() => Outcome::cancelled(),
+        () = cancelled.cancelled() => Outcome::cancelled(),
         outcome = calling => match outcome {
             Ok(Some(outcome)) => outcome,
             Ok(None) => return Over::LetGo,
@@ -95,8 +98,9 @@ async fn call(state: &State, claimed: &Claimed) -> Option<Outcome> {
     loop {
         match binding::of(state, claimed).await {
             Ok(bound) => match once(state, claimed, bound).await {
-                Err(CallError::Stopping) => return None,
-                Err(CallError::Busy { .. }) if patient => {}
+                Err(CallError::Stopping) if state.executions.is_stopping() => return None,
+                // A pool may stop for itself, and then there is another one.
+                Err(CallError::Busy { .. } | CallError::Stopping) if patient => {}
                 Err(error) => return Some(outcome::of_error(&error)),
                 Ok(outcome) => return Some(outcome),
             },

@@ -23,11 +23,10 @@ pub(crate) async fn begin(state: &State) -> Result<(), CatalogError> {
     if !is_alone(state) {
         return state.catalog.node_beat(state.executions.node()).await;
     }
-    if state.executions.is_worker() {
-        let found = state.catalog.give_back_all(MAX_ATTEMPTS).await?;
-        if found.requeued + found.ended > 0 {
-            tracing::info!(found.requeued, found.ended, "executions that ran when the server stopped");
-        }
+    // Also when this one runs nothing of the queue: what nobody waits for any more ends, and the rest can be cancelled.
+    let found = state.catalog.give_back_all(MAX_ATTEMPTS).await?;
+    if found.requeued + found.ended > 0 {
+        tracing::info!(found.requeued, found.ended, "executions that ran when the server stopped");
     }
     Ok(())
 }

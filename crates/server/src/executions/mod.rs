@@ -1,12 +1,14 @@
 //! Executions on this node: claiming them, running them, starting what is due, and being known to be alive.
 //!
-//! `worker` takes from the queue, `attempt` runs one to its end, `binding` and `outcome` say with what and how it ended;
-//! `scheduler` fires jobs and timers, `beat` gives back what dead nodes had. `docs/decisions/008-executions.md` tells what
-//! has to hold.
+//! `accept` writes one down, `worker` takes from the queue, `attempt` runs one to its end, `binding` and `outcome` say with
+//! what and how it ended; `scheduler` fires jobs and timers, `beat` gives back what dead nodes had and `orphans` what this
+//! one should have and has not. `docs/decisions/008-executions.md` tells what has to hold.
 
+mod accept;
 mod attempt;
 pub(crate) mod beat;
 mod binding;
+mod orphans;
 mod outcome;
 pub(crate) mod scheduler;
 pub(crate) mod worker;
@@ -21,7 +23,10 @@ use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-pub(crate) use attempt::{Over, start};
+pub(crate) use accept::{Accepted, accept};
+pub(crate) use attempt::Over;
+
+use crate::state::State;
 
 /// How often a node looks for itself, under all that it is told.
 const LOOK: Duration = Duration::from_secs(5);
@@ -102,11 +107,9 @@ impl Executions {
         }
     }
 
-    fn register(&self, claimed: &Claimed) -> Registered<'_> {
-        let key = (claimed.execution.id.clone(), claimed.attempt);
-        let token = CancellationToken::new();
-        self.lock().insert(key.clone(), token.clone());
-        Registered { executions: self, key, token }
+    /// Whether the server lets go of what runs: from then on the runtime may stop under it.
+    fn is_stopping(&self) -> bool {
+        self.tasks.is_closed()
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<(String, i64), CancellationToken>> {
@@ -114,16 +117,25 @@ impl Executions {
     }
 }
 
-/// An attempt that can be cancelled while this is held.
-struct Registered<'e> {
-    executions: &'e Executions,
+/// An attempt that this node has, and that can be cancelled, while this is held.
+struct Registered {
+    state: State,
     key: (String, i64),
     token: CancellationToken,
 }
 
-impl Drop for Registered<'_> {
+impl Registered {
+    fn new(state: &State, claimed: &Claimed) -> Self {
+        let key = (claimed.execution.id.clone(), claimed.attempt);
+        let token = CancellationToken::new();
+        state.executions.lock().insert(key.clone(), token.clone());
+        Self { state: state.clone(), key, token }
+    }
+}
+
+impl Drop for Registered {
     fn drop(&mut self) {
-        self.executions.lock().remove(&self.key);
+        self.state.executions.lock().remove(&self.key);
     }
 }
 

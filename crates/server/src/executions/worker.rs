@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use milepost_catalog::{CatalogError, Turn};
 use tokio_util::sync::CancellationToken;
 
+use super::orphans::Orphans;
 use super::{LOOK, attempt};
 use crate::state::State;
 
@@ -18,8 +19,10 @@ enum Woken {
     Queued,
     /// A place is free.
     Freed,
-    /// Another node says so, or it is time.
-    Look,
+    /// Another node says so.
+    Told,
+    /// It is time.
+    Time,
 }
 
 /// Claims and runs until the server stops. What runs then goes on.
@@ -30,12 +33,13 @@ pub(crate) async fn repeat(state: State, stop: CancellationToken) {
     let mut turn = Turn::default();
     let mut told: Option<Instant> = None;
     let mut failing = false;
-    let mut woken = Woken::Look;
+    let mut woken = Woken::Time;
+    let mut orphans = Orphans::default();
     let mut looks = tokio::time::interval(LOOK);
     looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     looks.reset();
     while !stop.is_cancelled() {
-        let looked = look(&state, &mut turn, woken, &stop).await;
+        let looked = look(&state, &mut turn, &mut orphans, woken, &stop).await;
         if let Err(error) = &looked
             && !failing
         {
@@ -54,16 +58,26 @@ pub(crate) async fn repeat(state: State, stop: CancellationToken) {
             () = executions.freed.notified() => Woken::Freed,
             heard = news.recv(), if listening => {
                 listening = heard.is_some();
-                Woken::Look
+                Woken::Told
             }
-            _ = looks.tick() => Woken::Look,
+            _ = looks.tick() => Woken::Time,
         };
     }
 }
 
-async fn look(state: &State, turn: &mut Turn, woken: Woken, stop: &CancellationToken) -> Result<(), CatalogError> {
+async fn look(
+    state: &State,
+    turn: &mut Turn,
+    orphans: &mut Orphans,
+    woken: Woken,
+    stop: &CancellationToken,
+) -> Result<(), CatalogError> {
     let executions = &state.executions;
-    if woken == Woken::Look && !executions.lock().is_empty() {
+    // Not whenever others say something: two looks in a row are to be some time apart.
+    if woken == Woken::Time {
+        orphans.look(state).await?;
+    }
+    if matches!(woken, Woken::Told | Woken::Time) && !executions.lock().is_empty() {
         for (id, attempt) in state.catalog.executions_cancelling(executions.node()).await? {
             if let Some(token) = executions.lock().get(&(id, attempt)) {
                 token.cancel();

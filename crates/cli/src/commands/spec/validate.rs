@@ -6,9 +6,10 @@ use milepost_model::change::UnitKey;
 use milepost_model::unit_put::UnitPut;
 use serde_json::json;
 
-use super::{FolderArgs, owned};
+use super::FolderArgs;
 use crate::args::Global;
 use crate::commands::deploy::with_app;
+use crate::commands::shared;
 use crate::context::Context;
 use crate::declared::apply::tell;
 use crate::declared::{self, Declared, DeclaredUnit, Problem, fission};
@@ -63,7 +64,7 @@ async fn missing(ui: &Ui, global: &Global, declared: &Declared) -> (Vec<Problem>
         return (Vec::new(), Vec::new());
     }
     let app_has = match Context::new(ui, &with_app(global, declared)) {
-        Ok(context) => owned::all_units(&context).await,
+        Ok(context) => shared::all_units(&context).await,
         Err(failure) => Err(failure),
     };
     let app_has = match app_has {

@@ -1,7 +1,6 @@
 //! The puts of a folder with the digests of its trees filled in.
 
 use milepost_client::source::Source;
-use milepost_model::tree::Leaf;
 use milepost_model::unit_put::{PackagePut, Put, UnitPut};
 use milepost_model::{Digest, UnitKind, UnitName, build};
 
@@ -69,14 +68,11 @@ pub fn command(package: &PackagePut, environments: &Environments, source: &Sourc
 
 fn root_file(source: &Source, name: &str) -> Option<Vec<u8>> {
     let tree = source.tree().ok()?;
-    match tree.get(name) {
-        Some(Leaf::File(file)) => source.read_blob(&file.digest).ok(),
-        Some(Leaf::Link { .. }) => None,
-        None => {
-            let below = format!("{name}/");
-            tree.iter().any(|(path, _)| path.starts_with(&below)).then(Vec::new)
-        }
+    if let Some(file) = tree.file_at(name) {
+        return source.read_blob(&file.digest).ok();
     }
+    let below = format!("{name}/");
+    tree.iter().any(|(path, _)| path.starts_with(&below)).then(Vec::new)
 }
 
 /// The put of a package, with its source.

@@ -39,6 +39,11 @@ impl Environments {
         self.of_app.is_none() && !self.declared.contains_key(name)
     }
 
+    /// What the app has may have changed since it was asked.
+    pub fn forget_app(&mut self) {
+        self.of_app = None;
+    }
+
     pub async fn ask(&mut self, context: &Context<'_>) -> Result<()> {
         if self.of_app.is_some() {
             return Ok(());

@@ -15,6 +15,8 @@ use crate::output::Ui;
 const INTERRUPTED: i32 = 130;
 /// A question that nobody answers, or a thread that reads a file, does not hear of it.
 const GRACE: Duration = Duration::from_millis(200);
+/// To take back what was made; a second Ctrl-C does not wait for it.
+const UNDOING: Duration = Duration::from_secs(5);
 
 /// Whether a change is on its way and nobody knows whether it landed.
 static LANDING: AtomicBool = AtomicBool::new(false);
@@ -48,7 +50,11 @@ pub async fn stoppable<T>(ui: &Ui, work: impl Future<Output = Result<T>>) -> Res
     let listening = tokio::spawn(async move {
         interrupts.recv().await;
         heard.cancel();
-        tokio::time::sleep(GRACE).await;
+        let patience = if UNDO.lock().unwrap_or_else(PoisonError::into_inner).is_some() { UNDOING } else { GRACE };
+        tokio::select! {
+            () = tokio::time::sleep(patience) => {}
+            _ = interrupts.recv() => {}
+        }
         // The question stands in an unfinished line.
         eprintln!();
         std::process::exit(INTERRUPTED);

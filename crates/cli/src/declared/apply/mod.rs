@@ -22,9 +22,9 @@ use milepost_model::change::{Change, Declaration, GitFacts};
 use milepost_model::{AppName, ChangeOutcome, Code, PlanName, UnitName};
 
 use super::Declared;
-use crate::commands::shared::ChangeArgs;
+use crate::commands::shared::{self, ChangeArgs};
 use crate::context::{Context, Unattended};
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::sources;
 use environments::Environments;
 use scan::Trees;
@@ -70,17 +70,16 @@ pub async fn apply(context: &Context<'_>, declared: &Declared, options: &Options
     let done = apply.run().await;
     if done.is_err() && apply.made_app {
         unmake_app(context.client.clone(), context.app.clone()).await;
+        context.ui.say(&format!("App {} was taken away again.", context.app));
     }
     interrupt::nothing_to_undo();
     done
 }
 
-/// Takes away the app that was made for a deploy that did not come to anything, unless somebody else used it meanwhile.
+/// Takes away the app that was made for a deploy that did not come to anything, unless it has a version by now.
 async fn unmake_app(client: milepost_client::Client, app: String) {
-    if client.app_get(&app).await.is_ok_and(|app| app.head.is_none()) {
-        // Best effort: an app without a version does no harm.
-        let _ = client.app_delete(&app).await;
-    }
+    // Best effort: an app without a version does no harm.
+    let _ = client.app_delete_unused(&app).await;
 }
 
 struct Apply<'a> {
@@ -101,6 +100,7 @@ impl Apply<'_> {
                 Some(all_new) => return Ok(all_new),
                 None => self.plan().await?,
             },
+            Err(failure) if failure.code() == Some(Code::UnitNotFound) => return Err(self.with_places(failure).await),
             planned => planned?,
         };
         // That a deployment takes over what is equal already is to be written down, though nothing else is.
@@ -125,12 +125,18 @@ impl Apply<'_> {
             if !self.options.watching {
                 tell::sent(self.context.ui, &sent, &self.trees);
             }
-            build::all(self.context, self.builds(&plan, &change).await?, self.options.verbose).await?;
+            let built = build::all(self.context, self.builds(&plan, &change).await?, self.options.verbose).await;
+            if let Err(failure) = built {
+                // The app stays: the log of the build is kept in it.
+                self.made_app = false;
+                return Err(failure);
+            }
             change.dry_run = false;
             match interrupt::landing(self.context.change(&change)).await {
                 // Somebody changed an environment, or a sweep took something, since it was planned.
                 Err(failure) if again && matches!(failure.code(), Some(Code::BuildNeeded | Code::MissingBlobs)) => {
                     again = false;
+                    self.environments.forget_app();
                     (change, plan) = self.plan().await?;
                 }
                 outcome => break outcome?,
@@ -191,17 +197,38 @@ impl Apply<'_> {
             return Ok(Some(Applied { commands, ..applied(plan) }));
         }
         let name: AppName = context.app.parse()?;
-        let app = context.client.app_create(&name, PlanName::default()).await?;
-        self.made_app = true;
+        // Before it is made: a stop between the two would leave it.
         interrupt::undo_with(unmake_app(context.client.clone(), context.app.clone()));
+        let app = context.client.app_create(&name, PlanName::default()).await.inspect_err(|_| {
+            interrupt::nothing_to_undo();
+        })?;
+        self.made_app = true;
         context.ui.say(&format!("App {} created, plan {}.", app.name, app.plan));
         Ok(None)
+    }
+
+    /// The server names one thing that is not there; the folder knows the places of all of them.
+    async fn with_places(&self, failure: Failure) -> Failure {
+        let Ok(units) = shared::all_units(self.context).await else { return failure };
+        let named = |kind| -> Vec<&str> {
+            units.iter().filter(|unit| unit.kind == kind).map(|unit| unit.name.as_str()).collect()
+        };
+        let mut unknown = Vec::new();
+        for reference in self.declared.unresolved() {
+            let names = named(reference.key.kind);
+            if !names.contains(&reference.key.name.as_str()) {
+                unknown.push(self.declared.unknown(reference, &names));
+            }
+        }
+        if unknown.is_empty() { failure } else { super::failure(unknown, Vec::new()) }
     }
 
     /// What should be known before anything is sent.
     async fn before_sending(&self, plan: &ChangeOutcome) -> Result<()> {
         if self.git.is_none() && !self.options.watching {
-            self.context.ui.say("Not in a git repository: the app version will carry no commit.");
+            self.context
+                .ui
+                .say("Not in a git repository, or nothing is committed: the app version will carry no commit.");
         }
         let overwritten = overwrite::find(self.context, &self.declared.folder, plan).await;
         overwrite::tell(self.context, &overwritten);

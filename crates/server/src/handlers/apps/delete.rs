@@ -1,15 +1,34 @@
 use axum::http::StatusCode;
 use milepost_model::Permission;
+use serde::Deserialize;
+use utoipa::IntoParams;
 
 use crate::auth::Caller;
 use crate::error::ApiResult;
-use crate::extract::Path;
+use crate::extract::{Path, Query};
 use crate::handlers::Shared;
 
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Only {
+    /// Refuses when the app has a version.
+    #[serde(default)]
+    unused: bool,
+}
+
 /// Delete an app with everything in it
-#[utoipa::path(delete, path = "/apps/{app}", tag = "apps", params(("app" = String, Path, description = "Name of the app")), responses((status = 204, description = "Done")))]
-pub(crate) async fn apps_delete(caller: Caller, state: Shared, Path(app): Path<String>) -> ApiResult<StatusCode> {
+#[utoipa::path(delete, path = "/apps/{app}", tag = "apps", params(("app" = String, Path, description = "Name of the app"), Only), responses((status = 204, description = "Done")))]
+pub(crate) async fn apps_delete(
+    caller: Caller,
+    state: Shared,
+    Path(app): Path<String>,
+    Query(only): Query<Only>,
+) -> ApiResult<StatusCode> {
     let app = caller.may(Permission::Administer, &app)?;
-    state.catalog.app_delete(&app, caller.name()).await?;
+    if only.unused {
+        state.catalog.app_delete_unused(&app, caller.name()).await?;
+    } else {
+        state.catalog.app_delete(&app, caller.name()).await?;
+    }
     Ok(StatusCode::NO_CONTENT)
 }

@@ -7,7 +7,7 @@ use milepost_model::{Code, Permission, Refusal};
 use super::{check_input, check_text};
 use crate::auth::Caller;
 use crate::error::{ApiResult, internal};
-use crate::executions::{self, Over};
+use crate::executions::{self, Accepted, Over};
 use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
 
@@ -27,16 +27,14 @@ pub(crate) async fn executions_create(
     check_text("description", &new.description)?;
     let node = state.executions.node().to_owned();
     let accept = Accept { new, cause: Cause::API, started_by: caller.name().to_owned(), node };
-    let claimed = state.catalog.execution_accept(&app, accept).await?;
-    if !claimed.execution.sync {
-        state.executions.wake_worker();
-        return Ok((StatusCode::ACCEPTED, Json(claimed.execution)));
-    }
-    let id = claimed.execution.id.clone();
-    match executions::start(&state, claimed, None).await.map_err(|error| internal(&error))? {
-        Over::Ended => Ok((StatusCode::OK, Json(state.catalog.execution_get(&app, id).await?))),
-        Over::LetGo => Err(Refusal::new(Code::Unavailable, "The server stops, and the execution had not ended.")
-            .hint(format!("run it again; `milepost execution get {id}` shows what became of it"))
-            .into()),
+    let accepted = executions::accept(&state, app.clone(), accept).await.map_err(|error| internal(&error))?;
+    match accepted? {
+        Accepted::Queued(execution) => Ok((StatusCode::ACCEPTED, Json(*execution))),
+        Accepted::Ran(id, Over::Ended) => Ok((StatusCode::OK, Json(state.catalog.execution_get(&app, id).await?))),
+        Accepted::Ran(id, Over::LetGo) => {
+            Err(Refusal::new(Code::Unavailable, "The server stops, and the execution had not ended.")
+                .hint(format!("run it again; `milepost execution get {id}` shows what became of it"))
+                .into())
+        }
     }
 }
