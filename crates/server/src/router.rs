@@ -15,8 +15,8 @@ use utoipa_axum::routes;
 
 use crate::error::ApiError;
 use crate::handlers::{
-    aliases, app_versions, apps, blobs, builds, changes, executions, functions, groups, health, jobs, latest, live, logs,
-    plans, releases, storage, system, tags, tokens, trees, units, versions,
+    aliases, app_versions, apps, blobs, builds, changes, executions, functions, groups, health, jobs, latest, live,
+    logs, plans, releases, storage, system, tags, tokens, trees, units, versions,
 };
 use crate::state::State;
 use crate::{docs_page, middleware};

@@ -182,6 +182,7 @@ async fn an_attempt_that_its_living_node_does_not_have_is_given_back_alone(t: &F
     t.catalog.node_beat(NODE).await.unwrap();
     let queued = t.accept("hello", "latest").await.execution.id;
     let new = NewExecution { sync: true, ..new_execution("hello", "1") };
+    t.clock.advance_ms(1);
     let sync = t.catalog.execution_accept(&t.app, asked(new)).await.unwrap().execution.id;
     t.claim(NODE, 1).await;
     assert!(t.catalog.executions_held(NODE, YOUNG).await.unwrap().is_empty(), "they may be on their way");

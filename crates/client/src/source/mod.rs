@@ -81,8 +81,7 @@ impl Source {
     pub fn open(path: &Path, options: &SourceOptions, cache: Option<&mut StatCache>) -> Result<Self, SourceError> {
         let unreadable = |error| SourceError::unreadable(path, error);
         let metadata = fs::metadata(path).map_err(unreadable)?;
-        let meter =
-            Meter { watcher: options.progress.clone(), limits: options.folder_limits, ..Meter::default() };
+        let meter = Meter { watcher: options.progress.clone(), limits: options.folder_limits, ..Meter::default() };
         if metadata.is_dir() {
             let rules = Rules::of_folder(path, options)?;
             let scan = Scan { base: path, rules: &rules, cache: cache.as_deref(), meter: &meter };

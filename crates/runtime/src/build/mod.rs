@@ -48,7 +48,9 @@ pub enum BuildFailure {
     TimedOut(Duration),
     #[error("the build used more than its {} MiB of memory; let it do less at the same time", MEMORY >> 20)]
     TooMuchMemory,
-    #[error("the build was stopped because the server's disk is almost full; free some space or files there and run it again")]
+    #[error(
+        "the build was stopped because the server's disk is almost full; free some space or files there and run it again"
+    )]
     DiskFull,
     #[error(
         "the command left nothing at $DEPLOY_PKG: what a build makes is the file or folder that it puts there, as in \

@@ -52,6 +52,9 @@ async fn links_that_leave_the_result_are_refused_with_their_name() {
     assert_eq!(reason, "$DEPLOY_PKG is a link; copy what it points at with `cp -r` instead");
     let reason = server.reason("mkdir $DEPLOY_PKG && mkfifo $DEPLOY_PKG/pipe").await;
     assert!(reason.contains("`$DEPLOY_PKG/pipe` is a named pipe"), "{reason}");
+    let holes = "mkdir $DEPLOY_PKG && for name in a b c d e f; do truncate -s 1900M $DEPLOY_PKG/$name; done";
+    let reason = server.reason(holes).await;
+    assert!(reason.contains("the files in `$DEPLOY_PKG` have more than 10737418240 bytes"), "{reason}");
     let reason = server.reason("true").await;
     assert!(reason.starts_with("the command left nothing at $DEPLOY_PKG"), "{reason}");
 }
