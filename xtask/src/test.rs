@@ -40,7 +40,8 @@ fn nextest(profile: &str, args: &[&str]) -> Result<()> {
 
 fn cargo_test(fast: bool, args: &[&str]) -> Result<()> {
     let _lease = lease::hold()?;
-    let mut command = cargo(&["test", "--locked", "--all-targets"]);
+    // Not `--all-targets`: that would make tests of the examples, and tests start some of them as programs.
+    let mut command = cargo(&["test", "--locked"]);
     command.args(scope(args)).args(args);
     if fast {
         // As the profile `fast` of nextest has it.
