@@ -145,10 +145,12 @@ pub enum StopReason {
 #[error("{reason}")]
 pub struct StartError {
     pub reason: String,
+    /// The process ended before it said anything about the code.
+    pub died: bool,
 }
 
 impl StartError {
     pub fn new(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into() }
+        Self { reason: reason.into(), died: false }
     }
 }

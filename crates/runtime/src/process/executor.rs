@@ -25,6 +25,9 @@ use crate::sandbox::interpreters::{self, Interpreter};
 /// What an empty entrypoint of a binary means.
 const BINARY: &str = "main";
 
+/// Spares that may die under a function while it is loaded, before it is taken for the function's doing.
+const TRIES_WITH_SPARES: u32 = 3;
+
 pub(crate) struct ProcessExecutor {
     launcher: Arc<Launcher>,
     spares: Mutex<HashMap<PathBuf, Arc<Spares>>>,
@@ -110,9 +113,21 @@ impl ProcessExecutor {
         spares: &Spares,
     ) -> Result<ProcessInstance, StartError> {
         let secrets = self.open_secrets(function)?;
-        let worker = self.bounded_worker(function, package, interpreter, spares).await?;
-        let starting = Starting::new(worker.clone());
-        let first = make_ready(&worker, function, &secrets).await?;
+        let (mut worker, mut starting, mut first);
+        let mut tries = 0;
+        loop {
+            worker = self.bounded_worker(function, package, interpreter, spares).await?;
+            starting = Starting::new(worker.clone());
+            first = make_ready(&worker, function, &secrets).await;
+            tries += 1;
+            // A spare that somebody killed may have looked alive when it was taken; that is not the function's fault.
+            let was_spare = worker.own_folder().is_some();
+            if tries < TRIES_WITH_SPARES && was_spare && first.as_ref().is_err_and(|error| error.died) {
+                continue;
+            }
+            break;
+        }
+        let first = first?;
         let mut slots = vec![frame_slot(first, &worker, function)];
         for _ in 1..function.scale.concurrency {
             let next = UnixStream::connect(&worker.socket).await.map_err(cannot_start)?;

@@ -101,5 +101,5 @@ async fn receive(stream: &mut UnixStream) -> std::io::Result<Answer> {
 
 async fn gone(worker: &Worker) -> StartError {
     let how = worker.how_it_ended().await;
-    StartError::new(format!("its process ended while it was loading the code ({how})"))
+    StartError { reason: format!("its process ended while it was loading the code ({how})"), died: true }
 }
