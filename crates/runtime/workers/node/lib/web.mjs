@@ -82,9 +82,18 @@ export function answer(slot, request, result) {
   return send(slot, request, 200, '', result)
 }
 
+// The fetch of Debian 12's Node gives all cookies as one value, joined by commas; later ones, which have `getSetCookie`,
+// give each by itself. A comma inside of a cookie (that of a date) is not followed by `name=`.
+function cookiesOf(value) {
+  return value.split(/,\s*(?=[!#$%&'*+\-.^_`|~0-9A-Za-z]+=)/)
+}
+
 export async function sendWeb(slot, request, response) {
   let head = String(response.status)
-  for (const [name, value] of response.headers) head += field(name, value)
+  for (const [name, value] of response.headers) {
+    const joined = name === 'set-cookie' && response.headers.getSetCookie === undefined
+    for (const one of joined ? cookiesOf(value) : [value]) head += field(name, one)
+  }
   const body = response.body
   const silent = request.method === 'HEAD' || response.status === 204 || response.status === 304
   if (body === null || silent) {
