@@ -1,6 +1,8 @@
 //! Folders of specs, as seed 003 has them, against a real server: what an apply makes, keeps, removes and refuses.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
 
+#[path = "spec/both_at_once.rs"]
+mod both_at_once;
 #[path = "spec/builds.rs"]
 mod builds;
 #[path = "spec/commands.rs"]
@@ -21,6 +23,8 @@ mod scale;
 mod scenarios;
 #[path = "spec/seed.rs"]
 mod seed;
+#[path = "spec/sequences.rs"]
+mod sequences;
 #[path = "serving/stage.rs"]
 #[expect(dead_code, reason = "other tests use the rest")]
 mod stage;

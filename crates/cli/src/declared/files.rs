@@ -30,22 +30,17 @@ pub type Patterns = Vec<(String, u64)>;
 
 /// Files below `root` by patterns that start there. The tree begins at the deepest folder that all the `include` patterns name
 /// before their first wildcard, so its layout depends on what is written and not on which files happen to be there. What is
-/// wrong with a pattern is told with its line.
-pub fn select(sink: &Sink<'_>, what: &str, root: &Path, include: &Patterns, exclude: &Patterns) -> Selection {
+/// wrong with a pattern is told with its line, and whether nothing was told is the second answer.
+pub fn select(sink: &Sink<'_>, what: &str, root: &Path, include: &Patterns, exclude: &Patterns) -> (Selection, bool) {
     let whole: Vec<Vec<&str>> = include.iter().map(|(pattern, _)| names(pattern)).collect();
     if let [only] = whole.as_slice()
         && only.iter().all(|name| is_plain(name))
         && root.join(only.join("/")).is_file()
     {
         // One file, named: what was packed before is unpacked, and the rest is a tree of one.
-        let exclude = Vec::new();
-        return Selection {
-            root: joined(root, only),
-            include: Vec::new(),
-            exclude,
-            keep_archives: false,
-            gitignore: true,
-        };
+        let right = check_alone(sink, what, include, exclude);
+        let (root, include, exclude) = (joined(root, only), Vec::new(), Vec::new());
+        return (Selection { root, include, exclude, keep_archives: false, gitignore: true }, right);
     }
     let common = common_folder(root, include, &whole);
     let selection = Selection {
@@ -55,11 +50,11 @@ pub fn select(sink: &Sink<'_>, what: &str, root: &Path, include: &Patterns, excl
         keep_archives: false,
         gitignore: true,
     };
-    check(sink, what, &selection, root, (include, exclude));
-    selection
+    let right = check(sink, what, &selection, root, (include, exclude));
+    (selection, right)
 }
 
-/// Tells what is wrong with the patterns of a selection. `include` and `exclude` are as they were written, and start at
+/// Tells what is wrong with the patterns of a selection, and answers whether nothing is. `include` and `exclude` are as they were written, and start at
 /// `start`.
 pub fn check(
     sink: &Sink<'_>,
@@ -67,30 +62,35 @@ pub fn check(
     selection: &Selection,
     start: &Path,
     (include, exclude): (&Patterns, &Patterns),
-) {
-    let options = selection.options();
+) -> bool {
+    let mut options = selection.options();
     let broken = source::broken_patterns(&options);
     for error in &broken {
         let SourceError::Pattern { list, pattern, reason } = error else { continue };
         let (patterns, used) =
             if *list == "include" { (include, &selection.include) } else { (exclude, &selection.exclude) };
+        // The others are looked at without it.
+        let rest = if *list == "include" { &mut options.include } else { &mut options.exclude };
+        rest.retain(|other| other != pattern);
         let (pattern, line) = written(patterns, used, pattern);
         sink.wrong(line, format!("`{list}` of {what}: `{pattern}` cannot be used: {reason}"));
     }
-    if !broken.is_empty() || include.is_empty() {
-        return;
+    if options.include.is_empty() {
+        return broken.is_empty();
     }
     let nothing = |pattern: &str, line: u64, hint: String| {
         sink.wrong_hint(line, format!("`include` of {what}: nothing fits `{pattern}`"), hint);
     };
     if !selection.root.is_dir() {
-        for (pattern, line) in include {
-            nothing(pattern, *line, format!("there is no folder `{}`", selection.root.display()));
+        for pattern in &options.include {
+            let (pattern, line) = written(include, &selection.include, pattern);
+            nothing(&pattern, line, format!("there is no folder `{}`", selection.root.display()));
         }
-        return;
+        return false;
     }
     match source::unmatched(&selection.root, &options) {
         Ok(unmatched) => {
+            let right = broken.is_empty() && unmatched.is_empty();
             for Unmatched { pattern, ignored } in unmatched {
                 let (pattern, line) = written(include, &selection.include, &pattern);
                 let hint = match ignored {
@@ -101,12 +101,28 @@ pub fn check(
                 };
                 nothing(&pattern, line, hint);
             }
+            right
         }
         Err(error) => {
             let line = include.first().map_or(1, |(_, line)| *line);
             sink.wrong(line, format!("{what}: {error}"));
+            false
         }
     }
+}
+
+/// Tells which patterns are no patterns at all, where there is no folder to try them on.
+pub fn check_alone(sink: &Sink<'_>, what: &str, include: &Patterns, exclude: &Patterns) -> bool {
+    let texts = |patterns: &Patterns| patterns.iter().map(|(pattern, _)| pattern.clone()).collect();
+    let options = SourceOptions { include: texts(include), exclude: texts(exclude), ..SourceOptions::default() };
+    let broken = source::broken_patterns(&options);
+    for error in &broken {
+        let SourceError::Pattern { list, pattern, reason } = error else { continue };
+        let patterns = if *list == "include" { include } else { exclude };
+        let line = patterns.iter().find(|(text, _)| text == pattern).map_or(1, |(_, line)| *line);
+        sink.wrong(line, format!("`{list}` of {what}: `{pattern}` cannot be used: {reason}"));
+    }
+    broken.is_empty()
 }
 
 /// A pattern that is used, as it was written, and its line.
@@ -235,13 +251,15 @@ mod tests {
         }
         let problems = Problems::default();
         let sink = problems.of_file(Path::new("a.yaml"));
-        let selection = select(&sink, "archive `a`", folder.path(), &patterns(include), &patterns(exclude));
-        let told = problems.finish().err().map(|failure| failure.message().to_owned());
+        let (selection, right) = select(&sink, "archive `a`", folder.path(), &patterns(include), &patterns(exclude));
+        let told: Vec<String> =
+            problems.into_parts().0.into_iter().map(|told| format!("{}: {}", told.place, told.message)).collect();
+        assert_eq!(right, told.is_empty());
         let root = selection.root.strip_prefix(folder.path()).expect("below").display().to_string();
         let scanned = source::Source::open(&selection.root, &selection.options(), None);
         let paths = scanned
             .map(|scanned| scanned.tree().expect("a tree").iter().map(|(path, _)| path.to_owned()).collect::<Vec<_>>());
-        (root, paths.unwrap_or_default(), told.into_iter().collect())
+        (root, paths.unwrap_or_default(), told)
     }
 
     #[track_caller]

@@ -4,22 +4,30 @@
 //! Reading touches the disk only to see that what is named is there. `docs/decisions/007-declarative.md` has the reasons.
 
 pub mod apply;
+mod checks;
 pub mod files;
 pub mod fission;
+pub mod lookup;
 pub mod manifest;
+#[cfg(test)]
+mod mistakes;
 mod problems;
+mod target;
+#[cfg(test)]
+mod testing;
 pub mod write;
 mod yaml;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use milepost_model::change::{Deployment, UnitKey};
 use milepost_model::spec::{BUILT_IN_ENVIRONMENTS, EnvironmentSpec};
-use milepost_model::unit_put::Put;
-use milepost_model::{AppName, UnitKind, UnitName, suggest};
+use milepost_model::unit_put::{Put, UnitPut};
+use milepost_model::{AppName, Selector, UnitKind, UnitName, suggest};
 
-pub use manifest::read_manifest;
+pub use manifest::{look_at_manifest, read_manifest};
 pub use problems::failure;
 
 #[derive(Debug)]
@@ -33,11 +41,24 @@ pub struct Declared {
     pub folder: PathBuf,
     pub units: Vec<DeclaredUnit>,
     /// What it needs and does not put: the secrets that its functions name.
-    pub claims: Vec<UnitKey>,
+    pub claims: Vec<Reference>,
     /// Every unit that something in it names, wherever that unit is. See [`Declared::unresolved`].
     pub references: Vec<Reference>,
+    /// The aliases and versions that triggers name.
+    pub pointers: Vec<Pointer>,
+    /// What a mistake hides, so that nothing is told to be unknown only because of it.
+    pub unread: Unread,
     /// What was read and is not as it should be, but stops nothing.
     pub warnings: Vec<Problem>,
+}
+
+/// What could not be read of a folder with mistakes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Unread {
+    /// The kinds of which it may declare more than was read.
+    pub kinds: BTreeSet<UnitKind>,
+    /// The app that it names.
+    pub app: bool,
 }
 
 /// That one unit names another.
@@ -47,6 +68,15 @@ pub struct Reference {
     /// Who names it, as an error says it: ``route `GET /hello` ``.
     pub by: String,
     pub key: UnitKey,
+}
+
+/// That a trigger follows an alias, or is fixed to a version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pointer {
+    pub place: Place,
+    pub by: String,
+    pub function: UnitName,
+    pub version: Selector,
 }
 
 /// One unit, complete but for the digests of its trees.
@@ -139,8 +169,12 @@ impl Declared {
     pub fn unresolved(&self) -> Vec<&Reference> {
         let built_in =
             |key: &UnitKey| key.kind == UnitKind::Environment && EnvironmentSpec::built_in(key.name.as_str()).is_some();
-        let declared = |key: &UnitKey| self.unit(key.kind, &key.name).is_some();
-        self.references.iter().filter(|reference| !declared(&reference.key) && !built_in(&reference.key)).collect()
+        let declared =
+            |key: &UnitKey| self.unread.kinds.contains(&key.kind) || self.unit(key.kind, &key.name).is_some();
+        // A folder of specs must have these itself, and is told so when it is read.
+        let specs = self.origin.is_dir();
+        let own = |key: &UnitKey| specs && matches!(key.kind, UnitKind::Package | UnitKind::Function);
+        self.references.iter().filter(|Reference { key, .. }| !declared(key) && !built_in(key) && !own(key)).collect()
     }
 
     /// What to say of an unresolved reference that nobody has. `app_has`: the names of that kind in the app.
@@ -162,6 +196,11 @@ impl Declared {
         let nowhere = if app_has.is_empty() { "not in" } else { "neither in the app nor in" };
         let message = format!("{by} names {} `{}`, which is {nowhere} {origin}", key.kind, key.name);
         Problem { place: place.clone(), message, hint }
+    }
+
+    /// Whether a function of it wants this secret.
+    pub fn is_wanted(&self, secret: &UnitName) -> bool {
+        self.units.iter().any(|unit| matches!(&unit.put.unit, UnitPut::Function(put) if put.secrets.contains(secret)))
     }
 
     pub fn unit(&self, kind: UnitKind, name: &UnitName) -> Option<&DeclaredUnit> {

@@ -3,8 +3,9 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
+use super::yaml::{Documents, Node, NotYaml};
 use super::{Place, Problem};
-use crate::failure::{Failure, Result};
+use crate::failure::Failure;
 
 /// Everything that reading found. Reading goes on after a mistake, with what could be read; nothing of it is sent.
 #[derive(Debug, Default)]
@@ -33,12 +34,6 @@ impl Problems {
         self.warnings.borrow_mut().push(Problem { place, message: message.into(), hint });
     }
 
-    /// The warnings, if there is nothing worse; otherwise everything, in the order of the files.
-    pub fn finish(self) -> Result<Vec<Problem>> {
-        let (errors, warnings) = self.into_parts();
-        if errors.is_empty() { Ok(warnings) } else { Err(failure(errors, warnings)) }
-    }
-
     /// The errors and the warnings, each in the order of the files.
     pub fn into_parts(self) -> (Vec<Problem>, Vec<Problem>) {
         let mut errors = self.errors.into_inner();
@@ -60,6 +55,23 @@ pub fn failure(errors: Vec<Problem>, warnings: Vec<Problem>) -> Failure {
 }
 
 impl Sink<'_> {
+    /// The documents of a text, with all that is wrong with them as YAML told. None: they cannot be read at all.
+    pub fn documents(&self, documents: std::result::Result<Documents, NotYaml>) -> Option<Vec<Node>> {
+        match documents {
+            Ok(documents) => {
+                for found in documents.repeated {
+                    let message = format!("the key `{}` is there twice", found.key);
+                    self.wrong_hint(found.line, message, format!("it is on line {} already: keep one", found.first));
+                }
+                Some(documents.nodes)
+            }
+            Err(NotYaml { line, message, hint }) => {
+                self.all.error(self.place(line), message, hint.map(str::to_owned));
+                None
+            }
+        }
+    }
+
     pub fn place(&self, line: u64) -> Place {
         Place { file: self.file.clone(), line }
     }

@@ -24,6 +24,6 @@ pub struct ApplyArgs {
 }
 
 pub async fn run(ui: &Ui, global: &Global, args: ApplyArgs) -> Result<()> {
-    let declared = fission::read_folder(&args.folder.specdir)?;
-    apply_declared(ui, global, &declared, &args.declare.options(args.change)).await
+    let read = fission::look_at_folder(&args.folder.specdir)?;
+    apply_declared(ui, global, read, &args.declare.options(args.change)).await
 }

@@ -1,9 +1,9 @@
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use crate::declared::manifest::app_name;
+use crate::declared::write::write_told;
 use crate::failure::{Failure, Result};
 use crate::output::Ui;
 use crate::test_hooks;
@@ -63,9 +63,9 @@ pub fn run(ui: &Ui, args: &InitArgs) -> Result<()> {
     );
     let readme = folder.join("README.md");
     if !readme.exists() {
-        write(ui, &readme, README)?;
+        write_told(ui, &readme, README)?;
     }
-    write(ui, &config, &text)?;
+    write_told(ui, &config, &text)?;
     ui.say("Put specs beside it, and apply them with `milepost spec version apply`.");
     Ok(())
 }
@@ -88,16 +88,4 @@ fn uuid() -> String {
     bytes[8] = bytes[8] & 0x3f | 0x80;
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
-}
-
-/// Only where nothing is: a file of the user's is never written over.
-fn write(ui: &Ui, path: &Path, text: &str) -> Result<()> {
-    let mut file = std::fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(path)
-        .map_err(|error| Failure::new(format!("could not write `{}`", path.display())).caused_by(&error))?;
-    file.write_all(text.as_bytes())?;
-    ui.say(&format!("Wrote {}", path.display()));
-    Ok(())
 }

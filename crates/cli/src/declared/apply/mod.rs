@@ -21,8 +21,8 @@ use milepost_model::build::BuildRequest;
 use milepost_model::change::{Change, Declaration, GitFacts};
 use milepost_model::{AppName, ChangeOutcome, Code, PlanName, UnitName};
 
-use super::Declared;
-use crate::commands::shared::{self, ChangeArgs};
+use super::{Declared, Problem, lookup};
+use crate::commands::shared::ChangeArgs;
 use crate::context::{Context, Unattended};
 use crate::failure::{Failure, Result};
 use crate::sources;
@@ -52,6 +52,11 @@ pub struct Applied {
     pub commands: BTreeMap<UnitName, String>,
 }
 
+/// What keeps the files that are declared from being read.
+pub async fn unreadable_files(declared: &Declared) -> Vec<Problem> {
+    scan::all(declared).await.err().unwrap_or_default()
+}
+
 pub async fn apply(context: &Context<'_>, declared: &Declared, options: &Options) -> Result<Applied> {
     let sources = declared.sources();
     let (trees, git) = tokio::join!(scan::all(declared), git::facts(&declared.folder, &sources));
@@ -59,7 +64,7 @@ pub async fn apply(context: &Context<'_>, declared: &Declared, options: &Options
         context,
         declared,
         options,
-        trees: trees?,
+        trees: trees.map_err(|wrong| super::failure(wrong, Vec::new()))?,
         git,
         environments: Environments::of(declared),
         made_app: false,
@@ -100,7 +105,9 @@ impl Apply<'_> {
                 Some(all_new) => return Ok(all_new),
                 None => self.plan().await?,
             },
-            Err(failure) if failure.code() == Some(Code::UnitNotFound) => return Err(self.with_places(failure).await),
+            Err(failure) if failure.code().is_some_and(names_what_is_not_there) => {
+                return Err(self.with_places(failure).await);
+            }
             planned => planned?,
         };
         // That a deployment takes over what is equal already is to be written down, though nothing else is.
@@ -117,10 +124,11 @@ impl Apply<'_> {
             }
             let commands = tell::commands(&plan, &change, &self.trees, &self.environments);
             tell::ignored(self.context.ui, &self.trees);
+            plan.warnings.extend(self.unset_secrets().await);
             return Ok(Applied { commands, ..applied(plan) });
         }
         let mut again = true;
-        let outcome = loop {
+        let mut outcome = loop {
             let sent = sources::upload_all(self.context, self.trees.sources(), "Uploading").await?;
             if !self.options.watching {
                 tell::sent(self.context.ui, &sent, &self.trees);
@@ -142,6 +150,9 @@ impl Apply<'_> {
                 outcome => break outcome?,
             }
         };
+        if !self.options.watching {
+            outcome.warnings.extend(self.unset_secrets().await);
+        }
         // The apply is done: that an address cannot be told is not its failure.
         let status = self.context.client.status(&self.context.app).await.ok();
         let urls = status.map(|status| status.urls).unwrap_or_default();
@@ -169,7 +180,7 @@ impl Apply<'_> {
         let deployment = Declaration {
             id: self.declared.deployment.id.clone(),
             name: self.declared.deployment.name.clone(),
-            claims: self.declared.claims.clone(),
+            claims: self.declared.claims.iter().map(|claim| claim.key.clone()).collect(),
             prune_secrets: self.options.prune_secrets,
             allow_conflicts: self.options.allow_conflicts,
         };
@@ -183,16 +194,16 @@ impl Apply<'_> {
     /// For an app that does not exist. A dry run does not make it, and answers what would be in it.
     async fn make_app(&mut self) -> Result<Option<Applied>> {
         let context = self.context;
-        let unknown: Vec<_> =
-            self.declared.unresolved().into_iter().map(|reference| self.declared.unknown(reference, &[])).collect();
-        if !unknown.is_empty() {
-            return Err(super::failure(unknown, Vec::new()));
+        let lookup::LookedUp { errors, secrets } = lookup::in_new_app(self.declared);
+        if !errors.is_empty() {
+            return Err(super::failure(errors, secrets));
         }
         if self.options.change.dry_run {
             context.ui.say(&format!("App {} does not exist; it would be created.", context.app));
             let change = self.change();
             tell::ignored(context.ui, &self.trees);
-            let plan = tell::all_new(self.declared, &change);
+            let mut plan = tell::all_new(self.declared, &change);
+            plan.warnings = secrets.iter().map(tell::in_a_line).collect();
             let commands = tell::commands(&plan, &change, &self.trees, &self.environments);
             return Ok(Some(Applied { commands, ..applied(plan) }));
         }
@@ -209,18 +220,16 @@ impl Apply<'_> {
 
     /// The server names one thing that is not there; the folder knows the places of all of them.
     async fn with_places(&self, failure: Failure) -> Failure {
-        let Ok(units) = shared::all_units(self.context).await else { return failure };
-        let named = |kind| -> Vec<&str> {
-            units.iter().filter(|unit| unit.kind == kind).map(|unit| unit.name.as_str()).collect()
-        };
-        let mut unknown = Vec::new();
-        for reference in self.declared.unresolved() {
-            let names = named(reference.key.kind);
-            if !names.contains(&reference.key.name.as_str()) {
-                unknown.push(self.declared.unknown(reference, &names));
-            }
+        match lookup::look_up(self.context, self.declared).await {
+            Ok(found) if !found.errors.is_empty() => super::failure(found.errors, Vec::new()),
+            _ => failure,
         }
-        if unknown.is_empty() { failure } else { super::failure(unknown, Vec::new()) }
+    }
+
+    /// The secrets that the folder names by itself and that have no value yet. Not worth a failure: it is a warning.
+    async fn unset_secrets(&self) -> Vec<String> {
+        let found = lookup::unset_secrets(self.context, self.declared).await.unwrap_or_default();
+        found.iter().map(tell::in_a_line).collect()
     }
 
     /// What should be known before anything is sent.
@@ -249,6 +258,10 @@ impl Apply<'_> {
         }
         Ok(requests)
     }
+}
+
+fn names_what_is_not_there(code: Code) -> bool {
+    matches!(code, Code::UnitNotFound | Code::AliasNotFound | Code::VersionNotFound)
 }
 
 fn applied(outcome: ChangeOutcome) -> Applied {

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
-use futures::{StreamExt, TryStreamExt};
+use futures::StreamExt;
 use milepost_client::source::{Ignored, Source};
 use milepost_model::Digest;
 
-use crate::declared::{Declared, FileSet, Place};
+use crate::declared::{Declared, FileSet, Place, Problem};
 use crate::failure::{Failure, Result};
 use crate::sources;
 
@@ -58,33 +58,47 @@ impl Trees {
     }
 }
 
-/// Reads everything that is declared.
-pub async fn all(declared: &Declared) -> Result<Trees> {
+/// Reads everything that is declared. What cannot be read is told of all of it.
+pub async fn all(declared: &Declared) -> Result<Trees, Vec<Problem>> {
     let mut wanted: HashMap<&FileSet, &Place> = HashMap::new();
     for unit in &declared.units {
         for (_, files) in &unit.trees {
             wanted.entry(files).or_insert(&unit.place);
         }
     }
-    let scans = futures::stream::iter(wanted).map(|(files, place)| async move {
-        let scanned = one(files, place).await?;
-        Ok::<_, Failure>((files.clone(), scanned))
-    });
-    Ok(Trees(scans.buffer_unordered(AT_ONCE).try_collect().await?))
+    let scans = futures::stream::iter(wanted)
+        .map(|(files, place)| async move { one(files, place).await.map(|scanned| (files.clone(), scanned)) });
+    let scanned: Vec<_> = scans.buffer_unordered(AT_ONCE).collect().await;
+    let mut trees = HashMap::new();
+    let mut wrong = Vec::new();
+    for one in scanned {
+        match one {
+            Ok((files, scanned)) => drop(trees.insert(files, scanned)),
+            Err(told) => wrong.push(told),
+        }
+    }
+    wrong.sort_by(|one: &Problem, other| one.place.cmp(&other.place));
+    if wrong.is_empty() { Ok(Trees(trees)) } else { Err(wrong) }
 }
 
-async fn one(files: &FileSet, place: &Place) -> Result<Scanned> {
+async fn one(files: &FileSet, place: &Place) -> Result<Scanned, Problem> {
+    let problem = |message: &str, hint: Option<&str>| Problem {
+        place: place.clone(),
+        message: message.to_owned(),
+        hint: hint.map(str::to_owned),
+    };
+    let failed = |failure: Failure| problem(failure.message(), None);
     let (source, name) = match files {
         FileSet::Files(selection) => {
-            let source = sources::scan(&selection.root, &selection.options()).await?;
+            let source = sources::scan(&selection.root, &selection.options()).await.map_err(failed)?;
             (source, selection.root.display().to_string())
         }
-        FileSet::Literal { name, bytes } => (sources::scan_bytes(name, bytes).await?, name.clone()),
+        FileSet::Literal { name, bytes } => (sources::scan_bytes(name, bytes).await.map_err(failed)?, name.clone()),
     };
     if source.summary().files_seen == 0 {
-        let message = format!("{place}: nothing in `{name}` is taken");
-        return Err(Failure::usage(message).hint("check the path, and what is included, excluded and ignored"));
+        let hint = "check the path, and what is included, excluded and ignored";
+        return Err(problem(&format!("nothing in `{name}` is taken"), Some(hint)));
     }
-    let root = source.root()?;
+    let root = source.root().map_err(|error| failed(error.into()))?;
     Ok(Scanned { source: Arc::new(source), root })
 }

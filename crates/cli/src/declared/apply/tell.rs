@@ -12,7 +12,7 @@ use super::environments::Environments;
 use super::scan::Trees;
 use super::{Applied, draft};
 use crate::context::Context;
-use crate::declared::Declared;
+use crate::declared::{Declared, Problem};
 use crate::failure::Result;
 use crate::output::{Ui, outcome_name, plan_table, printable};
 
@@ -45,6 +45,12 @@ pub fn warnings(ui: &Ui, declared: &Declared) {
             ui.hint(hint);
         }
     }
+}
+
+/// A warning with its place and what to do, for those who print warnings as they are.
+pub fn in_a_line(Problem { place, message, hint }: &Problem) -> String {
+    let hint = hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+    format!("{place}: {message}{hint}")
 }
 
 /// How much was sent, and what was not.

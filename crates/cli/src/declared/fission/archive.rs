@@ -1,6 +1,6 @@
 //! `ArchiveUploadSpec`: which files make an archive.
 
-use super::super::files::{Patterns, select, shown};
+use super::super::files::{Patterns, check_alone, select, shown};
 use super::super::problems::Sink;
 use super::super::yaml::{Fields, Node};
 use super::super::{Place, Selection};
@@ -29,7 +29,10 @@ impl Reader<'_> {
             sink.wrong_hint(line, format!("{what} has no `include`"), hint);
         }
         let selection = self.selection(sink, &what, rootdir, &include, &exclude);
-        let Some((name, name_line)) = name else { return };
+        let Some((name, name_line)) = name else {
+            *self.lost.unnamed.entry("archive").or_default() += 1;
+            return;
+        };
         self.seen_at(sink, "archive", "archive", &name, name_line);
         let archive = Archive { place: sink.place(line), selection, used: false };
         self.archives.entry(name).or_insert(archive);
@@ -51,14 +54,17 @@ impl Reader<'_> {
                     let message = format!("`rootdir` of {what}: there is no folder `{}`", root.display());
                     let hint = format!("it starts at the parent of the specs, `{}`", shown(&self.project));
                     sink.wrong_hint(line, message, hint);
+                    check_alone(sink, what, include, exclude);
                     return None;
                 }
                 root
             }
         };
         if include.is_empty() {
+            check_alone(sink, what, include, exclude);
             return None;
         }
-        Some(select(sink, what, &root, include, exclude))
+        let (selection, right) = select(sink, what, &root, include, exclude);
+        right.then_some(selection)
     }
 }

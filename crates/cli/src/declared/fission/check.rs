@@ -8,7 +8,7 @@ use milepost_model::{UnitKind, UnitName, suggest};
 
 use super::super::{FileSet, Place, TreeSlot};
 use super::Reader;
-use super::package::{Bytes, Pending};
+use super::package::Bytes;
 
 impl Reader<'_> {
     pub fn check(&mut self) {
@@ -26,42 +26,56 @@ impl Reader<'_> {
 
     /// Joins packages with their archives.
     fn fill_trees(&mut self) {
+        let mut unknown = Vec::new();
         for pending in std::mem::take(&mut self.pending) {
-            let Pending { unit, slot, bytes, what, place, environment } = pending;
-            let files = match bytes {
+            let files = match &pending.bytes {
                 Bytes::Literal(bytes) => {
-                    let name = self.literal_name(environment.as_ref(), &bytes);
-                    Some(FileSet::Literal { name, bytes })
+                    let name = self.literal_name(pending.environment.as_ref(), bytes);
+                    Some(FileSet::Literal { name, bytes: bytes.clone() })
                 }
-                Bytes::Archive(name) => self.archive_files(&name, &what, slot, place),
+                Bytes::Archive(name) => match self.archives.get_mut(name) {
+                    Some(archive) => {
+                        archive.used = true;
+                        archive.selection.clone().map(FileSet::Files)
+                    }
+                    None => {
+                        unknown.push((name.clone(), pending.slot, pending.what, pending.place));
+                        None
+                    }
+                },
             };
-            if let (Some(files), Some(unit)) = (files, self.units.get_mut(unit)) {
-                unit.trees.push((slot, files));
+            if let (Some(files), Some(unit)) = (files, pending.unit.and_then(|unit| self.units.get_mut(unit))) {
+                unit.trees.push((pending.slot, files));
             }
+        }
+        let names: BTreeSet<&str> = unknown.iter().map(|(name, ..)| name.as_str()).collect();
+        // They may be the ones that have no name yet.
+        if self.lost.documents || names.len() <= self.unnamed("archive") {
+            return;
+        }
+        for (name, slot, what, place) in unknown {
+            self.unknown_archive(&name, slot, &what, place);
         }
     }
 
-    fn archive_files(&mut self, name: &str, what: &str, slot: TreeSlot, place: Place) -> Option<FileSet> {
-        let Some(archive) = self.archives.get_mut(name) else {
-            let key = if slot == TreeSlot::Source { "source" } else { "deployment" };
-            if self.lost.documents {
-                return None;
-            }
-            let near = suggest::closest(name, self.archives.keys().map(String::as_str));
-            for meant in &near {
-                self.archives.entry(meant.clone()).and_modify(|archive| archive.used = true);
-            }
-            let hint = if near.is_empty() {
-                format!("declare it with `kind: ArchiveUploadSpec` and `name: {name}`")
-            } else {
-                format!("did you mean {}?", suggest::or_list(&near))
-            };
-            let message = format!("`{key}` of {what} names archive `{name}`, which is not in the folder");
-            self.problems.error(place, message, Some(hint));
-            return None;
+    fn unknown_archive(&mut self, name: &str, slot: TreeSlot, what: &str, place: Place) {
+        let key = if slot == TreeSlot::Source { "source" } else { "deployment" };
+        let near = suggest::closest(name, self.archives.keys().map(String::as_str));
+        for meant in &near {
+            self.archives.entry(meant.clone()).and_modify(|archive| archive.used = true);
+        }
+        let hint = if near.is_empty() {
+            self.lost.archives.push(quoted_in(what));
+            format!("declare it with `kind: ArchiveUploadSpec` and `name: {name}`")
+        } else {
+            format!("did you mean {}?", suggest::or_list(&near))
         };
-        archive.used = true;
-        archive.selection.clone().map(FileSet::Files)
+        let message = format!("`{key}` of {what} names archive `{name}`, which is not in the folder");
+        self.problems.error(place, message, Some(hint));
+    }
+
+    fn unnamed(&self, kind: &str) -> usize {
+        self.lost.unnamed.get(kind).copied().unwrap_or_default()
     }
 
     /// Bytes in a document have no name, and runtimes go by it: a single file is loaded whatever its name, but for its ending.
@@ -96,45 +110,73 @@ impl Reader<'_> {
 
     /// Packages and functions must be in the folder: what a folder is not complete without, it must not leave to chance. An
     /// environment may be the app's. Answers what was meant instead, as far as that is plain.
-    fn unknown(&self) -> BTreeSet<String> {
+    fn unknown(&mut self) -> BTreeSet<String> {
         let mut meant = BTreeSet::new();
-        for reference in &self.references {
-            let kind = reference.key.kind;
-            let name = reference.key.name.as_str();
-            let known: BTreeSet<&str> =
-                self.seen.keys().filter(|(seen, _)| *seen == kind.as_str()).map(|(_, name)| name.as_str()).collect();
-            if known.contains(name) || !matches!(kind, UnitKind::Package | UnitKind::Function) {
+        for (kind, called) in [(UnitKind::Package, "Package"), (UnitKind::Function, "Function")] {
+            let of_kind = self.seen.keys().filter(|(seen, _)| *seen == kind.as_str());
+            let known: BTreeSet<&str> = of_kind.map(|(_, name)| name.as_str()).collect();
+            let references = self.references.iter().filter(|reference| reference.key.kind == kind);
+            let unknown: Vec<_> = references.filter(|found| !known.contains(found.key.name.as_str())).collect();
+            let names: BTreeSet<&UnitName> = unknown.iter().map(|reference| &reference.key.name).collect();
+            // They may be the ones that have no name yet.
+            if names.len() <= self.unnamed(kind.as_str()) {
                 continue;
             }
-            let near = suggest::closest(name, known);
-            let hint = if near.is_empty() {
-                let kind = if kind == UnitKind::Package { "Package" } else { "Function" };
-                format!("declare it with `kind: {kind}` and `name: {name}`")
-            } else {
-                format!("did you mean {}?", suggest::or_list(&near))
-            };
-            let message = format!("{} names {kind} `{name}`, which is not in the folder", reference.by);
-            self.problems.error(reference.place.clone(), message, Some(hint));
-            meant.extend(near);
+            for reference in unknown {
+                let name = reference.key.name.as_str();
+                let near = suggest::closest(name, known.iter().copied());
+                let hint = if near.is_empty() {
+                    if kind == UnitKind::Package {
+                        self.lost.packages.push(quoted_in(&reference.by));
+                    }
+                    format!("declare it with `kind: {called}` and `name: {name}`")
+                } else {
+                    format!("did you mean {}?", suggest::or_list(&near))
+                };
+                let message = format!("{} names {kind} `{name}`, which is not in the folder", reference.by);
+                self.problems.error(reference.place.clone(), message, Some(hint));
+                meant.extend(near);
+            }
         }
         meant
     }
 
     fn unused(&self, meant: &BTreeSet<String>) {
-        for (name, archive) in self.archives.iter().filter(|(_, archive)| !archive.used && !self.lost.archives) {
+        let archives =
+            self.archives.iter().filter(|(_, archive)| !archive.used).map(|(name, archive)| (name.as_str(), archive));
+        let archives = without_meant(archives.collect(), &self.lost.archives);
+        for (name, archive) in archives {
             let message = format!("archive `{name}` is used by no package");
             let hint = format!("name it in a package with `url: archive://{name}`, or take it out");
             self.problems.error(archive.place.clone(), message, Some(hint));
         }
-        let used = |name: &UnitName| {
-            let named =
-                self.references.iter().any(|known| known.key.kind == UnitKind::Package && known.key.name == *name);
-            named || meant.contains(name.as_str()) || self.lost.packages
-        };
+        let references = self.references.iter().map(|reference| &reference.key);
+        let named: BTreeSet<&str> =
+            references.filter(|key| key.kind == UnitKind::Package).map(|key| key.name.as_str()).collect();
         let packages = self.units.iter().filter(|unit| unit.put.unit.kind() == UnitKind::Package);
-        for unit in packages.filter(|unit| !used(&unit.put.name)) {
-            let message = format!("package `{}` is used by no function", unit.put.name);
-            self.problems.warn(unit.place.clone(), message, None);
+        let packages = packages.map(|unit| (unit.put.name.as_str(), &unit.place));
+        let unused = packages.filter(|(name, _)| !named.contains(name) && !meant.contains(*name)).collect();
+        for (name, place) in without_meant(unused, &self.lost.packages) {
+            let message = format!("package `{name}` is used by no function");
+            self.problems.warn(place.clone(), message, None);
         }
     }
+}
+
+/// Leaves out what those may have meant whose reference could not be read: one each, the one whose name begins most alike.
+fn without_meant<'a, T>(mut unused: Vec<(&'a str, T)>, lost: &[String]) -> Vec<(&'a str, T)> {
+    let alike = |one: &str, other: &str| one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+    for name in lost {
+        // The first of those that are equally near.
+        let nearest = (0..unused.len()).rev().max_by_key(|&at| alike(name, unused[at].0));
+        if let Some(at) = nearest {
+            unused.remove(at);
+        }
+    }
+    unused
+}
+
+/// The name in ``function `hello` ``.
+fn quoted_in(what: &str) -> String {
+    what.split('`').nth(1).unwrap_or_default().to_owned()
 }

@@ -4,7 +4,7 @@ use milepost_model::change::Deployment;
 use milepost_model::{AppName, UnitKind, UnitName, suggest};
 
 use super::super::problems::Sink;
-use super::super::yaml::{Content, Fields, Node};
+use super::super::yaml::{Content, Fields, Key, Node};
 use super::Reader;
 
 const API_VERSION: &str = "fission.io/v1";
@@ -60,28 +60,28 @@ pub struct Object<'a> {
 }
 
 impl Reader<'_> {
-    pub fn document(&mut self, sink: &Sink<'_>, node: Node) {
+    pub fn document(&mut self, sink: &Sink<'_>, mut node: Node) {
         let line = node.line;
-        let Content::Map(entries) = &node.content else {
-            let message = format!("a document must be a map of keys, not {}", node.kind());
-            sink.wrong_hint(line, message, "begin it with `apiVersion: fission.io/v1` and `kind: Function`");
-            self.lost.documents = true;
-            return;
-        };
-        let written = |key: &str| {
-            entries.iter().find(|(found, _)| found.text == key).and_then(|(key, value)| match &value.content {
-                Content::Scalar(_, text) => Some((text.clone(), key.line)),
-                _ => None,
-            })
+        let what_it_is = node.kind();
+        let entries = match &mut node.content {
+            Content::Map(entries) => entries,
+            content => {
+                let message = format!("a document must be a map of keys, not {what_it_is}");
+                sink.wrong_hint(line, message, "begin it with `apiVersion: fission.io/v1` and `kind: Function`");
+                if let Content::List(items) = std::mem::replace(content, Content::Null) {
+                    // Documents in a list are documents all the same.
+                    let maps = items.into_iter().filter(|item| matches!(item.content, Content::Map(_)));
+                    maps.for_each(|item| self.document(sink, item));
+                }
+                return;
+            }
         };
         let kinds = KINDS.map(|(kind, _)| kind);
-        let Some((kind, kind_line)) = written("kind") else {
-            let near = entries.iter().any(|(key, _)| !suggest::closest(&key.text, ["kind"]).is_empty());
-            let hint = if near { "did you mean `kind`?".to_owned() } else { one_of(&kinds) };
-            sink.wrong_hint(line, "this document has no `kind`", hint);
+        let Some((kind, kind_line)) = kind_of(sink, line, entries) else {
             self.lost.documents = true;
             return;
         };
+        let written = |key: &str| text_of(entries, key);
         if let Some((version, line)) = written("apiVersion").filter(|(version, _)| version != API_VERSION) {
             if kinds.contains(&kind.as_str()) {
                 let message = format!("`{version}` is not an `apiVersion` that Milepost knows");
@@ -97,24 +97,29 @@ impl Reader<'_> {
             return;
         }
         match kind.as_str() {
-            "ArchiveUploadSpec" => self.archive(sink, node),
-            "DeploymentConfig" => self.deployment_config(sink, node),
-            "Function" | "Package" | "Environment" | "HTTPTrigger" | "TimeTrigger" => self.object(sink, node, &kind),
+            known if kinds.contains(&known) => self.of_kind(sink, node, known),
             _ => {
                 // What is left out is removed from the app: a kind that is only misspelled must not be.
-                let near = suggest::closest(&kind, kinds);
-                if near.is_empty() {
-                    sink.warn_hint(
-                        kind_line,
-                        format!("the kind `{kind}` is not known, and this document is left out"),
-                        one_of(&kinds),
-                    );
-                } else {
-                    let hint = format!("did you mean {}?", suggest::or_list(&near));
-                    sink.wrong_hint(kind_line, format!("the kind `{kind}` is not known"), hint);
-                    self.lost.documents = true;
+                match suggest::closest(&kind, kinds).as_slice() {
+                    [] => {
+                        let message = format!("the kind `{kind}` is not known, and this document is left out");
+                        sink.warn_hint(kind_line, message, one_of(&kinds));
+                    }
+                    near @ [meant, ..] => {
+                        let hint = format!("did you mean {}?", suggest::or_list(near));
+                        sink.wrong_hint(kind_line, format!("the kind `{kind}` is not known"), hint);
+                        self.of_kind(sink, node, meant);
+                    }
                 }
             }
+        }
+    }
+
+    fn of_kind(&mut self, sink: &Sink<'_>, node: Node, kind: &str) {
+        match kind {
+            "ArchiveUploadSpec" => self.archive(sink, node),
+            "DeploymentConfig" => self.deployment_config(sink, node),
+            _ => self.object(sink, node, kind),
         }
     }
 
@@ -142,13 +147,20 @@ impl Reader<'_> {
             "HTTPTrigger" => UnitKind::Route,
             _ => UnitKind::Timer,
         };
+        if name.is_none() {
+            *self.lost.unnamed.entry(unit_kind.as_str()).or_default() += 1;
+        }
         let name = name.and_then(|(name, line)| {
             self.seen_at(sink, unit_kind.as_str(), called, &name, line);
             unit_name(sink, unit_kind, &name, line, "")
         });
         let Some(spec) = fields.take("spec") else {
-            self.lost.archives |= kind == "Package";
-            self.lost.packages |= kind == "Function";
+            let name = name.as_ref().map(ToString::to_string).unwrap_or_default();
+            match unit_kind {
+                UnitKind::Package => self.lost.archives.push(name),
+                UnitKind::Function => self.lost.packages.push(name),
+                _ => {}
+            }
             fields.missing("spec", "say what it is made of with `spec:`");
             return;
         };
@@ -211,16 +223,65 @@ impl Reader<'_> {
         let mut fields = Fields::read(sink, node, line, "the DeploymentConfig", &DEPLOYMENT_KEYS);
         let name = fields.need("name", "it is how people call this deployment");
         let uid = fields.need("uid", "`milepost spec init` writes one; it tells this folder from others");
-        if let Some((_, place)) = &self.deployment {
+        if let Some(place) = &self.config {
             let message = format!("there is another DeploymentConfig, at {place}");
             sink.wrong_hint(line, message, "a folder is one deployment: keep one of them");
             return;
         }
+        self.config = Some(sink.place(line));
         let (Some((name, _)), Some((id, uid_line))) = (name, uid) else { return };
         if id.trim().is_empty() {
             sink.wrong_hint(uid_line, "the `uid` of the DeploymentConfig is empty", "`milepost spec init` writes one");
         }
-        self.deployment = Some((Deployment { id, name }, sink.place(line)));
+        self.deployment = Some(Deployment { id, name });
+    }
+}
+
+/// The text under a key, and the line of the key.
+fn text_of(entries: &[(Key, Node)], key: &str) -> Option<(String, u64)> {
+    entries.iter().find(|(found, _)| found.text == key).and_then(|(key, value)| match &value.content {
+        Content::Scalar(_, text) => Some((text.clone(), key.line)),
+        _ => None,
+    })
+}
+
+/// The kind of a document, and its line. When it is missing, that is told, and it is what the rest looks like: a document is
+/// read even so.
+fn kind_of(sink: &Sink<'_>, line: u64, entries: &mut [(Key, Node)]) -> Option<(String, u64)> {
+    if let Some(found) = text_of(entries, "kind") {
+        return Some(found);
+    }
+    let near = entries.iter_mut().find(|(key, _)| !suggest::closest(&key.text, ["kind"]).is_empty());
+    if let Some((key, _)) = near {
+        sink.wrong_hint(line, "this document has no `kind`", "did you mean `kind`?");
+        key.text = "kind".to_owned();
+        return text_of(entries, "kind");
+    }
+    let looks = looks_like(entries);
+    let hint = looks.map_or_else(|| one_of(&KINDS.map(|(kind, _)| kind)), |kind| format!("write `kind: {kind}`"));
+    sink.wrong_hint(line, "this document has no `kind`", hint);
+    looks.map(|kind| (kind.to_owned(), line))
+}
+
+/// By what only one kind has.
+fn looks_like(entries: &[(Key, Node)]) -> Option<&'static str> {
+    let has = |entries: &[(Key, Node)], key: &str| entries.iter().any(|(found, _)| found.text == key);
+    let spec = entries.iter().find(|(key, _)| key.text == "spec").map(|(_, value)| &value.content);
+    let by_spec = [
+        ("package", "Function"),
+        ("source", "Package"),
+        ("deployment", "Package"),
+        ("runtime", "Environment"),
+        ("relativeurl", "HTTPTrigger"),
+        ("prefix", "HTTPTrigger"),
+        ("cron", "TimeTrigger"),
+    ];
+    match spec {
+        Some(Content::Map(spec)) => by_spec.into_iter().find(|(key, _)| has(spec, key)).map(|(_, kind)| kind),
+        Some(_) => None,
+        None if has(entries, "include") => Some("ArchiveUploadSpec"),
+        None if has(entries, "uid") => Some("DeploymentConfig"),
+        None => None,
     }
 }
 

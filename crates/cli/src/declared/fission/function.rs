@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use milepost_model::spec::Pin;
+use milepost_model::change::UnitKey;
 use milepost_model::unit_put::{FunctionPut, ScalePut, UnitPut, VersionRef};
-use milepost_model::{Digest, Selector, UnitKind, UnitName, suggest};
+use milepost_model::{Selector, UnitKind, UnitName, suggest};
 
 use super::super::problems::Sink;
 use super::super::yaml::{Fields, Node};
+use super::super::{Reference, checks};
 use super::document::{Object, unit_name};
 use super::{Reader, quantity};
 
@@ -42,8 +43,10 @@ impl Reader<'_> {
         let Object { sink, what, name, mut spec, line } = object;
         let environment = self.reference(&mut spec, "environment", UnitKind::Environment, &REF_KEYS);
         let (package, entrypoint) = self.package_of(&mut spec);
-        self.lost.packages |= package.is_none();
-        let (memory, cpu) = resources(&mut spec);
+        if package.is_none() {
+            self.lost.packages.push(name.as_ref().map(ToString::to_string).unwrap_or_default());
+        }
+        let Resources { memory, cpu, lines } = resources(&mut spec);
         let timeout_ms = spec.parsed("functionTimeout", seconds).filter(|ms| *ms > 0);
         let scale = scale(&mut spec, sink);
         let put = FunctionPut {
@@ -66,8 +69,16 @@ impl Reader<'_> {
             &["onceOnly", "retainPods"],
             "instances go on to serve, and sleep when they are idle",
         );
-        if let Err(problem) = check(&put) {
-            sink.wrong(line, format!("{what}: {problem}"));
+        for error in checks::function(&put) {
+            let line = match error.field.as_str() {
+                "memory" => lines.0,
+                "cpu" => lines.1,
+                "timeoutMs" => spec.line_of("functionTimeout"),
+                "scale" => spec.line_of("InvokeStrategy"),
+                "entrypoint" => spec.line_of("package"),
+                _ => line,
+            };
+            sink.wrong(line, format!("{what}: {error}"));
         }
         let Some(name) = name else { return };
         self.add(name, UnitPut::Function(put), Vec::new(), sink.place(line));
@@ -94,12 +105,13 @@ impl Reader<'_> {
         for node in spec.list("secrets", "write each as `- name: NAME`") {
             let line = node.line;
             let mut secret = Fields::read(spec.sink(), node, line, &format!("an entry of {what}"), &REF_KEYS);
-            let Some((name, line)) = secret.need("name", "name the secret with `name: NAME`") else { continue };
             self.reference_namespace(&mut secret);
+            let Some((name, line)) = secret.need("name", "name the secret with `name: NAME`") else { continue };
             let Some(name) = unit_name(spec.sink(), UnitKind::Secret, &name, line, &format!("{what}: ")) else {
                 continue;
             };
-            self.claims.push(milepost_model::change::UnitKey { kind: UnitKind::Secret, name: name.clone() });
+            let key = UnitKey { kind: UnitKind::Secret, name: name.clone() };
+            self.claims.push(Reference { place: spec.sink().place(line), by: spec.what().to_owned(), key });
             names.insert(name);
         }
         names
@@ -149,13 +161,21 @@ impl Reader<'_> {
     }
 }
 
+#[derive(Debug, Default)]
+struct Resources {
+    memory: Option<u64>,
+    cpu: Option<u32>,
+    /// Where they are written, one and the other.
+    lines: (u64, u64),
+}
+
 /// What is asked for at most, else what is asked for at least.
-fn resources(spec: &mut Fields<'_>) -> (Option<u64>, Option<u32>) {
-    let Some(node) = spec.take("resources") else { return (None, None) };
+fn resources(spec: &mut Fields<'_>) -> Resources {
+    let Some(node) = spec.take("resources") else { return Resources::default() };
     let line = node.line;
     let mut resources = Fields::read(spec.sink(), node, line, &spec.of("resources"), &RESOURCE_KEYS);
     warn_unsupported(&mut resources, &["claims"], "memory and cpu are what a function can have");
-    let (mut memory, mut cpu) = (None, None);
+    let mut found = Resources { lines: (line, line), ..Resources::default() };
     for key in ["limits", "requests"] {
         let what = resources.of(key);
         for (resource, node) in resources.map(key) {
@@ -170,12 +190,16 @@ fn resources(spec: &mut Fields<'_>) -> (Option<u64>, Option<u32>) {
                 "memory" => {
                     let Some((text, line)) = parsed(spec.sink(), node, "memory") else { continue };
                     let amount = quantity::bytes(&text).map_err(|problem| told(line, problem)).ok();
-                    memory = memory.or(amount.filter(|amount| *amount > 0));
+                    if let (None, Some(amount)) = (found.memory, amount.filter(|amount| *amount > 0)) {
+                        (found.memory, found.lines.0) = (Some(amount), line);
+                    }
                 }
                 "cpu" => {
                     let Some((text, line)) = parsed(spec.sink(), node, "cpu") else { continue };
                     let amount = quantity::millicores(&text).map_err(|problem| told(line, problem)).ok();
-                    cpu = cpu.or(amount.filter(|amount| *amount > 0));
+                    if let (None, Some(amount)) = (found.cpu, amount.filter(|amount| *amount > 0)) {
+                        (found.cpu, found.lines.1) = (Some(amount), line);
+                    }
                 }
                 other => {
                     let near = suggest::closest(other, ["memory", "cpu"]);
@@ -191,7 +215,7 @@ fn resources(spec: &mut Fields<'_>) -> (Option<u64>, Option<u32>) {
             }
         }
     }
-    (memory, cpu)
+    found
 }
 
 /// A pool has no bounds but `concurrency`; a deployment of its own has its bounds in the strategy.
@@ -247,10 +271,4 @@ fn seconds(text: &str) -> Result<u64, String> {
 
 fn number(text: &str) -> Result<u32, String> {
     text.parse().map_err(|_| format!("`{text}` is not a whole number"))
-}
-
-/// The server checks this too; here the line is known.
-fn check(put: &FunctionPut) -> Result<(), String> {
-    let pin = Pin { name: UnitName::config(), number: None, digest: Digest::of(b"") };
-    put.resolve(None, pin.clone(), pin).map(drop).map_err(|error| error.to_string())
 }

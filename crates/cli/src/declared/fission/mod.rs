@@ -20,7 +20,7 @@ mod quantity;
 mod tests;
 mod trigger;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 use milepost_model::change::{Deployment, UnitKey};
@@ -28,8 +28,8 @@ use milepost_model::unit_put::UnitPut;
 use milepost_model::{AppName, UnitKind, UnitName};
 
 use super::problems::{Problems, failure};
-use super::yaml::{Node, NotYaml};
-use super::{Declared, DeclaredUnit, FileSet, Place, Problem, Reference, TreeSlot};
+use super::yaml::{Documents, NotYaml};
+use super::{Declared, DeclaredUnit, FileSet, Place, Pointer, Problem, Reference, TreeSlot, Unread};
 use crate::commands::shared;
 use crate::failure::{Failure, Result};
 use archive::Archive;
@@ -66,14 +66,25 @@ pub fn look_at_folder(path: &Path) -> Result<(Declared, Vec<Problem>)> {
         reader.file(file);
     }
     reader.check();
-    let Reader { units, mut claims, references, deployment, namespace, .. } = reader;
+    let Reader { units, mut claims, references, pointers, deployment, namespace, lost, .. } = reader;
     let (errors, warnings) = problems.into_parts();
-    claims.sort();
-    claims.dedup();
-    let app = namespace.filter(|(name, _)| name != NO_APP).and_then(|(name, _)| name.parse::<AppName>().ok());
-    let deployment = deployment.map_or_else(|| unnamed(path), |(deployment, _)| deployment);
-    let folder = path.to_owned();
-    Ok((Declared { deployment, app, origin: path.to_owned(), folder, units, claims, references, warnings }, errors))
+    claims.sort_by(|one, other| one.key.cmp(&other.key));
+    claims.dedup_by(|one, other| one.key == other.key);
+    let named = namespace.filter(|(name, _)| name != NO_APP).map(|(name, _)| name.parse::<AppName>());
+    let unread = Unread { kinds: lost.kinds(), app: matches!(named, Some(Err(_))) };
+    let declared = Declared {
+        deployment: deployment.unwrap_or_else(|| unnamed(path)),
+        app: named.and_then(std::result::Result::ok),
+        origin: path.to_owned(),
+        folder: path.to_owned(),
+        units,
+        claims,
+        references,
+        pointers,
+        unread,
+        warnings,
+    };
+    Ok((declared, errors))
 }
 
 /// The deployment of a folder that has no `DeploymentConfig`.
@@ -116,12 +127,15 @@ struct Reader<'a> {
     problems: &'a Problems,
     /// Where archives start.
     project: PathBuf,
-    deployment: Option<(Deployment, Place)>,
+    deployment: Option<Deployment>,
+    /// Where the DeploymentConfig is, also one that cannot be used.
+    config: Option<Place>,
     /// The first namespace that was named, and where.
     namespace: Option<(String, Place)>,
     units: Vec<DeclaredUnit>,
-    claims: Vec<UnitKey>,
+    claims: Vec<Reference>,
     references: Vec<Reference>,
+    pointers: Vec<Pointer>,
     archives: BTreeMap<String, Archive>,
     /// Trees of packages, until all archives and environments are known.
     pending: Vec<Pending>,
@@ -135,12 +149,22 @@ struct Reader<'a> {
 
 #[derive(Debug, Default)]
 struct Lost {
-    /// A whole file, or a document of a kind that nobody knows.
+    /// A whole file, or a document of which nobody knows what it is.
     documents: bool,
-    /// Which archive a package is made of.
-    archives: bool,
-    /// Which package a function is made of.
-    packages: bool,
+    /// The packages that do not say which archive they are made of.
+    archives: Vec<String>,
+    /// The functions that do not say which package they are made of.
+    packages: Vec<String>,
+    /// How many objects of a kind have no name: something may name what they should be called.
+    unnamed: BTreeMap<&'static str, usize>,
+}
+
+impl Lost {
+    /// The kinds of which there may be more than was read.
+    fn kinds(&self) -> BTreeSet<UnitKind> {
+        let kinds = [UnitKind::Environment, UnitKind::Package, UnitKind::Function];
+        kinds.into_iter().filter(|kind| self.documents || self.unnamed.contains_key(kind.as_str())).collect()
+    }
 }
 
 impl<'a> Reader<'a> {
@@ -153,10 +177,12 @@ impl<'a> Reader<'a> {
             problems,
             project,
             deployment: None,
+            config: None,
             namespace: None,
             units: Vec::new(),
             claims: Vec::new(),
             references: Vec::new(),
+            pointers: Vec::new(),
             archives: BTreeMap::new(),
             pending: Vec::new(),
             seen: BTreeMap::new(),
@@ -168,28 +194,10 @@ impl<'a> Reader<'a> {
     /// A file that is not YAML is one mistake, and hides what is in it; the others are read all the same.
     fn file(&mut self, file: &Path) {
         let sink = self.problems.of_file(file);
-        let documents = self.documents(file);
-        match documents {
-            Ok(documents) => documents.into_iter().for_each(|node| self.document(&sink, node)),
-            Err(NotYaml { line, message, hint }) => {
-                self.lost.documents = true;
-                match hint {
-                    Some(hint) => sink.wrong_hint(line, message, hint),
-                    None => sink.wrong(line, message),
-                }
-            }
+        match sink.documents(text_of(file)) {
+            Some(documents) => documents.into_iter().for_each(|node| self.document(&sink, node)),
+            None => self.lost.documents = true,
         }
-    }
-
-    fn documents(&self, file: &Path) -> std::result::Result<Vec<Node>, NotYaml> {
-        let text = std::fs::read_to_string(file).map_err(|error| {
-            let not_text = error.kind() == std::io::ErrorKind::InvalidData;
-            let message = if not_text { "this is not text".to_owned() } else { format!("cannot be read: {error}") };
-            NotYaml { line: 1, message, hint: not_text.then_some("save it as text in UTF-8") }
-        })?;
-        // Perhaps copied from a page, with the margin of the page.
-        let pasted = || margin::without(&text).and_then(|text| Node::parse_all(&text).ok());
-        Node::parse_all(&text).or_else(|error| pasted().ok_or(error))
     }
 
     fn add(&mut self, name: UnitName, unit: UnitPut, trees: Vec<(TreeSlot, FileSet)>, place: Place) {
@@ -200,4 +208,15 @@ impl<'a> Reader<'a> {
         let key = UnitKey { kind, name: name.clone() };
         self.references.push(Reference { place, by: by.to_owned(), key });
     }
+}
+
+fn text_of(file: &Path) -> std::result::Result<Documents, NotYaml> {
+    let text = std::fs::read_to_string(file).map_err(|error| {
+        let not_text = error.kind() == std::io::ErrorKind::InvalidData;
+        let message = if not_text { "this is not text".to_owned() } else { format!("cannot be read: {error}") };
+        NotYaml { line: 1, message, hint: not_text.then_some("save it as text in UTF-8") }
+    })?;
+    // Perhaps copied from a page, with the margin of the page.
+    let pasted = || margin::without(&text).and_then(|text| Documents::parse(&text).ok());
+    Documents::parse(&text).or_else(|error| pasted().ok_or(error))
 }

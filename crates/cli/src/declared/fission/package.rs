@@ -19,8 +19,8 @@ const DOWNLOAD: &str =
 
 /// A tree of a package whose files are known when everything is read.
 pub struct Pending {
-    /// Which unit it belongs to.
-    pub unit: usize,
+    /// Which unit it belongs to, if that has a name.
+    pub unit: Option<usize>,
     pub slot: TreeSlot,
     pub bytes: Bytes,
     /// ``package `hello-pkg` ``
@@ -40,13 +40,12 @@ impl Reader<'_> {
         let Object { sink, what, name, mut spec, line } = object;
         let environment = self.reference(&mut spec, "environment", UnitKind::Environment, &["name", "namespace"]);
         let mut found = Vec::new();
-        let mut wrong = false;
+        let (mut wrong, mut lost) = (false, false);
         for (key, slot) in [("source", TreeSlot::Source), ("deployment", TreeSlot::Deployment)] {
-            match archive(&mut spec, key) {
-                Ok(Some((bytes, line))) => found.push((slot, bytes, line)),
-                Ok(None) => {}
-                Err(Told) => wrong = true,
-            }
+            let Archive { bytes, right, lost: hidden } = archive(&mut spec, key);
+            wrong |= !right || spec.is_unreadable(key);
+            lost |= hidden || spec.is_unreadable(key);
+            found.extend(bytes.map(|(bytes, line)| (slot, bytes, line)));
         }
         let build = spec.text_at("buildcmd");
         let has_source = found.iter().any(|(slot, ..)| *slot == TreeSlot::Source);
@@ -61,93 +60,96 @@ impl Reader<'_> {
             }
             None => None,
         };
-        wrong |= spec.is_unreadable("source") || spec.is_unreadable("deployment");
-        self.lost.archives |= wrong;
+        if lost && found.is_empty() {
+            self.lost.archives.push(name.as_ref().map(ToString::to_string).unwrap_or_default());
+        }
         if found.is_empty() && !wrong {
             let hint =
                 "name its files with `source:` and `url: archive://NAME` below it, NAME being an ArchiveUploadSpec";
             sink.wrong_hint(line, format!("{what} has neither a `source` nor a `deployment`"), hint);
         }
-        let Some(name) = name else { return };
-        let unit = self.units.len();
+        let unit = name.as_ref().map(|_| self.units.len());
         let own = environment.as_ref().map(|environment| environment.name.clone());
         for (slot, bytes, line) in found {
             let (what, place, environment) = (what.clone(), sink.place(line), own.clone());
             self.pending.push(Pending { unit, slot, bytes, what, place, environment });
         }
+        let Some(name) = name else { return };
         let put = PackagePut { environment, build_command, ..PackagePut::default() };
         self.add(name, UnitPut::Package(put), Vec::new(), sink.place(line));
     }
 }
 
-/// A mistake that was told.
-struct Told;
+/// What can be read of an archive, with its line. Nothing is there if there are only the empty fields that programs write.
+struct Archive {
+    bytes: Option<(Bytes, u64)>,
+    /// No mistake was told.
+    right: bool,
+    /// It may be in an archive, and nobody can say in which.
+    lost: bool,
+}
 
-/// An archive and its line; none if there is nothing, or only the empty fields that programs write.
-fn archive(spec: &mut Fields<'_>, key: &str) -> Result<Option<(Bytes, u64)>, Told> {
-    let Some(node) = spec.take(key) else { return Ok(None) };
+fn archive(spec: &mut Fields<'_>, key: &str) -> Archive {
+    let Some(node) = spec.take(key) else { return Archive { bytes: None, right: true, lost: false } };
     let sink = spec.sink();
     let start = node.line;
     let what = spec.of(key);
     let is_map = matches!(node.content, Content::Map(_) | Content::Null);
     let mut fields = Fields::read(sink, node, start, &what, &ARCHIVE_KEYS);
-    if !is_map {
-        return Err(Told);
-    }
     let kind = fields.text_at("type").filter(|(kind, _)| !kind.is_empty());
     let oci = fields.take_set("oci").map(|node| node.line);
     let literal = fields.text_at("literal").filter(|(literal, _)| !literal.is_empty());
     let url = fields.text_at("url").filter(|(url, _)| !url.is_empty());
     let checksum = checksum(&mut fields);
-    if fields.is_unreadable("literal") || fields.is_unreadable("url") {
-        return Err(Told);
-    }
+    let mut right = is_map && !fields.is_unreadable("literal") && !fields.is_unreadable("url");
+    let mut wrong = |line: u64, message: String, hint: &str| {
+        right = false;
+        sink.wrong_hint(line, message, hint);
+    };
     if let Some(line) = oci.or(kind.as_ref().filter(|(kind, _)| kind == "oci").map(|(_, line)| *line)) {
-        sink.wrong_hint(line, format!("{what} is in a container registry, which Milepost does not read"), DOWNLOAD);
-        return Err(Told);
+        wrong(line, format!("{what} is in a container registry, which Milepost does not read"), DOWNLOAD);
+    } else if let Some((kind, line)) = kind.filter(|(kind, _)| kind != "literal" && kind != "url") {
+        wrong(line, format!("`{kind}` is not a type of archive"), "the types are `literal` and `url`");
     }
-    if let Some((kind, line)) = kind.filter(|(kind, _)| kind != "literal" && kind != "url") {
-        sink.wrong_hint(line, format!("`{kind}` is not a type of archive"), "the types are `literal` and `url`");
-        return Err(Told);
+    if let (Some(_), Some((_, line))) = (&literal, &url) {
+        wrong(*line, format!("{what} has both `literal` and `url`"), "keep one of them");
     }
-    match (literal, url) {
-        (None, None) => Ok(None),
-        (Some(_), Some((_, line))) => {
-            sink.wrong_hint(line, format!("{what} has both `literal` and `url`"), "keep one of them");
-            Err(Told)
-        }
-        (None, Some((url, line))) => match url.strip_prefix(ARCHIVE) {
-            Some(name) => Ok(Some((Bytes::Archive(name.to_owned()), line))),
-            None => {
-                sink.wrong_hint(line, format!("`url` of {what}: Milepost does not download `{url}`"), DOWNLOAD);
-                Err(Told)
-            }
-        },
-        (Some((literal, line)), None) => {
-            let letters: String = literal.split_whitespace().collect();
-            let Ok(bytes) = BASE64.decode(letters.as_bytes()) else {
-                let hint = "a literal is a zip or a file in base64, as `base64 -w0 FILE` writes it";
-                sink.wrong_hint(line, format!("`literal` of {what} is not base64"), hint);
-                return Err(Told);
-            };
-            if let Some((sum, line)) = checksum {
-                let found = Digest::of(&bytes).hex();
-                if !found.eq_ignore_ascii_case(&sum) {
+    let mut bytes = None;
+    let is_literal = literal.is_some() || fields.is_unreadable("literal");
+    if let Some((literal, line)) = literal {
+        let letters: String = literal.split_whitespace().collect();
+        match BASE64.decode(letters.as_bytes()) {
+            Ok(read) => {
+                let sum = checksum.map(|(sum, line)| (sum, line, Digest::of(&read).hex()));
+                if let Some((_, line, found)) = sum.filter(|(sum, _, found)| !found.eq_ignore_ascii_case(sum)) {
                     let message = format!("`checksum` of {what} does not fit the literal, whose sum is {found}");
-                    sink.wrong_hint(line, message, "the literal was changed or cut: make both again");
+                    wrong(line, message, "the literal was changed or cut: make both again");
                 }
+                bytes = Some((Bytes::Literal(read), line));
             }
-            Ok(Some((Bytes::Literal(bytes), line)))
+            Err(_) => {
+                let hint = "a literal is a zip or a file in base64, as `base64 -w0 FILE` writes it";
+                wrong(line, format!("`literal` of {what} is not base64"), hint);
+            }
         }
     }
+    if let Some((url, line)) = url {
+        match url.strip_prefix(ARCHIVE) {
+            Some(name) => bytes = Some((Bytes::Archive(name.to_owned()), line)),
+            None => wrong(line, format!("`url` of {what}: Milepost does not download `{url}`"), DOWNLOAD),
+        }
+    }
+    let lost = !right && bytes.is_none() && !is_literal;
+    Archive { bytes, right, lost }
 }
 
 fn checksum(fields: &mut Fields<'_>) -> Option<(String, u64)> {
     let mut checksum = fields.inner("checksum", &CHECKSUM_KEYS);
     let kind = checksum.text_at("type").filter(|(kind, _)| !kind.is_empty());
+    let sum = checksum.text_at("sum").filter(|(sum, _)| !sum.is_empty());
     if let Some((kind, line)) = kind.filter(|(kind, _)| kind != "sha256") {
         checksum.sink().wrong_hint(line, format!("`{kind}` is not a type of checksum"), "the type is `sha256`");
         return None;
     }
-    checksum.text_at("sum").filter(|(sum, _)| !sum.is_empty())
+    sum
 }

@@ -1,30 +1,26 @@
-use std::fs;
-
-use milepost_model::unit_put::{FunctionPut, PackagePut};
 use serde_json::json;
 
 use super::super::Selection;
+use super::super::testing::{Folder, claims, function, keys, package};
 use super::*;
 
 /// A project whose `specs/a.yaml` is this text, with the folders that seed 003 speaks of.
-struct Project(tempfile::TempDir);
+struct Project(Folder);
 
 impl Project {
     fn new(text: &str) -> Self {
-        let project = Self(tempfile::tempdir().expect("a folder"));
+        let folder = Folder::new();
         for name in ["hello", "foo", "bar", "src"] {
             for file in [format!("{name}.py"), "build.sh".to_owned(), "requirements.txt".to_owned()] {
-                project.write(&format!("{name}/{file}"), "some text\n");
+                folder.write(&format!("{name}/{file}"), "some text\n");
             }
         }
-        project.write("specs/a.yaml", text);
-        project
+        folder.write("specs/a.yaml", text);
+        Self(folder)
     }
 
     fn write(&self, path: &str, text: &str) {
-        let path = self.0.path().join(path);
-        fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
-        fs::write(path, text).expect("a file");
+        self.0.write(path, text);
     }
 
     fn read(&self) -> Result<Declared> {
@@ -35,24 +31,6 @@ impl Project {
 #[track_caller]
 fn read(text: &str) -> Declared {
     Project::new(text).read().expect("a good folder")
-}
-
-fn keys(declared: &Declared) -> Vec<String> {
-    declared.keys().map(|key| key.to_string()).collect()
-}
-
-fn function<'a>(declared: &'a Declared, name: &str) -> &'a FunctionPut {
-    let unit = declared.units.iter().find(|unit| unit.key().to_string() == format!("function {name}"));
-    let Some(UnitPut::Function(put)) = unit.map(|unit| &unit.put.unit) else { panic!("no function {name}") };
-    put
-}
-
-fn package<'a>(declared: &'a Declared, name: &str) -> (&'a PackagePut, &'a [(TreeSlot, FileSet)]) {
-    let unit = declared.units.iter().find(|unit| unit.key().to_string() == format!("package {name}"));
-    let Some((UnitPut::Package(put), trees)) = unit.map(|unit| (&unit.put.unit, &unit.trees)) else {
-        panic!("no package {name}")
-    };
-    (put, trees)
 }
 
 const SEED: [&str; 5] = [
@@ -275,7 +253,7 @@ fn resources_limits_and_scale_are_taken_over() {
         json!({"min": 2, "max": 5, "concurrency": 4, "idleMs": 30_000})
     );
     assert_eq!(put.secrets.iter().map(UnitName::as_str).collect::<Vec<_>>(), ["TOKEN"]);
-    assert_eq!(declared.claims.iter().map(ToString::to_string).collect::<Vec<_>>(), ["secret TOKEN"]);
+    assert_eq!(claims(&declared), ["secret TOKEN"]);
     // A pool has no bounds but its concurrency.
     let pool =
         "  concurrency: 20\n  InvokeStrategy: {ExecutionStrategy: {ExecutorType: poolmgr, MinScale: 2, MaxScale: 1}}\n";

@@ -1,11 +1,11 @@
 //! `HTTPTrigger` and `TimeTrigger`
 
-use std::collections::BTreeSet;
-
 use milepost_model::unit_put::{RoutePut, TargetPut, TimerPut, UnitPut};
 use milepost_model::{Selector, UnitKind, suggest};
 
+use super::super::target::selector;
 use super::super::yaml::Fields;
+use super::super::{Pointer, checks};
 use super::Reader;
 use super::document::{Object, unit_name};
 use super::function::warn_unsupported;
@@ -28,14 +28,20 @@ const REF_KEYS: [&str; 5] = ["type", "name", "version", "alias", "functionweight
 impl Reader<'_> {
     pub fn http_trigger(&mut self, object: Object<'_>) {
         let Object { sink, what, name, mut spec, line } = object;
-        let set = |found: Option<(String, u64)>| found.filter(|(text, _)| !text.is_empty());
         let url = set(spec.text_at("relativeurl"));
         let prefix = set(spec.text_at("prefix"));
         let host = spec.text("host").filter(|host| host != "*").unwrap_or_default();
-        let methods =
-            spec.text("method").into_iter().chain(spec.texts("methods").into_iter().map(|(method, _)| method));
-        let methods: BTreeSet<String> =
-            methods.filter(|method| !method.is_empty()).map(|method| method.to_uppercase()).collect();
+        let methods: Vec<(String, u64)> = spec.text_at("method").into_iter().chain(spec.texts("methods")).collect();
+        let methods = methods.into_iter().filter(|(method, _)| !method.is_empty());
+        let methods: Vec<(String, u64)> = methods.map(|(method, line)| (method.to_uppercase(), line)).collect();
+        for (error, line) in methods.iter().filter_map(|(method, line)| Some((checks::method(method)?, line))) {
+            sink.wrong(*line, format!("{what}: {error}"));
+        }
+        for (error, line) in
+            [&url, &prefix].into_iter().flatten().filter_map(|(path, line)| Some((checks::path(path)?, line)))
+        {
+            sink.wrong(*line, format!("{what}: {error}"));
+        }
         warn_unsupported(&mut spec, &["createingress"], "the gateway serves the route at the app's own address");
         // What programs write there means nothing without the flag.
         drop(spec.take("ingressconfig"));
@@ -47,13 +53,13 @@ impl Reader<'_> {
                 None
             }
             (None, Some((prefix, line))) => {
-                if !keeps {
+                if !keeps && !spec.is_unreadable("keepPrefix") {
                     let message = format!("{what}: the function sees the whole path, `{prefix}` in front");
                     sink.warn_hint(line, message, "write `keepPrefix: true` if that is right");
                 }
-                Some((prefix, true, line))
+                Some((prefix, true))
             }
-            (Some((url, line)), None) => Some((url, false, line)),
+            (Some((url, _)), None) => Some((url, false)),
             (None, None) => {
                 if !spec.is_unreadable("prefix") {
                     spec.missing("relativeurl", "write the path that it answers, like `relativeurl: /hello`");
@@ -62,20 +68,18 @@ impl Reader<'_> {
             }
         };
         let target = self.target(&mut spec);
-        let (Some((path, prefix, path_line)), Some(target)) = (path, target) else { return };
+        let (Some((path, prefix)), Some(target), Some(name)) = (path, target, name) else { return };
+        let methods = methods.into_iter().map(|(method, _)| method).collect();
         let put = RoutePut { methods, path, prefix, host, target };
-        if let Err(error) = put.resolve(None) {
-            let line = if error.field == "path" { path_line } else { line };
-            sink.wrong(line, format!("{what}: {error}"));
-            return;
-        }
-        let Some(name) = name else { return };
         self.add(name, UnitPut::Route(put), Vec::new(), sink.place(line));
     }
 
     pub fn time_trigger(&mut self, object: Object<'_>) {
         let Object { sink, what, name, mut spec, line } = object;
         let cron = spec.need("cron", "write the schedule as five fields, like `cron: \"0 3 * * *\"`");
+        if let Some((error, line)) = cron.as_ref().and_then(|(cron, line)| Some((checks::cron(cron)?, line))) {
+            sink.wrong(*line, format!("{what}: {error}"));
+        }
         let method = spec.text_at("method").filter(|(method, _)| !method.is_empty() && method != "POST");
         if let Some((_, line)) = method {
             let message = format!("`method` of {what} is not supported, and has no effect");
@@ -83,12 +87,8 @@ impl Reader<'_> {
         }
         warn_unsupported(&mut spec, &["subpath"], "a timer calls its function at `/`");
         let target = self.target(&mut spec);
-        let (Some((cron, cron_line)), Some(target)) = (cron, target) else { return };
+        let (Some((cron, _)), Some(target), Some(name)) = (cron, target, name) else { return };
         let put = TimerPut { cron, zone: String::new(), target };
-        if let Err(error) = put.resolve(None) {
-            sink.wrong(cron_line, format!("{what}: {error}"));
-        }
-        let Some(name) = name else { return };
         self.add(name, UnitPut::Timer(put), Vec::new(), sink.place(line));
     }
 
@@ -110,33 +110,29 @@ impl Reader<'_> {
             let message = format!("{by} shares its calls out by weight (`function-weights`), which is not supported");
             let hint = "name one function; to move from version to version, follow an alias with `alias: stable`";
             sink.wrong_hint(line, message, hint);
-            return None;
         }
-        if let Some((kind, line)) = kind.filter(|(kind, _)| kind != "name") {
+        let shared_out = by_weight.or(weights).is_some();
+        if let Some((kind, line)) = kind.filter(|(kind, _)| kind != "name" && by_weight.is_none()) {
             let near = suggest::closest(&kind, ["name"]);
             let hint = if near.is_empty() { "write `type: name`" } else { "did you mean `name`?" };
             sink.wrong_hint(line, format!("`{kind}` is not a type of `functionref`"), hint);
         }
-        let name = fields.need("name", HINT);
-        let set = |found: Option<(String, u64)>| found.filter(|(text, _)| !text.is_empty());
-        let version = match (set(fields.text_at("alias")), set(fields.text_at("version"))) {
-            (Some(_), Some((_, line))) => {
-                let hint = "an alias is followed, a version is pinned: keep one";
-                sink.wrong_hint(line, format!("{what} has both `alias` and `version`"), hint);
-                None
-            }
-            (Some((alias, line)), None) => {
-                let alias = alias.strip_prefix('@').unwrap_or(&alias).parse();
-                alias.map(Selector::Alias).map_err(|error| sink.wrong(line, format!("`alias` of {what}: {error}"))).ok()
-            }
-            (None, Some((version, line))) => {
-                version.parse().map_err(|error| sink.wrong(line, format!("`version` of {what}: {error}"))).ok()
-            }
-            (None, None) => Some(Selector::Latest),
-        };
+        let name = if shared_out { set(fields.text_at("name")) } else { fields.need("name", HINT) };
+        let (alias, version) = (set(fields.text_at("alias")), set(fields.text_at("version")));
+        let version = selector(sink, &what, alias, version);
         let (name, line) = name?;
         let function = unit_name(sink, UnitKind::Function, &name, line, &format!("{what}: "))?;
         self.refer(UnitKind::Function, &function, &by, sink.place(line));
-        Some(TargetPut { function, version: version? })
+        let (version, line) = version?;
+        if let Some(line) = line.filter(|_| version != Selector::Latest) {
+            let (function, version) = (function.clone(), version.clone());
+            self.pointers.push(Pointer { place: sink.place(line), by, function, version });
+        }
+        Some(TargetPut { function, version })
     }
+}
+
+/// What programs write for what nobody set says nothing.
+fn set(found: Option<(String, u64)>) -> Option<(String, u64)> {
+    found.filter(|(text, _)| !text.is_empty())
 }

@@ -13,7 +13,7 @@ const RUNTIMES: &str = "the runtimes are `python`, `node`, `binary` and `wasm`";
 impl Found<'_> {
     pub(super) fn environment(&mut self, key: Key, node: Node) {
         let what = called(UnitKind::Environment, &key);
-        let Some(name) = self.name(UnitKind::Environment, &key.text, key.line, "") else { return };
+        let name = self.name(UnitKind::Environment, &key.text, key.line, "");
         let line = node.line;
         let (runtime, interpreter, builder) = match node.content {
             Content::Map(_) | Content::Null => {
@@ -36,6 +36,7 @@ impl Found<'_> {
             interpreter: interpreter.unwrap_or_default(),
             builder: builder.unwrap_or_default(),
         };
+        let Some(name) = name else { return };
         self.add(name, UnitPut::Environment(spec), Vec::new(), key.line);
     }
 }

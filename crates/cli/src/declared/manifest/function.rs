@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use milepost_model::spec::Pin;
 use milepost_model::unit_put::{FunctionPut, PackagePut, ScalePut, UnitPut, VersionRef};
-use milepost_model::{Digest, Selector, UnitKind, UnitName};
+use milepost_model::{Selector, UnitKind, UnitName};
 
-use super::super::TreeSlot;
 use super::super::yaml::{Fields, Key, Node, text};
+use super::super::{TreeSlot, checks};
 use super::package::environment_hint;
 use super::{Found, called};
 use crate::commands::shared::{parse_duration_ms, parse_memory, parse_permission};
@@ -35,6 +34,8 @@ impl Found<'_> {
     pub(super) fn function(&mut self, key: &Key, node: Node) {
         let what = called(UnitKind::Function, key);
         let name = self.name(UnitKind::Function, &key.text, key.line, "");
+        // One of two of the same name, which was told, is looked at and not taken.
+        let name = name.filter(|name| self.earlier(UnitKind::Function, name).is_none());
         let mut fields = Fields::read(self.sink, node, key.line, &what, &KEYS);
         let environment = self.environment_of(&mut fields);
         let package = self.code(&mut fields, key, name.as_ref(), environment.as_ref());
@@ -51,8 +52,13 @@ impl Found<'_> {
             scale: scale(&mut fields),
             ..FunctionPut::default()
         };
-        if let Err(problem) = check(&put) {
-            self.sink.wrong(key.line, format!("{what}: {problem}"));
+        for error in checks::function(&put) {
+            let written = match error.field.as_str() {
+                "timeoutMs" => "timeout",
+                "scale.concurrency" => "scale",
+                field => field,
+            };
+            self.sink.wrong(fields.line_of(written), format!("{what}: {error}"));
         }
         let description = fields.text("description");
         let Some(name) = name else { return };
@@ -70,58 +76,61 @@ impl Found<'_> {
         let what = fields.what().to_owned();
         let (include, exclude) = (fields.texts("include"), fields.texts("exclude"));
         let build = fields.text_at("build");
-        match (fields.text_at("src"), fields.text_at("package")) {
-            (Some((src, line)), None) => {
-                if environment.is_none() {
-                    fields.missing("env", &environment_hint());
-                }
-                let slot = if build.is_some() { TreeSlot::Source } else { TreeSlot::Code };
-                let files = self.files(&what, "src", &src, line, &include, &exclude);
-                let package = self.own_package(name?, key.line)?;
-                let put = PackagePut {
-                    environment: environment.cloned(),
-                    build_command: build.map(|(command, _)| command),
-                    ..PackagePut::default()
-                };
-                self.add(package.clone(), UnitPut::Package(put), vec![(slot, files)], key.line);
-                Some(VersionRef { name: package, version: Selector::Latest })
-            }
-            (None, Some((package, line))) => {
-                for (given, key) in [
-                    (build.map(|(_, line)| line), "build"),
-                    (include.first().map(|(_, line)| *line), "include"),
-                    (exclude.first().map(|(_, line)| *line), "exclude"),
-                ] {
-                    if let Some(line) = given {
-                        let message = format!("{what} has both `{key}` and `package`");
-                        self.sink.wrong_hint(line, message, format!("`{key}` belongs to the package"));
-                    }
-                }
-                let before = format!("`package` of {what}: ");
-                let name = self.refer(UnitKind::Package, &package, line, &what, &before)?;
-                Some(VersionRef { name, version: Selector::Latest })
-            }
-            (Some(_), Some((_, line))) => {
-                let hint = "keep `src` for code of its own, or `package` for a package that the app has";
-                self.sink.wrong_hint(line, format!("{what} has both `src` and `package`"), hint);
-                None
-            }
-            (None, None) => {
-                if !fields.is_unreadable("package") {
-                    let hint = format!(
-                        "name its code with `src: {}/`, or a package of the app with `package: NAME`",
-                        key.text
-                    );
-                    fields.missing("src", &hint);
-                }
-                None
+        let (src, package) = (fields.text_at("src"), fields.text_at("package"));
+        let mut code = None;
+        if let (Some(_), Some((_, line))) = (&src, &package) {
+            let hint = "keep `src` for code of its own, or `package` for a package that the app has";
+            self.sink.wrong_hint(*line, format!("{what} has both `src` and `package`"), hint);
+        }
+        if let (None, None) = (&src, &package) {
+            super::super::files::check_alone(self.sink, &what, &include, &exclude);
+            if !fields.is_unreadable("package") {
+                let hint =
+                    format!("name its code with `src: {}/`, or a package of the app with `package: NAME`", key.text);
+                fields.missing("src", &hint);
             }
         }
+        if let Some((package, line)) = &package {
+            let given = [
+                (build.as_ref().map(|(_, line)| *line), "build"),
+                (include.first().map(|(_, line)| *line), "include"),
+                (exclude.first().map(|(_, line)| *line), "exclude"),
+            ];
+            for (line, key) in given.into_iter().filter(|_| src.is_none()).filter_map(|(line, key)| Some((line?, key)))
+            {
+                let message = format!("{what} has both `{key}` and `package`");
+                self.sink.wrong_hint(line, message, format!("`{key}` belongs to the package"));
+            }
+            code = self.refer(UnitKind::Package, package, *line, &what, &format!("`package` of {what}: "));
+        }
+        if let Some((src, line)) = src {
+            if environment.is_none() {
+                fields.missing("env", &environment_hint());
+            }
+            let slot = if build.is_some() { TreeSlot::Source } else { TreeSlot::Code };
+            let files = self.files(&what, "src", &src, line, &include, &exclude);
+            if package.is_some() {
+                return None;
+            }
+            let package = self.own_package(name?, key.line)?;
+            let put = PackagePut {
+                environment: environment.cloned(),
+                build_command: build.map(|(command, _)| command),
+                ..PackagePut::default()
+            };
+            let trees = files.map(|files| (slot, files)).into_iter().collect();
+            self.add(package.clone(), UnitPut::Package(put), trees, key.line);
+            code = Some(package);
+        }
+        Some(VersionRef { name: code?, version: Selector::Latest })
     }
 
     fn variables(&self, fields: &mut Fields<'_>) -> BTreeMap<String, Option<String>> {
         let what = fields.what().to_owned();
         let pair = |(key, node): (Key, Node)| {
+            if let Some(error) = checks::variable(&key.text) {
+                self.sink.wrong(key.line, format!("{what}: {error}"));
+            }
             let value = text(self.sink, node, &format!("variable `{}` of {what}", key.text))?;
             Some((key.text, Some(value)))
         };
@@ -131,7 +140,7 @@ impl Found<'_> {
     fn secrets(&mut self, fields: &mut Fields<'_>) -> BTreeSet<UnitName> {
         let what = fields.of("secrets");
         let names = fields.texts("secrets");
-        names.into_iter().filter_map(|(name, line)| self.claim(&name, line, &what)).collect()
+        names.into_iter().filter_map(|(name, line)| self.claim(&name, line, &what, fields.what())).collect()
     }
 }
 
@@ -149,10 +158,4 @@ fn scale(fields: &mut Fields<'_>) -> Option<ScalePut> {
 
 fn whole_number(text: &str) -> Result<u32, String> {
     text.parse().map_err(|_| format!("`{text}` is not a whole number"))
-}
-
-/// The server checks this too; here the line is known.
-fn check(put: &FunctionPut) -> Result<(), String> {
-    let pin = Pin { name: UnitName::config(), number: None, digest: Digest::of(b"") };
-    put.resolve(None, pin.clone(), pin).map(drop).map_err(|error| error.to_string())
 }

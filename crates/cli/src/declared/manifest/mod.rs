@@ -12,6 +12,7 @@ mod static_item;
 #[cfg(test)]
 mod tests;
 mod trigger;
+mod version;
 
 use std::path::{Path, PathBuf};
 
@@ -19,13 +20,14 @@ use milepost_model::change::{Deployment, UnitKey};
 use milepost_model::unit_put::{ConfigPut, UnitPut};
 use milepost_model::{AppName, UnitKind, UnitName};
 
-use super::problems::{Problems, Sink};
-use super::yaml::{Content, Fields, Key, Node, NotYaml, quoted, text};
-use super::{Declared, DeclaredUnit, Place, Reference};
+use super::problems::{Problems, Sink, failure};
+use super::yaml::{Content, Documents, Fields, Key, Node, quoted, text};
+use super::{Declared, DeclaredUnit, Place, Pointer, Problem, Reference, Unread};
 use crate::commands::shared;
 use crate::failure::{Failure, Result};
 
 pub use advice::{advice, app_name, starter};
+pub use version::version_of;
 
 pub const FILE_NAME: &str = "milepost.yaml";
 
@@ -66,35 +68,47 @@ impl Location {
 
 /// Reads the manifest in a folder, or the manifest itself.
 pub fn read_manifest(path: &Path) -> Result<Declared> {
+    let (declared, errors) = look_at_manifest(path)?;
+    if errors.is_empty() { Ok(declared) } else { Err(failure(errors, declared.warnings)) }
+}
+
+/// What can be read of a manifest, and what is wrong with it.
+pub fn look_at_manifest(path: &Path) -> Result<(Declared, Vec<Problem>)> {
     let location = Location::find(path).ok_or_else(|| {
         Failure::usage(format!("there is no `{FILE_NAME}` in `{}`", path.display()))
             .hint("name the folder that has it, or start one with `milepost init`")
     })?;
     let text = std::fs::read_to_string(&location.file).map_err(|error| Failure::unreadable(&location.file, &error))?;
-    read_text(&text, location)
+    Ok(look_at_text(&text, location))
 }
 
-fn read_text(text: &str, location: Location) -> Result<Declared> {
+fn look_at_text(text: &str, location: Location) -> (Declared, Vec<Problem>) {
     let problems = Problems::default();
     let sink = problems.of_file(&location.file);
-    let mut found =
-        Found { sink: &sink, folder: &location.folder, units: Vec::new(), claims: Vec::new(), references: Vec::new() };
-    let (app, deployment) = match Node::parse(text) {
-        Ok(node) => found.read(node),
-        Err(NotYaml { line, message, hint }) => {
-            match hint {
-                Some(hint) => sink.wrong_hint(line, message, hint),
-                None => sink.wrong(line, message),
-            }
-            (None, None)
-        }
+    let mut found = Found {
+        sink: &sink,
+        folder: &location.folder,
+        units: Vec::new(),
+        claims: Vec::new(),
+        references: Vec::new(),
+        pointers: Vec::new(),
+        unread: Unread::default(),
     };
-    let Found { units, mut claims, references, .. } = found;
-    claims.sort();
-    claims.dedup();
-    let warnings = problems.finish()?;
+    let (mut app, mut deployment) = (None, None);
+    for (at, node) in sink.documents(Documents::parse(text)).into_iter().flat_map(one_or_more).enumerate() {
+        if at > 0 {
+            sink.wrong_hint(node.line, "a manifest is one document; `---` begins another", "take the `---` out");
+        }
+        let (named, own) = found.read(node);
+        app = app.or(named);
+        deployment = deployment.or(own);
+    }
+    let Found { units, mut claims, references, pointers, unread, .. } = found;
+    claims.sort_by(|one, other| one.key.cmp(&other.key));
+    claims.dedup_by(|one, other| one.key == other.key);
+    let (errors, warnings) = problems.into_parts();
     let own = || Deployment { id: FILE_NAME.to_owned(), name: FILE_NAME.to_owned() };
-    Ok(Declared {
+    let declared = Declared {
         deployment: deployment.unwrap_or_else(own),
         app,
         origin: location.file,
@@ -102,8 +116,19 @@ fn read_text(text: &str, location: Location) -> Result<Declared> {
         units,
         claims,
         references,
+        pointers,
+        unread,
         warnings,
-    })
+    };
+    (declared, errors)
+}
+
+/// A text without any document is an empty manifest.
+fn one_or_more(mut nodes: Vec<Node>) -> Vec<Node> {
+    if nodes.is_empty() {
+        nodes.push(Node { line: 1, content: Content::Null });
+    }
+    nodes
 }
 
 /// What was read so far.
@@ -111,8 +136,10 @@ struct Found<'a> {
     sink: &'a Sink<'a>,
     folder: &'a Path,
     units: Vec<DeclaredUnit>,
-    claims: Vec<UnitKey>,
+    claims: Vec<Reference>,
     references: Vec<Reference>,
+    pointers: Vec<Pointer>,
+    unread: Unread,
 }
 
 impl<'a> Found<'a> {
@@ -123,6 +150,7 @@ impl<'a> Found<'a> {
         }
         let mut fields = Fields::top(self.sink, node, "the manifest", &KEYS);
         let app = fields.parsed("app", |name| name.parse::<AppName>().map_err(|error| error.to_string()));
+        self.unread.app |= fields.is_unreadable("app");
         let deployment = deployment(&mut fields);
         // The version is for `publish`, which this Milepost does not have yet.
         fields.text("version");
@@ -137,7 +165,7 @@ impl<'a> Found<'a> {
             self.function(&key, node);
         }
         for (name, line) in fields.texts("secrets") {
-            self.claim(&name, line, "`secrets`");
+            self.claim(&name, line, "`secrets`", "the manifest");
         }
         for node in fields.list("static", "write `- src: public` and `path: /` below it") {
             self.static_item(node);
@@ -147,6 +175,17 @@ impl<'a> Found<'a> {
         }
         for (key, node) in fields.map("timers") {
             self.timer(&key, node);
+        }
+        for (key, kind) in [
+            ("environments", UnitKind::Environment),
+            ("packages", UnitKind::Package),
+            ("functions", UnitKind::Function),
+        ] {
+            if fields.is_unreadable(key) {
+                self.unread.kinds.insert(kind);
+                // A function with code of its own has a package.
+                self.unread.kinds.extend((kind == UnitKind::Function).then_some(UnitKind::Package));
+            }
         }
         (app, deployment)
     }
@@ -176,9 +215,10 @@ impl<'a> Found<'a> {
         Some(name)
     }
 
-    fn claim(&mut self, name: &str, line: u64, what: &str) -> Option<UnitName> {
+    fn claim(&mut self, name: &str, line: u64, what: &str, by: &str) -> Option<UnitName> {
         let name = self.name(UnitKind::Secret, name, line, &format!("{what}: "))?;
-        self.claims.push(UnitKey { kind: UnitKind::Secret, name: name.clone() });
+        let key = UnitKey { kind: UnitKind::Secret, name: name.clone() };
+        self.claims.push(Reference { place: self.sink.place(line), by: by.to_owned(), key });
         Some(name)
     }
 
@@ -215,9 +255,9 @@ impl<'a> Found<'a> {
 fn deployment(fields: &mut Fields<'_>) -> Option<Deployment> {
     let node = fields.take("deployment")?;
     let sink = fields.sink();
+    let line = node.line;
     let (id, name) = match node.content {
         Content::Map(_) => {
-            let line = node.line;
             let mut inner = Fields::read(sink, node, line, "`deployment`", &["name", "uid"]);
             let id = inner.need("uid", "the `uid` is what tells this folder from others; it may be any text");
             let name = inner.text("name");
@@ -231,7 +271,11 @@ fn deployment(fields: &mut Fields<'_>) -> Option<Deployment> {
     };
     let (id, name) = (id?, name?);
     if id.trim().is_empty() {
-        sink.wrong(fields.line, "`deployment` is empty");
+        sink.wrong_hint(
+            line,
+            "`deployment` is empty",
+            "give it a name that no other folder of the app has, or take it out",
+        );
         return None;
     }
     Some(Deployment { id, name })
@@ -240,7 +284,7 @@ fn deployment(fields: &mut Fields<'_>) -> Option<Deployment> {
 /// The app that the manifest in this folder names, whatever else is in it: commands that are typed there are about it.
 pub fn app_of_this_folder() -> Option<String> {
     let text = std::fs::read_to_string(FILE_NAME).ok()?;
-    let node = Node::parse(&text).ok()?;
+    let node = Documents::parse(&text).ok()?.nodes.into_iter().next()?;
     let Content::Map(entries) = node.content else { return None };
     let (_, app) = entries.into_iter().find(|(key, _)| key.text == "app")?;
     let Content::Scalar(_, name) = app.content else { return None };

@@ -3,7 +3,7 @@
 use milepost_model::unit_put::{PackagePut, UnitPut, VersionRef};
 use milepost_model::{Selector, UnitKind, UnitName};
 
-use super::super::files::{Patterns, check};
+use super::super::files::{Patterns, check, check_alone};
 use super::super::yaml::{Fields, Key, Node};
 use super::super::{FileSet, Selection, TreeSlot};
 use super::{Found, called};
@@ -26,7 +26,7 @@ impl Found<'_> {
         if let Some((src, line)) = src {
             let slot = if build.is_some() || deploy.is_some() { TreeSlot::Source } else { TreeSlot::Code };
             trees.push((slot, self.files(&what, "src", &src, line, &include, &exclude)));
-        } else if let Some((_, line)) = &build {
+        } else if let Some((_, line)) = build.as_ref().filter(|_| !fields.is_unreadable("src")) {
             let message = format!("`build` of {what} has nothing to build");
             self.sink.wrong_hint(*line, message, "name what is built with `src`");
         }
@@ -36,12 +36,16 @@ impl Found<'_> {
             let (include, exclude) = if own { (&include, &exclude) } else { (&none, &none) };
             trees.push((TreeSlot::Deployment, self.files(&what, "deploy", &deploy, line, include, exclude)));
         }
+        if trees.is_empty() {
+            check_alone(self.sink, &what, &include, &exclude);
+        }
         if trees.is_empty() && !fields.is_unreadable("deploy") {
             fields.missing("src", "name its code with `src: FOLDER`, or what is built already with `deploy: FOLDER`");
         }
         let Some(name) = self.name(UnitKind::Package, &key.text, key.line, "") else { return };
         let build_command = build.map(|(command, _)| command);
         let put = PackagePut { environment, build_command, ..PackagePut::default() };
+        let trees = trees.into_iter().filter_map(|(slot, files)| Some((slot, files?))).collect();
         self.add(name, UnitPut::Package(put), trees, key.line);
     }
 
@@ -64,7 +68,7 @@ impl Found<'_> {
         Some(VersionRef { name: name?, version: Selector::Latest })
     }
 
-    /// The files at a path of the manifest.
+    /// The files at a path of the manifest. None: they cannot be had, and that was told.
     pub(super) fn files(
         &self,
         what: &str,
@@ -73,29 +77,37 @@ impl Found<'_> {
         line: u64,
         include: &Patterns,
         exclude: &Patterns,
-    ) -> FileSet {
+    ) -> Option<FileSet> {
         let root = self.path(given, line, key, what);
         let texts = |patterns: &Patterns| patterns.iter().map(|(pattern, _)| pattern.clone()).collect();
         let selection =
             Selection { root, include: texts(include), exclude: texts(exclude), keep_archives: false, gitignore: true };
-        self.check_patterns(what, &selection, include, exclude);
-        FileSet::Files(selection)
+        let right = self.check_patterns(what, &selection, include, exclude) && selection.root.exists();
+        right.then_some(FileSet::Files(selection))
     }
 
-    pub(super) fn check_patterns(&self, what: &str, selection: &Selection, include: &Patterns, exclude: &Patterns) {
-        if include.is_empty() && exclude.is_empty() {
-            return;
-        }
+    /// Tells what is wrong with the patterns, and answers whether nothing is.
+    pub(super) fn check_patterns(
+        &self,
+        what: &str,
+        selection: &Selection,
+        include: &Patterns,
+        exclude: &Patterns,
+    ) -> bool {
         if selection.root.is_dir() {
-            check(self.sink, what, selection, &selection.root, (include, exclude));
-        } else if let Some((_, line)) = include.first()
+            return check(self.sink, what, selection, &selection.root, (include, exclude));
+        }
+        let right = check_alone(self.sink, what, include, exclude);
+        if let Some((_, line)) = include.first()
             && selection.root.is_file()
             && selection.root.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("zip"))
         {
             let message =
                 format!("`include` of {what} has nothing to choose from: `{}` is a file", selection.root.display());
             self.sink.wrong_hint(*line, message, "name the folder that it is in");
+            return false;
         }
+        right
     }
 
     /// The package of a function that has code of its own.

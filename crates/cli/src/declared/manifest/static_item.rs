@@ -1,12 +1,12 @@
 //! `static:`
 
 use milepost_model::spec::StaticSpec;
-use milepost_model::unit_put::{UnitPut, check_static};
+use milepost_model::unit_put::UnitPut;
 use milepost_model::{Digest, UnitKind};
 
-use super::super::files::Patterns;
+use super::super::files::{Patterns, check_alone};
 use super::super::yaml::{Fields, Node};
-use super::super::{FileSet, Selection, TreeSlot};
+use super::super::{FileSet, Selection, TreeSlot, checks};
 use super::Found;
 
 const KEYS: [&str; 7] = ["src", "path", "include", "exclude", "index", "fallback", "error"];
@@ -29,17 +29,30 @@ impl Found<'_> {
             let hint = "`fallback` answers 200 for paths that do not exist, as single-page applications want; `error` answers 404";
             self.sink.wrong_hint(*line, format!("{what} has both `fallback` and `error`"), hint);
         }
-        let (Some((src, src_line)), Some(path)) = (src, path) else { return };
-        let root = self.path(&src, src_line, "src", &what);
+        let root = src.map(|(src, line)| self.path(&src, line, "src", &what));
         let spec = StaticSpec {
-            path: path.clone(),
+            path: path.clone().unwrap_or_else(|| "/".to_owned()),
             tree: Digest::of(b""),
-            file: root.is_file(),
+            file: root.as_ref().is_some_and(|root| root.is_file()),
             index: index.unwrap_or_else(|| "index.html".to_owned()),
-            fallback: fallback.filter(|_| error_page.is_none()),
+            fallback,
             error_page: error_page.map(|(file, _)| file),
         };
         let texts = |patterns: &Patterns| patterns.iter().map(|(pattern, _)| pattern.clone()).collect();
+        let name = path.as_ref().map(|path| self.name(UnitKind::Static, path, path_line, ""));
+        for error in checks::static_item(&spec) {
+            let line = match error.field.as_str() {
+                // What cannot be its name was told.
+                "path" if name == Some(None) => continue,
+                "errorPage" => fields.line_of("error"),
+                field => fields.line_of(field),
+            };
+            self.sink.wrong(line, format!("{what}: {error}"));
+        }
+        let Some(root) = root else {
+            check_alone(self.sink, &what, &include, &exclude);
+            return;
+        };
         // What a build made is often left out by `.gitignore`, and is just what should be served.
         let selection = Selection {
             root,
@@ -48,15 +61,13 @@ impl Found<'_> {
             keep_archives: true,
             gitignore: false,
         };
-        self.check_patterns(&what, &selection, &include, &exclude);
-        let Some(name) = self.name(UnitKind::Static, &path, path_line, "") else { return };
-        if let Err(error) = check_static(&spec) {
-            self.sink.wrong(line, format!("{what}: {error}"));
-        }
+        let right = self.check_patterns(&what, &selection, &include, &exclude) && selection.root.exists();
+        let Some(name) = name.flatten() else { return };
         if let Some(place) = self.earlier(UnitKind::Static, &name) {
             let message = format!("`{name}` is served by another static item already, on line {}", place.line);
             self.sink.wrong_hint(line, message, "give one of them another `path`");
         }
-        self.add(name, UnitPut::Static(spec), vec![(TreeSlot::Static, FileSet::Files(selection))], line);
+        let trees = right.then_some((TreeSlot::Static, FileSet::Files(selection))).into_iter().collect();
+        self.add(name, UnitPut::Static(spec), trees, line);
     }
 }

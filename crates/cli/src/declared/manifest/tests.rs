@@ -1,18 +1,17 @@
 use std::fs;
 
-use milepost_model::unit_put::{FunctionPut, PackagePut, UnitPut};
+use milepost_model::unit_put::UnitPut;
 use serde_json::json;
 
+use super::super::testing::{Folder, claims, function, keys, package};
 use super::super::{FileSet, Problem, Selection, TreeSlot};
 use super::*;
 
 /// A folder with `hello/hello.py`, `hello/README.md` and `public/index.html` in it.
-fn location() -> (tempfile::TempDir, Location) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let files = ["hello/hello.py", "hello/README.md", "public/index.html"];
-    for path in files.map(|path| folder.path().join(path)) {
-        fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
-        fs::write(path, "some text").expect("a file");
+fn location() -> (Folder, Location) {
+    let folder = Folder::new();
+    for path in ["hello/hello.py", "hello/README.md", "public/index.html"] {
+        folder.write(path, "some text");
     }
     let location = Location { file: PathBuf::from("milepost.yaml"), folder: folder.path().to_owned() };
     (folder, location)
@@ -20,14 +19,17 @@ fn location() -> (tempfile::TempDir, Location) {
 
 fn parse(text: &str) -> Result<Declared> {
     let (_folder, location) = location();
-    read_text(text, location)
+    let (declared, errors) = look_at_text(text, location);
+    if errors.is_empty() { Ok(declared) } else { Err(failure(errors, Vec::new())) }
 }
 
 /// Each mistake as `line: message | hint`
 #[track_caller]
 fn refused_all(text: &str, expected: &[&str]) {
     let (folder, location) = location();
-    let failure = read_text(text, location).expect_err("a manifest that is wrong");
+    let (_, errors) = look_at_text(text, location);
+    assert!(!errors.is_empty(), "a manifest that is wrong:\n{text}");
+    let failure = failure(errors, Vec::new());
     let folder = folder.path().display().to_string();
     let tidy = |(message, hint): &(String, Option<String>)| {
         let hint = hint.as_ref().map(|hint| format!(" | {hint}")).unwrap_or_default();
@@ -39,20 +41,6 @@ fn refused_all(text: &str, expected: &[&str]) {
 #[track_caller]
 fn refused(text: &str, expected: &str) {
     refused_all(text, &[expected]);
-}
-
-fn function<'a>(declared: &'a Declared, name: &str) -> &'a FunctionPut {
-    let unit = declared.units.iter().find(|unit| unit.key().to_string() == format!("function {name}"));
-    let Some(UnitPut::Function(put)) = unit.map(|unit| &unit.put.unit) else { panic!("no function {name}") };
-    put
-}
-
-fn package<'a>(declared: &'a Declared, name: &str) -> (&'a PackagePut, &'a [(TreeSlot, FileSet)]) {
-    let unit = declared.units.iter().find(|unit| unit.key().to_string() == format!("package {name}"));
-    let Some((UnitPut::Package(put), trees)) = unit.map(|unit| (&unit.put.unit, &unit.trees)) else {
-        panic!("no package {name}")
-    };
-    (put, trees)
 }
 
 const WHOLE: &str = r#"
@@ -97,10 +85,9 @@ fn the_manifest_of_the_design_is_read_whole() {
     assert_eq!(manifest.deployment, Deployment { id: "milepost.yaml".to_owned(), name: "milepost.yaml".to_owned() });
     let UnitPut::Config(config) = &manifest.units[0].put.unit else { panic!("the configuration") };
     assert_eq!(config.document, Some(json!({"greeting": "hi", "deep": {"list": [1, 2.5, null, "x"]}})));
-    assert_eq!(manifest.claims.iter().map(ToString::to_string).collect::<Vec<_>>(), ["secret DATABASE_URL"]);
-    let keys: Vec<String> = manifest.keys().map(|key| key.to_string()).collect();
+    assert_eq!(claims(&manifest), ["secret DATABASE_URL"]);
     assert_eq!(
-        keys,
+        keys(&manifest),
         [
             "config",
             "package hello-pkg",
@@ -157,7 +144,7 @@ routes:
 "#;
     let manifest = parse(text).expect("a good manifest");
     assert_eq!(manifest.deployment, Deployment { id: "42".to_owned(), name: "shop of ann".to_owned() });
-    assert_eq!(manifest.claims.iter().map(ToString::to_string).collect::<Vec<_>>(), ["secret KEY", "secret TOKEN"]);
+    assert_eq!(claims(&manifest), ["secret KEY", "secret TOKEN"]);
     let slots = |name: &str| {
         let (put, trees) = package(&manifest, name);
         (put.build_command.as_deref(), trees.iter().map(|(slot, _)| *slot).collect::<Vec<_>>())
@@ -270,7 +257,10 @@ fn an_unknown_key_is_named_with_its_line_and_the_closest_known_one() {
         "routes:\n  - GET /x: { functoin: hello }\n",
         "2: unknown key `functoin` in route `GET /x` | did you mean `function`?",
     );
-    refused("timers:\n  t: { crom: x, function: f }\n", "2: unknown key `crom` in timer `t` | did you mean `cron`?");
+    refused(
+        "timers:\n  t: { crom: \"@daily\", function: f }\n",
+        "2: unknown key `crom` in timer `t` | did you mean `cron`?",
+    );
 }
 
 #[test]
@@ -313,7 +303,7 @@ fn a_value_that_cannot_be_is_named_with_what_would_be_right() {
     );
     refused(
         &with("scale: { min: 9, max: 2 }"),
-        "2: function `f`: `scale`: min 9 and max 2: max must be at least 1 and not below min",
+        "5: function `f`: `scale`: min 9 and max 2: max must be at least 1 and not below min",
     );
     refused(
         "functions:\n  f: { env: { A: 1 }, src: hello }\n",
@@ -408,8 +398,8 @@ fn what_is_not_yaml_is_named_with_its_line() {
         "functions:\n\t- x\n",
         "2: tabs disallowed within this context (block indentation) | this line is not YAML as it stands",
     );
-    refused("app: a\napp: b\n", "2: the key `app` is there twice");
-    refused("app: a\n---\napp: b\n", "3: a manifest is one document; `---` begins another");
+    refused("app: a\napp: b\n", "2: the key `app` is there twice | it is on line 1 already: keep one");
+    refused("app: a\n---\napp: b\n", "3: a manifest is one document; `---` begins another | take the `---` out");
 }
 
 #[test]
@@ -425,7 +415,8 @@ fn a_folder_without_a_manifest_gets_one_to_start_from() {
         fs::write(shop.join(made), "").expect("a file");
         let text = starter(&shop).expect("a manifest");
         let location = Location { file: PathBuf::from(FILE_NAME), folder: shop.clone() };
-        let manifest = read_text(&text, location).expect("a manifest that can be read");
+        let (manifest, errors) = look_at_text(&text, location);
+        assert_eq!(errors, []);
         assert_eq!(manifest.app.map(|app| app.to_string()).as_deref(), Some("my-shop"));
     }
 }
@@ -434,6 +425,6 @@ fn a_folder_without_a_manifest_gets_one_to_start_from() {
 fn the_examples_can_be_read() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let declared = read_manifest(&examples.join("hello")).expect("a good one");
-    let keys: Vec<String> = declared.keys().map(|key| key.to_string()).collect();
+    let keys = keys(&declared);
     assert!(keys.contains(&"function greet".to_owned()), "{keys:?}");
 }

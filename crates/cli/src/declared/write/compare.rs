@@ -66,8 +66,8 @@ pub async fn differences(
     for key in read.keys().filter(unmeant) {
         found.push(Unsaid { key, message: "it is in the manifest alone".to_owned() });
     }
-    for key in &meant.claims {
-        if !read.claims.contains(key) {
+    for key in meant.claims.iter().map(|claim| &claim.key) {
+        if read.claims.iter().all(|claim| claim.key != *key) {
             found.push(Unsaid { key: key.clone(), message: "it is not in the manifest".to_owned() });
         }
     }

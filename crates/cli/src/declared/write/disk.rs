@@ -9,11 +9,19 @@ use milepost_client::source::Source;
 use milepost_model::tree::Leaf;
 
 use crate::failure::{Failure, Result};
+use crate::output::Ui;
 
 /// Writes a file of the user's, but never over one.
 pub fn write_new(path: &Path, text: &str) -> Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).open(path).map_err(|error| failed(path, &error))?;
     file.write_all(text.as_bytes()).map_err(|error| failed(path, &error))
+}
+
+/// The same, and says so.
+pub fn write_told(ui: &Ui, path: &Path, text: &str) -> Result<()> {
+    write_new(path, text)?;
+    ui.say(&format!("Wrote {}", path.display()));
+    Ok(())
 }
 
 /// Writes the files of a tree into a folder that is new, and answers how many there are. Executable bits and links are kept.

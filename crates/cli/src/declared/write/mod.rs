@@ -16,7 +16,7 @@ mod triggers;
 mod yaml;
 
 pub use compare::{differences, roots, scan};
-pub use disk::{failed, write_new};
+pub use disk::{failed, write_new, write_told};
 pub use download::{Download, all as download_all};
 pub use of_app::{Fetched, Held, downloads, outline as of_app, owners};
 pub use of_specs::{COPIES, of_specs};

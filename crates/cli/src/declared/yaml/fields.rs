@@ -14,6 +14,8 @@ pub struct Fields<'a> {
     what: String,
     pub line: u64,
     entries: Vec<(Key, Node)>,
+    /// The line of each key.
+    lines: Vec<(String, u64)>,
     /// Keys that are there and could not be read: they are not missing.
     unreadable: Vec<String>,
 }
@@ -30,9 +32,12 @@ impl<'a> Fields<'a> {
     }
 
     fn named(sink: &'a Sink<'a>, node: Node, line: u64, called: &str, what: &str, known: &[&str]) -> Self {
-        let new = |entries| Self { sink, what: what.to_owned(), line, entries, unreadable: Vec::new() };
-        let entries = match node.content {
-            Content::Map(entries) => entries,
+        let new = |entries: Vec<(Key, Node)>| {
+            let lines = entries.iter().map(|(key, _)| (key.text.clone(), key.line)).collect();
+            Self { sink, what: what.to_owned(), line, entries, lines, unreadable: Vec::new() }
+        };
+        let mut entries = match node.content {
+            Content::Map(entries) => joined(entries),
             Content::Null => Vec::new(),
             _ => {
                 let message = format!("{called} must be a map of keys, not {}", node.kind());
@@ -44,7 +49,11 @@ impl<'a> Fields<'a> {
             }
         };
         let mut unreadable = Vec::new();
-        for (key, _) in entries.iter().filter(|(key, _)| !known.contains(&key.text.as_str())) {
+        for at in 0..entries.len() {
+            let key = &entries[at].0;
+            if known.contains(&key.text.as_str()) {
+                continue;
+            }
             let near = suggest::closest(&key.text, known.iter().copied());
             let hint = if near.is_empty() {
                 format!("the keys are {}", quoted(known))
@@ -52,7 +61,16 @@ impl<'a> Fields<'a> {
                 format!("did you mean {}?", suggest::or_list(&near))
             };
             sink.wrong_hint(key.line, format!("unknown key `{}` in {called}", key.text), hint);
-            unreadable.extend(near);
+            match near.as_slice() {
+                // It is plain what was meant: what is below it is read, so that it hides nothing.
+                [meant] if is_slip(&key.text, meant) && entries.iter().all(|(other, _)| other.text != *meant) => {
+                    entries[at].0.text.clone_from(meant);
+                    if entries[at].1.content == Content::Null {
+                        unreadable.push(meant.clone());
+                    }
+                }
+                _ => unreadable.extend(near),
+            }
         }
         Self { unreadable, ..new(entries) }
     }
@@ -63,6 +81,11 @@ impl<'a> Fields<'a> {
 
     pub fn what(&self) -> &str {
         &self.what
+    }
+
+    /// The line of a key that is there, or was; else of the whole.
+    pub fn line_of(&self, key: &str) -> u64 {
+        self.lines.iter().find(|(known, _)| known == key).map_or(self.line, |(_, line)| *line)
     }
 
     pub fn take(&mut self, key: &str) -> Option<Node> {
@@ -181,6 +204,7 @@ impl<'a> Fields<'a> {
             Some(node) => {
                 let message = format!("{} must be a map of keys, not {}", self.of(key), node.kind());
                 self.sink.wrong(node.line, message);
+                self.unreadable.push(key.to_owned());
                 Vec::new()
             }
         }
@@ -193,6 +217,7 @@ impl<'a> Fields<'a> {
             Some(node) => {
                 let message = format!("{} must be a list, not {}", self.of(key), node.kind());
                 self.sink.wrong_hint(node.line, message, hint);
+                self.unreadable.push(key.to_owned());
                 Vec::new()
             }
         }
@@ -210,6 +235,28 @@ impl<'a> Fields<'a> {
     pub fn of(&self, key: &str) -> String {
         if self.what.is_empty() { format!("`{key}`") } else { format!("`{key}` of {}", self.what) }
     }
+}
+
+/// Entries with the same key as one: what is in the second is looked at too. That it is there twice was told.
+fn joined(entries: Vec<(Key, Node)>) -> Vec<(Key, Node)> {
+    let mut found: Vec<(Key, Node)> = Vec::with_capacity(entries.len());
+    for (key, node) in entries {
+        match found.iter_mut().find(|(known, _)| known.text == key.text) {
+            None => found.push((key, node)),
+            Some((_, first)) => match (&mut first.content, node.content) {
+                (Content::Map(first), Content::Map(second)) => first.extend(second),
+                (Content::List(first), Content::List(second)) => first.extend(second),
+                (Content::Null, second) => *first = Node { line: node.line, content: second },
+                _ => {}
+            },
+        }
+    }
+    found
+}
+
+/// Whether one is only a misspelling of the other, and not a word of its own that begins like it.
+fn is_slip(written: &str, meant: &str) -> bool {
+    written.chars().count().abs_diff(meant.chars().count()) <= 2
 }
 
 /// A scalar as it was written.

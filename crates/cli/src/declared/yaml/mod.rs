@@ -7,4 +7,4 @@ mod fields;
 mod node;
 
 pub use fields::{Fields, quoted, text};
-pub use node::{Content, Key, Node, NotYaml};
+pub use node::{Content, Documents, Key, Node, NotYaml};

@@ -1,10 +1,12 @@
 //! YAML in which every key and value knows its line, so that an error about its meaning can name one.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use serde_saphyr::Spanned;
+use serde_saphyr::options::DuplicateKeyPolicy;
 
 /// A comment of any length is fine.
 const COMMENT_LINES: usize = 100_000;
@@ -38,18 +40,61 @@ pub struct NotYaml {
     pub hint: Option<&'static str>,
 }
 
-impl Node {
-    /// A text that is one document.
-    pub fn parse(text: &str) -> Result<Self, NotYaml> {
-        let raw: Spanned<Raw> = serde_saphyr::from_str_with_options(text, options()).map_err(|error| reason(&error))?;
-        Ok(Self::from_raw(raw, text))
-    }
+/// The documents of a text but the empty ones, and the keys that are there twice. Those have to go; but they do not hide
+/// what else is in the text.
+#[derive(Debug, Default)]
+pub struct Documents {
+    pub nodes: Vec<Node>,
+    pub repeated: Vec<Repeated>,
+}
 
-    /// Every document of a text but the empty ones.
-    pub fn parse_all(text: &str) -> Result<Vec<Self>, NotYaml> {
-        let raw: Vec<Spanned<Raw>> =
-            serde_saphyr::from_multiple_with_options(text, options()).map_err(|error| reason(&error))?;
-        Ok(raw.into_iter().map(|raw| Self::from_raw(raw, text)).collect())
+/// A key that the same map has already.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repeated {
+    pub key: String,
+    pub line: u64,
+    pub first: u64,
+}
+
+impl Documents {
+    pub fn parse(text: &str) -> Result<Self, NotYaml> {
+        let read = |repeats| -> Result<Vec<Spanned<Raw>>, serde_saphyr::Error> {
+            serde_saphyr::from_multiple_with_options(text, options(repeats))
+        };
+        let nodes = |raw: Vec<Spanned<Raw>>| raw.into_iter().map(|raw| Node::from_raw(raw, text)).collect::<Vec<_>>();
+        let error = match read(DuplicateKeyPolicy::Error) {
+            Ok(raw) => return Ok(Self { nodes: nodes(raw), repeated: Vec::new() }),
+            Err(error) => error,
+        };
+        if matches!(error.without_snippet(), serde_saphyr::Error::DuplicateMappingKey { .. }) {
+            // Such maps are given with all their entries.
+            let nodes = nodes(read(DuplicateKeyPolicy::LastWins).map_err(|error| reason(&error))?);
+            let mut repeated = Vec::new();
+            nodes.iter().for_each(|node| node.find_repeated(&mut repeated));
+            if !repeated.is_empty() {
+                return Ok(Self { nodes, repeated });
+            }
+        }
+        Err(reason(&error))
+    }
+}
+
+impl Node {
+    fn find_repeated(&self, found: &mut Vec<Repeated>) {
+        match &self.content {
+            Content::Null | Content::Scalar(..) => {}
+            Content::List(items) => items.iter().for_each(|item| item.find_repeated(found)),
+            Content::Map(entries) => {
+                let mut seen: HashMap<&str, u64> = HashMap::new();
+                for (key, value) in entries {
+                    match seen.get(key.text.as_str()) {
+                        Some(&first) => found.push(Repeated { key: key.text.clone(), line: key.line, first }),
+                        None => drop(seen.insert(&key.text, key.line)),
+                    }
+                    value.find_repeated(found);
+                }
+            }
+        }
     }
 
     fn from_raw(raw: Spanned<Raw>, text: &str) -> Self {
@@ -118,8 +163,9 @@ impl Node {
     }
 }
 
-fn options() -> serde_saphyr::Options {
+fn options(repeats: DuplicateKeyPolicy) -> serde_saphyr::Options {
     serde_saphyr::options! {
+        duplicate_keys: repeats,
         budget: serde_saphyr::budget! { max_buffered_comment_events: COMMENT_LINES },
         with_snippet: false,
     }
@@ -132,9 +178,6 @@ fn reason(error: &serde_saphyr::Error) -> NotYaml {
     match error {
         serde_saphyr::Error::DuplicateMappingKey { key: Some(key), .. } => {
             plain(format!("the key `{key}` is there twice"))
-        }
-        serde_saphyr::Error::MultipleDocuments { .. } => {
-            plain("a manifest is one document; `---` begins another".to_owned())
         }
         other => {
             let message = other.to_string();
@@ -236,9 +279,22 @@ mod tests {
 
     use super::*;
 
+    fn one(text: &str) -> Node {
+        Documents::parse(text).expect("YAML").nodes.into_iter().next().expect("a document")
+    }
+
+    #[test]
+    fn a_key_that_is_there_twice_is_told_and_hides_nothing() {
+        let documents = Documents::parse("a: 1\nb: {x: 1, x: 2}\n---\nc:\n- d: 1\n  d: 2\nc: 3\n").expect("YAML");
+        let told: Vec<_> =
+            documents.repeated.iter().map(|found| (found.key.as_str(), found.line, found.first)).collect();
+        assert_eq!(told, [("x", 2, 2), ("d", 6, 5), ("c", 7, 4)]);
+        assert_eq!(documents.nodes.len(), 2);
+    }
+
     #[test]
     fn every_value_and_key_knows_its_line() {
-        let node = Node::parse("a: 1\nb:\n  - x\n  - {c: 1.10}\n").expect("YAML");
+        let node = one("a: 1\nb:\n  - x\n  - {c: 1.10}\n");
         let Content::Map(entries) = &node.content else { panic!("a map") };
         assert_eq!(entries[1].0, Key { line: 2, text: "b".to_owned() });
         let Content::List(items) = &entries[1].1.content else { panic!("a list") };
@@ -250,18 +306,18 @@ mod tests {
 
     #[test]
     fn documents_that_hold_nothing_are_skipped_and_lines_go_on() {
-        let nodes = Node::parse_all("---\na: 1\n---\n# nothing\n---\n\nb:\n  c: 2\n---\n").expect("YAML");
+        let nodes = Documents::parse("---\na: 1\n---\n# nothing\n---\n\nb:\n  c: 2\n---\n").expect("YAML").nodes;
         assert_eq!(nodes.iter().map(Node::to_json).collect::<Vec<_>>(), [json!({"a": 1}), json!({"b": {"c": 2}})]);
         let Content::Map(entries) = &nodes[1].content else { panic!("a map") };
         assert_eq!((entries[0].0.line, entries[0].1.line), (7, 8));
         let Content::Map(inner) = &entries[0].1.content else { panic!("a map") };
         assert_eq!(inner[0].1.content, Content::Scalar(json!(2), "2".to_owned()));
-        assert_eq!(Node::parse_all("a: 1\n---\nb: {\n").expect_err("no YAML").line, 3);
+        assert_eq!(Documents::parse("a: 1\n---\nb: {\n").expect_err("no YAML").line, 3);
     }
 
     #[test]
     fn a_long_comment_is_no_mistake() {
         let text = format!("a: 1\n{}b: 2\n", "# a word\n".repeat(500));
-        assert_eq!(Node::parse(&text).expect("YAML").to_json(), json!({"a": 1, "b": 2}));
+        assert_eq!(one(&text).to_json(), json!({"a": 1, "b": 2}));
     }
 }

@@ -1,0 +1,81 @@
+//! The rules that the server has for one unit, asked one field at a time: a unit with two mistakes is told both, and each on
+//! its own line.
+
+use std::collections::BTreeSet;
+
+use milepost_model::schedule::Schedule;
+use milepost_model::spec::{Pin, StaticSpec};
+use milepost_model::unit_put::{FunctionPut, RoutePut, ScalePut, SpecError, TargetPut, check_static};
+use milepost_model::{Digest, Selector, UnitName};
+
+/// A schedule that is right, for asking about the zone alone.
+const ANY_CRON: &str = "0 0 * * *";
+
+/// What is wrong with the amounts and the entrypoint of a function.
+pub fn function(put: &FunctionPut) -> Vec<SpecError> {
+    let none = FunctionPut::default;
+    let scale = put.scale.clone().unwrap_or_default();
+    let bounds = ScalePut { min: scale.min, max: scale.max, ..ScalePut::default() };
+    let share = ScalePut { concurrency: scale.concurrency, ..ScalePut::default() };
+    let parts = [
+        FunctionPut { memory: put.memory, ..none() },
+        FunctionPut { cpu: put.cpu, ..none() },
+        FunctionPut { timeout_ms: put.timeout_ms, ..none() },
+        FunctionPut { scale: Some(bounds), ..none() },
+        FunctionPut { scale: Some(share), ..none() },
+        FunctionPut { entrypoint: put.entrypoint.clone(), ..none() },
+    ];
+    parts.iter().filter_map(resolved).collect()
+}
+
+/// Whether a variable can have this name.
+pub fn variable(name: &str) -> Option<SpecError> {
+    let variables = [(name.to_owned(), Some(String::new()))].into();
+    resolved(&FunctionPut { variables, ..FunctionPut::default() })
+}
+
+fn resolved(put: &FunctionPut) -> Option<SpecError> {
+    let pin = Pin { name: UnitName::config(), number: None, digest: Digest::of(b"") };
+    put.resolve(None, pin.clone(), pin).err()
+}
+
+pub fn method(method: &str) -> Option<SpecError> {
+    route([method.to_owned()].into(), "/")
+}
+
+pub fn path(path: &str) -> Option<SpecError> {
+    route(BTreeSet::new(), path)
+}
+
+fn route(methods: BTreeSet<String>, path: &str) -> Option<SpecError> {
+    let target = TargetPut { function: UnitName::config(), version: Selector::Latest };
+    let put = RoutePut { methods, path: path.to_owned(), prefix: false, host: String::new(), target };
+    put.resolve(None).err()
+}
+
+pub fn cron(cron: &str) -> Option<SpecError> {
+    Schedule::parse(cron, "").err()
+}
+
+pub fn zone(zone: &str) -> Option<SpecError> {
+    Schedule::parse(ANY_CRON, zone).err()
+}
+
+/// What is wrong with the path of a static item, and with the files that it names.
+pub fn static_item(spec: &StaticSpec) -> Vec<SpecError> {
+    let plain = StaticSpec {
+        path: "/".to_owned(),
+        tree: spec.tree,
+        file: spec.file,
+        index: "index.html".to_owned(),
+        fallback: None,
+        error_page: None,
+    };
+    let parts = [
+        StaticSpec { path: spec.path.clone(), ..plain.clone() },
+        StaticSpec { index: spec.index.clone(), ..plain.clone() },
+        StaticSpec { fallback: spec.fallback.clone(), ..plain.clone() },
+        StaticSpec { error_page: spec.error_page.clone(), ..plain },
+    ];
+    parts.iter().filter_map(|part| check_static(part).err()).collect()
+}

@@ -1,0 +1,148 @@
+//! What a folder names and does not declare, looked up in the app: environments, packages and functions that others put,
+//! aliases and versions that triggers name, and secrets.
+
+use std::collections::BTreeMap;
+
+use milepost_client::ClientError;
+use milepost_model::change::UnitKey;
+use milepost_model::snapshot::Unit;
+use milepost_model::{Selector, UnitKind, UnitName, suggest};
+
+use super::{Declared, Pointer, Problem, Reference};
+use crate::commands::shared;
+use crate::context::Context;
+use crate::failure::Result;
+
+#[derive(Debug, Default)]
+pub struct LookedUp {
+    pub errors: Vec<Problem>,
+    /// The secrets that are not set: only a warning, since their values are not in the folder, and may be set later.
+    pub secrets: Vec<Problem>,
+}
+
+/// What an app has of what folders name.
+#[derive(Debug, Default)]
+struct App {
+    units: Vec<Unit>,
+    aliases: BTreeMap<UnitName, Vec<String>>,
+    /// Versions that were asked for and are not there.
+    no_versions: Vec<(UnitName, Selector)>,
+}
+
+/// Everything that is named and that neither the folder nor the app has. An app that does not exist has nothing.
+pub async fn look_up(context: &Context<'_>, declared: &Declared) -> Result<LookedUp> {
+    let mut app = App { units: shared::all_units(context).await?, ..App::default() };
+    for Pointer { function, version, .. } in &declared.pointers {
+        if app.function(function).is_none() {
+            continue;
+        }
+        if let Selector::Alias(_) = version {
+            if !app.aliases.contains_key(function) {
+                let aliases = context.client.alias_list(&context.app, function.as_str()).await?;
+                let names = aliases.into_iter().map(|alias| alias.name.to_string()).collect();
+                app.aliases.insert(function.clone(), names);
+            }
+            continue;
+        }
+        let key = UnitKey { kind: UnitKind::Function, name: function.clone() };
+        match context.client.version_get(&context.app, &key, &version.to_string()).await {
+            Err(ClientError::Refused(problem)) if matches!(problem.status, 404 | 410) => {
+                app.no_versions.push((function.clone(), version.clone()));
+            }
+            found => drop(found?),
+        }
+    }
+    Ok(app.lacks(declared))
+}
+
+/// The same for an app that is not there yet.
+pub fn in_new_app(declared: &Declared) -> LookedUp {
+    App::default().lacks(declared)
+}
+
+/// The secrets that only the folder itself names; of those that functions name, the server tells.
+pub async fn unset_secrets(context: &Context<'_>, declared: &Declared) -> Result<Vec<Problem>> {
+    let own: Vec<&Reference> = declared.claims.iter().filter(|claim| !declared.is_wanted(&claim.key.name)).collect();
+    if own.is_empty() {
+        return Ok(Vec::new());
+    }
+    let set = shared::units(context, UnitKind::Secret).await?;
+    let is_set = |claim: &&Reference| set.iter().any(|unit| unit.name == claim.key.name);
+    Ok(own.into_iter().filter(|claim| !is_set(claim)).map(unset).collect())
+}
+
+fn unset(claim: &Reference) -> Problem {
+    let message = format!("{} names the secret `{}`, which is not set", claim.by, claim.key.name);
+    let hint = format!("set it with `milepost secret set {}`", claim.key.name);
+    Problem { place: claim.place.clone(), message, hint: Some(hint) }
+}
+
+impl App {
+    fn function(&self, name: &UnitName) -> Option<&Unit> {
+        self.units.iter().find(|unit| unit.kind == UnitKind::Function && unit.name == *name)
+    }
+
+    fn lacks(&self, declared: &Declared) -> LookedUp {
+        let names_of = |kind: UnitKind| -> Vec<&str> {
+            self.units.iter().filter(|unit| unit.kind == kind).map(|unit| unit.name.as_str()).collect()
+        };
+        let mut errors = Vec::new();
+        for reference in declared.unresolved() {
+            let names = names_of(reference.key.kind);
+            if !names.contains(&reference.key.name.as_str()) {
+                errors.push(declared.unknown(reference, &names));
+            }
+        }
+        errors.extend(declared.pointers.iter().filter_map(|pointer| self.lost_pointer(declared, pointer)));
+        let secrets = names_of(UnitKind::Secret);
+        let unset_ones = declared.claims.iter().filter(|claim| !secrets.contains(&claim.key.name.as_str()));
+        LookedUp { errors, secrets: unset_ones.map(unset).collect() }
+    }
+
+    /// A trigger that follows an alias or is fixed to a version, and the app has no such thing.
+    fn lost_pointer(&self, declared: &Declared, pointer: &Pointer) -> Option<Problem> {
+        let Pointer { place, by, function, version } = pointer;
+        let there = self.function(function);
+        let is_declared = declared.unit(UnitKind::Function, function).is_some();
+        if there.is_none() && !is_declared {
+            // That is told of the function itself.
+            return None;
+        }
+        let wrong = |message: String, hint: String| Some(Problem { place: place.clone(), message, hint: Some(hint) });
+        if let Selector::Alias(alias) = version {
+            let known = self.aliases.get(function).map(Vec::as_slice).unwrap_or_default();
+            if known.iter().any(|known| known == alias.as_str()) {
+                return None;
+            }
+            let message = format!("{by} follows alias `{alias}` of function `{function}`, which the app does not have");
+            let make = format!("`milepost function alias create --name {function} --alias {alias}`");
+            let near = suggest::closest(alias.as_str(), known.iter().map(String::as_str));
+            return wrong(
+                message,
+                match (there, near.as_slice()) {
+                    (None, _) => format!(
+                        "an alias is of a version, and the function has none yet: apply without the alias first, make it with \
+                         {make}, and put it back"
+                    ),
+                    (Some(_), []) => format!("make it with {make}"),
+                    (Some(_), near) => format!("did you mean {}? {make} makes a new one", suggest::or_list(near)),
+                },
+            );
+        }
+        let newest = there.map_or(0, |unit| unit.current.number);
+        // The version that this very apply makes, if it makes one.
+        let may_come = is_declared && *version == Selector::Number(newest + 1);
+        let missing = there.is_none() || self.no_versions.contains(&(function.clone(), version.clone()));
+        if !missing || may_come {
+            return None;
+        }
+        let message = format!("{by} names version {version} of function `{function}`, which the app does not have");
+        wrong(
+            message,
+            match there {
+                None => "the function has no version yet: apply without it first, and then name one".to_owned(),
+                Some(_) => format!("`milepost function version list --name {function}` shows what there is"),
+            },
+        )
+    }
+}

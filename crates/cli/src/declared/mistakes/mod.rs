@@ -1,0 +1,175 @@
+//! One mistake must not hide another, nor be told twice in other words: a folder without mistakes, a list of single mistakes,
+//! and every set of them at once. What is told must be what each of them tells alone.
+
+mod of_manifests;
+mod of_specs;
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use proptest::sample::subsequence;
+
+use super::Problem;
+use super::testing::Folder;
+
+/// The files of a folder by their paths.
+type Texts = BTreeMap<&'static str, String>;
+
+/// A kind of folder, and how it is read.
+struct Subject {
+    texts: fn() -> Texts,
+    /// Files that are only there to be named.
+    others: &'static [&'static str],
+    mistakes: &'static [Mistake],
+    /// The errors and the warnings.
+    read: fn(&Folder) -> (Vec<Problem>, Vec<Problem>),
+}
+
+/// One mistake: what is written instead of what, and what must be told.
+struct Mistake {
+    file: &'static str,
+    /// Stands there once.
+    right: &'static str,
+    wrong: &'static str,
+    told: &'static [Told],
+    /// Two about the same thing are one mistake, whichever it is.
+    about: &'static [&'static str],
+    /// How what else is told of the thing calls it before, and with this mistake.
+    renames: Option<(&'static str, &'static str)>,
+}
+
+struct Told {
+    /// Text that stands once in the file, and on the line that is named.
+    at: &'static str,
+    /// How the message begins.
+    message: &'static str,
+    warning: bool,
+}
+
+const fn error(at: &'static str, message: &'static str) -> Told {
+    Told { at, message, warning: false }
+}
+
+const fn warning(at: &'static str, message: &'static str) -> Told {
+    Told { at, message, warning: true }
+}
+
+impl Subject {
+    /// Makes as many of these mistakes as there is room for: each must find what it spoils, and leave what the others did.
+    fn spoiled(&self, wanted: &[usize]) -> (Texts, Vec<&'static Mistake>) {
+        let mut texts = (self.texts)();
+        let mut made: Vec<&'static Mistake> = Vec::new();
+        for mistake in wanted.iter().map(|at| &self.mistakes[*at]) {
+            let same = |other: &&Mistake| other.about.iter().any(|about| mistake.about.contains(about));
+            if made.iter().any(|other| same(&other)) {
+                continue;
+            }
+            let text = &texts[mistake.file];
+            if text.matches(mistake.right).count() != 1 {
+                continue;
+            }
+            let mut tried = texts.clone();
+            tried.insert(mistake.file, text.replace(mistake.right, mistake.wrong));
+            let stands = |mistake: &Mistake| {
+                let text = &tried[mistake.file];
+                text.contains(mistake.wrong) && mistake.told.iter().all(|told| text.matches(told.at).count() == 1)
+            };
+            if made.iter().copied().chain([mistake]).all(stands) {
+                texts = tried;
+                made.push(mistake);
+            }
+        }
+        (texts, made)
+    }
+
+    /// Reads the folder, and compares what is told with what must be: each thing once, on its line, and nothing else.
+    fn check(&self, texts: &Texts, made: &[&Mistake]) -> Result<(), String> {
+        let folder = Folder::new();
+        self.others.iter().for_each(|path| folder.write(path, "some text\n"));
+        texts.iter().for_each(|(path, text)| folder.write(path, text));
+        let (errors, warnings) = (self.read)(&folder);
+        let own = format!("{}/", folder.path().display());
+        let shown = |problem: &Problem| format!("{}: {}", problem.place, problem.message).replace(&own, "");
+        let mut found: Vec<(bool, String)> = errors.iter().map(|problem| (false, shown(problem))).collect();
+        found.extend(warnings.iter().map(|problem| (true, shown(problem))));
+        let mut missing = Vec::new();
+        for (mistake, told) in made.iter().flat_map(|mistake| mistake.told.iter().map(move |told| (mistake, told))) {
+            let before = texts[mistake.file].split(told.at).next().unwrap_or_default();
+            let line = before.matches('\n').count() + 1;
+            let others = made.iter().filter(|other| !std::ptr::eq(**other, *mistake));
+            let message = others
+                .filter_map(|other| other.renames)
+                .fold(told.message.to_owned(), |message, (from, to)| message.replace(from, to));
+            let expected = format!("{}:{line}: {message}", mistake.file);
+            match found.iter().position(|(warning, text)| *warning == told.warning && text.starts_with(&expected)) {
+                Some(at) => drop(found.remove(at)),
+                None => missing.push(expected),
+            }
+        }
+        if missing.is_empty() && found.is_empty() {
+            return Ok(());
+        }
+        let wrongs: Vec<&str> = made.iter().map(|mistake| mistake.wrong).collect();
+        Err(format!("not told: {missing:#?}\ntold besides: {found:#?}\nof {wrongs:#?}"))
+    }
+
+    /// Every mistake by itself, so that the list is known to be right.
+    fn check_each(&self) {
+        self.check(&(self.texts)(), &[]).unwrap_or_else(|wrong| panic!("the folder without mistakes: {wrong}"));
+        let alone = (0..self.mistakes.len()).filter_map(|at| {
+            let (texts, made) = self.spoiled(&[at]);
+            if made.is_empty() {
+                return Some(format!("cannot be made: {:?}", self.mistakes[at].wrong));
+            }
+            self.check(&texts, &made).err()
+        });
+        let wrong: Vec<String> = alone.collect();
+        assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), self.mistakes.len(), wrong.join("\n\n"));
+    }
+
+    /// All of them at once, as far as they go together.
+    fn check_all(&self) {
+        let all: Vec<usize> = (0..self.mistakes.len()).collect();
+        let (texts, made) = self.spoiled(&all);
+        assert!(made.len() * 3 > self.mistakes.len() * 2, "only {} go together", made.len());
+        self.check(&texts, &made).unwrap_or_else(|wrong| panic!("{wrong}"));
+    }
+}
+
+/// Some of them, in any order: which of two that do not go together is made depends on it.
+fn some(subject: &Subject) -> impl Strategy<Value = Vec<usize>> + use<> {
+    let all: Vec<usize> = (0..subject.mistakes.len()).collect();
+    subsequence(all, 0..=subject.mistakes.len()).prop_shuffle()
+}
+
+#[test]
+fn each_mistake_of_specs_is_told_by_itself() {
+    of_specs::SUBJECT.check_each();
+}
+
+#[test]
+fn each_mistake_of_a_manifest_is_told_by_itself() {
+    of_manifests::SUBJECT.check_each();
+}
+
+#[test]
+fn all_mistakes_are_told_at_once() {
+    of_specs::SUBJECT.check_all();
+    of_manifests::SUBJECT.check_all();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_mistake_of_specs_hides_another_or_is_told_twice(wanted in some(&of_specs::SUBJECT)) {
+        let (texts, made) = of_specs::SUBJECT.spoiled(&wanted);
+        of_specs::SUBJECT.check(&texts, &made).map_err(TestCaseError::fail)?;
+    }
+
+    #[test]
+    fn no_mistake_of_a_manifest_hides_another_or_is_told_twice(wanted in some(&of_manifests::SUBJECT)) {
+        let (texts, made) = of_manifests::SUBJECT.spoiled(&wanted);
+        of_manifests::SUBJECT.check(&texts, &made).map_err(TestCaseError::fail)?;
+    }
+}

@@ -1,0 +1,295 @@
+//! `milepost.yaml`.
+
+use super::super::manifest::look_at_manifest;
+use super::{Mistake, Subject, error};
+
+pub const SUBJECT: Subject = Subject {
+    texts: || [(M, include_str!("milepost.yaml").to_owned())].into(),
+    others: &["lib/shared.py", "dist/main.js", "api/api.py", "public/home.html", "public/robots.txt"],
+    mistakes: MISTAKES,
+    read: |folder| {
+        let (declared, mut errors) = look_at_manifest(folder.path()).expect("a manifest");
+        // What nobody has is told when the app is asked; here there is none.
+        let unresolved = declared.unresolved();
+        errors.extend(unresolved.into_iter().map(|reference| declared.unknown(reference, &[])));
+        (errors, declared.warnings)
+    },
+};
+
+const M: &str = "milepost.yaml";
+
+/// A mistake of the only file.
+const fn mistake(right: &'static str, wrong: &'static str, told: &'static [super::Told]) -> Mistake {
+    Mistake { file: M, right, wrong, told, about: &[], renames: None }
+}
+
+const MISTAKES: &[Mistake] = &[
+    mistake("app: shop\n", "app: My Shop\n", &[error("app: My Shop", "`app`: `My Shop` is not a valid app name")]),
+    mistake("deployment: backend\n", "deployment: \"\"\n", &[error("deployment: \"\"", "`deployment` is empty")]),
+    mistake("app: shop\n", "ap: shop\n", &[error("ap: shop", "unknown key `ap` in the manifest")]),
+    // Environments.
+    mistake(
+        "    runtime: python\n",
+        "    runtime: pyton\n",
+        &[error("runtime: pyton", "`runtime` of environment `py311`: there is no runtime called `pyton`")],
+    ),
+    mistake(
+        "    interpreter: \"3.11\"\n",
+        "    interpreter: \"3.11\"\n    bulder: make\n",
+        &[error("bulder", "unknown key `bulder` in environment `py311`")],
+    ),
+    mistake(
+        "  js: node\n",
+        "  js: node\n  a/b: nod\n",
+        &[
+            error("a/b: nod", "`a/b` is not a valid environment name"),
+            error("a/b: nod", "`runtime` of environment `a/b`: there is no runtime called `nod`"),
+        ],
+    ),
+    mistake("environments:\n", "enviroments:\n", &[error("enviroments:", "unknown key `enviroments` in the manifest")]),
+    // Packages.
+    Mistake {
+        file: M,
+        right: "    include: [\"*.py\"]\n",
+        wrong: "    include: [\"*.py\", \"*.rb\", \"[a\"]\n",
+        told: &[
+            error("*.rb", "`include` of package `shared`: nothing fits `*.rb`"),
+            error("*.rb", "`include` of package `shared`: `[a` cannot be used"),
+        ],
+        about: &["lib"],
+        renames: None,
+    },
+    Mistake {
+        file: M,
+        right: "    src: lib\n",
+        wrong: "    src: libs\n",
+        told: &[error("src: libs", "`src` of package `shared`: there is no `libs`")],
+        // Without the folder nobody knows what fits.
+        about: &["lib"],
+        renames: None,
+    },
+    mistake(
+        "    env: js\n    deploy: dist\n",
+        "    env: js\n    deploy: { from: dist }\n",
+        &[error("deploy: { from: dist }", "`deploy` of package `ready` must be text, not a map of keys")],
+    ),
+    mistake("packages:\n", "package:\n", &[error("package:\n", "unknown key `package` in the manifest")]),
+    mistake(
+        "  ready:\n    env: js\n",
+        "  ready:\n    env: jss\n",
+        &[error("env: jss", "package `ready` names environment `jss`, which is not in the manifest")],
+    ),
+    // Functions.
+    mistake(
+        "    env: py311\n    src: api\n",
+        "    env: py312\n    src: api\n",
+        &[error("env: py312", "function `api` names environment `py312`, which is not in the manifest")],
+    ),
+    mistake("    src: api\n", "    src: apis\n", &[error("src: apis", "`src` of function `api`: there is no `apis`")]),
+    mistake(
+        "    exclude: [\"old/**\"]\n",
+        "    exclude: [\"{old\"]\n",
+        &[error("{old", "`exclude` of function `api`: `{old` cannot be used")],
+    ),
+    mistake(
+        "    vars: { MODE: fast, LEVEL: 1.10 }\n",
+        "    vars: { MODE: [fast], 1LEVEL: 1.10, A-B: x }\n",
+        &[
+            error("1LEVEL", "variable `MODE` of function `api` must be text, not a list"),
+            error("1LEVEL", "function `api`: `variables`: `1LEVEL` is not a name"),
+            error("1LEVEL", "function `api`: `variables`: `A-B` is not a name"),
+        ],
+    ),
+    mistake(
+        "    secrets: [DATABASE_URL]\n",
+        "    secrets: [DATABASE/URL, a b]\n",
+        &[
+            error("DATABASE/URL", "`secrets` of function `api`: `DATABASE/URL` is not a valid secret name"),
+            error("DATABASE/URL", "`secrets` of function `api`: `a b` is not a valid secret name"),
+        ],
+    ),
+    mistake(
+        "    permission: token\n",
+        "    permission: friends\n",
+        &[error("friends", "`permission` of function `api`: `friends` is not a permission")],
+    ),
+    mistake("    memory: 128Mi\n", "    memory: 1Mi\n", &[error("1Mi", "function `api`: `memory`: 1048576 bytes")]),
+    mistake("    cpu: 500\n", "    cpu: 0\n", &[error("cpu: 0", "function `api`: `cpu`: 0 is outside")]),
+    mistake(
+        "    timeout: 10s\n",
+        "    timeout: 25h\n",
+        &[error("timeout: 25h", "function `api`: `timeoutMs`: 90000000 ms is outside")],
+    ),
+    mistake(
+        "    scale: { min: 0, max: 8, concurrency: 1, idle: 5m }\n",
+        "    scale: { min: 9, max: 8, concurrency: 0, idle: soon }\n",
+        &[
+            error("scale: { min: 9", "function `api`: `scale`: min 9 and max 8"),
+            error("scale: { min: 9", "function `api`: `scale.concurrency`: 0 requests"),
+            error("scale: { min: 9", "`idle` of `scale` of function `api`: `soon` is not a length of time"),
+        ],
+    ),
+    mistake(
+        "    entrypoint: api.main\n",
+        "    entrypoints: api.main\n",
+        &[error("entrypoints", "unknown key `entrypoints` in function `api`")],
+    ),
+    mistake(
+        "    package: shared\n    entrypoint: worker.run\n",
+        "    package: shraed\n    build: make\n",
+        &[
+            error("package: shraed", "function `worker` names package `shraed`, which is not in the manifest"),
+            error("build: make\n", "function `worker` has both `build` and `package`"),
+        ],
+    ),
+    mistake(
+        "    package: ready\n",
+        "    package: raedy\n    src: nowhere\n    env: js\n",
+        &[
+            error("package: raedy", "function `page` has both `src` and `package`"),
+            error("package: raedy", "function `page` names package `raedy`, which is not in the manifest"),
+            error("src: nowhere", "`src` of function `page`: there is no `nowhere`"),
+        ],
+    ),
+    mistake("functions:\n", "functoins:\n", &[error("functoins:", "unknown key `functoins` in the manifest")]),
+    mistake(
+        "    package: ready\nsecrets",
+        "    package: ready\n  page: { env: js, src: dist, memory: lots }\nsecrets",
+        &[
+            error("  page: { env: js", "the key `page` is there twice"),
+            error("  page: { env: js", "`memory` of function `page`: `lots` is not an amount of memory"),
+        ],
+    ),
+    mistake(
+        "secrets: [API_KEY]\n",
+        "secrets: [API/KEY]\n",
+        &[error("API/KEY", "`secrets`: `API/KEY` is not a valid secret name")],
+    ),
+    // Configuration.
+    mistake(
+        "  greeting: hi\n",
+        "  greeting: hi\n  greeting: ho\n",
+        &[error("greeting: ho", "the key `greeting` is there twice")],
+    ),
+    // Static items.
+    mistake(
+        "  - src: public\n",
+        "  - src: publik\n",
+        &[error("src: publik", "`src` of static item `/static`: there is no `publik`")],
+    ),
+    mistake(
+        "    index: home.html\n",
+        "    index: ../home.html\n    fallback: /x\n    error: ../y\n",
+        &[
+            error("index: ../home", "static item `/static`: `index`: `../home.html` is not a file"),
+            error("fallback: /x", "static item `/static`: `fallback`: `/x` is not a file"),
+            error("error: ../y", "static item `/static`: `errorPage`: `../y` is not a file"),
+            error("error: ../y", "static item `/static` has both `fallback` and `error`"),
+        ],
+    ),
+    mistake(
+        "    exclude: [\"*.map\"]\n",
+        "    exclude: [\"[map\"]\n",
+        &[error("[map", "`exclude` of static item `/static`: `[map` cannot be used")],
+    ),
+    mistake(
+        "    path: /robots.txt\n",
+        "    path: /static/\n",
+        &[error("src: public/robots.txt", "`/static` is served by another static item already")],
+    ),
+    mistake(
+        "  - src: public/robots.txt\n    path: /robots.txt\n",
+        "  - src: public/robots.txt\n    index: /up\n",
+        &[
+            error("src: public/robots.txt", "a static item has no `path`"),
+            error("index: /up", "a static item: `index`: `/up` is not a file"),
+        ],
+    ),
+    // Routes.
+    mistake(
+        "  - GET /orders: api\n",
+        "  - GTE orders: api\n",
+        &[
+            error("GTE orders", "route `GTE orders`: `methods`: `GTE` is not an HTTP method"),
+            error("GTE orders", "route `GTE orders`: `path`: `orders` must start with `/`"),
+        ],
+    ),
+    mistake(
+        "  - GET /orders: api\n",
+        "  - orders: aip\n",
+        &[
+            error("orders: aip", "`orders` is not a route"),
+            error("orders: aip", "route `orders` names function `aip`, which is not in the manifest"),
+        ],
+    ),
+    mistake(
+        "{ function: api, alias: stable }\n",
+        "{ funktion: api, alias: sta/ble, version: 1 }\n",
+        &[
+            error("funktion", "unknown key `funktion` in route `POST /orders/{id}`"),
+            error("funktion", "`alias` of route `POST /orders/{id}`:"),
+            error("funktion", "route `POST /orders/{id}` has both `alias` and `version`"),
+        ],
+    ),
+    Mistake {
+        file: M,
+        right: "  - POST /orders/{id}: {",
+        wrong: "  - POST /orders/{id: {",
+        told: &[error("POST /orders/{id: {", "route `POST /orders/{id`: `path`: `/orders/{id` has a `{`")],
+        about: &[],
+        renames: Some(("route `POST /orders/{id}`", "route `POST /orders/{id`")),
+    },
+    mistake(
+        "      function: page\n",
+        "      function: pgae\n",
+        &[error("  - /page:", "route `/page` names function `pgae`, which is not in the manifest")],
+    ),
+    mistake(
+        "      prefix: true\n",
+        "      prefix: maybe\n",
+        &[error("prefix: maybe", "`prefix` of route `/page` must be true or false, not text")],
+    ),
+    mistake(
+        "      methods: [GET, HEAD]\n",
+        "      methods: [GET, HAED]\n",
+        &[error("HAED", "route `/page`: `methods`: `HAED` is not an HTTP method")],
+    ),
+    mistake(
+        "timers:\n",
+        "  - GET /a: api\n    GET /b: nobody\n  - just text\ntimers:\n",
+        &[
+            error("  - GET /a: api", "a route is one line with a method, a path and a function"),
+            error("GET /b: nobody", "route `GET /b` names function `nobody`, which is not in the manifest"),
+            error("- just text", "a route is one line with a method, a path and a function"),
+        ],
+    ),
+    // Timers.
+    mistake(
+        "cron: \"0 3 * * *\", zone: Europe/Berlin, function: worker",
+        "cron: never, zone: Mars, functions: wroker",
+        &[
+            error("cron: never", "timer `nightly`: `cron`: `never` is not a schedule"),
+            error("cron: never", "timer `nightly`: `zone`: `Mars` is not a time zone"),
+            error("cron: never", "unknown key `functions` in timer `nightly`"),
+            error("cron: never", "timer `nightly` names function `wroker`, which is not in the manifest"),
+        ],
+    ),
+    mistake(
+        "    cron: \"@hourly\"\n    function: api\n",
+        "    zone: Mars\n    function: [api]\n",
+        &[
+            error("  hourly:", "timer `hourly` has no `cron`"),
+            error("zone: Mars\n", "timer `hourly`: `zone`: `Mars` is not a time zone"),
+            error("function: [api]", "`function` of timer `hourly` must be text, not a list"),
+        ],
+    ),
+    mistake(
+        "    version: 1\n",
+        "    version: a b\n---\nstatic: { }\n",
+        &[
+            error("version: a b", "`version` of timer `hourly`:"),
+            error("static: { }", "a manifest is one document"),
+            error("static: { }", "`static` must be a list, not a map of keys"),
+        ],
+    ),
+];
