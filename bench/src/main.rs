@@ -1,11 +1,13 @@
 //! Measurements, printed as tables. Not a test: nothing here fails because a machine is slow.
 //!
 //! `cargo xtask bench` builds this with optimisation and runs the parts about the ledger, `cargo xtask bench static` one of
-//! them; `cargo xtask bench serve` compares serving with its peers. Every number stands beside a peer that was measured in
+//! them; `cargo xtask bench serve` compares serving with its peers, `cargo xtask bench executions` measures executions, and
+//! `cargo xtask bench timers` lets two servers fire a thousand timers for a minute. Every number stands beside a peer that was measured in
 //! the same run, and every line shows its spread, because the machine is shared. What was learned is kept in
 //! `bench/README.md`.
 
 mod engine;
+mod executions;
 mod growth;
 mod history;
 mod measure;
@@ -23,6 +25,11 @@ async fn main() -> Result<()> {
     if let Some(("serve", args)) = wanted.split_first().map(|(first, rest)| (first.as_str(), rest.to_vec())) {
         // On one thread of its own: servers that are started end with the thread that started them.
         return tokio::task::spawn_blocking(move || serve::run(&args)).await?;
+    }
+    match wanted.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+        Some(("executions", args)) => return executions::run(args).await,
+        Some(("timers", args)) => return executions::timers(args).await,
+        _ => {}
     }
     if runs("static") {
         static_tree::run().await?;

@@ -1,5 +1,7 @@
 //! `cargo xtask bench [PART…]`: builds with optimisation, measures, prints the tables and keeps them under `bench/raw`.
 //!
+//! `cargo xtask bench executions [OPTION…]` and `cargo xtask bench timers [OPTION…]` measure executions.
+//!
 //! `cargo xtask bench serve [OPTION…]` compares serving with its peers, which it installs first; every single number is kept
 //! under `bench/results`.
 
@@ -44,7 +46,7 @@ pub fn run(parts: &[&str]) -> Result<()> {
     std::fs::create_dir_all(&folder)?;
     let name = match parts {
         [] => "all".to_owned(),
-        ["serve", ..] => "serve".to_owned(),
+        [first @ ("serve" | "executions" | "timers"), ..] => (*first).to_owned(),
         _ => parts.join("-"),
     };
     std::fs::write(folder.join(format!("{name}.md")), &output.stdout)?;

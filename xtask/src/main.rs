@@ -24,6 +24,8 @@ Usage: cargo xtask COMMAND
   tidy                     check what the compiler does not: sizes, crate edges, leftovers
   docs                     write the generated reference
   bench [PART…]            measure: static, growth, history, rate
+  bench executions [OPTION…]  executions beside plain inserts; --runs 3 --seconds 4 --count 2000 --jobs 100000 --only accept,served,idle,jobs
+  bench timers [OPTION…]   two servers, --timers 1000 of a second each, --seconds 60: every tick fires once
   bench serve [OPTION…]    compare serving with nginx and others; --only static,python,node,overhead,cold,resolve --runs 5
   ci                       everything a change must pass
 ";

@@ -10,7 +10,9 @@ use anyhow::{Context, Result, bail};
 use crate::shell::{command, run as run_command, succeeds, target_dir};
 
 /// The S3 server of the tests. Pinned: what it accepts differs from version to version.
-const MOTO: &str = "moto[server]==5.2.5";
+const MOTO: &[&str] = &["moto[server]==5.2.5"];
+/// The client of the v1 interface. Pinned: what it sends is what the interface has to take.
+const QINLING: &[&str] = &["python-qinlingclient==5.1.1", "python-openstackclient==10.5.0"];
 
 pub fn run() -> Result<()> {
     debian(&[
@@ -21,8 +23,12 @@ pub fn run() -> Result<()> {
         ("Node.js", on_path("node"), &["nodejs"]),
         ("npm", on_path("npm"), &["npm"]),
         ("Chromium", browser(), &["chromium"]),
+        ("OCI registry", on_path("docker-registry"), &["docker-registry"]),
+        ("skopeo", on_path("skopeo"), &["skopeo"]),
+        ("minisign", on_path("minisign"), &["minisign"]),
     ])?;
-    moto()?;
+    python_tool("moto (S3)", "moto", MOTO)?;
+    python_tool("client of v1", "qinling", QINLING)?;
     match nextest() {
         true => say("cargo-nextest", "found"),
         false => say("cargo-nextest", "missing: `cargo test` is used; `cargo install cargo-nextest --locked` adds it"),
@@ -103,22 +109,24 @@ fn browser() -> Option<PathBuf> {
     ["chromium", "chromium-browser", "google-chrome"].into_iter().find_map(on_path)
 }
 
-fn moto() -> Result<()> {
-    let home = target_dir()?.join("tools/moto");
-    // Written last, so that an interrupted installation is done again; and it names the version, so that a new pin is
+/// Installs Python packages into a folder of their own, once.
+fn python_tool(thing: &str, folder: &str, packages: &[&str]) -> Result<()> {
+    let home = target_dir()?.join("tools").join(folder);
+    // Written last, so that an interrupted installation is done again; and it names the versions, so that a new pin is
     // installed.
     let mark = home.join("milepost-installed");
-    if fs::read_to_string(&mark).is_ok_and(|installed| installed == MOTO) {
-        say("moto (S3)", &format!("found {}", home.display()));
+    let wanted = packages.join(" ");
+    if fs::read_to_string(&mark).is_ok_and(|installed| installed == wanted) {
+        say(thing, &format!("found {}", home.display()));
         return Ok(());
     }
-    say("moto (S3)", &format!("installing {MOTO} into {}", home.display()));
+    say(thing, &format!("installing {wanted} into {}", home.display()));
     let home_text = home.to_str().context("the target folder's name is not UTF-8")?;
     run_command(&mut command("python3", &["-m", "venv", "--clear", home_text]))?;
-    let pip = ["install", "--quiet", "--disable-pip-version-check", MOTO];
+    let pip = [&["install", "--quiet", "--disable-pip-version-check"], packages].concat();
     run_command(&mut command(home.join("bin/pip"), &pip))?;
-    fs::write(&mark, MOTO).with_context(|| format!("could not write {}", mark.display()))?;
-    say("moto (S3)", "ok");
+    fs::write(&mark, &wanted).with_context(|| format!("could not write {}", mark.display()))?;
+    say(thing, "ok");
     Ok(())
 }
 

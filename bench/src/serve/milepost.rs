@@ -11,7 +11,7 @@ use super::client::Target;
 use super::place::{self, Place};
 use super::process::{Running, command};
 
-const APP: &str = "bench";
+pub const APP: &str = "bench";
 /// What the server prints once it answers.
 const READY: &str = "Milepost is ready";
 const START_DEADLINE: Duration = Duration::from_secs(30);
@@ -27,6 +27,13 @@ pub struct Milepost {
 impl Milepost {
     /// Starts a server with an app in it; `args` are more arguments for `serve`.
     pub fn start(place: &Place, name: &str, args: &[&str]) -> Result<Self> {
+        let milepost = Self::serve(place, name, args)?;
+        milepost.run(&["app", "create", APP])?;
+        Ok(milepost)
+    }
+
+    /// Starts a server on the folder of this name, new or left by another.
+    pub fn serve(place: &Place, name: &str, args: &[&str]) -> Result<Self> {
         let home = place.folder(name)?;
         let log = home.join("server.log");
         let port = place::free_port()?;
@@ -41,9 +48,12 @@ impl Milepost {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        let milepost = Self { server, port, home, binary: place.milepost().to_owned(), log };
-        milepost.run(&["app", "create", APP])?;
-        Ok(milepost)
+        Ok(Self { server, port, home, binary: place.milepost().to_owned(), log })
+    }
+
+    /// Its data folder.
+    pub fn data(&self) -> PathBuf {
+        self.home.join("data")
     }
 
     /// Runs `milepost ARGS` against this server.

@@ -39,6 +39,13 @@ impl Running {
         self.child.id()
     }
 
+    /// Without a word of warning.
+    pub fn kill(&mut self) -> Result<()> {
+        self.child.kill().context("could not kill a server")?;
+        self.child.wait().context("could not wait for a server")?;
+        Ok(())
+    }
+
     pub fn has_ended(&mut self) -> bool {
         !matches!(self.child.try_wait(), Ok(None))
     }

@@ -15,6 +15,7 @@ mod error;
 mod folder;
 mod frames;
 mod ingest;
+pub mod named;
 mod pack;
 mod read;
 mod store;

@@ -11,12 +11,15 @@
 
 #[cfg(feature = "bench")]
 mod bench;
+#[cfg(feature = "bench")]
+mod bench_executions;
 mod change;
 mod db;
 mod delete;
 mod error;
 mod needs;
 mod ops;
+mod queue;
 mod read;
 mod releasing;
 mod resolve;
@@ -36,17 +39,22 @@ pub use delete::VersionsToDelete;
 pub use error::CatalogError;
 pub use ops::alias::SetAlias;
 pub use ops::build::NewBuild;
-pub use ops::claim::Turn;
+pub use ops::claim::{Node, Turn};
 pub use ops::execution::{Accept, Claimed, Finish};
 pub use ops::fire::Fired;
 pub use ops::give_back::GivenBack;
+pub use ops::install::{INSTALL_DEPLOYMENT, InstallInput, InstallOutcome, VersionInput};
+pub use ops::install_lease::{InstallLease, LeasedInstall};
 pub use ops::live::Rollback;
 pub use ops::live::{LiveTarget, RollbackInput};
+pub use ops::v1_change::V1Change;
+pub use ops::v1_delete::V1Thing;
 pub use ops::webhook::{CalledWebhook, SecretChange};
 pub use read::{App, AtMoment, DeploymentUnits, Known, Page, PageOf};
 pub use read::{Serving, ServingAlias, ServingFunction, ServingRelease, ServingVersion};
 pub use storage::SweepReport;
 pub use tables::blobs::{BlobRow, NewBlob};
+pub use tables::installs::CheckRecord;
 pub use tables::tokens::TokenRow;
 pub use tables::v1::{V1Alias, V1Unit, V1Version};
 
@@ -56,12 +64,13 @@ pub struct Catalog {
     db: db::Db,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
+    queues: Arc<queue::Queues>,
 }
 
 impl Catalog {
     /// Opens the database at `url` (`postgres://…`, or the path of a SQLite file) and brings its schema up to date.
     pub async fn open(url: &str, clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Result<Self, CatalogError> {
-        let catalog = Self { db: db::Db::open(url).await?, clock, ids };
+        let catalog = Self { db: db::Db::open(url).await?, clock, ids, queues: Arc::default() };
         catalog.adopt_timers().await?;
         Ok(catalog)
     }

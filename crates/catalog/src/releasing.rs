@@ -74,7 +74,7 @@ pub(crate) async fn move_live(work: &mut Work<'_>, to: Option<i64>, step: Step, 
     let from = work.app.live_release_id;
     record_move(work, Pointer::Live, from, to, step, why).await?;
     work.app.live_release_id = to;
-    timers::reconcile(work.tx, work.app.id, to, work.act.at).await
+    timers::reconcile(work.tx, &*work.ids, work.app.id, to, work.act.at).await
 }
 
 /// Writes a move of a pointer to releases into its history and into the event log.

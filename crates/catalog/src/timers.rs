@@ -4,17 +4,29 @@
 use std::collections::BTreeMap;
 
 use milepost_model::schedule::Schedule;
-use milepost_model::{Selector, Timestamp};
+use milepost_model::{IdSource, Selector, Timestamp};
 
 use crate::db::Tx;
 use crate::error::Result;
+use crate::ops::fire;
 use crate::tables::releases;
 use crate::tables::timers::{self, Held, TimerRow};
 
 /// Brings the timers of an app to those of the release that is live now. A timer whose schedule and zone are the same as
 /// before keeps the time at which it fires next: it fires neither twice nor never.
-pub(crate) async fn reconcile(tx: &mut Tx, app_id: i64, live: Option<i64>, now: Timestamp) -> Result<()> {
-    let before = timers::of_app(tx, app_id).await?;
+/// What is due of before is fired first.
+pub(crate) async fn reconcile(
+    tx: &mut Tx,
+    ids: &dyn IdSource,
+    app_id: i64,
+    live: Option<i64>,
+    now: Timestamp,
+) -> Result<()> {
+    let mut before = timers::of_app(tx, app_id).await?;
+    if before.iter().any(|row| row.next_at.is_some_and(|at| at <= now)) {
+        fire::fire_before_move(tx, ids, now, &before).await?;
+        before = timers::of_app(tx, app_id).await?;
+    }
     let mut before: BTreeMap<i64, TimerRow> = before.into_iter().map(|row| (row.unit_id, row)).collect();
     if let Some(release) = live {
         let seq = releases::get(tx, release).await?.app_seq;
@@ -99,7 +111,7 @@ impl crate::Catalog {
         if done > 0 {
             return Ok(());
         }
-        let now = self.clock.now();
+        let (now, ids) = (self.clock.now(), std::sync::Arc::clone(&self.ids));
         self.db
             .write(move |tx| {
                 Box::pin(async move {
@@ -108,7 +120,7 @@ impl crate::Catalog {
                         tx.for_update()
                     );
                     for row in tx.query(&sql, &[]).await? {
-                        reconcile(tx, row.int(0)?, row.opt_int(1)?, now).await?;
+                        reconcile(tx, &*ids, row.int(0)?, row.opt_int(1)?, now).await?;
                     }
                     let sql = "INSERT INTO server_facts (name, value) VALUES ($1, '1') ON CONFLICT (name) DO NOTHING";
                     tx.execute(sql, &[ADOPTED.into()]).await.map(drop)

@@ -10,6 +10,14 @@ pub(crate) fn v7(ids: &dyn IdSource, now: Timestamp) -> String {
     text(bytes)
 }
 
+/// What no id of this moment or later is below.
+pub(crate) fn first_of(moment: Timestamp) -> String {
+    let ms = moment.as_millisecond().max(0).to_be_bytes();
+    let mut bytes = [0; 16];
+    bytes[..6].copy_from_slice(&ms[2..]);
+    text(bytes)
+}
+
 /// Nothing but random: for what must not be guessed.
 pub(crate) fn v4(ids: &dyn IdSource) -> String {
     text(random(ids, 4))

@@ -22,7 +22,7 @@ pub(crate) struct Work<'t> {
     pub tx: &'t mut Tx,
     pub app: AppRow,
     pub act: Act,
-    ids: Arc<dyn IdSource>,
+    pub ids: Arc<dyn IdSource>,
     /// Written at the end, in one statement.
     events: Vec<NewEvent>,
     /// Names of releases that were read or made already.

@@ -122,6 +122,18 @@ pub enum Command {
     /// Functions that are run at times, with an input
     #[command(subcommand)]
     Job(commands::job::JobCommand),
+    /// Addresses that start functions when they are called
+    #[command(subcommand)]
+    Webhook(commands::webhook::WebhookCommand),
+    /// Publish the app under a version, for other servers to install
+    Publish(Box<commands::publish::PublishArgs>),
+    /// Take a published version back
+    Unpublish(commands::unpublish::UnpublishArgs),
+    /// Keys, versions and places of your channels
+    #[command(subcommand)]
+    Channel(commands::channel::ChannelCommand),
+    /// Write a channel into one file, for machines without a network
+    Bundle(commands::bundle::BundleArgs),
     /// Groups of versions
     #[command(subcommand)]
     Group(commands::group::GroupCommand),

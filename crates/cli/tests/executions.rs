@@ -1,4 +1,4 @@
-//! Executions, jobs and timers on the real server: what came out, which version ran, and what holds when a server dies.
+//! Executions, jobs, timers and webhooks on the real server: what came out, which version ran, and what holds when a server dies.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
 
 #[expect(dead_code, reason = "other tests use the rest")]
@@ -19,3 +19,5 @@ mod stage;
 mod timers;
 #[path = "executions/versions.rs"]
 mod versions;
+#[path = "executions/webhooks.rs"]
+mod webhooks;

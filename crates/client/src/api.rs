@@ -10,6 +10,11 @@ use milepost_model::{AppName, Digest, PlanName, Role, Selector, TagName, Timesta
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+/// The uid of the app version that an artifact was made of.
+pub const APP_VERSION_HEADER: &str = "milepost-app-version";
+/// Something that a person should know of an answer that is not JSON; may stand there several times.
+pub const NOTE_HEADER: &str = "milepost-note";
+
 /// A part of a list, and the cursor to go on from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -259,6 +264,14 @@ pub struct Swept {
     pub blobs: u64,
     pub bytes: u64,
     pub packs: u64,
+}
+
+/// What a call of a webhook started.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Invoked {
+    /// The id of the execution, which is queued.
+    pub execution: String,
 }
 
 /// An error as the API answers it (RFC 9457).

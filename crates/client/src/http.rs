@@ -45,6 +45,11 @@ impl Client {
         Ok(Self { http, base, token: token.to_owned() })
     }
 
+    /// For what is asked of the server outside of the API.
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
     pub fn server(&self) -> &Url {
         &self.base
     }

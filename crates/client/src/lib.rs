@@ -11,7 +11,7 @@ mod http;
 pub mod source;
 mod upload;
 
-pub use calls::{FunctionAnswer, FunctionCall, LogQuery, LogStream, version_path};
+pub use calls::{ArtifactDownload, FunctionAnswer, FunctionCall, LogQuery, LogStream, version_path};
 pub use error::ClientError;
 pub use http::Client;
 pub use upload::{UploadProgress, UploadSummary};

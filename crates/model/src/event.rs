@@ -53,6 +53,14 @@ pub enum EventKind {
     WebhookCreated,
     WebhookChanged,
     WebhookDeleted,
+    InstallCreated,
+    InstallUpgraded,
+    /// Windows or denies were overridden by a person.
+    InstallForced,
+    InstallChanged,
+    InstallHeld,
+    InstallLifted,
+    InstallDetached,
 }
 
 impl EventKind {
@@ -83,6 +91,13 @@ impl EventKind {
             Self::WebhookCreated => "webhook.created",
             Self::WebhookChanged => "webhook.changed",
             Self::WebhookDeleted => "webhook.deleted",
+            Self::InstallCreated => "install.created",
+            Self::InstallUpgraded => "install.upgraded",
+            Self::InstallForced => "install.forced",
+            Self::InstallChanged => "install.changed",
+            Self::InstallHeld => "install.held",
+            Self::InstallLifted => "install.lifted",
+            Self::InstallDetached => "install.detached",
         }
     }
 }

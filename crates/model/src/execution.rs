@@ -227,6 +227,8 @@ words! {
     Cancelled => "cancelled",
     /// The node died with it.
     Lost => "lost",
+    /// The server was told to stop and gave it back. It does not count.
+    Stopped => "stopped",
 }
 
 impl AttemptEnd {

@@ -30,9 +30,11 @@ pub struct Limits {
     pub stored_bytes: Option<u64>,
     /// Executions of the app that run at the same time; more of them wait.
     pub executions_at_once: u32,
+    /// Executions of the app that wait in the queue; more are refused.
+    pub executions_queued: u32,
     /// Executions that have ended and are kept, the newest of them.
     pub executions_kept: Option<u32>,
-    /// How long executions are kept after their end.
+    /// How long executions, and jobs, are kept after their end.
     pub execution_days: u32,
 }
 
@@ -56,6 +58,7 @@ impl PlanName {
             instances: None,
             stored_bytes: None,
             executions_at_once: 256,
+            executions_queued: 1_000_000,
             executions_kept: None,
             execution_days: 90,
         };
@@ -67,6 +70,7 @@ impl PlanName {
                 instances: Some(8),
                 stored_bytes: Some(1 << 30),
                 executions_at_once: 4,
+                executions_queued: 1000,
                 executions_kept: Some(1000),
                 execution_days: 1,
                 ..unlimited
@@ -78,6 +82,7 @@ impl PlanName {
                 instances: Some(64),
                 stored_bytes: Some(100 << 30),
                 executions_at_once: 32,
+                executions_queued: 100_000,
                 executions_kept: Some(100_000),
                 execution_days: 14,
                 ..unlimited

@@ -54,6 +54,8 @@ pub enum Class {
     Gone,
     TooLarge,
     Limit,
+    /// Too often, or too many at once: later it may go.
+    TooMany,
     Unavailable,
     Internal,
     /// A function did not do its part.
@@ -74,6 +76,7 @@ impl Class {
             Self::Gone => 410,
             Self::TooLarge => 413,
             Self::Limit => 422,
+            Self::TooMany => 429,
             Self::Internal => 500,
             Self::Upstream => 502,
             Self::Unavailable => 503,
@@ -91,6 +94,7 @@ codes! {
     InvalidTime => "invalid_time", Invalid;
     InvalidUpload => "invalid_upload", Invalid;
     DigestMismatch => "digest_mismatch", Invalid;
+    ArtifactRefused => "artifact_refused", Invalid;
     UploadTooLarge => "upload_too_large", TooLarge;
     RequestTooLarge => "request_too_large", TooLarge;
     Unauthenticated => "unauthenticated", Unauthenticated;
@@ -111,6 +115,7 @@ codes! {
     ExecutionNotFound => "execution_not_found", NotFound;
     JobNotFound => "job_not_found", NotFound;
     WebhookNotFound => "webhook_not_found", NotFound;
+    InstallNotFound => "install_not_found", NotFound;
     NothingThen => "nothing_then", NotFound;
     AppExists => "app_exists", Conflict;
     UnitExists => "unit_exists", Conflict;
@@ -124,6 +129,7 @@ codes! {
     StillReferenced => "still_referenced", Conflict;
     OwnedElsewhere => "owned_elsewhere", Conflict;
     BuildNeeded => "build_needed", Conflict;
+    NotPortable => "not_portable", Conflict;
     NoRoom => "no_room", Conflict;
     NothingToRollBackTo => "nothing_to_roll_back_to", Conflict;
     NoRelease => "no_release", Conflict;
@@ -131,9 +137,18 @@ codes! {
     ExecutionEnded => "execution_ended", Conflict;
     ExecutionNotEnded => "execution_not_ended", Conflict;
     JobFinished => "job_finished", Conflict;
+    InstallExists => "install_exists", Conflict;
+    InstallBusy => "install_busy", Conflict;
+    MissingInputs => "missing_inputs", Conflict;
+    UpgradeRefused => "upgrade_refused", Conflict;
+    ChannelRefused => "channel_refused", Conflict;
     ReleaseExpired => "release_expired", Gone;
     VersionDeleted => "version_deleted", Gone;
     PlanLimit => "plan_limit", Limit;
+    QueueFull => "queue_full", TooMany;
+    TooManyRunning => "too_many_running", TooMany;
+    RateLimited => "rate_limited", TooMany;
+    ChannelUnavailable => "channel_unavailable", Unavailable;
     Unavailable => "unavailable", Unavailable;
     TimedOut => "timed_out", Unavailable;
     FunctionFailed => "function_failed", Internal;
@@ -141,6 +156,7 @@ codes! {
     FunctionNotReady => "function_not_ready", Unavailable;
     FunctionTimeout => "function_timeout", UpstreamTimeout;
     FunctionCrashed => "function_crashed", Upstream;
+    ArtifactBroken => "artifact_broken", Upstream;
     FunctionMalformedResponse => "function_malformed_response", Upstream;
     Internal => "internal", Internal;
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
-use milepost_model::AppName;
 use milepost_model::spec::Runtime as Kind;
+use milepost_model::{AppName, UnitName};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -102,6 +102,24 @@ impl Runtime {
         let mut processes = bindings.to_vec();
         processes.retain(|(function, _)| function.runtime != Kind::Wasm);
         self.inner.process.keep_warm(app, &processes);
+    }
+
+    /// Starts so many more instances of a binding, up to the function's `max`, and keeps them for a while.
+    pub fn warm_up(&self, function: &Arc<Function>, more: usize) {
+        if function.runtime != Kind::Wasm {
+            self.inner.process.warm_up(function, more);
+        }
+    }
+
+    /// Stops instances of a version: so many at the most, idle ones first, and leaves `least` of each binding. Calls that run
+    /// end first.
+    pub fn let_go(&self, app: &AppName, function: &UnitName, number: i64, most: usize, least: usize) {
+        self.inner.process.let_go(app, function, number, most, least);
+    }
+
+    /// Interpreters that wait for a function: how many there should be, and how many there are.
+    pub fn spares(&self, runtime: Kind) -> (usize, usize) {
+        self.inner.process.executor().count_spares(runtime)
     }
 
     pub fn status(&self, app: &AppName) -> Vec<PoolStatus> {

@@ -67,7 +67,7 @@ pub(crate) async fn zip_response(state: &State, root: Digest, name: &str) -> Api
 }
 
 /// Names of units may hold slashes, quotes and letters that no header takes.
-fn disposition(name: &str) -> ApiResult<HeaderValue> {
+pub(crate) fn disposition(name: &str) -> ApiResult<HeaderValue> {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
     let name: String = name.chars().map(|letter| if plain(letter) { letter } else { '-' }).collect();
     HeaderValue::from_str(&format!("attachment; filename=\"{name}.zip\"")).map_err(|error| internal(&error))

@@ -8,6 +8,7 @@
 //! `router.rs`; the reference is generated from it.
 
 mod archive;
+mod artifacts;
 mod auth;
 mod body;
 mod builds;
@@ -20,6 +21,7 @@ mod extract;
 mod handlers;
 mod ingest;
 mod ingest_source;
+mod installs;
 mod jobs;
 mod keyring;
 mod logs;
@@ -33,8 +35,10 @@ mod startup;
 mod state;
 mod trees;
 mod urls;
+mod v1;
 
 pub use milepost_runtime::sandbox::jail_main as sandbox_stage;
+pub use installs::InstallsDue;
 pub use router::openapi;
 pub use settings::{BuildSettings, Settings};
 pub use startup::{Server, StartError};

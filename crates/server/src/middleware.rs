@@ -65,8 +65,12 @@ async fn time_limit(request: Request, next: Next) -> Response {
     if route.ends_with("/blobs")
         || route.ends_with("/blobs/{digest}")
         || route.ends_with("/download")
+        || route.starts_with("/channels/")
         || route.ends_with("/logs")
         || route.ends_with("/call")
+        || route.contains("/installs")
+        || route.contains("/upgrade")
+        || route.starts_with("/v1/functions")
         || (route.ends_with("/executions") && request.method() == Method::POST)
     {
         return next.run(request).await;

@@ -15,8 +15,8 @@ use utoipa_axum::routes;
 
 use crate::error::ApiError;
 use crate::handlers::{
-    aliases, app_versions, apps, blobs, builds, changes, executions, functions, groups, health, jobs, latest, live,
-    logs, plans, releases, storage, system, tags, tokens, trees, units, versions,
+    aliases, app_versions, apps, artifacts, blobs, builds, changes, channels, executions, functions, groups, health, installs, jobs, latest, live,
+    logs, plans, releases, storage, system, tags, timers, tokens, trees, units, versions, webhooks,
 };
 use crate::state::State;
 use crate::{docs_page, middleware};
@@ -57,6 +57,7 @@ fn calls() -> OpenApiRouter<State> {
         .routes(routes!(blobs::upload::blobs_upload))
         .routes(routes!(blobs::get::blobs_get))
         .routes(routes!(trees::get::trees_get))
+        .routes(routes!(artifacts::get::artifacts_get))
         .routes(routes!(builds::list::builds_list, builds::create::builds_create))
         .routes(routes!(builds::get::builds_get))
         .routes(routes!(builds::log::builds_log))
@@ -66,6 +67,10 @@ fn calls() -> OpenApiRouter<State> {
         .routes(routes!(executions::cancel::executions_cancel))
         .routes(routes!(jobs::list::jobs_list, jobs::create::jobs_create))
         .routes(routes!(jobs::get::jobs_get, jobs::update::jobs_update, jobs::delete::jobs_delete))
+        .routes(routes!(timers::list::timers_list))
+        .routes(routes!(webhooks::list::webhooks_list, webhooks::create::webhooks_create))
+        .routes(routes!(webhooks::get::webhooks_get, webhooks::update::webhooks_update, webhooks::delete::webhooks_delete))
+        .routes(routes!(webhooks::invoke::webhooks_invoke))
         .routes(routes!(units::list::units_list))
         .routes(routes!(units::get::units_get))
         .routes(routes!(versions::list::versions_list))
@@ -102,6 +107,18 @@ fn calls() -> OpenApiRouter<State> {
         .routes(routes!(tokens::list::tokens_list, tokens::create::tokens_create))
         .routes(routes!(tokens::delete::tokens_delete))
         .routes(routes!(tokens::whoami::tokens_whoami))
+        .routes(routes!(installs::list::installs_list, installs::create::installs_create))
+        .routes(routes!(installs::bundle::installs_bundle))
+        .routes(routes!(
+            installs::get::installs_get,
+            installs::change::installs_change,
+            installs::detach::installs_detach
+        ))
+        .routes(routes!(installs::hold::installs_hold))
+        .routes(routes!(installs::lift::installs_lift))
+        .routes(routes!(installs::upgrade::upgrade_create))
+        .routes(routes!(installs::plan::upgrade_plan))
+        .routes(routes!(installs::upgrade_bundle::upgrade_bundle))
         .routes(routes!(plans::list::plans_list))
         .routes(routes!(storage::why::storage_why))
         .routes(routes!(storage::sweep::storage_sweep))
@@ -151,9 +168,15 @@ pub(crate) fn build(state: State) -> Router {
             get(move || std::future::ready(([(CONTENT_TYPE, "application/json")], json.clone()))),
         )
         .route("/api/v1/docs", get(move || std::future::ready(Html(page.clone()))))
+        .route("/channels", get(channels::list::channels_list))
+        .route(
+            "/channels/{*path}",
+            get(channels::get::channels_get).put(channels::put::channels_put).delete(channels::delete::channels_delete),
+        )
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .route("/metrics", get(health::metrics))
+        .merge(crate::v1::router())
         .fallback(unknown)
         .method_not_allowed_fallback(wrong_method);
     middleware::apply(router, &state).with_state(state)

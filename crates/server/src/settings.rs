@@ -28,6 +28,8 @@ pub struct Settings {
     /// Executions of the queue that run at the same time here. With none this server accepts them and runs only those that
     /// somebody waits for; it fires no jobs and timers either.
     pub executions: usize,
+    /// Installed apps that are looked at at the same time here; with none, channels are not watched.
+    pub installs: usize,
     /// `postgres://…`, or the path of a SQLite file; `catalog.db` in the data folder when left out.
     pub database: Option<String>,
     /// A folder or `s3://bucket/prefix`; `blobs` in the data folder when left out.
@@ -92,6 +94,7 @@ impl Settings {
             spares: None,
             builds: BuildSettings::default(),
             executions: 32,
+            installs: 4,
             database: None,
             blobs: None,
             aws: None,

@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::builds::Builds;
 use crate::executions::{Executions, beat, scheduler, worker};
+use crate::installs::{self, Installs, InstallsDue};
 use crate::keyring::{Keyring, KeyringError, write_owner_only};
 use crate::logs::Logs;
 use crate::metrics::Metrics;
@@ -128,6 +129,7 @@ impl Server {
         plane.tokens.refresh(&store.catalog).await?;
         let gateway = open_gateway(&settings, &plane)?;
         let views = Views::new(Arc::clone(&plane), Arc::clone(gateway.directory()));
+        let asked_inside = gateway.clone();
         let gateway = door.map(|door| Ok::<_, StartError>((gateway, secured(door, &settings)?))).transpose()?;
         let parts = Parts {
             store,
@@ -143,9 +145,15 @@ impl Server {
             archives: Arc::new(Semaphore::new(archive::AT_ONCE)),
             builds: Builds::new(settings.builds.at_once, settings.builds.limit),
             executions: Executions::new(settings.executions, &OsIds),
+            installs: Installs::new(&settings, &OsIds),
+            gateway: asked_inside,
+            channels: crate::handlers::channels::open(&settings)?,
         };
         let state = State(Arc::new(parts));
         beat::begin(&state).await?;
+        if state.catalog.engine() == "sqlite" {
+            state.catalog.installs_end_leases().await?;
+        }
         let server_file = settings.data.join("server.json");
         write_server_file(&server_file, address, state.urls.gateway())
             .map_err(|source| data_error(&settings.data, source))?;
@@ -155,6 +163,11 @@ impl Server {
     /// Where the gateway is, as people reach it.
     pub fn gateway_url(&self) -> Option<String> {
         self.state.urls.gateway()
+    }
+
+    /// The installs of this server, to be looked at when somebody says so; see [`Settings::installs`].
+    pub fn installs_due(&self) -> InstallsDue {
+        InstallsDue(self.state.clone())
     }
 
     pub fn data(&self) -> &Path {
@@ -182,6 +195,11 @@ impl Server {
             .executions
             .is_worker()
             .then(|| tokio::spawn(scheduler::repeat(self.state.clone(), stop.clone())));
+        let watching = self
+            .state
+            .installs
+            .is_watching()
+            .then(|| tokio::spawn(installs::repeat(self.state.clone(), stop.clone())));
         let runtime = self.state.plane.runtime.clone();
         let state = self.state.clone();
         let router = router::build(self.state);
@@ -208,6 +226,9 @@ impl Server {
         let _ = working.await;
         if let Some(scheduling) = scheduling {
             let _ = scheduling.await;
+        }
+        if let Some(watching) = watching {
+            let _ = watching.await;
         }
         state.executions.drain(DRAIN.saturating_sub(told.elapsed())).await;
         abort.abort();

@@ -5,11 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use milepost_blobs::Blobs;
+use milepost_blobs::named::Named;
 use milepost_catalog::Catalog;
+use milepost_gateway::Gateway;
 use tokio::sync::Semaphore;
 
 use crate::builds::Builds;
 use crate::executions::Executions;
+use crate::installs::Installs;
 use crate::keyring::Keyring;
 use crate::logs::Logs;
 use crate::metrics::Metrics;
@@ -43,6 +46,11 @@ pub(crate) struct Parts {
     pub archives: Arc<Semaphore>,
     pub builds: Builds,
     pub executions: Executions,
+    pub installs: Installs,
+    /// For health checks, which go the way of a visitor's request.
+    pub gateway: Gateway<Plane>,
+    /// The channels that this server keeps.
+    pub channels: Named,
 }
 
 impl std::ops::Deref for State {

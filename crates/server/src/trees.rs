@@ -56,7 +56,7 @@ pub(crate) async fn locate(store: &Store, digest: Digest) -> ApiResult<BlobRow> 
     found.ok_or_else(|| not_here(digest))
 }
 
-fn not_here(digest: Digest) -> ApiError {
+pub(crate) fn not_here(digest: Digest) -> ApiError {
     let message = format!("The server has no blob `{digest}`.");
     Refusal::new(Code::BlobNotFound, message).hint("it was never uploaded, or it has been swept").into()
 }
@@ -155,7 +155,7 @@ async fn directories(store: &Store, root: Digest, level: &[(String, Digest)]) ->
         .await
 }
 
-async fn directory(store: &Store, row: &BlobRow) -> ApiResult<Directory> {
+pub(crate) async fn directory(store: &Store, row: &BlobRow) -> ApiResult<Directory> {
     if !row.is_directory {
         let message = format!("`{}` is a file, not a tree.", row.digest);
         return Err(Refusal::new(Code::InvalidUpload, message)

@@ -1,4 +1,4 @@
-//! What tests need from outside: a real PostgreSQL, an S3 server, a hermetic place to run the command line in.
+//! What tests need from outside: a real PostgreSQL, an S3 server, an OCI registry, a hermetic place to run the command line in.
 //!
 //! This crate is a dev-dependency only and knows no other crate of the workspace: it starts programs and talks to them
 //! from outside, so every crate can use it without a cycle. Whatever it starts ends with the test, even when the test is
@@ -16,6 +16,7 @@
 pub mod cli;
 mod eventually;
 pub mod postgres;
+pub mod registry;
 pub mod s3;
 mod target_dir;
 

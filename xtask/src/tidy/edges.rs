@@ -4,9 +4,10 @@ use super::manifest::{Dependency, Kind, dependencies};
 use super::{Finding, Source};
 
 /// What each crate may depend on. `catalog`, `blobs` and `runtime` do not know each other: `server` joins them.
-const EDGES: [(&str, &[&str]); 10] = [
-    ("cli", &["client", "server", "model"]),
-    ("server", &["catalog", "blobs", "gateway", "runtime", "client", "model"]),
+const EDGES: [(&str, &[&str]); 11] = [
+    ("cli", &["client", "server", "channels", "model"]),
+    ("server", &["catalog", "blobs", "channels", "gateway", "runtime", "client", "model"]),
+    ("channels", &["blobs", "model"]),
     ("gateway", &["model"]),
     ("runtime", &["model"]),
     ("catalog", &["model"]),

@@ -111,6 +111,7 @@ pub(crate) async fn apply(work: &mut Work<'_>, input: &ChangeInput) -> Result<Ch
     }
     remove::check_references(work, &removed).await?;
     check_plan(work, &draft).await?;
+    crate::ops::v1_alias::follow(work, &draft.outcomes).await?;
 
     let outcome = finish(work, change, draft).await?;
     if let Some(key) = &input.idempotency_key

@@ -10,7 +10,7 @@ struct Migration {
     postgres: &'static str,
 }
 
-const MIGRATIONS: [Migration; 3] = [
+const MIGRATIONS: &[Migration] = &[
     Migration {
         number: 1,
         name: "ledger",
@@ -29,16 +29,28 @@ const MIGRATIONS: [Migration; 3] = [
         sqlite: include_str!("../../migrations/sqlite/0003_executions.sql"),
         postgres: include_str!("../../migrations/postgres/0003_executions.sql"),
     },
+    Migration {
+        number: 4,
+        name: "fair queue",
+        sqlite: include_str!("../../migrations/sqlite/0004_fair_queue.sql"),
+        postgres: include_str!("../../migrations/postgres/0004_fair_queue.sql"),
+    },
+    Migration {
+        number: 5,
+        name: "installs",
+        sqlite: include_str!("../../migrations/sqlite/0005_installs.sql"),
+        postgres: include_str!("../../migrations/postgres/0005_installs.sql"),
+    },
 ];
 
 /// Any number that no other program takes as its advisory lock.
 const LOCK: i64 = 0x006d_696c_6570_6f73;
 
 pub(super) async fn run(db: &Db) -> Result<()> {
-    for migration in &MIGRATIONS {
+    for migration in MIGRATIONS {
         db.write(move |tx| Box::pin(apply(tx, migration))).await?;
     }
-    let newest = MIGRATIONS.len() as i64;
+    let newest = MIGRATIONS.iter().map(|migration| migration.number).max().unwrap_or(0);
     let found =
         db.read(|tx| Box::pin(async { tx.count("SELECT max(number) FROM schema_migrations", &[]).await })).await?;
     if found > newest {

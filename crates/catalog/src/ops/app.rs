@@ -9,7 +9,7 @@ use crate::Catalog;
 use crate::db::Ending;
 use crate::error::Result;
 use crate::read::App;
-use crate::tables::{apps, builds, deployments, executions, jobs, timers, v1, webhooks};
+use crate::tables::{apps, builds, deployments, executions, installs, jobs, timers, v1, webhooks};
 use crate::work::Work;
 
 impl Catalog {
@@ -52,6 +52,7 @@ impl Catalog {
                 work.event(EventKind::AppDeleted, &subject, None, None);
                 // First, so that nobody who fires one waits for what follows.
                 jobs::delete_all(work.tx, work.app.id).await?;
+                installs::delete(work.tx, work.app.id).await?;
                 timers::delete_all(work.tx, work.app.id).await?;
                 webhooks::delete_all(work.tx, work.app.id).await?;
                 // Without releases and units nothing of it is served or kept.

@@ -3,12 +3,13 @@ use std::sync::Arc;
 use milepost_model::execution::{
     Attempt, Cause, CauseKind, ExecutedVersion, Execution, ExecutionStatus, MAX_LOG, NewExecution,
 };
-use milepost_model::{AppName, Code, Refusal, Selector, UnitKind};
+use milepost_model::{AppName, Code, PlanName, Refusal, Selector, UnitKind};
 use serde_json::Value;
 
 use crate::db::Tx;
 use crate::error::{CatalogError, Result};
 use crate::read;
+use crate::queue;
 use crate::tables::apps::{self, AppRow};
 use crate::tables::executions::{self, Birth, End, NewRow};
 use crate::tables::versions::{self, VersionState};
@@ -56,11 +57,17 @@ impl Catalog {
     /// has to end it.
     pub async fn execution_accept(&self, app: &AppName, accept: Accept) -> Result<Claimed> {
         let (app, now, ids) = (app.clone(), self.clock.now(), Arc::clone(&self.ids));
+        let queues = Arc::clone(&self.queues);
         self.db
             .write(move |tx| {
                 Box::pin(async move {
                     let Accept { new, cause, started_by, node } = accept;
                     let decided = decide(tx, &app, &new).await?;
+                    if new.sync {
+                        check_running(tx, &app, &decided).await?;
+                    } else if queue::admit(tx, Some(&queues), decided.app_id, 1).await? == 0 {
+                        return Err(queue::full(&app).into());
+                    }
                     if cause.kind == CauseKind::V1 {
                         let newest = new.version == Selector::Latest;
                         v1::count_execution(tx, decided.unit_id, decided.version_id, newest).await?;
@@ -80,7 +87,7 @@ impl Catalog {
                         created_at: now,
                         birth: if new.sync { Birth::Running { node } } else { Birth::Queued },
                     };
-                    if executions::insert(tx, std::slice::from_ref(&row)).await? != 1 {
+                    if executions::insert(tx, std::slice::from_ref(&row)).await?.len() != 1 {
                         return Err(CatalogError::inconsistent("the source of ids repeats itself".to_owned()));
                     }
                     let execution = born(row, new, decided.version);
@@ -173,6 +180,7 @@ impl Catalog {
 /// The version that a new execution runs. It is held until the transaction ends.
 struct Decided {
     app_id: i64,
+    plan: PlanName,
     unit_id: i64,
     version_id: i64,
     version: ExecutedVersion,
@@ -189,9 +197,9 @@ async fn decide(tx: &mut Tx, app: &AppName, new: &NewExecution) -> Result<Decide
         // Waits for somebody who deletes it at this moment; then the next look finds another or says that it is gone.
         let held = versions::hold(tx, &[version.id], false).await?;
         if held.iter().any(|(_, state)| *state != VersionState::Deleted) {
-            let (app_id, unit_id, version_id) = (app.id, unit.id, version.id);
+            let (app_id, plan, unit_id, version_id) = (app.id, app.plan, unit.id, version.id);
             let version = ExecutedVersion { number: version.number, uid: version.uid, digest: version.digest };
-            return Ok(Decided { app_id, unit_id, version_id, version });
+            return Ok(Decided { app_id, plan, unit_id, version_id, version });
         }
     }
     let message = format!("Versions of function `{}` are being deleted all the time.", new.function);
@@ -214,7 +222,7 @@ async fn decide_at_once(tx: &mut Tx, app: &AppName, new: &NewExecution) -> Resul
         Selector::Word(_) | Selector::Digest(_) => return Ok(None),
     };
     let sql = format!(
-        "SELECT a.id, u.id, v.id, v.number, v.uid, v.digest FROM apps a JOIN units u ON u.app_id = a.id JOIN versions v ON {condition} \
+        "SELECT a.id, u.id, v.id, v.number, v.uid, v.digest, a.plan FROM apps a JOIN units u ON u.app_id = a.id JOIN versions v ON {condition} \
          WHERE a.name = $1 AND a.deleted_at IS NULL AND u.kind = 'function' AND u.name = $2 \
          AND u.current_version_id IS NOT NULL AND v.state = 'active'{}",
         tx.for_use_of_v()
@@ -222,9 +230,22 @@ async fn decide_at_once(tx: &mut Tx, app: &AppName, new: &NewExecution) -> Resul
     let row = tx.query_opt(&sql, &params).await?;
     row.map(|row| {
         let version = ExecutedVersion { number: row.int(3)?, uid: row.text(4)?, digest: row.digest(5)? };
-        Ok(Decided { app_id: row.int(0)?, unit_id: row.int(1)?, version_id: row.int(2)?, version })
+        let plan = row.parse(6)?;
+        Ok(Decided { app_id: row.int(0)?, plan, unit_id: row.int(1)?, version_id: row.int(2)?, version })
     })
     .transpose()
+}
+
+/// Somebody waits for a synchronous one, so it is not queued when the app runs as many as its plan allows. Those who ask at
+/// the same moment do not see each other, so there may be a few more.
+async fn check_running(tx: &mut Tx, app: &AppName, decided: &Decided) -> Result<()> {
+    let most = i64::from(decided.plan.limits().executions_at_once);
+    if executions::running(tx, decided.app_id).await? < most {
+        return Ok(());
+    }
+    let message = format!("App `{app}` runs {most} executions, as many at once as its plan allows.");
+    let hint = "queue it instead (`--async`), try again later, or move the app to a larger plan";
+    Err(Refusal::new(Code::TooManyRunning, message).hint(hint).into())
 }
 
 /// What was just written, without reading it again.

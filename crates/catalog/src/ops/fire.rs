@@ -12,9 +12,11 @@ use milepost_model::{AliasName, IdSource, Selector, Timestamp};
 use crate::db::Tx;
 use crate::error::{CatalogError, Result};
 use crate::tables::executions::{self, Birth, NewRow};
-use crate::tables::jobs::{self, Advanced};
+use crate::queue::{self, Queues};
+use crate::tables::jobs::{self, Advanced, JobRow};
+use crate::tables::timers::{self, TimerRow};
 use crate::tables::versions::{self, VersionState};
-use crate::tables::{aliases, timers, units};
+use crate::tables::{aliases, units};
 use crate::{Catalog, resolve, uuids};
 
 /// What firing did.
@@ -56,12 +58,53 @@ impl Catalog {
     /// As many rows as asked for means that there may be more.
     pub async fn fire_due(&self, most: i64) -> Result<Fired> {
         let now = self.clock.now();
-        let ids = Arc::clone(&self.ids);
-        let mut fired = self.db.write(move |tx| Box::pin(async move { fire_jobs(tx, &*ids, now, most).await })).await?;
-        let ids = Arc::clone(&self.ids);
-        fired += self.db.write(move |tx| Box::pin(async move { fire_timers(tx, &*ids, now, most).await })).await?;
+        let (ids, queues) = (Arc::clone(&self.ids), Arc::clone(&self.queues));
+        let mut fired = self
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let how = How { ids: &*ids, queues: Some(&queues), now };
+                    let due = jobs::due(tx, now, most).await?;
+                    fire_jobs(tx, how, due).await
+                })
+            })
+            .await?;
+        let (ids, queues) = (Arc::clone(&self.ids), Arc::clone(&self.queues));
+        fired += self
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let how = How { ids: &*ids, queues: Some(&queues), now };
+                    let due = timers::due(tx, now, most).await?;
+                    fire_timers(tx, how, due).await
+                })
+            })
+            .await?;
         Ok(fired)
     }
+}
+
+/// Fires those of an app's timers that are due, before live moves: a tick belongs to the release that was live when its
+/// time came.
+pub(crate) async fn fire_before_move(
+    tx: &mut Tx,
+    ids: &dyn IdSource,
+    now: Timestamp,
+    rows: &[TimerRow],
+) -> Result<()> {
+    let due: Vec<TimerRow> = rows.iter().filter(|row| row.next_at.is_some_and(|at| at <= now)).cloned().collect();
+    if !due.is_empty() {
+        fire_timers(tx, How { ids, queues: None, now }, due).await?;
+    }
+    Ok(())
+}
+
+/// What a firing is done with.
+#[derive(Clone, Copy)]
+struct How<'a> {
+    ids: &'a dyn IdSource,
+    queues: Option<&'a Queues>,
+    now: Timestamp,
 }
 
 /// What a job or timer would run.
@@ -89,31 +132,25 @@ struct Firing {
     started_by: String,
 }
 
-async fn fire_jobs(tx: &mut Tx, ids: &dyn IdSource, now: Timestamp, most: i64) -> Result<Fired> {
-    let due = jobs::due(tx, now, most).await?;
+async fn fire_jobs(tx: &mut Tx, how: How<'_>, due: Vec<JobRow>) -> Result<Fired> {
     let mut fired = Fired { rows: due.len() as u64, ..Fired::default() };
     let mut firings = Vec::with_capacity(due.len());
-    let mut advanced = Vec::with_capacity(due.len());
+    let mut steps = Vec::with_capacity(due.len());
     for row in due {
-        let step = step(&row.job, now);
-        let aim = match (step.broken, row.version_id) {
-            (Some(why), _) => Aim::Nothing(why),
+        let step = step(&row.job, how.now);
+        let aim = match (&step.broken, row.version_id) {
+            (Some(why), _) => Aim::Nothing(why.clone()),
             (None, Some(id)) => Aim::Version(id),
             (None, None) => Aim::Selector(row.unit_id, row.job.selector.clone()),
         };
         fired.skipped += u64::from(step.skipped);
-        advanced.push(Advanced {
-            id: row.job.id.clone(),
-            next_at: step.next_at,
-            remaining: step.remaining,
-            state: step.state,
-            fired: row.job.fired + step.ticks.len() as i64,
-        });
+        let ticks = step.ticks.clone();
+        steps.push((row.job.id.clone(), row.job.fired, step));
         firings.push(Firing {
             app_id: row.app_id,
             function_id: row.unit_id,
             aim,
-            ticks: step.ticks,
+            ticks,
             selector: row.job.selector.to_string(),
             description: format!("Created by Job {}", row.job.id),
             cause: Cause { kind: CauseKind::Job, id: Some(row.job.id) },
@@ -121,15 +158,17 @@ async fn fire_jobs(tx: &mut Tx, ids: &dyn IdSource, now: Timestamp, most: i64) -
             started_by: row.job.created_by,
         });
     }
-    let postponed = write(tx, ids, now, &firings, &mut fired).await?;
-    let advanced: Vec<Advanced> =
-        advanced.into_iter().enumerate().filter(|(at, _)| !postponed.contains(at)).map(|(_, job)| job).collect();
-    jobs::advance(tx, &advanced).await?;
+    let written = write(tx, how, &firings, &mut fired).await?;
+    let advanced: Vec<Advanced> = steps
+        .into_iter()
+        .zip(written)
+        .filter_map(|((id, before, step), written)| written.map(|written| step.advance(id, before, written)))
+        .collect();
+    jobs::advance(tx, &advanced, how.now).await?;
     Ok(fired)
 }
 
-async fn fire_timers(tx: &mut Tx, ids: &dyn IdSource, now: Timestamp, most: i64) -> Result<Fired> {
-    let due = timers::due(tx, now, most).await?;
+async fn fire_timers(tx: &mut Tx, how: How<'_>, due: Vec<TimerRow>) -> Result<Fired> {
     let names = timers::names(tx, &due.iter().map(|row| row.unit_id).collect::<Vec<_>>()).await?;
     let mut fired = Fired { rows: due.len() as u64, ..Fired::default() };
     let mut firings = Vec::with_capacity(due.len());
@@ -142,9 +181,9 @@ async fn fire_timers(tx: &mut Tx, ids: &dyn IdSource, now: Timestamp, most: i64)
         };
         let (ticks, next_at) = match (Schedule::parse(&row.cron, &row.zone), row.next_at) {
             (Ok(schedule), Some(next_at)) => {
-                let due = schedule.due(just_before(next_at), now, AfterDowntime::RunNewest);
+                let due = schedule.due(just_before(next_at), how.now, AfterDowntime::RunNewest);
                 fired.skipped += u64::from(due.skipped);
-                (due.run, schedule.next_after(now))
+                (due.run, schedule.next_after(how.now))
             }
             _ => (Vec::new(), None),
         };
@@ -161,21 +200,15 @@ async fn fire_timers(tx: &mut Tx, ids: &dyn IdSource, now: Timestamp, most: i64)
             started_by: "milepost".to_owned(),
         });
     }
-    let postponed = write(tx, ids, now, &firings, &mut fired).await?;
+    let written = write(tx, how, &firings, &mut fired).await?;
     let advanced: Vec<_> =
-        advanced.into_iter().enumerate().filter(|(at, _)| !postponed.contains(at)).map(|(_, timer)| timer).collect();
+        advanced.into_iter().zip(written).filter_map(|(timer, written)| written.map(|_| timer)).collect();
     timers::advance(tx, &advanced).await?;
     Ok(fired)
 }
 
-/// Writes the executions, and answers the places of those firings that have to wait.
-async fn write(
-    tx: &mut Tx,
-    ids: &dyn IdSource,
-    now: Timestamp,
-    firings: &[Firing],
-    fired: &mut Fired,
-) -> Result<Vec<usize>> {
+/// Writes the executions, and answers for each firing how many it made; none for one that has to wait.
+async fn write(tx: &mut Tx, how: How<'_>, firings: &[Firing], fired: &mut Fired) -> Result<Vec<Option<i64>>> {
     let found = resolve_all(tx, firings).await?;
     let mut wanted: Vec<i64> = found.values().filter_map(|version| version.as_ref().ok().copied()).collect();
     wanted.sort_unstable();
@@ -183,8 +216,8 @@ async fn write(
     // Their rows are held by now, so nothing may be waited for.
     let held: HashMap<i64, VersionState> = versions::hold(tx, &wanted, true).await?.into_iter().collect();
     let mut rows = Vec::new();
-    let mut postponed = Vec::new();
-    for (place, firing) in firings.iter().enumerate() {
+    let mut made: Vec<Option<Vec<String>>> = Vec::with_capacity(firings.len());
+    for firing in firings {
         let outcome = match found.get(&firing.aim) {
             Some(Ok(id)) => match held.get(id) {
                 Some(VersionState::Deleted) if matches!(firing.aim, Aim::Version(_)) => {
@@ -192,7 +225,7 @@ async fn write(
                 }
                 // The next look resolves it to another.
                 Some(VersionState::Deleted) | None => {
-                    postponed.push(place);
+                    made.push(None);
                     continue;
                 }
                 Some(_) => Ok(*id),
@@ -200,9 +233,12 @@ async fn write(
             Some(Err(why)) => Err(why.clone()),
             None => Err("There is nothing to run.".to_owned()),
         };
+        let mut of_firing = Vec::with_capacity(firing.ticks.len());
         for tick in &firing.ticks {
+            let id = uuids::v7(how.ids, how.now);
+            of_firing.push(id.clone());
             rows.push(NewRow {
-                id: uuids::v7(ids, now),
+                id,
                 app_id: firing.app_id,
                 unit_id: firing.function_id,
                 version_id: outcome.as_ref().ok().copied(),
@@ -213,17 +249,40 @@ async fn write(
                 started_by: firing.started_by.clone(),
                 cause: firing.cause.clone(),
                 scheduled_at: Some(*tick),
-                created_at: now,
+                created_at: how.now,
                 birth: match &outcome {
                     Ok(_) => Birth::Queued,
                     Err(why) => Birth::Error(why.clone()),
                 },
             });
         }
+        made.push(Some(of_firing));
     }
-    fired.executions += executions::insert(tx, &rows).await?;
-    fired.postponed += postponed.len() as u64;
-    Ok(postponed)
+    bound(tx, how, &mut rows).await?;
+    let written = executions::insert(tx, &rows).await?;
+    fired.executions += written.len() as u64;
+    fired.postponed += made.iter().filter(|ids| ids.is_none()).count() as u64;
+    let count = |ids: Vec<String>| ids.iter().filter(|id| written.contains(*id)).count() as i64;
+    Ok(made.into_iter().map(|ids| ids.map(count)).collect())
+}
+
+/// What does not fit into the queue of its app has ended, with the reason: a tick is never just forgotten, and those who
+/// fire do not wait.
+async fn bound(tx: &mut Tx, how: How<'_>, rows: &mut [NewRow]) -> Result<()> {
+    let mut room: HashMap<i64, i64> = HashMap::new();
+    for row in rows.iter().filter(|row| matches!(row.birth, Birth::Queued)) {
+        *room.entry(row.app_id).or_default() += 1;
+    }
+    for (app_id, wanted) in &mut room {
+        *wanted = queue::admit(tx, how.queues, *app_id, *wanted).await?;
+    }
+    for row in rows.iter_mut().filter(|row| matches!(row.birth, Birth::Queued)) {
+        match room.get_mut(&row.app_id) {
+            Some(left) if *left > 0 => *left -= 1,
+            _ => row.birth = Birth::Error(queue::FULL.to_owned()),
+        }
+    }
+    Ok(())
 }
 
 type Resolved = std::result::Result<i64, String>;
@@ -270,11 +329,26 @@ fn just_before(at: Timestamp) -> Timestamp {
 struct Step {
     ticks: Vec<Timestamp>,
     skipped: u32,
+    /// What its pattern says, whether or not it has executions left to make.
     next_at: Option<Timestamp>,
-    remaining: Option<i64>,
-    state: JobState,
+    /// How many it had left.
+    count: Option<i64>,
     /// Its schedule cannot be read.
     broken: Option<String>,
+}
+
+impl Step {
+    /// How the job stands when `written` of the ticks made an execution: the others have one already, which was counted.
+    fn advance(self, id: String, fired: i64, written: i64) -> Advanced {
+        let remaining = self.count.map(|count| count - written);
+        let next_at = self.next_at.filter(|_| remaining != Some(0) && self.broken.is_none());
+        let state = match (&self.broken, next_at) {
+            (Some(_), _) => JobState::Paused,
+            (None, Some(_)) => JobState::Running,
+            (None, None) => JobState::Done,
+        };
+        Advanced { id, next_at, remaining, state, fired: fired + written }
+    }
 }
 
 fn step(job: &Job, now: Timestamp) -> Step {
@@ -287,8 +361,7 @@ fn step(job: &Job, now: Timestamp) -> Step {
                     ticks: vec![due_at],
                     skipped: 0,
                     next_at: None,
-                    remaining: job.count,
-                    state: JobState::Paused,
+                    count: job.count,
                     broken: Some(format!("The job is paused: {error}.")),
                 };
             }
@@ -308,10 +381,8 @@ fn step(job: &Job, now: Timestamp) -> Step {
     if let Some(count) = job.count {
         ticks.truncate(usize::try_from(count).unwrap_or(usize::MAX));
     }
-    let remaining = job.count.map(|count| count - ticks.len() as i64);
-    let next_at = schedule.and_then(|schedule| schedule.next_after(now)).filter(|_| remaining != Some(0));
-    let state = if next_at.is_some() { JobState::Running } else { JobState::Done };
-    Step { ticks, skipped, next_at, remaining, state, broken: None }
+    let next_at = schedule.and_then(|schedule| schedule.next_after(now));
+    Step { ticks, skipped, next_at, count: job.count, broken: None }
 }
 
 #[cfg(test)]

@@ -33,7 +33,9 @@ fn ticks(step: &Step) -> Vec<i64> {
 fn a_job_on_time_fires_its_tick_and_waits_for_the_next() {
     let step = step(&job(Some("* * * * *"), 10 * MINUTE), from_millis(10 * MINUTE + 5));
     assert_eq!(ticks(&step), [10]);
-    assert_eq!((step.next_at, step.state), (Some(from_millis(11 * MINUTE)), JobState::Running));
+    let after = step.advance("j".to_owned(), 1, 1);
+    assert_eq!((after.next_at, after.state), (Some(from_millis(11 * MINUTE)), JobState::Running));
+    assert_eq!((after.fired, after.remaining), (2, None));
 }
 
 #[test]
@@ -45,15 +47,18 @@ fn after_downtime_an_endless_job_makes_up_the_newest_and_a_counted_one_nothing()
     let endless = step(&job(Some("*/10 * * * *"), 20 * MINUTE), late);
     assert_eq!((ticks(&endless), endless.skipped), (vec![100], 8));
     let counted = step(&Job { count: Some(3), ..job(Some("*/10 * * * *"), 20 * MINUTE) }, late);
-    assert_eq!((ticks(&counted), counted.skipped, counted.remaining), (vec![], 9, Some(3)));
-    assert_eq!(counted.next_at, Some(from_millis(110 * MINUTE)));
+    assert_eq!((ticks(&counted), counted.skipped), (vec![], 9));
+    let after = counted.advance("j".to_owned(), 1, 0);
+    assert_eq!((after.next_at, after.remaining), (Some(from_millis(110 * MINUTE)), Some(3)));
 }
 
 #[test]
 fn the_first_time_is_made_up_however_late() {
     let first = Job { first_at: Some(from_millis(5 * MINUTE)), fired: 0, ..job(None, 5 * MINUTE) };
     let done = step(&Job { count: Some(1), ..first.clone() }, from_millis(500 * MINUTE));
-    assert_eq!((ticks(&done), done.remaining, done.state), (vec![5], Some(0), JobState::Done));
+    assert_eq!(ticks(&done), [5]);
+    let after = done.advance("j".to_owned(), 0, 1);
+    assert_eq!((after.remaining, after.state), (Some(0), JobState::Done));
     let more = Job { cron: Some("*/10 * * * *".to_owned()), ..first };
     let step = step(&more, from_millis(505 * MINUTE));
     assert_eq!((ticks(&step), step.next_at), (vec![5], Some(from_millis(510 * MINUTE))));
@@ -63,6 +68,17 @@ fn the_first_time_is_made_up_however_late() {
 fn the_last_execution_of_a_count_ends_the_job() {
     let last = Job { count: Some(1), ..job(Some("@every 1s"), MINUTE) };
     let step = step(&last, from_millis(MINUTE + 10_000));
-    assert_eq!((ticks(&step), step.remaining, step.next_at), (vec![1], Some(0), None));
-    assert_eq!(step.state, JobState::Done);
+    assert_eq!(ticks(&step), [1]);
+    let after = step.advance("j".to_owned(), 1, 1);
+    assert_eq!((after.remaining, after.next_at, after.state), (Some(0), None, JobState::Done));
+}
+
+#[test]
+fn a_tick_that_has_its_execution_already_is_not_counted_again() {
+    let last = Job { count: Some(1), ..job(Some("@every 1s"), MINUTE) };
+    let step = step(&last, from_millis(MINUTE + 500));
+    let next_at = step.next_at;
+    let after = step.advance("j".to_owned(), 7, 0);
+    assert_eq!((after.fired, after.remaining, after.state), (7, Some(1), JobState::Running));
+    assert_eq!((after.next_at, next_at.is_some()), (next_at, true));
 }

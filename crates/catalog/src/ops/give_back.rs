@@ -8,8 +8,9 @@ use serde_json::Value;
 use crate::Catalog;
 use crate::db::Tx;
 use crate::error::Result;
+use crate::ops::claim::Node;
 use crate::tables::executions::{self, Lost};
-use crate::tables::{attempts, nodes};
+use crate::tables::{attempts, jobs, nodes};
 
 /// Rows per transaction: others get their turn in between.
 const BATCH: i64 = 500;
@@ -24,13 +25,27 @@ pub struct GivenBack {
     pub ended: u64,
 }
 
+impl std::ops::AddAssign for GivenBack {
+    fn add_assign(&mut self, other: Self) {
+        self.requeued += other.requeued;
+        self.ended += other.ended;
+    }
+}
+
 impl Catalog {
-    /// Gives back what nodes had that have not been heard of for so long.
-    pub async fn give_back_dead(&self, timeout_ms: i64, max_attempts: i64) -> Result<GivenBack> {
-        let now = self.clock.now();
-        let cutoff = from_millis(now.as_millisecond() - timeout_ms);
-        let found = self.give_back(Some(cutoff), max_attempts).await?;
-        let forgotten = from_millis(cutoff.as_millisecond() - DAY_MS);
+    /// The nodes that run something, with their last beats.
+    pub async fn nodes(&self) -> Result<Vec<Node>> {
+        self.db.read(|tx| Box::pin(async move { executions::nodes(tx).await })).await
+    }
+
+    /// Gives back what nodes had, if each still has this last beat: whoever beats again is not dead. Who is dead is decided
+    /// by who watches, since the clocks of two machines may differ.
+    pub async fn give_back_dead(&self, dead: Vec<Node>, max_attempts: i64) -> Result<GivenBack> {
+        let mut found = GivenBack::default();
+        for node in dead {
+            found += self.give_back(Some(node), max_attempts).await?;
+        }
+        let forgotten = from_millis(self.clock.now().as_millisecond() - DAY_MS);
         self.db.write(move |tx| Box::pin(async move { nodes::forget_before(tx, forgotten).await })).await?;
         Ok(found)
     }
@@ -62,16 +77,52 @@ impl Catalog {
             .await
     }
 
-    async fn give_back(&self, cutoff: Option<Timestamp>, max_attempts: i64) -> Result<GivenBack> {
+    /// Gives back an attempt because the server stops. It does not count, and stays on record. False when it is not the
+    /// present one any more.
+    pub async fn execution_stop(&self, id: String, node: &str, attempt: i64) -> Result<bool> {
+        let (node, now) = (node.to_owned(), self.clock.now());
+        self.db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let Some(lost) = executions::lost_attempt(tx, &id, &node, attempt).await? else { return Ok(false) };
+                    record(tx, &lost, AttemptEnd::Stopped, now).await?;
+                    if !end_without_retry(tx, &lost, now).await? {
+                        executions::requeue(tx, &id).await?;
+                    }
+                    Ok(true)
+                })
+            })
+            .await
+    }
+
+    /// Gives back an attempt that could not begin, because every instance was busy: as if it had not been claimed, and not
+    /// to be claimed again for so long. False when it is not the present one any more.
+    pub async fn execution_postpone(&self, id: String, node: &str, attempt: i64, by_ms: i64) -> Result<bool> {
+        let (node, now) = (node.to_owned(), self.clock.now());
+        self.db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let Some(lost) = executions::lost_attempt(tx, &id, &node, attempt).await? else { return Ok(false) };
+                    if !end_without_retry(tx, &lost, now).await? {
+                        executions::unclaim(tx, &id, from_millis(now.as_millisecond() + by_ms)).await?;
+                    }
+                    Ok(true)
+                })
+            })
+            .await
+    }
+
+    async fn give_back(&self, dead: Option<Node>, max_attempts: i64) -> Result<GivenBack> {
         let now = self.clock.now();
         let mut total = GivenBack::default();
         loop {
+            let dead = dead.clone();
             let batch = self
                 .db
                 .write(move |tx| {
                     Box::pin(async move {
                         let mut batch = GivenBack::default();
-                        for lost in executions::lost(tx, cutoff, BATCH).await? {
+                        for lost in executions::lost(tx, dead.as_ref(), BATCH).await? {
                             if settle(tx, &lost, now, max_attempts).await? {
                                 batch.requeued += 1;
                             } else {
@@ -82,8 +133,7 @@ impl Catalog {
                     })
                 })
                 .await?;
-            total.requeued += batch.requeued;
-            total.ended += batch.ended;
+            total += batch;
             if batch == GivenBack::default() {
                 return Ok(total);
             }
@@ -91,6 +141,7 @@ impl Catalog {
     }
 
     /// Forgets ended executions that are older or more than the plans of their apps keep. Part of [`Catalog::sweep`].
+    /// Jobs that have ended go with the executions of their time.
     pub(crate) async fn sweep_executions(&self) -> Result<u64> {
         let now = self.clock.now();
         let apps = self
@@ -98,7 +149,8 @@ impl Catalog {
             .read(|tx| {
                 Box::pin(async move {
                     let sql = "SELECT a.id, a.plan, CASE WHEN a.deleted_at IS NULL THEN 0 ELSE 1 END FROM apps a \
-                               WHERE EXISTS (SELECT 1 FROM executions e WHERE e.app_id = a.id AND e.finished_at IS NOT NULL)";
+                               WHERE EXISTS (SELECT 1 FROM executions e WHERE e.app_id = a.id AND e.finished_at IS NOT NULL) \
+                               OR EXISTS (SELECT 1 FROM jobs j WHERE j.app_id = a.id AND j.ended_at IS NOT NULL)";
                     let rows = tx.query(sql, &[]).await?;
                     rows.iter()
                         .map(|row| Ok((row.int(0)?, row.parse::<milepost_model::PlanName>(1)?, row.bool(2)?)))
@@ -113,6 +165,7 @@ impl Catalog {
             let old = from_millis(now.as_millisecond() - kept_ms - i64::from(!deleted));
             // Above every id, so that all of that moment go.
             swept += self.sweep_up_to(app_id, old, "z".to_owned()).await?;
+            self.db.write(move |tx| Box::pin(async move { jobs::forget_ended(tx, app_id, old).await })).await?;
             if let Some(keep) = limits.executions_kept {
                 let beyond = self
                     .db
@@ -149,25 +202,42 @@ impl Catalog {
 
 /// True when it is to be tried again.
 async fn settle(tx: &mut Tx, lost: &Lost, now: Timestamp, max_attempts: i64) -> Result<bool> {
+    record(tx, lost, AttemptEnd::Lost, now).await?;
+    if end_without_retry(tx, lost, now).await? {
+        return Ok(false);
+    }
+    let deaths = attempts::lost(tx, &lost.id).await?;
+    if deaths < max_attempts {
+        executions::requeue(tx, &lost.id).await?;
+        return Ok(true);
+    }
+    let times = if deaths == 1 { "once".to_owned() } else { format!("{deaths} times") };
+    let why = Value::from(format!("The server died while it ran, {times}; it is not tried again."));
+    executions::end(tx, &lost.id, ExecutionStatus::Error, Some(&why), now).await?;
+    Ok(false)
+}
+
+async fn record(tx: &mut Tx, lost: &Lost, end: AttemptEnd, now: Timestamp) -> Result<()> {
     let attempt = Attempt {
         number: lost.attempt,
         started_at: lost.attempt_at,
         ended_at: Some(now),
         node: lost.node.clone(),
-        end: Some(AttemptEnd::Lost),
+        end: Some(end),
     };
-    attempts::insert(tx, &lost.id, &attempt, now).await?;
+    attempts::insert(tx, &lost.id, &attempt, now).await
+}
+
+/// Whether it ended because it is not to be tried again, however it was given back.
+async fn end_without_retry(tx: &mut Tx, lost: &Lost, now: Timestamp) -> Result<bool> {
     let (status, why) = if lost.cancel {
         (ExecutionStatus::Cancelled, None)
     } else if lost.sync {
-        (ExecutionStatus::Error, Some("The server stopped while it ran, and nobody waits for it any more.".to_owned()))
-    } else if lost.attempt >= max_attempts {
-        let times = if lost.attempt == 1 { "once".to_owned() } else { format!("{} times", lost.attempt) };
-        (ExecutionStatus::Error, Some(format!("The server stopped while it ran, {times}; it is not tried again.")))
+        let why = "The server stopped while it ran, and nobody waits for it any more.";
+        (ExecutionStatus::Error, Some(Value::from(why)))
     } else {
-        executions::requeue(tx, &lost.id).await?;
-        return Ok(true);
+        return Ok(false);
     };
-    executions::end(tx, &lost.id, status, why.map(Value::from).as_ref(), now).await?;
-    Ok(false)
+    executions::end(tx, &lost.id, status, why.as_ref(), now).await?;
+    Ok(true)
 }

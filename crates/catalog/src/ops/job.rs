@@ -7,7 +7,7 @@ use milepost_model::{AppName, Code, Refusal, Selector, Timestamp, UnitKind, Unit
 use serde_json::json;
 
 use super::execution::clean;
-use crate::db::{Ending, Tx};
+use crate::db::Ending;
 use crate::error::Result;
 use crate::read::{PageOf, cut};
 use crate::tables::apps::AppRow;
@@ -16,6 +16,9 @@ use crate::tables::units::{self, UnitRow};
 use crate::tables::versions::VersionRow;
 use crate::work::Work;
 use crate::{Catalog, resolve, uuids};
+
+/// Jobs of one name that are told when it is not clear which is meant.
+const MOST_NAMED: i64 = 20;
 
 impl Catalog {
     pub async fn job_create(&self, app: &AppName, actor: &str, new: NewJob) -> Result<Job> {
@@ -61,7 +64,7 @@ impl Catalog {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 let Some(JobRow { mut job, .. }) = jobs::lock(work.tx, work.app.id, &id).await? else {
-                    return Err(unknown(work.tx, &work.app, &id).await?.into());
+                    return Err(unknown(&work.app, &id).into());
                 };
                 let before = told(&job);
                 apply(&mut job, change, work.act.at)?;
@@ -81,11 +84,31 @@ impl Catalog {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 let Some(row) = jobs::lock(work.tx, work.app.id, &id).await? else {
-                    return Err(unknown(work.tx, &work.app, &id).await?.into());
+                    return Err(unknown(&work.app, &id).into());
                 };
                 jobs::delete(work.tx, &id).await?;
                 work.event(EventKind::JobDeleted, &subject(&row.job), Some(told(&row.job)), None);
                 Ok(())
+            })
+        })
+        .await
+    }
+
+    /// The id of a job that is named by its id or by its name. Of several with the name the one that may go on is meant; if
+    /// there is more than one of those, or none of several, nothing is.
+    pub async fn job_id(&self, app: &AppName, word: String) -> Result<String> {
+        self.look(app, move |tx, app| {
+            Box::pin(async move {
+                if jobs::find(tx, app.id, &word).await?.is_some() {
+                    return Ok(word);
+                }
+                let named = jobs::named(tx, app.id, &word, MOST_NAMED).await?;
+                let open = named.iter().filter(|(_, state)| state.is_open()).count();
+                match named.first() {
+                    None => Err(unknown(&app, &word).into()),
+                    Some((id, _)) if open == 1 || named.len() == 1 => Ok(id.clone()),
+                    Some(_) => Err(ambiguous(&app, &word, &named).into()),
+                }
             })
         })
         .await
@@ -96,7 +119,7 @@ impl Catalog {
             Box::pin(async move {
                 match jobs::find(tx, app.id, &id).await? {
                     Some(row) => Ok(row.job),
-                    None => Err(unknown(tx, &app, &id).await?.into()),
+                    None => Err(unknown(&app, &id).into()),
                 }
             })
         })
@@ -214,13 +237,14 @@ fn told(job: &Job) -> serde_json::Value {
             "firstAt": job.first_at, "count": job.count, "state": job.state, "input": input })
 }
 
-async fn unknown(tx: &mut Tx, app: &AppRow, id: &str) -> Result<Refusal> {
-    let recent = jobs::list(tx, app.id, None, 100).await?;
-    let by_name = recent.iter().find(|row| row.job.name == id && !id.is_empty());
-    let otherwise = match by_name {
-        Some(row) => format!("the job called `{id}` has the id `{}`", row.job.id),
-        None => "`milepost job list` shows what exists".to_owned(),
-    };
+fn unknown(app: &AppRow, id: &str) -> Refusal {
     let message = format!("App `{}` has no job `{id}`.", app.name);
-    Ok(Refusal::new(Code::JobNotFound, message).hint(otherwise))
+    Refusal::new(Code::JobNotFound, message).hint("`milepost job list` shows what exists")
+}
+
+fn ambiguous(app: &AppRow, name: &str, named: &[(String, JobState)]) -> Refusal {
+    let message = format!("App `{}` has several jobs called `{name}`.", app.name);
+    Refusal::new(Code::InvalidRequest, message)
+        .hint("give the id of the one that is meant")
+        .blockers(named.iter().map(|(id, state)| format!("job {id} ({state})")).collect())
 }

@@ -6,6 +6,7 @@ use super::release::{check_releasable, expired};
 use crate::Catalog;
 use crate::db::Ending;
 use crate::error::Result;
+use crate::ops::install_live::live_moved;
 use crate::releasing;
 use crate::tables::pointer_moves::{self, Pointer};
 use crate::tables::releases::{self, ReleaseRow};
@@ -48,6 +49,7 @@ impl Catalog {
                         work.app.live_mode = LiveMode::Following;
                         let why = if why.is_empty() { "live follows latest".to_owned() } else { why };
                         releasing::settle(work, Step::Forward, &why).await?;
+                        live_moved(work, &why).await?;
                     }
                     LiveTarget::Release(name) => {
                         let release = releasing::find(work.tx, &work.app, &name).await?;
@@ -58,6 +60,7 @@ impl Catalog {
                         let why = if why.is_empty() { "put live by hand".to_owned() } else { why };
                         if work.app.live_release_id != Some(release.id) {
                             releasing::move_live(work, Some(release.id), Step::Forward, &why).await?;
+                            live_moved(work, &why).await?;
                         }
                     }
                 }
@@ -91,6 +94,7 @@ impl Catalog {
                 let (row, released_again, expired) = make_reachable(work, target, &why).await?;
                 if work.app.live_release_id != Some(row.id) {
                     releasing::move_live(work, Some(row.id), Step::Back, &why).await?;
+                    live_moved(work, &why).await?;
                 }
                 let to = releasing::view(work.tx, &work.app, &row).await?;
                 Ok(Rollback { from: from_view, to, released_again, expired })
@@ -101,7 +105,7 @@ impl Catalog {
 }
 
 /// Where a rollback leads: to a release that can be reached, or to an app version by whichever release it has.
-enum Target {
+pub(super) enum Target {
     Release(ReleaseRow),
     AppVersion(i64),
 }
@@ -134,7 +138,11 @@ async fn previous(work: &mut Work<'_>) -> Result<i64> {
     })
 }
 
-async fn make_reachable(work: &mut Work<'_>, target: Target, why: &str) -> Result<(ReleaseRow, bool, Vec<String>)> {
+pub(super) async fn make_reachable(
+    work: &mut Work<'_>,
+    target: Target,
+    why: &str,
+) -> Result<(ReleaseRow, bool, Vec<String>)> {
     let seq = match target {
         Target::Release(release) => return Ok((release, false, Vec::new())),
         Target::AppVersion(seq) => seq,

@@ -36,6 +36,7 @@ impl Catalog {
                 check_releasable(work, seq).await?;
                 let why = if why.is_empty() { "released by hand".to_owned() } else { why };
                 let (release, expired) = releasing::create(work, seq, &why).await?;
+                super::install_live::live_moved(work, &why).await?;
                 Ok((releasing::view(work.tx, &work.app, &release).await?, expired))
             })
         })

@@ -74,23 +74,37 @@ impl Catalog {
         .await
     }
 
-    /// Keeps what v1 says about a unit beside what the ledger knows, instead of what it said before.
-    pub async fn v1_set_facts(&self, app: &AppName, key: UnitKey, facts: Value) -> Result<V1Unit> {
-        let ids = Arc::clone(&self.ids);
-        self.work(app, "v1", Ending::Commit, move |work| {
-            Box::pin(async move {
-                let (_, mut row) = seen(work, &key, &uuids::v4(&*ids)).await?;
-                if row.unit.facts != facts {
-                    // What is said when the unit is made is no change of it.
-                    let first = row.unit.facts == json!({});
-                    row.unit.facts = facts;
-                    row.unit.updated_at = if first { row.unit.updated_at } else { Some(work.act.at) };
-                    v1::save_unit(work.tx, &row).await?;
-                }
-                Ok(row.unit)
+    /// The unit with this id, whichever app has it.
+    pub async fn v1_find(&self, id: String) -> Result<Option<V1Unit>> {
+        self.db.read(move |tx| Box::pin(async move { Ok(v1::find_anywhere(tx, &id).await?.map(|row| row.unit)) })).await
+    }
+
+    /// Environments that all apps may use.
+    pub async fn v1_public_runtimes(&self) -> Result<Vec<V1Unit>> {
+        self.v1_with_fact(UnitKind::Environment, "\"is_public\":true".to_owned(), i64::MAX).await
+    }
+
+    /// Whether a function of any app was made for this runtime.
+    pub async fn v1_runtime_is_used(&self, id: &str) -> Result<bool> {
+        let fact = format!("\"runtime_id\":\"{id}\"");
+        Ok(!self.v1_with_fact(UnitKind::Function, fact, 1).await?.is_empty())
+    }
+
+    async fn v1_with_fact(&self, kind: UnitKind, fact: String, limit: i64) -> Result<Vec<V1Unit>> {
+        self.db
+            .read(move |tx| {
+                Box::pin(async move {
+                    let rows = v1::with_fact(tx, kind, &fact, limit).await?;
+                    Ok(rows.into_iter().map(|row| row.unit).collect())
+                })
             })
-        })
-        .await
+            .await
+    }
+
+    /// Every number that v1 gave in the app, also of versions that were deleted since: the function, its number in the
+    /// ledger, and the number of v1.
+    pub async fn v1_numbers(&self, app: &AppName) -> Result<Vec<(UnitName, i64, i64)>> {
+        self.look(app, move |tx, app| Box::pin(async move { v1::numbers(tx, app.id).await })).await
     }
 
     /// Publishes a function's newest code under the next number. Code that is published already becomes a new version
@@ -205,7 +219,7 @@ fn current(unit: &UnitRow) -> Result<i64> {
     unit.current_version_id.ok_or_else(|| CatalogError::inconsistent(format!("{} has no version", unit.key())))
 }
 
-async fn find(tx: &mut Tx, unit: &UnitRow, number_or_id: &str) -> Result<Option<V1Version>> {
+pub(super) async fn find(tx: &mut Tx, unit: &UnitRow, number_or_id: &str) -> Result<Option<V1Version>> {
     match number_or_id.parse() {
         Ok(number) => v1::find_version(tx, unit.id, number).await,
         Err(_) => v1::find_version_by_id(tx, unit.id, number_or_id).await,
@@ -218,7 +232,7 @@ pub(crate) fn unpublished(app: &AppRow, unit: &UnitRow, number_or_id: &str) -> R
 }
 
 /// A unit of the app, and what v1 calls it; `fresh` if it has no id yet.
-async fn seen(work: &mut Work<'_>, key: &UnitKey, fresh: &str) -> Result<(UnitRow, V1UnitRow)> {
+pub(super) async fn seen(work: &mut Work<'_>, key: &UnitKey, fresh: &str) -> Result<(UnitRow, V1UnitRow)> {
     let unit = units::get_present(work.tx, &work.app, key.kind, &key.name).await?;
     if let Some(row) = v1::of_unit(work.tx, unit.id).await? {
         return Ok((unit, row));
@@ -244,7 +258,7 @@ async fn describe(work: &mut Work<'_>, unit: &UnitRow, version_id: i64, descript
 }
 
 /// A new version of a function with the content that it has, as a change like any other.
-async fn again(work: &mut Work<'_>, key: &UnitKey, description: &str, actor: &str) -> Result<()> {
+pub(super) async fn again(work: &mut Work<'_>, key: &UnitKey, description: &str, actor: &str) -> Result<()> {
     let put = Put {
         name: key.name.clone(),
         label: None,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use milepost_model::change::{UnitAction, UnitOutcome};
 use milepost_model::pointer::Step;
 use milepost_model::{AliasName, AppName, Code, Refusal, Selector, UnitKind, UnitName};
 
@@ -9,14 +10,15 @@ use super::alias;
 use super::execution::clean;
 use crate::db::{Ending, Tx};
 use crate::error::Result;
-use crate::tables::aliases;
 use crate::tables::apps::AppRow;
 use crate::tables::units::{self, UnitRow};
 use crate::tables::v1::{self, V1Alias};
+use crate::tables::{aliases, versions};
 use crate::work::Work;
 use crate::{Catalog, resolve, uuids};
 
 const WHY: &str = "v1";
+const FOLLOWING: &str = "following";
 
 impl Catalog {
     /// Makes an alias whose name no function of the app has yet.
@@ -42,11 +44,13 @@ impl Catalog {
                     function,
                     version: 0,
                     number: None,
+                    follows: false,
                     description: clean(&description),
                     created_at: work.act.at,
                     updated_at: None,
                 };
                 v1::put_alias(work.tx, unit.id, &alias).await?;
+                set_follows(work, &unit, &name, selector == Selector::Latest).await?;
                 get(work.tx, &work.app, &name).await
             })
         })
@@ -73,8 +77,10 @@ impl Catalog {
                         // An alias belongs to its function: elsewhere it is another one.
                         alias::remove(work, &before, &name).await?;
                         v1::delete_alias(work.tx, before.id, &name).await?;
+                        set_follows(work, &before, &name, false).await?;
                     }
                     unit = point(work, &name, &function, &selector).await?;
+                    set_follows(work, &unit, &name, selector == Selector::Latest).await?;
                 }
                 known.description = description.map_or(known.description, |text| clean(&text));
                 known.id = if known.id.is_empty() { uuids::v4(&*ids) } else { known.id };
@@ -92,6 +98,7 @@ impl Catalog {
                 let known = get(work.tx, &work.app, &name).await?;
                 let unit = units::get_present(work.tx, &work.app, UnitKind::Function, &known.function).await?;
                 alias::remove(work, &unit, &name).await?;
+                set_follows(work, &unit, &name, false).await?;
                 v1::delete_alias(work.tx, unit.id, &name).await
             })
         })
@@ -136,4 +143,41 @@ async fn point(work: &mut Work<'_>, name: &AliasName, function: &UnitName, selec
     let found = aliases::find(work.tx, unit.id, name).await?;
     alias::set(work, &unit, name, found.as_ref(), &version, Step::Forward, WHY).await?;
     Ok(unit)
+}
+
+/// Version 0 of v1 is the newest code, whichever that is: an alias of it goes along.
+async fn set_follows(work: &mut Work<'_>, unit: &UnitRow, name: &AliasName, follows: bool) -> Result<()> {
+    let Some(mut row) = v1::of_unit(work.tx, unit.id).await? else { return Ok(()) };
+    let mut names = v1::following(&row.unit.facts);
+    if names.contains(name) == follows {
+        return Ok(());
+    }
+    names.retain(|known| known != name);
+    names.extend(follows.then(|| name.clone()));
+    if let Some(facts) = row.unit.facts.as_object_mut() {
+        facts.insert(FOLLOWING.to_owned(), names.iter().map(AliasName::as_str).collect());
+    }
+    v1::save_unit(work.tx, &row).await
+}
+
+/// After a change: aliases of version 0 move to the functions' new code.
+pub(crate) async fn follow(work: &mut Work<'_>, outcomes: &[UnitOutcome]) -> Result<()> {
+    let moved = |outcome: &&UnitOutcome| outcome.kind == UnitKind::Function && outcome.action == UnitAction::Updated;
+    let names: Vec<&UnitName> = outcomes.iter().filter(moved).map(|outcome| &outcome.name).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    for row in v1::with_followers(work.tx, work.app.id).await? {
+        if !names.contains(&&row.unit.name) {
+            continue;
+        }
+        let unit = units::find_by_id(work.tx, row.unit_id).await?;
+        let Some(current) = unit.current_version_id else { continue };
+        let version = versions::get(work.tx, current).await?;
+        for name in v1::following(&row.unit.facts) {
+            let Some(found) = aliases::find(work.tx, unit.id, &name).await? else { continue };
+            alias::set(work, &unit, &name, Some(&found), &version, Step::Forward, WHY).await?;
+        }
+    }
+    Ok(())
 }

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::ops::execution::unknown;
 use crate::tables::apps::AppRow;
 use crate::tables::executions::{self, ExecutionRow, Listed};
-use crate::tables::{attempts, units};
+use crate::tables::{attempts, units, versions};
 
 /// Fills in the attempts: those that were lost stand apart, the last one is in the row.
 pub(crate) async fn with_attempts(tx: &mut Tx, mut rows: Vec<ExecutionRow>) -> Result<Vec<ExecutionRow>> {
@@ -62,7 +62,14 @@ impl Catalog {
                     },
                     None => None,
                 };
-                let listed = Listed { filter: &filter, unit_id };
+                let version_id = match (unit_id, filter.version) {
+                    (Some(unit_id), Some(number)) => match versions::find_by_number(tx, unit_id, number).await? {
+                        None => return Ok(PageOf { items: Vec::new(), next: None }),
+                        Some(version) => Some(version.id),
+                    },
+                    _ => None,
+                };
+                let listed = Listed { filter: &filter, unit_id, version_id };
                 let mut rows = executions::list(tx, app.id, listed, below.as_deref(), limit.saturating_add(1)).await?;
                 let next = cut(&mut rows, limit, |row| row.execution.id.clone());
                 let rows = with_attempts(tx, rows).await?;

@@ -5,7 +5,9 @@ mod apps;
 mod builds;
 mod executions;
 mod history;
+mod installs;
 mod serving;
+mod timers;
 mod units;
 mod views;
 
@@ -22,6 +24,7 @@ pub(crate) use apps::app_view;
 pub(crate) use executions::{execution_view, with_attempts};
 pub use history::AtMoment;
 pub(crate) use history::unknown_tag;
+pub(crate) use installs::{changed_by_hand, install_view};
 pub use serving::{Known, Serving, ServingAlias, ServingFunction, ServingRelease, ServingVersion};
 pub use units::DeploymentUnits;
 pub(crate) use units::{release_triggers_following, triggers_following, unknown_group};

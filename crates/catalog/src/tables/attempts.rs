@@ -1,4 +1,4 @@
-//! Attempts of executions that ended because their node died, and logs.
+//! Attempts of executions that ended because their node died or stopped, and logs.
 
 use std::collections::HashMap;
 
@@ -24,6 +24,12 @@ pub(crate) async fn insert(tx: &mut Tx, execution: &str, attempt: &Attempt, ende
     ];
     tx.execute(sql, &params).await?;
     Ok(())
+}
+
+/// How many attempts of an execution ended because their node died.
+pub(crate) async fn lost(tx: &mut Tx, execution: &str) -> Result<i64> {
+    let sql = "SELECT count(*) FROM execution_attempts WHERE execution_id = $1 AND ending = 'lost'";
+    tx.count(sql, &[execution.into()]).await
 }
 
 /// Of each execution, oldest first.

@@ -24,6 +24,14 @@ pub(crate) async fn list(tx: &mut Tx, app_id: i64) -> Result<Vec<(Deployment, i6
     rows.iter().map(|row| Ok((Deployment { id: row.text(0)?, name: row.text(1)? }, row.int(2)?))).collect()
 }
 
+/// The units of a deployment are nobody's from now on.
+pub(crate) async fn free_units(tx: &mut Tx, app_id: i64, key: &str) -> Result<()> {
+    let sql = "UPDATE units SET deployment_id = NULL WHERE app_id = $1 \
+               AND deployment_id IN (SELECT id FROM deployments WHERE app_id = $1 AND key = $2)";
+    tx.execute(sql, &[app_id.into(), key.into()]).await?;
+    Ok(())
+}
+
 /// For an app that goes: its units belong to nobody, and nobody declares anything.
 pub(crate) async fn delete_all(tx: &mut Tx, app_id: i64) -> Result<()> {
     tx.execute("UPDATE units SET deployment_id = NULL WHERE app_id = $1", &[app_id.into()]).await?;

@@ -1,9 +1,12 @@
+use std::collections::HashSet;
+
 use milepost_model::execution::{Cause, ExecutedVersion, Execution, ExecutionFilter, ExecutionStatus, MAX_LISTED};
 use milepost_model::{AppName, Timestamp};
 use serde_json::Value;
 
 use crate::db::{Row, Tx, Val, placeholders};
 use crate::error::Result;
+use crate::ops::claim::Node;
 
 /// An execution with what only the catalog and the node that runs it know.
 #[derive(Debug, Clone)]
@@ -117,18 +120,20 @@ pub(crate) fn json_text(value: &Value) -> String {
     value.to_string()
 }
 
-/// Answers how many were written: a tick that is there already is left as it is.
-pub(crate) async fn insert(tx: &mut Tx, rows: &[NewRow]) -> Result<u64> {
-    let mut written = 0;
+/// Answers which were written: a tick that is there already is left as it is.
+pub(crate) async fn insert(tx: &mut Tx, rows: &[NewRow]) -> Result<HashSet<String>> {
+    let mut written = HashSet::with_capacity(rows.len());
     for chunk in rows.chunks(CHUNK) {
         let sql = format!(
             "INSERT INTO executions (id, app_id, unit_id, version_id, selector, status, sync, input, result, description, started_by, \
              cause, cause_id, scheduled_at, created_at, started_at, finished_at, attempt, attempt_at, node, cancel) VALUES {} \
-             ON CONFLICT DO NOTHING",
+             ON CONFLICT DO NOTHING RETURNING id",
             placeholders(chunk.len(), COLUMNS)
         );
         let params: Vec<Val> = chunk.iter().flat_map(values).collect();
-        written += tx.execute(&sql, &params).await?;
+        for row in tx.query(&sql, &params).await? {
+            written.insert(row.text(0)?);
+        }
     }
     Ok(written)
 }
@@ -188,6 +193,8 @@ pub(crate) async fn get_many(tx: &mut Tx, ids: &[String]) -> Result<Vec<Executio
 pub(crate) struct Listed<'f> {
     pub filter: &'f ExecutionFilter,
     pub unit_id: Option<i64>,
+    /// The version of that function with the wanted number.
+    pub version_id: Option<i64>,
 }
 
 /// Newest first, below an id.
@@ -206,14 +213,13 @@ pub(crate) async fn list(
         params.push(value);
         conditions.push_str(&format!(" AND {condition} ${}", params.len()));
     };
-    if let Some(unit_id) = listed.unit_id {
+    match (listed.version_id, filter.version) {
+        (Some(version_id), _) => only("e.version_id =", version_id.into()),
+        (None, Some(number)) => only("v.number =", number.into()),
+        (None, None) => {}
+    }
+    if let Some(unit_id) = listed.unit_id.filter(|_| listed.version_id.is_none()) {
         only("e.unit_id =", unit_id.into());
-    }
-    if let Some(number) = filter.version {
-        only("v.number =", number.into());
-    }
-    if let Some(status) = filter.status {
-        only("e.status =", status.as_str().into());
     }
     if let Some(cause) = filter.cause {
         only("e.cause =", cause.as_str().into());
@@ -222,7 +228,14 @@ pub(crate) async fn list(
         only("e.cause_id =", id.as_str().into());
     }
     if let Some(since) = filter.since {
+        // Ids begin with the moment, so none before it has to be looked at.
+        only("e.id >=", crate::uuids::first_of(since).into());
         only("e.created_at >=", since.into());
+    }
+    if let Some(status) = filter.status {
+        // Written out, because indexes of only some rows are used where the statement says that only those are wanted.
+        let ended = if status.is_ended() { " AND e.finished_at IS NOT NULL" } else { "" };
+        conditions.push_str(&format!(" AND e.status = '{status}'{ended}"));
     }
     let sql =
         format!("{} WHERE e.app_id = $1 AND e.id < $2{conditions} ORDER BY e.id DESC LIMIT $3", select(Show::Listed));
@@ -287,20 +300,40 @@ pub(crate) struct Waiting {
     pub app_id: i64,
     pub plan: milepost_model::PlanName,
     pub running: i64,
+    /// Of those the ones on the node that asks.
+    pub here: i64,
 }
 
-/// The apps after `after` that have something queued, in the order of their ids.
-pub(crate) async fn waiting(tx: &mut Tx, after: i64, limit: i64) -> Result<Vec<Waiting>> {
+/// The apps after `after` that have something to claim, in the order of their ids.
+pub(crate) async fn waiting(
+    tx: &mut Tx,
+    node: &str,
+    now: Timestamp,
+    after: i64,
+    limit: i64,
+) -> Result<Vec<Waiting>> {
     // One step in the index an app, however much each has queued.
     let sql = "WITH RECURSIVE t(app_id) AS ( \
-                   SELECT min(app_id) FROM executions WHERE status = 'queued' AND app_id > $1 \
+                   SELECT min(app_id) FROM executions WHERE status = 'queued' AND app_id > $1 AND (not_before IS NULL OR not_before <= $4) \
                    UNION ALL \
-                   SELECT (SELECT min(e.app_id) FROM executions e WHERE e.status = 'queued' AND e.app_id > t.app_id) \
+                   SELECT (SELECT min(e.app_id) FROM executions e WHERE e.status = 'queued' AND e.app_id > t.app_id \
+                       AND (e.not_before IS NULL OR e.not_before <= $4)) \
                    FROM t WHERE t.app_id IS NOT NULL) \
-               SELECT t.app_id, a.plan, (SELECT count(*) FROM executions r WHERE r.status = 'running' AND r.app_id = t.app_id) \
+               SELECT t.app_id, a.plan, (SELECT count(*) FROM executions r WHERE r.status = 'running' AND r.app_id = t.app_id), \
+               (SELECT count(*) FROM executions r WHERE r.status = 'running' AND r.app_id = t.app_id AND r.node = $3) \
                FROM (SELECT app_id FROM t WHERE app_id IS NOT NULL LIMIT $2) AS t JOIN apps a ON a.id = t.app_id ORDER BY t.app_id";
-    let rows = tx.query(sql, &[after.into(), limit.into()]).await?;
-    rows.iter().map(|row| Ok(Waiting { app_id: row.int(0)?, plan: row.parse(1)?, running: row.int(2)? })).collect()
+    let rows = tx.query(sql, &[after.into(), limit.into(), node.into(), now.into()]).await?;
+    rows.iter()
+        .map(|row| {
+            Ok(Waiting { app_id: row.int(0)?, plan: row.parse(1)?, running: row.int(2)?, here: row.int(3)? })
+        })
+        .collect()
+}
+
+/// How many are queued, counted no further than `most`.
+pub(crate) async fn queued(tx: &mut Tx, app_id: i64, most: i64) -> Result<i64> {
+    let sql = "SELECT count(*) FROM (SELECT 1 FROM executions WHERE status = 'queued' AND app_id = $1 LIMIT $2) AS q";
+    tx.count(sql, &[app_id.into(), most.into()]).await
 }
 
 pub(crate) async fn running(tx: &mut Tx, app_id: i64) -> Result<i64> {
@@ -311,8 +344,8 @@ pub(crate) async fn running(tx: &mut Tx, app_id: i64) -> Result<i64> {
 pub(crate) async fn claim(tx: &mut Tx, app_id: i64, node: &str, at: Timestamp, most: i64) -> Result<Vec<String>> {
     let sql = format!(
         "WITH picked AS MATERIALIZED (SELECT id FROM executions WHERE app_id = $1 AND status = 'queued' \
-         ORDER BY id LIMIT $2{}) \
-         UPDATE executions SET status = 'running', node = $3, attempt = attempt + 1, attempt_at = $4, \
+         AND (not_before IS NULL OR not_before <= $4) ORDER BY id LIMIT $2{}) \
+         UPDATE executions SET status = 'running', node = $3, attempt = attempt + 1, attempt_at = $4, not_before = NULL, \
          started_at = COALESCE(started_at, $4) WHERE id IN (SELECT id FROM picked) RETURNING id",
         tx.for_claim()
     );
@@ -343,15 +376,26 @@ pub(crate) struct Lost {
     pub cancel: bool,
 }
 
-/// Running executions of nodes that have not been heard of since `cutoff`; without one, of all nodes.
-pub(crate) async fn lost(tx: &mut Tx, cutoff: Option<Timestamp>, limit: i64) -> Result<Vec<Lost>> {
-    let cutoff = cutoff.unwrap_or(Timestamp::MAX);
-    let sql = format!(
-        "SELECT id, attempt, attempt_at, node, sync, cancel FROM executions WHERE status = 'running' \
-         AND node NOT IN (SELECT name FROM nodes WHERE beat_at >= $1) LIMIT $2{}",
-        tx.for_claim()
-    );
-    tx.query(&sql, &[cutoff.into(), limit.into()]).await?.iter().map(read_lost).collect()
+/// Running executions of a node, if its last beat is still this one; without a node, of all of them.
+pub(crate) async fn lost(tx: &mut Tx, dead: Option<&Node>, limit: i64) -> Result<Vec<Lost>> {
+    let columns = "SELECT id, attempt, attempt_at, node, sync, cancel FROM executions WHERE status = 'running'";
+    let rows = match dead {
+        None => tx.query(&format!("{columns} LIMIT $1{}", tx.for_claim()), &[limit.into()]).await?,
+        Some(dead) => {
+            let beat = "SELECT 1 FROM nodes WHERE name = $2 AND beat_at IS DISTINCT FROM CAST($3 AS BIGINT)";
+            let sql = format!("{columns} AND node = $2 AND NOT EXISTS ({beat}) LIMIT $1{}", tx.for_claim());
+            tx.query(&sql, &[limit.into(), dead.name.as_str().into(), dead.beat_at.into()]).await?
+        }
+    };
+    rows.iter().map(read_lost).collect()
+}
+
+/// The nodes that run something, with their last beats. One without a beat has left.
+pub(crate) async fn nodes(tx: &mut Tx) -> Result<Vec<Node>> {
+    let sql = "SELECT r.node, n.beat_at FROM (SELECT DISTINCT node FROM executions WHERE status = 'running') AS r \
+               LEFT JOIN nodes n ON n.name = r.node WHERE r.node IS NOT NULL";
+    let rows = tx.query(sql, &[]).await?;
+    rows.iter().map(|row| Ok(Node { name: row.text(0)?, beat_at: row.opt_time(1)? })).collect()
 }
 
 /// An attempt of a node, if it is still the present one; then nobody changes it until the end of the transaction.
@@ -377,6 +421,14 @@ fn read_lost(row: &Row) -> Result<Lost> {
 
 pub(crate) async fn requeue(tx: &mut Tx, id: &str) -> Result<()> {
     tx.execute("UPDATE executions SET status = 'queued', node = NULL WHERE id = $1", &[id.into()]).await?;
+    Ok(())
+}
+
+/// Puts one back as if it had not been claimed, to be claimed again at `not_before`.
+pub(crate) async fn unclaim(tx: &mut Tx, id: &str, not_before: Timestamp) -> Result<()> {
+    let sql = "UPDATE executions SET status = 'queued', node = NULL, attempt = attempt - 1, attempt_at = NULL, not_before = $2, \
+               started_at = CASE WHEN attempt = 1 THEN NULL ELSE started_at END WHERE id = $1";
+    tx.execute(sql, &[id.into(), not_before.into()]).await?;
     Ok(())
 }
 

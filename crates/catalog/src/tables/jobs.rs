@@ -79,7 +79,7 @@ pub(crate) async fn insert(tx: &mut Tx, row: &JobRow) -> Result<()> {
 /// Writes back what people may change.
 pub(crate) async fn save(tx: &mut Tx, job: &Job) -> Result<()> {
     let sql = "UPDATE jobs SET name = $2, cron = $3, zone = $4, remaining = $5, input = $6, state = $7, next_at = $8, \
-               updated_at = $9 WHERE id = $1";
+               updated_at = $9, ended_at = $10 WHERE id = $1";
     let params = [
         job.id.as_str().into(),
         job.name.as_str().into(),
@@ -90,6 +90,7 @@ pub(crate) async fn save(tx: &mut Tx, job: &Job) -> Result<()> {
         job.state.as_str().into(),
         job.next_at.into(),
         job.updated_at.into(),
+        job.updated_at.filter(|_| !job.state.is_open()).into(),
     ];
     tx.execute(sql, &params).await?;
     Ok(())
@@ -123,6 +124,19 @@ pub(crate) async fn delete(tx: &mut Tx, id: &str) -> Result<()> {
 pub(crate) async fn delete_all(tx: &mut Tx, app_id: i64) -> Result<()> {
     tx.execute("DELETE FROM jobs WHERE app_id = $1", &[app_id.into()]).await?;
     Ok(())
+}
+
+/// Those with a name: the ids of those that may go on, then of the others, newest first.
+pub(crate) async fn named(tx: &mut Tx, app_id: i64, name: &str, limit: i64) -> Result<Vec<(String, JobState)>> {
+    let sql = "SELECT id, state FROM jobs WHERE app_id = $1 AND name = $2 AND name <> '' \
+               ORDER BY CASE WHEN state IN ('running', 'paused') THEN 0 ELSE 1 END, id DESC LIMIT $3";
+    let rows = tx.query(sql, &[app_id.into(), name.into(), limit.into()]).await?;
+    rows.iter().map(|row| Ok((row.text(0)?, row.parse(1)?))).collect()
+}
+
+/// Forgets those that were done or cancelled at a moment or before it.
+pub(crate) async fn forget_ended(tx: &mut Tx, app_id: i64, up_to: Timestamp) -> Result<u64> {
+    tx.execute("DELETE FROM jobs WHERE app_id = $1 AND ended_at <= $2", &[app_id.into(), up_to.into()]).await
 }
 
 /// Those that may go on, `job nightly (0190…)`, one a job.
@@ -162,11 +176,11 @@ pub(crate) struct Advanced {
     pub fired: i64,
 }
 
-pub(crate) async fn advance(tx: &mut Tx, jobs: &[Advanced]) -> Result<()> {
+pub(crate) async fn advance(tx: &mut Tx, jobs: &[Advanced], at: Timestamp) -> Result<()> {
     for chunk in jobs.chunks(CHUNK) {
-        let types = ["TEXT", "BIGINT", "BIGINT", "TEXT", "BIGINT"];
+        let types = ["TEXT", "BIGINT", "BIGINT", "TEXT", "BIGINT", "BIGINT"];
         let sql = format!(
-            "UPDATE jobs SET next_at = w.column2, remaining = w.column3, state = w.column4, fired = w.column5 \
+            "UPDATE jobs SET next_at = w.column2, remaining = w.column3, state = w.column4, fired = w.column5, ended_at = w.column6 \
              FROM (VALUES {}) AS w WHERE jobs.id = w.column1",
             typed_placeholders(chunk.len(), &types)
         );
@@ -177,6 +191,7 @@ pub(crate) async fn advance(tx: &mut Tx, jobs: &[Advanced]) -> Result<()> {
             params.push(job.remaining.into());
             params.push(job.state.as_str().into());
             params.push(job.fired.into());
+            params.push(Some(at).filter(|_| !job.state.is_open()).into());
         }
         tx.execute(&sql, &params).await?;
     }

@@ -13,6 +13,7 @@ pub(crate) mod events;
 pub(crate) mod executions;
 pub(crate) mod groups;
 pub(crate) mod idempotency;
+pub(crate) mod installs;
 pub(crate) mod jobs;
 pub(crate) mod memberships;
 pub(crate) mod nodes;

@@ -1,6 +1,7 @@
 //! The timers of live releases, with the time at which each fires next.
 
 use milepost_model::spec::{PinRole, TimerSpec};
+use milepost_model::timer::LiveTimer;
 use milepost_model::{AliasName, Timestamp, UnitKind, UnitName, UnitSpec};
 
 use crate::db::{Row, Tx, Val, placeholders, typed_placeholders};
@@ -154,4 +155,29 @@ pub(crate) async fn names(tx: &mut Tx, unit_ids: &[i64]) -> Result<std::collecti
         }
     }
     Ok(found)
+}
+
+/// The timers of an app as they are shown, by name; `seq` is the app version that is live.
+pub(crate) async fn shown(tx: &mut Tx, app_id: i64, seq: i64) -> Result<Vec<LiveTimer>> {
+    let sql = "SELECT u.name, t.cron, t.zone, f.name, t.selector, v.number, t.next_at, h.number FROM timers t \
+               JOIN units u ON u.id = t.unit_id JOIN units f ON f.id = t.function_id \
+               JOIN memberships m ON m.unit_id = u.id \
+               AND m.from_seq = (SELECT max(from_seq) FROM memberships WHERE unit_id = u.id AND from_seq <= $2) \
+               JOIN versions h ON h.id = m.version_id \
+               LEFT JOIN versions v ON v.id = t.version_id WHERE t.app_id = $1 ORDER BY u.name";
+    let rows = tx.query(sql, &[app_id.into(), seq.into()]).await?;
+    rows.iter()
+        .map(|row| {
+            Ok(LiveTimer {
+                name: row.parse(0)?,
+                number: row.int(7)?,
+                cron: row.text(1)?,
+                zone: row.text(2)?,
+                function: row.parse(3)?,
+                selector: row.parse(4)?,
+                version: row.opt_int(5)?,
+                next_at: row.opt_time(6)?,
+            })
+        })
+        .collect()
 }

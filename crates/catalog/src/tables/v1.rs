@@ -1,6 +1,6 @@
 //! The names that the v1 interface gives: ids of functions and environments, numbers of published versions.
 
-use milepost_model::{AliasName, Timestamp, UnitKind, UnitName};
+use milepost_model::{AliasName, AppName, Timestamp, UnitKind, UnitName};
 use serde_json::Value;
 
 use crate::db::{Row, Tx, Val};
@@ -11,10 +11,13 @@ use crate::error::Result;
 pub struct V1Unit {
     /// A UUID.
     pub id: String,
+    pub app: AppName,
     pub kind: UnitKind,
     pub name: UnitName,
     /// The number that was published last; 0 before the first. Not given again when that version is deleted.
     pub last_number: i64,
+    /// The highest number that is published and was not deleted; 0 when there is none.
+    pub latest: i64,
     /// Executions of the newest code that v1 started.
     pub executions: i64,
     /// What v1 says about it beside what the ledger knows.
@@ -51,6 +54,8 @@ pub struct V1Alias {
     pub version: i64,
     /// The number under which it is published, if it is.
     pub number: Option<i64>,
+    /// It goes along with the function's newest code.
+    pub follows: bool,
     pub description: String,
     pub created_at: Timestamp,
     pub updated_at: Option<Timestamp>,
@@ -61,15 +66,19 @@ pub(crate) struct V1UnitRow {
     pub unit: V1Unit,
 }
 
-const UNITS: &str = "SELECT i.unit_id, i.id, i.kind, u.name, i.last_number, i.executions, i.facts, i.created_at, i.updated_at \
-                     FROM v1_ids i JOIN units u ON u.id = i.unit_id";
+const UNITS: &str = "SELECT i.unit_id, i.id, i.kind, u.name, i.last_number, i.executions, i.facts, i.created_at, i.updated_at, a.name, \
+                     (SELECT max(p.number) FROM v1_versions p JOIN versions v ON v.id = p.version_id \
+                     WHERE p.unit_id = i.unit_id AND v.state = 'active') \
+                     FROM v1_ids i JOIN units u ON u.id = i.unit_id JOIN apps a ON a.id = i.app_id";
 
 fn read_unit(row: &Row) -> Result<V1UnitRow> {
     let unit = V1Unit {
         id: row.text(1)?,
+        app: row.parse(9)?,
         kind: row.parse(2)?,
         name: row.parse(3)?,
         last_number: row.int(4)?,
+        latest: row.opt_int(10)?.unwrap_or(0),
         executions: row.int(5)?,
         facts: row.opt_json(6)?.unwrap_or_default(),
         created_at: row.time(7)?,
@@ -102,6 +111,35 @@ pub(crate) async fn unseen(tx: &mut Tx, app_id: i64, kind: UnitKind) -> Result<V
                AND NOT EXISTS (SELECT 1 FROM v1_ids i WHERE i.unit_id = u.id) ORDER BY u.id";
     let rows = tx.query(sql, &[app_id.into(), kind.as_str().into()]).await?;
     rows.iter().map(|row| Ok((row.int(0)?, row.opt_time(1)?.unwrap_or(Timestamp::UNIX_EPOCH)))).collect()
+}
+
+/// The unit with this id, whichever app has it now.
+pub(crate) async fn find_anywhere(tx: &mut Tx, id: &str) -> Result<Option<V1UnitRow>> {
+    let sql = format!("{UNITS} WHERE i.id = $1 AND u.current_version_id IS NOT NULL AND a.deleted_at IS NULL");
+    tx.query_opt(&sql, &[id.into()]).await?.as_ref().map(read_unit).transpose()
+}
+
+/// Units of all apps whose facts hold this piece of their JSON.
+pub(crate) async fn with_fact(tx: &mut Tx, kind: UnitKind, fact: &str, limit: i64) -> Result<Vec<V1UnitRow>> {
+    let sql = format!(
+        "{UNITS} WHERE i.kind = $1 AND i.facts LIKE $2 AND u.current_version_id IS NOT NULL AND a.deleted_at IS NULL \
+         ORDER BY i.created_at, i.id LIMIT {limit}"
+    );
+    tx.query(&sql, &[kind.as_str().into(), format!("%{fact}%").into()]).await?.iter().map(read_unit).collect()
+}
+
+/// Functions of the app with aliases that go along with their newest code.
+pub(crate) async fn with_followers(tx: &mut Tx, app_id: i64) -> Result<Vec<V1UnitRow>> {
+    let sql = format!("{UNITS} WHERE i.app_id = $1 AND i.kind = 'function' AND i.facts LIKE '%\"following\":[\"%'");
+    tx.query(&sql, &[app_id.into()]).await?.iter().map(read_unit).collect()
+}
+
+/// Every number that v1 gave in the app: the function, the number in the ledger, the number of v1. Deleted ones too, which
+/// executions still tell of.
+pub(crate) async fn numbers(tx: &mut Tx, app_id: i64) -> Result<Vec<(UnitName, i64, i64)>> {
+    let sql = "SELECT u.name, v.number, p.number FROM v1_versions p JOIN versions v ON v.id = p.version_id \
+               JOIN units u ON u.id = p.unit_id WHERE u.app_id = $1";
+    tx.query(sql, &[app_id.into()]).await?.iter().map(|row| Ok((row.parse(0)?, row.int(1)?, row.int(2)?))).collect()
 }
 
 pub(crate) async fn insert_unit(
@@ -145,7 +183,7 @@ pub(crate) async fn forget_app(tx: &mut Tx, app_id: i64) -> Result<()> {
 }
 
 const VERSIONS: &str = "SELECT p.id, p.number, v.number, v.id, v.description, p.executions, p.created_at, p.updated_at \
-                        FROM v1_versions p JOIN versions v ON v.id = p.version_id";
+                        FROM v1_versions p JOIN versions v ON v.id = p.version_id AND v.state = 'active'";
 
 fn read_version(row: &Row) -> Result<V1Version> {
     Ok(V1Version {
@@ -209,16 +247,20 @@ pub(crate) async fn count_execution(tx: &mut Tx, unit_id: i64, version_id: i64, 
     Ok(())
 }
 
-const ALIASES: &str = "SELECT x.id, a.name, u.name, v.number, p.number, x.description, x.created_at, x.updated_at, a.moved_at \
+const ALIASES: &str = "SELECT x.id, a.name, u.name, v.number, p.number, x.description, x.created_at, x.updated_at, a.moved_at, i.facts \
                        FROM aliases a JOIN units u ON u.id = a.unit_id JOIN versions v ON v.id = a.version_id \
                        LEFT JOIN v1_versions p ON p.version_id = v.id \
+                       LEFT JOIN v1_ids i ON i.unit_id = u.id \
                        LEFT JOIN v1_aliases x ON x.unit_id = a.unit_id AND x.name = a.name \
                        WHERE u.app_id = $1 AND u.current_version_id IS NOT NULL";
 
 fn read_alias(row: &Row) -> Result<V1Alias> {
+    let name: AliasName = row.parse(1)?;
+    let facts = row.opt_json(9)?.unwrap_or_default();
     Ok(V1Alias {
         id: row.opt_text(0)?.unwrap_or_default(),
-        name: row.parse(1)?,
+        follows: following(&facts).contains(&name),
+        name,
         function: row.parse(2)?,
         version: row.int(3)?,
         number: row.opt_int(4)?,
@@ -229,6 +271,12 @@ fn read_alias(row: &Row) -> Result<V1Alias> {
         },
         updated_at: row.opt_time(7)?,
     })
+}
+
+/// The aliases of a function that go along with its newest code.
+pub(crate) fn following(facts: &Value) -> Vec<AliasName> {
+    let names = facts["following"].as_array().map(Vec::as_slice).unwrap_or_default();
+    names.iter().filter_map(|name| name.as_str()?.parse().ok()).collect()
 }
 
 /// By name. Functions may have aliases of one name that v1 did not make: those that it made come first.

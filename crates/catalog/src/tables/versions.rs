@@ -162,7 +162,6 @@ pub(crate) async fn mark_deleted(tx: &mut Tx, id: i64) -> Result<()> {
     tx.execute("UPDATE versions SET state = 'deleted', content_id = NULL WHERE id = $1", &[id.into()]).await?;
     tx.execute("DELETE FROM version_pins WHERE version_id = $1", &[id.into()]).await?;
     tx.execute("DELETE FROM group_members WHERE version_id = $1", &[id.into()]).await?;
-    tx.execute("DELETE FROM v1_versions WHERE version_id = $1", &[id.into()]).await?;
     Ok(())
 }
 

@@ -49,7 +49,12 @@ impl Engine {
     }
 
     pub async fn open(&self, clock: Arc<ManualClock>) -> Catalog {
-        Catalog::open(&self.url(), clock, Arc::new(SeededIds::new(7))).await.unwrap()
+        self.open_with(clock, 7).await
+    }
+
+    /// With ids of its own, as another server has them.
+    pub async fn open_with(&self, clock: Arc<ManualClock>, seed: u64) -> Catalog {
+        Catalog::open(&self.url(), clock, Arc::new(SeededIds::new(seed))).await.unwrap()
     }
 
     pub async fn number(&self, sql: &str) -> i64 {

@@ -1,6 +1,7 @@
 //! A catalog on either engine with a clock and ids that tests control, and short ways to say what tests do.
 
 mod engines;
+mod installed;
 mod puts;
 mod runs;
 
@@ -17,6 +18,7 @@ use milepost_model::{
 };
 
 pub use engines::Engine;
+pub use installed::*;
 pub use puts::*;
 pub use runs::*;
 
@@ -24,7 +26,7 @@ pub use runs::*;
 pub const ALL: Page = Page { below: None, limit: 10_000 };
 
 /// The tables whose rows tests count.
-const TABLES: [&str; 29] = [
+const TABLES: [&str; 31] = [
     "apps",
     "contents",
     "units",
@@ -54,6 +56,8 @@ const TABLES: [&str; 29] = [
     "v1_ids",
     "v1_versions",
     "v1_aliases",
+    "installs",
+    "install_versions",
 ];
 
 /// An app called `shop` in an otherwise empty catalog.
@@ -190,6 +194,14 @@ impl Fixture {
         let mut events = self.catalog.event_list(&self.app, ALL).await.unwrap().items;
         events.reverse();
         events
+    }
+
+    /// Another server over the same database; on SQLite, where there is none, the same.
+    pub async fn another(&self) -> Catalog {
+        match &self.engine {
+            Engine::Sqlite(_) => self.catalog.clone(),
+            Engine::Postgres(..) => self.engine.open_with(self.clock.clone(), 8).await,
+        }
     }
 
     /// Opens the database once more, as a server does that starts.

@@ -96,6 +96,40 @@ pub async fn eight_firers_fire_each_tick_once(t: Arc<Fixture>) {
     }
 }
 
+/// A minute of a thousand timers that fire every second, as fast as the database goes.
+pub async fn slow_two_servers_fire_each_tick_of_a_thousand_timers_once(t: Arc<Fixture>) {
+    const TIMERS: i64 = 1000;
+    const SECONDS: i64 = 60;
+    t.deploy("hello", "one").await;
+    t.put((0..TIMERS).map(|number| timer_at(&format!("t{number}"), "@every 1s", "hello", "latest"))).await;
+    let servers = [t.catalog.clone(), t.another().await];
+    let mut fired = 0;
+    for _ in 0..SECONDS {
+        t.clock.advance_ms(1000);
+        let firers = servers.iter().flat_map(|server| [server.clone(), server.clone()]).map(|server| {
+            tokio::spawn(async move {
+                let mut executions = 0;
+                loop {
+                    let some = server.fire_due(200).await.unwrap();
+                    assert_eq!((some.skipped, some.postponed), (0, 0));
+                    executions += some.executions;
+                    if some.rows == 0 {
+                        return executions;
+                    }
+                }
+            })
+        });
+        fired += all(firers.collect()).await.into_iter().sum::<u64>();
+    }
+    assert_eq!(fired, (TIMERS * SECONDS) as u64);
+    assert_eq!(t.count("executions").await, TIMERS * SECONDS);
+    let exact = format!(
+        "SELECT count(*) FROM (SELECT cause_id FROM executions WHERE status = 'queued' GROUP BY cause_id \
+         HAVING count(DISTINCT scheduled_at) = {SECONDS} AND count(*) = {SECONDS}) AS t"
+    );
+    assert_eq!(t.number(&exact).await, TIMERS, "each timer fired once a second");
+}
+
 /// Whatever wins, an execution that goes on has its version, and nobody waits for anybody in a circle.
 pub async fn invariant_5_accepting_and_firing_while_versions_are_deleted(t: Arc<Fixture>) {
     t.deploy("hello", "0").await;

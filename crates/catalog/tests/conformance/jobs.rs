@@ -174,7 +174,77 @@ async fn a_firing_that_cannot_be_resolved_is_an_execution_that_says_why(t: &Fixt
     assert_eq!(t.version(UnitKind::Function, "hello", "1").await.unwrap().number, 1);
 }
 
+async fn a_job_is_known_by_its_name_while_that_is_clear(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let named = |name: &str| NewJob { name: name.into(), ..new_job("hello", "latest", "@hourly") };
+    let old = t.job(named("nightly")).await;
+    let id = async |word: &str| t.catalog.job_id(&t.app, word.to_owned()).await;
+    assert_eq!(id(&old.id).await.unwrap(), old.id);
+    assert_eq!(id("nightly").await.unwrap(), old.id);
+    assert_eq!(refused(id("").await).code, Code::JobNotFound);
+    assert_eq!(refused(id("nosuch").await).code, Code::JobNotFound);
+    t.clock.advance_ms(1);
+    let new = t.job(named("nightly")).await;
+    let refusal = refused(id("nightly").await);
+    assert_eq!((refusal.code, refusal.blockers.len()), (Code::InvalidRequest, 2));
+    let cancelled = JobChange { state: Some(JobState::Cancelled), ..JobChange::default() };
+    t.catalog.job_update(&t.app, "joe", new.id.clone(), cancelled.clone()).await.unwrap();
+    assert_eq!(id("nightly").await.unwrap(), old.id, "the one that may go on");
+    t.catalog.job_update(&t.app, "joe", old.id.clone(), cancelled).await.unwrap();
+    assert_eq!(refused(id("nightly").await).code, Code::InvalidRequest);
+    t.catalog.job_delete(&t.app, "joe", new.id).await.unwrap();
+    assert_eq!(id("nightly").await.unwrap(), old.id);
+}
+
+async fn jobs_that_have_ended_are_forgotten_as_their_executions_are(t: &Fixture) {
+    const DAY: i64 = 24 * 60 * MINUTE;
+    t.deploy("hello", "one").await;
+    let open = t.job(new_job("hello", "latest", "@yearly")).await;
+    let paused = t.job(new_job("hello", "latest", "@yearly")).await;
+    let done = t.job(NewJob { count: Some(1), ..new_job("hello", "latest", "* * * * *") }).await;
+    let cancelled = t.job(new_job("hello", "latest", "@yearly")).await;
+    let state = async |id: &str, state| {
+        let change = JobChange { state: Some(state), ..JobChange::default() };
+        t.catalog.job_update(&t.app, "joe", id.to_owned(), change).await.unwrap();
+    };
+    fire_next(t).await;
+    t.clock.advance_ms(1);
+    state(&paused.id, JobState::Paused).await;
+    state(&cancelled.id, JobState::Cancelled).await;
+    t.drain().await;
+    t.clock.advance_ms(14 * DAY - 1);
+    t.catalog.sweep(1000).await.unwrap();
+    assert_eq!(t.count("jobs").await, 4);
+    t.clock.advance_ms(1);
+    t.catalog.sweep(1000).await.unwrap();
+    assert_eq!(refused(t.catalog.job_get(&t.app, done.id).await).code, Code::JobNotFound);
+    assert_eq!(t.count("jobs").await, 3);
+    t.clock.advance_ms(1);
+    t.catalog.sweep(1000).await.unwrap();
+    let mut left: Vec<String> =
+        t.catalog.job_list(&t.app, None, 10).await.unwrap().items.into_iter().map(|job| job.id).collect();
+    left.sort();
+    let mut kept = vec![open.id, paused.id];
+    kept.sort();
+    assert_eq!(left, kept, "those that may go on stay");
+}
+
+async fn a_tick_that_has_its_execution_is_not_counted_twice(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let job = t.job(NewJob { count: Some(3), ..new_job("hello", "latest", "* * * * *") }).await;
+    assert_eq!(fire_next(t).await.executions, 1);
+    // Whatever sets the row back: the tick has its execution.
+    let due = t.catalog.now().as_millisecond();
+    t.number(&format!("UPDATE jobs SET next_at = {due} RETURNING fired")).await;
+    assert_eq!(t.catalog.fire_due(100).await.unwrap().executions, 0);
+    let job = t.catalog.job_get(&t.app, job.id).await.unwrap();
+    assert_eq!((job.fired, job.count, job.state), (1, Some(2), JobState::Running));
+}
+
 on_both_engines!(
+    a_job_is_known_by_its_name_while_that_is_clear,
+    jobs_that_have_ended_are_forgotten_as_their_executions_are,
+    a_tick_that_has_its_execution_is_not_counted_twice,
     a_job_fires_at_its_times_until_its_count_is_used_up,
     an_alias_is_resolved_at_each_firing,
     latest_follows_the_code_and_a_number_does_not,

@@ -35,6 +35,7 @@ mod executions;
 mod groups;
 mod history;
 mod in_use;
+mod installs;
 mod jobs;
 mod live;
 mod merge;

@@ -50,7 +50,8 @@ async fn check_migrated(engine: Engine, first: String) {
     // Opening it again finds nothing to do.
     drop(catalog);
     engine.open(clock).await.app_get(&old).await.unwrap();
-    assert_eq!(engine.number("SELECT count(*) FROM schema_migrations").await, 3);
+    let (all, newest) = ("SELECT count(*) FROM schema_migrations", "SELECT max(number) FROM schema_migrations");
+    assert_eq!(engine.number(all).await, engine.number(newest).await, "each of them once");
 }
 
 #[tokio::test]

@@ -1,12 +1,10 @@
 //! Who gets what from the queue, and what becomes of executions whose node died.
 
 use milepost_catalog::{Claimed, GivenBack, Turn};
-use milepost_model::execution::{AttemptEnd, ExecutionStatus, MAX_ATTEMPTS, NewExecution};
-use milepost_model::{AppName, PlanName};
+use milepost_model::execution::{AttemptEnd, CauseKind, ExecutionFilter, ExecutionStatus, MAX_ATTEMPTS, NewExecution};
+use milepost_model::{AppName, Code, PlanName};
 
 use crate::common::*;
-
-const TIMEOUT: i64 = 20_000;
 
 /// Another app with the same function.
 async fn second_app(t: &Fixture, name: &str, plan: PlanName) -> AppName {
@@ -92,10 +90,13 @@ async fn what_a_dead_node_had_is_tried_again_on_the_same_version(t: &Fixture) {
     t.deploy("hello", "two").await;
     t.alias("hello", "stable", "2").await;
 
-    assert_eq!(t.catalog.give_back_dead(TIMEOUT, MAX_ATTEMPTS).await.unwrap(), GivenBack::default());
-    t.clock.advance_ms(TIMEOUT + 1);
-    t.catalog.node_beat(NODE).await.unwrap();
-    let found = t.catalog.give_back_dead(TIMEOUT, MAX_ATTEMPTS).await.unwrap();
+    let seen = t.catalog.nodes().await.unwrap();
+    assert_eq!(seen.iter().map(|node| node.name.as_str()).collect::<Vec<_>>(), ["dead"], "the others run nothing");
+    t.clock.advance_ms(1);
+    t.catalog.node_beat("dead").await.unwrap();
+    let found = t.catalog.give_back_dead(seen, MAX_ATTEMPTS).await.unwrap();
+    assert_eq!(found, GivenBack::default(), "it was heard of since it was looked at");
+    let found = t.catalog.give_back_dead(t.catalog.nodes().await.unwrap(), MAX_ATTEMPTS).await.unwrap();
     assert_eq!(found, GivenBack { requeued: 1, ended: 0 });
     let waiting = t.execution(&id).await;
     assert_eq!((waiting.status, waiting.attempts.len()), (ExecutionStatus::Queued, 1));
@@ -148,8 +149,95 @@ async fn a_node_that_leaves_gives_back_at_once(t: &Fixture) {
     t.accept("hello", "latest").await;
     t.claim(NODE, 1).await;
     t.catalog.node_leave(NODE).await.unwrap();
-    let found = t.catalog.give_back_dead(TIMEOUT, MAX_ATTEMPTS).await.unwrap();
+    let left = t.catalog.nodes().await.unwrap();
+    assert_eq!((left[0].name.as_str(), left[0].beat_at), (NODE, None));
+    let found = t.catalog.give_back_dead(left, MAX_ATTEMPTS).await.unwrap();
     assert_eq!(found, GivenBack { requeued: 1, ended: 0 });
+}
+
+async fn what_a_server_that_stops_gives_back_does_not_count(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let id = t.accept("hello", "latest").await.execution.id;
+    for attempt in 1..=MAX_ATTEMPTS {
+        assert_eq!(t.claim(NODE, 1).await.remove(0).attempt, attempt);
+        assert!(t.catalog.execution_stop(id.clone(), NODE, attempt).await.unwrap());
+        assert!(!t.catalog.execution_stop(id.clone(), NODE, attempt).await.unwrap(), "it waits already");
+    }
+    for death in 1..=MAX_ATTEMPTS {
+        assert_eq!(t.execution(&id).await.status, ExecutionStatus::Queued);
+        assert_eq!(t.claim(NODE, 1).await.remove(0).attempt, MAX_ATTEMPTS + death);
+        t.catalog.give_back_all(MAX_ATTEMPTS).await.unwrap();
+    }
+    let ended = t.execution(&id).await;
+    let ends: Vec<_> = ended.attempts.iter().map(|attempt| attempt.end.unwrap()).collect();
+    assert_eq!(ends, [[AttemptEnd::Stopped; 3], [AttemptEnd::Lost; 3]].concat());
+    assert_eq!(ended.status, ExecutionStatus::Error);
+    assert!(ended.result.unwrap().as_str().unwrap().contains("3 times"));
+
+    let new = NewExecution { sync: true, ..new_execution("hello", "1") };
+    let sync = t.catalog.execution_accept(&t.app, asked(new)).await.unwrap().execution.id;
+    assert!(t.catalog.execution_stop(sync.clone(), NODE, 1).await.unwrap());
+    assert_eq!(t.execution(&sync).await.status, ExecutionStatus::Error, "nobody waits for it any more");
+}
+
+async fn one_that_found_everybody_busy_waits_again_as_if_it_had_not_been_claimed(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let busy = t.accept("hello", "latest").await.execution.id;
+    let other = t.accept("hello", "latest").await.execution.id;
+    assert_eq!(t.claim(NODE, 1).await.remove(0).execution.id, busy);
+    assert!(t.catalog.execution_postpone(busy.clone(), NODE, 1, 1000).await.unwrap());
+    let waiting = t.execution(&busy).await;
+    assert_eq!((waiting.status, waiting.attempts.len(), waiting.started_at), (ExecutionStatus::Queued, 0, None));
+    let claimed: Vec<String> = t.claim(NODE, 5).await.into_iter().map(|one| one.execution.id).collect();
+    assert_eq!(claimed, [other], "the next one is not kept waiting");
+    t.clock.advance_ms(1000);
+    let again = t.claim(NODE, 5).await.remove(0);
+    assert_eq!((again.execution.id.as_str(), again.attempt), (busy.as_str(), 1));
+    t.catalog.execution_cancel(&t.app, busy.clone()).await.unwrap();
+    assert!(t.catalog.execution_postpone(busy.clone(), NODE, 1, 1000).await.unwrap());
+    assert_eq!(t.execution(&busy).await.status, ExecutionStatus::Cancelled);
+}
+
+async fn the_queue_of_an_app_is_bounded_by_its_plan(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    t.put([timer_at("often", "*/10 * * * *", "hello", "latest")]).await;
+    t.set_plan(PlanName::Free).await;
+    let most = PlanName::Free.limits().executions_queued;
+    for _ in 0..most {
+        t.catalog.execution_accept(&t.app, asked(new_execution("hello", "1"))).await.unwrap();
+    }
+    let accept = async || t.catalog.execution_accept(&t.app, asked(new_execution("hello", "1"))).await;
+    assert_eq!(refused(accept().await).code, Code::QueueFull);
+    // A tick is not forgotten: its execution says why it was not run.
+    t.clock.advance_ms(10 * 60_000);
+    assert_eq!(t.catalog.fire_due(100).await.unwrap().executions, 1);
+    let timed = ExecutionFilter { cause: Some(CauseKind::Timer), ..ExecutionFilter::default() };
+    let tick = t.executions_where(timed).await.remove(0);
+    assert_eq!((tick.status, tick.version.is_some()), (ExecutionStatus::Error, true));
+    assert!(tick.result.unwrap().as_str().unwrap().contains("as many executions"));
+    let other = second_app(t, "other", PlanName::Free).await;
+    t.accept_in(&other, "hello", "latest").await;
+    t.claim(NODE, 2).await;
+    accept().await.unwrap();
+    assert_eq!(t.number("SELECT count(*) FROM executions WHERE status = 'queued'").await, i64::from(most));
+}
+
+async fn a_synchronous_one_is_refused_when_the_app_runs_as_many_as_it_may(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    t.set_plan(PlanName::Free).await;
+    let sync = async || {
+        let new = NewExecution { sync: true, ..new_execution("hello", "1") };
+        t.catalog.execution_accept(&t.app, asked(new)).await
+    };
+    t.accept("hello", "latest").await;
+    let queued = t.claim(NODE, 1).await.remove(0);
+    for _ in 1..PlanName::Free.limits().executions_at_once {
+        sync().await.unwrap();
+    }
+    assert_eq!(refused(sync().await).code, Code::TooManyRunning);
+    t.accept("hello", "latest").await;
+    t.finish(&queued, ExecutionStatus::Success).await;
+    sync().await.unwrap();
 }
 
 async fn what_was_claimed_is_answered_when_a_later_app_fails(t: &Fixture) {
@@ -216,6 +304,10 @@ on_both_engines!(
     after_three_attempts_that_died_it_is_an_error,
     nobody_waits_for_a_synchronous_one_of_a_dead_server,
     a_node_that_leaves_gives_back_at_once,
+    what_a_server_that_stops_gives_back_does_not_count,
+    one_that_found_everybody_busy_waits_again_as_if_it_had_not_been_claimed,
+    the_queue_of_an_app_is_bounded_by_its_plan,
+    a_synchronous_one_is_refused_when_the_app_runs_as_many_as_it_may,
     what_was_claimed_is_answered_when_a_later_app_fails,
     an_attempt_that_its_living_node_does_not_have_is_given_back_alone,
 );

@@ -137,6 +137,73 @@ async fn one_alias_name_is_one_alias_in_the_whole_app(t: &Fixture) {
     assert_eq!(refused(t.catalog.v1_alias_delete(&t.app, "vic", name).await).code, Code::AliasNotFound);
 }
 
+async fn an_alias_of_version_0_goes_along_with_the_newest_code(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    publish(t).await;
+    let name: AliasName = "newest".parse().unwrap();
+    let target = (hello(), Selector::Latest);
+    let made = t.catalog.v1_alias_create(&t.app, "vic", name.clone(), target, String::new()).await.unwrap();
+    assert!(made.follows && made.version == 1);
+    t.deploy("hello", "two").await;
+    let moved = t.catalog.v1_alias_get(&t.app, name.clone()).await.unwrap();
+    assert!(moved.follows && moved.version == 2, "{moved:?}");
+    // It does not hold the version that was newest once.
+    t.catalog.v1_version_delete(&t.app, "vic", hello(), "1".into()).await.unwrap();
+    publish(t).await;
+    let target = Some((hello(), Selector::Number(2)));
+    let fixed = t.catalog.v1_alias_update(&t.app, "vic", name.clone(), target, None).await.unwrap();
+    assert!(!fixed.follows && fixed.number == Some(2), "{fixed:?}");
+    t.deploy("hello", "three").await;
+    assert_eq!(t.catalog.v1_alias_get(&t.app, name).await.unwrap().version, 2);
+}
+
+async fn deleting_a_version_keeps_the_newest_code(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    publish(t).await;
+    let digest = t.version(FUNCTION, "hello", "latest").await.unwrap().digest;
+    t.catalog.v1_version_delete(&t.app, "vic", hello(), "1".into()).await.unwrap();
+    assert_eq!(numbers(t).await, [0i64; 0]);
+    assert_eq!(t.version(FUNCTION, "hello", "latest").await.unwrap().digest, digest);
+    assert_eq!(publish(t).await.0, 2, "a number is not given again");
+    let unit = t.catalog.v1_unit_named(&t.app, key(FUNCTION, "hello")).await.unwrap();
+    assert_eq!((unit.latest, unit.last_number), (2, 2));
+    assert_eq!(t.catalog.v1_numbers(&t.app).await.unwrap().len(), 2, "what ran is still told by its number");
+
+    // The package version goes with the last function version on it.
+    t.deploy("hello", "two").await;
+    let packages = || t.catalog.version_list(&t.app, key(UnitKind::Package, "hello"), page());
+    assert_eq!(packages().await.unwrap().items.len(), 2);
+    t.delete(FUNCTION, "hello", "2").await.unwrap_err();
+    t.catalog.v1_version_delete(&t.app, "vic", hello(), "2".into()).await.unwrap();
+    assert_eq!(packages().await.unwrap().items.len(), 1);
+}
+
+async fn what_uses_a_function_or_a_version_is_told(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    publish(t).await;
+    let delete_version = || t.catalog.v1_version_delete(&t.app, "vic", hello(), "1".into());
+    let delete_function = || t.catalog.v1_function_delete(&t.app, "vic", hello());
+    let told = |refusal: milepost_model::Refusal, words: &str| {
+        assert_eq!((refusal.code, refusal.message.as_str(), refusal.blockers.len()), (Code::InUse, words, 1));
+    };
+    let job = t.job(new_job("hello", "1", "0 3 * * *")).await;
+    told(refused(delete_version().await), "The function version is still associated with running job(s).");
+    told(refused(delete_function().await), "The function is still associated with running job(s).");
+    t.catalog.job_delete(&t.app, "joe", job.id).await.unwrap();
+    let webhook = t.webhook("hello", "1").await.unwrap();
+    told(refused(delete_version().await), "The function version is still associated with webhook.");
+    told(refused(delete_function().await), "The function is still associated with webhook(s).");
+    t.catalog.webhook_delete(&t.app, "wes", webhook.id).await.unwrap();
+    t.alias("hello", "prod", "1").await;
+    told(refused(delete_version().await), "The function version is still associated with alias.");
+    told(refused(delete_function().await), "The function is still associated with function alias(es).");
+    t.catalog.alias_delete(&t.app, "al", hello(), "prod".parse().unwrap()).await.unwrap();
+    t.accept("hello", "1").await;
+    told(refused(delete_version().await), "The function version is still associated with running execution(s).");
+    delete_function().await.unwrap();
+    assert!(t.catalog.v1_units(&t.app, FUNCTION).await.unwrap().is_empty());
+}
+
 on_both_engines!(
     functions_and_environments_get_an_id_once,
     published_numbers_count_from_one_and_are_never_given_again,
@@ -144,4 +211,7 @@ on_both_engines!(
     a_published_version_is_found_both_ways_and_described,
     executions_of_v1_are_counted_where_they_belong,
     one_alias_name_is_one_alias_in_the_whole_app,
+    an_alias_of_version_0_goes_along_with_the_newest_code,
+    deleting_a_version_keeps_the_newest_code,
+    what_uses_a_function_or_a_version_is_told,
 );

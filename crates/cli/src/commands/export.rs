@@ -6,13 +6,13 @@ use futures::{StreamExt, TryStreamExt};
 use milepost_client::ClientError;
 use milepost_model::change::UnitKey;
 use milepost_model::snapshot::{AppObject, AppVersion, Unit, Version};
-use milepost_model::{AppName, UnitKind, UnitSpec};
+use milepost_model::{AppName, Selector, UnitKind, UnitSpec};
 use serde_json::json;
 
 use crate::context::Context;
 use crate::declared::manifest::FILE_NAME;
 use crate::declared::write::{self, Download, Fetched, Held, Unsaid, absolute, failed, write_new};
-use crate::declared::{self, Declared, apply};
+use crate::declared::{self, Declared, Pointer, apply};
 use crate::failure::{Failure, Result};
 
 /// Requests for versions that the app does not have any more.
@@ -103,6 +103,7 @@ async fn export(context: &Context<'_>, dir: &Path, at: &str) -> Result<Exported>
     drop(scratch);
 
     let read = declared::read_manifest(dir)?;
+    warnings.extend(only_in_this_app(&read));
     warnings.extend(other_files(&read, &downloads, &paths).await);
     let files = paths.iter().map(BTreeSet::len).sum();
     Ok(Exported { version, units: read.units.len(), files, warnings })
@@ -229,6 +230,20 @@ fn deployment(
         warnings.push(format!("a deploy makes these units part of deployment {}: {}", owner.name, some(&free)));
     }
     Some(owner)
+}
+
+/// Triggers that name what a new app does not have: aliases and versions are not in a folder. In this app they are there.
+fn only_in_this_app(read: &Declared) -> Vec<String> {
+    let told = |Pointer { by, function, version, .. }: &Pointer| match version {
+        Selector::Alias(alias) => format!(
+            "{by} follows alias `{alias}` of function `{function}`; for another app, take `alias` out before the first deploy, \
+             and put it back after `milepost function alias create --name {function} --alias {alias}`"
+        ),
+        version => format!(
+            "{by} is fixed to version {version} of function `{function}`; for another app, take `version` out, or name one that it has"
+        ),
+    };
+    read.pointers.iter().map(told).collect()
 }
 
 /// Units whose files, read from the folder, are not those that were fetched: ignore files and names that are never taken.

@@ -1,9 +1,9 @@
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
 use crate::declared::manifest::{self, FILE_NAME};
+use crate::declared::write::write_told;
 use crate::failure::{Failure, Result};
 use crate::output::Ui;
 
@@ -27,22 +27,10 @@ pub fn run(ui: &Ui, args: &InitArgs) -> Result<()> {
             .hint(format!("deploy it with `milepost up {}`", args.dir.display())));
     }
     if manifest::starter(&args.dir).is_none() {
-        write(ui, &args.dir.join("main.py"), PROGRAM)?;
+        write_told(ui, &args.dir.join("main.py"), PROGRAM)?;
     }
     let starter = manifest::starter(&args.dir).ok_or_else(|| Failure::new("there is nothing to describe"))?;
-    write(ui, &args.dir.join(FILE_NAME), &starter)?;
+    write_told(ui, &args.dir.join(FILE_NAME), &starter)?;
     ui.say(&format!("Try it with `milepost up {} --watch`.", args.dir.display()));
-    Ok(())
-}
-
-/// Only where nothing is: a file of the user's is never written over.
-fn write(ui: &Ui, path: &Path, text: &str) -> Result<()> {
-    let mut file = std::fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(path)
-        .map_err(|error| Failure::new(format!("could not write `{}`", path.display())).caused_by(&error))?;
-    file.write_all(text.as_bytes())?;
-    ui.say(&format!("Wrote {}", path.display()));
     Ok(())
 }

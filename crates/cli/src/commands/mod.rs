@@ -3,6 +3,8 @@
 mod alias;
 pub mod app;
 pub mod build;
+pub mod bundle;
+pub mod channel;
 pub mod completion;
 pub mod config;
 pub mod deploy;
@@ -20,6 +22,7 @@ pub mod logs;
 pub mod open;
 pub mod package;
 pub mod plan;
+pub mod publish;
 pub mod reference;
 pub mod release;
 pub mod rollback;
@@ -32,8 +35,10 @@ pub mod status;
 pub mod storage;
 pub mod timer;
 pub mod token;
+pub mod unpublish;
 pub mod up;
 mod version;
+pub mod webhook;
 pub mod whoami;
 
 use crate::args::{Cli, Command};
@@ -72,6 +77,11 @@ pub async fn run(ui: &Ui, cli: Cli) -> Result<()> {
         Command::Timer(command) => timer::run(&context()?, command).await,
         Command::Execution(command) => execution::run(&context()?, command).await,
         Command::Job(command) => job::run(&context()?, command).await,
+        Command::Webhook(command) => webhook::run(&context()?, command).await,
+        Command::Publish(args) => publish::run(&context()?, *args).await,
+        Command::Unpublish(args) => unpublish::run(&context()?, args).await,
+        Command::Channel(command) => channel::run(ui, &cli.global, command).await,
+        Command::Bundle(args) => bundle::run(ui, &cli.global, args).await,
         Command::Group(command) => group::run(&context()?, command).await,
         Command::Token(command) => token::run(&context()?, command).await,
         Command::Plan(command) => plan::run(&context()?, command).await,

@@ -10,6 +10,7 @@ fn a_job_with_a_count_makes_that_many_executions_and_is_done() {
     let job =
         stage.world.json("job create --function echo --cron '@every 1s' --count 2 --name twice --input '{\"a\": 1}'");
     let id = job["id"].as_str().unwrap();
+    assert_eq!(stage.world.json("job get twice")["id"], job["id"], "its name is enough");
     let state = || stage.world.json(&format!("job get {id}"))["state"].clone();
     eventually_blocking(PATIENCE, || state() == "done");
     let done = stage.world.json(&format!("job get {id}"));

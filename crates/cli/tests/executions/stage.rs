@@ -22,7 +22,7 @@ functions:
   echo: { env: python, src: echo/ }
   fail: { env: python, src: fail/, timeout: 1s }
   conf: { env: python, src: conf/ }
-  wait: { env: python, src: wait/, timeout: 60s, scale: { max: 8 } }
+  wait: { env: python, src: wait/, timeout: 60s, scale: { max: 24 } }
 ";
 
 pub const ECHO: &str = "

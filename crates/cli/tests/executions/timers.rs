@@ -39,3 +39,30 @@ fn a_timer_fires_for_the_live_release_only_and_stops_when_live_goes_back() {
     ticks.dedup();
     assert_eq!(ticks.len(), all, "each tick fired once");
 }
+
+#[test]
+fn the_list_tells_when_a_timer_fires_next_and_when_live_has_another() {
+    let stage = Stage::new(&[]);
+    let manifest = |timers: &str| format!("{MANIFEST}timers:\n{timers}");
+    let deploy = |timers: &str| {
+        stage.world.env.write_file("milepost.yaml", manifest(timers));
+        stage.deploy()
+    };
+    let first = deploy("  a: { cron: \"0 3 * * *\", function: echo }\n  b: { cron: \"@daily\", function: echo }\n");
+    let listed = stage.world.json("timer list");
+    let live: Vec<_> = listed.as_array().unwrap().iter().map(|timer| timer["live"]["number"].clone()).collect();
+    assert_eq!(live, [1, 1]);
+    let next = listed[0]["live"]["nextAt"].as_str().unwrap();
+    assert!(next.ends_with("T03:00:00Z"), "{next}");
+    assert!(stage.world.ok("timer get a").contains("Live:        yes\nNext:  "), "{}", stage.world.ok("timer get a"));
+
+    stage.world.ok(&format!("release live {first}"));
+    deploy("  a: { cron: \"0 4 * * *\", function: echo }\n  c: { cron: \"@hourly\", function: echo }\n");
+    let table = stage.world.ok("timer list");
+    let line = |name: &str| table.lines().find(|line| line.starts_with(name)).unwrap().to_owned();
+    assert!(line("a").contains("0 4 * * *") && line("a").contains("version 1: 0 3 * * * UTC, echo"), "{table}");
+    assert!(line("b").contains("only there"), "{table}");
+    assert!(line("c").trim_end().ends_with("no"), "{table}");
+    let got = stage.world.json("timer get a");
+    assert_eq!((&got["number"], &got["live"]["number"], &got["live"]["nextAt"]), (&2.into(), &1.into(), &next.into()));
+}

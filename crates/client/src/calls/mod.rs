@@ -1,16 +1,20 @@
 //! One file per resource, one method per call.
 
 mod apps;
+mod artifacts;
 mod builds;
 mod executions;
 mod functions;
+mod installs;
 mod jobs;
 mod logs;
 mod pointers;
 mod status;
 mod system;
 mod units;
+mod webhooks;
 
+pub use artifacts::ArtifactDownload;
 pub use functions::{FunctionAnswer, FunctionCall};
 pub use logs::{LogQuery, LogStream};
 

@@ -3,6 +3,7 @@
 //! Everything here is a function of its arguments: the publisher, the watcher, `upgrade --plan` and the tests ask the
 //! same code. `docs/decisions/009-channels.md` tells the rules and why they are so.
 
+pub mod artifact;
 pub mod decide;
 pub mod forecast;
 pub mod index;
@@ -21,6 +22,7 @@ pub mod windows;
 #[cfg(test)]
 mod tests;
 
+pub use artifact::Artifact;
 pub use decide::{Brakes, Decision, Fate, Hold, HoldUntil, Outlook, Situation, Stay, Why, decide};
 pub use forecast::{Forecast, forecast};
 pub use index::{All, Entry, IndexError, Latest};

@@ -105,6 +105,24 @@ impl<E: Executor> Pool<E> {
         open
     }
 
+    /// Starts so many more and keeps them for as long as what a rollback goes back to. False: the pool is closed.
+    pub(super) fn ask_for(&self, more: usize) -> bool {
+        let until = Instant::now() + self.shared.settings.keep_for_rollback;
+        let mut state = self.lock();
+        state.ask_for(more, until);
+        let open = !state.closed;
+        drop(state);
+        self.changed.notify_one();
+        open
+    }
+
+    pub(super) fn let_go(self: &Arc<Self>, most: usize, least: usize) {
+        let mut effects = Effects::default();
+        self.lock().let_go(most, least, &mut effects);
+        self.carry_out(effects);
+        self.changed.notify_one();
+    }
+
     /// Nothing points here any more; what is warm stays for a while, since it is what a rollback goes back to.
     pub(super) fn release(&self) {
         let until = Instant::now() + self.shared.settings.keep_for_rollback;

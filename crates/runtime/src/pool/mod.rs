@@ -272,6 +272,7 @@ impl<E: Executor> Pool<E> {
             uid: self.function.uid.clone(),
             key: self.function.key,
             instances: state.members.len(),
+            ids: state.ids(),
             starting: state.starting,
             busy: state.members.iter().map(|member| member.leased).sum(),
             queued: state.waiters.len(),

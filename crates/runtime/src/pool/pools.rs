@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use futures::future::join_all;
-use milepost_model::{AppName, Digest};
+use milepost_model::{AppName, Digest, UnitName};
 use tokio::time::Instant;
 
 use super::{BodyOf, Pool, PoolStatus, Shared};
@@ -87,6 +87,21 @@ impl<E: Executor> Pools<E> {
         for left in former.difference(&keys) {
             if let Some(pool) = self.existing(left) {
                 pool.release();
+            }
+        }
+    }
+
+    pub fn warm_up(&self, function: &Arc<Function>, more: usize) {
+        // A pool that closes at this moment is not the one to ask.
+        while self.of(function).is_some_and(|pool| !pool.ask_for(more)) {}
+    }
+
+    /// Of every binding of a version.
+    pub fn let_go(&self, app: &AppName, function: &UnitName, number: i64, most: usize, least: usize) {
+        for pool in self.all() {
+            let of = &pool.function;
+            if of.app == *app && of.name == *function && of.number == number {
+                pool.let_go(most, least);
             }
         }
     }

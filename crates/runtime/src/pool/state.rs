@@ -46,6 +46,8 @@ pub(super) struct State<E: Executor> {
     pub wanted: usize,
     /// Until then one instance that is there is not stopped.
     pub kept_until: Option<Instant>,
+    /// Instances that somebody asked for by hand, and until when they are kept.
+    asked: Option<(usize, Instant)>,
     failures: u32,
     retry_at: Option<Instant>,
     last_failure: String,
@@ -110,6 +112,7 @@ impl<E: Executor> State<E> {
             next_ticket: 0,
             wanted: 0,
             kept_until: None,
+            asked: None,
             failures: 0,
             retry_at: None,
             last_failure: String::new(),
@@ -292,7 +295,7 @@ impl<E: Executor> State<E> {
         }
         let room = self.bounds.max.saturating_sub(self.members.len() + self.starting);
         let for_waiters = self.waiters.len().div_ceil(self.bounds.concurrency).saturating_sub(self.starting);
-        let kept = if self.stopping { 0 } else { self.wanted.min(self.bounds.max) };
+        let kept = if self.stopping { 0 } else { self.floor() };
         let for_kept = kept.saturating_sub(self.healthy() + self.starting);
         let starts = for_waiters.max(for_kept).min(room);
         self.starting += starts;
@@ -304,10 +307,14 @@ impl<E: Executor> State<E> {
         if self.kept_until.is_some_and(|until| until <= now) {
             self.kept_until = None;
         }
+        self.asked = self.asked.filter(|(_, until)| *until > now);
         effects.starts += self.plan_starts(now);
         let mut next = self.kept_until;
         let mut sooner = |at: Instant| next = Some(next.map_or(at, |before: Instant| before.min(at)));
-        let floor = self.wanted.min(self.bounds.max).max(usize::from(self.kept_until.is_some()));
+        if let Some((_, until)) = self.asked {
+            sooner(until);
+        }
+        let floor = self.floor().max(usize::from(self.kept_until.is_some()));
         let mut spare = self.healthy().saturating_sub(floor);
         let mut by_age: Vec<_> =
             self.members.iter().filter(|m| m.retiring.is_none()).map(|m| (m.last_used, m.id, m.leased)).collect();
@@ -328,7 +335,7 @@ impl<E: Executor> State<E> {
         if let Some(at) = self.retry_at.filter(|at| *at > now) {
             sooner(at);
         }
-        if self.is_empty() && self.wanted == 0 {
+        if self.is_empty() && self.floor() == 0 {
             let at = self.emptied_at + self.bounds.forget;
             self.closed |= at <= now;
             sooner(at);
@@ -337,6 +344,40 @@ impl<E: Executor> State<E> {
             self.retire(id, StopReason::Idle, effects);
         }
         next
+    }
+
+    /// Instances that are kept although nobody calls.
+    fn floor(&self) -> usize {
+        self.wanted.max(self.asked.map_or(0, |(count, _)| count)).min(self.bounds.max)
+    }
+
+    /// So many more than there are now, kept until then.
+    pub fn ask_for(&mut self, more: usize, until: Instant) {
+        let count = self.healthy().saturating_add(self.starting).saturating_add(more);
+        self.asked = Some((count.min(self.bounds.max), until));
+    }
+
+    /// Stops so many at the most, those first that have been idle the longest, and leaves `least`. One that runs a call
+    /// ends it first.
+    pub fn let_go(&mut self, most: usize, least: usize, effects: &mut Effects<E>) {
+        let mut by_age: Vec<_> = self
+            .members
+            .iter()
+            .filter(|member| member.retiring.is_none())
+            .map(|member| (member.leased > 0, member.last_used, member.id))
+            .collect();
+        by_age.sort_unstable();
+        by_age.truncate(most.min(by_age.len().saturating_sub(least)));
+        let left = self.healthy() - by_age.len();
+        self.asked = self.asked.map(|(count, until)| (count.min(left), until)).filter(|(count, _)| *count > 0);
+        for (_, _, id) in by_age {
+            self.retire(id, StopReason::Idle, effects);
+        }
+    }
+
+    /// The instances that take calls.
+    pub fn ids(&self) -> Vec<u64> {
+        self.members.iter().filter(|member| member.retiring.is_none()).map(|member| member.id).collect()
     }
 
     /// From now on no call comes in. Those that wait are still served, unless `at_once`.

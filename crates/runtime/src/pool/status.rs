@@ -16,6 +16,8 @@ pub struct PoolStatus {
     pub uid: String,
     pub key: Digest,
     pub instances: usize,
+    /// Those that take calls, as logs name them.
+    pub ids: Vec<u64>,
     pub starting: usize,
     /// Calls that run.
     pub busy: usize,

@@ -61,6 +61,13 @@ impl ProcessExecutor {
         }
     }
 
+    /// Spares of a runtime: how many there should be, and how many wait.
+    pub fn count_spares(&self, runtime: Runtime) -> (usize, usize) {
+        let all = self.spares.lock().unwrap_or_else(PoisonError::into_inner);
+        let counts = all.values().filter(|spares| spares.runtime() == runtime).map(|spares| spares.counts());
+        counts.fold((0, 0), |(total, waiting), (more, wait)| (total + more, waiting + wait))
+    }
+
     fn spares_of(&self, runtime: Runtime, interpreter: &Interpreter) -> Arc<Spares> {
         let mut all = self.spares.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(spares) = all.get(&interpreter.program) {

@@ -39,6 +39,16 @@ impl Spares {
         }
     }
 
+    pub fn runtime(&self) -> milepost_model::spec::Runtime {
+        self.runtime
+    }
+
+    /// How many there should be, and how many wait.
+    pub fn counts(&self) -> (usize, usize) {
+        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        (self.count, waiting.iter().filter(|worker| !worker.has_ended()).count())
+    }
+
     /// The oldest that lives: it is the most likely to have finished its own start.
     pub fn take(&self) -> Option<Arc<Worker>> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,7 +1,6 @@
 //! One attempt of one execution, from the claim to the end that is written down.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
@@ -9,12 +8,13 @@ use axum::http::{HeaderValue, Method, header};
 use futures::FutureExt;
 use milepost_catalog::{Claimed, Finish};
 use milepost_model::Code;
-use milepost_runtime::{CallError, Function};
+use milepost_runtime::CallError;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::Registered;
+use super::began::Began;
 use super::binding::{self, Binding};
 use super::outcome::{self, Outcome};
 use crate::state::State;
@@ -23,12 +23,28 @@ use crate::state::State;
 const HEADER: &str = "milepost-execution";
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// A server that stops does not wait longer for its database.
+const LETTING_GO: Duration = Duration::from_secs(5);
 
-/// Whether an attempt was brought to its end, or the server stops and it is given back.
+/// So long one that found every instance busy is not claimed again.
+const POSTPONED: Duration = Duration::from_secs(1);
+
+/// Whether an attempt was brought to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Over {
     Ended,
+    /// The server stops, and it was given back.
     LetGo,
+    /// Every instance was busy: it waits in the queue again.
+    Postponed,
+}
+
+/// What a call came to.
+enum Called {
+    Outcome(Outcome),
+    Busy,
+    /// The server stops before there is an answer.
+    Stopping,
 }
 
 /// Runs an attempt as a task of its own: it goes on when whoever waits for it leaves. The node has it from this call on,
@@ -40,6 +56,13 @@ pub(crate) fn start(state: &State, claimed: Claimed, place: Option<OwnedSemaphor
         let over = Box::pin(run(&state, &claimed, &registered.token)).await;
         drop((registered, place));
         state.executions.freed.notify_one();
+        if over == Over::Postponed {
+            let state = state.clone();
+            tokio::spawn(async move {
+                tokio::time::sleep(POSTPONED).await;
+                state.executions.wake_worker();
+            });
+        }
         over
     })
 }
@@ -50,11 +73,12 @@ async fn run(state: &State, claimed: &Claimed, cancelled: &CancellationToken) ->
     let calling = AssertUnwindSafe(call(state, claimed)).catch_unwind();
     let outcome = tokio::select! {
         biased;
-        () = state.executions.cut.cancelled() => return Over::LetGo,
+        () = state.executions.cut.cancelled() => return let_go(state, claimed).await,
         () = cancelled.cancelled() => Outcome::cancelled(),
-        outcome = calling => match outcome {
-            Ok(Some(outcome)) => outcome,
-            Ok(None) => return Over::LetGo,
+        called = calling => match called {
+            Ok(Called::Outcome(outcome)) => outcome,
+            Ok(Called::Stopping) => return let_go(state, claimed).await,
+            Ok(Called::Busy) => return postpone(state, claimed).await,
             Err(_) => Outcome::error("Something went wrong inside the server; its log has the cause."),
         },
     };
@@ -65,6 +89,34 @@ async fn run(state: &State, claimed: &Claimed, cancelled: &CancellationToken) ->
         duration_ms: i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX),
     };
     end(state, claimed, finish).await
+}
+
+/// Gives an attempt back because the server stops. When that fails, the next start or another node finds it.
+async fn let_go(state: &State, claimed: &Claimed) -> Over {
+    let id = &claimed.execution.id;
+    let stopped = state.catalog.execution_stop(id.clone(), state.executions.node(), claimed.attempt);
+    match tokio::time::timeout(LETTING_GO, stopped).await {
+        Ok(Ok(_)) => {}
+        Ok(Err(error)) => {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(error, execution = id, "an execution could not be given back; it counts as an attempt");
+        }
+        Err(_) => tracing::warn!(execution = id, "an execution could not be given back in time"),
+    }
+    Over::LetGo
+}
+
+/// Puts one back into the queue, so that its place is for others meanwhile. When that fails, this node does not have it any
+/// more and finds it missing.
+async fn postpone(state: &State, claimed: &Claimed) -> Over {
+    let id = &claimed.execution.id;
+    let by_ms = i64::try_from(POSTPONED.as_millis()).unwrap_or_default();
+    let node = state.executions.node();
+    if let Err(error) = state.catalog.execution_postpone(id.clone(), node, claimed.attempt, by_ms).await {
+        let error = &error as &dyn std::error::Error;
+        tracing::warn!(error, execution = id, "an execution that found every instance busy could not be queued again");
+    }
+    Over::Postponed
 }
 
 /// Accepted means that it ends: a database that is away is waited for.
@@ -84,28 +136,28 @@ async fn end(state: &State, claimed: &Claimed, finish: Finish) -> Over {
             }
         }
         tokio::select! {
-            () = state.executions.cut.cancelled() => return Over::LetGo,
+            () = state.executions.cut.cancelled() => return let_go(state, claimed).await,
             () = tokio::time::sleep(pause) => pause = (pause * 2).min(LONGEST_PAUSE),
         }
     }
 }
 
-/// None when the server stops before there is an answer.
-async fn call(state: &State, claimed: &Claimed) -> Option<Outcome> {
+async fn call(state: &State, claimed: &Claimed) -> Called {
     // Nobody waits for those of the queue, so what is in the way is waited for; somebody who waits is told.
     let patient = !claimed.execution.sync;
     let mut pause = FIRST_PAUSE;
     loop {
         match binding::of(state, claimed).await {
             Ok(bound) => match once(state, claimed, bound).await {
-                Err(CallError::Stopping) if state.executions.is_stopping() => return None,
+                Err(CallError::Stopping) if state.executions.is_stopping() => return Called::Stopping,
+                Err(CallError::Busy { .. }) if patient => return Called::Busy,
                 // A pool may stop for itself, and then there is another one.
-                Err(CallError::Busy { .. } | CallError::Stopping) if patient => {}
-                Err(error) => return Some(outcome::of_error(&error)),
-                Ok(outcome) => return Some(outcome),
+                Err(CallError::Stopping) if patient => {}
+                Err(error) => return Called::Outcome(outcome::of_error(&error)),
+                Ok(outcome) => return Called::Outcome(outcome),
             },
             Err(error) if patient && error.0.code == Code::Unavailable => {}
-            Err(error) => return Some(Outcome::error(&error.0.message)),
+            Err(error) => return Called::Outcome(Outcome::error(&error.0.message)),
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
@@ -114,27 +166,21 @@ async fn call(state: &State, claimed: &Claimed) -> Option<Outcome> {
 
 async fn once(state: &State, claimed: &Claimed, bound: Binding) -> Result<Outcome, CallError> {
     let Binding { function, context } = bound;
-    let response = state.plane.runtime.call(&function, request(claimed), context).await?;
+    let began = Began::default();
+    let response = state.plane.runtime.call(&function, request(claimed, &began), context).await?;
     let (parts, body) = response.into_parts();
-    Ok(answered(&function, parts, body).await)
-}
-
-/// A function that answers in pieces has its time for all of them.
-async fn answered(
-    function: &Arc<Function>,
-    parts: http::response::Parts,
-    body: milepost_runtime::ResponseBody,
-) -> Outcome {
-    match tokio::time::timeout(function.timeout, outcome::of_response(&parts, body)).await {
-        Ok(outcome) => outcome,
-        Err(_) => outcome::of_error(&CallError::TimedOut { after: function.timeout }),
+    // A function that answers in pieces has its time for the head and all of them together.
+    let deadline = began.at().unwrap_or_else(Instant::now) + function.timeout;
+    match tokio::time::timeout_at(deadline.into(), outcome::of_response(&parts, body)).await {
+        Ok(outcome) => Ok(outcome),
+        Err(_) => Err(CallError::TimedOut { after: function.timeout }),
     }
 }
 
-fn request(claimed: &Claimed) -> http::Request<Body> {
+fn request(claimed: &Claimed, began: &Began) -> http::Request<Body> {
     let input = claimed.execution.input.as_ref().map(ToString::to_string);
     let length = input.as_ref().map_or(0, String::len);
-    let mut request = http::Request::new(input.map_or_else(Body::empty, Body::from));
+    let mut request = http::Request::new(began.body(input));
     *request.method_mut() = Method::POST;
     let headers = request.headers_mut();
     headers.insert(header::HOST, HeaderValue::from_static("localhost"));

@@ -1,18 +1,19 @@
 //! Nodes say that they live, and take over from those that do not. On SQLite one server has the folder, so nobody has to
 //! be told: its start gives back what the last one had.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use milepost_catalog::CatalogError;
+use milepost_catalog::{CatalogError, Node};
 use milepost_model::execution::MAX_ATTEMPTS;
 use tokio_util::sync::CancellationToken;
 
+use super::watch::Watch;
 use super::worker;
 use crate::state::State;
 
 const BEAT: Duration = Duration::from_secs(5);
-/// A node that was not heard of for so long is dead.
-const DEAD_MS: i64 = 20_000;
+/// A node that was watched for so long without a new beat is dead.
+const DEAD: Duration = Duration::from_secs(20);
 
 fn is_alone(state: &State) -> bool {
     state.catalog.engine() == "sqlite"
@@ -35,6 +36,7 @@ pub(crate) async fn repeat(state: State, stop: CancellationToken) {
     if is_alone(&state) {
         return;
     }
+    let mut watch = Watch::new(DEAD, BEAT * 2);
     let mut ticks = tokio::time::interval(BEAT);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
@@ -42,16 +44,24 @@ pub(crate) async fn repeat(state: State, stop: CancellationToken) {
             () = stop.cancelled() => return,
             _ = ticks.tick() => {}
         }
-        if let Err(error) = once(&state).await {
+        if let Err(error) = once(&state, &mut watch).await {
+            // Others may not have reached the database either: what was seen of them says nothing any more.
+            watch.forget();
             let error = &error as &dyn std::error::Error;
             tracing::warn!(error, "the beat of this node could not be written; others may take over its executions");
         }
     }
 }
 
-async fn once(state: &State) -> Result<(), CatalogError> {
-    state.catalog.node_beat(state.executions.node()).await?;
-    let found = state.catalog.give_back_dead(DEAD_MS, MAX_ATTEMPTS).await?;
+async fn once(state: &State, watch: &mut Watch) -> Result<(), CatalogError> {
+    let own = state.executions.node();
+    state.catalog.node_beat(own).await?;
+    let others: Vec<Node> = state.catalog.nodes().await?.into_iter().filter(|node| node.name != own).collect();
+    let dead = watch.look(others, Instant::now());
+    if dead.is_empty() {
+        return Ok(());
+    }
+    let found = state.catalog.give_back_dead(dead, MAX_ATTEMPTS).await?;
     if found.requeued + found.ended > 0 {
         tracing::info!(found.requeued, found.ended, "executions of nodes that are gone");
     }
@@ -67,15 +77,17 @@ pub(crate) async fn leave(state: &State) {
         return;
     }
     let left = async {
-        state.catalog.node_leave(state.executions.node()).await?;
-        state.catalog.give_back_dead(DEAD_MS, MAX_ATTEMPTS).await
+        let own = state.executions.node();
+        state.catalog.node_leave(own).await?;
+        let gone = Node { name: own.to_owned(), beat_at: None };
+        state.catalog.give_back_dead(vec![gone], MAX_ATTEMPTS).await
     };
     match left.await {
-        Ok(found) if found.requeued > 0 => worker::tell(state).await,
-        Ok(_) => {}
+        // Those of the queue were given back one by one before, so others are to look in any case.
+        Ok(_) => worker::tell(state).await,
         Err(error) => {
             let error = &error as &dyn std::error::Error;
-            tracing::warn!(error, "this node could not say that it leaves; others notice after {} s", DEAD_MS / 1000);
+            tracing::warn!(error, "this node could not say that it leaves; others notice after {} s", DEAD.as_secs());
         }
     }
 }

@@ -1,16 +1,21 @@
 //! Executions on this node: claiming them, running them, starting what is due, and being known to be alive.
 //!
 //! `accept` writes one down, `worker` takes from the queue, `attempt` runs one to its end, `binding` and `outcome` say with
-//! what and how it ended; `scheduler` fires jobs and timers, `beat` gives back what dead nodes had and `orphans` what this
+//! what and how it ended; `webhook` takes calls of webhooks, which `calls` counts; `scheduler` fires jobs and timers, `beat` gives back what dead nodes had, which `watch` tells, and `orphans` what this
 //! one should have and has not. `docs/decisions/008-executions.md` tells what has to hold.
 
 mod accept;
 mod attempt;
 pub(crate) mod beat;
+mod began;
 mod binding;
+mod calls;
 mod orphans;
 mod outcome;
 pub(crate) mod scheduler;
+mod watch;
+pub(crate) mod webhook;
+mod webhook_input;
 pub(crate) mod worker;
 
 use std::collections::HashMap;
@@ -46,6 +51,8 @@ pub(crate) struct Executions {
     rescheduled: Notify,
     running: Mutex<HashMap<(String, i64), CancellationToken>>,
     tasks: TaskTracker,
+    /// Calls of webhooks.
+    calls: calls::Calls,
     /// Time is up: what still runs is given back.
     cut: CancellationToken,
 }
@@ -62,6 +69,7 @@ impl Executions {
             rescheduled: Notify::new(),
             running: Mutex::default(),
             tasks: TaskTracker::new(),
+            calls: calls::Calls::default(),
             cut: CancellationToken::new(),
         }
     }

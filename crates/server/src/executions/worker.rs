@@ -30,7 +30,7 @@ pub(crate) async fn repeat(state: State, stop: CancellationToken) {
     let executions = &state.executions;
     let mut news = state.catalog.listen_executions();
     let mut listening = true;
-    let mut turn = Turn::default();
+    let mut turn = Turn::with_places(executions.at_once);
     let mut told: Option<Instant> = None;
     let mut failing = false;
     let mut woken = Woken::Time;
@@ -84,20 +84,14 @@ async fn look(
             }
         }
     }
-    while !stop.is_cancelled() {
-        let free = executions.places.available_permits();
-        if free == 0 {
-            return Ok(());
-        }
-        let claimed = state.catalog.executions_claim(executions.node(), turn, free).await?;
-        if claimed.is_empty() {
-            return Ok(());
-        }
-        for claimed in claimed {
-            // Only this task takes places, so there are as many as were counted.
-            let place = executions.places.clone().try_acquire_owned().ok();
-            attempt::start(state, claimed, place);
-        }
+    let free = executions.places.available_permits();
+    if free == 0 || stop.is_cancelled() {
+        return Ok(());
+    }
+    for claimed in state.catalog.executions_claim(executions.node(), turn, free).await? {
+        // Only this task takes places, so there are as many as were counted.
+        let place = executions.places.clone().try_acquire_owned().ok();
+        attempt::start(state, claimed, place);
     }
     Ok(())
 }

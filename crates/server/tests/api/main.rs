@@ -1,6 +1,7 @@
 //! The API from outside: a real server in this process, asked over HTTP.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests end the test at once")]
 
+mod artifacts;
 mod auth;
 mod auth_table;
 mod bodies;
@@ -22,3 +23,4 @@ mod trees;
 mod unknown_names;
 mod uploads;
 mod watching;
+mod webhooks;

@@ -7,7 +7,7 @@ use crate::bodies::{config, function};
 use crate::server::TestServer;
 
 /// Every path of the API. One that goes is missed here, and one that comes is announced here.
-const PATHS: [&str; 50] = [
+const PATHS: [&str; 54] = [
     "/apps",
     "/apps/{app}",
     "/apps/{app}/at",
@@ -46,6 +46,7 @@ const PATHS: [&str; 50] = [
     "/apps/{app}/tags",
     "/apps/{app}/tags/{tag}",
     "/apps/{app}/tags/{tag}/history",
+    "/apps/{app}/timers",
     "/apps/{app}/trees/{digest}",
     "/apps/{app}/units",
     "/apps/{app}/units/{kind}/{name}",
@@ -54,9 +55,12 @@ const PATHS: [&str; 50] = [
     "/apps/{app}/units/{kind}/{name}/versions/{selector}/download",
     "/apps/{app}/versions",
     "/apps/{app}/versions/{version}",
+    "/apps/{app}/webhooks",
+    "/apps/{app}/webhooks/{webhook}",
     "/plans",
     "/system",
     "/tokens",
+    "/webhooks/{webhook}/invoke",
     "/whoami",
 ];
 const MORE: [&str; 3] = ["/storage/sweep", "/storage/why/{digest}", "/tokens/{token}"];

@@ -1,3 +1,5 @@
+pub mod check;
+
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -7,7 +9,7 @@ use super::shared::ChangeArgs;
 use crate::args::Global;
 use crate::context::Context;
 use crate::declared::apply::{self, Applied, Options, tell};
-use crate::declared::{self, Declared};
+use crate::declared::{self, Declared, Problem};
 use crate::failure::{Failure, Result};
 use crate::output::Ui;
 
@@ -54,15 +56,24 @@ impl DeclareArgs {
 }
 
 pub async fn run(ui: &Ui, global: &Global, args: DeployArgs) -> Result<()> {
-    let declared = read_manifest(&args.dir, "deploy")?;
-    apply_declared(ui, global, &declared, &args.declare.options(args.change)).await
+    let read = look_at_manifest(&args.dir, "deploy")?;
+    apply_declared(ui, global, read, &args.declare.options(args.change)).await
 }
 
-/// Applies what a folder declares, and shows what that did.
-pub async fn apply_declared(ui: &Ui, global: &Global, declared: &Declared, options: &Options) -> Result<()> {
-    tell::warnings(ui, declared);
-    let context = Context::new(ui, &with_app(global, declared))?;
-    let applied = apply::stoppable(ui, apply::apply(&context, declared, options)).await?;
+/// Applies what a folder declares, and shows what that did; or tells all that is wrong with it.
+pub async fn apply_declared(
+    ui: &Ui,
+    global: &Global,
+    (mut declared, mut errors): (Declared, Vec<Problem>),
+    options: &Options,
+) -> Result<()> {
+    if !errors.is_empty() {
+        check::complete(ui, global, &mut declared, &mut errors).await;
+        return Err(declared::failure(errors, declared.warnings));
+    }
+    tell::warnings(ui, &declared);
+    let context = Context::new(ui, &with_app(global, &declared))?;
+    let applied = apply::stoppable(ui, apply::apply(&context, &declared, options)).await?;
     tell::outcome(&context, &applied, || url_lines(&applied))
 }
 
@@ -74,9 +85,15 @@ pub fn with_app(global: &Global, declared: &Declared) -> Global {
 }
 
 pub fn read_manifest(dir: &Path, verb: &str) -> Result<Declared> {
+    let (declared, errors) = look_at_manifest(dir, verb)?;
+    if errors.is_empty() { Ok(declared) } else { Err(declared::failure(errors, declared.warnings)) }
+}
+
+/// What can be read of the manifest in a folder, and what is wrong with it.
+fn look_at_manifest(dir: &Path, verb: &str) -> Result<(Declared, Vec<Problem>)> {
     use declared::manifest;
     match manifest::Location::find(dir) {
-        Some(_) => declared::read_manifest(dir),
+        Some(_) => declared::look_at_manifest(dir),
         None if !dir.exists() => Err(Failure::usage(format!("there is no `{}`", dir.display()))
             .hint(format!("name the folder that has `{}` in it", manifest::FILE_NAME))),
         None => Err(Failure::usage(format!("there is no `{}` in `{}`", manifest::FILE_NAME, dir.display()))

@@ -25,11 +25,14 @@ pub struct ListArgs {
     #[arg(long, value_name = "CAUSE")]
     cause: Option<CauseKind>,
     /// Only those of this job
-    #[arg(long, value_name = "ID", conflicts_with_all = ["cause", "timer"])]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["cause", "timer", "webhook"])]
     job: Option<String>,
     /// Only those of this timer
-    #[arg(long, value_name = "NAME", conflicts_with = "cause")]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["cause", "webhook"])]
     timer: Option<String>,
+    /// Only those of this webhook
+    #[arg(long, value_name = "ID", conflicts_with = "cause")]
+    webhook: Option<String>,
     /// Only those since this time: RFC 3339, `2026-11-10 12:00`, or a length of time ago like `2h`
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
@@ -43,10 +46,11 @@ pub struct ListArgs {
 
 pub async fn run(context: &Context<'_>, args: ListArgs) -> Result<()> {
     let now = context.ui.now();
-    let (cause_kind, cause_id) = match (args.job, args.timer) {
-        (Some(job), _) => (Some(CauseKind::Job), Some(job)),
-        (None, Some(timer)) => (Some(CauseKind::Timer), Some(timer)),
-        (None, None) => (args.cause, None),
+    let (cause_kind, cause_id) = match (args.job, args.timer, args.webhook) {
+        (Some(job), _, _) => (Some(CauseKind::Job), Some(job)),
+        (None, Some(timer), _) => (Some(CauseKind::Timer), Some(timer)),
+        (None, None, Some(webhook)) => (Some(CauseKind::Webhook), Some(webhook)),
+        (None, None, None) => (args.cause, None),
     };
     let filter = ExecutionFilter {
         function: args.function.as_deref().map(|name| UnitName::for_kind(UnitKind::Function, name)).transpose()?,

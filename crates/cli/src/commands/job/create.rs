@@ -1,12 +1,13 @@
 use clap::Args;
 use milepost_model::job::NewJob;
+use milepost_model::schedule::Schedule;
 
 use super::moment::parse_coming;
 use super::show;
 use crate::commands::execution::read_input;
 use crate::commands::shared::TargetArgs;
 use crate::context::Context;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 
 /// Run a function at times
 ///
@@ -36,8 +37,19 @@ pub struct CreateArgs {
     input: Option<String>,
 }
 
+fn check(args: &CreateArgs) -> Result<()> {
+    if args.cron.is_none() && args.first_at.is_none() {
+        return Err(Failure::usage("a job needs a pattern or a first execution time")
+            .hint("give `--cron`, for example `--cron '0 3 * * *'`, or `--first-at TIME`"));
+    }
+    Schedule::parse(args.cron.as_deref().unwrap_or("@daily"), &args.zone)?;
+    Ok(())
+}
+
 pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
     let target = args.target.target()?;
+    // What is wrong wherever it is sent is told before anything is.
+    check(&args)?;
     let now = context.ui.now();
     let new = NewJob {
         name: args.name,

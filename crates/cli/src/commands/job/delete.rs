@@ -6,8 +6,8 @@ use crate::failure::Result;
 /// Delete a job; what it has started stays
 #[derive(Debug, Args)]
 pub struct DeleteArgs {
-    /// Its id, as `job list` has it
-    #[arg(value_name = "ID")]
+    /// Its id, as `job list` has it, or its name
+    #[arg(value_name = "JOB")]
     id: String,
 }
 

@@ -7,8 +7,8 @@ use crate::failure::Result;
 /// Show a job
 #[derive(Debug, Args)]
 pub struct GetArgs {
-    /// Its id, as `job list` has it
-    #[arg(value_name = "ID")]
+    /// Its id, as `job list` has it, or its name
+    #[arg(value_name = "JOB")]
     id: String,
 }
 

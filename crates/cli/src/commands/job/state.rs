@@ -8,8 +8,8 @@ use crate::failure::Result;
 /// Pause, resume or cancel a job
 #[derive(Debug, Args)]
 pub struct StateArgs {
-    /// Its id, as `job list` has it
-    #[arg(value_name = "ID")]
+    /// Its id, as `job list` has it, or its name
+    #[arg(value_name = "JOB")]
     id: String,
 }
 

@@ -1,19 +1,55 @@
 use clap::Args;
 use milepost_model::UnitKind;
+use serde_json::{Value, json};
 
+use super::live;
 use crate::commands::shared::{self, cell};
 use crate::context::Context;
 use crate::failure::Result;
+use crate::output::{Table, age};
 
-/// List the timers
+/// List the timers, and when they fire next
+///
+/// Those of the live release fire. Where that has another version of a timer, LIVE tells which; a timer that only live still
+/// has is listed too.
 #[derive(Debug, Args)]
 pub struct ListArgs {}
 
 pub async fn run(context: &Context<'_>, _args: ListArgs) -> Result<()> {
-    shared::list(context, UnitKind::Timer, "SCHEDULE", schedule).await
+    let units = shared::units(context, UnitKind::Timer).await?;
+    let mut live = live::timers(context).await?;
+    let now = context.ui.now();
+    let empty = format!("App {} has no timer.", context.app);
+    let headers = ["NAME", "VERSION", "UID", "VERSIONS", "AGE", "SCHEDULE", "NEXT", "LIVE"];
+    let mut table = Table::new(headers, &empty);
+    let mut all: Vec<Value> = Vec::with_capacity(units.len());
+    let mut names = Vec::with_capacity(units.len());
+    for unit in &units {
+        let fires = live.remove(unit.name.as_str());
+        table.row([
+            unit.name.to_string(),
+            unit.current.number.to_string(),
+            unit.current.uid.clone(),
+            unit.versions.to_string(),
+            age(now, unit.current.created_at),
+            schedule(&unit.current.spec),
+            live::next(fires.as_ref()),
+            live::told(unit.current.number, fires.as_ref()),
+        ]);
+        names.push(unit.name.to_string());
+        all.push(live::with_live(unit, fires.as_ref()));
+    }
+    for (name, fires) in live {
+        let (number, next) = (fires.number.to_string(), live::next(Some(&fires)));
+        let none = String::new;
+        table.row([name.clone(), number, none(), none(), none(), live::schedule(&fires), next, "only there".to_owned()]);
+        all.push(json!({ "kind": "timer", "name": name, "live": fires }));
+        names.push(name);
+    }
+    context.ui.show(&all, |_| names, |_| table.render())
 }
 
-fn schedule(spec: &serde_json::Value) -> String {
+fn schedule(spec: &Value) -> String {
     let zone = spec["zone"].as_str().unwrap_or("UTC");
     format!("{} {zone}, {}", cell(&spec["cron"]), crate::commands::route::target(spec))
 }

@@ -2,6 +2,7 @@ mod create;
 mod delete;
 mod get;
 mod list;
+mod live;
 
 use clap::Subcommand;
 use milepost_model::UnitKind;
@@ -17,9 +18,9 @@ pub enum TimerCommand {
     Create(create::CreateArgs),
     /// Make a new version of a timer, with what is given
     Update(create::CreateArgs),
-    /// List the timers
+    /// List the timers, and when they fire next
     List(list::ListArgs),
-    /// Show a timer
+    /// Show a timer, and when it fires next
     Get(get::GetArgs),
     /// Remove a timer from the app
     Delete(delete::DeleteArgs),

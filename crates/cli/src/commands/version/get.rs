@@ -16,7 +16,7 @@ pub fn show(context: &Context<'_>, version: &Version, name: impl FnOnce(&Version
     context.ui.show(version, |version| vec![name(version)], text)
 }
 
-fn text(version: &Version) -> String {
+pub fn text(version: &Version) -> String {
     let mut lines = vec![
         format!("{:<12} {}", format!("{}:", capital(version.kind.as_str())), version.name),
         format!("Number:      {}{}", version.number, if version.latest { " (latest)" } else { "" }),

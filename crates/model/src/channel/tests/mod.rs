@@ -1,5 +1,6 @@
 //! Tables, properties, and a year of releases.
 
+mod artifacts;
 mod decisions;
 mod documents;
 mod fleet;

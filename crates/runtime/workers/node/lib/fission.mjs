@@ -145,14 +145,14 @@ export const callback = (run) => (request, bytes) =>
     if (typeof result?.then === 'function') result.then((value) => value !== undefined && resolve(value), reject)
   })
 
-/** A JSON object, a form or a query becomes the input; other text is given as it is. */
+/** A JSON object, a form or a query becomes the input, and so does a text in JSON; other text is given as it is. */
 export const qinling = (run) => (request, bytes) => {
   const context = new Context(request, bytes)
   let input = context.request.query
   if (bytes.length !== 0) {
     const type = request.header('content-type') ?? ''
     const text = bytes.toString()
-    input = /^\s*\{/.test(text)
+    input = (/json/.test(type) ? /^\s*[{"]/ : /^\s*\{/).test(text)
       ? parse(bytes, 'application/json', text)
       : parse(bytes, /json/.test(type) ? 'text/plain' : type, text)
     if (input instanceof Uint8Array) input = text

@@ -57,11 +57,11 @@ def bind(function):
                 for source in (request.form, request.files):
                     named.update((name, value) for name, value in source.items() if takes_any or name in known)
             else:
-                given = _object(body)
-                if given is None:
-                    positional = (body.decode("utf-8", "replace"),)
-                else:
+                given = _value(body, kind)
+                if isinstance(given, dict):
                     named.update(given)
+                else:
+                    positional = (given,)
         for name, value in request.view_args.items():
             if takes_any or name in known:
                 named[name] = value
@@ -72,13 +72,15 @@ def bind(function):
     return arguments
 
 
-def _object(body):
-    if body.lstrip()[:1] != b"{":
-        return None
-    try:
-        return json.loads(body)
-    except ValueError:
-        return None
+def _value(body, kind):
+    """A JSON object, or a text; a text in JSON is what it says, everything else is the body as it stands."""
+    first = body.lstrip()[:1]
+    if first == b"{" or (first == b'"' and kind == "application/json"):
+        try:
+            return json.loads(body)
+        except ValueError:
+            pass
+    return body.decode("utf-8", "replace")
 
 
 def answer(result, request=None):

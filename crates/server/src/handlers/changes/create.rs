@@ -64,7 +64,7 @@ fn trees_in(reason: &Reason) -> impl Iterator<Item = Digest> {
     sides.into_iter().flatten()
 }
 
-fn trees_of(change: &Change) -> BTreeSet<Digest> {
+pub(crate) fn trees_of(change: &Change) -> BTreeSet<Digest> {
     let named = change.puts.iter().flat_map(|put| match &put.unit {
         UnitPut::Static(spec) => [Some(spec.tree), None],
         UnitPut::Package(package) => [package.source, package.deployment],
@@ -89,7 +89,7 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
 }
 
 /// Seals the secrets of a change before anything else sees it.
-fn seal(state: &State, change: &Change) -> Result<BTreeMap<UnitName, SealedSecret>, Refusal> {
+pub(crate) fn seal(state: &State, change: &Change) -> Result<BTreeMap<UnitName, SealedSecret>, Refusal> {
     let mut sealed = BTreeMap::new();
     for put in &change.puts {
         let UnitPut::Secret(secret) = &put.unit else { continue };

@@ -2,6 +2,7 @@ use axum::Json;
 use milepost_model::Permission;
 use milepost_model::execution::Execution;
 
+use super::seen_by;
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::Path;
@@ -15,5 +16,5 @@ pub(crate) async fn executions_get(
     Path((app, execution)): Path<(String, String)>,
 ) -> ApiResult<Json<Execution>> {
     let app = caller.may(Permission::Read, &app)?;
-    Ok(Json(state.catalog.execution_get(&app, execution).await?))
+    Ok(Json(seen_by(&caller, state.catalog.execution_get(&app, execution).await?)))
 }

@@ -5,6 +5,7 @@ use milepost_model::{Permission, Timestamp};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
+use super::seen_by;
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::{Paging, Path, Query};
@@ -55,6 +56,7 @@ pub(crate) async fn executions_list(
         since: wanted.since,
     };
     let below = paging.text(LIST, &state)?;
-    let found = state.catalog.execution_list(&app, filter, below, paging.limit()?).await?;
+    let mut found = state.catalog.execution_list(&app, filter, below, paging.limit()?).await?;
+    found.items = found.items.into_iter().map(|execution| seen_by(&caller, execution)).collect();
     Ok(Json(wire::page(LIST, &state, found)))
 }

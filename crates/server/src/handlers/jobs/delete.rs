@@ -7,13 +7,14 @@ use crate::extract::Path;
 use crate::handlers::Shared;
 
 /// Delete a job; what it has started stays
-#[utoipa::path(delete, path = "/apps/{app}/jobs/{job}", tag = "jobs", params(("app" = String, Path, description = "Name of the app"), ("job" = String, Path, description = "Id of the job")), responses((status = 204, description = "Done")))]
+#[utoipa::path(delete, path = "/apps/{app}/jobs/{job}", tag = "jobs", params(("app" = String, Path, description = "Name of the app"), ("job" = String, Path, description = "Id of the job, or its name")), responses((status = 204, description = "Done")))]
 pub(crate) async fn jobs_delete(
     caller: Caller,
     state: Shared,
     Path((app, job)): Path<(String, String)>,
 ) -> ApiResult<StatusCode> {
     let app = caller.may(Permission::MovePointer, &app)?;
-    state.catalog.job_delete(&app, caller.name(), job).await?;
+    let id = state.catalog.job_id(&app, job).await?;
+    state.catalog.job_delete(&app, caller.name(), id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

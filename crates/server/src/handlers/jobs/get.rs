@@ -8,12 +8,13 @@ use crate::extract::Path;
 use crate::handlers::Shared;
 
 /// Get a job
-#[utoipa::path(get, path = "/apps/{app}/jobs/{job}", tag = "jobs", params(("app" = String, Path, description = "Name of the app"), ("job" = String, Path, description = "Id of the job")), responses((status = 200, body = Job)))]
+#[utoipa::path(get, path = "/apps/{app}/jobs/{job}", tag = "jobs", params(("app" = String, Path, description = "Name of the app"), ("job" = String, Path, description = "Id of the job, or its name")), responses((status = 200, body = Job)))]
 pub(crate) async fn jobs_get(
     caller: Caller,
     state: Shared,
     Path((app, job)): Path<(String, String)>,
 ) -> ApiResult<Json<Job>> {
     let app = caller.may(Permission::Read, &app)?;
-    Ok(Json(state.catalog.job_get(&app, job).await?))
+    let id = state.catalog.job_id(&app, job).await?;
+    Ok(Json(state.catalog.job_get(&app, id).await?))
 }

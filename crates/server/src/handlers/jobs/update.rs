@@ -9,7 +9,7 @@ use crate::handlers::Shared;
 use crate::handlers::executions::{check_input, check_text};
 
 /// Change a job: pause it, resume it, cancel it, or give it another pattern, count or input
-#[utoipa::path(patch, path = "/apps/{app}/jobs/{job}", tag = "jobs", params(("app" = String, Path, description = "Name of the app"), ("job" = String, Path, description = "Id of the job")), request_body = JobChange, responses((status = 200, body = Job)))]
+#[utoipa::path(patch, path = "/apps/{app}/jobs/{job}", tag = "jobs", params(("app" = String, Path, description = "Name of the app"), ("job" = String, Path, description = "Id of the job, or its name")), request_body = JobChange, responses((status = 200, body = Job)))]
 pub(crate) async fn jobs_update(
     caller: Caller,
     state: Shared,
@@ -19,7 +19,8 @@ pub(crate) async fn jobs_update(
     let app = caller.may(Permission::MovePointer, &app)?;
     check_input(change.input.as_ref())?;
     check_text("name", change.name.as_deref().unwrap_or_default())?;
-    let job = state.catalog.job_update(&app, caller.name(), job, change).await?;
+    let id = state.catalog.job_id(&app, job).await?;
+    let job = state.catalog.job_update(&app, caller.name(), id, change).await?;
     state.executions.wake_scheduler();
     Ok(Json(job))
 }

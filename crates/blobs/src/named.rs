@@ -1,0 +1,329 @@
+//! Small named objects that are replaced only if they are what was read, and large ones that are written once: what
+//! channels are made of.
+//!
+//! In a folder a lock file makes it so; S3 has conditional writes. The names are the caller's, so they are checked: no
+//! object lies outside of the place that was opened.
+
+mod folder;
+
+use std::path::Path as FilePath;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures::{StreamExt as _, TryStreamExt as _};
+use milepost_model::Digest;
+use milepost_model::digest::Hasher;
+use object_store::path::Path;
+use object_store::{
+    Attribute, Attributes, GetOptions, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, UpdateVersion,
+};
+
+use crate::backend;
+use crate::error::BlobError;
+use crate::read::BlobStream;
+use crate::writer::PackWriter;
+use folder::Folder;
+
+/// A place for named objects. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Named(Inner);
+
+#[derive(Debug, Clone)]
+enum Inner {
+    Folder(Folder),
+    S3(Arc<dyn ObjectStore>),
+}
+
+/// An object that was read whole, with what it is recognised by later.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedObject {
+    pub bytes: Bytes,
+    pub tag: String,
+}
+
+/// What reading found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NamedRead {
+    Missing,
+    /// It is what the caller knows already.
+    NotModified,
+    Found(NamedObject),
+}
+
+/// A large object as it is read.
+pub struct NamedStream {
+    pub size: u64,
+    pub bytes: BlobStream,
+}
+
+/// When a write may happen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Condition<'a> {
+    /// Only if there is no such object yet.
+    Absent,
+    /// Only if the object is the one that was read with this tag.
+    Tag(&'a str),
+}
+
+/// What became of a conditional write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Replaced {
+    Written { tag: String },
+    /// Somebody else wrote meanwhile. Nothing was changed.
+    Lost,
+}
+
+impl Named {
+    /// Opens a folder (a path or `file://…`, made with the first write) or `s3://bucket/prefix`. Nothing is contacted here.
+    pub fn open(url: &str, aws: &[(String, String)]) -> Result<Self, BlobError> {
+        match url.split_once(':') {
+            Some(("file", path)) => Self::folder(FilePath::new(path.strip_prefix("//").unwrap_or(path))),
+            Some(("s3", _)) => Ok(Self(Inner::S3(backend::open(url, aws)?))),
+            Some((scheme, rest)) if rest.starts_with("//") => Err(BlobError::Unusable {
+                url: format!("{scheme}://…"),
+                reason: "write a path, `file://…` or `s3://bucket/prefix`".to_owned(),
+            }),
+            _ => Self::folder(FilePath::new(url)),
+        }
+    }
+
+    pub fn folder(path: &FilePath) -> Result<Self, BlobError> {
+        if path.as_os_str().is_empty() {
+            return Err(BlobError::Unusable { url: String::new(), reason: "the path is empty".to_owned() });
+        }
+        Ok(Self(Inner::Folder(Folder::new(path))))
+    }
+
+    /// The `AWS_…` variables of this process, for [`Named::open`].
+    pub fn aws_variables() -> Vec<(String, String)> {
+        let variables = std::env::vars_os().filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value)));
+        let aws = variables.filter(|(name, _)| name.starts_with("AWS_"));
+        aws.filter_map(|(name, value)| Some((name, value.to_str()?.to_owned()))).collect()
+    }
+
+    /// The whole object, unless it is the one with the tag `known`, or larger than `limit`.
+    pub async fn read(&self, name: &str, known: Option<&str>, limit: u64) -> Result<NamedRead, BlobError> {
+        check(name)?;
+        match &self.0 {
+            Inner::Folder(folder) => folder.read(name, known, limit).await,
+            Inner::S3(store) => read_s3(store, name, known, limit).await,
+        }
+    }
+
+    /// A large object as a stream, or nothing when it is not there.
+    pub async fn stream(&self, name: &str) -> Result<Option<NamedStream>, BlobError> {
+        check(name)?;
+        match &self.0 {
+            Inner::Folder(folder) => folder.stream(name).await,
+            Inner::S3(store) => match store.get(&Path::from(name)).await {
+                Ok(got) => {
+                    let size = got.meta.size;
+                    let bytes = got.into_stream().map_err(|error| BlobError::storage(READING, error)).boxed();
+                    Ok(Some(NamedStream { size, bytes }))
+                }
+                Err(object_store::Error::NotFound { .. }) => Ok(None),
+                Err(error) => Err(BlobError::storage(READING, error)),
+            },
+        }
+    }
+
+    /// How large an object is, or nothing when it is not there.
+    pub async fn size(&self, name: &str) -> Result<Option<u64>, BlobError> {
+        check(name)?;
+        match &self.0 {
+            Inner::Folder(folder) => folder.size(name).await,
+            Inner::S3(store) => match store.head(&Path::from(name)).await {
+                Ok(meta) => Ok(Some(meta.size)),
+                Err(object_store::Error::NotFound { .. }) => Ok(None),
+                Err(error) => Err(BlobError::storage(READING, error)),
+            },
+        }
+    }
+
+    /// Writes a small object, whole or not at all, if the condition holds.
+    pub async fn replace(&self, name: &str, bytes: Bytes, when: Condition<'_>) -> Result<Replaced, BlobError> {
+        check(name)?;
+        match &self.0 {
+            Inner::Folder(folder) => folder.replace(name, bytes, when).await,
+            Inner::S3(store) => replace_s3(store, name, bytes, when).await,
+        }
+    }
+
+    /// Writes an object that is named by its content: it appears only if all bytes came and have this digest, and
+    /// `limit` is not passed. Gives its size.
+    pub async fn store(
+        &self,
+        name: &str,
+        mut bytes: BlobStream,
+        expected: Digest,
+        limit: u64,
+    ) -> Result<u64, BlobError> {
+        check(name)?;
+        let mut writer = match &self.0 {
+            Inner::Folder(folder) => Writer::File(folder.begin(name).await?),
+            Inner::S3(store) => Writer::S3(PackWriter::new(Arc::clone(store), Path::from(name))),
+        };
+        match checked_copy(&mut bytes, &mut writer, expected, limit).await {
+            Ok(size) => {
+                match writer {
+                    Writer::File(staged) => staged.publish().await?,
+                    Writer::S3(writer) => writer.publish().await?,
+                }
+                Ok(size)
+            }
+            Err(error) => {
+                if let Writer::S3(writer) = writer {
+                    writer.abort().await;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Removes an object, if the condition holds when there is one. One that is not there is removed already.
+    pub async fn delete(&self, name: &str) -> Result<(), BlobError> {
+        check(name)?;
+        match &self.0 {
+            Inner::Folder(folder) => folder.delete(name).await,
+            Inner::S3(store) => match store.delete(&Path::from(name)).await {
+                Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+                Err(error) => Err(BlobError::storage("delete an object", error)),
+            },
+        }
+    }
+
+    /// The names of all objects, in order, `limit` at most.
+    pub async fn list(&self, limit: usize) -> Result<Vec<String>, BlobError> {
+        let mut names = match &self.0 {
+            Inner::Folder(folder) => folder.list(limit).await?,
+            Inner::S3(store) => {
+                let objects = store.list(None).take(limit);
+                let names = objects.map_ok(|object| object.location.to_string());
+                names.try_collect().await.map_err(|error| BlobError::storage("list the objects", error))?
+            }
+        };
+        names.sort();
+        Ok(names)
+    }
+}
+
+const READING: &str = "read an object";
+const WRITING: &str = "write an object";
+
+enum Writer {
+    File(folder::Staged),
+    S3(PackWriter),
+}
+
+async fn checked_copy(
+    bytes: &mut BlobStream,
+    writer: &mut Writer,
+    expected: Digest,
+    limit: u64,
+) -> Result<u64, BlobError> {
+    let (mut hasher, mut size) = (Hasher::default(), 0);
+    while let Some(chunk) = bytes.next().await {
+        let chunk = chunk?;
+        size += chunk.len() as u64;
+        if size > limit {
+            return Err(BlobError::TooLarge { what: "the object", size, limit });
+        }
+        hasher.update(&chunk);
+        match writer {
+            Writer::File(staged) => staged.write(&chunk).await?,
+            Writer::S3(writer) => writer.put(chunk).await?,
+        }
+    }
+    let found = hasher.finish();
+    if found == expected { Ok(size) } else { Err(BlobError::DigestMismatch { stated: expected, found }) }
+}
+
+async fn read_s3(
+    store: &Arc<dyn ObjectStore>,
+    name: &str,
+    known: Option<&str>,
+    limit: u64,
+) -> Result<NamedRead, BlobError> {
+    let options = GetOptions { if_none_match: known.map(str::to_owned), ..GetOptions::default() };
+    let got = match store.get_opts(&Path::from(name), options).await {
+        Ok(got) => got,
+        Err(object_store::Error::NotFound { .. }) => return Ok(NamedRead::Missing),
+        Err(object_store::Error::NotModified { .. }) => return Ok(NamedRead::NotModified),
+        Err(error) => return Err(BlobError::storage(READING, error)),
+    };
+    if got.meta.size > limit {
+        return Err(BlobError::TooLarge { what: "the object", size: got.meta.size, limit });
+    }
+    let Some(tag) = got.meta.e_tag.clone() else {
+        return Err(BlobError::storage(READING, "the store gives no ETag, so nothing could be replaced safely"));
+    };
+    let bytes = got.bytes().await.map_err(|error| BlobError::storage(READING, error))?;
+    Ok(NamedRead::Found(NamedObject { bytes, tag }))
+}
+
+async fn replace_s3(
+    store: &Arc<dyn ObjectStore>,
+    name: &str,
+    bytes: Bytes,
+    when: Condition<'_>,
+) -> Result<Replaced, BlobError> {
+    let mode = match when {
+        Condition::Absent => PutMode::Create,
+        Condition::Tag(tag) => PutMode::Update(UpdateVersion { e_tag: Some(tag.to_owned()), version: None }),
+    };
+    // A bucket may be a web server: caches on the way must ask whether it is still this one.
+    let mut attributes = Attributes::new();
+    attributes.insert(Attribute::CacheControl, "no-cache".into());
+    attributes.insert(Attribute::ContentType, content_type(name).into());
+    let options = PutOptions { mode, attributes, ..PutOptions::default() };
+    match store.put_opts(&Path::from(name), bytes.into(), options).await {
+        Ok(put) => match put.e_tag {
+            Some(tag) => Ok(Replaced::Written { tag }),
+            None => Err(BlobError::storage(WRITING, "the store gives no ETag")),
+        },
+        Err(
+            object_store::Error::AlreadyExists { .. }
+            | object_store::Error::Precondition { .. }
+            | object_store::Error::NotFound { .. },
+        ) => Ok(Replaced::Lost),
+        Err(error) => Err(BlobError::storage(WRITING, error)),
+    }
+}
+
+/// The type that a web server should give for an object of this name.
+pub fn content_type(name: &str) -> &'static str {
+    match name.rsplit('/').next().unwrap_or(name) {
+        "latest" | "all" => "application/json",
+        name if name.ends_with(".minisig") || name.ends_with(".next") => "text/plain; charset=utf-8",
+        _ => "application/octet-stream",
+    }
+}
+
+/// Parts of lowercase letters, digits, `.`, `-` and `_`, none of which begins with `.`: nothing outside, nothing hidden, and
+/// the same on disk, in S3 and in a URL.
+fn check(name: &str) -> Result<(), BlobError> {
+    let letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'_');
+    let part_fits = |part: &str| !part.is_empty() && !part.starts_with('.') && part.bytes().all(letter);
+    if name.len() <= 600 && name.split('/').all(part_fits) {
+        return Ok(());
+    }
+    Err(BlobError::Unusable {
+        url: name.chars().filter(|letter| !letter.is_control()).take(60).collect(),
+        reason: "an object's name has only lowercase letters, digits, `.`, `-` and `_`".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_stays_inside_of_its_place() {
+        for good in ["shop/stable/latest", "a/b.c/all.minisig", "shop/stable/artifacts/ab12"] {
+            check(good).expect(good);
+        }
+        for bad in ["", "/", "/etc/passwd", "a//b", "../a", "a/../b", "a/.lock", "a/b\0", "A/b", "a\\b", "a/b/"] {
+            assert!(check(bad).is_err(), "{bad:?} was accepted");
+        }
+    }
+}

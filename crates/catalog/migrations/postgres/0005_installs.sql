@@ -1,0 +1,43 @@
+-- Apps that come from a channel.
+
+CREATE TABLE installs (
+    app_id BIGINT PRIMARY KEY REFERENCES apps (id),
+    -- channel, pinned or bundle
+    mode TEXT COLLATE "C" NOT NULL,
+    package TEXT COLLATE "C" NOT NULL,
+    channel TEXT COLLATE "C",
+    place TEXT COLLATE "C" NOT NULL,
+    -- The version that is installed, as its channel had it then.
+    entry TEXT COLLATE "C" NOT NULL,
+    -- The app version that holds it.
+    app_seq BIGINT NOT NULL,
+    installed_at BIGINT NOT NULL,
+    installed_by TEXT COLLATE "C" NOT NULL,
+    settings TEXT COLLATE "C" NOT NULL,
+    brakes TEXT COLLATE "C" NOT NULL,
+    -- 1 when a rollback pinned live: the next upgrade takes live along again.
+    rollback_pin BIGINT NOT NULL,
+    -- The app version that live goes back to unless the installed one is found healthy; none when that is known. 0 when there
+    -- is nothing to go back to.
+    trial_seq BIGINT,
+    -- The highest serial of a signed file that was seen.
+    serial BIGINT NOT NULL,
+    last_check TEXT COLLATE "C",
+    plan TEXT COLLATE "C",
+    -- Goes up with everything that people and upgrades change.
+    revision BIGINT NOT NULL,
+    -- When to look next; none when nothing does that by itself.
+    next_check_at BIGINT,
+    -- Who works on it, and until when nobody else does.
+    lease TEXT COLLATE "C",
+    lease_until BIGINT
+);
+CREATE INDEX installs_due ON installs (next_check_at) WHERE next_check_at IS NOT NULL;
+
+-- Which published version the app versions from `app_seq` on hold, until the next row.
+CREATE TABLE install_versions (
+    app_id BIGINT NOT NULL REFERENCES apps (id),
+    app_seq BIGINT NOT NULL,
+    entry TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (app_id, app_seq)
+);

@@ -1,0 +1,340 @@
+//! Installs: the first version, each upgrade, and going back from one that is not healthy. Each is one transaction with the
+//! change that it makes, so the record and the app never differ.
+
+use std::collections::BTreeSet;
+
+use milepost_model::change::{Change, Declaration, UnitKey};
+use milepost_model::channel::{Brakes, ChannelName, Entry, Hold, HoldUntil, PackageName};
+use milepost_model::event::EventKind;
+use milepost_model::install::{Check, InstallMode, InstallSettings, RollbackHolds};
+use milepost_model::pointer::Step;
+use milepost_model::release::{LiveMode, Release};
+use milepost_model::{AppName, ChangeOutcome, Code, Refusal, UnitKind, UnitName, UnitPut};
+use serde_json::json;
+
+use super::install_lease::{InstallLease, LeasedInstall, held, leased};
+use super::live::{Target, make_reachable};
+use crate::change::{self, ChangeInput};
+use crate::db::Ending;
+use crate::error::Result;
+use crate::tables::installs::{self, InstallRow};
+use crate::tables::units::{self, Only};
+use crate::tables::{app_versions, releases};
+use crate::work::Work;
+use crate::{Catalog, releasing};
+
+/// The deployment that owns the units of an installed app.
+pub const INSTALL_DEPLOYMENT: &str = "install";
+
+/// An app that is to be installed.
+#[derive(Debug, Clone)]
+pub struct InstallInput {
+    pub mode: InstallMode,
+    pub package: PackageName,
+    pub channel: Option<ChannelName>,
+    pub place: String,
+    pub settings: InstallSettings,
+    pub serial: u64,
+    pub check: Option<Check>,
+    pub version: VersionInput,
+    /// Who works on it until it is known to be healthy, and for how long at the most.
+    pub holder: String,
+    pub lease_ms: i64,
+}
+
+/// A version that is put into an app.
+#[derive(Debug, Clone)]
+pub struct VersionInput {
+    pub entry: Entry,
+    /// The artifact's units over the app's own configuration, and the secrets that were given.
+    pub change: ChangeInput,
+    /// Secrets that the app must have.
+    pub inputs: BTreeSet<UnitName>,
+    /// A person asked for it against windows and denies.
+    pub forced: bool,
+}
+
+/// What a new version made of an app.
+#[derive(Debug, Clone)]
+pub struct InstallOutcome {
+    pub outcome: ChangeOutcome,
+    /// The release that has the version.
+    pub release: Option<Release>,
+    /// Whether users get it.
+    pub is_live: bool,
+    pub install: LeasedInstall,
+}
+
+impl VersionInput {
+    /// The change that makes an app what the artifact says. What the version before had and this one has not goes; secrets
+    /// stay.
+    pub fn change(package: &PackageName, entry: &Entry, inputs: &BTreeSet<UnitName>) -> Change {
+        let claim = |name: &UnitName| UnitKey { kind: UnitKind::Secret, name: name.clone() };
+        Change {
+            message: format!("{package} {}", entry.version),
+            deployment: Some(Declaration {
+                id: INSTALL_DEPLOYMENT.to_owned(),
+                name: format!("install {package}"),
+                claims: inputs.iter().map(claim).collect(),
+                prune_secrets: false,
+                allow_conflicts: true,
+            }),
+            ..Change::default()
+        }
+    }
+}
+
+impl Catalog {
+    /// Makes an app that has nothing yet an installed one.
+    pub async fn install_create(&self, app: &AppName, input: InstallInput) -> Result<InstallOutcome> {
+        let actor = input.version.change.actor.clone();
+        self.work(app, &actor, Ending::Commit, move |work| Box::pin(async move { create(work, input).await })).await
+    }
+
+    /// Puts another version into an installed app. Refused when the lease has ended: then somebody else may be at it.
+    pub async fn install_upgrade(&self, lease: &InstallLease, input: VersionInput) -> Result<InstallOutcome> {
+        let lease = lease.clone();
+        let actor = input.change.actor.clone();
+        self.work(&lease.app.clone(), &actor, Ending::Commit, move |work| {
+            Box::pin(async move { upgrade(work, &lease, input).await })
+        })
+        .await
+    }
+
+    /// The installed version has shown that it is healthy.
+    pub async fn install_healthy(&self, lease: &InstallLease) -> Result<LeasedInstall> {
+        let lease = lease.clone();
+        self.work(&lease.app.clone(), &lease.actor(), Ending::Commit, move |work| {
+            Box::pin(async move {
+                let mut row = held(work, &lease).await?;
+                row.trial_seq = None;
+                installs::save(work.tx, &mut row).await?;
+                leased(work.tx, &work.app, row, lease).await
+            })
+        })
+        .await
+    }
+
+    /// The installed version is not healthy: live goes back to what it was before, the version is skipped and upgrades are
+    /// held. Answers the version that live went back to, if there is one.
+    pub async fn install_unhealthy(
+        &self,
+        lease: &InstallLease,
+        why: String,
+    ) -> Result<(LeasedInstall, Option<Entry>)> {
+        let lease = lease.clone();
+        self.work(&lease.app.clone(), &lease.actor(), Ending::Commit, move |work| {
+            Box::pin(async move {
+                let mut row = held(work, &lease).await?;
+                let went_to = go_back(work, &mut row, &why).await?;
+                installs::save(work.tx, &mut row).await?;
+                Ok((leased(work.tx, &work.app, row, lease).await?, went_to))
+            })
+        })
+        .await
+    }
+}
+
+async fn create(work: &mut Work<'_>, input: InstallInput) -> Result<InstallOutcome> {
+    if let Some(row) = installs::lock(work.tx, work.app.id).await? {
+        let message = format!("App `{}` is installed already: {} {}.", work.app.name, row.package, row.entry.version);
+        return Err(Refusal::new(Code::InstallExists, message)
+            .hint("`milepost upgrade` moves it to another version; `--app NAME` installs it once more under another name")
+            .into());
+    }
+    if work.app.head_seq > 0 {
+        let message = format!("App `{}` has versions that were not installed.", work.app.name);
+        return Err(Refusal::new(Code::InstallExists, message)
+            .hint("install it under another name with `--app NAME`, or delete the app first")
+            .into());
+    }
+    let VersionInput { entry, change, inputs, .. } = input.version;
+    check_inputs(work, &change, &inputs).await?;
+    let outcome = change::apply(work, &change).await?;
+    let at = work.act.at;
+    let lease = InstallLease::new(work.app.id, work.app.name.clone(), &input.holder, &change.actor);
+    let row = InstallRow {
+        app_id: work.app.id,
+        mode: input.mode,
+        package: input.package,
+        channel: input.channel,
+        place: input.place,
+        app_seq: work.app.head_seq,
+        installed_at: at,
+        installed_by: change.actor.clone(),
+        trial_seq: input.settings.health.is_some().then_some(0),
+        settings: input.settings,
+        brakes: Brakes::default(),
+        rollback_pin: false,
+        serial: input.serial,
+        last_check: input.check,
+        plan: None,
+        revision: 1,
+        // Until the lease ends nobody takes it; whoever has it says when to look next.
+        next_check_at: Some(at),
+        lease: Some(lease.token().to_owned()),
+        lease_until: Some(lease.until(at, input.lease_ms)),
+        entry,
+    };
+    installs::insert(work.tx, &row).await?;
+    installs::put_version(work.tx, work.app.id, row.app_seq, &row.entry).await?;
+    let after = json!({ "package": row.package, "channel": row.channel, "mode": row.mode, "place": row.place,
+                        "version": row.entry.version, "id": row.entry.id });
+    work.event(EventKind::InstallCreated, &subject(&row), None, Some(after));
+    finish(work, row, lease, outcome).await
+}
+
+async fn upgrade(work: &mut Work<'_>, lease: &InstallLease, input: VersionInput) -> Result<InstallOutcome> {
+    let mut row = held(work, lease).await?;
+    let VersionInput { entry, change, inputs, forced } = input;
+    check_inputs(work, &change, &inputs).await?;
+    let live_before = live_seq(work).await?;
+    if row.rollback_pin {
+        // It was pinned so that nothing undoes the rollback; what is above the hold may.
+        work.app.live_mode = LiveMode::Following;
+        row.rollback_pin = false;
+    }
+    let outcome = change::apply(work, &change).await?;
+    let seq = work.app.head_seq;
+    if !outcome.changed && work.app.live_mode == LiveMode::Following && live_before != Some(seq) {
+        // The app has had this content since before a rollback: only live has to come back to it.
+        let (release, ..) = make_reachable(work, Target::AppVersion(seq), &change.change.message).await?;
+        if work.app.live_release_id != Some(release.id) {
+            releasing::move_live(work, Some(release.id), Step::Forward, &change.change.message).await?;
+        }
+    }
+    let before = std::mem::replace(&mut row.entry, entry);
+    installs::put_version(work.tx, work.app.id, seq, &row.entry).await?;
+    settle_brakes(&mut row, &before, &work.act.actor);
+    row.app_seq = seq;
+    row.installed_at = work.act.at;
+    row.installed_by.clone_from(&work.act.actor);
+    row.plan = None;
+    row.trial_seq = row.settings.health.is_some().then(|| live_before.unwrap_or(0));
+    row.next_check_at = Some(work.act.at);
+    installs::save(work.tx, &mut row).await?;
+    let version = |entry: &Entry| json!({ "version": entry.version, "id": entry.id });
+    work.event(EventKind::InstallUpgraded, &subject(&row), Some(version(&before)), Some(version(&row.entry)));
+    if forced {
+        let after = json!({ "version": row.entry.version, "windows": row.settings.windows });
+        work.event(EventKind::InstallForced, &subject(&row), None, Some(after));
+    }
+    finish(work, row, lease.clone(), outcome).await
+}
+
+/// What is above a hold ends it. Going down by hand is a rollback, which the watcher must not undo.
+fn settle_brakes(row: &mut InstallRow, before: &Entry, actor: &str) {
+    if before.is_above(&row.entry) {
+        let stays = row.settings.rollback_holds == RollbackHolds::UntilLifted;
+        let reason = format!("{actor} went down to {}", row.entry.version);
+        row.brakes.roll_back(before.version.clone(), stays, reason);
+    } else if let Some(Hold { until: HoldUntil::Above(bad), .. }) = &row.brakes.hold
+        && row.entry.version != *bad
+        && milepost_model::channel::cmp_channel(
+            (&row.entry.version, row.entry.create_time),
+            (bad, row.entry.create_time),
+        )
+        .is_gt()
+    {
+        row.brakes.hold = None;
+    }
+}
+
+async fn finish(
+    work: &mut Work<'_>,
+    row: InstallRow,
+    lease: InstallLease,
+    outcome: ChangeOutcome,
+) -> Result<InstallOutcome> {
+    let release = releases::of_app_version(work.tx, work.app.id, row.app_seq).await?;
+    let is_live = release.as_ref().is_some_and(|release| work.app.live_release_id == Some(release.id));
+    let release = match release {
+        Some(release) => Some(releasing::view(work.tx, &work.app, &release).await?),
+        None => None,
+    };
+    let install = leased(work.tx, &work.app, row, lease).await?;
+    Ok(InstallOutcome { outcome, release, is_live, install })
+}
+
+/// That every secret that the artifact wants is in the app or comes with the change.
+async fn check_inputs(work: &mut Work<'_>, input: &ChangeInput, inputs: &BTreeSet<UnitName>) -> Result<()> {
+    let only = Only { kind: Some(UnitKind::Secret), ..Only::default() };
+    let present = units::list_present(work.tx, work.app.id, only, None, i64::MAX).await?;
+    let given = |name: &UnitName| {
+        input.change.puts.iter().any(|put| matches!(put.unit, UnitPut::Secret(_)) && put.name == *name)
+    };
+    let missing: Vec<String> = inputs
+        .iter()
+        .filter(|name| !given(name) && !present.iter().any(|unit| unit.name == **name))
+        .map(ToString::to_string)
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let what = if missing.len() == 1 { "a secret that is" } else { "secrets that are" };
+    let message = format!("{} needs {what} not set.", input.change.message);
+    Err(Refusal::new(Code::MissingInputs, message)
+        .hint("give each with `--secret NAME=VALUE` or `--secret-file NAME=FILE`; of an installed app, `milepost secret set NAME` does it too")
+        .blockers(missing)
+        .into())
+}
+
+/// The app version that is live.
+async fn live_seq(work: &mut Work<'_>) -> Result<Option<i64>> {
+    match work.app.live_release_id {
+        Some(id) => Ok(Some(releases::get(work.tx, id).await?.app_seq)),
+        None => Ok(None),
+    }
+}
+
+async fn go_back(work: &mut Work<'_>, row: &mut InstallRow, why: &str) -> Result<Option<Entry>> {
+    let Some(seq) = row.trial_seq.take().filter(|seq| *seq > 0) else { return Ok(None) };
+    let Some((_, before)) = installs::version_at(work.tx, work.app.id, seq).await? else { return Ok(None) };
+    let why = format!("{} {} is not healthy: {why}", row.package, row.entry.version);
+    // Only what the upgrade moved goes back: live may be pinned elsewhere.
+    if live_seq(work).await? == Some(row.app_seq) {
+        work.app.live_mode = LiveMode::Pinned;
+        let (release, ..) = make_reachable(work, Target::AppVersion(seq), &why).await?;
+        if work.app.live_release_id != Some(release.id) {
+            releasing::move_live(work, Some(release.id), Step::Back, &why).await?;
+        }
+        row.rollback_pin = true;
+    }
+    set_back(work, row, (seq, before.clone()), &why);
+    Ok(Some(before))
+}
+
+/// Brakes after live went to a lower version, and the record that it did.
+pub(super) fn set_back(work: &mut Work<'_>, row: &mut InstallRow, to: (i64, Entry), why: &str) {
+    let stays = row.settings.rollback_holds == RollbackHolds::UntilLifted;
+    let bad = row.entry.version.clone();
+    row.brakes.roll_back(bad.clone(), stays, why);
+    (row.app_seq, row.entry) = to;
+    row.installed_at = work.act.at;
+    row.trial_seq = None;
+    row.plan = None;
+    row.next_check_at = looked_at(row, work.act.at);
+    let hold = row.brakes.hold.as_ref().map(ToString::to_string);
+    let after = json!({ "version": row.entry.version, "skipped": bad, "hold": hold });
+    work.event(EventKind::InstallHeld, &subject(row), Some(json!({ "version": bad })), Some(after));
+}
+
+/// When something changed that the plan depends on, a channel is looked at again soon.
+pub(super) fn looked_at(row: &InstallRow, at: milepost_model::Timestamp) -> Option<milepost_model::Timestamp> {
+    (row.mode == InstallMode::Channel || row.trial_seq.is_some()).then_some(at)
+}
+
+pub(super) fn subject(row: &InstallRow) -> String {
+    format!("install {}", row.package)
+}
+
+
+pub(crate) fn not_installed(app: &AppName) -> Refusal {
+    Refusal::new(Code::InstallNotFound, format!("App `{app}` was not installed from anywhere."))
+        .hint("`milepost install list` shows what is installed; `milepost install --channel URL` installs an app")
+}
+
+/// The uid of the app version that holds what is installed.
+pub(crate) async fn app_version_uid(tx: &mut crate::db::Tx, app_id: i64, seq: i64) -> Result<String> {
+    Ok(app_versions::get(tx, app_id, seq).await?.uid)
+}

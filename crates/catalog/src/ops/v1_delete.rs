@@ -1,0 +1,174 @@
+//! Deleting as v1 has it: by its own rules and with its own words, in one transaction with the check.
+
+use milepost_model::change::{Change, UnitKey};
+use milepost_model::spec::PinRole;
+use milepost_model::{AppName, Code, Refusal, Selector, Timestamp, UnitKind, UnitName, UnitSpec};
+
+use super::v1::{again, find, unpublished};
+use crate::Catalog;
+use crate::change::{self, ChangeInput};
+use crate::db::Ending;
+use crate::delete::{VersionsToDelete, delete};
+use crate::error::Result;
+use crate::needs::Needed;
+use crate::tables::units::{self, UnitRow};
+use crate::tables::{aliases, contents, executions, jobs, v1, versions, webhooks};
+use crate::work::Work;
+
+/// So many of a kind are named; nobody reads more.
+const NAMED: i64 = 20;
+
+/// Things that are found by their id alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum V1Thing {
+    Execution,
+    Job,
+    Webhook,
+}
+
+impl Catalog {
+    /// Takes a function out of its app, with the package that v1 made for it.
+    pub async fn v1_function_delete(&self, app: &AppName, actor: &str, function: UnitName) -> Result<()> {
+        let actor_name = actor.to_owned();
+        self.work(app, actor, Ending::Commit, move |work| {
+            Box::pin(async move {
+                let key = UnitKey { kind: UnitKind::Function, name: function };
+                let unit = units::get_present(work.tx, &work.app, key.kind, &key.name).await?;
+                refuse_jobs(work, Needed::Function(unit.id), "function").await?;
+                let hooks = webhooks::ids(work.tx, Needed::Function(unit.id), NAMED).await?;
+                refuse(&hooks, "The function is still associated with webhook(s).", "webhook")?;
+                let names = aliases::list(work.tx, unit.id).await?.into_iter().map(|alias| alias.name.to_string());
+                refuse(
+                    &names.collect::<Vec<_>>(),
+                    "The function is still associated with function alias(es).",
+                    "alias",
+                )?;
+                let package = own_package(work, &unit).await?;
+                let removes = std::iter::once(key.clone()).chain(package).collect();
+                let change = Change { message: format!("delete {key}"), removes, ..Change::default() };
+                let secrets = std::collections::BTreeMap::new();
+                let input = ChangeInput { change, secrets, actor: actor_name, idempotency_key: None };
+                change::apply(work, &input).await.map(drop)
+            })
+        })
+        .await
+    }
+
+    /// Deletes a published version, and its package version when no other version of the function is built on it. The newest
+    /// code stays what it is: when that was published under this number, it goes on as a version of its own.
+    pub async fn v1_version_delete(
+        &self,
+        app: &AppName,
+        actor: &str,
+        function: UnitName,
+        number_or_id: String,
+    ) -> Result<()> {
+        let actor_name = actor.to_owned();
+        self.work(app, actor, Ending::Commit, move |work| {
+            Box::pin(async move {
+                let key = UnitKey { kind: UnitKind::Function, name: function };
+                let unit = units::get_present(work.tx, &work.app, key.kind, &key.name).await?;
+                let Some(version) = find(work.tx, &unit, &number_or_id).await? else {
+                    return Err(unpublished(&work.app, &unit, &number_or_id).into());
+                };
+                let id = version.version_id;
+                versions::hold_for_delete(work.tx, &[id]).await?;
+                refuse_jobs(work, Needed::Version(id), "function version").await?;
+                let hooks = webhooks::ids(work.tx, Needed::Version(id), NAMED).await?;
+                refuse(&hooks, "The function version is still associated with webhook.", "webhook")?;
+                let (open, _) = executions::open_of_version(work.tx, id, NAMED).await?;
+                refuse(&open, "The function version is still associated with running execution(s).", "execution")?;
+                if unit.current_version_id == Some(id) {
+                    again(work, &key, "", &actor_name).await?;
+                }
+                // Aliases of version 0 have moved on by now.
+                let names = aliases::of_version(work.tx, id).await?.into_iter().map(|alias| alias.name.to_string());
+                refuse(&names.collect::<Vec<_>>(), "The function version is still associated with alias.", "alias")?;
+                let (key, number) = with_package(work, key, id, version.version).await?;
+                delete(work, &key, &VersionsToDelete::One(Selector::Number(number)), false).await.map(drop)
+            })
+        })
+        .await
+    }
+
+    /// The app that an execution, a job or a webhook belongs to.
+    pub async fn v1_home(&self, thing: V1Thing, id: String) -> Result<Option<AppName>> {
+        let table = match thing {
+            V1Thing::Execution => "executions",
+            V1Thing::Job => "jobs",
+            V1Thing::Webhook => "webhooks",
+        };
+        self.db
+            .read(move |tx| {
+                Box::pin(async move {
+                    let sql = format!(
+                        "SELECT a.name FROM {table} t JOIN apps a ON a.id = t.app_id WHERE t.id = $1 AND a.deleted_at IS NULL"
+                    );
+                    tx.query_opt(&sql, &[id.into()]).await?.map(|row| row.parse(0)).transpose()
+                })
+            })
+            .await
+    }
+
+    /// Moves the next firing of a running job.
+    pub async fn v1_job_next(&self, app: &AppName, actor: &str, id: String, at: Timestamp) -> Result<()> {
+        self.work(app, actor, Ending::Commit, move |work| {
+            Box::pin(async move {
+                if let Some(mut row) = jobs::lock(work.tx, work.app.id, &id).await?
+                    && row.job.next_at.is_some()
+                {
+                    row.job.next_at = Some(at);
+                    row.job.updated_at = Some(work.act.at);
+                    jobs::save(work.tx, &row.job).await?;
+                }
+                Ok(())
+            })
+        })
+        .await
+    }
+}
+
+/// Jobs that may go on are in the way; `what` is as v1 calls it.
+pub(super) async fn refuse_jobs(work: &mut Work<'_>, needed: Needed<'_>, what: &str) -> Result<()> {
+    let open = jobs::open(work.tx, needed, NAMED).await?;
+    Ok(refuse(&open, &format!("The {what} is still associated with running job(s)."), "")?)
+}
+
+fn refuse(by: &[String], message: &str, kind: &str) -> Result<(), Refusal> {
+    if by.is_empty() {
+        return Ok(());
+    }
+    let named = by.iter().map(|name| format!("{kind} {name}").trim_start().to_owned()).collect();
+    Err(Refusal::new(Code::InUse, message).hint("delete or change those first").blockers(named))
+}
+
+/// The package that v1 made for the function, unless something else is built on it.
+async fn own_package(work: &mut Work<'_>, unit: &UnitRow) -> Result<Option<UnitKey>> {
+    let row = v1::of_unit(work.tx, unit.id).await?;
+    let Some(name) = row.and_then(|row| row.unit.facts["package"].as_str()?.parse::<UnitName>().ok()) else {
+        return Ok(None);
+    };
+    let others = contents::of_dependents(work.tx, work.app.id).await?;
+    let shared = others.iter().any(|(by, spec)| {
+        *by != unit.key() && matches!(spec, UnitSpec::Function(function) if function.package.name == name)
+    });
+    let there = units::find(work.tx, work.app.id, UnitKind::Package, &name).await?;
+    let there = there.is_some_and(|package| package.current_version_id.is_some());
+    Ok((there && !shared).then_some(UnitKey { kind: UnitKind::Package, name }))
+}
+
+/// The package version instead, when the function version is the only one that is built on it: what is deleted with it is
+/// that function version.
+async fn with_package(work: &mut Work<'_>, key: UnitKey, id: i64, number: i64) -> Result<(UnitKey, i64)> {
+    let pins = versions::pins_of(work.tx, &[id]).await?;
+    let Some((_, _, target)) = pins.into_iter().find(|(_, role, _)| *role == PinRole::Package) else {
+        return Ok((key, number));
+    };
+    let built_on = versions::pinned_by(work.tx, target, PinRole::Package).await?;
+    let package = versions::get(work.tx, target).await?;
+    let unit = units::find_by_id(work.tx, package.unit_id).await?;
+    if built_on.iter().any(|version| version.id != id) || unit.current_version_id == Some(target) {
+        return Ok((key, number));
+    }
+    Ok((unit.key(), package.number))
+}

@@ -1,0 +1,58 @@
+//! How many executions of an app may wait. Counting them costs as much as there are, so it is done once for many: after a
+//! count, half of the room that was found is given away without another one. One server keeps to the bound; several over
+//! one database may exceed it by what each gives away.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use milepost_model::{AppName, Code, PlanName, Refusal};
+
+use crate::db::Tx;
+use crate::error::Result;
+use crate::tables::executions;
+
+/// For each app how many may be queued before they are counted again.
+#[derive(Debug, Default)]
+pub(crate) struct Queues(Mutex<HashMap<i64, i64>>);
+
+impl Queues {
+    fn take(&self, app_id: i64, wanted: i64) -> bool {
+        let mut left = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match left.get_mut(&app_id) {
+            Some(left) if *left >= wanted => {
+                *left -= wanted;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn set(&self, app_id: i64, room: i64) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(app_id, room);
+    }
+}
+
+/// Of so many that are to be queued, how many may be. Without `queues` they are counted in any case.
+pub(crate) async fn admit(tx: &mut Tx, queues: Option<&Queues>, app_id: i64, wanted: i64) -> Result<i64> {
+    if queues.is_some_and(|queues| queues.take(app_id, wanted)) {
+        return Ok(wanted);
+    }
+    let plan: PlanName = tx.query_one("SELECT plan FROM apps WHERE id = $1", &[app_id.into()]).await?.parse(0)?;
+    let bound = i64::from(plan.limits().executions_queued);
+    let room = bound - executions::queued(tx, app_id, bound).await?;
+    let admitted = wanted.min(room);
+    if let Some(queues) = queues {
+        queues.set(app_id, (room - admitted) / 2);
+    }
+    Ok(admitted)
+}
+
+pub(crate) fn full(app: &AppName) -> Refusal {
+    let message = format!("As many executions of app `{app}` are queued as its plan lets wait.");
+    Refusal::new(Code::QueueFull, message)
+        .hint("send it again when some have run (`milepost execution list --status queued`), or move the app to a larger plan")
+}
+
+/// For a tick, which nobody waits for.
+pub(crate) const FULL: &str =
+    "It was not run: when it was due, as many executions of the app were queued as its plan lets wait.";

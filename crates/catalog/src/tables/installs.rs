@@ -1,0 +1,270 @@
+use milepost_model::Timestamp;
+use milepost_model::channel::{Brakes, ChannelName, Entry, PackageName};
+use milepost_model::install::{Check, InstallMode, InstallSettings, UpgradePlan};
+use serde::Serialize;
+
+use crate::db::{Row, Tx, Val};
+use crate::error::{CatalogError, Result};
+
+#[derive(Debug, Clone)]
+pub(crate) struct InstallRow {
+    pub app_id: i64,
+    pub mode: InstallMode,
+    pub package: PackageName,
+    pub channel: Option<ChannelName>,
+    pub place: String,
+    pub entry: Entry,
+    pub app_seq: i64,
+    pub installed_at: Timestamp,
+    pub installed_by: String,
+    pub settings: InstallSettings,
+    pub brakes: Brakes,
+    pub rollback_pin: bool,
+    /// 0 when there is nothing to go back to.
+    pub trial_seq: Option<i64>,
+    pub serial: u64,
+    pub last_check: Option<Check>,
+    pub plan: Option<UpgradePlan>,
+    pub revision: i64,
+    pub next_check_at: Option<Timestamp>,
+    pub lease: Option<String>,
+    pub lease_until: Option<Timestamp>,
+}
+
+const COLUMNS: &str = "app_id, mode, package, channel, place, entry, app_seq, installed_at, installed_by, settings, brakes, \
+                       rollback_pin, trial_seq, serial, last_check, plan, revision, next_check_at, lease, lease_until";
+
+fn read(row: &Row) -> Result<InstallRow> {
+    Ok(InstallRow {
+        app_id: row.int(0)?,
+        mode: row.parse(1)?,
+        package: row.parse(2)?,
+        channel: row.opt_parse(3)?,
+        place: row.text(4)?,
+        entry: json(row, 5)?,
+        app_seq: row.int(6)?,
+        installed_at: row.time(7)?,
+        installed_by: row.text(8)?,
+        settings: json(row, 9)?,
+        brakes: json(row, 10)?,
+        rollback_pin: row.bool(11)?,
+        trial_seq: row.opt_int(12)?,
+        serial: u64::try_from(row.int(13)?).unwrap_or(0),
+        last_check: row.opt_json(14)?,
+        plan: row.opt_json(15)?,
+        revision: row.int(16)?,
+        next_check_at: row.opt_time(17)?,
+        lease: row.opt_text(18)?,
+        lease_until: row.opt_time(19)?,
+    })
+}
+
+fn json<T: serde::de::DeserializeOwned>(row: &Row, index: usize) -> Result<T> {
+    row.opt_json(index)?.ok_or_else(|| CatalogError::inconsistent(format!("column {index} is empty")))
+}
+
+fn text(value: &impl Serialize) -> Result<Val> {
+    let text = serde_json::to_string(value).map_err(|error| CatalogError::inconsistent(error.to_string()))?;
+    Ok(text.into())
+}
+
+fn opt_text(value: Option<&impl Serialize>) -> Result<Val> {
+    value.map_or(Ok(Val::Null), text)
+}
+
+fn number(serial: u64) -> Val {
+    i64::try_from(serial).unwrap_or(i64::MAX).into()
+}
+
+pub(crate) async fn find(tx: &mut Tx, app_id: i64) -> Result<Option<InstallRow>> {
+    let sql = format!("SELECT {COLUMNS} FROM installs WHERE app_id = $1");
+    tx.query_opt(&sql, &[app_id.into()]).await?.as_ref().map(read).transpose()
+}
+
+/// The same, unchanged until the end of the transaction. Who holds the app's row may ask for it, and not the other way
+/// round.
+pub(crate) async fn lock(tx: &mut Tx, app_id: i64) -> Result<Option<InstallRow>> {
+    let sql = format!("SELECT {COLUMNS} FROM installs WHERE app_id = $1{}", tx.for_update());
+    tx.query_opt(&sql, &[app_id.into()]).await?.as_ref().map(read).transpose()
+}
+
+/// Apps in the order of their names, after one, each with its install.
+pub(crate) async fn list(tx: &mut Tx, after: Option<&str>, limit: i64) -> Result<Vec<(String, InstallRow)>> {
+    let columns = COLUMNS.split(", ").map(|column| format!("i.{}", column.trim())).collect::<Vec<_>>().join(", ");
+    let sql = format!(
+        "SELECT {columns}, a.name FROM installs i JOIN apps a ON a.id = i.app_id \
+         WHERE a.deleted_at IS NULL AND a.name > $1 ORDER BY a.name LIMIT $2"
+    );
+    let rows = tx.query(&sql, &[after.unwrap_or("").into(), limit.into()]).await?;
+    rows.iter().map(|row| Ok((row.text(20)?, read(row)?))).collect()
+}
+
+pub(crate) async fn insert(tx: &mut Tx, row: &InstallRow) -> Result<()> {
+    let sql = format!(
+        "INSERT INTO installs ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, \
+         $18, $19, $20)"
+    );
+    let params = [
+        row.app_id.into(),
+        row.mode.as_str().into(),
+        row.package.as_str().into(),
+        row.channel.as_ref().map(ChannelName::as_str).into(),
+        row.place.as_str().into(),
+        text(&row.entry)?,
+        row.app_seq.into(),
+        row.installed_at.into(),
+        row.installed_by.as_str().into(),
+        text(&row.settings)?,
+        text(&row.brakes)?,
+        row.rollback_pin.into(),
+        row.trial_seq.into(),
+        number(row.serial),
+        opt_text(row.last_check.as_ref())?,
+        opt_text(row.plan.as_ref())?,
+        row.revision.into(),
+        row.next_check_at.into(),
+        row.lease.as_deref().into(),
+        row.lease_until.into(),
+    ];
+    tx.execute(&sql, &params).await?;
+    Ok(())
+}
+
+/// Writes back what changes under the lock of the app: all but the lease and what checks found.
+pub(crate) async fn save(tx: &mut Tx, row: &mut InstallRow) -> Result<()> {
+    row.revision += 1;
+    let sql = "UPDATE installs SET mode = $2, place = $3, entry = $4, app_seq = $5, installed_at = $6, installed_by = $7, \
+               settings = $8, brakes = $9, rollback_pin = $10, trial_seq = $11, plan = $12, next_check_at = $13, serial = $14, \
+               revision = $15 \
+               WHERE app_id = $1";
+    let params = [
+        row.app_id.into(),
+        row.mode.as_str().into(),
+        row.place.as_str().into(),
+        text(&row.entry)?,
+        row.app_seq.into(),
+        row.installed_at.into(),
+        row.installed_by.as_str().into(),
+        text(&row.settings)?,
+        text(&row.brakes)?,
+        row.rollback_pin.into(),
+        row.trial_seq.into(),
+        opt_text(row.plan.as_ref())?,
+        row.next_check_at.into(),
+        number(row.serial),
+        row.revision.into(),
+    ];
+    tx.execute(sql, &params).await?;
+    Ok(())
+}
+
+pub(crate) async fn delete(tx: &mut Tx, app_id: i64) -> Result<()> {
+    tx.execute("DELETE FROM install_versions WHERE app_id = $1", &[app_id.into()]).await?;
+    tx.execute("DELETE FROM installs WHERE app_id = $1", &[app_id.into()]).await?;
+    Ok(())
+}
+
+/// Installs whose time has come and that nobody works on, the earliest first, with their apps; they are the holder's until
+/// then. Those that somebody takes at the same time are left to them.
+pub(crate) async fn take_due(
+    tx: &mut Tx,
+    holder: &str,
+    now: Timestamp,
+    until: Timestamp,
+    limit: i64,
+) -> Result<Vec<i64>> {
+    let sql = format!(
+        "SELECT app_id FROM installs WHERE next_check_at <= $1 AND (lease_until IS NULL OR lease_until <= $1) \
+         ORDER BY next_check_at LIMIT $2{}",
+        tx.for_claim()
+    );
+    let ids = tx.query(&sql, &[now.into(), limit.into()]).await?;
+    let ids = ids.iter().map(|row| row.int(0)).collect::<Result<Vec<i64>>>()?;
+    for id in &ids {
+        tx.execute(
+            "UPDATE installs SET lease = $2, lease_until = $3 WHERE app_id = $1",
+            &[(*id).into(), format!("{holder}/{id}").into(), until.into()],
+        )
+        .await?;
+    }
+    Ok(ids)
+}
+
+/// Takes one install, unless somebody else has it. Answers whether it was taken.
+pub(crate) async fn take(tx: &mut Tx, app_id: i64, holder: &str, now: Timestamp, until: Timestamp) -> Result<bool> {
+    let sql = "UPDATE installs SET lease = $2, lease_until = $4 \
+               WHERE app_id = $1 AND (lease_until IS NULL OR lease_until <= $3)";
+    let params = [app_id.into(), format!("{holder}/{app_id}").into(), now.into(), until.into()];
+    Ok(tx.execute(sql, &params).await? == 1)
+}
+
+/// Prolongs a lease that is still the holder's. One that ended is not, even when nobody took it since.
+pub(crate) async fn renew(tx: &mut Tx, app_id: i64, lease: &str, now: Timestamp, until: Timestamp) -> Result<bool> {
+    let sql = "UPDATE installs SET lease_until = $4 WHERE app_id = $1 AND lease = $2 AND lease_until > $3";
+    Ok(tx.execute(sql, &[app_id.into(), lease.into(), now.into(), until.into()]).await? == 1)
+}
+
+/// What a check leaves behind.
+#[derive(Debug, Clone, Default)]
+pub struct CheckRecord {
+    pub check: Option<Check>,
+    pub plan: Option<UpgradePlan>,
+    pub serial: u64,
+    pub next_check_at: Option<Timestamp>,
+    /// Of the install that was looked at.
+    pub revision: i64,
+}
+
+/// Ends a lease and writes down what its holder found. When a person changed something meanwhile, the plan and the time are
+/// theirs: it is looked at again.
+pub(crate) async fn give_back(tx: &mut Tx, app_id: i64, lease: &str, record: &CheckRecord) -> Result<bool> {
+    let sql = "UPDATE installs SET lease = NULL, lease_until = NULL, last_check = COALESCE($3, last_check), \
+               plan = CASE WHEN revision = $7 THEN $4 ELSE plan END, \
+               serial = CASE WHEN serial < $5 THEN $5 ELSE serial END, \
+               next_check_at = CASE WHEN revision = $7 THEN $6 ELSE next_check_at END \
+               WHERE app_id = $1 AND lease = $2";
+    let params = [
+        app_id.into(),
+        lease.into(),
+        opt_text(record.check.as_ref())?,
+        opt_text(record.plan.as_ref())?,
+        number(record.serial),
+        record.next_check_at.into(),
+        record.revision.into(),
+    ];
+    Ok(tx.execute(sql, &params).await? == 1)
+}
+
+/// Ends a lease and nothing else.
+pub(crate) async fn let_go(tx: &mut Tx, app_id: i64, lease: &str) -> Result<()> {
+    let sql = "UPDATE installs SET lease = NULL, lease_until = NULL WHERE app_id = $1 AND lease = $2";
+    tx.execute(sql, &[app_id.into(), lease.into()]).await?;
+    Ok(())
+}
+
+/// For a server that is alone: whoever held one is gone.
+pub(crate) async fn end_leases(tx: &mut Tx) -> Result<()> {
+    tx.execute("UPDATE installs SET lease = NULL, lease_until = NULL WHERE lease IS NOT NULL", &[]).await?;
+    Ok(())
+}
+
+pub(crate) async fn earliest(tx: &mut Tx) -> Result<Option<Timestamp>> {
+    let sql = "SELECT min(CASE WHEN lease_until IS NOT NULL AND lease_until > next_check_at THEN lease_until \
+               ELSE next_check_at END) FROM installs WHERE next_check_at IS NOT NULL";
+    tx.query_one(sql, &[]).await?.opt_time(0)
+}
+
+/// The published version that an app version holds, and the first app version that held it.
+pub(crate) async fn version_at(tx: &mut Tx, app_id: i64, seq: i64) -> Result<Option<(i64, Entry)>> {
+    let sql =
+        "SELECT app_seq, entry FROM install_versions WHERE app_id = $1 AND app_seq <= $2 ORDER BY app_seq DESC LIMIT 1";
+    let row = tx.query_opt(sql, &[app_id.into(), seq.into()]).await?;
+    row.map(|row| Ok((row.int(0)?, json(&row, 1)?))).transpose()
+}
+
+pub(crate) async fn put_version(tx: &mut Tx, app_id: i64, seq: i64, entry: &Entry) -> Result<()> {
+    let sql = "INSERT INTO install_versions (app_id, app_seq, entry) VALUES ($1, $2, $3) \
+               ON CONFLICT (app_id, app_seq) DO UPDATE SET entry = excluded.entry";
+    tx.execute(sql, &[app_id.into(), seq.into(), text(entry)?]).await?;
+    Ok(())
+}

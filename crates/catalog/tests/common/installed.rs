@@ -1,0 +1,77 @@
+//! Installs, said shortly.
+
+use milepost_catalog::{
+    CatalogError, ChangeInput, InstallInput, InstallLease, InstallOutcome, LeasedInstall, VersionInput,
+};
+use milepost_model::Digest;
+use milepost_model::channel::Entry;
+use milepost_model::install::{Install, InstallMode, InstallSettings};
+use milepost_model::unit_put::Put;
+
+use super::{Fixture, input};
+
+pub const LEASE_MS: i64 = 120_000;
+
+pub fn entry(version: &str) -> Entry {
+    let at = "2029-12-01T00:00:00Z".parse().unwrap();
+    Entry::new(version.parse().unwrap(), Digest::of(version.as_bytes()), at)
+}
+
+pub fn version(version: &str, puts: impl IntoIterator<Item = Put>, inputs: &[&str]) -> VersionInput {
+    let entry = entry(version);
+    let inputs = inputs.iter().map(|name| name.parse().unwrap()).collect();
+    let mut change = VersionInput::change(&"acme/shop".parse().unwrap(), &entry, &inputs);
+    change.puts = puts.into_iter().collect();
+    VersionInput { entry, change: ChangeInput { actor: "ina".to_owned(), ..input(change) }, inputs, forced: false }
+}
+
+impl Fixture {
+    pub async fn install_with(
+        &self,
+        settings: InstallSettings,
+        version: VersionInput,
+    ) -> Result<InstallOutcome, CatalogError> {
+        self.clock.advance_ms(1000);
+        let new = InstallInput {
+            mode: InstallMode::Channel,
+            package: "acme/shop".parse().unwrap(),
+            channel: Some("stable".parse().unwrap()),
+            place: "https://example.com/acme/shop/stable".to_owned(),
+            settings,
+            serial: 0,
+            check: None,
+            version,
+            holder: "first".to_owned(),
+            lease_ms: LEASE_MS,
+        };
+        self.catalog.install_create(&self.app, new).await
+    }
+
+    /// An install whose lease is given back.
+    pub async fn installed(&self, settings: InstallSettings, text: &str, puts: impl IntoIterator<Item = Put>) -> Install {
+        let done = self.install_with(settings, version(text, puts, &[])).await.unwrap();
+        self.catalog.install_let_go(&done.install.lease).await.unwrap();
+        done.install.install
+    }
+
+    pub async fn take(&self, holder: &str) -> Result<LeasedInstall, CatalogError> {
+        self.catalog.install_take(&self.app, holder, "uma", LEASE_MS).await
+    }
+
+    /// Takes, upgrades and lets go.
+    pub async fn upgraded(&self, text: &str, puts: impl IntoIterator<Item = Put>) -> InstallOutcome {
+        self.clock.advance_ms(1000);
+        let lease = self.take(&format!("for {text}")).await.unwrap().lease;
+        let done = self.catalog.install_upgrade(&lease, version(text, puts, &[])).await.unwrap();
+        self.catalog.install_let_go(&lease).await.unwrap();
+        done
+    }
+
+    pub async fn install(&self) -> Install {
+        self.catalog.install_get(&self.app).await.unwrap()
+    }
+
+    pub async fn let_go(&self, lease: &InstallLease) {
+        self.catalog.install_let_go(lease).await.unwrap();
+    }
+}

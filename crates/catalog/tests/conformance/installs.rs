@@ -1,0 +1,296 @@
+use milepost_catalog::{CheckRecord, LiveTarget, RollbackInput};
+use milepost_model::Code;
+use milepost_model::channel::{HoldUntil, SemVer};
+use milepost_model::install::{HoldInstall, InstallChange, InstallSettings, LiftInstall, RollbackHolds};
+use milepost_model::release::LiveMode;
+use serde_json::json;
+
+use crate::common::*;
+
+fn semver(text: &str) -> SemVer {
+    text.parse().unwrap()
+}
+
+async fn roll_back(t: &Fixture) {
+    t.clock.advance_ms(1000);
+    let input = RollbackInput { to: None, why: "oops".into(), dry_run: false };
+    t.catalog.rollback(&t.app, "liz", input).await.unwrap();
+}
+
+async fn put_live(t: &Fixture, target: LiveTarget) {
+    t.clock.advance_ms(1000);
+    t.catalog.live_set(&t.app, "liz", target, String::new()).await.unwrap();
+}
+
+fn healthy_at(path: &str) -> InstallSettings {
+    InstallSettings { health: Some(path.parse().unwrap()), ..InstallSettings::default() }
+}
+
+async fn an_install_is_an_app_with_versions_like_any_other(t: &Fixture) {
+    let installed = t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
+    assert_eq!((installed.entry.version.as_str(), installed.installed_by.as_str()), ("1.0.0", "ina"));
+    assert_eq!(installed.live, Some(semver("1.0.0")));
+    let done = t.upgraded("1.1.0", [config("n", 2)]).await;
+    assert!(done.is_live && done.outcome.changed);
+    let install = t.install().await;
+    assert_eq!(install.entry, entry("1.1.0"));
+    assert_eq!(Some(install.app_version), done.outcome.app_version);
+    assert_eq!(t.owners().await["config"], "install");
+    let kinds: Vec<String> = t.events().await.into_iter().map(|event| event.kind).collect();
+    assert!(kinds.contains(&"install.created".to_owned()) && kinds.contains(&"install.upgraded".to_owned()));
+    assert_eq!(t.catalog.install_list(None, 10).await.unwrap().items.len(), 1);
+}
+
+async fn what_the_next_version_does_not_have_goes_and_secrets_stay(t: &Fixture) {
+    let one = [config("n", 1), secret("KEY", "s3cret"), environment("own", "python3")];
+    let done = t.install_with(InstallSettings::default(), version("1.0.0", one, &["KEY"])).await.unwrap();
+    t.let_go(&done.install.lease).await;
+    assert_eq!(t.present().await, ["config", "environment own", "secret KEY"]);
+    t.upgraded("1.1.0", [config("n", 2)]).await;
+    assert_eq!(t.present().await, ["config", "secret KEY"]);
+}
+
+async fn an_install_without_its_inputs_is_refused_with_their_names_and_changes_nothing(t: &Fixture) {
+    let rows = t.rows().await;
+    let lacking = version("1.0.0", [config("n", 1)], &["DATABASE_URL", "KEY"]);
+    let refusal = refused(t.install_with(InstallSettings::default(), lacking).await);
+    assert_eq!(refusal.code, Code::MissingInputs);
+    assert_eq!(refusal.blockers, ["DATABASE_URL", "KEY"]);
+    assert_eq!(t.rows().await, rows);
+}
+
+async fn only_an_empty_app_can_be_installed_into_and_only_once(t: &Fixture) {
+    t.put([config("n", 1)]).await;
+    let again = || version("1.0.0", [config("n", 1)], &[]);
+    assert_eq!(refused(t.install_with(InstallSettings::default(), again()).await).code, Code::InstallExists);
+    t.catalog.app_delete(&t.app, "ann").await.unwrap();
+    t.catalog.app_create(&t.app, milepost_model::PlanName::Standard, "ann").await.unwrap();
+    t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
+    assert_eq!(refused(t.install_with(InstallSettings::default(), again()).await).code, Code::InstallExists);
+    t.catalog.app_delete(&t.app, "ann").await.unwrap();
+    let rows = t.rows().await;
+    assert_eq!((rows["installs"], rows["install_versions"]), (0, 0));
+}
+
+async fn a_rollback_skips_the_version_and_holds_until_a_newer_one(t: &Fixture) {
+    t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
+    t.upgraded("1.1.0", [config("n", 2)]).await;
+    roll_back(t).await;
+    let install = t.install().await;
+    assert_eq!((install.entry, install.live), (entry("1.0.0"), Some(semver("1.0.0"))));
+    assert_eq!(install.brakes.skipped, [semver("1.1.0")]);
+    let hold = install.brakes.hold.unwrap();
+    assert_eq!(hold.until, HoldUntil::Above(semver("1.1.0")));
+    assert!(hold.reason.contains("oops") && hold.reason.contains("liz"), "{}", hold.reason);
+    assert!(install.next_check_at.is_some(), "the plan has to be made anew");
+    assert_eq!(t.live().await.mode, LiveMode::Pinned);
+    // What is above it ends the hold and takes live along.
+    t.upgraded("1.2.0", [config("n", 3)]).await;
+    let install = t.install().await;
+    assert_eq!((install.brakes.hold, install.brakes.skipped), (None, vec![semver("1.1.0")]));
+    assert_eq!(install.live, Some(semver("1.2.0")));
+    assert_eq!(t.live().await.mode, LiveMode::Following);
+}
+
+async fn a_rollback_that_is_only_tried_leaves_no_brakes(t: &Fixture) {
+    t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
+    t.upgraded("1.1.0", [config("n", 2)]).await;
+    let input = RollbackInput { to: None, why: String::new(), dry_run: true };
+    t.catalog.rollback(&t.app, "liz", input).await.unwrap();
+    assert_eq!(t.install().await.brakes, milepost_model::channel::Brakes::default());
+}
+
+async fn a_hold_can_be_made_to_stay_until_it_is_lifted_and_the_same_version_comes_back(t: &Fixture) {
+    let settings = InstallSettings { rollback_holds: RollbackHolds::UntilLifted, ..InstallSettings::default() };
+    t.installed(settings, "1.0.0", [config("n", 1)]).await;
+    let second = t.upgraded("1.1.0", [config("n", 2)]).await;
+    roll_back(t).await;
+    assert_eq!(t.install().await.brakes.hold.unwrap().until, HoldUntil::Lifted);
+    let lifted = t.catalog.install_lift(&t.app, "liz", LiftInstall::default()).await.unwrap();
+    assert_eq!(lifted.brakes, milepost_model::channel::Brakes::default());
+    // The content is that of the app already: only live has to move.
+    let again = t.upgraded("1.1.0", [config("n", 2)]).await;
+    assert!(!again.outcome.changed && again.is_live);
+    let install = t.install().await;
+    assert_eq!((install.entry, install.live), (entry("1.1.0"), Some(semver("1.1.0"))));
+    assert_eq!(Some(install.app_version), second.outcome.app_version);
+}
+
+async fn a_release_that_is_put_live_by_hand_counts_as_what_it_holds(t: &Fixture) {
+    t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
+    let first = t.live_id().await;
+    let second = t.upgraded("1.1.0", [config("n", 2)]).await.release.unwrap().id;
+    put_live(t, LiveTarget::Release(first)).await;
+    assert_eq!(t.install().await.brakes.skipped, [semver("1.1.0")]);
+    put_live(t, LiveTarget::Release(second)).await;
+    let install = t.install().await;
+    assert_eq!((install.entry, install.brakes), (entry("1.1.0"), milepost_model::channel::Brakes::default()));
+}
+
+async fn following_again_after_a_rollback_lifts_what_it_left(t: &Fixture) {
+    t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
+    t.upgraded("1.1.0", [config("n", 2)]).await;
+    roll_back(t).await;
+    put_live(t, LiveTarget::Follow).await;
+    let install = t.install().await;
+    assert_eq!((install.entry, install.brakes), (entry("1.1.0"), milepost_model::channel::Brakes::default()));
+}
+
+async fn live_that_was_pinned_by_hand_stays_there_and_it_is_told(t: &Fixture) {
+    t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
+    put_live(t, LiveTarget::Release(t.live_id().await)).await;
+    let done = t.upgraded("1.1.0", [config("n", 2)]).await;
+    assert!(!done.is_live);
+    let install = t.install().await;
+    assert_eq!((install.entry, install.live), (entry("1.1.0"), Some(semver("1.0.0"))));
+}
+
+async fn going_down_by_hand_is_a_rollback(t: &Fixture) {
+    t.installed(InstallSettings::default(), "1.1.0", [config("n", 2)]).await;
+    t.upgraded("1.0.0", [config("n", 1)]).await;
+    let install = t.install().await;
+    assert_eq!((install.entry, install.brakes.skipped), (entry("1.0.0"), vec![semver("1.1.0")]));
+    assert_eq!(install.brakes.hold.unwrap().until, HoldUntil::Above(semver("1.1.0")));
+}
+
+async fn a_version_that_is_not_healthy_goes_back_and_is_skipped(t: &Fixture) {
+    let first = t.install_with(healthy_at("/well"), version("1.0.0", [config("n", 1)], &[])).await.unwrap();
+    assert!(first.install.install.on_trial);
+    let well = t.catalog.install_healthy(&first.install.lease).await.unwrap();
+    assert!(!well.install.on_trial);
+    t.let_go(&first.install.lease).await;
+    let lease = t.take("second").await.unwrap().lease;
+    let second = t.catalog.install_upgrade(&lease, version("1.1.0", [config("n", 2)], &[])).await.unwrap();
+    assert!(second.is_live && second.install.install.on_trial);
+    // Whoever dies here leaves it due, so that the trial ends.
+    assert!(second.install.install.next_check_at.is_some());
+    let (after, back) = t.catalog.install_unhealthy(&lease, "status 500".into()).await.unwrap();
+    assert_eq!((back, after.install.live), (Some(entry("1.0.0")), Some(semver("1.0.0"))));
+    let install = t.install().await;
+    assert_eq!((install.on_trial, install.brakes.skipped), (false, vec![semver("1.1.0")]));
+    assert!(install.brakes.hold.unwrap().reason.contains("status 500"));
+}
+
+async fn a_first_version_that_is_not_healthy_has_nothing_to_go_back_to(t: &Fixture) {
+    let first = t.install_with(healthy_at("/well"), version("1.0.0", [config("n", 1)], &[])).await.unwrap();
+    let (after, back) = t.catalog.install_unhealthy(&first.install.lease, "status 500".into()).await.unwrap();
+    assert_eq!((back, after.install.on_trial, after.install.live), (None, false, Some(semver("1.0.0"))));
+}
+
+async fn one_install_is_one_holders_until_the_lease_ends(t: &Fixture) {
+    t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
+    let lease = t.take("one").await.unwrap().lease;
+    assert_eq!(refused(t.take("two").await).code, Code::InstallBusy);
+    assert!(t.catalog.installs_take_due("two", "watcher", LEASE_MS, 10).await.unwrap().is_empty());
+    t.clock.advance_ms(LEASE_MS - 1000);
+    assert!(t.catalog.install_renew(&lease, LEASE_MS).await.unwrap());
+    t.clock.advance_ms(2000);
+    assert_eq!(refused(t.take("two").await).code, Code::InstallBusy);
+    t.clock.advance_ms(LEASE_MS);
+    // Whoever slept over the end of its lease changes nothing any more, also while nobody else has it.
+    let late = version("1.1.0", [config("n", 2)], &[]);
+    assert_eq!(refused(t.catalog.install_upgrade(&lease, late.clone()).await).code, Code::InstallBusy);
+    let other = t.catalog.installs_take_due("two", "watcher", LEASE_MS, 10).await.unwrap().remove(0);
+    assert!(!t.catalog.install_renew(&lease, LEASE_MS).await.unwrap());
+    assert_eq!(refused(t.catalog.install_upgrade(&lease, late.clone()).await).code, Code::InstallBusy);
+    assert!(!t.catalog.install_give_back(&lease, CheckRecord::default()).await.unwrap());
+    assert_eq!(t.install().await.entry, entry("1.0.0"));
+    t.catalog.install_upgrade(&other.lease, late).await.unwrap();
+    assert_eq!(t.install().await.entry, entry("1.1.0"));
+}
+
+async fn what_is_due_is_taken_once_by_many_who_look_at_the_same_time(t: &Fixture) {
+    t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
+    let holders: Vec<String> = (0..8).map(|number| format!("node {number}")).collect();
+    let takes = holders.iter().map(|holder| t.catalog.installs_take_due(holder, "watcher", LEASE_MS, 10));
+    let taken: usize = futures::future::try_join_all(takes).await.unwrap().iter().map(Vec::len).sum();
+    assert_eq!(taken, 1);
+}
+
+async fn a_check_says_when_to_look_next_unless_a_person_said_something_meanwhile(t: &Fixture) {
+    t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
+    let taken = t.take("one").await.unwrap();
+    let next = "2030-02-01T00:00:00Z".parse().unwrap();
+    let record = CheckRecord { serial: 7, next_check_at: Some(next), revision: taken.revision, ..CheckRecord::default() };
+    assert!(t.catalog.install_give_back(&taken.lease, record.clone()).await.unwrap());
+    assert_eq!(t.install().await.next_check_at, Some(next));
+    assert_eq!(t.catalog.installs_earliest().await.unwrap(), Some(next));
+    let taken = t.take("two").await.unwrap();
+    assert_eq!(taken.serial, 7);
+    t.catalog.install_hold(&t.app, "liz", HoldInstall::default()).await.unwrap();
+    t.catalog.install_give_back(&taken.lease, CheckRecord { serial: 3, ..record }).await.unwrap();
+    let install = t.install().await;
+    assert_eq!(install.next_check_at, Some(t.catalog.now()));
+    assert_eq!(t.take("three").await.unwrap().serial, 7, "a serial never goes down");
+}
+
+async fn settings_are_changed_as_a_whole_and_overrides_at_once(t: &Fixture) {
+    t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
+    let wrong = InstallChange { poll_s: Some(0), ..InstallChange::default() };
+    assert_eq!(refused(t.catalog.install_change(&t.app, "liz", wrong).await).code, Code::InvalidRequest);
+    let change = InstallChange {
+        poll_s: Some(60),
+        overrides: Some(json!({ "mail": { "from": "me" } })),
+        ..InstallChange::default()
+    };
+    let install = t.catalog.install_change(&t.app, "liz", change).await.unwrap();
+    assert_eq!((install.settings.poll_s, install.changed_by_hand.len()), (60, 0));
+    let found = t.version(milepost_model::UnitKind::Config, "config", "latest").await.unwrap();
+    assert_eq!(found.spec["document"], json!({ "n": 1, "mail": { "from": "me" } }));
+}
+
+async fn what_was_changed_by_hand_is_told_until_the_next_upgrade(t: &Fixture) {
+    t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
+    t.put([config("n", 5), secret("KEY", "x"), environment("mine", "python3")]).await;
+    assert_eq!(t.install().await.changed_by_hand, ["config", "environment mine"]);
+    t.upgraded("1.1.0", [config("n", 2)]).await;
+    let install = t.install().await;
+    assert!(install.changed_by_hand.is_empty(), "{:?}", install.changed_by_hand);
+    // After a rollback too, the changes are those to the newest version.
+    roll_back(t).await;
+    assert!(t.install().await.changed_by_hand.is_empty());
+}
+
+async fn a_detached_app_stays_and_its_units_are_nobodys(t: &Fixture) {
+    t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
+    t.catalog.install_detach(&t.app, "liz").await.unwrap();
+    assert_eq!(refused(t.catalog.install_get(&t.app).await).code, Code::InstallNotFound);
+    assert!(t.owners().await.is_empty());
+    assert_eq!(t.present().await, ["config"]);
+    t.put([config("n", 2)]).await;
+    roll_back(t).await;
+}
+
+async fn a_hold_by_hand_and_one_skipped_version_can_be_lifted_apart(t: &Fixture) {
+    t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
+    t.upgraded("1.1.0", [config("n", 2)]).await;
+    roll_back(t).await;
+    t.catalog.install_hold(&t.app, "liz", HoldInstall { reason: "freeze".into(), ..HoldInstall::default() }).await.unwrap();
+    let one = LiftInstall { version: Some(semver("1.1.0")) };
+    let lifted = t.catalog.install_lift(&t.app, "liz", one.clone()).await.unwrap();
+    assert_eq!((lifted.brakes.skipped.len(), lifted.brakes.hold.unwrap().reason), (0, "freeze".to_owned()));
+    assert_eq!(refused(t.catalog.install_lift(&t.app, "liz", one).await).code, Code::InvalidRequest);
+}
+
+on_both_engines!(
+    an_install_is_an_app_with_versions_like_any_other,
+    what_the_next_version_does_not_have_goes_and_secrets_stay,
+    an_install_without_its_inputs_is_refused_with_their_names_and_changes_nothing,
+    only_an_empty_app_can_be_installed_into_and_only_once,
+    a_rollback_skips_the_version_and_holds_until_a_newer_one,
+    a_rollback_that_is_only_tried_leaves_no_brakes,
+    a_hold_can_be_made_to_stay_until_it_is_lifted_and_the_same_version_comes_back,
+    a_release_that_is_put_live_by_hand_counts_as_what_it_holds,
+    following_again_after_a_rollback_lifts_what_it_left,
+    live_that_was_pinned_by_hand_stays_there_and_it_is_told,
+    going_down_by_hand_is_a_rollback,
+    a_version_that_is_not_healthy_goes_back_and_is_skipped,
+    a_first_version_that_is_not_healthy_has_nothing_to_go_back_to,
+    one_install_is_one_holders_until_the_lease_ends,
+    what_is_due_is_taken_once_by_many_who_look_at_the_same_time,
+    a_check_says_when_to_look_next_unless_a_person_said_something_meanwhile,
+    settings_are_changed_as_a_whole_and_overrides_at_once,
+    what_was_changed_by_hand_is_told_until_the_next_upgrade,
+    a_detached_app_stays_and_its_units_are_nobodys,
+    a_hold_by_hand_and_one_skipped_version_can_be_lifted_apart,
+);

@@ -1,0 +1,121 @@
+//! Why a channel could not be read. Each is a sentence for the status of an install.
+
+use bytes::Bytes;
+use futures::stream::BoxStream;
+use milepost_blobs::BlobError;
+use milepost_model::Digest;
+use milepost_model::channel::{ChannelName, IndexError, PackageName, SemVer};
+
+use crate::registry::RegistryError;
+
+/// The bytes of an artifact, in order, checked while they go by: when the last item is no error, all of them were the
+/// bytes that the entry's digest names. Nothing of it may be used before that.
+pub type ArtifactStream = BoxStream<'static, Result<Bytes, ChannelError>>;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ChannelError {
+    // Trying again may help.
+    #[error("`{place}` does not answer ({reason}); check the address and the network")]
+    Unreachable { place: String, reason: String },
+    #[error("`{place}` answers with status {status}; try again later, or ask who runs it")]
+    Status { place: String, status: u16 },
+    #[error("`{place}` ended too early, after {got} bytes; try again")]
+    Truncated { place: String, got: u64 },
+    #[error("the list `all` of the channel is older than its `latest`: a cache gave an old copy; try again later")]
+    Behind,
+    #[error("the channel cannot be read from its storage: {0}")]
+    Storage(BlobError),
+    #[error("the file cannot be read ({0}); check that it is there and readable")]
+    File(#[from] std::io::Error),
+
+    // It would be the same again: somebody must do something.
+    #[error("`{place}` is not there; check the address, or ask the author whether the channel has moved")]
+    Gone { place: String },
+    /// Half-written or altered: not JSON, or not the JSON of a channel.
+    #[error("{0}; ask the author to publish again")]
+    Damaged(IndexError),
+    #[error("{0}; check the address of the channel")]
+    WrongChannel(IndexError),
+    /// An entry comes from the future.
+    #[error("{0}; set the clock of this machine, or tell the author that theirs is wrong")]
+    ClockSkew(IndexError),
+    #[error(
+        "the signature of `{file}` does not fit: the file was altered, or a publish was cut off; nothing of it is used; \
+        ask the author, whose next publish repairs the latter"
+    )]
+    BadSignature { file: String },
+    #[error("`{file}` has no signature, and a key was given; ask the author for a signed channel, or for the right address")]
+    MissingSignature { file: String },
+    #[error("`{file}` is signed with key {found}, not with the known key {known}; ask the author whether the key has changed")]
+    OtherKey { file: String, found: String, known: String },
+    #[error(
+        "`{file}` has serial {serial}, and {minimum} was already seen: it is an old copy; nothing of it is used; check where it \
+        comes from"
+    )]
+    Replay { file: String, serial: u64, minimum: u64 },
+    #[error(
+        "the signature of `{file}` is for {signed}, not for this file of `{package}`, channel `{channel}`; nothing of it is used; \
+        check the address"
+    )]
+    SignedForOther { file: String, signed: String, package: PackageName, channel: ChannelName },
+    #[error("`{from}` redirects to another host, `{to}`, which is not followed; give the address there if you trust it")]
+    Redirect { from: String, to: String },
+    #[error("`{place}` has more than {limit} bytes, which is all that is read; ask the author")]
+    TooLarge { place: String, limit: u64 },
+    #[error("what `{place}` gave is not `{expected}` but `{found}`, so it was cut off or altered; nothing of it is used; ask the author")]
+    DigestMismatch { place: String, expected: Digest, found: Digest },
+    #[error("`{0}` has no whole digest, so it cannot be fetched; ask the author to publish it again")]
+    NoDigest(SemVer),
+    #[error("the bundle has no artifact of `{0}`; ask for a bundle with it")]
+    NotInBundle(SemVer),
+    #[error("`{version}` is not in `{channel}`; list what there is with `milepost channel show`")]
+    NotPublished { version: SemVer, channel: ChannelName },
+    #[error("not a bundle: {0}; make it again with `milepost bundle`")]
+    BadBundle(String),
+    #[error("`{place}` is no place for a channel: {reason}")]
+    Unusable { place: String, reason: String },
+    #[error(transparent)]
+    Registry(RegistryError),
+}
+
+impl ChannelError {
+    /// Whether trying again may help. What is not transient was refused: nothing of it was used, and a person must look.
+    /// A watcher asks again at its usual time in both cases, and sooner only for the first.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } | Self::Truncated { .. } | Self::Behind | Self::Storage(_) => true,
+            Self::Status { status, .. } => matches!(status, 408 | 425 | 429 | 500..),
+            Self::Registry(error) => error.is_transient(),
+            _ => false,
+        }
+    }
+
+    /// A short word for tables and metrics; it does not change.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Unreachable { .. } | Self::Status { .. } | Self::Storage(_) | Self::File(_) => "unreachable",
+            Self::Truncated { .. } => "truncated",
+            Self::Behind => "behind",
+            Self::Gone { .. } => "gone",
+            Self::Damaged(_) | Self::BadBundle(_) => "damaged",
+            Self::WrongChannel(_) => "wrong_channel",
+            Self::ClockSkew(_) => "clock",
+            Self::BadSignature { .. } | Self::SignedForOther { .. } | Self::OtherKey { .. } => "bad_signature",
+            Self::MissingSignature { .. } => "missing_signature",
+            Self::Replay { .. } => "replay",
+            Self::Redirect { .. } => "redirect",
+            Self::TooLarge { .. } => "too_large",
+            Self::DigestMismatch { .. } => "digest_mismatch",
+            Self::NoDigest(_) | Self::NotInBundle(_) | Self::NotPublished { .. } => "no_artifact",
+            Self::Unusable { .. } => "unusable",
+            Self::Registry(error) if error.is_transient() => "unreachable",
+            Self::Registry(_) => "registry",
+        }
+    }
+}
+
+impl From<RegistryError> for ChannelError {
+    fn from(error: RegistryError) -> Self {
+        Self::Registry(error)
+    }
+}

@@ -1,0 +1,28 @@
+//! Channels where they lie: reading them, writing them, and the files around them.
+//!
+//! [`milepost_model::channel`] decides what a channel says; this crate fetches and stores it. [`Source`] reads the
+//! channel of somebody else, who is not trusted: everything has a bound and a deadline, and every answer is either whole and
+//! checked or an error that tells whether trying again may help ([`ChannelError::is_transient`]). [`Store`] is the author's
+//! side: it publishes into a folder, S3 or a Milepost server, and loses no entry when several publish at once.
+//!
+//! It does not know what is in an artifact, what an app is, or when an install should move. `docs/decisions/010-distribution.md`
+//! has the reasons.
+//!
+//! To add a place for channels: an arm in `source/mod.rs`, one in `store/place.rs`, and a caller of the suite in
+//! `tests/stores.rs`.
+
+pub mod bundle;
+mod error;
+mod files;
+mod http;
+pub mod registry;
+pub mod signature;
+mod source;
+mod store;
+
+pub use error::{ArtifactStream, ChannelError};
+pub use files::Files;
+pub use http::Http;
+pub use signature::{PublicKey, SecretKey};
+pub use source::{LatestAnswer, ReadAll, ReadLatest, Source, SourceOptions};
+pub use store::{Publish, Published, Store, StoreOptions, Unpublish, Unpublishing, WriteError};

@@ -1,0 +1,65 @@
+//! The manifest of a published version: one layer, which is the artifact.
+
+use std::collections::BTreeMap;
+
+use milepost_model::Digest;
+use milepost_model::channel::{PackageName, SemVer};
+use serde::{Deserialize, Serialize};
+
+pub(super) const MANIFEST_TYPE: &str = "application/vnd.oci.image.manifest.v1+json";
+const ARTIFACT_TYPE: &str = "application/vnd.milepost.app.v1";
+/// The specification's own way to say that there is no configuration.
+const EMPTY_TYPE: &str = "application/vnd.oci.empty.v1+json";
+pub(super) const EMPTY: &[u8] = b"{}";
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Manifest<'a> {
+    schema_version: u8,
+    media_type: &'a str,
+    artifact_type: &'a str,
+    config: Descriptor<'a>,
+    layers: [Descriptor<'a>; 1],
+    annotations: BTreeMap<&'a str, &'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Descriptor<'a> {
+    media_type: &'a str,
+    digest: Digest,
+    size: u64,
+}
+
+/// The same version of the same artifact gives the same bytes; two versions never do.
+pub(super) fn write(package: &PackageName, version: &SemVer, artifact: Digest, size: u64) -> Vec<u8> {
+    let annotations = BTreeMap::from([
+        ("org.opencontainers.image.title", package.as_str()),
+        ("org.opencontainers.image.version", version.as_str()),
+    ]);
+    let manifest = Manifest {
+        schema_version: 2,
+        media_type: MANIFEST_TYPE,
+        artifact_type: ARTIFACT_TYPE,
+        config: Descriptor { media_type: EMPTY_TYPE, digest: Digest::of(EMPTY), size: EMPTY.len() as u64 },
+        layers: [Descriptor { media_type: ARTIFACT_TYPE, digest: artifact, size }],
+        annotations,
+    };
+    // Maps have text keys and writing to memory does not fail.
+    serde_json::to_vec(&manifest).unwrap_or_default()
+}
+
+/// The digests of the layers of a manifest that somebody wrote.
+pub(super) fn layers(manifest: &[u8]) -> Vec<Digest> {
+    #[derive(Deserialize)]
+    struct Read {
+        #[serde(default)]
+        layers: Vec<Layer>,
+    }
+    #[derive(Deserialize)]
+    struct Layer {
+        digest: Digest,
+    }
+    let read = serde_json::from_slice::<Read>(manifest);
+    read.map(|read| read.layers.into_iter().map(|layer| layer.digest).collect()).unwrap_or_default()
+}

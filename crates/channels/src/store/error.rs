@@ -1,0 +1,58 @@
+//! Why a channel was not written.
+
+use milepost_blobs::BlobError;
+use milepost_model::channel::{PublishRefusal, SemVer, UnpublishRefusal};
+
+use crate::error::ChannelError;
+use crate::registry::RegistryError;
+use crate::signature::KeyError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    #[error(transparent)]
+    Publish(#[from] PublishRefusal),
+    #[error(transparent)]
+    Unpublish(#[from] UnpublishRefusal),
+    /// What is there cannot be read.
+    #[error(transparent)]
+    Channel(#[from] ChannelError),
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    #[error("the channel cannot be written to `{place}` ({error}); check that it is there and that you may write")]
+    Storage { place: String, error: BlobError },
+    #[error("`{version}` is the latest of the channel; confirm that, or name what comes after it with `--promote-previous`")]
+    IsLatest { version: SemVer },
+    #[error("the channel is signed, and readers would refuse it unsigned; give its key with `--key`")]
+    KeyNeeded,
+    #[error("the channel is signed with key {found}, and the given key is {given}; use the channel's own key")]
+    OtherKey { found: String, given: String },
+    #[error(
+        "the channel has versions but no signature, and signing it would vouch for all of them; look at them with \
+        `milepost channel show`, then repeat with `--sign-existing`"
+    )]
+    NotSigned,
+    #[error(
+        "`all` of the channel does not fit its signature: somebody altered it, or two publishers were cut off; compare it with \
+        what you published, then repeat with `--sign-existing`"
+    )]
+    Altered,
+    #[error("others wrote the channel all the time; nothing was published; try again")]
+    Contended,
+    #[error("`{place}` refused it with status {status}: {detail}")]
+    Refused { place: String, status: u16, detail: String },
+}
+
+impl WriteError {
+    /// Whether trying again may help.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Contended | Self::Storage { .. } => true,
+            Self::Channel(error) => error.is_transient(),
+            Self::Registry(error) => error.is_transient(),
+            Self::Refused { status, .. } => matches!(status, 408 | 425 | 429 | 500..),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Publishing a version: the artifact, `all`, its signature, `latest`, its signature.
+
+use std::path::Path;
+
+use milepost_blobs::named::{NamedObject, Replaced};
+use milepost_model::channel::{self, All, ChannelName, Entry, PackageName, PublishRefusal, Publishing, SemVer};
+use milepost_model::{Digest, Timestamp};
+
+use super::settle::{TRIES, condition, pause, sign};
+use super::state::State;
+use super::{Store, WriteError};
+use crate::error::ChannelError;
+use crate::files::{ALL, Files, MAX_SIGNATURE_BYTES, next_signature};
+use crate::registry::Registry;
+
+/// What is to be published.
+#[derive(Debug, Clone)]
+pub struct Publish<'a> {
+    pub package: &'a PackageName,
+    pub channel: &'a ChannelName,
+    pub version: &'a SemVer,
+    /// `version` of `milepost.yaml`.
+    pub manifest: &'a SemVer,
+    /// The file of the artifact, which has this digest.
+    pub artifact: &'a Path,
+    pub digest: Digest,
+    pub create_time: Timestamp,
+    /// The OCI repository that gets the artifact, `host/path`; the channel's own folder when left out.
+    pub registry: Option<&'a str>,
+}
+
+/// What was published.
+#[derive(Debug, Clone)]
+pub struct Published {
+    pub entry: Entry,
+    /// The list with the version in it.
+    pub all: All,
+    pub is_latest: bool,
+    /// The serial that the files were signed with.
+    pub serial: Option<u64>,
+    /// The version was there already, from a publish that was cut off; this one finished it.
+    pub finished_earlier: bool,
+}
+
+impl Store {
+    /// Every check that can be made without the artifact: what `--dry-run` asks, and what is asked before bytes are sent.
+    pub async fn check(&self, publish: &Publish<'_>) -> Result<(), WriteError> {
+        let files = Files::of(publish.package, publish.channel);
+        let stable = self.stable(publish).await?;
+        let state = self.trusted(&files, publish.package, publish.channel, None).await?;
+        publish.apply(&publish.list(&state), stable.as_ref())?;
+        Ok(())
+    }
+
+    /// Publishes, or says why not. Others may publish at the same time; no entry is lost. Killed anywhere, it can be repeated.
+    pub async fn publish(&self, publish: &Publish<'_>) -> Result<Published, WriteError> {
+        let files = Files::of(publish.package, publish.channel);
+        let stable = self.stable(publish).await?;
+        let state = self.trusted(&files, publish.package, publish.channel, None).await?;
+        match publish.apply(&publish.list(&state), stable.as_ref()) {
+            Err(PublishRefusal::Exists(..)) if publish.is_in(&state) => return self.finish(&files, publish, state).await,
+            other => drop(other?),
+        }
+        self.bring(&files, publish).await?;
+        let written = self.write_all(&files, publish, stable.as_ref(), state).await?;
+        let settled = self.settle(&files, publish.package, publish.channel, Some(&written.write())).await?;
+        // An unpublish of a version with the same artifact may have removed it after we saw it there.
+        self.bring(&files, publish).await?;
+        Ok(publish.outcome(written, settled.serial, false))
+    }
+
+    /// Replaces `all` with the list that has the version, until nobody else was faster.
+    async fn write_all(
+        &self,
+        files: &Files,
+        publish: &Publish<'_>,
+        stable: Option<&All>,
+        mut state: State,
+    ) -> Result<All, WriteError> {
+        for attempt in 0..TRIES {
+            let next = match publish.apply(&publish.list(&state), stable) {
+                // The answer to our own write was lost.
+                Err(PublishRefusal::Exists(..)) if attempt > 0 && publish.wrote(&state) => {
+                    return Ok(publish.list(&state));
+                }
+                other => other?,
+            };
+            self.write_next_signature(files, &state, &next).await?;
+            let found = state.all.as_ref().map(|read| &read.object);
+            match self.place.replace(&files.all(), next.write().into(), condition(found)).await? {
+                Replaced::Written { .. } => return Ok(next),
+                Replaced::Lost => pause(attempt).await,
+            }
+            state = self.trusted(files, publish.package, publish.channel, None).await?;
+        }
+        Err(WriteError::Contended)
+    }
+
+    /// The signature that `all` will have, so that whoever comes after a crash can tell it from an altered one.
+    pub(super) async fn write_next_signature(
+        &self,
+        files: &Files,
+        state: &State,
+        next: &All,
+    ) -> Result<(), WriteError> {
+        let Some(key) = &self.options.key else { return Ok(()) };
+        let name = files.file(&next_signature(ALL));
+        let signature = sign(key, &next.write(), next, ALL, state.serial() + 1)?;
+        let mut found: Option<NamedObject> = state.next_signature.clone();
+        for attempt in 0..TRIES {
+            match self.place.replace(&name, signature.clone(), condition(found.as_ref())).await? {
+                Replaced::Written { .. } => return Ok(()),
+                Replaced::Lost => pause(attempt).await,
+            }
+            found = self.place.read(&name, MAX_SIGNATURE_BYTES).await?;
+        }
+        Err(WriteError::Contended)
+    }
+
+    /// The version is there with the same content. If the files that follow from it were not, this finishes them; otherwise
+    /// there is nothing to publish.
+    async fn finish(&self, files: &Files, publish: &Publish<'_>, state: State) -> Result<Published, WriteError> {
+        self.bring(files, publish).await?;
+        let settled = self.settle(files, publish.package, publish.channel, None).await?;
+        if settled.mended {
+            return Ok(publish.outcome(publish.list(&state), settled.serial, true));
+        }
+        Err(PublishRefusal::Exists(publish.version.clone(), publish.channel.clone()).into())
+    }
+
+    /// Brings the artifact to where the entry says that it is, unless it is there.
+    async fn bring(&self, files: &Files, publish: &Publish<'_>) -> Result<(), WriteError> {
+        if let Some(repository) = publish.registry {
+            let registry = Registry::open(repository, &self.options.registries, self.options.http.clone())?;
+            registry.push(publish.package, publish.version, publish.artifact, publish.digest).await?;
+            return Ok(());
+        }
+        let name = files.artifact(publish.digest);
+        let size = tokio::fs::metadata(publish.artifact).await.map_err(ChannelError::File)?.len();
+        if self.place.size(&name).await? == Some(size) {
+            return Ok(());
+        }
+        self.place.store(&name, publish.artifact, publish.digest, size).await
+    }
+
+    /// The package's `stable`, which says whether the version comes too late for another channel.
+    async fn stable(&self, publish: &Publish<'_>) -> Result<Option<All>, WriteError> {
+        if publish.channel.is_stable() {
+            return Ok(None);
+        }
+        self.read(publish.package, &ChannelName::stable()).await
+    }
+
+    /// What lies there, once it is clear that this key may write it. An `all` whose signature is still being written is
+    /// waited for.
+    pub(super) async fn trusted(
+        &self,
+        files: &Files,
+        package: &PackageName,
+        channel: &ChannelName,
+        ours: Option<&[u8]>,
+    ) -> Result<State, WriteError> {
+        const WAITS: u32 = 40;
+        let mut attempt = 0;
+        loop {
+            let state = self.state(files, package, channel).await?;
+            match state.trust(self.options.key.as_ref(), self.options.sign_existing, ours) {
+                Ok(()) => return Ok(state),
+                // `NotSigned` is the state of a channel, `Altered` may be one of a moment.
+                Err(WriteError::Altered) if attempt < WAITS => pause(attempt).await,
+                Err(error) => return Err(error),
+            }
+            attempt += 1;
+        }
+    }
+}
+
+impl Publish<'_> {
+    fn entry(&self) -> Entry {
+        let mut entry = Entry::new(self.version.clone(), self.digest, self.create_time);
+        entry.registry = self.registry.map(str::to_owned);
+        entry
+    }
+
+    fn list(&self, state: &State) -> All {
+        let empty = || All::empty(self.channel.clone(), self.package.clone());
+        state.all.as_ref().map_or_else(empty, |read| read.all.clone())
+    }
+
+    fn apply(&self, all: &All, stable: Option<&All>) -> Result<All, PublishRefusal> {
+        channel::publish(all, Publishing { entry: self.entry(), manifest: self.manifest, stable })
+    }
+
+    fn is_in(&self, state: &State) -> bool {
+        let entry = state.all.as_ref().and_then(|read| read.all.get(self.version));
+        entry.is_some_and(|entry| entry.id.digest() == Some(self.digest) && entry.registry.as_deref() == self.registry)
+    }
+
+    /// Whether the entry is the one of this very publish.
+    fn wrote(&self, state: &State) -> bool {
+        let entry = state.all.as_ref().and_then(|read| read.all.get(self.version));
+        entry.is_some_and(|entry| self.is_in(state) && entry.create_time == self.create_time)
+    }
+
+    fn outcome(&self, all: All, serial: Option<u64>, finished_earlier: bool) -> Published {
+        let entry = all.get(self.version).cloned().unwrap_or_else(|| self.entry());
+        let is_latest = all.latest().is_some_and(|latest| latest.version == entry.version);
+        Published { entry, all, is_latest, serial, finished_earlier }
+    }
+}

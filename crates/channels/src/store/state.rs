@@ -1,0 +1,121 @@
+//! What lies there now, and whether it can be trusted.
+
+use milepost_blobs::named::NamedObject;
+use milepost_model::channel::index::{MAX_ALL_BYTES, MAX_LATEST_BYTES};
+use milepost_model::channel::{All, ChannelName, PackageName};
+
+use super::{Store, WriteError};
+use crate::error::ChannelError;
+use crate::files::{ALL, Files, LATEST, MAX_SIGNATURE_BYTES, next_signature, signature};
+use crate::signature::{SecretKey, SignatureError, Statement, claimed};
+
+/// All files of a channel.
+///
+/// `all` is read last, so every other file that was written after an `all` is seen with that `all` or a later one. A writer that
+/// replaces one of them only if it is what was read here thus never replaces something newer than what it writes.
+pub(super) struct State {
+    pub latest: Option<NamedObject>,
+    pub latest_signature: Option<NamedObject>,
+    pub all_signature: Option<NamedObject>,
+    pub next_signature: Option<NamedObject>,
+    pub all: Option<ReadAll>,
+}
+
+pub(super) struct ReadAll {
+    pub object: NamedObject,
+    pub all: All,
+}
+
+impl Store {
+    pub(super) async fn state(
+        &self,
+        files: &Files,
+        package: &PackageName,
+        channel: &ChannelName,
+    ) -> Result<State, WriteError> {
+        let place = &self.place;
+        let latest = place.read(&files.latest(), MAX_LATEST_BYTES as u64).await?;
+        let latest_signature = place.read(&files.file(&signature(LATEST)), MAX_SIGNATURE_BYTES).await?;
+        let all_signature = place.read(&files.file(&signature(ALL)), MAX_SIGNATURE_BYTES).await?;
+        let next_signature = place.read(&files.file(&next_signature(ALL)), MAX_SIGNATURE_BYTES).await?;
+        let all = match place.read(&files.all(), MAX_ALL_BYTES as u64).await? {
+            None => None,
+            Some(object) => {
+                let all = All::read(&object.bytes).map_err(ChannelError::Damaged)?;
+                all.expect(package, channel).map_err(ChannelError::WrongChannel)?;
+                Some(ReadAll { object, all })
+            }
+        };
+        Ok(State { latest, latest_signature, all_signature, next_signature, all })
+    }
+}
+
+impl State {
+    /// The highest serial that any of the signatures claims.
+    pub(super) fn serial(&self) -> u64 {
+        let signatures = [&self.latest_signature, &self.all_signature, &self.next_signature];
+        let serials = signatures.into_iter().flatten().filter_map(|object| claimed(&object.bytes));
+        serials.map(|statement| statement.serial).max().unwrap_or(0)
+    }
+
+    /// Whether this key may write here, and vouches for what is there. `ours` is an `all` that the caller wrote itself.
+    pub(super) fn trust(&self, key: Option<&SecretKey>, sign_existing: bool, ours: Option<&[u8]>) -> Result<(), WriteError> {
+        let Some(read) = &self.all else { return Ok(()) };
+        let Some(key) = key else {
+            return if self.all_signature.is_some() { Err(WriteError::KeyNeeded) } else { Ok(()) };
+        };
+        let other = |object: &NamedObject| match key.public().verify(b"", &object.bytes) {
+            Err(SignatureError::OtherKey(found)) => Some(found),
+            _ => None,
+        };
+        if let Some(found) = self.all_signature.as_ref().and_then(other) {
+            return Err(WriteError::OtherKey { found, given: key.public().id() });
+        }
+        if sign_existing || ours == Some(&*read.object.bytes) || self.statement(key).is_some() {
+            return Ok(());
+        }
+        let nothing_signed = self.all_signature.is_none() && self.next_signature.is_none();
+        let untouched = read.all.versions().is_empty() && read.all.unpublished().is_empty();
+        match (nothing_signed, untouched) {
+            (true, true) => Ok(()),
+            (true, false) => Err(WriteError::NotSigned),
+            (false, _) => Err(WriteError::Altered),
+        }
+    }
+
+    /// What a good signature says about `all`: its own, or the one that was written before it.
+    fn statement(&self, key: &SecretKey) -> Option<Statement> {
+        let read = self.all.as_ref()?;
+        let signatures = [&self.all_signature, &self.next_signature];
+        signatures.into_iter().find_map(|object| fitting(key, &read.object.bytes, object.as_ref(), ALL, &read.all))
+    }
+
+    /// The signature that was made before `all` was written, if it is good and newer than all that were given out.
+    pub(super) fn prepared(&self, key: &SecretKey) -> Option<bytes::Bytes> {
+        let (read, next) = (self.all.as_ref()?, self.next_signature.as_ref()?);
+        let statement = fitting(key, &read.object.bytes, Some(next), ALL, &read.all)?;
+        let given_out = [&self.latest_signature, &self.all_signature].into_iter().flatten();
+        let newest = given_out.filter_map(|object| claimed(&object.bytes)).map(|given| given.serial).max();
+        newest.is_none_or(|newest| newest < statement.serial).then(|| next.bytes.clone())
+    }
+
+    /// The serial of `all`'s own signature, if that is good.
+    pub(super) fn all_serial(&self, key: &SecretKey) -> Option<u64> {
+        let read = self.all.as_ref()?;
+        let fits = fitting(key, &read.object.bytes, self.all_signature.as_ref(), ALL, &read.all);
+        fits.map(|statement| statement.serial)
+    }
+
+    /// The serial of the signature of `latest`, if it is good for these bytes.
+    pub(super) fn latest_serial(&self, key: &SecretKey, bytes: &[u8]) -> Option<u64> {
+        let read = self.all.as_ref()?;
+        let fits = fitting(key, bytes, self.latest_signature.as_ref(), LATEST, &read.all);
+        fits.map(|statement| statement.serial)
+    }
+}
+
+fn fitting(key: &SecretKey, bytes: &[u8], signed: Option<&NamedObject>, file: &str, all: &All) -> Option<Statement> {
+    let statement = key.public().verify(bytes, &signed?.bytes).ok()?;
+    let same = statement.file == file && statement.package == *all.package() && statement.channel == *all.name();
+    same.then_some(statement)
+}

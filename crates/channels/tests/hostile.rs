@@ -1,0 +1,297 @@
+//! Channels of somebody who means no good, and servers that fail: everything is refused or tried again, with a clear sentence.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "test code")]
+
+mod common;
+
+use std::fs;
+
+use common::web::{Answer, Web};
+use common::{Author, collect, latest, options, package};
+use milepost_channels::{ChannelError, PublicKey, Source, SourceOptions, StoreOptions};
+use tempfile::TempDir;
+
+/// A signed channel with 1.0.0 and 1.1.0, on a web server that does what the test says.
+struct World {
+    web: Web,
+    home: TempDir,
+    key: PublicKey,
+    author: Author,
+}
+
+impl World {
+    async fn new() -> Self {
+        let (key, _) = common::key();
+        let public = key.public().clone();
+        let home = tempfile::tempdir().unwrap();
+        let author = Author::at(home.path().to_str().unwrap(), StoreOptions { key: Some(key), ..StoreOptions::default() });
+        author.publish("1.0.0").await.unwrap();
+        author.publish("1.1.0").await.unwrap();
+        let web = Web::start().await;
+        web.put_folder(home.path());
+        Self { web, home, key: public, author }
+    }
+
+    fn path(&self, file: &str) -> String {
+        format!("/{}/stable/{file}", package())
+    }
+
+    fn file(&self, file: &str) -> Vec<u8> {
+        fs::read(self.home.path().join(format!("{}/stable/{file}", package()))).unwrap()
+    }
+
+    fn put(&self, file: &str, answer: Answer) {
+        self.web.put(&self.path(file), answer);
+    }
+
+    fn put_text(&self, file: &str, text: &str) {
+        self.put(file, Answer::Bytes(text.as_bytes().to_vec()));
+    }
+
+    fn url(&self) -> String {
+        format!("{}/{}/stable", self.web.url, package())
+    }
+
+    fn source(&self) -> Source {
+        self.source_with(options())
+    }
+
+    fn keyed(&self) -> Source {
+        self.source_with(SourceOptions { key: Some(self.key.clone()), ..options() })
+    }
+
+    fn source_with(&self, options: SourceOptions) -> Source {
+        Source::open(&self.url(), options).unwrap()
+    }
+}
+
+#[track_caller]
+fn refused<T: std::fmt::Debug>(result: Result<T, ChannelError>, kind: &str) -> String {
+    let error = result.expect_err("was accepted");
+    assert_eq!(error.kind(), kind, "{error}");
+    assert!(!error.is_transient(), "{error}");
+    error.to_string()
+}
+
+#[track_caller]
+fn to_retry<T: std::fmt::Debug>(result: Result<T, ChannelError>, kind: &str) -> String {
+    let error = result.expect_err("was accepted");
+    assert_eq!(error.kind(), kind, "{error}");
+    assert!(error.is_transient(), "{error}");
+    error.to_string()
+}
+
+#[tokio::test]
+async fn a_good_channel_is_read_with_and_without_its_key() {
+    let world = World::new().await;
+    for source in [world.source(), world.keyed()] {
+        let read = latest(&source).await.unwrap();
+        let all = source.all_for(&read.latest).await.unwrap().all;
+        let entry = all.latest().unwrap();
+        let bytes = collect(source.artifact(entry).await.unwrap()).await.unwrap();
+        assert_eq!(bytes, b"the artifact of 1.1.0");
+        let again = source.latest(read.tag.as_deref()).await.unwrap();
+        assert!(matches!(again, milepost_channels::LatestAnswer::NotModified), "{again:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_fails_is_asked_again() {
+    let world = World::new().await;
+    let source = world.source();
+    world.put("latest", Answer::Status(503));
+    to_retry(latest(&source).await, "unreachable");
+    world.put("latest", Answer::Cut(world.file("latest")));
+    let said = to_retry(latest(&source).await, "truncated");
+    assert!(said.contains("ended too early"), "{said}");
+    let nobody = Source::open("http://127.0.0.1:9/team/shop/stable", options()).unwrap();
+    to_retry(latest(&nobody).await, "unreachable");
+}
+
+#[tokio::test]
+async fn a_channel_that_is_gone_is_told() {
+    let world = World::new().await;
+    world.put("latest", Answer::Status(404));
+    let said = refused(latest(&world.source()).await, "gone");
+    assert!(said.contains("/team/shop/stable/latest` is not there"), "{said}");
+    world.put("all", Answer::Status(410));
+    refused(world.source().all().await, "gone");
+    world.put("all", Answer::Status(403));
+    let error = world.source().all().await.unwrap_err();
+    assert!(!error.is_transient(), "{error}");
+}
+
+#[tokio::test]
+async fn a_redirect_within_the_host_is_followed_and_one_to_another_is_not() {
+    let world = World::new().await;
+    world.web.put("/moved/latest", Answer::Redirect(world.path("latest")));
+    let moved = Source::open(&format!("{}/moved", world.web.url), options()).unwrap();
+    latest(&moved).await.unwrap();
+
+    let other = Web::start().await;
+    other.put("/evil", Answer::Bytes(world.file("latest")));
+    world.put("latest", Answer::Redirect(format!("{}/evil", other.url)));
+    let said = refused(latest(&world.source()).await, "redirect");
+    assert!(said.contains(&other.url), "{said}");
+    assert!(other.requests().is_empty(), "the other host was asked");
+
+    let entry = world.source().all().await.unwrap().all.latest().unwrap().clone();
+    let hex = entry.id.digest().unwrap().hex();
+    world.put(&format!("artifacts/{hex}"), Answer::Redirect(format!("{}/evil", other.url)));
+    let error = world.source().artifact(&entry).await.err().unwrap();
+    assert_eq!(error.kind(), "redirect");
+    world.web.put("/loop/latest", Answer::Redirect("/loop/latest".to_owned()));
+    let looped = Source::open(&format!("{}/loop", world.web.url), options()).unwrap();
+    refused(latest(&looped).await, "unusable");
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_index_is_refused_whole() {
+    let world = World::new().await;
+    let good = String::from_utf8(world.file("all")).unwrap();
+    let half = &good[..good.len() / 2];
+    let in_stable = good.replace("\"1.1.0\"", "\"1.1.0-beta.1\"");
+    for bad in ["", "{}", "[1]", "<html>", half, &in_stable, &good.replace("\"all\"", "\"channel\"")] {
+        world.put_text("all", bad);
+        let said = refused(world.source().all().await, "damaged");
+        assert!(said.contains("`all`"), "{said}");
+    }
+    world.put_text("latest", &"x".repeat(100 << 10));
+    refused(latest(&world.source()).await, "too_large");
+}
+
+#[tokio::test]
+async fn another_package_or_channel_is_refused() {
+    let world = World::new().await;
+    let other_package = SourceOptions { package: Some("team/other".parse().unwrap()), ..options() };
+    refused(latest(&world.source_with(other_package.clone())).await, "wrong_channel");
+    refused(world.source_with(other_package).all().await, "wrong_channel");
+    let other_channel = SourceOptions { channel: Some("beta".parse().unwrap()), ..options() };
+    refused(latest(&world.source_with(other_channel)).await, "wrong_channel");
+}
+
+#[tokio::test]
+async fn an_entry_from_the_future_means_that_a_clock_is_wrong() {
+    let world = World::new().await;
+    for file in ["latest", "all"] {
+        let text = String::from_utf8(world.file(file)).unwrap().replace("2026-03-01T12:00:00Z", "2026-03-01T12:30:00Z");
+        world.put_text(file, &text);
+    }
+    let said = refused(latest(&world.source()).await, "clock");
+    assert!(said.contains("clock"), "{said}");
+    refused(world.source().all().await, "clock");
+}
+
+#[tokio::test]
+async fn an_artifact_that_is_another_or_cut_off_is_never_whole() {
+    let world = World::new().await;
+    let entry = world.source().all().await.unwrap().all.latest().unwrap().clone();
+    let name = format!("artifacts/{}", entry.id.digest().unwrap().hex());
+    let fetched = async || collect(world.source().artifact(&entry).await?).await;
+    let good = world.file(&name);
+    world.put(&name, Answer::Bytes(b"the artifact of 6.6.6".to_vec()));
+    refused(fetched().await, "digest_mismatch");
+    world.put(&name, Answer::Bytes(good[..5].to_vec()));
+    refused(fetched().await, "digest_mismatch");
+    world.put(&name, Answer::Cut(good.clone()));
+    to_retry(fetched().await, "truncated");
+    world.put(&name, Answer::Status(404));
+    refused(fetched().await, "gone");
+    world.put(&name, Answer::Bytes(good));
+    let small = SourceOptions { max_artifact_bytes: 5, ..options() };
+    let bytes = world.source_with(small).artifact(&entry).await.unwrap();
+    refused(collect(bytes).await, "too_large");
+}
+
+#[tokio::test]
+async fn the_short_ids_of_the_seed_are_read_and_not_fetched() {
+    let world = World::new().await;
+    let seed = r#"{"name": "stable", "type": "channel", "package": "team/shop",
+        "latest": {"version": "1.2.3", "id": "461324714c7d", "createTime": "2019-09-12T17:39:04Z"}}"#;
+    world.put_text("latest", seed);
+    let entry = latest(&world.source()).await.unwrap().latest.latest.unwrap();
+    let error = world.source().artifact(&entry).await.err().unwrap();
+    assert_eq!(error.kind(), "no_artifact");
+}
+
+#[tokio::test]
+async fn with_a_key_a_missing_or_wrong_signature_is_refused() {
+    let world = World::new().await;
+    let keyed = world.keyed();
+    let good = world.file("latest.minisig");
+
+    world.put("latest.minisig", Answer::Status(404));
+    refused(latest(&keyed).await, "missing_signature");
+    latest(&world.source()).await.expect("without a key it is still readable");
+
+    world.put("latest.minisig", Answer::Bytes(world.file("all.minisig")));
+    refused(latest(&keyed).await, "bad_signature");
+    world.put_text("latest.minisig", "no signature at all");
+    refused(latest(&keyed).await, "bad_signature");
+    world.put("latest.minisig", Answer::Bytes(good));
+    let altered = String::from_utf8(world.file("latest")).unwrap().replace("1.1.0", "9.1.0");
+    world.put_text("latest", &altered);
+    refused(latest(&keyed).await, "bad_signature");
+
+    let (other, _) = common::key();
+    let stranger = SourceOptions { key: Some(other.public().clone()), ..options() };
+    let said = refused(world.source_with(stranger).all().await, "bad_signature");
+    assert!(said.contains(&world.key.id()), "{said}");
+}
+
+#[tokio::test]
+async fn a_signature_of_another_channel_of_the_same_author_proves_nothing() {
+    let world = World::new().await;
+    world.author.publish("1.2.0-beta.1").await.unwrap();
+    let beta = world.home.path().join(format!("{}/beta", package()));
+    for file in ["latest", "latest.minisig", "all", "all.minisig"] {
+        world.put(file, Answer::Bytes(fs::read(beta.join(file)).unwrap()));
+    }
+    // The author's own files, served as the stable channel.
+    let stable = SourceOptions { key: Some(world.key.clone()), channel: Some("stable".parse().unwrap()), ..options() };
+    refused(latest(&world.source_with(stable)).await, "wrong_channel");
+
+    // The list of one file signed as the other.
+    world.put("latest", Answer::Bytes(fs::read(beta.join("latest")).unwrap()));
+    let renamed = String::from_utf8(fs::read(beta.join("all")).unwrap()).unwrap();
+    world.put_text("all", &renamed.replace("\"beta\"", "\"gamma\""));
+    refused(world.keyed().all().await, "bad_signature");
+}
+
+#[tokio::test]
+async fn an_old_index_that_is_replayed_is_refused() {
+    let world = World::new().await;
+    let old: Vec<_> = ["latest", "latest.minisig", "all", "all.minisig"].map(|file| (file, world.file(file))).into();
+    let before = latest(&world.keyed()).await.unwrap().serial.unwrap();
+    world.author.publish("1.2.0").await.unwrap();
+    world.web.put_folder(world.home.path());
+    let seen = latest(&world.keyed()).await.unwrap().serial.unwrap();
+    assert!(seen > before);
+    for (file, bytes) in old {
+        world.put(file, Answer::Bytes(bytes));
+    }
+    let knows = SourceOptions { key: Some(world.key.clone()), minimum_serial: seen, ..options() };
+    let said = refused(latest(&world.source_with(knows.clone())).await, "replay");
+    assert!(said.contains(&seen.to_string()), "{said}");
+    refused(world.source_with(knows).all().await, "replay");
+}
+
+#[tokio::test]
+async fn a_list_that_is_older_than_latest_is_asked_for_again() {
+    let world = World::new().await;
+    let old = world.file("all");
+    world.author.publish("1.2.0").await.unwrap();
+    world.web.put_folder(world.home.path());
+    world.put("all", Answer::Bytes(old));
+    let read = latest(&world.source()).await.unwrap();
+    to_retry(world.source().all_for(&read.latest).await, "behind");
+}
+
+#[tokio::test]
+async fn an_address_that_is_none_is_refused_without_its_password() {
+    for bad in ["ftp://me:hunter2@host/x", "s3://me:hunter2@bucket/x", "https://"] {
+        let error = Source::open(bad, options()).expect_err(bad).to_string();
+        assert!(!error.contains("hunter2"), "{error}");
+    }
+    let hidden = Source::open("https://me:hunter2@example.invalid/a/b", options()).unwrap();
+    assert_eq!(hidden.place(), "https://example.invalid/a/b");
+}

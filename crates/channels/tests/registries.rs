@@ -1,0 +1,172 @@
+//! Debian's registry, written by us and read by skopeo.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "test code")]
+
+mod common;
+
+use common::{Author, channel, collect, options, package, version};
+use milepost_channels::registry::{Credentials, Registry, RegistryError};
+use milepost_channels::{Source, SourceOptions, StoreOptions, Unpublish, Unpublishing, WriteError};
+use milepost_model::Digest;
+use milepost_testkit::registry::OciRegistry;
+
+struct World {
+    registry: OciRegistry,
+    repository: String,
+    home: tempfile::TempDir,
+    author: Author,
+    credentials: Vec<Credentials>,
+}
+
+impl World {
+    fn new(registry: OciRegistry, credentials: Vec<Credentials>) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let repository = format!("{}/team/shop", registry.host());
+        let options = StoreOptions { registries: credentials.clone(), ..StoreOptions::default() };
+        let mut author = Author::at(home.path().to_str().unwrap(), options);
+        author.registry = Some(repository.clone());
+        Self { registry, repository, home, author, credentials }
+    }
+
+    fn open() -> Self {
+        Self::new(OciRegistry::start(), Vec::new())
+    }
+
+    fn source(&self, channel: &str) -> Source {
+        let options = SourceOptions { registries: self.credentials.clone(), ..options() };
+        Source::open(&format!("{}/{}/{channel}", self.home.path().display(), package()), options).unwrap()
+    }
+
+    /// The manifest as skopeo sees it, by a tag or a digest.
+    fn raw(&self, reference: &str) -> Result<String, String> {
+        self.registry.skopeo(&["inspect", "--raw", &format!("docker://{}{reference}", self.repository)])
+    }
+
+    async fn unpublish(&self, text: &str) -> Unpublishing {
+        let version = version(text);
+        let (package, channel) = (package(), channel(&version));
+        let asked = Unpublish {
+            package: &package,
+            channel: &channel,
+            version: &version,
+            promote_previous: true,
+            even_if_latest: true,
+        };
+        self.author.store.unpublish(&asked).await.unwrap()
+    }
+}
+
+#[tokio::test]
+async fn skopeo_reads_what_was_published_by_tag_and_by_digest() {
+    let world = World::open();
+    let stable = world.author.publish("1.2.3").await.unwrap();
+    world.author.publish("1.3.0-beta.1+build.7").await.unwrap();
+    assert_eq!(stable.entry.registry.as_deref(), Some(world.repository.as_str()));
+
+    let by_tag = world.raw(":1.2.3").unwrap();
+    let manifest: serde_json::Value = serde_json::from_str(&by_tag).unwrap();
+    let artifact = stable.entry.id.digest().unwrap();
+    assert_eq!(manifest["layers"][0]["digest"], artifact.to_string());
+    assert_eq!(manifest["annotations"]["org.opencontainers.image.version"], "1.2.3");
+    assert_eq!(manifest["artifactType"], "application/vnd.milepost.app.v1");
+    let by_digest = world.raw(&format!("@{}", Digest::of(by_tag.as_bytes()))).unwrap();
+    assert_eq!(by_tag, by_digest);
+    let beta: serde_json::Value = serde_json::from_str(&world.raw(":1.3.0-beta.1_build.7").unwrap()).unwrap();
+    assert_eq!(beta["annotations"]["org.opencontainers.image.version"], "1.3.0-beta.1+build.7");
+    let tags = world.registry.skopeo(&["list-tags", &format!("docker://{}", world.repository)]).unwrap();
+    assert!(tags.contains("\"1.2.3\"") && tags.contains("\"1.3.0-beta.1_build.7\""), "{tags}");
+
+    let folder = world.home.path().join("copied");
+    world.registry.skopeo(&["copy", &format!("docker://{}:1.2.3", world.repository), &format!("dir:{}", folder.display())]).unwrap();
+    let copied = std::fs::read(folder.join(artifact.hex())).unwrap();
+    assert_eq!(copied, b"the artifact of 1.2.3");
+}
+
+#[tokio::test]
+async fn an_install_fetches_by_digest_whatever_the_tag_says() {
+    let world = World::open();
+    let first = world.author.publish("1.0.0").await.unwrap();
+    let second = world.author.publish("1.1.0").await.unwrap();
+    // Somebody moves the tag of 1.0.0 to what 1.1.0 has.
+    let (file, digest) = world.author.artifact("the artifact of 1.1.0");
+    let registry = Registry::open(&world.repository, &[], None).unwrap();
+    registry.delete_tag(&version("1.0.0")).await.unwrap();
+    registry.push(&package(), &version("1.0.0"), &file, digest).await.unwrap();
+    let source = world.source("stable");
+    for published in [first, second] {
+        let bytes = collect(source.artifact(&published.entry).await.unwrap()).await.unwrap();
+        assert_eq!(bytes, format!("the artifact of {}", published.entry.version).into_bytes());
+    }
+}
+
+#[tokio::test]
+async fn a_tag_with_other_content_is_not_replaced() {
+    let world = World::open();
+    let (file, digest) = world.author.artifact("somebody else's");
+    let registry = Registry::open(&world.repository, &[], None).unwrap();
+    registry.push(&package(), &version("1.0.0"), &file, digest).await.unwrap();
+    let before = world.raw(":1.0.0").unwrap();
+    let error = world.author.publish("1.0.0").await.unwrap_err();
+    assert!(matches!(error, WriteError::Registry(RegistryError::TagTaken { .. })), "{error}");
+    assert_eq!(world.raw(":1.0.0").unwrap(), before);
+    assert!(world.author.versions("stable").await.is_empty(), "the channel has a version whose artifact is not there");
+}
+
+#[tokio::test]
+async fn unpublishing_takes_one_tag_and_no_other() {
+    let world = World::open();
+    world.author.publish_as("1.0.0", "the same").await.unwrap();
+    let kept = world.author.publish_as("1.0.1", "the same").await.unwrap();
+    let done = world.unpublish("1.0.0").await;
+    assert!(done.tag_removed && done.tag_problem.is_none(), "{:?}", done.tag_problem);
+    assert!(world.raw(":1.0.0").is_err(), "the tag is still there");
+    world.raw(":1.0.1").expect("the other version lost its tag");
+    let bytes = collect(world.source("stable").artifact(&kept.entry).await.unwrap()).await.unwrap();
+    assert_eq!(bytes, b"the same");
+    world.author.publish_as("1.0.0", "the same").await.expect("the same bytes can come again");
+    world.raw(":1.0.0").unwrap();
+}
+
+#[tokio::test]
+async fn a_registry_that_deletes_nothing_is_told_and_the_version_is_unpublished_all_the_same() {
+    let world = World::new(OciRegistry::without_delete(), Vec::new());
+    world.author.publish("1.0.0").await.unwrap();
+    let done = world.unpublish("1.0.0").await;
+    assert!(matches!(done.tag_problem, Some(RegistryError::DeleteDisabled { .. })), "{:?}", done.tag_problem);
+    assert!(world.author.versions("stable").await.is_empty());
+}
+
+#[tokio::test]
+async fn a_registry_with_a_password_takes_it_and_no_other() {
+    let registry = OciRegistry::with_password();
+    let credentials = |password: &str| {
+        vec![Credentials { host: registry.host(), user: OciRegistry::USER.to_owned(), password: password.to_owned() }]
+    };
+    let (right, wrong) = (credentials(OciRegistry::PASSWORD), credentials("guessed"));
+    let world = World::new(registry, right);
+    let published = world.author.publish("1.0.0").await.unwrap();
+    collect(world.source("stable").artifact(&published.entry).await.unwrap()).await.unwrap();
+
+    let (file, digest) = world.author.artifact("x");
+    let stranger = Registry::open(&world.repository, &wrong, None).unwrap();
+    let error = stranger.push(&package(), &version("2.0.0"), &file, digest).await.unwrap_err();
+    assert!(matches!(error, RegistryError::Denied(_)), "{error}");
+    let nobody = Registry::open(&world.repository, &[], None).unwrap();
+    let error = nobody.push(&package(), &version("2.0.0"), &file, digest).await.unwrap_err();
+    assert!(matches!(error, RegistryError::LogIn(_)), "{error}");
+}
+
+#[tokio::test]
+async fn a_large_artifact_goes_in_parts() {
+    let world = World::open();
+    let large = "0123456789abcdef".repeat(((40 << 20) + 4096) / 16);
+    let published = world.author.publish_as("1.0.0", &large).await.unwrap();
+    let bytes = collect(world.source("stable").artifact(&published.entry).await.unwrap()).await.unwrap();
+    assert_eq!(bytes.len(), large.len());
+}
+
+#[tokio::test]
+async fn a_registry_that_is_not_there_is_asked_again_later() {
+    let registry = Registry::open("127.0.0.1:9/team/shop", &[], None).unwrap();
+    let error = registry.delete_tag(&version("1.0.0")).await.unwrap_err();
+    assert!(error.is_transient(), "{error}");
+}

@@ -1,0 +1,81 @@
+use std::path::PathBuf;
+
+use clap::Args;
+use indicatif::ProgressBar;
+use milepost_channels::bundle;
+use milepost_model::channel::SemVer;
+use serde_json::json;
+
+use crate::args::Global;
+use crate::commands::channel::place::{PlaceArgs, source};
+use crate::failure::{Failure, Result};
+use crate::output::Ui;
+
+/// Write a channel into one file, for machines without a network
+///
+/// The file has the index, its signatures and the artifacts, also those of a registry. `milepost install --bundle FILE` installs
+/// from it. The same channel gives the same bytes.
+#[derive(Debug, Args)]
+pub struct BundleArgs {
+    /// A channel of the package, or the address of any channel [default: stable]
+    #[arg(value_name = "CHANNEL")]
+    channel: Option<String>,
+    /// A version whose artifact goes in; give it again for more [default: all]
+    #[arg(long = "version", value_name = "VERSION")]
+    versions: Vec<String>,
+    /// The file to write [default: PACKAGE-CHANNEL.bundle]
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    place: PlaceArgs,
+    /// The author's public key: refuse what it did not sign
+    #[arg(long, value_name = "KEY")]
+    key: Option<String>,
+}
+
+pub async fn run(ui: &Ui, global: &Global, args: BundleArgs) -> Result<()> {
+    let source = source(ui, global, &args.place, args.channel.as_deref(), args.key.as_deref())?;
+    let parse = |text: &String| text.parse().map_err(|error| Failure::usage(format!("{error}")));
+    let versions: Vec<SemVer> = args.versions.iter().map(parse).collect::<Result<_>>()?;
+    let chosen = (!versions.is_empty()).then_some(versions.as_slice());
+    let file = match args.file {
+        Some(file) => file,
+        None => {
+            let all = source.all().await?.all;
+            PathBuf::from(format!("{}-{}.bundle", all.package().as_str().replace('/', "-"), all.name()))
+        }
+    };
+    let bar = if ui.shows_progress() { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
+    let mut progress = |version: &SemVer| {
+        bar.set_message(format!("Fetching {version}"));
+        bar.tick();
+    };
+    let written = bundle::write(&source, &file, chosen, &mut progress).await;
+    bar.finish_and_clear();
+    let written = written?;
+    let report = json!({
+        "file": file,
+        "package": written.all.package(),
+        "channel": written.all.name(),
+        "versions": written.versions,
+        "bytes": written.bytes,
+        "signed": written.signed,
+    });
+    ui.show(
+        &report,
+        |_| vec![file.display().to_string()],
+        |_| {
+            let signed = if written.signed { "signed" } else { "not signed" };
+            let count = written.versions.len();
+            format!(
+                "Wrote {} with {count} version{} of {} {} ({} bytes, {signed}).\nInstall it with `milepost install --bundle {}`.",
+                file.display(),
+                if count == 1 { "" } else { "s" },
+                written.all.package(),
+                written.all.name(),
+                written.bytes,
+                file.display(),
+            )
+        },
+    )
+}

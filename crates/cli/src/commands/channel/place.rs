@@ -1,0 +1,222 @@
+//! Where channels are, and by which key and with whose password they are written.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use milepost_channels::registry::Credentials;
+use milepost_channels::{ChannelError, PublicKey, SecretKey, Source, SourceOptions, Store, StoreOptions, WriteError};
+use milepost_channels::signature::KeyError;
+use milepost_model::channel::{ChannelName, PackageName, SemVer};
+
+use crate::args::Global;
+use crate::context::{Context, DEFAULT_APP};
+use crate::failure::{Failure, Result};
+use crate::output::Ui;
+
+/// Options of everything that reads or writes the author's own channels.
+#[derive(Debug, Clone, Default, Args)]
+pub struct PlaceArgs {
+    /// The package [default: the name of the app]
+    #[arg(long, value_name = "NAME")]
+    pub package: Option<String>,
+    /// Where the channels are: a folder, `s3://bucket/prefix`, or the `/channels` of a Milepost server [default: the server]
+    #[arg(long, value_name = "URL", env = "MILEPOST_CHANNELS", hide_env_values = true)]
+    pub to: Option<String>,
+}
+
+/// Options of everything that writes.
+#[derive(Debug, Clone, Default, Args)]
+pub struct SignArgs {
+    /// The secret key that signs the channel [default: the one of `milepost channel key`, if there is one]
+    #[arg(long, value_name = "FILE", env = "MILEPOST_KEY", hide_env_values = true)]
+    pub key: Option<PathBuf>,
+    /// Do not sign
+    #[arg(long, conflicts_with = "key")]
+    pub no_key: bool,
+    /// Sign a channel that has versions but no signature of this key; look at it first
+    #[arg(long)]
+    pub sign_existing: bool,
+}
+
+impl PlaceArgs {
+    /// The package, and the store, whose address readers use too.
+    pub fn open(&self, context: &Context<'_>, sign: Option<&SignArgs>) -> Result<(PackageName, Store)> {
+        let package = self.package(Some(&context.app))?;
+        Ok((package, self.store(context.ui, Some(context), sign)?))
+    }
+
+    pub fn package(&self, app: Option<&str>) -> Result<PackageName> {
+        Ok(self.package.as_deref().or(app).unwrap_or(DEFAULT_APP).parse()?)
+    }
+
+    /// Without a place, the server's own channels.
+    pub fn store(&self, ui: &Ui, context: Option<&Context<'_>>, sign: Option<&SignArgs>) -> Result<Store> {
+        let own = || {
+            let server = context.map(|context| context.client.server().origin().ascii_serialization());
+            server.map(|server| format!("{server}/channels"))
+        };
+        let missing = || Failure::usage("no place for channels was named").hint("give `--to`, or start a server");
+        let place = self.to.clone().or_else(own).ok_or_else(missing)?;
+        let key = match sign {
+            Some(sign) => sign.load(ui)?,
+            None => None,
+        };
+        let options = StoreOptions {
+            token: context.map(|context| context.client.token().to_owned()).filter(|_| self.is_servers(context)),
+            key,
+            sign_existing: sign.is_some_and(|sign| sign.sign_existing),
+            registries: registry_credentials(),
+            ..StoreOptions::default()
+        };
+        Ok(Store::open(&place, options)?)
+    }
+
+    /// A token is for the server that it belongs to and for no other host.
+    fn is_servers(&self, context: Option<&Context<'_>>) -> bool {
+        let Some(context) = context else { return false };
+        let server = format!("{}/", context.client.server().origin().ascii_serialization());
+        self.to.as_deref().is_none_or(|to| to.starts_with(&server))
+    }
+
+    /// A context if a server is needed or there is one: folders and buckets need none.
+    pub fn context<'a>(&self, ui: &'a Ui, global: &Global) -> Result<Option<Context<'a>>> {
+        match (&self.to, Context::new(ui, global)) {
+            (_, Ok(context)) => Ok(Some(context)),
+            (Some(to), Err(_)) if !to.starts_with("http") => Ok(None),
+            (_, Err(failure)) => Err(failure),
+        }
+    }
+}
+
+impl SignArgs {
+    fn load(&self, ui: &Ui) -> Result<Option<SecretKey>> {
+        if self.no_key {
+            return Ok(None);
+        }
+        match &self.key {
+            Some(path) => load_key(ui, path).map(Some),
+            None => match default_key_file() {
+                Some(path) if path.is_file() => load_key(ui, &path).map(Some),
+                _ => Ok(None),
+            },
+        }
+    }
+}
+
+/// Where `milepost channel key` keeps the key when no file is named.
+pub fn default_key_file() -> Option<PathBuf> {
+    let set = std::env::var_os("XDG_CONFIG_HOME").filter(|value| !value.is_empty()).map(PathBuf::from);
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config"));
+    Some(set.or_else(home)?.join("milepost/channel.key"))
+}
+
+/// Asks for the password of a key that has one.
+pub fn load_key(ui: &Ui, path: &Path) -> Result<SecretKey> {
+    let given = std::env::var("MILEPOST_KEY_PASSWORD").ok();
+    match SecretKey::load(path, given.as_deref()) {
+        Err(KeyError::NeedsPassword(_)) if ui.can_ask() => {
+            let password = rpassword::prompt_password(format!("Password of {}: ", path.display()))?;
+            Ok(SecretKey::load(path, Some(&password))?)
+        }
+        loaded => Ok(loaded?),
+    }
+}
+
+/// A public key: the line itself, or a file that has it.
+pub fn public_key(text: &str) -> Result<PublicKey> {
+    if let Ok(key) = text.parse() {
+        return Ok(key);
+    }
+    match std::fs::read_to_string(text) {
+        Ok(read) => Ok(read.parse::<PublicKey>()?),
+        Err(_) => Err(text.parse::<PublicKey>().err().map_or_else(|| Failure::usage("no key"), Into::into)),
+    }
+}
+
+/// The channel that a version belongs to: its first pre-release identifier, or `stable`.
+pub fn channel_of(version: &SemVer) -> Result<ChannelName> {
+    match version.pre().next() {
+        None => Ok(ChannelName::stable()),
+        Some(name) => Ok(name.parse()?),
+    }
+}
+
+/// A channel that is read: an address if it looks like one, or a name in the author's own place.
+pub fn source(
+    ui: &Ui,
+    global: &Global,
+    place: &PlaceArgs,
+    channel: Option<&str>,
+    key: Option<&str>,
+) -> Result<Source> {
+    let key = key.map(public_key).transpose()?;
+    let options = SourceOptions { key, registries: registry_credentials(), ..SourceOptions::default() };
+    if let Some(address) = channel.filter(|text| text.contains('/') || Path::new(text).is_file()) {
+        return Ok(Source::open(address, options)?);
+    }
+    let channel: ChannelName = channel.unwrap_or(ChannelName::STABLE).parse()?;
+    let context = place.context(ui, global)?;
+    let app = context.as_ref().map(|context| context.app.as_str());
+    let package = place.package(app.or(global.app.as_deref()))?;
+    let url = place.store(ui, context.as_ref(), None)?.channel_url(&package, &channel);
+    let options = SourceOptions { package: Some(package), channel: Some(channel), ..options };
+    Ok(Source::open(&url, options)?)
+}
+
+/// Who logs in to registries: the variables first, then what docker, podman and skopeo remember.
+pub fn registry_credentials() -> Vec<Credentials> {
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let mut known = Vec::new();
+    if let (Some(host), Some(user), Some(password)) =
+        (variable("MILEPOST_REGISTRY_HOST"), variable("MILEPOST_REGISTRY_USER"), variable("MILEPOST_REGISTRY_PASSWORD"))
+    {
+        known.push(Credentials { host, user, password });
+    }
+    let docker = variable("DOCKER_CONFIG").or_else(|| Some(format!("{}/.docker", variable("HOME")?)));
+    let containers = variable("XDG_RUNTIME_DIR").map(|folder| format!("{folder}/containers/auth.json"));
+    for file in [docker.map(|folder| format!("{folder}/config.json")), containers].into_iter().flatten() {
+        if let Ok(json) = std::fs::read_to_string(file) {
+            known.extend(Credentials::from_docker_config(&json));
+        }
+    }
+    known
+}
+
+/// Sentences of this kind say after a semicolon what to do next.
+fn told(sentence: &str) -> Failure {
+    match sentence.split_once("; ") {
+        Some((message, hint)) => Failure::new(message).hint(hint),
+        None => Failure::new(sentence),
+    }
+}
+
+impl From<ChannelError> for Failure {
+    fn from(error: ChannelError) -> Self {
+        match &error {
+            ChannelError::Storage(inner) => told(&error.to_string()).caused_by(inner),
+            _ => told(&error.to_string()),
+        }
+    }
+}
+
+impl From<WriteError> for Failure {
+    fn from(error: WriteError) -> Self {
+        match &error {
+            WriteError::Channel(_) | WriteError::Publish(_) | WriteError::Unpublish(_) => told(&error.to_string()),
+            WriteError::Storage { error: inner, .. } => told(&error.to_string()).caused_by(inner),
+            WriteError::Refused { detail, place, .. } => match detail.split_once(" Hint: ") {
+                Some((detail, hint)) => {
+                    Self::new(format!("`{place}` refused it: {}", detail.trim_end_matches('.'))).hint(hint)
+                }
+                None => told(&error.to_string()),
+            },
+            _ => told(&error.to_string()),
+        }
+    }
+}
+
+impl From<KeyError> for Failure {
+    fn from(error: KeyError) -> Self {
+        told(&error.to_string())
+    }
+}

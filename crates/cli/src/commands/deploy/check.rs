@@ -1,0 +1,52 @@
+//! All that is wrong with a folder: what reading found, what its files are, and what the app lacks, in one go.
+
+use std::collections::BTreeSet;
+
+use super::with_app;
+use crate::args::Global;
+use crate::context::Context;
+use crate::declared::apply::unreadable_files;
+use crate::declared::lookup::{LookedUp, look_up};
+use crate::declared::{Declared, Problem};
+use crate::failure::{Failure, Result};
+use crate::output::Ui;
+
+/// Adds to `errors` what only the files and the app can tell, and to the warnings of the folder the secrets that are not set.
+/// That nobody can be asked is said.
+pub async fn complete(ui: &Ui, global: &Global, declared: &mut Declared, errors: &mut Vec<Problem>) {
+    let (files, LookedUp { errors: unknown, secrets }) =
+        tokio::join!(unreadable_files(declared), ask(ui, global, declared));
+    errors.extend(files);
+    errors.extend(unknown);
+    errors.sort_by(|one, other| one.place.cmp(&other.place));
+    declared.warnings.extend(secrets);
+    declared.warnings.sort_by(|one, other| one.place.cmp(&other.place));
+}
+
+async fn ask(ui: &Ui, global: &Global, declared: &Declared) -> LookedUp {
+    let unresolved = declared.unresolved();
+    if unresolved.is_empty() && declared.claims.is_empty() && declared.pointers.is_empty() {
+        return LookedUp::default();
+    }
+    match look_up_in_app(ui, global, declared).await {
+        Ok(found) => found,
+        Err(failure) => {
+            let keys = unresolved.iter().map(|reference| &reference.key);
+            let keys = keys.chain(declared.claims.iter().map(|claim| &claim.key)).map(ToString::to_string);
+            let pointers =
+                declared.pointers.iter().map(|pointer| format!("function {} {}", pointer.function, pointer.version));
+            let names: BTreeSet<String> = keys.chain(pointers).collect();
+            let names = names.into_iter().collect::<Vec<_>>().join(", ");
+            ui.say(&format!("No server was asked ({}); not checked: {names}", failure.message()));
+            LookedUp::default()
+        }
+    }
+}
+
+async fn look_up_in_app(ui: &Ui, global: &Global, declared: &Declared) -> Result<LookedUp> {
+    if declared.unread.app && global.app.is_none() {
+        return Err(Failure::usage("the app has no name yet"));
+    }
+    let context = Context::new(ui, &with_app(global, declared))?;
+    look_up(&context, declared).await
+}

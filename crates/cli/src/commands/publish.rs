@@ -1,0 +1,197 @@
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use futures::StreamExt as _;
+use indicatif::{ProgressBar, ProgressStyle};
+use milepost_channels::{Publish, Published, Store, WriteError};
+use milepost_model::channel::publish::version_to_publish;
+use milepost_model::channel::{ChannelName, PackageName, PublishRefusal, SemVer};
+use milepost_model::digest::Hasher;
+use milepost_model::{Digest, Timestamp};
+use serde_json::json;
+use tempfile::NamedTempFile;
+
+use crate::commands::channel::place::{PlaceArgs, SignArgs, channel_of};
+use crate::context::Context;
+use crate::declared::manifest::version_of;
+use crate::failure::{Failure, Result};
+
+/// Publish the app under a version, for other servers to install
+///
+/// Takes what is live, or `--app-version`, makes one file of it, and puts it with the `version` of milepost.yaml into the channel
+/// `stable`, or with `--pre` into another. Values of secrets are not in it: whoever installs sets their own. A published version
+/// never changes.
+#[derive(Debug, Args)]
+pub struct PublishArgs {
+    /// The folder with milepost.yaml, or the file itself
+    #[arg(value_name = "DIR", default_value = ".", hide_default_value = true)]
+    manifest: PathBuf,
+    /// Publish a pre-release: the channel, more identifiers and a build, like `beta`, `beta.2` or `beta+123`
+    #[arg(long, value_name = "CHANNEL[.N][+BUILD]")]
+    pre: Option<String>,
+    /// The app version to publish: a uid, a number, a release, a tag, `latest` or `head` [default: what is live]
+    #[arg(long, value_name = "VERSION")]
+    app_version: Option<String>,
+    #[command(flatten)]
+    place: PlaceArgs,
+    /// An OCI repository that gets the artifact, like `registry.example.com/team/shop`
+    #[arg(long, value_name = "HOST/REPO")]
+    registry: Option<String>,
+    #[command(flatten)]
+    sign: SignArgs,
+    /// Make every check, and publish nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub async fn run(context: &Context<'_>, args: PublishArgs) -> Result<()> {
+    let manifest = version_of(&args.manifest)?;
+    let version = version_to_publish(&manifest, args.pre.as_deref()).map_err(|error| {
+        Failure::usage(format!("`--pre`: {error}")).hint("write the channel first, like `--pre beta` or `--pre beta.2+123`")
+    })?;
+    // A version in the manifest that is not plain is told by the check, and belongs to no channel.
+    let channel = if args.pre.is_some() { channel_of(&version)? } else { ChannelName::stable() };
+    let (package, store) = args.place.open(context, Some(&args.sign))?;
+    let wanted = Wanted { package, channel, version, manifest, registry: args.registry, now: to_the_second(context) };
+
+    // Before an artifact is made: most refusals do not depend on it.
+    let nothing = Digest::of(b"");
+    match store.check(&wanted.publish(Path::new(""), nothing)).await {
+        Err(WriteError::Publish(PublishRefusal::Reused(_) | PublishRefusal::Exists(..))) => {}
+        checked => checked?,
+    }
+    let made = fetch(context, args.app_version.as_deref()).await?;
+    let publish = wanted.publish(made.file.path(), made.digest);
+    if args.dry_run {
+        store.check(&publish).await?;
+        return tell(context, &store, &wanted, &made, None);
+    }
+    let published = store.publish(&publish).await?;
+    tell(context, &store, &wanted, &made, Some(&published))
+}
+
+struct Wanted {
+    package: PackageName,
+    channel: ChannelName,
+    version: SemVer,
+    manifest: SemVer,
+    registry: Option<String>,
+    now: Timestamp,
+}
+
+impl Wanted {
+    fn publish<'a>(&'a self, artifact: &'a Path, digest: Digest) -> Publish<'a> {
+        Publish {
+            package: &self.package,
+            channel: &self.channel,
+            version: &self.version,
+            manifest: &self.manifest,
+            artifact,
+            digest,
+            create_time: self.now,
+            registry: self.registry.as_deref(),
+        }
+    }
+}
+
+/// An artifact on its way from the server to the channel.
+struct Made {
+    file: NamedTempFile,
+    digest: Digest,
+    size: u64,
+    app_version: String,
+}
+
+async fn fetch(context: &Context<'_>, app_version: Option<&str>) -> Result<Made> {
+    let mut download = context.client.artifact(&context.app, app_version).await?;
+    for note in &download.notes {
+        context.ui.warn(note);
+    }
+    let bar = match (context.ui.shows_progress(), download.size) {
+        (true, Some(size)) => ProgressBar::new(size),
+        (true, None) => ProgressBar::new_spinner(),
+        (false, _) => ProgressBar::hidden(),
+    };
+    if let Ok(style) = ProgressStyle::with_template("{msg} [{bar:30}] {bytes}/{total_bytes} {bytes_per_sec}") {
+        bar.set_style(style);
+    }
+    bar.set_message("Packing");
+    let mut file = NamedTempFile::new()?;
+    let (mut hasher, mut size) = (Hasher::default(), 0);
+    while let Some(chunk) = download.bytes.next().await {
+        let chunk = chunk?;
+        hasher.update(&chunk);
+        size += chunk.len() as u64;
+        bar.inc(chunk.len() as u64);
+        file.write_all(&chunk)?;
+    }
+    file.flush()?;
+    bar.finish_and_clear();
+    if download.size.is_some_and(|expected| expected != size) {
+        return Err(Failure::new("the artifact did not arrive whole").hint("run it again"));
+    }
+    Ok(Made { file, digest: hasher.finish(), size, app_version: download.app_version })
+}
+
+/// The seed writes seconds.
+fn to_the_second(context: &Context<'_>) -> Timestamp {
+    let now = context.ui.now();
+    Timestamp::from_second(now.as_second()).unwrap_or(now)
+}
+
+fn tell(
+    context: &Context<'_>,
+    store: &Store,
+    wanted: &Wanted,
+    made: &Made,
+    published: Option<&Published>,
+) -> Result<()> {
+    let Wanted { package, channel, version, .. } = wanted;
+    let url = store.channel_url(package, channel);
+    let key = store.public_key().map(ToString::to_string);
+    let with_key = key.as_ref().map(|key| format!(" --key {key}")).unwrap_or_default();
+    let install = format!("milepost install --channel {url}{with_key}");
+    let report = json!({
+        "package": package,
+        "channel": channel,
+        "version": version,
+        "id": made.digest,
+        "size": made.size,
+        "appVersion": made.app_version,
+        "createTime": published.map_or(wanted.now, |published| published.entry.create_time),
+        "registry": wanted.registry,
+        "latest": published.map(|published| published.is_latest),
+        "serial": published.and_then(|published| published.serial),
+        "key": key,
+        "channelUrl": url,
+        "install": install,
+        "dryRun": published.is_none(),
+    });
+    context.ui.show(
+        &report,
+        |_| vec![version.to_string()],
+        |_| {
+            let first = match published {
+                None => format!("Would publish {package} {version} to {channel}."),
+                Some(done) if done.finished_earlier => {
+                    format!("{package} {version} was in {channel} already; what an earlier publish left undone is done.")
+                }
+                Some(done) if done.is_latest => format!("Published {package} {version} to {channel}, which is its latest now."),
+                Some(done) => {
+                    let latest = done.all.latest().map_or_else(|| "none".to_owned(), |latest| latest.version.to_string());
+                    format!("Published {package} {version} to {channel}, whose latest stays {latest}.")
+                }
+            };
+            let mut lines = vec![first, format!("Digest   {} ({} bytes)", made.digest, made.size)];
+            if let Some(registry) = &wanted.registry {
+                lines.push(format!("Tag      {registry}:{}", version.as_str().replace('+', "_")));
+            }
+            lines.push(format!("Channel  {url}"));
+            if published.is_some() {
+                lines.push(format!("Install  {install}"));
+            }
+            lines.join("\n")
+        },
+    )
+}

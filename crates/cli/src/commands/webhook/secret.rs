@@ -1,0 +1,28 @@
+//! Secrets of webhooks: made here, or read where the history of the shell does not keep them.
+
+use std::path::Path;
+
+use milepost_model::{IdSource, OsIds};
+
+use crate::failure::{Failure, Result};
+
+/// 32 random bytes in hexadecimal.
+pub fn make() -> String {
+    let mut random = [0u8; 32];
+    OsIds.fill(&mut random);
+    random.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// From a file, `-` for stdin. The newline that `echo` and editors add does not belong to it.
+pub fn read(path: &Path) -> Result<String> {
+    let text = if path == Path::new("-") {
+        std::io::read_to_string(std::io::stdin()).map_err(|error| Failure::new("could not read the secret").caused_by(&error))?
+    } else {
+        std::fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error))?
+    };
+    let text = text.strip_suffix('\n').unwrap_or(&text).to_owned();
+    if text.is_empty() {
+        return Err(Failure::usage("the secret is empty").hint("give a file that holds one, or `--signed` to have one made"));
+    }
+    Ok(text)
+}

@@ -1,0 +1,180 @@
+//! An app version as an artifact: pins become names, which mean the same in an app that has just these units.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::{Artifact, FORMAT};
+use crate::change::UnitKey;
+use crate::diff::Contents;
+use crate::digest::Digest;
+use crate::kind::UnitKind;
+use crate::name::{AliasName, UnitName};
+use crate::selector::Selector;
+use crate::spec::{EnvironmentSpec, FunctionSpec, PackageSpec, Pin, Target, UnitSpec};
+use crate::unit_put::{
+    ConfigPut, FunctionPut, PackagePut, Put, RoutePut, ScalePut, TargetPut, TimerPut, UnitPut, VersionRef,
+};
+
+/// An app version that can travel.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Packed {
+    /// Without its list of blobs, which only who has them knows.
+    pub artifact: Artifact,
+    /// The trees whose files belong to it.
+    pub roots: BTreeSet<Digest>,
+    /// What is not the same where it is installed.
+    pub notes: Vec<String>,
+}
+
+/// What keeps an app version from travelling, all of it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.0.join("; "))]
+pub struct Unportable(pub Vec<String>);
+
+struct Packing<'a, A> {
+    contents: &'a Contents,
+    /// The number of the version that an alias of a function points at.
+    alias: A,
+    roots: BTreeSet<Digest>,
+    notes: Vec<String>,
+    problems: Vec<String>,
+}
+
+impl Artifact {
+    pub fn of(contents: &Contents, alias: impl Fn(&UnitName, &AliasName) -> Option<i64>) -> Result<Packed, Unportable> {
+        let mut packing = Packing { contents, alias, roots: BTreeSet::new(), notes: Vec::new(), problems: Vec::new() };
+        let mut units = Vec::new();
+        let mut inputs = BTreeSet::new();
+        for (key, (_, spec)) in contents {
+            if key.kind == UnitKind::Secret {
+                inputs.insert(key.name.clone());
+            }
+            if let UnitSpec::Function(function) = spec {
+                inputs.extend(function.secrets.iter().cloned());
+            }
+            if let Some(unit) = packing.unit(key, spec) {
+                units.push(plain(key.name.clone(), unit));
+            }
+        }
+        let Packing { roots, notes, problems, .. } = packing;
+        if !problems.is_empty() {
+            return Err(Unportable(problems));
+        }
+        Ok(Packed { artifact: Self { format: FORMAT, units, inputs, blobs: Vec::new() }, roots, notes })
+    }
+}
+
+impl<A: Fn(&UnitName, &AliasName) -> Option<i64>> Packing<'_, A> {
+    fn unit(&mut self, key: &UnitKey, spec: &UnitSpec) -> Option<UnitPut> {
+        Some(match spec {
+            UnitSpec::Environment(environment) => UnitPut::Environment(environment.clone()),
+            UnitSpec::Secret(_) => return None,
+            UnitSpec::Config(config) => {
+                UnitPut::Config(ConfigPut { document: Some(config.document.clone()), ..ConfigPut::default() })
+            }
+            UnitSpec::Package(package) => UnitPut::Package(self.package(key, package)?),
+            UnitSpec::Function(function) => UnitPut::Function(self.function(key, function)),
+            UnitSpec::Static(item) => {
+                self.roots.insert(item.tree);
+                UnitPut::Static(item.clone())
+            }
+            UnitSpec::Route(route) => UnitPut::Route(RoutePut {
+                methods: route.methods.clone(),
+                path: route.path.clone(),
+                prefix: route.prefix,
+                host: route.host.clone(),
+                target: self.target(key, &route.target),
+            }),
+            UnitSpec::Timer(timer) => UnitPut::Timer(TimerPut {
+                cron: timer.cron.clone(),
+                zone: timer.zone.clone(),
+                target: self.target(key, &timer.target),
+            }),
+        })
+    }
+
+    /// A package travels as what runs: its source and the way it was built stay with the author.
+    fn package(&mut self, key: &UnitKey, package: &PackageSpec) -> Option<PackagePut> {
+        let Some(deployment) = package.deployment else {
+            self.problems.push(format!("{key} was never built; deploy it again, which builds it"));
+            return None;
+        };
+        self.roots.insert(deployment);
+        let environment = self.same(key, UnitKind::Environment, &package.environment);
+        Some(PackagePut { environment: Some(environment), deployment: Some(deployment), ..PackagePut::default() })
+    }
+
+    fn function(&mut self, key: &UnitKey, function: &FunctionSpec) -> FunctionPut {
+        FunctionPut {
+            entrypoint: Some(function.entrypoint.clone()),
+            package: Some(self.same(key, UnitKind::Package, &function.package)),
+            environment: Some(self.same(key, UnitKind::Environment, &function.environment)),
+            variables: function.variables.iter().map(|(name, value)| (name.clone(), Some(value.clone()))).collect(),
+            secrets: function.secrets.clone(),
+            permission: Some(function.permission),
+            memory: Some(function.memory),
+            cpu: Some(function.cpu),
+            timeout_ms: Some(function.timeout_ms),
+            scale: Some(ScalePut {
+                min: Some(function.scale.min),
+                max: Some(function.scale.max),
+                concurrency: Some(function.scale.concurrency),
+                idle_ms: Some(function.scale.idle_ms),
+            }),
+            ..FunctionPut::default()
+        }
+    }
+
+    /// What a pin names, by its name alone: right where the app version has that very content under it.
+    fn same(&mut self, key: &UnitKey, kind: UnitKind, pin: &Pin) -> VersionRef {
+        let other = UnitKey { kind, name: pin.name.clone() };
+        let held = match self.contents.get(&other) {
+            Some((_, spec)) => Some(spec.digest()),
+            None if kind == UnitKind::Environment => {
+                EnvironmentSpec::built_in(pin.name.as_str()).map(|built_in| UnitSpec::Environment(built_in).digest())
+            }
+            None => None,
+        };
+        if held != Some(pin.digest) {
+            self.problems.push(format!(
+                "{key} is pinned to another version of {other} than the app has; make a version of it on the latest one"
+            ));
+        }
+        VersionRef { name: pin.name.clone(), version: Selector::Latest }
+    }
+
+    fn target(&mut self, key: &UnitKey, target: &Target) -> TargetPut {
+        let function = UnitKey { kind: UnitKind::Function, name: target.function.clone() };
+        let held = self.contents.get(&function).map(|(number, spec)| (*number, spec.digest()));
+        if let Some(pin) = &target.version {
+            if held.as_ref().map(|(_, digest)| *digest) != Some(pin.digest) {
+                self.problems.push(format!(
+                    "{key} is pinned to another version of {function} than the app has; point it at `latest`"
+                ));
+            }
+        } else if let Some(alias) = &target.alias {
+            if held.as_ref().map(|(number, _)| *number) == (self.alias)(&target.function, alias) {
+                self.notes.push(format!(
+                    "{key} follows alias `{alias}` of {function} here; where the package is installed, it follows the release"
+                ));
+            } else {
+                self.problems.push(format!(
+                    "{key} follows alias `{alias}` of {function}, which points at another version than the app has; \
+                    move the alias, or point the trigger at `latest`"
+                ));
+            }
+        }
+        TargetPut { function: target.function.clone(), version: Selector::Latest }
+    }
+}
+
+/// A put of nothing but content.
+fn plain(name: UnitName, unit: UnitPut) -> Put {
+    Put { name, label: None, description: None, group: None, force: false, only: None, unit }
+}
+
+pub(super) fn config_put(document: Value) -> Put {
+    let config = ConfigPut { document: Some(document), ..ConfigPut::default() };
+    plain(UnitName::config(), UnitPut::Config(config))
+}

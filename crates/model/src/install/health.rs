@@ -1,0 +1,80 @@
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::name::UnitName;
+
+/// What tells that a release is well: a path that answers with 2xx, or a function that does. `/healthz`,
+/// `function:check`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Health {
+    Path(String),
+    Function(UnitName),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a health check; write a path like `/healthz`, or `function:NAME`")]
+pub struct HealthError(String);
+
+const MOST: usize = 1000;
+
+impl FromStr for Health {
+    type Err = HealthError;
+
+    fn from_str(text: &str) -> Result<Self, HealthError> {
+        let wrong = || HealthError(text.chars().take(80).collect());
+        if let Some(name) = text.strip_prefix("function:") {
+            return Ok(Self::Function(name.parse().map_err(|_| wrong())?));
+        }
+        let fits = text.starts_with('/') && text.len() <= MOST && text.bytes().all(|byte| byte.is_ascii_graphic());
+        if fits { Ok(Self::Path(text.to_owned())) } else { Err(wrong()) }
+    }
+}
+
+impl TryFrom<String> for Health {
+    type Error = HealthError;
+
+    fn try_from(text: String) -> Result<Self, HealthError> {
+        text.parse()
+    }
+}
+
+impl From<Health> for String {
+    fn from(health: Health) -> Self {
+        health.to_string()
+    }
+}
+
+impl fmt::Display for Health {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Path(path) => f.write_str(path),
+            Self::Function(name) => write!(f, "function:{name}"),
+        }
+    }
+}
+
+impl utoipa::PartialSchema for Health {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+        String::schema()
+    }
+}
+
+impl utoipa::ToSchema for Health {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_and_a_function_are_health_checks_and_nothing_else_is() {
+        for text in ["/", "/healthz?deep=1", "function:check"] {
+            assert_eq!(text.parse::<Health>().expect(text).to_string(), text);
+        }
+        for text in ["", "healthz", "http://x/", "function:", "function:No Name", "/a b", "/ü"] {
+            assert!(text.parse::<Health>().is_err(), "{text}");
+        }
+    }
+}

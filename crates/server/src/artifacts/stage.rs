@@ -1,0 +1,177 @@
+//! An artifact taken in: read to its last byte and found to be the one that was asked for before anything of it counts.
+//! Files that are here already are not stored again.
+
+use std::collections::HashSet;
+use std::pin::pin;
+
+use bytes::Bytes;
+use futures::stream::{self, Stream};
+use milepost_model::channel::artifact::{Artifact, ArtifactBlob, ArtifactError, HEAD_LEN};
+use milepost_model::pack::{self, HEADER_LEN};
+use milepost_model::{AppName, Code, Digest, Refusal};
+
+use super::chunks::{ChunkError, Chunks};
+use crate::error::{ApiError, ApiResult};
+use crate::ingest;
+use crate::state::State;
+
+/// What is wrong with an artifact on its way in.
+#[derive(Debug, thiserror::Error)]
+enum StageError {
+    #[error(transparent)]
+    Bytes(#[from] ChunkError),
+    #[error(transparent)]
+    Document(#[from] ArtifactError),
+    #[error("the file at {0} is not the one that its list names there")]
+    NotAsListed(Digest),
+}
+
+impl From<StageError> for ApiError {
+    fn from(error: StageError) -> Self {
+        let message = format!("The artifact was refused: {error}.");
+        match &error {
+            StageError::Bytes(ChunkError::Broken(_) | ChunkError::Truncated(_)) => {
+                Refusal::new(Code::ArtifactBroken, message).hint("nothing was changed; fetch it again")
+            }
+            StageError::Bytes(ChunkError::Mismatch { .. }) => Refusal::new(Code::DigestMismatch, message)
+                .hint("nothing was changed; somebody altered it on the way or where it lies: tell its author"),
+            _ => Refusal::new(Code::ArtifactRefused, message).hint("nothing was changed; tell its author"),
+        }
+        .into()
+    }
+}
+
+/// Stores what the server lacks of an artifact, as far as the app's plan allows. Until a change names them, its files
+/// belong to nobody, and a sweep takes them.
+pub(crate) async fn stage<S, E>(state: &State, app: &AppName, body: S, expected: Digest) -> ApiResult<Artifact>
+where
+    S: Stream<Item = Result<Bytes, E>> + Send,
+    E: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let body = pin!(body);
+    let mut chunks = Chunks::new(body);
+    let artifact = head(&mut chunks).await?;
+    let all = artifact.blobs.iter().map(|blob| blob.digest).collect();
+    let missing: HashSet<Digest> = state.catalog.blobs_missing(all).await?.into_iter().collect();
+    check_room(state, app, &artifact, &missing).await?;
+    let mut reading = Reading { chunks: &mut chunks, expected, failure: None };
+    if missing.is_empty() {
+        // Everything is here; the bytes still have to be the right ones.
+        let mut place = Place::default();
+        while reading.step(&artifact.blobs, &missing, &mut place).await?.is_some() {}
+        return Ok(artifact);
+    }
+    let pieces = stream::unfold((&mut reading, Place::default()), |(reading, mut place)| async {
+        match reading.step(&artifact.blobs, &missing, &mut place).await {
+            Ok(piece) => piece.map(|piece| (Ok(piece), (reading, place))),
+            Err(error) => {
+                let told = std::io::Error::other(error.to_string());
+                reading.failure = Some(error);
+                place.at = artifact.blobs.len() + 1;
+                Some((Err(told), (reading, place)))
+            }
+        }
+    });
+    let ingested = state.blobs.ingest(pieces, ingest::limits(u64::MAX)).await;
+    if let Some(failure) = reading.failure {
+        return Err(failure.into());
+    }
+    ingest::register(state, app, ingested?).await?;
+    Ok(artifact)
+}
+
+/// The document, and the first bytes of the pack behind it.
+async fn head<S, E>(chunks: &mut Chunks<S>) -> Result<Artifact, StageError>
+where
+    S: Stream<Item = Result<Bytes, E>> + Unpin,
+    E: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let head = chunks.exactly(HEAD_LEN).await?;
+    let head: &[u8; HEAD_LEN] = head.as_ref().try_into().map_err(|_| ArtifactError::Magic)?;
+    let document = chunks.exactly(Artifact::document_len(head)?).await?;
+    let artifact = Artifact::read(&document)?;
+    if chunks.exactly(pack::MAGIC.len()).await?.as_ref() != pack::MAGIC {
+        return Err(ArtifactError::Magic.into());
+    }
+    Ok(artifact)
+}
+
+async fn check_room(state: &State, app: &AppName, artifact: &Artifact, missing: &HashSet<Digest>) -> ApiResult<()> {
+    let fresh = artifact.blobs.iter().filter(|blob| missing.contains(&blob.digest));
+    let bytes = fresh.map(|blob| blob.size).fold(0, u64::saturating_add);
+    if let Some(left) = state.catalog.quota_left(app).await?.filter(|left| *left < bytes) {
+        let message =
+            format!("The artifact has {bytes} bytes that are new; the plan of app `{app}` has room for {left}.");
+        return Err(Refusal::new(Code::PlanLimit, message)
+            .hint("delete versions that are not needed, or move the app to a larger plan")
+            .into());
+    }
+    Ok(())
+}
+
+/// How far the blobs were read.
+#[derive(Default)]
+struct Place {
+    /// The pack that is written begins with its own first bytes.
+    begun: bool,
+    /// The blob at hand.
+    at: usize,
+    /// Bytes of it that are still to come; none while its header was not read.
+    left: Option<u64>,
+}
+
+struct Reading<'a, S> {
+    chunks: &'a mut Chunks<S>,
+    expected: Digest,
+    failure: Option<StageError>,
+}
+
+impl<S, E> Reading<'_, S>
+where
+    S: Stream<Item = Result<Bytes, E>> + Unpin,
+    E: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    /// The next bytes of the pack with what is missing; none when all was read and is as it should be.
+    async fn step(
+        &mut self,
+        blobs: &[ArtifactBlob],
+        missing: &HashSet<Digest>,
+        place: &mut Place,
+    ) -> Result<Option<Bytes>, StageError> {
+        if !std::mem::replace(&mut place.begun, true) {
+            return Ok(Some(Bytes::from_static(&pack::MAGIC)));
+        }
+        loop {
+            let Some(blob) = blobs.get(place.at) else {
+                if place.at == blobs.len() {
+                    place.at += 1;
+                    self.chunks.finish(self.expected).await?;
+                }
+                return Ok(None);
+            };
+            let wanted = missing.contains(&blob.digest);
+            let piece = match place.left {
+                None => {
+                    let header = self.chunks.exactly(HEADER_LEN).await?;
+                    if header.as_ref() != pack::encode_header(blob.kind(), blob.digest, blob.size) {
+                        return Err(StageError::NotAsListed(blob.digest));
+                    }
+                    place.left = Some(blob.size);
+                    header
+                }
+                Some(0) => {
+                    (place.at, place.left) = (place.at + 1, None);
+                    continue;
+                }
+                Some(left) => {
+                    let piece = self.chunks.some(left).await?;
+                    place.left = Some(left - piece.len() as u64);
+                    piece
+                }
+            };
+            if wanted {
+                return Ok(Some(piece));
+            }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! A request body that notes when it was first asked for. That is when an instance got the call: the wait for one, and its
+//! start, are not the function's time.
+
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use axum::body::{Body, HttpBody};
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
+
+/// When the call reached an instance, once it has.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Began(Arc<OnceLock<Instant>>);
+
+impl Began {
+    pub fn body(&self, input: Option<String>) -> Body {
+        let rest = input.filter(|input| !input.is_empty()).map(Bytes::from);
+        Body::new(Noting { rest, began: Self(Arc::clone(&self.0)) })
+    }
+
+    pub fn at(&self) -> Option<Instant> {
+        self.0.get().copied()
+    }
+
+    fn note(&self) {
+        let _ = self.0.get_or_init(Instant::now);
+    }
+}
+
+struct Noting {
+    rest: Option<Bytes>,
+    began: Began,
+}
+
+impl HttpBody for Noting {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        self.began.note();
+        Poll::Ready(self.rest.take().map(|bytes| Ok(Frame::data(bytes))))
+    }
+
+    /// Empty bodies are not polled, only asked whether they are.
+    fn is_end_stream(&self) -> bool {
+        self.began.note();
+        self.rest.is_none()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.rest.as_ref().map_or(0, |bytes| bytes.len() as u64))
+    }
+}

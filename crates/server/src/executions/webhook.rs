@@ -1,0 +1,165 @@
+//! Calls of webhooks: who knows the address may call, and with a secret must have signed. What is accepted is queued like
+//! any other execution.
+
+use axum::extract::Request;
+use axum::http::HeaderMap;
+use bytes::{Bytes, BytesMut};
+use futures::StreamExt;
+use hmac::{Hmac, Mac};
+use milepost_catalog::{Accept, CalledWebhook};
+use milepost_model::execution::{Cause, Execution, MAX_INPUT, NewExecution};
+use milepost_model::{Code, Refusal};
+use sha2::Sha256;
+
+use super::webhook_input::input_of;
+use super::{Accepted, accept};
+use crate::body;
+use crate::error::{ApiError, ApiResult, internal};
+use crate::extract::declared_length;
+use crate::state::State;
+
+/// Ours, and the one that GitHub and many others send.
+const SIGNATURES: [&str; 2] = ["x-milepost-signature-256", "x-hub-signature-256"];
+/// A UUID.
+const ID_LENGTH: usize = 36;
+
+/// Starts the execution that a call of a webhook asks for, and answers it queued. `description` is what is written on it.
+pub(crate) async fn invoke(state: &State, id: &str, request: Request, description: String) -> ApiResult<Execution> {
+    let called = find(state, id).await?;
+    // A call without a signature counts before its body is read. One with a signature counts once that is right, so that a
+    // stranger who knows the address cannot use up the calls of those who know the secret.
+    if called.sealed.is_none() {
+        count(state, &called)?;
+    }
+    let (parts, body) = request.into_parts();
+    let bytes = read(&parts.headers, body).await?;
+    if let Some(sealed) = &called.sealed {
+        let Some(secret) = state.keyring.open_sealed(sealed) else {
+            tracing::error!(webhook = short(id), "the secret of a webhook cannot be read with this server's key");
+            let refusal = Refusal::new(Code::Internal, "The secret of this webhook cannot be read.")
+                .hint("give it a new one with `milepost webhook rotate`");
+            return Err(refusal.into());
+        };
+        check_signature(secret.as_bytes(), &parts.headers, &bytes)?;
+        count(state, &called)?;
+    }
+    let input = input_of(&parts.headers, parts.uri.query(), &bytes)?;
+    crate::handlers::executions::check_input(input.as_ref())?;
+    let CalledWebhook { app, webhook, .. } = called;
+    let new = NewExecution {
+        function: webhook.function,
+        version: webhook.selector,
+        input,
+        sync: false,
+        description,
+    };
+    let node = state.executions.node().to_owned();
+    let asked = Accept { new, cause: Cause::webhook(id), started_by: webhook.created_by, node };
+    match accept(state, app, asked).await.map_err(|error| internal(&error))?? {
+        Accepted::Queued(execution) => Ok(*execution),
+        Accepted::Ran(..) => Err(not_found()),
+    }
+}
+
+async fn find(state: &State, id: &str) -> ApiResult<CalledWebhook> {
+    let is_id = id.len() == ID_LENGTH && id.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit());
+    if !is_id {
+        return Err(not_found());
+    }
+    state.catalog.webhook_find(id.to_owned()).await?.ok_or_else(not_found)
+}
+
+fn not_found() -> ApiError {
+    Refusal::new(Code::WebhookNotFound, "There is no such webhook.")
+        .hint("check the address; `milepost webhook list` shows those of an app")
+        .into()
+}
+
+fn count(state: &State, called: &CalledWebhook) -> ApiResult<()> {
+    if state.executions.calls.take(&called.webhook.id, std::time::Instant::now()) {
+        return Ok(());
+    }
+    let message = format!("The webhook is called more often than {} times a second.", super::calls::PER_SECOND);
+    Err(Refusal::new(Code::RateLimited, message).hint("try again in a second").into())
+}
+
+async fn read(headers: &HeaderMap, body: axum::body::Body) -> ApiResult<Bytes> {
+    let too_large = || {
+        let message = format!("The body is larger than the {} MiB that the input of an execution may have.", MAX_INPUT >> 20);
+        Refusal::new(Code::RequestTooLarge, message).hint("store it elsewhere, and send its address")
+    };
+    if declared_length(headers).is_some_and(|length| length > MAX_INPUT as u64) {
+        return Err(too_large().into());
+    }
+    let mut chunks = body.into_data_stream();
+    let mut bytes = BytesMut::new();
+    while let Some(chunk) = chunks.next().await {
+        let chunk = chunk.map_err(|_| {
+            Refusal::new(Code::InvalidRequest, "The body of the request did not arrive whole.").hint("send it again")
+        })?;
+        if bytes.len() + chunk.len() > MAX_INPUT {
+            body::hear_out(&mut chunks).await;
+            return Err(too_large().into());
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    Ok(bytes.freeze())
+}
+
+/// The signature is compared in constant time.
+fn check_signature(secret: &[u8], headers: &HeaderMap, body: &[u8]) -> Result<(), Refusal> {
+    let hint = "send `x-milepost-signature-256: sha256=HEX`, the HMAC-SHA256 of the body under the webhook's secret";
+    let refused = |message: &str| Refusal::new(Code::Unauthenticated, message).hint(hint);
+    let Some(given) = SIGNATURES.iter().find_map(|name| headers.get(*name)) else {
+        return Err(refused("This webhook takes only signed calls, and this one has no signature."));
+    };
+    let wrong = || refused("The signature is not that of this body under the webhook's secret.");
+    let given = given.to_str().map_err(|_| wrong())?.trim();
+    let given = given.strip_prefix("sha256=").unwrap_or(given).to_ascii_lowercase();
+    let given = data_encoding::HEXLOWER.decode(given.as_bytes()).map_err(|_| wrong())?;
+    let mut mac = <Hmac<Sha256> as hmac::KeyInit>::new_from_slice(secret).map_err(|_| wrong())?;
+    mac.update(body);
+    mac.verify_slice(&given).map_err(|_| wrong())
+}
+
+/// The whole id is an address that anybody may call.
+fn short(id: &str) -> &str {
+    id.get(..8).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(name: &'static str, value: &str) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert(name, value.parse().expect("a header"));
+        headers
+    }
+
+    /// RFC 4231, test case 2.
+    const KEY: &[u8] = b"Jefe";
+    const BODY: &[u8] = b"what do ya want for nothing?";
+    const RIGHT: &str = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843";
+
+    #[test]
+    fn a_right_signature_is_taken_under_either_name_with_or_without_its_prefix() {
+        for name in SIGNATURES {
+            assert!(check_signature(KEY, &with(name, RIGHT), BODY).is_ok());
+            assert!(check_signature(KEY, &with(name, &format!("sha256={RIGHT}")), BODY).is_ok());
+            assert!(check_signature(KEY, &with(name, &RIGHT.to_uppercase()), BODY).is_ok());
+        }
+    }
+
+    #[test]
+    fn no_signature_and_a_wrong_one_are_refused() {
+        let name = SIGNATURES[0];
+        assert!(check_signature(KEY, &HeaderMap::new(), BODY).is_err());
+        for wrong in ["", "sha256=", &RIGHT[2..], "zz", &RIGHT.replace('5', "6")] {
+            let refused = check_signature(KEY, &with(name, wrong), BODY).expect_err("it is wrong");
+            assert_eq!(refused.code, Code::Unauthenticated, "{wrong}");
+        }
+        assert!(check_signature(KEY, &with(name, RIGHT), b"another body").is_err());
+        assert!(check_signature(b"jefe", &with(name, RIGHT), BODY).is_err());
+    }
+}

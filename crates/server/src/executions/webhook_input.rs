@@ -1,0 +1,124 @@
+//! What the function gets of a call of a webhook: the body, or without one the query.
+
+use axum::http::HeaderMap;
+use axum::http::header::CONTENT_TYPE;
+use milepost_model::{Code, Refusal};
+use serde_json::{Map, Value};
+
+/// JSON as it is, a form or a query as an object, any other text as a string.
+pub(super) fn input_of(headers: &HeaderMap, query: Option<&str>, body: &[u8]) -> Result<Option<Value>, Refusal> {
+    if body.is_empty() {
+        return Ok(query.filter(|query| !query.is_empty()).map(|query| pairs(query.as_bytes())));
+    }
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    if kind == "application/json" || kind.ends_with("+json") {
+        return match serde_json::from_slice(body) {
+            Ok(value) => Ok(Some(value)),
+            Err(error) => Err(invalid(&format!("The body says that it is JSON and is not: {error}."))),
+        };
+    }
+    // `curl -d '{…}'` says that it sends a form; nobody's form begins like this.
+    let looks_like_json = matches!(body.trim_ascii_start().first(), Some(b'{' | b'['));
+    if looks_like_json && let Ok(value) = serde_json::from_slice(body) {
+        return Ok(Some(value));
+    }
+    if kind == "application/x-www-form-urlencoded" {
+        return Ok(Some(pairs(body)));
+    }
+    match std::str::from_utf8(body) {
+        Ok(text) => Ok(Some(text.into())),
+        Err(_) => Err(invalid("The body is neither JSON, nor a form, nor text.")),
+    }
+}
+
+fn invalid(message: &str) -> Refusal {
+    Refusal::new(Code::InvalidRequest, message).hint("send JSON with `content-type: application/json`")
+}
+
+/// A name that comes more than once has a list.
+fn pairs(encoded: &[u8]) -> Value {
+    let mut found: Map<String, Value> = Map::new();
+    for pair in encoded.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty()) {
+        let at = pair.iter().position(|byte| *byte == b'=').unwrap_or(pair.len());
+        let (name, value) = (decoded(&pair[..at]), decoded(pair.get(at + 1..).unwrap_or_default()));
+        match found.get_mut(&name) {
+            None => drop(found.insert(name, value.into())),
+            Some(Value::Array(all)) => all.push(value.into()),
+            Some(one) => *one = Value::Array(vec![one.take(), value.into()]),
+        }
+    }
+    Value::Object(found)
+}
+
+fn decoded(text: &[u8]) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((first, after)) = rest.split_first() {
+        let code = match (first, after) {
+            (b'%', [high, low, ..]) => hex(*high).zip(hex(*low)).map(|(high, low)| high * 16 + low),
+            _ => None,
+        };
+        match (code, first) {
+            (Some(code), _) => {
+                bytes.push(code);
+                rest = &after[2..];
+            }
+            (None, b'+') => {
+                bytes.push(b' ');
+                rest = after;
+            }
+            (None, other) => {
+                bytes.push(*other);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn input(kind: &str, query: Option<&str>, body: &str) -> Result<Option<Value>, Refusal> {
+        let mut headers = HeaderMap::new();
+        if !kind.is_empty() {
+            headers.insert(CONTENT_TYPE, kind.parse().expect("a header"));
+        }
+        input_of(&headers, query, body.as_bytes())
+    }
+
+    #[test]
+    fn json_forms_and_text_become_what_they_say_they_are() {
+        let ok = |kind, body| input(kind, Some("q=1"), body).expect("an input");
+        assert_eq!(ok("application/json; charset=utf-8", r#"{"a": [1]}"#), Some(json!({ "a": [1] })));
+        assert_eq!(ok("application/vnd.x+json", "7"), Some(json!(7)));
+        assert_eq!(ok("text/plain", "12"), Some(json!("12")));
+        assert_eq!(ok("", "hello"), Some(json!("hello")));
+        let form = "application/x-www-form-urlencoded";
+        assert_eq!(ok(form, "a=1+2&b=%C3%BC&a=3&c&=&a=4%"), Some(json!({ "a": ["1 2", "3", "4%"], "b": "ü", "c": "", "": "" })));
+        assert_eq!(ok(form, r#" {"a": 1}"#), Some(json!({ "a": 1 })), "what `curl -d` sends");
+        assert_eq!(ok(form, "{a=1"), Some(json!({ "{a": "1" })));
+    }
+
+    #[test]
+    fn without_a_body_the_query_is_the_input() {
+        assert_eq!(input("", Some("a=1&b=x%20y"), ""), Ok(Some(json!({ "a": "1", "b": "x y" }))));
+        assert_eq!(input("application/json", None, ""), Ok(None));
+        assert_eq!(input("", Some(""), ""), Ok(None));
+    }
+
+    #[test]
+    fn what_is_not_what_it_says_is_refused() {
+        assert_eq!(input("application/json", None, "{broken").expect_err("not JSON").code, Code::InvalidRequest);
+        let headers = HeaderMap::new();
+        assert!(input_of(&headers, None, &[0xff, 0xfe]).is_err());
+    }
+}

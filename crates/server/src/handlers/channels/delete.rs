@@ -1,0 +1,32 @@
+use axum::http::StatusCode;
+use milepost_blobs::named::NamedRead;
+use milepost_channels::Files;
+use milepost_model::channel::All;
+use milepost_model::channel::index::MAX_ALL_BYTES;
+use milepost_model::{Code, Permission, Refusal};
+
+use super::path::{ChannelFile, Kind};
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::Path;
+use crate::handlers::Shared;
+
+/// Removes an artifact that no version of the channel has any more.
+pub(crate) async fn channels_delete(caller: Caller, state: Shared, Path(path): Path<String>) -> ApiResult<StatusCode> {
+    caller.may_everywhere(Permission::ChangeCode)?;
+    let file = ChannelFile::parse(&path)?;
+    let Kind::Artifact(digest) = file.kind else {
+        let message = "The index of a channel is not deleted: versions would lose their digests.";
+        return Err(Refusal::new(Code::MethodNotAllowed, message).hint("unpublish its versions").into());
+    };
+    let all = Files::of(&file.package, &file.channel).all();
+    if let NamedRead::Found(object) = state.channels.read(&all, None, MAX_ALL_BYTES as u64).await?
+        && let Ok(all) = All::read(&object.bytes)
+        && let Some(entry) = all.with_digest(digest).next()
+    {
+        let message = format!("The artifact is that of `{}`, which is published.", entry.version);
+        return Err(Refusal::new(Code::StillReferenced, message).hint("unpublish the version first").into());
+    }
+    state.channels.delete(&file.name).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

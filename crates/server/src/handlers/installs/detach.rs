@@ -1,0 +1,19 @@
+use axum::Json;
+use milepost_model::Permission;
+use milepost_model::install::Install;
+
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::Path;
+use crate::handlers::Shared;
+
+/// Let go of the channel: the app stays as it is, and is nobody's install any more
+#[utoipa::path(delete, path = "/apps/{app}/install", tag = "installs", params(("app" = String, Path, description = "Name of the app")), responses((status = 200, body = Install)))]
+pub(crate) async fn installs_detach(
+    caller: Caller,
+    state: Shared,
+    Path(app): Path<String>,
+) -> ApiResult<Json<Install>> {
+    let app = caller.may(Permission::ChangeCode, &app)?;
+    Ok(Json(state.catalog.install_detach(&app, caller.name()).await?))
+}

@@ -1,0 +1,15 @@
+use axum::Json;
+use milepost_model::Permission;
+use milepost_model::install::Install;
+
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::Path;
+use crate::handlers::Shared;
+
+/// How an installed app stands
+#[utoipa::path(get, path = "/apps/{app}/install", tag = "installs", params(("app" = String, Path, description = "Name of the app")), responses((status = 200, body = Install)))]
+pub(crate) async fn installs_get(caller: Caller, state: Shared, Path(app): Path<String>) -> ApiResult<Json<Install>> {
+    let app = caller.may(Permission::Read, &app)?;
+    Ok(Json(state.catalog.install_get(&app).await?))
+}

@@ -1,0 +1,22 @@
+use axum::Json;
+use milepost_model::Permission;
+use milepost_model::install::{HoldInstall, Install};
+
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::{Json as Body, Path};
+use crate::handlers::Shared;
+
+/// Hold the upgrades of an installed app
+#[utoipa::path(post, path = "/apps/{app}/install/hold", tag = "installs", params(("app" = String, Path, description = "Name of the app")), request_body = HoldInstall, responses((status = 200, body = Install)))]
+pub(crate) async fn installs_hold(
+    caller: Caller,
+    state: Shared,
+    Path(app): Path<String>,
+    Body(hold): Body<HoldInstall>,
+) -> ApiResult<Json<Install>> {
+    let app = caller.may(Permission::MovePointer, &app)?;
+    let install = state.catalog.install_hold(&app, caller.name(), hold).await?;
+    state.installs.wake();
+    Ok(Json(install))
+}

@@ -1,0 +1,22 @@
+use axum::Json;
+use milepost_model::Permission;
+use milepost_model::install::{Install, LiftInstall};
+
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::{Json as Body, Path};
+use crate::handlers::Shared;
+
+/// Lift a hold, and the versions that are skipped
+#[utoipa::path(post, path = "/apps/{app}/install/lift", tag = "installs", params(("app" = String, Path, description = "Name of the app")), request_body = LiftInstall, responses((status = 200, body = Install)))]
+pub(crate) async fn installs_lift(
+    caller: Caller,
+    state: Shared,
+    Path(app): Path<String>,
+    Body(lift): Body<LiftInstall>,
+) -> ApiResult<Json<Install>> {
+    let app = caller.may(Permission::MovePointer, &app)?;
+    let install = state.catalog.install_lift(&app, caller.name(), lift).await?;
+    state.installs.wake();
+    Ok(Json(install))
+}

@@ -1,0 +1,24 @@
+use axum::Json;
+use milepost_client::api::Page;
+use milepost_model::Permission;
+use milepost_model::install::Install;
+
+use crate::auth::Caller;
+use crate::cursor;
+use crate::error::ApiResult;
+use crate::extract::{Paging, Query};
+use crate::handlers::Shared;
+
+/// The apps that were installed, by name
+#[utoipa::path(get, path = "/installs", tag = "installs", params(Paging), responses((status = 200, body = Page<Install>)))]
+pub(crate) async fn installs_list(
+    caller: Caller,
+    state: Shared,
+    Query(paging): Query<Paging>,
+) -> ApiResult<Json<Page<Install>>> {
+    caller.may_everywhere(Permission::Read)?;
+    let after = paging.text("installs", &state)?;
+    let page = state.catalog.install_list(after, paging.limit()?).await?;
+    let next = page.next.map(|name| cursor::write("installs", &name, state.catalog.now()));
+    Ok(Json(Page { items: page.items, next }))
+}

@@ -1,0 +1,21 @@
+use axum::Json;
+use milepost_model::Permission;
+use milepost_model::install::{Upgrade, UpgradePlan};
+
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::{Json as Body, Path};
+use crate::handlers::Shared;
+use crate::installs;
+
+/// What the channel of an installed app offers, when each version comes, and what an upgrade would install now
+#[utoipa::path(post, path = "/apps/{app}/upgrade/plan", tag = "installs", params(("app" = String, Path, description = "Name of the app")), request_body = Upgrade, responses((status = 200, body = UpgradePlan)))]
+pub(crate) async fn upgrade_plan(
+    caller: Caller,
+    state: Shared,
+    Path(app): Path<String>,
+    Body(asked): Body<Upgrade>,
+) -> ApiResult<Json<UpgradePlan>> {
+    let app = caller.may(Permission::Read, &app)?;
+    Ok(Json(installs::plan(&state, &app, &asked).await?))
+}

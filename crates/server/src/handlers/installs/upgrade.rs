@@ -1,0 +1,23 @@
+use axum::Json;
+use milepost_model::Permission;
+use milepost_model::install::{Installed, Upgrade};
+
+use super::to_its_end;
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::{Json as Body, Path};
+use crate::handlers::Shared;
+use crate::installs;
+
+/// Upgrade an installed app as far as its policy and the person who asks allow
+#[utoipa::path(post, path = "/apps/{app}/upgrade", tag = "installs", params(("app" = String, Path, description = "Name of the app")), request_body = Upgrade, responses((status = 200, body = Installed)))]
+pub(crate) async fn upgrade_create(
+    caller: Caller,
+    state: Shared,
+    Path(app): Path<String>,
+    Body(asked): Body<Upgrade>,
+) -> ApiResult<Json<Installed>> {
+    let app = caller.may(Permission::ChangeCode, &app)?;
+    let state = state.0;
+    Ok(Json(to_its_end(async move { installs::upgrade(&state, &app, caller.name(), asked).await }).await?))
+}

@@ -1,0 +1,29 @@
+use axum::Json;
+use axum::http::HeaderMap;
+use milepost_model::Permission;
+use milepost_model::webhook::{NewWebhook, Webhook};
+
+use super::{sealed, with_url};
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::{Json as Body, Path};
+use crate::handlers::Shared;
+use crate::handlers::executions::check_text;
+
+/// Create a webhook: an address that starts an execution
+///
+/// With a secret, calls must be signed with it. The secret is sealed and not shown again.
+#[utoipa::path(post, path = "/apps/{app}/webhooks", tag = "webhooks", params(("app" = String, Path, description = "Name of the app")), request_body = NewWebhook, responses((status = 200, body = Webhook)))]
+pub(crate) async fn webhooks_create(
+    caller: Caller,
+    state: Shared,
+    Path(app): Path<String>,
+    headers: HeaderMap,
+    Body(mut new): Body<NewWebhook>,
+) -> ApiResult<Json<Webhook>> {
+    let app = caller.may(Permission::MovePointer, &app)?;
+    check_text("description", &new.description)?;
+    let secret = new.secret.take().map(|secret| sealed(&state, &secret)).transpose()?;
+    let webhook = state.catalog.webhook_create(&app, caller.name(), new, secret).await?;
+    Ok(Json(with_url(webhook, &headers)))
+}

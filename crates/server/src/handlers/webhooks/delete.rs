@@ -1,0 +1,19 @@
+use axum::http::StatusCode;
+use milepost_model::Permission;
+
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::Path;
+use crate::handlers::Shared;
+
+/// Delete a webhook; what it has started stays
+#[utoipa::path(delete, path = "/apps/{app}/webhooks/{webhook}", tag = "webhooks", params(("app" = String, Path, description = "Name of the app"), ("webhook" = String, Path, description = "Id of the webhook")), responses((status = 204, description = "Done")))]
+pub(crate) async fn webhooks_delete(
+    caller: Caller,
+    state: Shared,
+    Path((app, webhook)): Path<(String, String)>,
+) -> ApiResult<StatusCode> {
+    let app = caller.may(Permission::MovePointer, &app)?;
+    state.catalog.webhook_delete(&app, caller.name(), webhook).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

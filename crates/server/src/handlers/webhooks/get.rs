@@ -1,0 +1,22 @@
+use axum::Json;
+use axum::http::HeaderMap;
+use milepost_model::Permission;
+use milepost_model::webhook::Webhook;
+
+use super::with_url;
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::Path;
+use crate::handlers::Shared;
+
+/// Get a webhook; its secret is never shown
+#[utoipa::path(get, path = "/apps/{app}/webhooks/{webhook}", tag = "webhooks", params(("app" = String, Path, description = "Name of the app"), ("webhook" = String, Path, description = "Id of the webhook")), responses((status = 200, body = Webhook)))]
+pub(crate) async fn webhooks_get(
+    caller: Caller,
+    state: Shared,
+    Path((app, webhook)): Path<(String, String)>,
+    headers: HeaderMap,
+) -> ApiResult<Json<Webhook>> {
+    let app = caller.may(Permission::Invoke, &app)?;
+    Ok(Json(with_url(state.catalog.webhook_get(&app, webhook).await?, &headers)))
+}

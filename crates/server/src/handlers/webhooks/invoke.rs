@@ -1,0 +1,25 @@
+use axum::Json;
+use axum::extract::Request;
+use axum::http::StatusCode;
+use milepost_client::api::Invoked;
+
+use crate::error::ApiResult;
+use crate::executions::webhook;
+use crate::extract::Path;
+use crate::handlers::Shared;
+
+/// Call a webhook: starts an execution, which is queued
+///
+/// Needs no token: who knows the id may call. A webhook with a secret takes only calls with `x-milepost-signature-256` or
+/// `x-hub-signature-256`, `sha256=` and the HMAC-SHA256 of the body in hexadecimal. The input of the execution is the body
+/// (JSON as it is, a form as an object, other text as a string) or, without one, the query. 20 calls a second are taken, 40
+/// after a rest.
+#[utoipa::path(post, path = "/webhooks/{webhook}/invoke", tag = "webhooks", security(()), params(("webhook" = String, Path, description = "Id of the webhook")), request_body(description = "The input: JSON, a form, or text; up to 1 MiB", content = Object), responses((status = 202, description = "It is queued", body = Invoked)))]
+pub(crate) async fn webhooks_invoke(
+    state: Shared,
+    Path(id): Path<String>,
+    request: Request,
+) -> ApiResult<(StatusCode, Json<Invoked>)> {
+    let execution = webhook::invoke(&state, &id, request, String::new()).await?;
+    Ok((StatusCode::ACCEPTED, Json(Invoked { execution: execution.id })))
+}

@@ -1,0 +1,43 @@
+//! Webhooks: what decides that strangers may start something is an operator's. Who knows the id of one may call it, so
+//! looking at them needs what calling functions needs.
+
+pub(crate) mod create;
+pub(crate) mod delete;
+pub(crate) mod get;
+pub(crate) mod invoke;
+pub(crate) mod list;
+pub(crate) mod update;
+
+use axum::http::HeaderMap;
+use axum::http::header::HOST;
+use milepost_model::webhook::Webhook;
+use milepost_model::{Code, OsIds, Refusal};
+
+use crate::error::ApiResult;
+use crate::state::State;
+
+const SHORTEST: usize = 8;
+const LONGEST: usize = 256;
+
+/// A webhook with the address at which it is called: on the host that the caller reached this server by.
+fn with_url(mut webhook: Webhook, headers: &HeaderMap) -> Webhook {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    if let Some(host) = headers.get(HOST).and_then(|host| host.to_str().ok()) {
+        let scheme = if text("x-forwarded-proto").is_some_and(|scheme| scheme.trim() == "https") { "https" } else { "http" };
+        webhook.url = format!("{scheme}://{host}/api/v1/webhooks/{}/invoke", webhook.id);
+    }
+    webhook
+}
+
+/// The secret under the server's key. It is never shown again.
+fn sealed(state: &State, secret: &str) -> ApiResult<Vec<u8>> {
+    if !(SHORTEST..=LONGEST).contains(&secret.len()) {
+        let message = format!("The secret of a webhook has {SHORTEST} to {LONGEST} bytes.");
+        return Err(Refusal::new(Code::InvalidRequest, message)
+            .hint("make one with `openssl rand -hex 32`, or let `milepost webhook create --signed` make it")
+            .into());
+    }
+    let sealed = state.keyring.seal(secret, &OsIds);
+    let sealed = sealed.ok_or_else(|| Refusal::new(Code::Internal, "The secret could not be sealed.").hint("try again"))?;
+    Ok(sealed.sealed)
+}

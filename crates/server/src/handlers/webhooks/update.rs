@@ -1,0 +1,32 @@
+use axum::Json;
+use axum::http::HeaderMap;
+use milepost_catalog::SecretChange;
+use milepost_model::Permission;
+use milepost_model::webhook::{Webhook, WebhookChange};
+
+use super::{sealed, with_url};
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::{Json as Body, Path};
+use crate::handlers::Shared;
+use crate::handlers::executions::check_text;
+
+/// Change a webhook: what it runs, its description, or its secret, which an empty one takes away
+#[utoipa::path(patch, path = "/apps/{app}/webhooks/{webhook}", tag = "webhooks", params(("app" = String, Path, description = "Name of the app"), ("webhook" = String, Path, description = "Id of the webhook")), request_body = WebhookChange, responses((status = 200, body = Webhook)))]
+pub(crate) async fn webhooks_update(
+    caller: Caller,
+    state: Shared,
+    Path((app, webhook)): Path<(String, String)>,
+    headers: HeaderMap,
+    Body(mut change): Body<WebhookChange>,
+) -> ApiResult<Json<Webhook>> {
+    let app = caller.may(Permission::MovePointer, &app)?;
+    check_text("description", change.description.as_deref().unwrap_or_default())?;
+    let secret = match change.secret.take() {
+        None => SecretChange::Keep,
+        Some(secret) if secret.is_empty() => SecretChange::Remove,
+        Some(secret) => SecretChange::Set(sealed(&state, &secret)?),
+    };
+    let webhook = state.catalog.webhook_update(&app, caller.name(), webhook, change, secret).await?;
+    Ok(Json(with_url(webhook, &headers)))
+}

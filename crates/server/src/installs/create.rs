@@ -1,0 +1,299 @@
+//! A new install: find the version, make the app, fetch, put, judge.
+
+use bytes::Bytes;
+use futures::stream::Stream;
+use milepost_catalog::{CatalogError, InstallInput};
+use milepost_channels::{LatestAnswer, Source};
+use milepost_model::channel::{Artifact, ChannelName, Entry, PackageName, SemVer};
+use milepost_model::install::{Check, CheckResult, InstallFrom, InstallMode, Installed, NewInstall};
+use milepost_model::{AppName, Code, Permission, PlanName, Refusal};
+
+use super::health;
+use super::problem::Problem;
+use super::put::{self, Wanted};
+use super::source::{self, Known};
+use super::turn::{Notes, show, tell_unhealthy, went_back};
+use super::{LEASE_MS, lease};
+use crate::auth::Caller;
+use crate::error::{ApiError, ApiResult};
+use crate::state::State;
+use crate::urls::WithUrls;
+
+/// What a place says about the version that is to be installed.
+struct Found {
+    mode: InstallMode,
+    package: PackageName,
+    channel: Option<ChannelName>,
+    place: String,
+    entry: Entry,
+    serial: u64,
+}
+
+/// A version that came with the request.
+pub(crate) struct Bundled<S> {
+    pub package: PackageName,
+    pub channel: ChannelName,
+    pub entry: Entry,
+    pub serial: u64,
+    pub artifact: S,
+}
+
+pub(crate) async fn create(state: &State, caller: &Caller, new: NewInstall) -> ApiResult<Installed> {
+    check_settings(&new)?;
+    let (found, source) = find(state, caller, &new).await?;
+    let app = app_name(&new, &found.package)?;
+    install(state, caller, &new, &app, found, async |state: &State, app: &AppName, entry: &Entry| {
+        put::fetch(state, app, &source, entry).await
+    })
+    .await
+}
+
+/// From a file that the client has read: the artifact follows the request.
+pub(crate) async fn create_from_bundle<S, E>(
+    state: &State,
+    caller: &Caller,
+    new: NewInstall,
+    bundled: Bundled<S>,
+) -> ApiResult<Installed>
+where
+    S: Stream<Item = Result<Bytes, E>> + Send,
+    E: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    check_settings(&new)?;
+    let Bundled { package, channel, entry, serial, artifact } = bundled;
+    check_admitted(&channel, &entry)?;
+    let app = app_name(&new, &package)?;
+    let mode = InstallMode::Bundle;
+    let found = Found { mode, package, channel: Some(channel), place: String::new(), entry, serial };
+    let mut artifact = Some(artifact);
+    install(state, caller, &new, &app, found, async |state: &State, app: &AppName, entry: &Entry| {
+        let artifact = artifact.take().ok_or_else(|| Problem::from(Refusal::new(Code::Internal, "It was read before.")))?;
+        put::stage(state, app, artifact, entry).await
+    })
+    .await
+}
+
+pub(super) fn check_admitted(channel: &ChannelName, entry: &Entry) -> Result<(), Refusal> {
+    if channel.admits(&entry.version) {
+        return Ok(());
+    }
+    let message = format!("Channel `{channel}` cannot have the version `{}`.", entry.version);
+    Err(Refusal::new(Code::ChannelRefused, message).hint("ask who made the bundle"))
+}
+
+fn check_settings(new: &NewInstall) -> ApiResult<()> {
+    if let Some(key) = &new.settings.key {
+        source::parse_key(key)?;
+    }
+    new.settings.check().map_err(|error| {
+        Refusal::new(Code::InvalidRequest, format!("{error}.")).hint("`milepost install --help` shows the forms").into()
+    })
+}
+
+/// The last part of the package's name, unless another was given.
+fn app_name(new: &NewInstall, package: &PackageName) -> ApiResult<AppName> {
+    if let Some(app) = &new.app {
+        return Ok(app.clone());
+    }
+    let last = package.as_str().rsplit('/').next().unwrap_or_default();
+    last.parse().map_err(|error: milepost_model::NameError| {
+        Refusal::new(Code::InvalidName, format!("`{last}` of package `{package}` is not the name of an app."))
+            .hint(format!("give one with `--app NAME`; {}", error.rule))
+            .into()
+    })
+}
+
+async fn find(state: &State, caller: &Caller, new: &NewInstall) -> ApiResult<(Found, Source)> {
+    let key = new.settings.key.as_deref();
+    match &new.from {
+        InstallFrom::Channel { url } => {
+            check_place(caller, url)?;
+            let source = source::open(state, url, &Known { key, ..Known::default() })?;
+            let read = match source.latest(None).await.map_err(Problem::from)? {
+                LatestAnswer::Read(read) => read,
+                LatestAnswer::NotModified => return Err(nothing_published(url).into()),
+            };
+            let entry = read.latest.latest.clone().ok_or_else(|| nothing_published(url))?;
+            let found = Found {
+                mode: InstallMode::Channel,
+                package: read.latest.package.clone(),
+                channel: Some(read.latest.name.clone()),
+                place: url.clone(),
+                entry,
+                serial: read.serial.unwrap_or(0),
+            };
+            Ok((found, source))
+        }
+        InstallFrom::Pinned { package, version, channel, registry } => {
+            if let Some(registry) = registry {
+                return registry_version(state, package, version, registry).await;
+            }
+            let place = channel.clone().unwrap_or_else(|| source::own_place(package, version));
+            check_place(caller, &place)?;
+            let source = source::open(state, &place, &Known { package: Some(package), key, ..Known::default() })?;
+            let read = source.all().await.map_err(Problem::from)?;
+            let entry = listed(&read.all, version)?;
+            let found = Found {
+                mode: InstallMode::Pinned,
+                package: package.clone(),
+                channel: Some(read.all.name().clone()),
+                place,
+                entry,
+                serial: read.serial.unwrap_or(0),
+            };
+            Ok((found, source))
+        }
+        InstallFrom::Bundle { .. } => {
+            Err(Refusal::new(Code::InvalidRequest, "The artifact of a bundle comes with the request.")
+                .hint("send it to `/installs/bundle`, or run `milepost install --bundle FILE`")
+                .into())
+        }
+    }
+}
+
+fn nothing_published(url: &str) -> Refusal {
+    Refusal::new(Code::ChannelRefused, format!("Channel `{url}` has no latest version now."))
+        .hint("name a version, like `milepost install NAME:1.2.3 --channel URL`, or wait for the author")
+}
+
+pub(super) fn listed(all: &milepost_model::channel::All, version: &SemVer) -> Result<Entry, Refusal> {
+    if let Some(entry) = all.get(version) {
+        return Ok(entry.clone());
+    }
+    let names: Vec<String> = all.versions().iter().map(|entry| entry.version.to_string()).collect();
+    let taken_back = all.unpublished().iter().any(|entry| entry.version == *version);
+    let message = if taken_back {
+        format!("`{version}` of `{}` was taken back by its author.", all.package())
+    } else {
+        format!("Channel `{}` of `{}` has no version `{version}`.", all.name(), all.package())
+    };
+    let newest = names.first().map_or_else(|| "it has none at all".to_owned(), |newest| format!("its newest is {newest}"));
+    Err(Refusal::unknown(Code::VersionNotFound, message, version.as_str(), &names, &newest))
+}
+
+/// Reading a folder means reading the disk of the server.
+fn check_place(caller: &Caller, place: &str) -> ApiResult<()> {
+    if source::is_folder(place) { caller.may_everywhere(Permission::Administer) } else { Ok(()) }
+}
+
+async fn registry_version(
+    _state: &State,
+    _package: &PackageName,
+    version: &SemVer,
+    registry: &str,
+) -> ApiResult<(Found, Source)> {
+    let message = format!("`{version}` cannot be looked up in the registry `{registry}` yet.");
+    Err(Refusal::new(Code::InvalidRequest, message).hint("give the channel that lists it with `--channel URL`").into())
+}
+
+async fn install(
+    state: &State,
+    caller: &Caller,
+    new: &NewInstall,
+    app: &AppName,
+    found: Found,
+    fetch: impl AsyncFnOnce(&State, &AppName, &Entry) -> Result<Artifact, Problem>,
+) -> ApiResult<Installed> {
+    let made = ensure_app(state, caller, app).await?;
+    let installed = async {
+        let artifact = fetch(state, app, &found.entry).await?;
+        put_first(state, caller, new, app, found, &artifact).await
+    };
+    match installed.await {
+        Ok(installed) => Ok(installed),
+        Err(problem) => {
+            if made && let Err(error) = state.catalog.app_delete_unused(app, caller.name()).await {
+                tracing::warn!(error = &error as &dyn std::error::Error, %app, "an app that was made for an install stays, empty");
+            }
+            Err(problem.into())
+        }
+    }
+}
+
+/// Answers whether the app was made for this.
+async fn ensure_app(state: &State, caller: &Caller, app: &AppName) -> ApiResult<bool> {
+    match state.catalog.app_get(app).await {
+        Ok(_) => {
+            caller.may(Permission::ChangeCode, app.as_str())?;
+            // Before anything is fetched: it would be refused at the end too.
+            match state.catalog.install_get(app).await {
+                Ok(install) => {
+                    let message =
+                        format!("App `{app}` is installed already: {} {}.", install.package, install.entry.version);
+                    let hint = "`milepost upgrade` moves it to another version; `--app NAME` installs it once more under another name";
+                    Err(Refusal::new(Code::InstallExists, message).hint(hint).into())
+                }
+                Err(CatalogError::Refused(refusal)) if refusal.code == Code::InstallNotFound => Ok(false),
+                Err(error) => Err(error.into()),
+            }
+        }
+        Err(CatalogError::Refused(refusal)) if refusal.code == Code::AppNotFound => {
+            caller.may_everywhere(Permission::Administer)?;
+            state.catalog.app_create(app, PlanName::default(), caller.name()).await?;
+            Ok(true)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn put_first(
+    state: &State,
+    caller: &Caller,
+    new: &NewInstall,
+    app: &AppName,
+    found: Found,
+    artifact: &Artifact,
+) -> Result<Installed, Problem> {
+    let wanted = Wanted {
+        package: &found.package,
+        entry: &found.entry,
+        overrides: &new.settings.overrides,
+        secrets: &new.secrets,
+        actor: caller.name(),
+        forced: false,
+    };
+    let version = put::version(state, artifact, wanted).await?;
+    let (at, to) = (state.catalog.now(), found.entry.version.clone());
+    let message = format!("{to} was installed");
+    let input = InstallInput {
+        mode: found.mode,
+        package: found.package,
+        channel: found.channel,
+        place: found.place,
+        settings: new.settings.clone(),
+        serial: found.serial,
+        check: Some(Check { at, result: CheckResult::Ok, kind: "installed".to_owned(), message, failures: 0 }),
+        version,
+        holder: state.installs.holder(),
+        lease_ms: LEASE_MS,
+    };
+    let outcome = state.catalog.install_create(app, input).await?;
+    let kept = lease::keep(state, &outcome.install.lease);
+    show(state, app).await;
+    let judged = health::judge(state, outcome.install.clone()).await?;
+    let mut notes = Notes::of(&judged.install);
+    tell_unhealthy(state, &judged, &mut notes);
+    // What the channel plans is looked at at once.
+    let follows = judged.install.install.mode == InstallMode::Channel;
+    notes.record.next_check_at = follows.then(|| state.catalog.now());
+    drop(kept);
+    state.catalog.install_give_back(&judged.install.lease, notes.record).await?;
+    state.installs.wake();
+    let went_back =
+        judged.unhealthy.as_ref().map(|(why, back)| went_back(&judged.install.install, why, back.as_ref()));
+    let install = state.catalog.install_get(app).await?;
+    Ok(Installed {
+        from: None,
+        to: Some(to),
+        release: outcome.release.with_urls(&state.urls, app),
+        went_back,
+        warnings: outcome.outcome.warnings,
+        install,
+    })
+}
+
+impl From<Problem> for Refusal {
+    fn from(problem: Problem) -> Self {
+        ApiError::from(problem).0
+    }
+}

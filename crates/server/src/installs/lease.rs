@@ -1,0 +1,50 @@
+//! Keeping the lease of an install while it is worked on.
+
+use std::time::Duration;
+
+use milepost_catalog::{InstallLease, LeasedInstall};
+use milepost_model::{AppName, Code};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::LEASE_MS;
+use crate::error::{ApiError, ApiResult};
+use crate::state::State;
+
+const RENEW: Duration = Duration::from_millis(LEASE_MS as u64 / 4);
+/// How long a person waits for somebody else's look at the install.
+const PATIENCE: Duration = Duration::from_secs(20);
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Renews the lease until this is dropped.
+pub(super) fn keep(state: &State, lease: &InstallLease) -> AbortOnDropHandle<()> {
+    let (state, lease) = (state.clone(), lease.clone());
+    AbortOnDropHandle::new(tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(RENEW).await;
+            match state.catalog.install_renew(&lease, LEASE_MS).await {
+                Ok(true) => {}
+                // What is still done under it is refused where it would be written.
+                Ok(false) => return,
+                Err(error) => {
+                    let error = &error as &dyn std::error::Error;
+                    tracing::warn!(error, app = %lease.app, "the lease of an install could not be renewed");
+                }
+            }
+        }
+    }))
+}
+
+/// Takes an install for a person; a look that is under way is waited for.
+pub(super) async fn take(state: &State, app: &AppName, actor: &str) -> ApiResult<LeasedInstall> {
+    let until = tokio::time::Instant::now() + PATIENCE;
+    loop {
+        let holder = state.installs.holder();
+        let taken = state.catalog.install_take(app, &holder, actor, LEASE_MS).await.map_err(ApiError::from);
+        match taken {
+            Err(error) if error.0.code == Code::InstallBusy && tokio::time::Instant::now() < until => {
+                tokio::time::sleep(PAUSE).await;
+            }
+            taken => return taken,
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Why an install stays as it is.
+
+use milepost_channels::ChannelError;
+use milepost_model::channel::Stay;
+use milepost_model::install::{Check, CheckResult};
+use milepost_model::refusal::Class;
+use milepost_model::{Code, Refusal, Timestamp};
+
+use crate::error::ApiError;
+
+/// A reason, for the status of the install and for a person who asked.
+#[derive(Debug, Clone)]
+pub(crate) struct Problem {
+    /// A word that stays.
+    pub kind: String,
+    pub message: String,
+    /// Whether trying again may help.
+    pub transient: bool,
+    refusal: Option<Box<Refusal>>,
+}
+
+impl Problem {
+    pub(super) fn check(&self, at: Timestamp, failures: i64) -> Check {
+        let result = if self.transient { CheckResult::Retrying } else { CheckResult::Refused };
+        Check { at, result, kind: self.kind.clone(), message: self.message.clone(), failures }
+    }
+}
+
+impl From<ChannelError> for Problem {
+    fn from(error: ChannelError) -> Self {
+        let (kind, transient) = (error.kind().to_owned(), error.is_transient());
+        Self { kind, message: error.to_string(), transient, refusal: None }
+    }
+}
+
+impl From<Stay> for Problem {
+    fn from(stay: Stay) -> Self {
+        let kind = match stay {
+            Stay::Lesser { .. } => "lesser",
+            Stay::Replaced { .. } => "replaced",
+        };
+        Self { kind: kind.to_owned(), message: stay.to_string(), transient: false, refusal: None }
+    }
+}
+
+impl From<ApiError> for Problem {
+    fn from(error: ApiError) -> Self {
+        let refusal = error.0;
+        let transient = matches!(
+            refusal.code.class(),
+            Class::Unavailable | Class::Internal | Class::Upstream | Class::UpstreamTimeout
+        ) || refusal.code == Code::InstallBusy;
+        let mut message = refusal.message.trim_end_matches('.').to_owned();
+        if !refusal.blockers.is_empty() {
+            message = format!("{message}: {}", refusal.blockers.join(", "));
+        }
+        if let Some(hint) = &refusal.hint {
+            message = format!("{message}; {hint}");
+        }
+        let kind = refusal.code.as_str().to_owned();
+        Self { kind, message, transient, refusal: Some(Box::new(refusal)) }
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        ApiError(refusal).into()
+    }
+}
+
+impl From<milepost_catalog::CatalogError> for Problem {
+    fn from(error: milepost_catalog::CatalogError) -> Self {
+        ApiError::from(error).into()
+    }
+}
+
+/// For a person who waits for it.
+impl From<Problem> for ApiError {
+    fn from(problem: Problem) -> Self {
+        if let Some(refusal) = problem.refusal {
+            return Self(*refusal);
+        }
+        let code = if problem.transient { Code::ChannelUnavailable } else { Code::ChannelRefused };
+        // The sentences of channels end with the next step.
+        let (what, next) = match problem.message.rsplit_once("; ") {
+            Some((what, next)) => (what.to_owned(), next.to_owned()),
+            None => (problem.message.clone(), "`milepost install status` shows how it stands".to_owned()),
+        };
+        let mut letters = what.chars();
+        let what = letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect());
+        Self(Refusal::new(code, format!("{what}.")).hint(next))
+    }
+}

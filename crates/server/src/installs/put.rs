@@ -1,0 +1,85 @@
+//! From a published version to units of the app: fetch, stage, one change.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use futures::stream::{Stream, StreamExt};
+use milepost_catalog::{ChangeInput, VersionInput};
+use milepost_channels::{ChannelError, Source};
+use milepost_model::channel::{Artifact, Entry, PackageName};
+use milepost_model::unit_put::{Put, SecretPut};
+use milepost_model::{AppName, Code, Refusal, UnitName, UnitPut};
+use serde_json::Value;
+
+use super::problem::Problem;
+use crate::handlers::changes::create::{seal, trees_of};
+use crate::state::State;
+use crate::{artifacts, named_files, trees};
+
+/// Fetches the artifact of a version, checks it to the last byte and stores its files. The app is not changed.
+pub(super) async fn fetch(state: &State, app: &AppName, source: &Source, entry: &Entry) -> Result<Artifact, Problem> {
+    let bytes = source.artifact(entry).await?;
+    // What is wrong with the channel says more than that the bytes ended.
+    let caught: Arc<Mutex<Option<Problem>>> = Arc::default();
+    let catching = Arc::clone(&caught);
+    let bytes = bytes.map(move |chunk| {
+        chunk.map_err(|error: ChannelError| {
+            let text = std::io::Error::other(error.to_string());
+            *catching.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.into());
+            text
+        })
+    });
+    let staged = stage(state, app, bytes, entry).await;
+    let problem = caught.lock().unwrap_or_else(PoisonError::into_inner).take();
+    match (staged, problem) {
+        (Err(_), Some(problem)) => Err(problem),
+        (staged, _) => staged,
+    }
+}
+
+pub(super) async fn stage<S, E>(state: &State, app: &AppName, bytes: S, entry: &Entry) -> Result<Artifact, Problem>
+where
+    S: Stream<Item = Result<Bytes, E>> + Send,
+    E: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let digest = entry.id.digest().ok_or_else(|| Problem::from(ChannelError::NoDigest(entry.version.clone())))?;
+    Ok(artifacts::stage(state, app, bytes, digest).await?)
+}
+
+/// Everything that is put into the app with a version.
+pub(super) struct Wanted<'a> {
+    pub package: &'a PackageName,
+    pub entry: &'a Entry,
+    pub overrides: &'a Value,
+    pub secrets: &'a BTreeMap<UnitName, SecretPut>,
+    pub actor: &'a str,
+    pub forced: bool,
+}
+
+/// The change that makes the app what the artifact says, checked as the change of anybody is.
+pub(super) async fn version(state: &State, artifact: &Artifact, wanted: Wanted<'_>) -> Result<VersionInput, Problem> {
+    let inputs = artifact.inputs.clone();
+    if let Some(stranger) = wanted.secrets.keys().find(|name| !inputs.contains(*name)) {
+        let names: Vec<String> = inputs.iter().map(ToString::to_string).collect();
+        let message = format!("{} {} has no use for the secret `{stranger}`.", wanted.package, wanted.entry.version);
+        let otherwise = match names.as_slice() {
+            [] => "it wants none; leave it out".to_owned(),
+            names => format!("it wants {}", names.join(", ")),
+        };
+        return Err(Refusal::unknown(Code::InvalidRequest, message, stranger.as_str(), &names, &otherwise).into());
+    }
+    let mut change = VersionInput::change(wanted.package, wanted.entry, &inputs);
+    change.puts = artifact.puts(wanted.overrides);
+    change.puts.extend(wanted.secrets.iter().map(|(name, secret)| secret_put(name, secret)));
+    trees::check(state, trees_of(&change)).await?;
+    named_files::check(state, &change).await?;
+    let secrets = seal(state, &change)?;
+    let change = ChangeInput { change, secrets, actor: wanted.actor.to_owned(), idempotency_key: None };
+    Ok(VersionInput { entry: wanted.entry.clone(), change, inputs, forced: wanted.forced })
+}
+
+fn secret_put(name: &UnitName, secret: &SecretPut) -> Put {
+    let unit = UnitPut::Secret(secret.clone());
+    Put { name: name.clone(), label: None, description: None, group: None, force: false, only: None, unit }
+}

@@ -1,0 +1,58 @@
+//! When an install is looked at next.
+
+use milepost_model::clock::from_millis;
+use milepost_model::{IdSource, Timestamp};
+
+/// What cannot be read is tried again first after this, or after the poll interval when that is shorter, then after twice as
+/// long each time.
+const FIRST_RETRY_MS: i64 = 60_000;
+const LAST_RETRY_MS: i64 = 3_600_000;
+
+/// The usual time, or the one at which something is planned, whichever is earlier. Spread by a tenth, so that the installs of
+/// a channel do not ask all at once; what is planned is not spread.
+pub(super) fn usual(now: Timestamp, poll_s: u32, wake_at: Option<Timestamp>, ids: &dyn IdSource) -> Timestamp {
+    let poll = spread(now, i64::from(poll_s) * 1000, ids);
+    wake_at.map_or(poll, |wake| wake.min(poll))
+}
+
+/// After a number of failures in a row. A planned moment is kept: the channel may answer by then.
+pub(super) fn retry(now: Timestamp, poll_s: u32, failures: i64, ids: &dyn IdSource) -> Timestamp {
+    let first = FIRST_RETRY_MS.min(i64::from(poll_s) * 1000);
+    let doublings = u32::try_from(failures.clamp(1, 20) - 1).unwrap_or(0);
+    spread(now, first.saturating_mul(1 << doublings).min(LAST_RETRY_MS), ids)
+}
+
+fn spread(now: Timestamp, length_ms: i64, ids: &dyn IdSource) -> Timestamp {
+    let mut bytes = [0u8; 2];
+    ids.fill(&mut bytes);
+    // From 900 to 1100 thousandths.
+    let thousandths = 900 + i64::from(u16::from_le_bytes(bytes)) * 200 / i64::from(u16::MAX);
+    from_millis(now.as_millisecond().saturating_add(length_ms / 1000 * thousandths + length_ms % 1000))
+}
+
+#[cfg(test)]
+mod tests {
+    use milepost_model::SeededIds;
+
+    use super::*;
+
+    #[test]
+    fn a_look_is_spread_by_a_tenth_and_comes_earlier_for_what_is_planned() {
+        let (now, ids) = (from_millis(0), SeededIds::new(3));
+        let times: Vec<i64> = (0..200).map(|_| usual(now, 900, None, &ids).as_millisecond()).collect();
+        assert!(times.iter().all(|ms| (810_000..=990_000).contains(ms)), "{times:?}");
+        assert!(times.iter().max() > times.iter().min().map(|least| least + 100_000).as_ref());
+        assert_eq!(usual(now, 900, Some(from_millis(5)), &ids), from_millis(5));
+        assert!(usual(now, 900, Some(from_millis(10_000_000)), &ids) < from_millis(1_000_000));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_tried_less_and_less_often_but_once_an_hour() {
+        let ids = SeededIds::new(3);
+        let after = |poll: u32, failures: i64| retry(from_millis(0), poll, failures, &ids).as_millisecond();
+        assert!((54_000..=66_000).contains(&after(900, 1)));
+        assert!((108_000..=132_000).contains(&after(900, 2)));
+        assert!((3_240_000..=3_960_000).contains(&after(900, 1000)));
+        assert!(after(2, 1) <= 2200);
+    }
+}

@@ -1,0 +1,18 @@
+use axum::http::StatusCode;
+use milepost_model::Permission;
+
+use super::find;
+use crate::handlers::Shared;
+use crate::v1::changed;
+use crate::v1::fault::V1Result;
+use crate::v1::names::Path;
+use crate::v1::project::Project;
+
+/// Refused while a job or webhook follows it.
+pub(crate) async fn delete(project: Project, state: Shared, Path(name): Path<String>) -> V1Result<StatusCode> {
+    let app = project.may(Permission::MovePointer)?;
+    let alias = find(&state, app, &name).await?;
+    state.catalog.v1_alias_delete(app, project.actor(), alias.name).await?;
+    changed(&state, app).await;
+    Ok(StatusCode::NO_CONTENT)
+}

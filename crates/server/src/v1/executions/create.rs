@@ -1,0 +1,49 @@
+use axum::Json;
+use axum::http::StatusCode;
+use milepost_catalog::Accept;
+use milepost_model::execution::{Cause, NewExecution};
+use milepost_model::{Code, Permission, Refusal};
+use serde_json::{Map, Value};
+
+use super::show;
+use crate::error::internal;
+use crate::executions::{self, Accepted, Over};
+use crate::handlers::Shared;
+use crate::handlers::executions::{check_input, check_text};
+use crate::v1::fault::V1Result;
+use crate::v1::fields::Fields;
+use crate::v1::project::Project;
+use crate::v1::targets::{self, Names};
+
+pub(crate) async fn create(
+    project: Project,
+    state: Shared,
+    fields: Fields,
+) -> V1Result<(StatusCode, Json<Map<String, Value>>)> {
+    let app = project.may(Permission::Invoke)?;
+    let target = targets::read(&state, &project, &fields).await?;
+    let input = targets::input(fields.text("input")?);
+    let description = fields.text("description")?.unwrap_or_default();
+    check_input(input.as_ref())?;
+    check_text("description", &description)?;
+    let new = NewExecution {
+        function: target.function,
+        version: target.selector,
+        input,
+        sync: fields.flag("sync")?.unwrap_or(true),
+        description,
+    };
+    let node = state.executions.node().to_owned();
+    let accept = Accept { new, cause: Cause::V1, started_by: project.actor().to_owned(), node };
+    let accepted = executions::accept(&state, app.clone(), accept).await.map_err(|error| internal(&error))?;
+    let execution = match accepted? {
+        Accepted::Queued(execution) => *execution,
+        Accepted::Ran(id, Over::Ended) => state.catalog.execution_get(app, id).await?,
+        Accepted::Ran(id, _) => {
+            let message = format!("The server stops, and execution {id} had not ended.");
+            return Err(Refusal::new(Code::Unavailable, message).hint("run it again").into());
+        }
+    };
+    let names = Names::of(&state, app).await?;
+    Ok((StatusCode::CREATED, Json(show(app, &names, &execution))))
+}

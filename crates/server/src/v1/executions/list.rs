@@ -1,0 +1,45 @@
+use axum::Json;
+use axum::http::Uri;
+use milepost_model::execution::{ExecutionFilter, ExecutionStatus};
+use serde_json::Value;
+
+use super::{FIELDS, show};
+use crate::handlers::Shared;
+use crate::v1::fault::V1Result;
+use crate::v1::lists::{MOST, Wanted};
+use crate::v1::project::Project;
+use crate::v1::targets::Names;
+
+const PAGE: i64 = 1000;
+
+/// Newest first. Large inputs and results are left out, as everywhere in lists.
+pub(crate) async fn list(project: Project, state: Shared, uri: Uri) -> V1Result<Json<Value>> {
+    let wanted = Wanted::read(&uri, &project, &FIELDS)?;
+    let mut objects = Vec::new();
+    for app in wanted.projects(&state, &project).await? {
+        let names = Names::of(&state, &app).await?;
+        // What the database can do for us; the rest is looked at here.
+        let mut filter = ExecutionFilter::default();
+        if let Some(id) = wanted.exactly("function_id") {
+            let Some(function) = names.function_named(id) else { continue };
+            filter.function = Some(function.clone());
+        }
+        filter.status = match wanted.exactly("status") {
+            Some("success") => Some(ExecutionStatus::Success),
+            Some("error") => Some(ExecutionStatus::Error),
+            _ => None,
+        };
+        let mut below = None;
+        while objects.len() < MOST {
+            let page = state.catalog.execution_list(&app, filter.clone(), below, PAGE).await?;
+            objects.extend(
+                page.items.iter().map(|execution| show(&app, &names, execution)).filter(|object| wanted.takes(object)),
+            );
+            below = page.next;
+            if below.is_none() {
+                break;
+            }
+        }
+    }
+    Ok(wanted.answer("executions", objects))
+}

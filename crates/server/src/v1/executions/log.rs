@@ -1,0 +1,23 @@
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use milepost_model::Permission;
+
+use super::find;
+use crate::handlers::Shared;
+use crate::v1::fault::V1Result;
+use crate::v1::names::Path;
+use crate::v1::project::Project;
+
+/// What the function wrote, between the lines that clients expect around it. Empty until it has ended.
+pub(crate) async fn log(project: Project, state: Shared, Path(id): Path<String>) -> V1Result<Response> {
+    project.may(Permission::Read)?;
+    let (app, execution) = find(&state, &project, &id).await?;
+    let mut log = String::new();
+    if execution.status.is_ended() && !execution.attempts.is_empty() {
+        let id = &execution.id;
+        let written = state.catalog.execution_log(&app, id.clone()).await?;
+        let end = if written.is_empty() || written.ends_with('\n') { "" } else { "\n" };
+        log = format!("Start execution: {id}\n{written}{end}Finished execution: {id}\n");
+    }
+    Ok(([(CONTENT_TYPE, "text/plain; charset=utf-8")], log).into_response())
+}

@@ -1,0 +1,72 @@
+//! How an execution ended, in the words of v1.
+
+use milepost_model::execution::{Execution, ExecutionStatus};
+use serde_json::Value;
+
+use crate::v1::targets::python_json;
+
+const TIMED_OUT: &str = "Function execution timeout.";
+const KILLED: &str = "Function execution failed because of too much resource consumption";
+
+pub(super) fn status(status: ExecutionStatus) -> &'static str {
+    match status {
+        ExecutionStatus::Queued | ExecutionStatus::Running => "running",
+        ExecutionStatus::Success => "success",
+        // There is no other word for it.
+        ExecutionStatus::Failed | ExecutionStatus::Cancelled => "failed",
+        ExecutionStatus::Error => "error",
+    }
+}
+
+/// JSON in a text: what came out, and how many seconds it took. Null until it has ended.
+pub(super) fn result(execution: &Execution) -> Value {
+    if !execution.status.is_ended() || execution.shortened {
+        return Value::Null;
+    }
+    let output = match (execution.status, &execution.result) {
+        (ExecutionStatus::Success, result) => result.clone().unwrap_or_default(),
+        (ExecutionStatus::Cancelled, _) => "The execution was cancelled.".into(),
+        (_, Some(Value::String(why))) => told(why).into(),
+        (_, result) => result.clone().unwrap_or_default(),
+    };
+    let duration = execution.duration_ms.unwrap_or(0);
+    let output = python_json(&output);
+    format!("{{\"output\": {output}, \"duration\": {}.{:03}}}", duration / 1000, duration % 1000).into()
+}
+
+/// Why a function failed: its own words where it had any.
+fn told(why: &str) -> String {
+    if let Some(threw) = why.strip_prefix("The function threw: ") {
+        let threw = threw.strip_suffix('.').unwrap_or(threw);
+        // Python's `str(e)` is without the name of the exception.
+        let named = threw.split_once(": ").filter(|(name, _)| {
+            !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.'))
+        });
+        return named.map_or(threw, |(_, text)| text).to_owned();
+    }
+    if why.starts_with("The function did not answer within") || why.starts_with("The function sent nothing more for") {
+        return TIMED_OUT.to_owned();
+    }
+    if why.starts_with("The function's process ended") {
+        return KILLED.to_owned();
+    }
+    why.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_told_in_the_words_of_the_interface() {
+        assert_eq!(told("The function threw: ValueError: no such thing."), "no such thing");
+        assert_eq!(told("The function threw: KeyError: 'a'."), "'a'");
+        assert_eq!(told("The function threw: it broke: badly."), "it broke: badly");
+        assert_eq!(told("The function did not answer within 5 s."), TIMED_OUT);
+        assert_eq!(told("The function's process ended before it answered (signal 9)."), KILLED);
+        assert_eq!(
+            told("The result is larger than the 1 MiB that one may have."),
+            told("The result is larger than the 1 MiB that one may have.")
+        );
+    }
+}

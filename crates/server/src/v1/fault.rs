@@ -1,0 +1,117 @@
+//! Errors as v1 has them: `{"faultcode", "faultstring", "debuginfo"}`.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use milepost_catalog::CatalogError;
+use milepost_model::refusal::Class;
+use milepost_model::{Code, Refusal};
+use serde_json::json;
+
+use crate::error::ApiError;
+
+pub(crate) type V1Result<T> = Result<T, Fault>;
+
+#[derive(Debug)]
+pub(crate) struct Fault {
+    status: StatusCode,
+    message: String,
+    /// Everything that stands in the way. Clients show the message only; scripts find the list here.
+    blockers: Vec<String>,
+}
+
+impl Fault {
+    fn new(status: StatusCode, message: impl Into<String>) -> Self {
+        Self { status, message: message.into(), blockers: Vec::new() }
+    }
+
+    pub(crate) fn bad(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, message)
+    }
+
+    pub(crate) fn forbidden(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, message)
+    }
+
+    /// `what` as the interface calls it, `Function` for example.
+    pub(crate) fn unknown(what: &str, by: &str, value: &str) -> Self {
+        Self::new(StatusCode::NOT_FOUND, format!("{what} not found [{by}={value}]"))
+    }
+
+    pub(crate) fn unknown_version(function_id: &str, version: &str) -> Self {
+        let message = format!("FunctionVersion not found [function_id={function_id}, version_number={version}]");
+        Self::new(StatusCode::NOT_FOUND, message)
+    }
+
+    pub(crate) fn missing(fields: &str) -> Self {
+        Self::bad(format!("Required param is missing. Required: {{{fields}}}"))
+    }
+
+    pub(crate) fn no_such_call(message: String, status: StatusCode) -> Self {
+        Self::new(status, message)
+    }
+}
+
+/// Whether this is the catalog's word that something does not exist; then v1 has words of its own.
+pub(crate) fn is_unknown(error: &CatalogError) -> bool {
+    matches!(error, CatalogError::Refused(refusal) if matches!(refusal.code.class(), Class::NotFound | Class::Gone))
+}
+
+fn status_of(code: Code) -> StatusCode {
+    let number = match code {
+        Code::InUse | Code::StillReferenced | Code::ExecutionNotEnded => 403,
+        Code::JobFinished => 400,
+        _ => match code.class() {
+            Class::Gone => 404,
+            Class::Limit => 403,
+            class => class.status(),
+        },
+    };
+    StatusCode::from_u16(number).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+}
+
+impl From<Refusal> for Fault {
+    fn from(refusal: Refusal) -> Self {
+        let Refusal { code, message, hint, blockers } = refusal;
+        // Where the words are the interface's own, nothing is added to them.
+        let own = code == Code::InUse && message.contains("still associated");
+        let message = match hint {
+            Some(hint) if !own => format!("{} {}", message, sentence(&hint)),
+            _ => message,
+        };
+        Self { status: status_of(code), message, blockers }
+    }
+}
+
+fn sentence(hint: &str) -> String {
+    let mut letters = hint.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    let end = if hint.ends_with(['.', '!', '?']) { "" } else { "." };
+    format!("{first}{}{end}", letters.as_str())
+}
+
+impl From<ApiError> for Fault {
+    fn from(error: ApiError) -> Self {
+        error.0.into()
+    }
+}
+
+impl From<CatalogError> for Fault {
+    fn from(error: CatalogError) -> Self {
+        ApiError::from(error).into()
+    }
+}
+
+impl IntoResponse for Fault {
+    fn into_response(self) -> Response {
+        let code = if self.status.is_server_error() { "Server" } else { "Client" };
+        let mut body = json!({ "faultcode": code, "faultstring": self.message, "debuginfo": null });
+        if !self.blockers.is_empty() {
+            body["blockers"] = json!(self.blockers);
+        }
+        let mut response = (self.status, axum::Json(body)).into_response();
+        if self.status == StatusCode::UNAUTHORIZED {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}

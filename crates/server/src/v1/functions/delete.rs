@@ -1,0 +1,19 @@
+use axum::http::StatusCode;
+use milepost_model::{Permission, UnitKind};
+
+use super::scale;
+use crate::handlers::Shared;
+use crate::v1::changed;
+use crate::v1::fault::V1Result;
+use crate::v1::names::{self, Path};
+use crate::v1::project::Project;
+
+/// With all of its versions.
+pub(crate) async fn delete(project: Project, state: Shared, Path(id): Path<String>) -> V1Result<StatusCode> {
+    let app = project.may(Permission::ChangeCode)?;
+    let unit = names::own_unit(&state, &project, UnitKind::Function, &id).await?;
+    state.catalog.v1_function_delete(app, project.actor(), unit.name.clone()).await?;
+    scale::let_go_all(&state, app, &unit.name);
+    changed(&state, app).await;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,56 @@
+//! The environment that a function of one project uses for a runtime of another: an equal one in its own app.
+
+use milepost_catalog::{V1Change, V1Unit};
+use milepost_model::change::{Change, UnitKey};
+use milepost_model::spec::{EnvironmentSpec, Runtime};
+use milepost_model::unit_put::{Put, UnitPut};
+use milepost_model::{UnitKind, UnitName};
+use serde_json::json;
+
+use crate::state::State;
+use crate::v1::fault::{Fault, V1Result};
+use crate::v1::names;
+use crate::v1::project::Project;
+use crate::v1::runtimes::{COPY_OF, spec_of};
+
+/// The name of the runtime's environment in the project's app, and what it runs.
+pub(crate) async fn of(state: &State, project: &Project, runtime: &V1Unit) -> V1Result<(UnitName, EnvironmentSpec)> {
+    let spec = spec_of(state, runtime).await?;
+    if runtime.app == project.name {
+        return Ok((runtime.name.clone(), spec));
+    }
+    let own = state.catalog.v1_units(&project.name, UnitKind::Environment).await?;
+    let copy = own.into_iter().find(|unit| unit.facts[COPY_OF] == runtime.id.as_str());
+    let made = super::put(state, project, |taken| {
+        let name = match &copy {
+            Some(copy) => copy.name.clone(),
+            None => names::unit_name(state, UnitKind::Environment, Some(runtime.name.as_str()), taken)?,
+        };
+        let put = Put {
+            name: name.clone(),
+            label: None,
+            description: None,
+            group: None,
+            force: false,
+            only: copy.is_none().then_some(milepost_model::unit_put::PutOnly::New),
+            unit: UnitPut::Environment(spec.clone()),
+        };
+        let change = Change { message: format!("use runtime {name}"), puts: vec![put], ..Change::default() };
+        let key = UnitKey { kind: UnitKind::Environment, name };
+        let facts = json!({ COPY_OF: runtime.id });
+        Ok(V1Change { change, key, facts, unless_jobs: false })
+    })
+    .await?;
+    Ok((made.name, spec))
+}
+
+/// How v1 calls functions, so that the worker need not guess.
+pub(crate) fn convention(spec: &EnvironmentSpec) -> V1Result<&'static str> {
+    match spec.runtime {
+        Runtime::Python => Ok("arguments"),
+        Runtime::Node => Ok("input"),
+        Runtime::Binary | Runtime::Wasm => {
+            Err(Fault::bad("Functions of this interface run on runtimes of Python and Node.js."))
+        }
+    }
+}

@@ -1,0 +1,37 @@
+use axum::http::StatusCode;
+
+use super::scale::{self, Scaled};
+use crate::handlers::Shared;
+use crate::state::State;
+use crate::v1::fault::V1Result;
+use crate::v1::fields::Fields;
+use crate::v1::names::Path;
+use crate::v1::project::Project;
+
+pub(crate) async fn head(
+    project: Project,
+    state: Shared,
+    Path(id): Path<String>,
+    fields: Fields,
+) -> V1Result<StatusCode> {
+    let scaled = scale::find(&state, &project, &id, None).await?;
+    up(&state, &scaled, &fields).await
+}
+
+pub(crate) async fn version(
+    project: Project,
+    state: Shared,
+    Path((id, version)): Path<(String, String)>,
+    fields: Fields,
+) -> V1Result<StatusCode> {
+    let scaled = scale::find(&state, &project, &id, Some(&version)).await?;
+    up(&state, &scaled, &fields).await
+}
+
+/// Starts instances and keeps them for a while, up to as many as the function may have.
+async fn up(state: &State, scaled: &Scaled, fields: &Fields) -> V1Result<StatusCode> {
+    let count = scale::count(fields)?;
+    let function = scale::binding(state, scaled).await?;
+    state.plane.runtime.warm_up(&function, count);
+    Ok(StatusCode::ACCEPTED)
+}

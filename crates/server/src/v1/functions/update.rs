@@ -1,0 +1,82 @@
+use axum::Json;
+use milepost_catalog::V1Change;
+use milepost_model::change::{Change, UnitKey};
+use milepost_model::unit_put::{FunctionPut, Put, PutOnly, UnitPut, VersionRef};
+use milepost_model::{Permission, Selector, UnitKind, UnitName};
+use serde_json::{Map, Value, json};
+
+use super::{code, head, limits, read_code, shown};
+use crate::handlers::Shared;
+use crate::v1::fault::{Fault, V1Result};
+use crate::v1::form::Form;
+use crate::v1::names::Path;
+use crate::v1::project::Project;
+use crate::v1::{changed, names};
+
+/// New code, another entry or other limits become the newest code; what is published stays as it is.
+pub(crate) async fn update(
+    project: Project,
+    state: Shared,
+    Path(id): Path<String>,
+    form: Form,
+) -> V1Result<Json<Map<String, Value>>> {
+    let app = project.may(Permission::ChangeCode)?;
+    let Form { fields, package } = form;
+    let unit = names::own_unit(&state, &project, UnitKind::Function, &id).await?;
+    let limits = limits::read(&fields)?;
+    let given = fields.text("code")?.map(|text| read_code(&text)).transpose()?.unwrap_or_default();
+    // The client writes what belongs into `code` beside it.
+    let source = given.get("source").and_then(Value::as_str).map(str::to_owned).or(fields.text("source")?);
+    if source.is_some_and(|source| source != "package") {
+        return Err(Fault::bad("The function code type can not be changed."));
+    }
+    let md5 = given.get("md5sum").and_then(Value::as_str).map(str::to_owned).or(fields.text("md5sum")?);
+    let entry = fields.text("entry")?.filter(|entry| !entry.is_empty());
+    // A new name, description or timeout does not disturb what jobs run.
+    let unless_jobs = package.is_some() || entry.is_some() || limits.cpu.is_some() || limits.memory.is_some();
+
+    let spec = head(&state, &unit).await?;
+    let mut facts = unit.facts.clone();
+    for name in ["name", "description"] {
+        if let Some(text) = fields.text(name)? {
+            facts[name] = text.into();
+        }
+    }
+    let mut puts = Vec::new();
+    let put = |name: &UnitName, unit| Put {
+        name: name.clone(),
+        label: None,
+        description: None,
+        group: None,
+        force: false,
+        only: Some(PutOnly::Existing),
+        unit,
+    };
+    let mut function = FunctionPut {
+        merge: true,
+        entrypoint: entry,
+        memory: limits.memory,
+        cpu: limits.cpu,
+        timeout_ms: limits.timeout_ms,
+        ..FunctionPut::default()
+    };
+    if let Some(package) = package {
+        let stored = code::store(&state, app, package, md5.as_deref()).await?;
+        if code::package(&state, app, &spec).await?.source == Some(stored.source) {
+            return Err(Fault::bad("The function code checksum is not changed."));
+        }
+        let name = &spec.package.name;
+        function.package = Some(VersionRef { name: name.clone(), version: Selector::Latest });
+        puts.push(put(name, UnitPut::Package(stored.put(None))));
+        facts["code"] = json!({ "md5sum": stored.md5 });
+    }
+    if unless_jobs || function.timeout_ms.is_some() {
+        puts.push(put(&unit.name, UnitPut::Function(function)));
+    }
+    let change = Change { message: format!("update function {}", unit.name), puts, ..Change::default() };
+    let key = UnitKey { kind: UnitKind::Function, name: unit.name };
+    let wanted = V1Change { change, key, facts, unless_jobs };
+    let unit = state.catalog.v1_change(app, project.actor(), wanted).await?;
+    changed(&state, app).await;
+    Ok(Json(shown(&state, &unit).await?))
+}

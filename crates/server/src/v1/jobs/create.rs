@@ -1,0 +1,57 @@
+use axum::Json;
+use axum::http::StatusCode;
+use milepost_model::Permission;
+use milepost_model::job::NewJob;
+use serde_json::{Map, Value};
+
+use super::{check_pattern, read_future, show};
+use crate::handlers::Shared;
+use crate::handlers::executions::{check_input, check_text};
+use crate::v1::fault::{Fault, V1Result};
+use crate::v1::fields::Fields;
+use crate::v1::project::Project;
+use crate::v1::targets::{self, Names};
+
+pub(crate) async fn create(
+    project: Project,
+    state: Shared,
+    fields: Fields,
+) -> V1Result<(StatusCode, Json<Map<String, Value>>)> {
+    let app = project.may(Permission::MovePointer)?;
+    let pattern = fields.text("pattern")?.filter(|pattern| !pattern.is_empty());
+    let first = fields.text("first_execution_time")?.filter(|first| !first.is_empty());
+    let count = fields.int("count")?;
+    if !fields.has("function_alias") && !fields.has("function_id") {
+        return Err(Fault::bad("Either function_alias or function_id must be provided."));
+    }
+    if pattern.is_none() && first.is_none() {
+        return Err(Fault::bad("pattern or first_execution_time must be specified."));
+    }
+    let first_at = first.map(|first| read_future(&state, &first)).transpose()?;
+    match count {
+        Some(..=0) => return Err(Fault::bad("count must be at least 1.")),
+        Some(2..) if pattern.is_none() => {
+            return Err(Fault::bad("pattern must be provided if count is greater than 1."));
+        }
+        _ => {}
+    }
+    if let Some(pattern) = &pattern {
+        check_pattern(pattern)?;
+    }
+    let target = targets::read(&state, &project, &fields).await?;
+    let new = NewJob {
+        name: fields.text("name")?.unwrap_or_default(),
+        function: target.function,
+        version: target.selector,
+        cron: pattern,
+        zone: String::new(),
+        first_at,
+        count,
+        input: targets::input(fields.text("function_input")?),
+    };
+    check_input(new.input.as_ref())?;
+    check_text("name", &new.name)?;
+    let job = state.catalog.job_create(app, project.actor(), new).await?;
+    state.executions.wake_scheduler();
+    Ok((StatusCode::CREATED, Json(show(app, &Names::of(&state, app).await?, &job))))
+}

@@ -1,0 +1,176 @@
+//! Lists: of which projects, and what is left of them after the filters of the query.
+
+use std::cmp::Ordering;
+
+use axum::Json;
+use axum::http::Uri;
+use milepost_model::{AppName, Permission};
+use serde_json::{Map, Value, json};
+
+use super::fault::{Fault, V1Result};
+use super::fields::is_true;
+use super::names;
+use super::project::Project;
+use crate::state::State;
+
+/// The interface has no pages, so a list has a bound.
+pub(crate) const MOST: usize = 10_000;
+const PAGE: i64 = 1000;
+const OPERATORS: [&str; 9] = ["in", "nin", "eq", "neq", "gte", "gt", "lte", "lt", "has"];
+
+/// What a list is asked for.
+pub(crate) struct Wanted {
+    filters: Vec<Filter>,
+    all_projects: bool,
+    project: Option<AppName>,
+}
+
+struct Filter {
+    field: String,
+    operator: &'static str,
+    value: String,
+}
+
+impl Wanted {
+    /// Reads the query; `fields` are those that the list has.
+    pub(crate) fn read(uri: &Uri, project: &Project, fields: &[&str]) -> V1Result<Self> {
+        project.may(Permission::Read)?;
+        let mut wanted = Self { filters: Vec::new(), all_projects: false, project: None };
+        for (name, value) in form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()) {
+            match &*name {
+                "all_projects" => wanted.all_projects = is_true(&value) == Some(true),
+                // Of those who do not see other projects it is always their own.
+                "project_id" if !project.sees_all => {}
+                "project_id" => {
+                    let filter = Filter::read("project_id", &value);
+                    wanted.all_projects = true;
+                    if filter.operator == "eq" {
+                        wanted.project = filter.value.parse().ok();
+                    }
+                    wanted.filters.push(filter);
+                }
+                field if fields.contains(&field) => wanted.filters.push(Filter::read(field, &value)),
+                field => return Err(Fault::bad(format!("Unknown argument: \"{field}\""))),
+            }
+        }
+        if wanted.all_projects && !project.sees_all {
+            return Err(Fault::forbidden("Operation not allowed: only an administrator may list all projects."));
+        }
+        Ok(wanted)
+    }
+
+    /// The projects to look into.
+    pub(crate) async fn projects(&self, state: &State, project: &Project) -> V1Result<Vec<AppName>> {
+        if !self.all_projects {
+            return Ok(vec![project.name.clone()]);
+        }
+        let mut found = Vec::new();
+        let mut after = None;
+        loop {
+            let page = state.catalog.app_list(after, PAGE).await?;
+            found.extend(page.items.into_iter().map(|app| app.name));
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        found.retain(|app| self.project.as_ref().is_none_or(|only| only == app));
+        Ok(found)
+    }
+
+    /// The value that a field must have, if the query says that.
+    pub(crate) fn exactly(&self, field: &str) -> Option<&str> {
+        let filter = self.filters.iter().find(|filter| filter.field == field && filter.operator == "eq")?;
+        Some(&filter.value)
+    }
+
+    pub(crate) fn takes(&self, object: &Map<String, Value>) -> bool {
+        self.filters.iter().all(|filter| filter.takes(object.get(&filter.field).unwrap_or(&Value::Null)))
+    }
+
+    /// The answer, under the name that the list has.
+    pub(crate) fn answer(&self, name: &str, objects: Vec<Map<String, Value>>) -> Json<Value> {
+        let kept: Vec<_> = objects.into_iter().filter(|object| self.takes(object)).take(MOST).collect();
+        Json(json!({ name: kept }))
+    }
+}
+
+impl Filter {
+    fn read(field: &str, text: &str) -> Self {
+        for operator in OPERATORS {
+            if let Some(value) = text.strip_prefix(operator).and_then(|rest| rest.strip_prefix(':')) {
+                return Self { field: field.to_owned(), operator, value: value.to_owned() };
+            }
+        }
+        Self { field: field.to_owned(), operator: "eq", value: text.to_owned() }
+    }
+
+    fn takes(&self, found: &Value) -> bool {
+        let order = |value: &str| compare(found, value);
+        let is = |value: &str| order(value) == Some(Ordering::Equal);
+        let any = || self.value.split(',').any(is);
+        match self.operator {
+            "in" => any(),
+            "nin" => !any(),
+            "neq" => !is(&self.value),
+            "gt" => order(&self.value) == Some(Ordering::Greater),
+            "gte" => order(&self.value).is_some_and(Ordering::is_ge),
+            "lt" => order(&self.value) == Some(Ordering::Less),
+            "lte" => order(&self.value).is_some_and(Ordering::is_le),
+            "has" => text(found).contains(&self.value),
+            _ => is(&self.value),
+        }
+    }
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
+/// None where the two cannot be compared: what is not there is neither more nor less than anything.
+fn compare(found: &Value, wanted: &str) -> Option<Ordering> {
+    match found {
+        Value::Null => matches!(wanted, "" | "null" | "None").then_some(Ordering::Equal),
+        Value::Bool(flag) => Some(flag.cmp(&is_true(wanted)?)),
+        Value::Number(number) => number.as_f64()?.partial_cmp(&wanted.trim().parse::<f64>().ok()?),
+        Value::String(found) => match (found.parse::<milepost_model::Timestamp>(), names::read_time(wanted)) {
+            (Ok(found), Ok(wanted)) => Some(found.cmp(&wanted)),
+            _ => Some(found.as_str().cmp(wanted)),
+        },
+        other => Some(other.to_string().as_str().cmp(wanted)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(field: Value, filter: &str, taken: bool) {
+        assert_eq!(Filter::read("f", filter).takes(&field), taken, "{field} {filter}");
+    }
+
+    #[test]
+    fn every_operator_compares_as_it_says() {
+        check(json!("hello"), "hello", true);
+        check(json!("hello"), "eq:hello", true);
+        check(json!("hello"), "neq:hello", false);
+        check(json!("hello"), "in:a,hello", true);
+        check(json!("hello"), "nin:a,hello", false);
+        check(json!("hello"), "has:ell", true);
+        check(json!(5), "gt:4", true);
+        check(json!(10), "gt:9", true);
+        check(json!(5), "gte:5", true);
+        check(json!(5), "lt:5", false);
+        check(json!(5), "lte:5", true);
+        check(json!(true), "true", true);
+        check(json!(null), "neq:x", true);
+        check(json!(null), "gt:0", false);
+        check(json!("2026-11-15T07:16:34Z"), "lt:2026-11-15 08:00:00", true);
+        check(json!("2026-11-15T07:16:34Z"), "2026-11-15T07:16:34Z", true);
+        check(json!("a:b"), "a:b", true);
+    }
+}

@@ -1,0 +1,61 @@
+//! Who is asking: a token is a project and what may be done there.
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, header};
+use milepost_model::{AppName, Permission};
+
+use super::fault::{Fault, V1Result};
+use crate::auth::Caller;
+use crate::state::State;
+
+/// The project of tokens for all apps.
+const DEFAULT_APP: &str = "default";
+/// The header of OpenStack's clients.
+const TOKEN: &str = "x-auth-token";
+
+pub(crate) struct Project {
+    pub name: AppName,
+    /// May read what other projects have.
+    pub sees_all: bool,
+    caller: Caller,
+}
+
+impl Project {
+    /// Who does it, as the ledger tells it.
+    pub(crate) fn actor(&self) -> &str {
+        self.caller.name()
+    }
+
+    /// Refuses what the token's role does not allow in its own project.
+    pub(crate) fn may(&self, permission: Permission) -> V1Result<&AppName> {
+        self.caller.may(permission, self.name.as_str())?;
+        Ok(&self.name)
+    }
+
+    /// Whether something of that project may be looked at.
+    pub(crate) fn sees(&self, project: &AppName) -> bool {
+        self.sees_all || *project == self.name
+    }
+}
+
+impl FromRequestParts<State> for Project {
+    type Rejection = Fault;
+
+    async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, Fault> {
+        if let Some(token) = parts.headers.get(TOKEN).and_then(|token| token.to_str().ok())
+            && let Ok(value) = HeaderValue::from_str(&format!("Bearer {token}"))
+        {
+            parts.headers.insert(header::AUTHORIZATION, value);
+        }
+        let caller = Caller::from_request_parts(parts, state).await?;
+        let only = caller.row().app.clone();
+        let sees_all = only.is_none() && caller.row().role.may(Permission::Administer);
+        let name = match only {
+            Some(app) => app.to_string().parse(),
+            None => DEFAULT_APP.parse(),
+        };
+        let name = name.map_err(milepost_model::Refusal::from)?;
+        Ok(Self { name, sees_all, caller })
+    }
+}

@@ -1,0 +1,54 @@
+use axum::Json;
+use axum::http::StatusCode;
+use milepost_catalog::V1Change;
+use milepost_model::change::{Change, UnitKey};
+use milepost_model::unit_put::{Put, PutOnly, UnitPut};
+use milepost_model::{Permission, UnitKind};
+use serde_json::{Map, Value, json};
+
+use super::{environment, show};
+use crate::handlers::Shared;
+use crate::v1::fault::{Fault, V1Result};
+use crate::v1::fields::Fields;
+use crate::v1::project::Project;
+use crate::v1::{changed, functions, names};
+
+pub(crate) async fn create(
+    project: Project,
+    state: Shared,
+    fields: Fields,
+) -> V1Result<(StatusCode, Json<Map<String, Value>>)> {
+    project.may(Permission::Administer)?;
+    let Some(image) = fields.text("image")?.filter(|image| !image.is_empty()) else {
+        return Err(Fault::missing("'image'"));
+    };
+    let spec = environment(&image)?;
+    let name = fields.text("name")?;
+    let facts = json!({
+        "name": name,
+        "image": image,
+        "description": fields.text("description")?,
+        "is_public": fields.flag("is_public")?.unwrap_or(true),
+        "trusted": fields.flag("trusted")?.unwrap_or(true),
+    });
+    let made = functions::put(&state, &project, |taken| {
+        let unit = names::unit_name(&state, UnitKind::Environment, name.as_deref(), taken)?;
+        let put = Put {
+            name: unit.clone(),
+            label: None,
+            description: None,
+            group: None,
+            force: false,
+            only: Some(PutOnly::New),
+            unit: UnitPut::Environment(spec.clone()),
+        };
+        let message = format!("create runtime {unit}");
+        let change = Change { message, puts: vec![put], ..Change::default() };
+        let key = UnitKey { kind: UnitKind::Environment, name: unit };
+        Ok(V1Change { change, key, facts: facts.clone(), unless_jobs: false })
+    })
+    .await?;
+    changed(&state, &project.name).await;
+    // It can be used from now on; clients that know the interface look again before they do.
+    Ok((StatusCode::CREATED, Json(show(&made, &spec, "creating"))))
+}

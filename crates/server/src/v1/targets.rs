@@ -1,0 +1,163 @@
+//! Which function and version something is about, from v1's names to the ledger's and back.
+
+use std::collections::HashMap;
+use std::io;
+
+use milepost_model::{AliasName, AppName, Selector, UnitKind, UnitName};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::fault::{Fault, V1Result, is_unknown};
+use super::fields::Fields;
+use super::names;
+use super::project::Project;
+use crate::state::State;
+
+pub(crate) struct Target {
+    pub function: UnitName,
+    pub selector: Selector,
+}
+
+/// Reads `function_alias`, or `function_id` and `function_version`. The alias wins.
+pub(crate) async fn read(state: &State, project: &Project, fields: &Fields) -> V1Result<Target> {
+    if let Some(name) = fields.text("function_alias")?.filter(|name| !name.is_empty()) {
+        return alias(state, &project.name, &name).await;
+    }
+    let Some(id) = fields.text("function_id")?.filter(|id| !id.is_empty()) else {
+        return Err(Fault::bad("Either function_alias or function_id must be provided."));
+    };
+    of_function(state, project, &id, fields.int("function_version")?.unwrap_or(0)).await
+}
+
+async fn alias(state: &State, app: &AppName, name: &str) -> V1Result<Target> {
+    let unknown = || Fault::unknown("FunctionAlias", "name", name);
+    let parsed: AliasName = name.parse().map_err(|_| unknown())?;
+    let found = match state.catalog.v1_alias_get(app, parsed.clone()).await {
+        Err(error) if is_unknown(&error) => return Err(unknown()),
+        other => other?,
+    };
+    Ok(Target { function: found.function, selector: Selector::Alias(parsed) })
+}
+
+/// A version of one of the project's own functions; 0 is the newest code.
+pub(crate) async fn of_function(state: &State, project: &Project, id: &str, version: i64) -> V1Result<Target> {
+    let unit = names::own_unit(state, project, UnitKind::Function, id).await?;
+    let selector = match version {
+        0 => Selector::Latest,
+        1.. => {
+            let found = state.catalog.v1_version(&unit.app, unit.name.clone(), version.to_string()).await?;
+            let found = found.ok_or_else(|| Fault::unknown_version(id, &version.to_string()))?;
+            Selector::Number(found.version)
+        }
+        _ => return Err(Fault::bad(format!("The function version {version} is not a number from 0 on."))),
+    };
+    Ok(Target { function: unit.name, selector })
+}
+
+/// What v1 calls the functions of an app and their versions.
+pub(crate) struct Names {
+    ids: HashMap<UnitName, String>,
+    numbers: HashMap<(UnitName, i64), i64>,
+}
+
+impl Names {
+    pub(crate) async fn of(state: &State, app: &AppName) -> V1Result<Self> {
+        let units = state.catalog.v1_units(app, UnitKind::Function).await?;
+        let numbers = state.catalog.v1_numbers(app).await?;
+        Ok(Self {
+            ids: units.into_iter().map(|unit| (unit.name, unit.id)).collect(),
+            numbers: numbers.into_iter().map(|(name, version, number)| ((name, version), number)).collect(),
+        })
+    }
+
+    pub(crate) fn function_named(&self, id: &str) -> Option<&UnitName> {
+        self.ids.iter().find(|(_, known)| *known == id).map(|(name, _)| name)
+    }
+
+    pub(crate) fn id(&self, function: &UnitName) -> Value {
+        self.ids.get(function).map_or(Value::Null, |id| id.as_str().into())
+    }
+
+    /// `function_alias`, `function_id` and `function_version` of what names a function by a selector; `version` is the
+    /// number in the ledger where one is fixed.
+    pub(crate) fn tell(
+        &self,
+        object: &mut Map<String, Value>,
+        function: &UnitName,
+        selector: &Selector,
+        version: Option<i64>,
+    ) {
+        let number = version.and_then(|version| self.numbers.get(&(function.clone(), version)).copied());
+        let (alias, number) = match selector {
+            Selector::Latest => (Value::Null, Some(0)),
+            Selector::Alias(name) => (name.as_str().into(), number.or(version.map(|_| 0))),
+            _ => (Value::Null, number),
+        };
+        object.insert("function_alias".to_owned(), alias);
+        object.insert("function_id".to_owned(), self.id(function));
+        object.insert("function_version".to_owned(), number.map_or(Value::Null, Value::from));
+    }
+}
+
+/// Text of v1 as the ledger's input: an object is keyword arguments, everything else one text.
+pub(crate) fn input(text: Option<String>) -> Option<Value> {
+    let text = text.filter(|text| !text.is_empty())?;
+    match serde_json::from_str(&text) {
+        Ok(Value::Object(object)) => Some(Value::Object(object)),
+        _ => Some(Value::String(text)),
+    }
+}
+
+/// And back.
+pub(crate) fn input_text(input: Option<&Value>) -> Value {
+    match input {
+        None | Some(Value::Null) => Value::Null,
+        Some(Value::String(text)) => text.as_str().into(),
+        Some(other) => python_json(other).into(),
+    }
+}
+
+/// JSON as Python writes it, with a space after commas and colons: some scripts look for text and not for values.
+pub(crate) fn python_json(value: &Value) -> String {
+    let mut out = Vec::new();
+    let mut writer = serde_json::Serializer::with_formatter(&mut out, Spaced);
+    match value.serialize(&mut writer) {
+        Ok(()) => String::from_utf8(out).unwrap_or_default(),
+        Err(_) => value.to_string(),
+    }
+}
+
+struct Spaced;
+
+impl serde_json::ser::Formatter for Spaced {
+    fn begin_array_value<W: ?Sized + io::Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        if first { Ok(()) } else { writer.write_all(b", ") }
+    }
+
+    fn begin_object_key<W: ?Sized + io::Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        if first { Ok(()) } else { writer.write_all(b", ") }
+    }
+
+    fn begin_object_value<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        writer.write_all(b": ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_object_is_keyword_arguments_and_all_else_is_text() {
+        let given = |text: &str| input(Some(text.to_owned()));
+        assert_eq!(given(r#"{"name": "x"}"#), Some(json!({"name": "x"})));
+        assert_eq!(given("[1, 2]"), Some(json!("[1, 2]")));
+        assert_eq!(given("plain"), Some(json!("plain")));
+        assert_eq!(given("{broken"), Some(json!("{broken")));
+        assert_eq!(given(""), None);
+        assert_eq!(input_text(given("plain").as_ref()), "plain");
+        assert_eq!(input_text(given(r#"{"a":[1,2],"b":"c"}"#).as_ref()), r#"{"a": [1, 2], "b": "c"}"#);
+    }
+}

@@ -1,0 +1,29 @@
+use axum::Json;
+use axum::http::StatusCode;
+use milepost_model::{Permission, UnitKind};
+use serde_json::{Map, Value};
+
+use super::show;
+use crate::handlers::Shared;
+use crate::handlers::executions::check_text;
+use crate::v1::changed;
+use crate::v1::fault::V1Result;
+use crate::v1::fields::Fields;
+use crate::v1::names::{self, Path};
+use crate::v1::project::Project;
+
+/// Publishes the newest code under the next number.
+pub(crate) async fn create(
+    project: Project,
+    state: Shared,
+    Path(id): Path<String>,
+    fields: Fields,
+) -> V1Result<(StatusCode, Json<Map<String, Value>>)> {
+    let app = project.may(Permission::ChangeCode)?;
+    let unit = names::own_unit(&state, &project, UnitKind::Function, &id).await?;
+    let description = fields.text("description")?.unwrap_or_default();
+    check_text("description", &description)?;
+    let made = state.catalog.v1_publish(app, project.actor(), unit.name.clone(), description).await?;
+    changed(&state, app).await;
+    Ok((StatusCode::CREATED, Json(show(&unit, &made))))
+}

@@ -1,0 +1,29 @@
+use axum::Json;
+use milepost_model::{Permission, UnitKind};
+use serde_json::{Map, Value};
+
+use super::{find, show};
+use crate::handlers::Shared;
+use crate::handlers::executions::check_text;
+use crate::v1::fault::V1Result;
+use crate::v1::fields::Fields;
+use crate::v1::names::{self, Path};
+use crate::v1::project::Project;
+
+/// Edits the description, the only thing of a version that can be.
+pub(crate) async fn update(
+    project: Project,
+    state: Shared,
+    Path((id, version)): Path<(String, String)>,
+    fields: Fields,
+) -> V1Result<Json<Map<String, Value>>> {
+    let app = project.may(Permission::ChangeCode)?;
+    let unit = names::own_unit(&state, &project, UnitKind::Function, &id).await?;
+    let mut found = find(&state, &unit, &version).await?;
+    if let Some(description) = fields.text("description")? {
+        check_text("description", &description)?;
+        let number = found.number.to_string();
+        found = state.catalog.v1_describe(app, project.actor(), unit.name.clone(), number, description).await?;
+    }
+    Ok(Json(show(&unit, &found)))
+}

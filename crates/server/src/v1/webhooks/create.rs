@@ -1,0 +1,28 @@
+use axum::Json;
+use axum::http::{HeaderMap, StatusCode};
+use milepost_model::Permission;
+use milepost_model::webhook::NewWebhook;
+use serde_json::{Map, Value};
+
+use super::show;
+use crate::handlers::Shared;
+use crate::handlers::executions::check_text;
+use crate::v1::fault::V1Result;
+use crate::v1::fields::Fields;
+use crate::v1::project::Project;
+use crate::v1::targets::{self, Names};
+
+pub(crate) async fn create(
+    project: Project,
+    state: Shared,
+    headers: HeaderMap,
+    fields: Fields,
+) -> V1Result<(StatusCode, Json<Map<String, Value>>)> {
+    let app = project.may(Permission::MovePointer)?;
+    let target = targets::read(&state, &project, &fields).await?;
+    let description = fields.text("description")?.unwrap_or_default();
+    check_text("description", &description)?;
+    let new = NewWebhook { function: target.function, version: target.selector, description, secret: None };
+    let webhook = state.catalog.webhook_create(app, project.actor(), new, None).await?;
+    Ok((StatusCode::CREATED, Json(show(app, &Names::of(&state, app).await?, &webhook, &headers))))
+}

@@ -1,0 +1,43 @@
+use axum::Json;
+use axum::http::HeaderMap;
+use milepost_catalog::SecretChange;
+use milepost_model::Permission;
+use milepost_model::webhook::WebhookChange;
+use serde_json::{Map, Value};
+
+use super::{find_own, show};
+use crate::handlers::Shared;
+use crate::handlers::executions::check_text;
+use crate::v1::fault::{Fault, V1Result};
+use crate::v1::fields::Fields;
+use crate::v1::names::Path;
+use crate::v1::project::Project;
+use crate::v1::targets::{self, Names};
+
+/// Another function, version or alias, or another description.
+pub(crate) async fn update(
+    project: Project,
+    state: Shared,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    fields: Fields,
+) -> V1Result<Json<Map<String, Value>>> {
+    let app = project.may(Permission::MovePointer)?;
+    let webhook = find_own(&state, &project, &id).await?;
+    let description = fields.text("description")?;
+    check_text("description", description.as_deref().unwrap_or_default())?;
+    let names = Names::of(&state, app).await?;
+    let target = if fields.has("function_alias") || fields.has("function_id") {
+        Some(targets::read(&state, &project, &fields).await?)
+    } else if let Some(version) = fields.int("function_version")? {
+        let function = names.id(&webhook.function);
+        let function = function.as_str().ok_or_else(|| Fault::unknown("Webhook", "id", &id))?;
+        Some(targets::of_function(&state, &project, function, version).await?)
+    } else {
+        None
+    };
+    let (function, version) = target.map(|target| (target.function, target.selector)).unzip();
+    let change = WebhookChange { function, version, description, secret: None };
+    let changed = state.catalog.webhook_update(app, project.actor(), webhook.id, change, SecretChange::Keep).await?;
+    Ok(Json(show(app, &names, &changed, &headers)))
+}
