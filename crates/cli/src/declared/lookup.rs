@@ -18,6 +18,8 @@ pub struct LookedUp {
     pub errors: Vec<Problem>,
     /// The secrets that are not set: only a warning, since their values are not in the folder, and may be set later.
     pub secrets: Vec<Problem>,
+    /// The units that another deployment put: an apply refuses them, unless it is told to take them over.
+    pub conflicts: Vec<Problem>,
 }
 
 /// What an app has of what folders name.
@@ -96,7 +98,21 @@ impl App {
         errors.extend(declared.pointers.iter().filter_map(|pointer| self.lost_pointer(declared, pointer)));
         let secrets = names_of(UnitKind::Secret);
         let unset_ones = declared.claims.iter().filter(|claim| !secrets.contains(&claim.key.name.as_str()));
-        LookedUp { errors, secrets: unset_ones.map(unset).collect() }
+        let mut secrets: Vec<Problem> = unset_ones.map(unset).collect();
+        errors.sort_by(|one, other| one.place.cmp(&other.place));
+        secrets.sort_by(|one, other| one.place.cmp(&other.place));
+        LookedUp { errors, secrets, conflicts: self.conflicts(declared) }
+    }
+
+    fn conflicts(&self, declared: &Declared) -> Vec<Problem> {
+        let conflict = |unit: &Unit| {
+            let owner = unit.deployment.as_ref().filter(|owner| owner.id != declared.deployment.id)?;
+            let place = declared.unit(unit.kind, &unit.name)?.place.clone();
+            let message = format!("{} `{}` belongs to deployment {}", unit.kind, unit.name, owner.name);
+            let hint = "take it out of one of the two folders, or take it over with `--allow-conflicts`".to_owned();
+            Some(Problem { place, message, hint: Some(hint) })
+        };
+        self.units.iter().filter_map(conflict).collect()
     }
 
     /// A trigger that follows an alias or is fixed to a version, and the app has no such thing.

@@ -24,8 +24,8 @@ fn project() -> Project {
     project.file("hello/hello.py", &says_word("one"));
     let world = &project.stage.world;
     world.ok("app create shop");
-    world.ok("package create shared --app shop --env python --code hello");
-    world.ok("function create base --app shop --pkg shared");
+    world.ok("package version create --name shared --app shop --env python --code hello");
+    world.ok("function version create --name base --app shop --pkg shared");
     world.ok("function alias create --app shop --name base --alias stable");
     project
 }
@@ -69,6 +69,16 @@ fn a_deploy_tells_the_mistakes_of_the_manifest_and_what_the_app_lacks_together()
         told(&refused.stderr, &["`pyton`", "`shraed`", "`stabel`", "version 7", "`nobody`", "5 mistakes"]);
     }
 
+    // Units of somebody else do not hide it either, nor the other way round.
+    project.file("other.yaml", "deployment: other\nfunctions:\n  hello: { env: python, src: hello }\n");
+    project.stage.world.ok("deploy other.yaml --app shop");
+    let owned = "milepost.yaml:3: function `hello` belongs to deployment other";
+    told(&project.run("deploy --app shop").stderr, &["`pyton`", "`nobody`", owned, "7 mistakes"]);
+    project.file("milepost.yaml", SHOP);
+    told(&project.run("deploy --app shop").stderr, &["`pyton`", "`never`", owned, "10 mistakes"]);
+    told(&project.run("deploy --app shop --allow-conflicts").stderr, &["`pyton`", "`never`", "8 mistakes"]);
+    project.file("milepost.yaml", &sound);
+
     // And for an app that is not there: then it has nothing at all.
     let new = project.run("deploy --app new --dry-run");
     assert_eq!(new.status, Some(2), "{}", new.snapshot());
@@ -105,7 +115,9 @@ fn files_that_cannot_be_taken_are_told_all_at_once() {
         project.file(&format!("{folder}/.milepostignore"), "*\n");
     }
     let functions = "functions:\n  a: { env: python, src: one }\n  b: { env: python, src: two }\n";
-    for (more, count) in [("", 2), ("timers:\n  t: { cron: never, function: a }\n", 3)] {
+    let wrong = "timers:\n  t: { cron: never, function: a }\n";
+    let unknown = "timers:\n  t: { cron: \"@daily\", function: nobody }\n";
+    for (more, count) in [("", 2), (wrong, 3), (unknown, 3)] {
         project.file("milepost.yaml", &format!("{functions}{more}"));
         let refused = project.run("deploy --app shop");
         assert_eq!(refused.status, Some(2), "{}", refused.snapshot());
@@ -129,5 +141,6 @@ fn secrets_that_nobody_has_set_are_told_of_by_every_deploy_that_changes_somethin
             assert_eq!(count, 1, "{secret}: {}", deploy.snapshot());
         }
     }
-    assert_eq!(project.run("deploy --app shop").stderr, "", "nothing changed, nobody was asked");
+    let unchanged = project.run("deploy --app shop").stderr;
+    assert!(!unchanged.contains("API_KEY"), "nothing changed, and nobody was asked: {unchanged}");
 }

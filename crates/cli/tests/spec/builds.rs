@@ -140,6 +140,11 @@ fn a_first_apply_whose_build_fails_keeps_the_log_and_one_that_cannot_be_made_lea
                    name: hello\n    type: name\n    alias: none\n  method: GET\n  relativeurl: /none\n";
     project.file("specs/none.yaml", trigger);
     let output = project.run("spec version apply --app other");
+    assert_eq!(output.status, Some(2), "what a new app cannot have is told before it is made: {}", output.snapshot());
+    assert!(!output.stderr.contains("App other created"), "{}", output.snapshot());
+
+    project.file("specs/none.yaml", &trigger.replace("alias: none", "version: latest"));
+    let output = project.run("spec version apply --app other --expect abcdef");
     assert_eq!(output.status, Some(1), "{}", output.snapshot());
     assert!(output.stderr.contains("App other was taken away again."), "{}", output.snapshot());
     assert!(!apps().contains(&"other".to_owned()));

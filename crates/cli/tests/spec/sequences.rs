@@ -291,7 +291,7 @@ impl World {
                 let objects = listed(&self.client, &app, &version).await;
                 history.push((version, objects));
             }
-            let again = self.apply(folder, &app).expect("it was applied a moment ago");
+            let again = self.apply(folder, &app).unwrap_or_else(|| panic!("refused when applied twice: {folder:#?}"));
             assert_eq!(again["changed"], false, "applied twice: {folder:#?}");
         }
         for (version, objects) in &history {
@@ -312,7 +312,7 @@ impl World {
 fn what_an_app_is_follows_from_the_last_apply_of_each_folder_and_the_history_keeps_all() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let mut world = World::new();
-    let config = Config { cases: 8, max_shrink_iters: 30, failure_persistence: None, ..Config::default() };
+    let config = Config { cases: 12, max_shrink_iters: 30, failure_persistence: None, ..Config::default() };
     let mut runner = TestRunner::new(config);
     let world = std::cell::RefCell::new(&mut world);
     let outcome = runner.run(&folders(), |sequence| {

@@ -12,15 +12,16 @@ use crate::failure::{Failure, Result};
 use crate::output::Ui;
 
 /// Adds to `errors` what only the files and the app can tell, and to the warnings of the folder the secrets that are not set.
-/// That nobody can be asked is said.
-pub async fn complete(ui: &Ui, global: &Global, declared: &mut Declared, errors: &mut Vec<Problem>) {
-    let (files, LookedUp { errors: unknown, secrets }) =
+/// That nobody can be asked is said. Answers the units that another deployment put.
+pub async fn complete(ui: &Ui, global: &Global, declared: &mut Declared, errors: &mut Vec<Problem>) -> Vec<Problem> {
+    let (files, LookedUp { errors: unknown, secrets, conflicts }) =
         tokio::join!(unreadable_files(declared), ask(ui, global, declared));
     errors.extend(files);
     errors.extend(unknown);
     errors.sort_by(|one, other| one.place.cmp(&other.place));
     declared.warnings.extend(secrets);
     declared.warnings.sort_by(|one, other| one.place.cmp(&other.place));
+    conflicts
 }
 
 async fn ask(ui: &Ui, global: &Global, declared: &Declared) -> LookedUp {

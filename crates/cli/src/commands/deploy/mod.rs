@@ -68,7 +68,9 @@ pub async fn apply_declared(
     options: &Options,
 ) -> Result<()> {
     if !errors.is_empty() {
-        check::complete(ui, global, &mut declared, &mut errors).await;
+        let conflicts = check::complete(ui, global, &mut declared, &mut errors).await;
+        errors.extend(conflicts.into_iter().filter(|_| !options.allow_conflicts));
+        errors.sort_by(|one, other| one.place.cmp(&other.place));
         return Err(declared::failure(errors, declared.warnings));
     }
     tell::warnings(ui, &declared);

@@ -22,7 +22,8 @@ pub struct ValidateArgs {
 
 pub async fn run(ui: &Ui, global: &Global, args: &ValidateArgs) -> Result<()> {
     let (mut declared, mut errors) = fission::look_at_folder(&args.folder.specdir)?;
-    check::complete(ui, global, &mut declared, &mut errors).await;
+    // Whose units they are is for an apply to say.
+    drop(check::complete(ui, global, &mut declared, &mut errors).await);
     if !errors.is_empty() {
         return Err(declared::failure(errors, declared.warnings));
     }

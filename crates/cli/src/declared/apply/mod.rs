@@ -60,15 +60,12 @@ pub async fn unreadable_files(declared: &Declared) -> Vec<Problem> {
 pub async fn apply(context: &Context<'_>, declared: &Declared, options: &Options) -> Result<Applied> {
     let sources = declared.sources();
     let (trees, git) = tokio::join!(scan::all(declared), git::facts(&declared.folder, &sources));
-    let mut apply = Apply {
-        context,
-        declared,
-        options,
-        trees: trees.map_err(|wrong| super::failure(wrong, Vec::new()))?,
-        git,
-        environments: Environments::of(declared),
-        made_app: false,
+    let trees = match trees {
+        Ok(trees) => trees,
+        Err(wrong) => return Err(with_what_the_app_lacks(context, declared, wrong).await),
     };
+    let mut apply =
+        Apply { context, declared, options, trees, git, environments: Environments::of(declared), made_app: false };
     if draft::unknown_environment(declared, &apply.environments) {
         apply.environments.ask(context).await?;
     }
@@ -79,6 +76,15 @@ pub async fn apply(context: &Context<'_>, declared: &Declared, options: &Options
     }
     interrupt::nothing_to_undo();
     done
+}
+
+/// Files that cannot be read do not hide what else is wrong.
+async fn with_what_the_app_lacks(context: &Context<'_>, declared: &Declared, mut wrong: Vec<Problem>) -> Failure {
+    // Best effort: that nobody answers is told when there is something to send.
+    let found = lookup::look_up(context, declared).await.unwrap_or_default();
+    wrong.extend(found.errors);
+    wrong.sort_by(|one, other| one.place.cmp(&other.place));
+    super::failure(wrong, found.secrets)
 }
 
 /// Takes away the app that was made for a deploy that did not come to anything, unless it has a version by now.
@@ -105,7 +111,7 @@ impl Apply<'_> {
                 Some(all_new) => return Ok(all_new),
                 None => self.plan().await?,
             },
-            Err(failure) if failure.code().is_some_and(names_what_is_not_there) => {
+            Err(failure) if failure.code().is_some_and(may_not_be_all) => {
                 return Err(self.with_places(failure).await);
             }
             planned => planned?,
@@ -194,7 +200,7 @@ impl Apply<'_> {
     /// For an app that does not exist. A dry run does not make it, and answers what would be in it.
     async fn make_app(&mut self) -> Result<Option<Applied>> {
         let context = self.context;
-        let lookup::LookedUp { errors, secrets } = lookup::in_new_app(self.declared);
+        let lookup::LookedUp { errors, secrets, .. } = lookup::in_new_app(self.declared);
         if !errors.is_empty() {
             return Err(super::failure(errors, secrets));
         }
@@ -221,7 +227,12 @@ impl Apply<'_> {
     /// The server names one thing that is not there; the folder knows the places of all of them.
     async fn with_places(&self, failure: Failure) -> Failure {
         match lookup::look_up(self.context, self.declared).await {
-            Ok(found) if !found.errors.is_empty() => super::failure(found.errors, Vec::new()),
+            Ok(found) if !found.errors.is_empty() => {
+                let conflicts = found.conflicts.into_iter().filter(|_| !self.options.allow_conflicts);
+                let mut errors: Vec<Problem> = found.errors.into_iter().chain(conflicts).collect();
+                errors.sort_by(|one, other| one.place.cmp(&other.place));
+                super::failure(errors, found.secrets)
+            }
             _ => failure,
         }
     }
@@ -260,8 +271,9 @@ impl Apply<'_> {
     }
 }
 
-fn names_what_is_not_there(code: Code) -> bool {
-    matches!(code, Code::UnitNotFound | Code::AliasNotFound | Code::VersionNotFound)
+/// A refusal that tells one thing where there may be more.
+fn may_not_be_all(code: Code) -> bool {
+    matches!(code, Code::UnitNotFound | Code::AliasNotFound | Code::VersionNotFound | Code::OwnedElsewhere)
 }
 
 fn applied(outcome: ChangeOutcome) -> Applied {

@@ -115,7 +115,7 @@ fn archive(spec: &mut Fields<'_>, key: &str) -> Archive {
         wrong(*line, format!("{what} has both `literal` and `url`"), "keep one of them");
     }
     let mut bytes = None;
-    let is_literal = literal.is_some() || fields.is_unreadable("literal");
+    let is_literal = literal.is_some() || is_map && fields.is_unreadable("literal");
     if let Some((literal, line)) = literal {
         let letters: String = literal.split_whitespace().collect();
         match BASE64.decode(letters.as_bytes()) {

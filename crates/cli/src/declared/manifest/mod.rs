@@ -170,8 +170,16 @@ impl<'a> Found<'a> {
         for node in fields.list("static", "write `- src: public` and `path: /` below it") {
             self.static_item(node);
         }
-        for node in fields.list("routes", "write each as `- GET /hello: hello`") {
-            self.route(node);
+        let routes = fields.list("routes", "write each as `- GET /hello: hello`");
+        let in_a_map = fields.is_unreadable("routes");
+        for node in routes {
+            match node.content {
+                // That they are no list was told.
+                Content::Map(entries) if in_a_map => {
+                    entries.into_iter().for_each(|(key, node)| self.one_route(&key, node));
+                }
+                content => self.route(Node { line: node.line, content }),
+            }
         }
         for (key, node) in fields.map("timers") {
             self.timer(&key, node);

@@ -32,7 +32,7 @@ impl Found<'_> {
         entries.into_iter().for_each(|(key, target)| self.one_route(&key, target));
     }
 
-    fn one_route(&mut self, key: &Key, target: Node) {
+    pub(super) fn one_route(&mut self, key: &Key, target: Node) {
         let line = key.line;
         let what = called(UnitKind::Route, key);
         let split = match key.text.split_once(char::is_whitespace) {

@@ -60,8 +60,8 @@ impl Subject {
         let mut texts = (self.texts)();
         let mut made: Vec<&'static Mistake> = Vec::new();
         for mistake in wanted.iter().map(|at| &self.mistakes[*at]) {
-            let same = |other: &&Mistake| other.about.iter().any(|about| mistake.about.contains(about));
-            if made.iter().any(|other| same(&other)) {
+            let same = |other: &Mistake| other.about.iter().any(|about| mistake.about.contains(about));
+            if made.iter().any(|other| same(other)) {
                 continue;
             }
             let text = &texts[mistake.file];

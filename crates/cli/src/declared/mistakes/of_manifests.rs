@@ -264,6 +264,23 @@ const MISTAKES: &[Mistake] = &[
         ],
     ),
     // Timers.
+    mistake("timers:\n", "timers:\n  weekly: { function: api }\n", &[error("weekly:", "timer `weekly` has no `cron`")]),
+    mistake(
+        "static:\n  - src: public\n    path: /static\n    exclude: [\"*.map\"]\n    index: home.html\n  - src: public/robots.txt\n    path: /robots.txt\n",
+        "static:\n  src: publics\n  path: /static\n",
+        &[
+            error("src: publics", "`static` must be a list, not a map of keys"),
+            error("src: publics", "`src` of static item `/static`: there is no `publics`"),
+        ],
+    ),
+    mistake(
+        "environments:\n  py311:\n    runtime: python\n    interpreter: \"3.11\"\n  js: node\n",
+        "environments:\n  - py311: python\n  - js: nodd\n",
+        &[
+            error("- py311: python", "`environments` must be a map of keys, not a list"),
+            error("js: nodd", "`runtime` of environment `js`: there is no runtime called `nodd`"),
+        ],
+    ),
     mistake(
         "cron: \"0 3 * * *\", zone: Europe/Berlin, function: worker",
         "cron: never, zone: Mars, functions: wroker",

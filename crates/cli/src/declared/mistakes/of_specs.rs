@@ -176,6 +176,14 @@ const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         file: F,
+        right: "  source:\n    url: archive://tools-archive",
+        wrong: "  source: archive://tools-archive",
+        told: &[error("  source: archive://tools", "`source` of package `tools-pkg` must be a map of keys, not text")],
+        about: &["unknown archive of tools"],
+        renames: None,
+    },
+    Mistake {
+        file: F,
         right: "    literal: Zg==\n    checksum:",
         wrong: "    literal: Zg=\n    checksum:",
         told: &[error("literal: Zg=\n", "`literal` of `deployment` of package `inline-pkg` is not base64")],

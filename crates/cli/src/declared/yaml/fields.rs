@@ -196,20 +196,30 @@ impl<'a> Fields<'a> {
         found
     }
 
-    /// The entries of a map whose keys are the user's own.
+    /// The entries of a map whose keys are the user's own. Those of a list of maps are told to be in the wrong form, and are
+    /// looked at all the same.
     pub fn map(&mut self, key: &str) -> Vec<(Key, Node)> {
-        match self.take(key) {
-            None | Some(Node { content: Content::Null, .. }) => Vec::new(),
-            Some(Node { content: Content::Map(entries), .. }) => entries,
-            Some(node) => {
-                let message = format!("{} must be a map of keys, not {}", self.of(key), node.kind());
-                self.sink.wrong(node.line, message);
-                self.unreadable.push(key.to_owned());
-                Vec::new()
-            }
+        let node = match self.take(key) {
+            None | Some(Node { content: Content::Null, .. }) => return Vec::new(),
+            Some(Node { content: Content::Map(entries), .. }) => return entries,
+            Some(node) => node,
+        };
+        let message = format!("{} must be a map of keys, not {}", self.of(key), node.kind());
+        self.sink.wrong(node.line, message);
+        let items = if let Content::List(items) = node.content { items } else { Vec::new() };
+        let count = items.len();
+        let maps = items.into_iter().filter_map(|item| match item.content {
+            Content::Map(entries) => Some(entries),
+            _ => None,
+        });
+        let maps: Vec<_> = maps.collect();
+        if maps.is_empty() || maps.len() < count {
+            self.unreadable.push(key.to_owned());
         }
+        maps.into_iter().flatten().collect()
     }
 
+    /// The items of a list. A map is told not to be one, and is looked at as if it were the only item.
     pub fn list(&mut self, key: &str, hint: &str) -> Vec<Node> {
         match self.take(key) {
             None | Some(Node { content: Content::Null, .. }) => Vec::new(),
@@ -218,7 +228,10 @@ impl<'a> Fields<'a> {
                 let message = format!("{} must be a list, not {}", self.of(key), node.kind());
                 self.sink.wrong_hint(node.line, message, hint);
                 self.unreadable.push(key.to_owned());
-                Vec::new()
+                Some(node)
+                    .filter(|node| matches!(&node.content, Content::Map(entries) if !entries.is_empty()))
+                    .into_iter()
+                    .collect()
             }
         }
     }
