@@ -29,11 +29,8 @@ pub async fn app(catalog: &Catalog, name: &str) -> Result<AppName> {
         let pack = vec![blob(file, None), blob(root, Some(vec![file]))];
         catalog.pack_register(&app, "bench".to_owned(), 2, pack).await?;
     }
-    let package = PackagePut {
-        environment: Some(reference("python")?),
-        deployment: Some(root),
-        ..PackagePut::default()
-    };
+    let package =
+        PackagePut { environment: Some(reference("python")?), deployment: Some(root), ..PackagePut::default() };
     let function = FunctionPut { package: Some(reference(FUNCTION)?), ..FunctionPut::default() };
     let puts = vec![put(UnitPut::Package(package))?, put(UnitPut::Function(function))?];
     catalog.change(&app, engine::change(puts, true)).await?;
@@ -68,7 +65,8 @@ pub fn folder(place: &Place, name: &str, more: &str) -> Result<PathBuf> {
     let folder = place.folder(name)?;
     fs::create_dir_all(folder.join("noop"))?;
     fs::write(folder.join("noop/main.py"), CODE)?;
-    let manifest = format!("app: {APP}\nfunctions:\n  {FUNCTION}: {{ env: python, src: noop/, scale: {{ max: 2 }} }}\n{more}");
+    let manifest =
+        format!("app: {APP}\nfunctions:\n  {FUNCTION}: {{ env: python, src: noop/, scale: {{ max: 2 }} }}\n{more}");
     fs::write(folder.join("milepost.yaml"), manifest)?;
     Ok(folder)
 }

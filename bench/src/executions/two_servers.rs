@@ -64,7 +64,16 @@ async fn report(catalog: &Catalog, timers: i64, seconds: i64) -> Result<()> {
     let (late, half) = (number(late).await?, number(half).await?);
     table(
         "Two servers over one PostgreSQL, timers of a second each",
-        &["timers", "seconds", "expected", "executions", "different ticks", "timers with each tick", "late, p50", "late, most"],
+        &[
+            "timers",
+            "seconds",
+            "expected",
+            "executions",
+            "different ticks",
+            "timers with each tick",
+            "late, p50",
+            "late, most",
+        ],
         &[vec![
             timers.to_string(),
             seconds.to_string(),
@@ -77,6 +86,9 @@ async fn report(catalog: &Catalog, timers: i64, seconds: i64) -> Result<()> {
         ]],
     );
     println!("\n{servers} servers ran executions of them.");
-    ensure!(executions == timers * seconds && ticks == executions && complete == timers, "a tick is missing or was fired twice");
+    ensure!(
+        executions == timers * seconds && ticks == executions && complete == timers,
+        "a tick is missing or was fired twice"
+    );
     Ok(())
 }

@@ -13,6 +13,8 @@ use milepost_model::channel::{ChannelName, PackageName};
 
 pub use crate::files::MAX_SIGNATURE_BYTES;
 
+const SIGNATURE_BYTES: usize = 64;
+
 /// Who may have written a channel. Written as minisign does: the line of 56 letters that begins with `RW`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublicKey(minisign::PublicKey);
@@ -59,7 +61,7 @@ pub enum KeyError {
     Exists(String),
     #[error("everybody on this machine can read `{0}`; run `chmod 600` on it, and make a new key if others could have read it")]
     TooOpen(String),
-    #[error("the key file `{path}` cannot be used ({source})")]
+    #[error("the key file `{path}` cannot be used ({source}); check its path, and that you may read and write there")]
     File { path: String, source: std::io::Error },
     #[error("no key could be made: {0}")]
     Failed(String),
@@ -99,6 +101,11 @@ fn read(signature: &[u8]) -> Result<minisign::SignatureBox, SignatureError> {
         return Err(SignatureError::Unreadable);
     }
     let text = std::str::from_utf8(signature).map_err(|_| SignatureError::Unreadable)?;
+    // The crate (0.10) panics when the signature of the comment is shorter than one.
+    let comment = text.lines().nth(3).and_then(|line| data_encoding::BASE64.decode(line.trim().as_bytes()).ok());
+    if comment.is_none_or(|bytes| bytes.len() != SIGNATURE_BYTES) {
+        return Err(SignatureError::Unreadable);
+    }
     minisign::SignatureBox::from_string(text).map_err(|_| SignatureError::Unreadable)
 }
 
@@ -198,18 +205,25 @@ impl SecretKey {
     fn parse(text: &str, password: Option<&str>, shown: &str) -> Result<Self, KeyError> {
         let not_secret = || KeyError::NotSecret(shown.to_owned());
         let boxed = || minisign::SecretKeyBox::from_string(text).map_err(|_| not_secret());
-        let secret = match boxed()?.into_unencrypted_secret_key() {
-            Ok(secret) => secret,
-            Err(_) if !looks_encrypted(text) => return Err(not_secret()),
-            Err(_) => {
+        let bytes = key_bytes(text);
+        let secret = match bytes.get(KDF) {
+            Some(b"Sc") => {
                 let password = password.ok_or_else(|| KeyError::NeedsPassword(shown.to_owned()))?;
                 // Never without one: the crate would ask at the terminal.
                 let opened = boxed()?.into_secret_key(Some(password.to_owned()));
                 opened.map_err(|_| KeyError::WrongPassword(shown.to_owned()))?
             }
+            // `minisign -W` writes no checksum, which the crate does not know.
+            Some([0, 0]) if bytes.get(CHECKSUM).is_some_and(|sum| sum.iter().all(|byte| *byte == 0)) => {
+                minisign::SecretKey::from_bytes(&bytes).map_err(|_| not_secret())?
+            }
+            _ => boxed()?.into_unencrypted_secret_key().map_err(|_| not_secret())?,
         };
         let public = minisign::PublicKey::from_secret_key(&secret).map_err(|_| not_secret())?;
-        Ok(Self { secret, public: PublicKey(public) })
+        let key = Self { secret, public: PublicKey(public) };
+        // The two halves belong together, or nobody could verify what this signs.
+        minisign::sign(Some(&key.public.0), &key.secret, Cursor::new(b""), None, None).map_err(|_| not_secret())?;
+        Ok(key)
     }
 
     pub fn public(&self) -> &PublicKey {
@@ -232,11 +246,14 @@ impl fmt::Debug for SecretKey {
     }
 }
 
-/// Whether the key line names scrypt: `Ed`, then `Sc`.
-fn looks_encrypted(text: &str) -> bool {
+/// Where a secret key says how it is protected, and its checksum: algorithm, protection, kind of checksum, 48 bytes of
+/// salt and limits, key id, both halves, checksum.
+const KDF: std::ops::Range<usize> = 2..4;
+const CHECKSUM: std::ops::Range<usize> = 126..158;
+
+fn key_bytes(text: &str) -> Vec<u8> {
     let line = text.lines().nth(1).unwrap_or_default().trim();
-    let bytes = data_encoding::BASE64.decode(line.as_bytes()).unwrap_or_default();
-    bytes.get(2..4) == Some(b"Sc")
+    data_encoding::BASE64.decode(line.as_bytes()).unwrap_or_default()
 }
 
 fn key_id(keynum: &[u8]) -> String {

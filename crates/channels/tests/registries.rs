@@ -3,10 +3,12 @@
 
 mod common;
 
+use common::web::{Answer, Web};
 use common::{Author, channel, collect, options, package, version};
 use milepost_channels::registry::{Credentials, Registry, RegistryError};
 use milepost_channels::{Source, SourceOptions, StoreOptions, Unpublish, Unpublishing, WriteError};
 use milepost_model::Digest;
+use milepost_model::channel::Entry;
 use milepost_testkit::registry::OciRegistry;
 
 struct World {
@@ -169,4 +171,23 @@ async fn a_registry_that_is_not_there_is_asked_again_later() {
     let registry = Registry::open("127.0.0.1:9/team/shop", &[], None).unwrap();
     let error = registry.delete_tag(&version("1.0.0")).await.unwrap_err();
     assert!(error.is_transient(), "{error}");
+}
+
+#[tokio::test]
+async fn a_registry_that_sends_us_for_a_token_gets_it_and_no_password_of_ours() {
+    let web = Web::start().await;
+    let bytes = b"the artifact of 1.0.0".to_vec();
+    let digest = Digest::of(&bytes);
+    let realm = format!("{}/token", web.url);
+    web.put(&format!("/v2/team/shop/blobs/{digest}"), Answer::ForToken { realm, token: "abc".to_owned(), bytes });
+    web.put("/token", Answer::Bytes(br#"{"token": "abc"}"#.to_vec()));
+    let home = tempfile::tempdir().unwrap();
+    let mut entry = Entry::new(version("1.0.0"), digest, common::now());
+    entry.registry = Some(format!("{}/team/shop", web.url.trim_start_matches("http://")));
+    let source = Source::open(home.path().to_str().unwrap(), options()).unwrap();
+    let read = collect(source.artifact(&entry).await.unwrap()).await.unwrap();
+    assert_eq!(read, b"the artifact of 1.0.0");
+    web.put("/token", Answer::Status(403));
+    let error = source.artifact(&entry).await.err().unwrap();
+    assert!(error.to_string().contains("wants a name and a password"), "{error}");
 }

@@ -44,6 +44,22 @@ fn a_key_of_minisign_signs_for_us() {
     assert_eq!(&public, key.public());
     let signature = key.sign(b"x", &statement(1)).unwrap();
     assert_eq!(public.verify(b"x", signature.as_bytes()), Ok(statement(1)));
+    let mut broken = fs::read(&path).unwrap();
+    broken[150] = if broken[150] == b'A' { b'B' } else { b'A' };
+    fs::write(&path, broken).unwrap();
+    assert!(matches!(SecretKey::load(&path, None), Err(KeyError::NotSecret(_))), "a broken key was taken");
+}
+
+#[test]
+fn minisign_signs_with_a_key_of_ours() {
+    let home = tempfile::tempdir().unwrap();
+    let key = SecretKey::create(&home.path().join("our.key"), None).unwrap();
+    fs::write(home.path().join("all"), b"the list").unwrap();
+    let comment = statement(5).to_string();
+    let signed = minisign(&["-S", "-W", "-s", "our.key", "-m", "all", "-t", &comment], home.path());
+    assert!(signed.status.success(), "{}", String::from_utf8_lossy(&signed.stderr));
+    let signature = fs::read(home.path().join("all.minisig")).unwrap();
+    assert_eq!(key.public().verify(b"the list", &signature), Ok(statement(5)));
 }
 
 #[test]

@@ -132,6 +132,10 @@ pub enum Command {
     /// Keys, versions and places of your channels
     #[command(subcommand)]
     Channel(commands::channel::ChannelCommand),
+    /// Install an app from a channel, pinned or followed
+    Install(Box<commands::install::InstallArgs>),
+    /// Upgrade an installed app, or show what comes when
+    Upgrade(commands::upgrade::UpgradeArgs),
     /// Write a channel into one file, for machines without a network
     Bundle(commands::bundle::BundleArgs),
     /// Groups of versions

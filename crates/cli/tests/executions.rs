@@ -7,6 +7,8 @@ mod common;
 mod crashes;
 #[path = "executions/ends.rs"]
 mod ends;
+#[path = "executions/fairness.rs"]
+mod fairness;
 #[path = "executions/gate.rs"]
 mod gate;
 #[path = "executions/jobs.rs"]

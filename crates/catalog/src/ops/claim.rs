@@ -182,7 +182,10 @@ fn may_have(app: &Waiting, turn: &Turn) -> i64 {
 fn shares(apps: Vec<Waiting>, turn: &Turn, free: i64) -> Vec<(Waiting, i64)> {
     let mut given: Vec<(Waiting, i64)> = apps.into_iter().map(|app| (app, 0)).collect();
     for _ in 0..free {
-        let poorest = given.iter_mut().filter(|(app, given)| *given < may_have(app, turn)).min_by_key(|(app, given)| app.here + *given);
+        let poorest = given
+            .iter_mut()
+            .filter(|(app, given)| *given < may_have(app, turn))
+            .min_by_key(|(app, given)| app.here + *given);
         match poorest {
             Some((_, given)) => *given += 1,
             None => break,

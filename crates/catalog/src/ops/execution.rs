@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use crate::db::Tx;
 use crate::error::{CatalogError, Result};
-use crate::read;
 use crate::queue;
+use crate::read;
 use crate::tables::apps::{self, AppRow};
 use crate::tables::executions::{self, Birth, End, NewRow};
 use crate::tables::versions::{self, VersionState};

@@ -3,16 +3,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use jiff::SignedDuration;
 use milepost_model::execution::{Cause, CauseKind};
-use milepost_model::job::{Job, JobState};
 use milepost_model::schedule::{AfterDowntime, Schedule};
 use milepost_model::{AliasName, IdSource, Selector, Timestamp};
 
+use super::fire_step::{just_before, step};
 use crate::db::Tx;
 use crate::error::{CatalogError, Result};
-use crate::tables::executions::{self, Birth, NewRow};
 use crate::queue::{self, Queues};
+use crate::tables::executions::{self, Birth, NewRow};
 use crate::tables::jobs::{self, Advanced, JobRow};
 use crate::tables::timers::{self, TimerRow};
 use crate::tables::versions::{self, VersionState};
@@ -86,12 +85,7 @@ impl Catalog {
 
 /// Fires those of an app's timers that are due, before live moves: a tick belongs to the release that was live when its
 /// time came.
-pub(crate) async fn fire_before_move(
-    tx: &mut Tx,
-    ids: &dyn IdSource,
-    now: Timestamp,
-    rows: &[TimerRow],
-) -> Result<()> {
+pub(crate) async fn fire_before_move(tx: &mut Tx, ids: &dyn IdSource, now: Timestamp, rows: &[TimerRow]) -> Result<()> {
     let due: Vec<TimerRow> = rows.iter().filter(|row| row.next_at.is_some_and(|at| at <= now)).cloned().collect();
     if !due.is_empty() {
         fire_timers(tx, How { ids, queues: None, now }, due).await?;
@@ -318,73 +312,3 @@ async fn resolve_all(tx: &mut Tx, firings: &[Firing]) -> Result<HashMap<Aim, Res
     }
     Ok(found)
 }
-
-/// Everything before the time at which something fires next is settled.
-fn just_before(at: Timestamp) -> Timestamp {
-    at.checked_sub(SignedDuration::from_millis(1)).unwrap_or(Timestamp::MIN)
-}
-
-/// What a job that is due does.
-#[derive(Debug, PartialEq)]
-struct Step {
-    ticks: Vec<Timestamp>,
-    skipped: u32,
-    /// What its pattern says, whether or not it has executions left to make.
-    next_at: Option<Timestamp>,
-    /// How many it had left.
-    count: Option<i64>,
-    /// Its schedule cannot be read.
-    broken: Option<String>,
-}
-
-impl Step {
-    /// How the job stands when `written` of the ticks made an execution: the others have one already, which was counted.
-    fn advance(self, id: String, fired: i64, written: i64) -> Advanced {
-        let remaining = self.count.map(|count| count - written);
-        let next_at = self.next_at.filter(|_| remaining != Some(0) && self.broken.is_none());
-        let state = match (&self.broken, next_at) {
-            (Some(_), _) => JobState::Paused,
-            (None, Some(_)) => JobState::Running,
-            (None, None) => JobState::Done,
-        };
-        Advanced { id, next_at, remaining, state, fired: fired + written }
-    }
-}
-
-fn step(job: &Job, now: Timestamp) -> Step {
-    let due_at = job.next_at.unwrap_or(now);
-    let schedule = match &job.cron {
-        Some(cron) => match Schedule::parse(cron, &job.zone) {
-            Ok(schedule) => Some(schedule),
-            Err(error) => {
-                return Step {
-                    ticks: vec![due_at],
-                    skipped: 0,
-                    next_at: None,
-                    count: job.count,
-                    broken: Some(format!("The job is paused: {error}.")),
-                };
-            }
-        },
-        None => None,
-    };
-    // The explicit first time is made up, however late it is; what the pattern has missed since then is not.
-    let first = job.fired == 0 && job.first_at == Some(due_at);
-    let rule = if first || job.count.is_some() { AfterDowntime::Skip } else { AfterDowntime::RunNewest };
-    let mut ticks = if first { vec![due_at] } else { Vec::new() };
-    let mut skipped = 0;
-    if let Some(schedule) = &schedule {
-        let due = schedule.due(if first { due_at } else { just_before(due_at) }, now, rule);
-        ticks.extend(due.run);
-        skipped = due.skipped;
-    }
-    if let Some(count) = job.count {
-        ticks.truncate(usize::try_from(count).unwrap_or(usize::MAX));
-    }
-    let next_at = schedule.and_then(|schedule| schedule.next_after(now));
-    Step { ticks, skipped, next_at, count: job.count, broken: None }
-}
-
-#[cfg(test)]
-#[path = "fire_tests.rs"]
-mod tests;

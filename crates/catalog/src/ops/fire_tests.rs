@@ -1,3 +1,4 @@
+use milepost_model::Selector;
 use milepost_model::clock::from_millis;
 
 use super::*;

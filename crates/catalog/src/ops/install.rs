@@ -117,11 +117,7 @@ impl Catalog {
 
     /// The installed version is not healthy: live goes back to what it was before, the version is skipped and upgrades are
     /// held. Answers the version that live went back to, if there is one.
-    pub async fn install_unhealthy(
-        &self,
-        lease: &InstallLease,
-        why: String,
-    ) -> Result<(LeasedInstall, Option<Entry>)> {
+    pub async fn install_unhealthy(&self, lease: &InstallLease, why: String) -> Result<(LeasedInstall, Option<Entry>)> {
         let lease = lease.clone();
         self.work(&lease.app.clone(), &lease.actor(), Ending::Commit, move |work| {
             Box::pin(async move {
@@ -139,7 +135,9 @@ async fn create(work: &mut Work<'_>, input: InstallInput) -> Result<InstallOutco
     if let Some(row) = installs::lock(work.tx, work.app.id).await? {
         let message = format!("App `{}` is installed already: {} {}.", work.app.name, row.package, row.entry.version);
         return Err(Refusal::new(Code::InstallExists, message)
-            .hint("`milepost upgrade` moves it to another version; `--app NAME` installs it once more under another name")
+            .hint(
+                "`milepost upgrade` moves it to another version; `--app NAME` installs it once more under another name",
+            )
             .into());
     }
     if work.app.head_seq > 0 {
@@ -327,7 +325,6 @@ pub(super) fn looked_at(row: &InstallRow, at: milepost_model::Timestamp) -> Opti
 pub(super) fn subject(row: &InstallRow) -> String {
     format!("install {}", row.package)
 }
-
 
 pub(crate) fn not_installed(app: &AppName) -> Refusal {
     Refusal::new(Code::InstallNotFound, format!("App `{app}` was not installed from anywhere."))

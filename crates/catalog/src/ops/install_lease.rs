@@ -85,13 +85,7 @@ impl Catalog {
     }
 
     /// Takes one install, for a person who asks. Refused while somebody else works on it.
-    pub async fn install_take(
-        &self,
-        app: &AppName,
-        holder: &str,
-        actor: &str,
-        lease_ms: i64,
-    ) -> Result<LeasedInstall> {
+    pub async fn install_take(&self, app: &AppName, holder: &str, actor: &str, lease_ms: i64) -> Result<LeasedInstall> {
         let (app, holder, actor, now) = (app.clone(), holder.to_owned(), actor.to_owned(), self.clock.now());
         self.db
             .write(move |tx| {
@@ -116,9 +110,9 @@ impl Catalog {
         let (lease, now) = (lease.clone(), self.clock.now());
         self.db
             .write(move |tx| {
-                Box::pin(async move {
-                    installs::renew(tx, lease.app_id, &lease.token, now, until(now, lease_ms)).await
-                })
+                Box::pin(
+                    async move { installs::renew(tx, lease.app_id, &lease.token, now, until(now, lease_ms)).await },
+                )
             })
             .await
     }
@@ -136,14 +130,18 @@ impl Catalog {
     /// Ends a lease with nothing.
     pub async fn install_let_go(&self, lease: &InstallLease) -> Result<()> {
         let lease = lease.clone();
-        self.db
-            .write(move |tx| Box::pin(async move { installs::let_go(tx, lease.app_id, &lease.token).await }))
-            .await
+        self.db.write(move |tx| Box::pin(async move { installs::let_go(tx, lease.app_id, &lease.token).await })).await
     }
 
     /// For the start of a server that has the database to itself: whoever held a lease is gone.
     pub async fn installs_end_leases(&self) -> Result<()> {
         self.db.write(|tx| Box::pin(async move { installs::end_leases(tx).await })).await
+    }
+
+    /// Everything that follows a channel is to be looked at now.
+    pub async fn installs_make_due(&self) -> Result<()> {
+        let now = self.clock.now();
+        self.db.write(move |tx| Box::pin(async move { installs::make_due(tx, now).await })).await
     }
 
     /// When the next install is due.

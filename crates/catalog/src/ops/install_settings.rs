@@ -99,7 +99,9 @@ impl Catalog {
 }
 
 fn wrong(error: &SettingsError) -> CatalogError {
-    Refusal::new(Code::InvalidRequest, format!("{error}.")).hint("`milepost install policy --help` shows the forms").into()
+    Refusal::new(Code::InvalidRequest, format!("{error}."))
+        .hint("`milepost install policy --help` shows the forms")
+        .into()
 }
 
 async fn locked(work: &mut Work<'_>) -> Result<InstallRow> {

@@ -7,6 +7,7 @@ pub(crate) mod build;
 pub(crate) mod claim;
 pub(crate) mod execution;
 pub(crate) mod fire;
+mod fire_step;
 pub(crate) mod give_back;
 pub(crate) mod group;
 pub(crate) mod install;

@@ -6,7 +6,7 @@ use milepost_model::change::{Change, UnitKey};
 use milepost_model::event::EventKind;
 use milepost_model::unit_put::{FunctionPut, Put};
 use milepost_model::{AppName, Code, Refusal, UnitKind, UnitName, UnitPut};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::execution::clean;
 use crate::change::{self, ChangeInput};
@@ -101,10 +101,10 @@ impl Catalog {
             .await
     }
 
-    /// Every number that v1 gave in the app, also of versions that were deleted since: the function, its number in the
+    /// Every number that v1 gave in the app, or to one function of it, also of versions that were deleted since: the function, its number in the
     /// ledger, and the number of v1.
-    pub async fn v1_numbers(&self, app: &AppName) -> Result<Vec<(UnitName, i64, i64)>> {
-        self.look(app, move |tx, app| Box::pin(async move { v1::numbers(tx, app.id).await })).await
+    pub async fn v1_numbers(&self, app: &AppName, of: Option<UnitName>) -> Result<Vec<(UnitName, i64, i64)>> {
+        self.look(app, move |tx, app| Box::pin(async move { v1::numbers(tx, app.id, of.as_ref()).await })).await
     }
 
     /// Publishes a function's newest code under the next number. Code that is published already becomes a new version

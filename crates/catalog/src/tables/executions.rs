@@ -305,13 +305,7 @@ pub(crate) struct Waiting {
 }
 
 /// The apps after `after` that have something to claim, in the order of their ids.
-pub(crate) async fn waiting(
-    tx: &mut Tx,
-    node: &str,
-    now: Timestamp,
-    after: i64,
-    limit: i64,
-) -> Result<Vec<Waiting>> {
+pub(crate) async fn waiting(tx: &mut Tx, node: &str, now: Timestamp, after: i64, limit: i64) -> Result<Vec<Waiting>> {
     // One step in the index an app, however much each has queued.
     let sql = "WITH RECURSIVE t(app_id) AS ( \
                    SELECT min(app_id) FROM executions WHERE status = 'queued' AND app_id > $1 AND (not_before IS NULL OR not_before <= $4) \
@@ -324,9 +318,7 @@ pub(crate) async fn waiting(
                FROM (SELECT app_id FROM t WHERE app_id IS NOT NULL LIMIT $2) AS t JOIN apps a ON a.id = t.app_id ORDER BY t.app_id";
     let rows = tx.query(sql, &[after.into(), limit.into(), node.into(), now.into()]).await?;
     rows.iter()
-        .map(|row| {
-            Ok(Waiting { app_id: row.int(0)?, plan: row.parse(1)?, running: row.int(2)?, here: row.int(3)? })
-        })
+        .map(|row| Ok(Waiting { app_id: row.int(0)?, plan: row.parse(1)?, running: row.int(2)?, here: row.int(3)? }))
         .collect()
 }
 

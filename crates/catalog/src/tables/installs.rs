@@ -248,6 +248,11 @@ pub(crate) async fn end_leases(tx: &mut Tx) -> Result<()> {
     Ok(())
 }
 
+pub(crate) async fn make_due(tx: &mut Tx, now: Timestamp) -> Result<()> {
+    tx.execute("UPDATE installs SET next_check_at = $1 WHERE next_check_at > $1", &[now.into()]).await?;
+    Ok(())
+}
+
 pub(crate) async fn earliest(tx: &mut Tx) -> Result<Option<Timestamp>> {
     let sql = "SELECT min(CASE WHEN lease_until IS NOT NULL AND lease_until > next_check_at THEN lease_until \
                ELSE next_check_at END) FROM installs WHERE next_check_at IS NOT NULL";

@@ -134,12 +134,16 @@ pub(crate) async fn with_followers(tx: &mut Tx, app_id: i64) -> Result<Vec<V1Uni
     tx.query(&sql, &[app_id.into()]).await?.iter().map(read_unit).collect()
 }
 
-/// Every number that v1 gave in the app: the function, the number in the ledger, the number of v1. Deleted ones too, which
+/// Every number that v1 gave in the app, or to one function of it: the function, the number in the ledger, the number of v1. Deleted ones too, which
 /// executions still tell of.
-pub(crate) async fn numbers(tx: &mut Tx, app_id: i64) -> Result<Vec<(UnitName, i64, i64)>> {
+pub(crate) async fn numbers(tx: &mut Tx, app_id: i64, of: Option<&UnitName>) -> Result<Vec<(UnitName, i64, i64)>> {
     let sql = "SELECT u.name, v.number, p.number FROM v1_versions p JOIN versions v ON v.id = p.version_id \
-               JOIN units u ON u.id = p.unit_id WHERE u.app_id = $1";
-    tx.query(sql, &[app_id.into()]).await?.iter().map(|row| Ok((row.parse(0)?, row.int(1)?, row.int(2)?))).collect()
+               JOIN units u ON u.id = p.unit_id WHERE u.app_id = $1 AND ($2 = '' OR u.name = $2)";
+    tx.query(sql, &[app_id.into(), of.map_or("", UnitName::as_str).into()])
+        .await?
+        .iter()
+        .map(|row| Ok((row.parse(0)?, row.int(1)?, row.int(2)?)))
+        .collect()
 }
 
 pub(crate) async fn insert_unit(

@@ -48,7 +48,12 @@ impl Fixture {
     }
 
     /// An install whose lease is given back.
-    pub async fn installed(&self, settings: InstallSettings, text: &str, puts: impl IntoIterator<Item = Put>) -> Install {
+    pub async fn installed(
+        &self,
+        settings: InstallSettings,
+        text: &str,
+        puts: impl IntoIterator<Item = Put>,
+    ) -> Install {
         let done = self.install_with(settings, version(text, puts, &[])).await.unwrap();
         self.catalog.install_let_go(&done.install.lease).await.unwrap();
         done.install.install

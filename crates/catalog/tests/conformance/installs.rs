@@ -211,7 +211,8 @@ async fn a_check_says_when_to_look_next_unless_a_person_said_something_meanwhile
     t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
     let taken = t.take("one").await.unwrap();
     let next = "2030-02-01T00:00:00Z".parse().unwrap();
-    let record = CheckRecord { serial: 7, next_check_at: Some(next), revision: taken.revision, ..CheckRecord::default() };
+    let record =
+        CheckRecord { serial: 7, next_check_at: Some(next), revision: taken.revision, ..CheckRecord::default() };
     assert!(t.catalog.install_give_back(&taken.lease, record.clone()).await.unwrap());
     assert_eq!(t.install().await.next_check_at, Some(next));
     assert_eq!(t.catalog.installs_earliest().await.unwrap(), Some(next));
@@ -265,7 +266,10 @@ async fn a_hold_by_hand_and_one_skipped_version_can_be_lifted_apart(t: &Fixture)
     t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
     t.upgraded("1.1.0", [config("n", 2)]).await;
     roll_back(t).await;
-    t.catalog.install_hold(&t.app, "liz", HoldInstall { reason: "freeze".into(), ..HoldInstall::default() }).await.unwrap();
+    t.catalog
+        .install_hold(&t.app, "liz", HoldInstall { reason: "freeze".into(), ..HoldInstall::default() })
+        .await
+        .unwrap();
     let one = LiftInstall { version: Some(semver("1.1.0")) };
     let lifted = t.catalog.install_lift(&t.app, "liz", one.clone()).await.unwrap();
     assert_eq!((lifted.brakes.skipped.len(), lifted.brakes.hold.unwrap().reason), (0, "freeze".to_owned()));

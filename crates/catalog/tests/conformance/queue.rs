@@ -208,6 +208,8 @@ async fn the_queue_of_an_app_is_bounded_by_its_plan(t: &Fixture) {
     }
     let accept = async || t.catalog.execution_accept(&t.app, asked(new_execution("hello", "1"))).await;
     assert_eq!(refused(accept().await).code, Code::QueueFull);
+    let another = t.another().await.execution_accept(&t.app, asked(new_execution("hello", "1"))).await;
+    assert_eq!(refused(another).code, Code::QueueFull, "it counts for itself");
     // A tick is not forgotten: its execution says why it was not run.
     t.clock.advance_ms(10 * 60_000);
     assert_eq!(t.catalog.fire_due(100).await.unwrap().executions, 1);

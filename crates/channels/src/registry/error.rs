@@ -12,7 +12,7 @@ pub enum RegistryError {
     NotARepository(String),
     #[error(
         "the registry `{0}` wants a name and a password; log in with `docker login`, `skopeo login`, or set \
-        `MILEPOST_REGISTRY_USER` and `MILEPOST_REGISTRY_PASSWORD`"
+        `MILEPOST_REGISTRY_HOST`, `MILEPOST_REGISTRY_USER` and `MILEPOST_REGISTRY_PASSWORD`"
     )]
     LogIn(String),
     #[error("the registry `{0}` does not take this name and password, or they may not do this; check them")]

@@ -94,6 +94,12 @@ impl Registry {
         }
     }
 
+    /// The artifact of a version; nothing when there is no such tag, or when it is no app's.
+    pub async fn find(&self, version: &SemVer) -> Result<Option<Digest>, RegistryError> {
+        let layers = self.tagged(&tag_of(version)).await?;
+        Ok(layers.and_then(|layers| if let [only] = layers.as_slice() { Some(*only) } else { None }))
+    }
+
     /// The layers of what has the tag; nothing when nothing has it.
     async fn tagged(&self, tag: &str) -> Result<Option<Vec<Digest>>, RegistryError> {
         let url = self.url(&format!("manifests/{tag}"));

@@ -20,9 +20,7 @@ use place::Place;
 
 /// An index file is small; who needs longer for it does not answer.
 const INDEX_DEADLINE: Duration = Duration::from_secs(60);
-/// While an author writes a file and then its signature, the two do not fit for a moment.
 const SIGNATURE_TRIES: usize = 3;
-const SIGNATURE_PAUSE: Duration = Duration::from_millis(300);
 
 /// A channel that is read. Opening contacts nobody (a bundle's table is read).
 #[derive(Debug, Clone)]
@@ -44,6 +42,9 @@ pub struct SourceOptions {
     /// refused. Zero at the first time.
     pub minimum_serial: u64,
     pub max_artifact_bytes: u64,
+    /// How long a file whose signature does not fit is let rest before it is read again, twice: while an author writes a file
+    /// and then its signature, the two do not fit for a moment.
+    pub signature_pause: Duration,
     pub clock: Arc<dyn Clock>,
     /// The `AWS_…` variables for `s3://`; those of the process when left out.
     pub aws: Option<Vec<(String, String)>>,
@@ -84,6 +85,7 @@ impl Default for SourceOptions {
             key: None,
             minimum_serial: 0,
             max_artifact_bytes: 8 << 30,
+            signature_pause: Duration::from_millis(300),
             clock: Arc::new(SystemClock),
             aws: None,
             registries: Vec::new(),
@@ -206,7 +208,7 @@ impl Source {
                     if tries < SIGNATURE_TRIES && !matches!(self.place, Place::Bundle(_)) =>
                 {
                     tries += 1;
-                    tokio::time::sleep(SIGNATURE_PAUSE).await;
+                    tokio::time::sleep(self.options.signature_pause).await;
                 }
                 Err(error) => return Err(error),
             }

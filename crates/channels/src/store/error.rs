@@ -40,8 +40,8 @@ pub enum WriteError {
     Altered,
     #[error("others wrote the channel all the time; nothing was published; try again")]
     Contended,
-    #[error("`{place}` refused it with status {status}: {detail}")]
-    Refused { place: String, status: u16, detail: String },
+    #[error("`{place}` refused it with status {status}: {detail}; {hint}")]
+    Refused { place: String, status: u16, detail: String, hint: String },
 }
 
 impl WriteError {

@@ -6,6 +6,7 @@
 mod error;
 mod place;
 mod publish;
+mod server;
 mod settle;
 mod state;
 mod unpublish;

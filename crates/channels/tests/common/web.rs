@@ -13,6 +13,8 @@ pub enum Answer {
     /// Says more than it sends.
     Cut(Vec<u8>),
     Redirect(String),
+    /// Gives the bytes to whoever has the token that the realm gives.
+    ForToken { realm: String, token: String, bytes: Vec<u8> },
     Status(u16),
 }
 
@@ -43,7 +45,8 @@ impl Web {
                         head.push(byte[0]);
                     }
                     let head = String::from_utf8_lossy(&head).to_lowercase();
-                    let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
+                    let path = head.split(' ').nth(1).unwrap_or_default();
+                    let path = path.split('?').next().unwrap_or_default().to_owned();
                     asked.lock().unwrap().push(path.clone());
                     let answer = answers.lock().unwrap().get(&path).cloned().unwrap_or(Answer::Status(404));
                     let _ = stream.write_all(&response(&head, answer)).await;
@@ -105,6 +108,14 @@ fn response(head: &str, answer: Answer) -> Vec<u8> {
         }
         Answer::Redirect(to) => {
             format!("HTTP/1.1 302 Found\r\nlocation: {to}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").into_bytes()
+        }
+        Answer::ForToken { token, bytes, .. } if head.contains(&format!("authorization: bearer {token}\r")) => {
+            response(head, Answer::Bytes(bytes))
+        }
+        Answer::ForToken { realm, .. } => {
+            let asks = format!("Bearer realm=\"{realm}\",service=\"test\",scope=\"repository:team/shop:pull,push\"");
+            let head = "HTTP/1.1 401 No\r\ncontent-length: 0\r\nconnection: close\r\nwww-authenticate: ";
+            format!("{head}{asks}\r\n\r\n").into_bytes()
         }
         Answer::Status(status) => {
             format!("HTTP/1.1 {status} No\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").into_bytes()

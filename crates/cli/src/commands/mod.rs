@@ -17,6 +17,7 @@ pub mod function;
 pub mod group;
 pub mod import;
 pub mod init;
+pub mod install;
 pub mod job;
 pub mod logs;
 pub mod open;
@@ -37,6 +38,7 @@ pub mod timer;
 pub mod token;
 pub mod unpublish;
 pub mod up;
+pub mod upgrade;
 mod version;
 pub mod webhook;
 pub mod whoami;
@@ -85,6 +87,8 @@ pub async fn run(ui: &Ui, cli: Cli) -> Result<()> {
         Command::Group(command) => group::run(&context()?, command).await,
         Command::Token(command) => token::run(&context()?, command).await,
         Command::Plan(command) => plan::run(&context()?, command).await,
+        Command::Install(args) => install::run(ui, &cli.global, *args).await,
+        Command::Upgrade(args) => upgrade::run(ui, &cli.global, args).await,
         Command::Whoami(args) => whoami::run(&context()?, args).await,
         Command::Storage(command) => storage::run(&context()?, command).await,
     }

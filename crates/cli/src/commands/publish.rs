@@ -67,7 +67,12 @@ pub async fn run(context: &Context<'_>, args: PublishArgs) -> Result<()> {
         store.check(&publish).await?;
         return tell(context, &store, &wanted, &made, None);
     }
-    let published = store.publish(&publish).await?;
+    let bar = if context.ui.shows_progress() { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
+    bar.set_message(format!("Publishing {} {}", wanted.package, wanted.version));
+    bar.enable_steady_tick(std::time::Duration::from_millis(100));
+    let published = store.publish(&publish).await;
+    bar.finish_and_clear();
+    let published = published?;
     tell(context, &store, &wanted, &made, Some(&published))
 }
 

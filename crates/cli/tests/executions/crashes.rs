@@ -32,7 +32,8 @@ fn slow_a_killed_server_loses_no_execution_and_tells_the_attempts() {
     gate.open();
     stage.world.server.restart();
 
-    let any = |status| !stage.listed(&ExecutionFilter { status: Some(status), ..ExecutionFilter::default() }).is_empty();
+    let any =
+        |status| !stage.listed(&ExecutionFilter { status: Some(status), ..ExecutionFilter::default() }).is_empty();
     // Before a running one can go back into the queue it is given back, which the start has done.
     eventually_blocking(PATIENCE * 2, || !any(ExecutionStatus::Queued) && !any(ExecutionStatus::Running));
     let all = stage.listed(&ExecutionFilter::default());

@@ -23,6 +23,7 @@ functions:
   fail: { env: python, src: fail/, timeout: 1s }
   conf: { env: python, src: conf/ }
   wait: { env: python, src: wait/, timeout: 60s, scale: { max: 24 } }
+  alone: { env: python, src: wait/, timeout: 120s, scale: { max: 1 } }
 ";
 
 pub const ECHO: &str = "
@@ -42,6 +43,9 @@ def main(request):
         raise ValueError('as asked')
     if how == 'sleep':
         time.sleep(100)
+    if how == 'drip':
+        time.sleep(0.7)
+        return (time.sleep(0.7) or piece for piece in ['late'])
     return 'no such order', 404
 ";
 

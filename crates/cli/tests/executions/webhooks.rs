@@ -8,7 +8,8 @@ use crate::stage::{ECHO, Stage};
 
 /// The signature as a sender of webhooks makes it, with another program than ours.
 fn signed(secret: &str, body: &str) -> String {
-    let script = "import hmac, sys; print(hmac.new(sys.argv[1].encode(), sys.stdin.buffer.read(), 'sha256').hexdigest())";
+    let script =
+        "import hmac, sys; print(hmac.new(sys.argv[1].encode(), sys.stdin.buffer.read(), 'sha256').hexdigest())";
     let mut python = Command::new("python3")
         .args(["-c", script, secret])
         .stdin(Stdio::piped())
@@ -32,7 +33,8 @@ fn call(stage: &Stage, url: &str, signature: Option<&str>, body: &str) -> (u16, 
     // Our own client brings the cryptography along that reqwest insists on.
     let _client = stage.client();
     stage.block_on(async {
-        let mut request = reqwest::Client::new().post(url).header("content-type", "application/json").body(body.to_owned());
+        let mut request =
+            reqwest::Client::new().post(url).header("content-type", "application/json").body(body.to_owned());
         if let Some(signature) = signature {
             request = request.header("x-hub-signature-256", signature);
         }

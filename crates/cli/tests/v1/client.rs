@@ -7,10 +7,15 @@ use crate::stage::{Stage, python_with_client};
 
 /// Runs the cases of a class in `client.py` against a server of their own.
 fn run(cases: &str) {
-    let stage = Stage::new(&[]);
+    run_on(&[], &[cases]);
+}
+
+fn run_on(server: &[&str], cases: &[&str]) {
+    let stage = Stage::new(server);
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/v1/client.py");
     let output = Command::new(python_with_client())
-        .args([script.to_str().unwrap(), cases])
+        .arg(script)
+        .args(cases)
         .env_clear()
         .env("PATH", "/usr/local/bin:/usr/bin:/bin")
         .env("HOME", stage.env.home())
@@ -22,7 +27,7 @@ fn run(cases: &str) {
         .output()
         .unwrap();
     let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{cases} failed:\n{said}");
+    assert!(output.status.success(), "{cases:?} failed:\n{said}");
 }
 
 #[test]
@@ -53,6 +58,12 @@ fn the_client_scales_and_detaches() {
 #[test]
 fn slow_the_command_line_of_the_client_works_unchanged() {
     run("CommandLine");
+}
+
+#[test]
+fn slow_the_client_works_on_postgresql() {
+    let database = milepost_testkit::postgres::database();
+    run_on(&["--database", &database.url], &["Life", "Starters", "Projects"]);
 }
 
 /// The interface knows whole minutes only.

@@ -24,6 +24,8 @@ impl Stage {
         env.unset("MILEPOST_TEST_CLOCK");
         let server = env.server_with(args);
         let token = std::fs::read_to_string(env.data_dir().join("admin.token")).unwrap().trim().to_owned();
+        // Our own client brings the cryptography along that reqwest insists on.
+        milepost_client::Client::new(server.api(), &token).unwrap();
         Self { env, server, token, http: reqwest::Client::new(), runtime: Runtime::new().unwrap() }
     }
 

@@ -11,7 +11,12 @@ impl Client {
         self.post(&["apps", app, "webhooks"], new).await
     }
 
-    pub async fn webhook_list(&self, app: &str, limit: i64, cursor: Option<&str>) -> Result<Page<Webhook>, ClientError> {
+    pub async fn webhook_list(
+        &self,
+        app: &str,
+        limit: i64,
+        cursor: Option<&str>,
+    ) -> Result<Page<Webhook>, ClientError> {
         self.json(self.request(Method::GET, &["apps", app, "webhooks"]).query(&paging(limit, cursor))).await
     }
 

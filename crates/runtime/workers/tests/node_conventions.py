@@ -110,6 +110,8 @@ class Context(NodeCase):
     def test_context_and_input(self):
         channel = self.run_function("exports.main = (context, input) => ({ got: input })", entrypoint="index.main")
         self.assertEqual(self.last.convention, "input")
+        self.assertEqual(channel.call("POST", "/", [JSON], b'"a \\"text\\""').json(), {"got": 'a "text"'})
+        self.assertEqual(channel.call("POST", "/", [JSON], b"[1, 2]").json(), {"got": "[1, 2]"})
         self.assertEqual(channel.call("POST", "/", [], b'{"a": 1}').json(), {"got": {"a": 1}})
         self.assertEqual(channel.call("POST", "/", [], b"text").json(), {"got": "text"})
         self.assertEqual(channel.call("GET", "/?a=1").json(), {"got": {"a": "1"}})

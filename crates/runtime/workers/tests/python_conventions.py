@@ -79,6 +79,9 @@ class Arguments(Case):
         channel = self.run_function("def main(text='none', **kwargs):\n    return text")
         self.assertEqual(channel.call("POST", "/", [], b"plain").json(), "plain")
         self.assertEqual(channel.call("POST", "/", [JSON], b"[1, 2]").json(), "[1, 2]")
+        self.assertEqual(channel.call("POST", "/", [JSON], b'"a \\"text\\""').json(), 'a "text"')
+        self.assertEqual(channel.call("POST", "/", [JSON], b'"broken').json(), '"broken')
+        self.assertEqual(channel.call("POST", "/", [], b'"plain"').json(), '"plain"')
         self.assertEqual(channel.call().json(), "none")
 
     def test_none_is_null(self):

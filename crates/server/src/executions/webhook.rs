@@ -46,13 +46,7 @@ pub(crate) async fn invoke(state: &State, id: &str, request: Request, descriptio
     let input = input_of(&parts.headers, parts.uri.query(), &bytes)?;
     crate::handlers::executions::check_input(input.as_ref())?;
     let CalledWebhook { app, webhook, .. } = called;
-    let new = NewExecution {
-        function: webhook.function,
-        version: webhook.selector,
-        input,
-        sync: false,
-        description,
-    };
+    let new = NewExecution { function: webhook.function, version: webhook.selector, input, sync: false, description };
     let node = state.executions.node().to_owned();
     let asked = Accept { new, cause: Cause::webhook(id), started_by: webhook.created_by, node };
     match accept(state, app, asked).await.map_err(|error| internal(&error))?? {
@@ -85,7 +79,8 @@ fn count(state: &State, called: &CalledWebhook) -> ApiResult<()> {
 
 async fn read(headers: &HeaderMap, body: axum::body::Body) -> ApiResult<Bytes> {
     let too_large = || {
-        let message = format!("The body is larger than the {} MiB that the input of an execution may have.", MAX_INPUT >> 20);
+        let message =
+            format!("The body is larger than the {} MiB that the input of an execution may have.", MAX_INPUT >> 20);
         Refusal::new(Code::RequestTooLarge, message).hint("store it elsewhere, and send its address")
     };
     if declared_length(headers).is_some_and(|length| length > MAX_INPUT as u64) {

@@ -103,7 +103,10 @@ mod tests {
         assert_eq!(ok("text/plain", "12"), Some(json!("12")));
         assert_eq!(ok("", "hello"), Some(json!("hello")));
         let form = "application/x-www-form-urlencoded";
-        assert_eq!(ok(form, "a=1+2&b=%C3%BC&a=3&c&=&a=4%"), Some(json!({ "a": ["1 2", "3", "4%"], "b": "ü", "c": "", "": "" })));
+        assert_eq!(
+            ok(form, "a=1+2&b=%C3%BC&a=3&c&=&a=4%"),
+            Some(json!({ "a": ["1 2", "3", "4%"], "b": "ü", "c": "", "": "" }))
+        );
         assert_eq!(ok(form, r#" {"a": 1}"#), Some(json!({ "a": 1 })), "what `curl -d` sends");
         assert_eq!(ok(form, "{a=1"), Some(json!({ "{a": "1" })));
     }

@@ -38,6 +38,14 @@ pub(crate) struct Bundled<S> {
     pub artifact: S,
 }
 
+/// Before anything is fetched for somebody: whether they may change any app at all. Which one it is comes later.
+pub(crate) fn may_install(caller: &Caller) -> ApiResult<()> {
+    match &caller.row().app {
+        Some(app) => caller.may(Permission::ChangeCode, app).map(drop),
+        None => caller.may_everywhere(Permission::ChangeCode),
+    }
+}
+
 pub(crate) async fn create(state: &State, caller: &Caller, new: NewInstall) -> ApiResult<Installed> {
     check_settings(&new)?;
     let (found, source) = find(state, caller, &new).await?;
@@ -67,7 +75,8 @@ where
     let found = Found { mode, package, channel: Some(channel), place: String::new(), entry, serial };
     let mut artifact = Some(artifact);
     install(state, caller, &new, &app, found, async |state: &State, app: &AppName, entry: &Entry| {
-        let artifact = artifact.take().ok_or_else(|| Problem::from(Refusal::new(Code::Internal, "It was read before.")))?;
+        let artifact =
+            artifact.take().ok_or_else(|| Problem::from(Refusal::new(Code::Internal, "It was read before.")))?;
         put::stage(state, app, artifact, entry).await
     })
     .await
@@ -126,7 +135,9 @@ async fn find(state: &State, caller: &Caller, new: &NewInstall) -> ApiResult<(Fo
         }
         InstallFrom::Pinned { package, version, channel, registry } => {
             if let Some(registry) = registry {
-                return registry_version(state, package, version, registry).await;
+                let (entry, source) = source::in_registry(state, package, version, registry).await?;
+                let (mode, place) = (InstallMode::Pinned, registry.clone());
+                return Ok((Found { mode, package: package.clone(), channel: None, place, entry, serial: 0 }, source));
             }
             let place = channel.clone().unwrap_or_else(|| source::own_place(package, version));
             check_place(caller, &place)?;
@@ -167,23 +178,13 @@ pub(super) fn listed(all: &milepost_model::channel::All, version: &SemVer) -> Re
     } else {
         format!("Channel `{}` of `{}` has no version `{version}`.", all.name(), all.package())
     };
-    let newest = names.first().map_or_else(|| "it has none at all".to_owned(), |newest| format!("its newest is {newest}"));
+    let newest =
+        names.first().map_or_else(|| "it has none at all".to_owned(), |newest| format!("its newest is {newest}"));
     Err(Refusal::unknown(Code::VersionNotFound, message, version.as_str(), &names, &newest))
 }
 
-/// Reading a folder means reading the disk of the server.
 fn check_place(caller: &Caller, place: &str) -> ApiResult<()> {
-    if source::is_folder(place) { caller.may_everywhere(Permission::Administer) } else { Ok(()) }
-}
-
-async fn registry_version(
-    _state: &State,
-    _package: &PackageName,
-    version: &SemVer,
-    registry: &str,
-) -> ApiResult<(Found, Source)> {
-    let message = format!("`{version}` cannot be looked up in the registry `{registry}` yet.");
-    Err(Refusal::new(Code::InvalidRequest, message).hint("give the channel that lists it with `--channel URL`").into())
+    if source::is_guarded(place) { caller.may_everywhere(Permission::Administer) } else { Ok(()) }
 }
 
 async fn install(
@@ -279,8 +280,7 @@ async fn put_first(
     drop(kept);
     state.catalog.install_give_back(&judged.install.lease, notes.record).await?;
     state.installs.wake();
-    let went_back =
-        judged.unhealthy.as_ref().map(|(why, back)| went_back(&judged.install.install, why, back.as_ref()));
+    let went_back = judged.unhealthy.as_ref().map(|(why, back)| went_back(&judged.install.install, why, back.as_ref()));
     let install = state.catalog.install_get(app).await?;
     Ok(Installed {
         from: None,

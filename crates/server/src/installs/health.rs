@@ -90,7 +90,11 @@ async fn ask_path(state: &State, app: &AppName, app_version: &str, path: &str) -
         .body(RequestBody::empty())
         .map_err(|error| error.to_string())?;
     let answer = state.gateway.handle(request, Peer::default()).await;
-    if answer.status().is_success() { Ok(()) } else { Err(format!("it answered with status {}", answer.status().as_u16())) }
+    if answer.status().is_success() {
+        Ok(())
+    } else {
+        Err(format!("it answered with status {}", answer.status().as_u16()))
+    }
 }
 
 async fn ask_function(state: &State, app: &AppName, name: &UnitName) -> Result<(), String> {
@@ -105,7 +109,10 @@ async fn ask_function(state: &State, app: &AppName, name: &UnitName) -> Result<(
         .header(header::HOST, "localhost")
         .body(Body::empty())
         .map_err(|error| error.to_string())?;
-    let context = CallContext { request_id: format!("health-{}", state.catalog.ids().short_id()).into(), ..CallContext::default() };
+    let context = CallContext {
+        request_id: format!("health-{}", state.catalog.ids().short_id()).into(),
+        ..CallContext::default()
+    };
     match state.plane.runtime.call(&function, request, context).await {
         Ok(answer) if answer.status().is_success() => Ok(()),
         Ok(answer) => Err(format!("it answered with status {}", answer.status().as_u16())),

@@ -11,6 +11,7 @@ use super::create::{Bundled, check_admitted, listed};
 use super::lease;
 use super::look::{Seen, look};
 use super::problem::Problem;
+use super::source;
 use super::turn::{Notes, Step, Stepped, tell_unhealthy, went_back};
 use crate::error::ApiResult;
 use crate::state::State;
@@ -30,6 +31,12 @@ pub(crate) async fn plan(state: &State, app: &AppName, asked: &Upgrade) -> ApiRe
         let forecast = format!("{} stays: {stays}", install.entry.version);
         let (installed, steps) = (install.entry.version, Vec::new());
         return Ok(UpgradePlan { installed, forecast, steps, asked: None, warnings: Vec::new() });
+    }
+    if let (None, Some(version)) = (&install.channel, &asked.to) {
+        let entry = source::in_registry(state, &install.package, version, &install.place).await?.0;
+        let (installed, forecast) = (install.entry.version.clone(), format!("{} is pinned", install.entry.version));
+        let warnings = warnings(&install, &entry);
+        return Ok(UpgradePlan { installed, forecast, steps: Vec::new(), asked: Some(entry.version), warnings });
     }
     let seen = look(state, &install, 0).await?;
     let now = state.catalog.now();
@@ -119,7 +126,12 @@ where
     answered(state, app, &before, done?).await
 }
 
-fn check_bundle<S>(install: &Install, leased: &LeasedInstall, bundled: &Bundled<S>, named: bool) -> Result<(), Refusal> {
+fn check_bundle<S>(
+    install: &Install,
+    leased: &LeasedInstall,
+    bundled: &Bundled<S>,
+    named: bool,
+) -> Result<(), Refusal> {
     check_admitted(&bundled.channel, &bundled.entry)?;
     if bundled.package != install.package {
         let message =
@@ -159,6 +171,17 @@ async fn run(
     if install.mode == InstallMode::Pinned && asked.to.is_none() {
         let message = format!("App `{}` is pinned to {}.", install.app, install.entry.version);
         return Err(Refusal::new(Code::UpgradeRefused, message).hint("name a version with `--to VERSION`").into());
+    }
+    if let (None, Some(version)) = (&install.channel, &asked.to) {
+        let (entry, source) = source::in_registry(state, &install.package, version, &install.place).await?;
+        if entry.version == install.entry.version {
+            return Ok(None);
+        }
+        let artifact = super::put::fetch(state, &install.app, &source, &entry).await?;
+        let step = Step { entry: &entry, secrets: &asked.secrets, actor, forced: false };
+        let stepped = step.put(state, leased, &artifact).await?;
+        conclude(state, &stepped, &entry, None, notes);
+        return Ok(Some(stepped));
     }
     let seen = look(state, &install, leased.serial).await?;
     notes.record.serial = seen.serial;
@@ -208,7 +231,10 @@ async fn answered(state: &State, app: &AppName, before: &Install, done: Option<S
         .map(|(why, back)| went_back(&stepped.judged.install.install, why, back.as_ref()));
     let mut warnings = stepped.outcome.outcome.warnings;
     if !stepped.outcome.is_live && went_back.is_none() {
-        warnings.push("live is pinned elsewhere, so users do not get it yet; `milepost release live --follow` changes that".to_owned());
+        warnings.push(
+            "live is pinned elsewhere, so users do not get it yet; `milepost release live --follow` changes that"
+                .to_owned(),
+        );
     }
     Ok(Installed {
         from,
@@ -265,7 +291,10 @@ fn check_named(seen: &Seen, install: &Install, entry: &Entry, force: bool, now: 
             return refuse(format!("`{version}` was rolled back, so it is skipped."), hint);
         }
         if let Some(hold) = install.brakes.active_hold(&seen.all) {
-            return refuse(format!("For app `{app}`, {hold}."), format!("lift it with `milepost install lift --app {app}`"));
+            return refuse(
+                format!("For app `{app}`, {hold}."),
+                format!("lift it with `milepost install lift --app {app}`"),
+            );
         }
         if when == When::Never {
             let step = StepKind::between(&install.entry.version, version);
@@ -279,7 +308,10 @@ fn check_named(seen: &Seen, install: &Install, entry: &Entry, force: bool, now: 
         return Ok(());
     }
     let until = milepost_model::clock::from_millis(now.as_millisecond().saturating_add(HORIZON_MS));
-    let waits = when == When::Window && !down && !settings.windows.is_open(now);
+    // The version that is installed was taken back: its replacement waits for no window.
+    let urgent = seen.all.get(&install.entry.version).is_none()
+        && StepKind::between(&install.entry.version, version) == StepKind::Patch;
+    let waits = when == When::Window && !down && !urgent && !settings.windows.is_open(now);
     let next = if waits {
         settings.windows.next_open(now, until)
     } else if settings.windows.is_denied(now) {

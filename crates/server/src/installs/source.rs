@@ -1,7 +1,8 @@
 //! Opening the place that an install comes from.
 
-use milepost_channels::{PublicKey, Source, SourceOptions};
-use milepost_model::channel::{ChannelName, PackageName, SemVer};
+use milepost_channels::registry::Registry;
+use milepost_channels::{ChannelError, PublicKey, Source, SourceOptions};
+use milepost_model::channel::{ChannelName, Entry, PackageName, SemVer};
 use milepost_model::{Code, Refusal};
 
 use super::problem::Problem;
@@ -30,8 +31,19 @@ pub(super) fn open(state: &State, place: &str, known: &Known<'_>) -> Result<Sour
         aws: state.installs.aws.clone(),
         ..SourceOptions::default()
     };
-    let own = place.strip_prefix(OWN).map(|rest| format!("{}/{rest}", state.installs.own));
+    let own = place.strip_prefix(OWN).map(|rest| own_url(state, rest)).transpose()?;
     Ok(Source::open(own.as_deref().unwrap_or(place), options)?)
+}
+
+/// Only names of packages and channels lead anywhere below the server's own channels.
+fn own_url(state: &State, rest: &str) -> Result<String, Refusal> {
+    let parts = rest.trim_end_matches('/').rsplit_once('/');
+    let parsed = parts.and_then(|(package, channel)| Some((package.parse().ok()?, channel.parse().ok()?)));
+    let (package, channel): (PackageName, ChannelName) = parsed.ok_or_else(|| {
+        Refusal::new(Code::InvalidRequest, format!("`{OWN}{rest}` is not the address of a channel of this server."))
+            .hint("write it like `/channels/acme/shop/stable`")
+    })?;
+    Ok(format!("{}/{package}/{channel}", state.installs.own))
 }
 
 pub(super) fn parse_key(text: &str) -> Result<PublicKey, Refusal> {
@@ -47,7 +59,25 @@ pub(super) fn own_place(package: &PackageName, version: &SemVer) -> String {
     format!("{OWN}{package}/{channel}")
 }
 
-/// Whether reading it means reading this machine's disk: only those who administer the server may ask for that.
-pub(super) fn is_folder(place: &str) -> bool {
-    !place.starts_with(OWN) && !["http://", "https://", "s3://"].iter().any(|scheme| place.starts_with(scheme))
+/// Whether reading it means reading this machine's disk, or S3 as the server: only those who administer it may ask for that.
+pub(super) fn is_guarded(place: &str) -> bool {
+    !place.starts_with(OWN) && !["http://", "https://"].iter().any(|scheme| place.starts_with(scheme))
+}
+
+/// A version by its tag in a registry, and what reads its artifact there. The tag is looked up once; what is fetched, now and
+/// later, is named by digest.
+pub(super) async fn in_registry(
+    state: &State,
+    package: &PackageName,
+    version: &SemVer,
+    registry: &str,
+) -> Result<(Entry, Source), Problem> {
+    let found = Registry::open(registry, &[], None)?.find(version).await.map_err(ChannelError::Registry)?;
+    let digest = found.ok_or_else(|| {
+        let message = format!("The registry has no app `{registry}:{}`.", version.as_str().replace('+', "_"));
+        Refusal::new(Code::VersionNotFound, message).hint("check the name and the version, or ask the author")
+    })?;
+    let mut entry = Entry::new(version.clone(), digest, state.catalog.now());
+    entry.registry = Some(registry.to_owned());
+    Ok((entry, open(state, &own_place(package, version), &Known::default())?))
 }

@@ -88,6 +88,11 @@ impl InstallsDue {
         }
     }
 
+    /// Makes everything that follows a channel due now.
+    pub async fn make_due(&self) -> Result<(), CatalogError> {
+        self.0.catalog.installs_make_due().await
+    }
+
     /// When the next one is due.
     pub async fn next(&self) -> Result<Option<milepost_model::Timestamp>, CatalogError> {
         self.0.catalog.installs_earliest().await

@@ -1,11 +1,21 @@
 //! Bodies of JSON. A null is the same as nothing: clients send nulls for what they were not given.
 
+use std::time::Duration;
+
 use axum::extract::{FromRequest, Request};
+use futures::StreamExt;
+use milepost_model::{Code, Refusal};
 use serde_json::{Map, Value};
 
 use super::fault::{Fault, V1Result};
-use crate::extract::Json;
+use crate::extract::{Json, declared_length};
+use crate::handlers::executions::check_text;
 use crate::state::State;
+
+/// More than any input may have.
+const MAX_BODY: u64 = 32 << 20;
+const MOST_HEARD: usize = 256 << 20;
+const PATIENCE: Duration = Duration::from_secs(30);
 
 #[derive(Debug, Default)]
 pub(crate) struct Fields(Map<String, Value>);
@@ -14,12 +24,37 @@ impl FromRequest<State> for Fields {
     type Rejection = Fault;
 
     async fn from_request(request: Request, state: &State) -> Result<Self, Fault> {
+        if declared_length(request.headers()).is_some_and(|length| length > MAX_BODY) {
+            hear_out(request).await;
+            return Err(too_large());
+        }
         let Json(value) = Json::<Value>::from_request(request, state).await?;
         match value {
             Value::Object(fields) => Ok(Self::of(fields)),
             _ => Err(Fault::bad("The body of the request must be a JSON object.")),
         }
     }
+}
+
+/// The clients of this interface send all of a body before they listen, and take a closed connection for a broken server. So
+/// what will be refused is read to its end, within reason.
+async fn hear_out(request: Request) {
+    let reading = async {
+        let mut body = request.into_body().into_data_stream();
+        let mut read = 0;
+        while let Some(Ok(chunk)) = body.next().await {
+            read += chunk.len();
+            if read > MOST_HEARD {
+                break;
+            }
+        }
+    };
+    let _ = tokio::time::timeout(PATIENCE, reading).await;
+}
+
+fn too_large() -> Fault {
+    let message = format!("The request is larger than the {} MiB that a body of JSON may have.", MAX_BODY >> 20);
+    Refusal::new(Code::RequestTooLarge, message).hint("store it elsewhere, and give the function its address").into()
 }
 
 impl Fields {
@@ -37,6 +72,13 @@ impl Fields {
             Some(Value::String(text)) => Ok(Some(text.clone())),
             Some(other) => Err(wrong(name, other, "a string")),
         }
+    }
+
+    /// A name or a description: a text that stands in every list.
+    pub(crate) fn short_text(&self, name: &str) -> V1Result<Option<String>> {
+        let text = self.text(name)?;
+        check_text(name, text.as_deref().unwrap_or_default())?;
+        Ok(text)
     }
 
     /// Forms have only text, so digits are a number.

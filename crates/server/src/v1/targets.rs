@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 
+use milepost_model::change::UnitKey;
 use milepost_model::{AliasName, AppName, Selector, UnitKind, UnitName};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -54,20 +55,36 @@ pub(crate) async fn of_function(state: &State, project: &Project, id: &str, vers
     Ok(Target { function: unit.name, selector })
 }
 
+type Numbers = HashMap<(UnitName, i64), i64>;
+
+async fn numbers(state: &State, app: &AppName, of: Option<UnitName>) -> V1Result<Numbers> {
+    let found = state.catalog.v1_numbers(app, of).await?;
+    Ok(found.into_iter().map(|(name, version, number)| ((name, version), number)).collect())
+}
+
 /// What v1 calls the functions of an app and their versions.
 pub(crate) struct Names {
     ids: HashMap<UnitName, String>,
-    numbers: HashMap<(UnitName, i64), i64>,
+    numbers: Numbers,
 }
 
 impl Names {
     pub(crate) async fn of(state: &State, app: &AppName) -> V1Result<Self> {
         let units = state.catalog.v1_units(app, UnitKind::Function).await?;
-        let numbers = state.catalog.v1_numbers(app).await?;
-        Ok(Self {
-            ids: units.into_iter().map(|unit| (unit.name, unit.id)).collect(),
-            numbers: numbers.into_iter().map(|(name, version, number)| ((name, version), number)).collect(),
-        })
+        let ids = units.into_iter().map(|unit| (unit.name, unit.id)).collect();
+        Ok(Self { ids, numbers: numbers(state, app, None).await? })
+    }
+
+    /// Of one function only.
+    pub(crate) async fn of_one(state: &State, app: &AppName, function: &UnitName) -> V1Result<Self> {
+        let key = UnitKey { kind: UnitKind::Function, name: function.clone() };
+        let ids = match state.catalog.v1_unit_named(app, key).await {
+            Ok(unit) => [(unit.name, unit.id)].into(),
+            // It was removed since.
+            Err(error) if is_unknown(&error) => HashMap::new(),
+            Err(error) => return Err(error.into()),
+        };
+        Ok(Self { ids, numbers: numbers(state, app, Some(function.clone())).await? })
     }
 
     pub(crate) fn function_named(&self, id: &str) -> Option<&UnitName> {

@@ -54,7 +54,10 @@ async fn a_call_starts_an_execution_that_tells_what_started_it() {
     let webhook = made(&server, json!({ "function": "hello", "description": "from git" })).await;
     let id = webhook["id"].as_str().unwrap();
     assert_eq!(webhook["url"], server.url(&format!("/api/v1/webhooks/{id}/invoke")));
-    assert_eq!((&webhook["signed"], &webhook["selector"], webhook.get("secret")), (&json!(false), &json!("latest"), None));
+    assert_eq!(
+        (&webhook["signed"], &webhook["selector"], webhook.get("secret")),
+        (&json!(false), &json!("latest"), None)
+    );
     let execution = started(&server, call(&server, &webhook).json(&json!({ "a": 1 }))).await;
     assert_eq!((&execution["status"], &execution["input"]), (&json!("queued"), &json!({ "a": 1 })));
     assert_eq!(execution["cause"], json!({ "kind": "webhook", "id": id }));

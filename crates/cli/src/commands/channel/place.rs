@@ -194,6 +194,13 @@ impl From<ChannelError> for Failure {
     fn from(error: ChannelError) -> Self {
         match &error {
             ChannelError::Storage(inner) => told(&error.to_string()).caused_by(inner),
+            ChannelError::Unusable { place, reason } => {
+                let failure = Self::usage(format!("`{place}` is no place for a channel"));
+                match reason.split_once("; ") {
+                    Some((reason, hint)) => Self::usage(format!("`{place}` is no place for a channel: {reason}")).hint(hint),
+                    None => failure.hint(reason.clone()),
+                }
+            }
             _ => told(&error.to_string()),
         }
     }
@@ -201,15 +208,15 @@ impl From<ChannelError> for Failure {
 
 impl From<WriteError> for Failure {
     fn from(error: WriteError) -> Self {
+        let error = match error {
+            WriteError::Channel(error) => return error.into(),
+            error => error,
+        };
         match &error {
-            WriteError::Channel(_) | WriteError::Publish(_) | WriteError::Unpublish(_) => told(&error.to_string()),
             WriteError::Storage { error: inner, .. } => told(&error.to_string()).caused_by(inner),
-            WriteError::Refused { detail, place, .. } => match detail.split_once(" Hint: ") {
-                Some((detail, hint)) => {
-                    Self::new(format!("`{place}` refused it: {}", detail.trim_end_matches('.'))).hint(hint)
-                }
-                None => told(&error.to_string()),
-            },
+            WriteError::Refused { detail, place, hint, .. } => {
+                Self::new(format!("`{place}` refused it: {detail}")).hint(hint.clone())
+            }
             _ => told(&error.to_string()),
         }
     }

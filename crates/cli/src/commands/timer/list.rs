@@ -42,7 +42,16 @@ pub async fn run(context: &Context<'_>, _args: ListArgs) -> Result<()> {
     for (name, fires) in live {
         let (number, next) = (fires.number.to_string(), live::next(Some(&fires)));
         let none = String::new;
-        table.row([name.clone(), number, none(), none(), none(), live::schedule(&fires), next, "only there".to_owned()]);
+        table.row([
+            name.clone(),
+            number,
+            none(),
+            none(),
+            none(),
+            live::schedule(&fires),
+            next,
+            "only there".to_owned(),
+        ]);
         all.push(json!({ "kind": "timer", "name": name, "live": fires }));
         names.push(name);
     }

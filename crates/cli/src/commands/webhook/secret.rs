@@ -16,13 +16,16 @@ pub fn make() -> String {
 /// From a file, `-` for stdin. The newline that `echo` and editors add does not belong to it.
 pub fn read(path: &Path) -> Result<String> {
     let text = if path == Path::new("-") {
-        std::io::read_to_string(std::io::stdin()).map_err(|error| Failure::new("could not read the secret").caused_by(&error))?
+        std::io::read_to_string(std::io::stdin())
+            .map_err(|error| Failure::new("could not read the secret").caused_by(&error))?
     } else {
         std::fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error))?
     };
     let text = text.strip_suffix('\n').unwrap_or(&text).to_owned();
     if text.is_empty() {
-        return Err(Failure::usage("the secret is empty").hint("give a file that holds one, or `--signed` to have one made"));
+        return Err(
+            Failure::usage("the secret is empty").hint("give a file that holds one, or `--signed` to have one made")
+        );
     }
     Ok(text)
 }

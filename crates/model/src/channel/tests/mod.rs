@@ -7,6 +7,7 @@ mod fleet;
 mod oracle;
 mod policy_properties;
 mod publishing;
+mod script;
 mod semver_properties;
 mod semver_tables;
 mod window_text;

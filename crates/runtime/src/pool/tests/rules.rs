@@ -235,3 +235,32 @@ async fn a_pool_that_nobody_uses_is_forgotten_and_made_again() {
     assert_eq!(place.pools.status(&shop()).len(), 0);
     place.call(1, "/run/1").await.unwrap();
 }
+
+#[tokio::test(start_paused = true)]
+async fn instances_that_somebody_asked_for_come_stay_a_while_and_are_let_go_idle_ones_first() {
+    let mut sleepy = scale(4, 1);
+    sleepy.idle_ms = 100;
+    let place = Place::with(sleepy, |settings| settings.keep_for_rollback = std::time::Duration::from_secs(60));
+    let let_go = |most, least| place.pools.let_go(&shop(), &place.function.name, place.function.number, most, least);
+    place.pools.warm_up(&place.function, 2);
+    pass(1_000).await;
+    assert_eq!(place.alive(), 2, "they do not sleep");
+    place.pools.warm_up(&place.function, 9);
+    pass(1_000).await;
+    assert_eq!((place.alive(), status(&place).ids.len()), (4, 4), "never more than the function may have");
+    let running = tokio::spawn(place.call(0, "/run/500"));
+    pass(10).await;
+    let_go(9, 1);
+    pass(10).await;
+    assert_eq!(status(&place).ids.len(), 1);
+    running.await.unwrap().unwrap();
+    pass(1_000).await;
+    assert_eq!(place.alive(), 1, "the one that ran is the one that stayed");
+    let_go(usize::MAX, 0);
+    pass(10).await;
+    assert_eq!(place.alive(), 0);
+    place.call(1, "/run/1").await.unwrap();
+    place.pools.warm_up(&place.function, 1);
+    pass(61_000).await;
+    assert_eq!(place.alive(), 0, "after a while they sleep as others do");
+}

@@ -64,7 +64,9 @@ async fn replace(
             return Err(Refusal::new(Code::InvalidRequest, message).hint(hint).into());
         }
     };
-    check(state, file, &bytes).await?;
+    if !check(state, file, &bytes, when).await? {
+        return Ok(StatusCode::PRECONDITION_FAILED.into_response());
+    }
     match state.channels.replace(&file.name, bytes, when).await? {
         Replaced::Written { tag } => {
             tracing::info!(file = %file.name, token = caller.name(), "a channel was written");
@@ -96,8 +98,9 @@ async fn read(file: &ChannelFile, body: Body) -> ApiResult<Bytes> {
     Ok(bytes.freeze())
 }
 
-/// What is served to everybody is at least a channel's file, and does not change what was published.
-async fn check(state: &Shared, file: &ChannelFile, bytes: &Bytes) -> ApiResult<()> {
+/// What is served to everybody is at least a channel's file, and does not change what was published. False when somebody else
+/// wrote meanwhile.
+async fn check(state: &Shared, file: &ChannelFile, bytes: &Bytes, when: Condition<'_>) -> ApiResult<bool> {
     let unusable = |error: &dyn std::fmt::Display| {
         Refusal::new(Code::ChannelRefused, format!("The file was refused: {error}."))
             .hint("publish with `milepost publish`, which writes it right")
@@ -110,18 +113,20 @@ async fn check(state: &Shared, file: &ChannelFile, bytes: &Bytes) -> ApiResult<(
         Kind::All => {
             let next = All::read(bytes).map_err(|error| unusable(&error))?;
             next.expect(&file.package, &file.channel).map_err(|error| unusable(&error))?;
-            // The one that is replaced has the tag of the condition, or the replacement is refused anyway.
-            let before = state.channels.read(&file.name, None, MAX_ALL_BYTES as u64).await?;
-            if let NamedRead::Found(before) = before
-                && let Ok(before) = All::read(&before.bytes)
-            {
-                check_kept(&before, &next)?;
+            match (state.channels.read(&file.name, None, MAX_ALL_BYTES as u64).await?, when) {
+                (NamedRead::Found(before), Condition::Tag(tag)) if before.tag == tag => {
+                    if let Ok(before) = All::read(&before.bytes) {
+                        check_kept(&before, &next)?;
+                    }
+                }
+                (NamedRead::Missing, Condition::Absent) => {}
+                _ => return Ok(false),
             }
         }
         Kind::Signature if std::str::from_utf8(bytes).is_err() => return Err(unusable(&"it is not text").into()),
         Kind::Signature | Kind::Artifact(_) => {}
     }
-    Ok(())
+    Ok(true)
 }
 
 /// A version stays bound to its artifact, also after it was taken back.

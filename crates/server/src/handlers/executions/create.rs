@@ -30,7 +30,9 @@ pub(crate) async fn executions_create(
     let accepted = executions::accept(&state, app.clone(), accept).await.map_err(|error| internal(&error))?;
     match accepted? {
         Accepted::Queued(execution) => Ok((StatusCode::ACCEPTED, Json(*execution))),
-        Accepted::Ran(id, Over::Ended | Over::Postponed) => Ok((StatusCode::OK, Json(state.catalog.execution_get(&app, id).await?))),
+        Accepted::Ran(id, Over::Ended | Over::Postponed) => {
+            Ok((StatusCode::OK, Json(state.catalog.execution_get(&app, id).await?)))
+        }
         Accepted::Ran(id, Over::LetGo) => {
             Err(Refusal::new(Code::Unavailable, "The server stops, and the execution had not ended.")
                 .hint(format!("run it again; `milepost execution get {id}` shows what became of it"))

@@ -17,9 +17,12 @@ pub(crate) async fn installs_bundle(
     state: Shared,
     body: Body,
 ) -> ApiResult<(StatusCode, Json<Installed>)> {
+    installs::may_install(&caller)?;
     let (new, artifact) = framed::read::<NewInstall>(body).await?;
     let InstallFrom::Bundle { package, channel, entry, serial } = new.from.clone() else {
-        return Err(Refusal::new(Code::InvalidRequest, "This call is for bundles.").hint("send it to `/installs`").into());
+        return Err(Refusal::new(Code::InvalidRequest, "This call is for bundles.")
+            .hint("send it to `/installs`")
+            .into());
     };
     let state = state.0;
     let bundled = Bundled { package, channel, entry, serial, artifact };

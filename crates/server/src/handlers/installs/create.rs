@@ -16,6 +16,7 @@ pub(crate) async fn installs_create(
     state: Shared,
     Body(new): Body<NewInstall>,
 ) -> ApiResult<(StatusCode, Json<Installed>)> {
+    installs::may_install(&caller)?;
     let state = state.0;
     let installed = to_its_end(async move { installs::create(&state, &caller, new).await }).await?;
     Ok((StatusCode::CREATED, Json(installed)))

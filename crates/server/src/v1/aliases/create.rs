@@ -5,7 +5,6 @@ use serde_json::{Map, Value};
 
 use super::show;
 use crate::handlers::Shared;
-use crate::handlers::executions::check_text;
 use crate::v1::changed;
 use crate::v1::fault::{Fault, V1Result};
 use crate::v1::fields::Fields;
@@ -24,10 +23,9 @@ pub(crate) async fn create(
     let name: AliasName = name.parse().map_err(Refusal::from)?;
     let version = fields.int("function_version")?.unwrap_or(0);
     let target = targets::of_function(&state, &project, &function, version).await?;
-    let description = fields.text("description")?.unwrap_or_default();
-    check_text("description", &description)?;
+    let description = fields.short_text("description")?.unwrap_or_default();
     let target = (target.function, target.selector);
     let made = state.catalog.v1_alias_create(app, project.actor(), name, target, description).await?;
     changed(&state, app).await;
-    Ok((StatusCode::CREATED, Json(show(app, &Names::of(&state, app).await?, &made))))
+    Ok((StatusCode::CREATED, Json(show(app, &Names::of_one(&state, app, &made.function).await?, &made))))
 }

@@ -16,5 +16,5 @@ pub(crate) async fn get(
 ) -> V1Result<Json<Map<String, Value>>> {
     let app = project.may(Permission::Read)?;
     let alias = find(&state, app, &name).await?;
-    Ok(Json(show(app, &Names::of(&state, app).await?, &alias)))
+    Ok(Json(show(app, &Names::of_one(&state, app, &alias.function).await?, &alias)))
 }

@@ -4,7 +4,6 @@ use serde_json::{Map, Value};
 
 use super::{find, show};
 use crate::handlers::Shared;
-use crate::handlers::executions::check_text;
 use crate::v1::changed;
 use crate::v1::fault::{Fault, V1Result};
 use crate::v1::fields::Fields;
@@ -22,8 +21,7 @@ pub(crate) async fn update(
     let app = project.may(Permission::MovePointer)?;
     let alias = find(&state, app, &name).await?;
     let names = Names::of(&state, app).await?;
-    let description = fields.text("description")?;
-    check_text("description", description.as_deref().unwrap_or_default())?;
+    let description = fields.short_text("description")?;
     let (function, version) = (fields.text("function_id")?, fields.int("function_version")?);
     let target = if function.is_some() || version.is_some() {
         let own = names.id(&alias.function);

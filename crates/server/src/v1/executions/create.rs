@@ -9,7 +9,7 @@ use super::show;
 use crate::error::internal;
 use crate::executions::{self, Accepted, Over};
 use crate::handlers::Shared;
-use crate::handlers::executions::{check_input, check_text};
+use crate::handlers::executions::check_input;
 use crate::v1::fault::V1Result;
 use crate::v1::fields::Fields;
 use crate::v1::project::Project;
@@ -23,9 +23,8 @@ pub(crate) async fn create(
     let app = project.may(Permission::Invoke)?;
     let target = targets::read(&state, &project, &fields).await?;
     let input = targets::input(fields.text("input")?);
-    let description = fields.text("description")?.unwrap_or_default();
+    let description = fields.short_text("description")?.unwrap_or_default();
     check_input(input.as_ref())?;
-    check_text("description", &description)?;
     let new = NewExecution {
         function: target.function,
         version: target.selector,
@@ -44,6 +43,6 @@ pub(crate) async fn create(
             return Err(Refusal::new(Code::Unavailable, message).hint("run it again").into());
         }
     };
-    let names = Names::of(&state, app).await?;
+    let names = Names::of_one(&state, app, &execution.function).await?;
     Ok((StatusCode::CREATED, Json(show(app, &names, &execution))))
 }

@@ -36,9 +36,9 @@ pub(crate) async fn create(
     let stored = code::store(&state, app, package, given.get("md5sum").and_then(Value::as_str)).await?;
     let (environment, spec) = environment::of(&state, &project, &runtime).await?;
     let convention = environment::convention(&spec)?;
-    let name = fields.text("name")?;
-    let entry = fields.text("entry")?.filter(|entry| !entry.is_empty());
-    let description = fields.text("description")?;
+    let name = fields.short_text("name")?;
+    let entry = fields.short_text("entry")?.filter(|entry| !entry.is_empty());
+    let description = fields.short_text("description")?;
     let unit = super::put(&state, &project, |taken| {
         let unit = names::unit_name(&state, UnitKind::Function, name.as_deref(), taken)?;
         let package = UnitName::for_kind(UnitKind::Package, &format!("{unit}-pkg")).map_err(Refusal::from)?;

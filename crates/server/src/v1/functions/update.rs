@@ -31,14 +31,14 @@ pub(crate) async fn update(
         return Err(Fault::bad("The function code type can not be changed."));
     }
     let md5 = given.get("md5sum").and_then(Value::as_str).map(str::to_owned).or(fields.text("md5sum")?);
-    let entry = fields.text("entry")?.filter(|entry| !entry.is_empty());
+    let entry = fields.short_text("entry")?.filter(|entry| !entry.is_empty());
     // A new name, description or timeout does not disturb what jobs run.
     let unless_jobs = package.is_some() || entry.is_some() || limits.cpu.is_some() || limits.memory.is_some();
 
     let spec = head(&state, &unit).await?;
     let mut facts = unit.facts.clone();
     for name in ["name", "description"] {
-        if let Some(text) = fields.text(name)? {
+        if let Some(text) = fields.short_text(name)? {
             facts[name] = text.into();
         }
     }

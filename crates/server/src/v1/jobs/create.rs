@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{check_pattern, read_future, show};
 use crate::handlers::Shared;
-use crate::handlers::executions::{check_input, check_text};
+use crate::handlers::executions::check_input;
 use crate::v1::fault::{Fault, V1Result};
 use crate::v1::fields::Fields;
 use crate::v1::project::Project;
@@ -40,7 +40,7 @@ pub(crate) async fn create(
     }
     let target = targets::read(&state, &project, &fields).await?;
     let new = NewJob {
-        name: fields.text("name")?.unwrap_or_default(),
+        name: fields.short_text("name")?.unwrap_or_default(),
         function: target.function,
         version: target.selector,
         cron: pattern,
@@ -50,8 +50,7 @@ pub(crate) async fn create(
         input: targets::input(fields.text("function_input")?),
     };
     check_input(new.input.as_ref())?;
-    check_text("name", &new.name)?;
     let job = state.catalog.job_create(app, project.actor(), new).await?;
     state.executions.wake_scheduler();
-    Ok((StatusCode::CREATED, Json(show(app, &Names::of(&state, app).await?, &job))))
+    Ok((StatusCode::CREATED, Json(show(app, &Names::of_one(&state, app, &job.function).await?, &job))))
 }

@@ -12,5 +12,5 @@ use crate::v1::targets::Names;
 pub(crate) async fn get(project: Project, state: Shared, Path(id): Path<String>) -> V1Result<Json<Map<String, Value>>> {
     project.may(Permission::Read)?;
     let (app, job) = find(&state, &project, &id).await?;
-    Ok(Json(show(&app, &Names::of(&state, &app).await?, &job)))
+    Ok(Json(show(&app, &Names::of_one(&state, &app, &job.function).await?, &job)))
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::{check_pattern, find_own, read_future, show};
 use crate::handlers::Shared;
-use crate::handlers::executions::{check_input, check_text};
+use crate::handlers::executions::check_input;
 use crate::v1::fault::{Fault, V1Result};
 use crate::v1::fields::Fields;
 use crate::v1::names::Path;
@@ -42,7 +42,7 @@ pub(crate) async fn update(
     let next = fields.text("next_execution_time")?.filter(|next| !next.is_empty());
     let next = next.map(|next| read_future(&state, &next)).transpose()?;
     let change = JobChange {
-        name: fields.text("name")?,
+        name: fields.short_text("name")?,
         state: state_wanted,
         cron: pattern,
         zone: None,
@@ -50,12 +50,11 @@ pub(crate) async fn update(
         input: targets::input(fields.text("function_input")?),
     };
     check_input(change.input.as_ref())?;
-    check_text("name", change.name.as_deref().unwrap_or_default())?;
     let mut job = state.catalog.job_update(app, project.actor(), job.id, change).await?;
     if let Some(next) = next {
         state.catalog.v1_job_next(app, project.actor(), job.id.clone(), next).await?;
         job = state.catalog.job_get(app, job.id).await?;
     }
     state.executions.wake_scheduler();
-    Ok(Json(show(app, &Names::of(&state, app).await?, &job)))
+    Ok(Json(show(app, &Names::of_one(&state, app, &job.function).await?, &job)))
 }

@@ -19,15 +19,15 @@ pub(crate) async fn create(
     fields: Fields,
 ) -> V1Result<(StatusCode, Json<Map<String, Value>>)> {
     project.may(Permission::Administer)?;
-    let Some(image) = fields.text("image")?.filter(|image| !image.is_empty()) else {
+    let Some(image) = fields.short_text("image")?.filter(|image| !image.is_empty()) else {
         return Err(Fault::missing("'image'"));
     };
     let spec = environment(&image)?;
-    let name = fields.text("name")?;
+    let name = fields.short_text("name")?;
     let facts = json!({
         "name": name,
         "image": image,
-        "description": fields.text("description")?,
+        "description": fields.short_text("description")?,
         "is_public": fields.flag("is_public")?.unwrap_or(true),
         "trusted": fields.flag("trusted")?.unwrap_or(true),
     });

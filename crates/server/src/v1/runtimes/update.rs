@@ -27,7 +27,7 @@ pub(crate) async fn update(
     let mut facts = show(&unit, &spec, "available");
     facts.retain(|name, _| ["name", "image", "description", "is_public", "trusted"].contains(&name.as_str()));
     let mut puts = Vec::new();
-    if let Some(image) = fields.text("image")? {
+    if let Some(image) = fields.short_text("image")? {
         spec = environment(&image)?;
         facts.insert("image".to_owned(), image.into());
         puts.push(Put {
@@ -41,7 +41,7 @@ pub(crate) async fn update(
         });
     }
     for name in ["name", "description"] {
-        if let Some(text) = fields.text(name)? {
+        if let Some(text) = fields.short_text(name)? {
             facts.insert(name.to_owned(), text.into());
         }
     }

@@ -5,7 +5,6 @@ use serde_json::{Map, Value};
 
 use super::show;
 use crate::handlers::Shared;
-use crate::handlers::executions::check_text;
 use crate::v1::changed;
 use crate::v1::fault::V1Result;
 use crate::v1::fields::Fields;
@@ -21,8 +20,7 @@ pub(crate) async fn create(
 ) -> V1Result<(StatusCode, Json<Map<String, Value>>)> {
     let app = project.may(Permission::ChangeCode)?;
     let unit = names::own_unit(&state, &project, UnitKind::Function, &id).await?;
-    let description = fields.text("description")?.unwrap_or_default();
-    check_text("description", &description)?;
+    let description = fields.short_text("description")?.unwrap_or_default();
     let made = state.catalog.v1_publish(app, project.actor(), unit.name.clone(), description).await?;
     changed(&state, app).await;
     Ok((StatusCode::CREATED, Json(show(&unit, &made))))

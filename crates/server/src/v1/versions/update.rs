@@ -4,7 +4,6 @@ use serde_json::{Map, Value};
 
 use super::{find, show};
 use crate::handlers::Shared;
-use crate::handlers::executions::check_text;
 use crate::v1::fault::V1Result;
 use crate::v1::fields::Fields;
 use crate::v1::names::{self, Path};
@@ -20,8 +19,7 @@ pub(crate) async fn update(
     let app = project.may(Permission::ChangeCode)?;
     let unit = names::own_unit(&state, &project, UnitKind::Function, &id).await?;
     let mut found = find(&state, &unit, &version).await?;
-    if let Some(description) = fields.text("description")? {
-        check_text("description", &description)?;
+    if let Some(description) = fields.short_text("description")? {
         let number = found.number.to_string();
         found = state.catalog.v1_describe(app, project.actor(), unit.name.clone(), number, description).await?;
     }

@@ -6,7 +6,6 @@ use serde_json::{Map, Value};
 
 use super::show;
 use crate::handlers::Shared;
-use crate::handlers::executions::check_text;
 use crate::v1::fault::V1Result;
 use crate::v1::fields::Fields;
 use crate::v1::project::Project;
@@ -20,9 +19,11 @@ pub(crate) async fn create(
 ) -> V1Result<(StatusCode, Json<Map<String, Value>>)> {
     let app = project.may(Permission::MovePointer)?;
     let target = targets::read(&state, &project, &fields).await?;
-    let description = fields.text("description")?.unwrap_or_default();
-    check_text("description", &description)?;
+    let description = fields.short_text("description")?.unwrap_or_default();
     let new = NewWebhook { function: target.function, version: target.selector, description, secret: None };
     let webhook = state.catalog.webhook_create(app, project.actor(), new, None).await?;
-    Ok((StatusCode::CREATED, Json(show(app, &Names::of(&state, app).await?, &webhook, &headers))))
+    Ok((
+        StatusCode::CREATED,
+        Json(show(app, &Names::of_one(&state, app, &webhook.function).await?, &webhook, &headers)),
+    ))
 }

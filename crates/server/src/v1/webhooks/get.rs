@@ -19,5 +19,5 @@ pub(crate) async fn get(
 ) -> V1Result<Json<Map<String, Value>>> {
     project.may(Permission::Invoke)?;
     let (app, webhook) = find(&state, &project, &id).await?;
-    Ok(Json(show(&app, &Names::of(&state, &app).await?, &webhook, &headers)))
+    Ok(Json(show(&app, &Names::of_one(&state, &app, &webhook.function).await?, &webhook, &headers)))
 }

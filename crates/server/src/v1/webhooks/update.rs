@@ -7,7 +7,6 @@ use serde_json::{Map, Value};
 
 use super::{find_own, show};
 use crate::handlers::Shared;
-use crate::handlers::executions::check_text;
 use crate::v1::fault::{Fault, V1Result};
 use crate::v1::fields::Fields;
 use crate::v1::names::Path;
@@ -24,8 +23,7 @@ pub(crate) async fn update(
 ) -> V1Result<Json<Map<String, Value>>> {
     let app = project.may(Permission::MovePointer)?;
     let webhook = find_own(&state, &project, &id).await?;
-    let description = fields.text("description")?;
-    check_text("description", description.as_deref().unwrap_or_default())?;
+    let description = fields.short_text("description")?;
     let names = Names::of(&state, app).await?;
     let target = if fields.has("function_alias") || fields.has("function_id") {
         Some(targets::read(&state, &project, &fields).await?)

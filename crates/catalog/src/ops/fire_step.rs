@@ -1,0 +1,78 @@
+//! What a job that is due does, and how it stands after it.
+
+use jiff::SignedDuration;
+use milepost_model::Timestamp;
+use milepost_model::job::{Job, JobState};
+use milepost_model::schedule::{AfterDowntime, Schedule};
+
+use crate::tables::jobs::Advanced;
+
+/// Everything before the time at which something fires next is settled.
+pub(super) fn just_before(at: Timestamp) -> Timestamp {
+    at.checked_sub(SignedDuration::from_millis(1)).unwrap_or(Timestamp::MIN)
+}
+
+/// What a job that is due does.
+#[derive(Debug, PartialEq)]
+pub(super) struct Step {
+    pub ticks: Vec<Timestamp>,
+    pub skipped: u32,
+    /// What its pattern says, whether or not it has executions left to make.
+    next_at: Option<Timestamp>,
+    /// How many it had left.
+    count: Option<i64>,
+    /// Its schedule cannot be read.
+    pub broken: Option<String>,
+}
+
+impl Step {
+    /// How the job stands when `written` of the ticks made an execution: the others have one already, which was counted.
+    pub fn advance(self, id: String, fired: i64, written: i64) -> Advanced {
+        let remaining = self.count.map(|count| count - written);
+        let next_at = self.next_at.filter(|_| remaining != Some(0) && self.broken.is_none());
+        let state = match (&self.broken, next_at) {
+            (Some(_), _) => JobState::Paused,
+            (None, Some(_)) => JobState::Running,
+            (None, None) => JobState::Done,
+        };
+        Advanced { id, next_at, remaining, state, fired: fired + written }
+    }
+}
+
+pub(super) fn step(job: &Job, now: Timestamp) -> Step {
+    let due_at = job.next_at.unwrap_or(now);
+    let schedule = match &job.cron {
+        Some(cron) => match Schedule::parse(cron, &job.zone) {
+            Ok(schedule) => Some(schedule),
+            Err(error) => {
+                return Step {
+                    ticks: vec![due_at],
+                    skipped: 0,
+                    next_at: None,
+                    count: job.count,
+                    broken: Some(format!("The job is paused: {error}.")),
+                };
+            }
+        },
+        None => None,
+    };
+    // The explicit first time is made up, however late it is; what the pattern has missed since then is not.
+    let first = job.fired == 0 && job.first_at == Some(due_at);
+    let rule = if first || job.count.is_some() { AfterDowntime::Skip } else { AfterDowntime::RunNewest };
+    let mut ticks = if first { vec![due_at] } else { Vec::new() };
+    let mut skipped = 0;
+    if let Some(schedule) = &schedule {
+        let due = schedule.due(if first { due_at } else { just_before(due_at) }, now, rule);
+        ticks.extend(due.run);
+        skipped = due.skipped;
+    }
+    if let Some(count) = job.count {
+        ticks.truncate(usize::try_from(count).unwrap_or(usize::MAX));
+    }
+    let next_at = schedule.and_then(|schedule| schedule.next_after(now));
+    Step { ticks, skipped, next_at, count: job.count, broken: None }
+}
+
+#[cfg(test)]
+#[path = "fire_tests.rs"]
+mod tests;

@@ -1,0 +1,61 @@
+//! Reading a version out of a bundle.
+
+use std::path::Path;
+
+use milepost_channels::{ArtifactStream, LatestAnswer, Source, SourceOptions};
+use milepost_model::channel::{ChannelName, Entry, PackageName, SemVer};
+
+use crate::commands::channel::place::public_key;
+use crate::failure::{Failure, Result};
+
+/// A version of a bundle, whose index was checked.
+pub struct FromBundle {
+    pub package: PackageName,
+    pub channel: ChannelName,
+    pub entry: Entry,
+    pub serial: u64,
+    source: Source,
+}
+
+impl FromBundle {
+    /// Its bytes, which are checked while they go by. May be asked for again.
+    pub async fn artifact(&self) -> Result<ArtifactStream> {
+        Ok(self.source.artifact(&self.entry).await?)
+    }
+}
+
+/// The latest of a bundle, or the version that is named.
+pub async fn open_bundle(
+    file: &Path,
+    key: Option<&str>,
+    package: Option<&PackageName>,
+    version: Option<&SemVer>,
+) -> Result<FromBundle> {
+    if !file.is_file() {
+        let error = std::io::Error::from(std::io::ErrorKind::NotFound);
+        return Err(Failure::unreadable(file, &error));
+    }
+    let options = SourceOptions {
+        package: package.cloned(),
+        key: key.filter(|key| !key.is_empty()).map(public_key).transpose()?,
+        clock: crate::test_hooks::clock(),
+        ..SourceOptions::default()
+    };
+    let source = Source::open(&file.display().to_string(), options)?;
+    let LatestAnswer::Read(latest) = source.latest(None).await? else {
+        return Err(Failure::new("the bundle has no `latest`").hint("make it again with `milepost bundle`"));
+    };
+    let all = source.all_for(&latest.latest).await?.all;
+    let entry = match version {
+        Some(version) => all.get(version).cloned(),
+        None => latest.latest.latest.clone(),
+    };
+    let entry = entry.ok_or_else(|| {
+        let names: Vec<&str> = all.versions().iter().map(|entry| entry.version.as_str()).collect();
+        let what = version.map_or_else(|| "no latest version".to_owned(), |version| format!("no version `{version}`"));
+        Failure::new(format!("the bundle of `{}` has {what}", all.package()))
+            .hint(format!("name one that it has: {}", names.join(", ")))
+    })?;
+    let serial = latest.serial.unwrap_or(0);
+    Ok(FromBundle { package: all.package().clone(), channel: all.name().clone(), entry, serial, source })
+}

@@ -1,0 +1,106 @@
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use milepost_client::ClientError;
+use milepost_model::install::{InstallFrom, InstallSettings, Installed, NewInstall};
+
+use super::inputs::{SecretArgs, ask_for};
+use super::reference::{self, Reference};
+use super::settings::SettingsArgs;
+use super::{open_bundle, show};
+use crate::context::Context;
+use crate::failure::{Failure, Result};
+
+#[derive(Debug, Args)]
+pub struct CreateArgs {
+    /// A package and its version, like `acme/shop:1.2.3`; with a host in front, from that registry
+    #[arg(value_name = "NAME:VERSION")]
+    reference: Option<String>,
+    /// The address of a channel, or a folder on the server: its latest is installed and followed; with a version, the place that has it
+    #[arg(long, value_name = "URL")]
+    channel: Option<String>,
+    /// The OCI repository that has the version, like `registry.example.com/team/shop`
+    #[arg(long, value_name = "REPOSITORY", conflicts_with = "channel")]
+    registry: Option<String>,
+    /// A file of `milepost bundle`: nothing is fetched
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["channel", "registry"])]
+    bundle: Option<PathBuf>,
+    #[command(flatten)]
+    secrets: SecretArgs,
+    #[command(flatten)]
+    settings: SettingsArgs,
+}
+
+pub async fn run(context: &Context<'_>, app: Option<&str>, args: CreateArgs) -> Result<()> {
+    let settings = args.settings.over(InstallSettings::default())?;
+    let reference = args.reference.as_deref().map(reference::parse).transpose()?;
+    let app = app.map(str::parse).transpose()?;
+    let secrets = args.secrets.read()?;
+    if let Some(file) = &args.bundle {
+        return from_bundle(context, file, reference.as_ref(), app, secrets, settings).await;
+    }
+    let from = match (reference, args.channel) {
+        (None, None) => {
+            return Err(Failure::usage("there is nothing to install")
+                .hint("name a version, like `milepost install acme/shop:1.2.3`, or a channel with `--channel URL`"));
+        }
+        (None, Some(url)) => InstallFrom::Channel { url: whole_path(&url)? },
+        (Some(Reference { registry, package, version }), channel) => {
+            let channel = channel.map(|url| whole_path(&url)).transpose()?;
+            // A channel says where the version is; a host in the name is then a part of the package's name.
+            let registry = if channel.is_some() { None } else { args.registry.or(registry) };
+            InstallFrom::Pinned { package, version, channel, registry }
+        }
+    };
+    let mut new = NewInstall { app, from, secrets, settings };
+    let installed = loop {
+        match context.client.install_create(&new).await {
+            Ok(installed) => break installed,
+            Err(error) if ask_for(context, &error, &mut new.secrets)? => {}
+            Err(error) => return Err(error.into()),
+        }
+    };
+    done(context, &installed)
+}
+
+async fn from_bundle(
+    context: &Context<'_>,
+    file: &Path,
+    reference: Option<&Reference>,
+    app: Option<milepost_model::AppName>,
+    secrets: std::collections::BTreeMap<milepost_model::UnitName, milepost_model::unit_put::SecretPut>,
+    settings: InstallSettings,
+) -> Result<()> {
+    let (package, version) = (reference.map(|named| &named.package), reference.map(|named| &named.version));
+    let bundle = open_bundle(file, settings.key.as_deref(), package, version).await?;
+    let from = InstallFrom::Bundle {
+        package: bundle.package.clone(),
+        channel: bundle.channel.clone(),
+        entry: bundle.entry.clone(),
+        serial: bundle.serial,
+    };
+    let mut new = NewInstall { app, from, secrets, settings };
+    let installed = loop {
+        let sent: Result<Installed, ClientError> = context.client.install_bundle(&new, bundle.artifact().await?).await;
+        match sent {
+            Ok(installed) => break installed,
+            Err(error) if ask_for(context, &error, &mut new.secrets)? => {}
+            Err(error) => return Err(error.into()),
+        }
+    };
+    done(context, &installed)
+}
+
+fn done(context: &Context<'_>, installed: &Installed) -> Result<()> {
+    show::installed(context, installed)
+}
+
+/// A folder is read by the server, which stands elsewhere.
+fn whole_path(place: &str) -> Result<String> {
+    if place.contains("://") || place.starts_with("/channels/") {
+        return Ok(place.to_owned());
+    }
+    let path = Path::new(place);
+    let path = std::path::absolute(path).map_err(|error| Failure::unreadable(path, &error))?;
+    Ok(path.display().to_string())
+}

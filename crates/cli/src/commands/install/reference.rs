@@ -1,0 +1,51 @@
+//! `NAME:1.2.3` and `HOST/NAME:1.2.3`.
+
+use milepost_model::channel::{PackageName, SemVer};
+
+use crate::failure::{Failure, Result};
+
+#[derive(Debug, PartialEq)]
+pub struct Reference {
+    /// The OCI repository, when a host is named.
+    pub registry: Option<String>,
+    pub package: PackageName,
+    pub version: SemVer,
+}
+
+/// The first part is a host when it has a dot or a port, or is `localhost`, as everywhere where images are named.
+pub fn parse(text: &str) -> Result<Reference> {
+    let (name, version) = split(text);
+    let version = version.ok_or_else(|| {
+        Failure::usage(format!("`{text}` names no version"))
+            .hint(format!("write it like `{name}:1.2.3`, or follow a channel with `--channel URL`"))
+    })?;
+    // In a registry a `+` is written as `_`.
+    let version: SemVer = version.replace('_', "+").parse().map_err(|error| Failure::usage(format!("{error}")))?;
+    let host = name.split_once('/').filter(|(first, _)| first.contains(['.', ':']) || *first == "localhost");
+    let package = host.map_or(name, |(_, rest)| rest);
+    Ok(Reference { registry: host.map(|_| name.to_owned()), package: package.parse()?, version })
+}
+
+fn split(text: &str) -> (&str, Option<&str>) {
+    let last = text.rfind('/').map_or(0, |at| at + 1);
+    match text[last..].split_once(':') {
+        Some((name, version)) => (&text[..last + name.len()], Some(version)),
+        None => (text, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reference_names_a_package_a_version_and_perhaps_a_registry() {
+        let plain = parse("acme/shop:1.2.3").expect("plain");
+        assert_eq!((plain.registry, plain.package.as_str()), (None, "acme/shop"));
+        let hosted = parse("localhost:5000/acme/shop:1.2.3-beta_7").expect("hosted");
+        assert_eq!(hosted.registry.as_deref(), Some("localhost:5000/acme/shop"));
+        assert_eq!((hosted.package.as_str(), hosted.version.as_str()), ("acme/shop", "1.2.3-beta+7"));
+        assert!(parse("registry.example.com/shop").expect_err("no version").message().contains("names no version"));
+        assert!(parse("shop:latest").is_err());
+    }
+}

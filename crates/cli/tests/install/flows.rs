@@ -1,0 +1,133 @@
+use std::time::Duration;
+
+use milepost_testkit::eventually_blocking;
+
+use crate::author::Author;
+use crate::common::World;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// An author whose channels are in a folder that the server reads.
+fn author() -> (Author, String) {
+    let author = Author::of(World::on_machine_time());
+    let channel = author.world.env.work_dir().join("channels/shop/stable").display().to_string();
+    author.release("1.0.0", "--to channels");
+    (author, channel)
+}
+
+fn version(author: &Author, app: &str) -> String {
+    let status = author.json(&format!("install status {app}"));
+    status["entry"]["version"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn an_app_is_installed_shown_upgraded_and_rolled_back() {
+    let (author, channel) = author();
+    let policy = "--policy patch=manual,minor=window --window 'sun 02:00-04:00' --zone Europe/Berlin --poll 1h";
+    let said =
+        author.ok(&format!("install --channel {channel} --app copy {policy} --set greeting=Moin --health /index.html"));
+    assert!(said.starts_with("Installed shop 1.0.0 as app copy."), "{said}");
+    assert!(said.contains("Digest   sha256:") && said.contains(", live"), "{said}");
+    author.release("1.0.1", "--to channels");
+    let plan = author.ok("upgrade copy --plan");
+    assert!(plan.starts_with("1.0.1 waits for you\n  1.0.1: patch updates are manual"), "{plan}");
+    assert_eq!(version(&author, "copy"), "1.0.0");
+    let done = author.ok("upgrade copy");
+    assert!(done.starts_with("Upgraded app copy from 1.0.0 to 1.0.1."), "{done}");
+    author.ok("rollback --app copy -m slow");
+    let status = author.ok("install status copy");
+    for expected in [
+        "Package    shop 1.0.0",
+        "Policy     patch=manual,minor=window,major=manual",
+        "Windows    sun 02:00-04:00, Europe/Berlin",
+        "Check      /index.html within 60 s",
+        "Override   greeting = \"Moin\"",
+        "Held       upgrades are held until there is a version above 1.0.1 (slow, by admin)",
+        "Skipped    1.0.1",
+    ] {
+        assert!(status.contains(expected), "no `{expected}` in\n{status}");
+    }
+    let refused = author.refused("upgrade copy --to 1.0.1");
+    assert!(refused.contains("`1.0.1` was rolled back") && refused.contains("milepost install lift"), "{refused}");
+    author.ok("install lift copy");
+    author.ok("upgrade copy --to 1.0.1");
+    assert_eq!(version(&author, "copy"), "1.0.1");
+    let config = author.json("config get --app copy");
+    assert_eq!(config["greeting"], "Moin", "{config}");
+    let list = author.ok("install list");
+    assert!(list.contains("copy") && list.contains("1.0.1"), "{list}");
+    assert!(author.ok("install detach copy").contains("follows nothing"));
+    assert!(author.refused("install status copy").contains("was not installed"));
+}
+
+#[test]
+fn a_server_that_runs_takes_patches_by_itself_and_goes_back_when_they_are_not_well() {
+    let (author, channel) = author();
+    author.ok(&format!("install --channel {channel} --app copy --poll 1s --health /index.html --health-deadline 2s"));
+    author.release("1.0.1", "--to channels");
+    eventually_blocking(PATIENCE, || version(&author, "copy") == "1.0.1");
+    assert_eq!(author.json("install status copy")["installedBy"], "watcher");
+    // A version without the page that tells its health.
+    author.manifest("1.0.2", "two");
+    std::fs::remove_file(author.world.env.work_dir().join("public/index.html")).unwrap();
+    author.world.env.write_file("public/other.html", "x");
+    author.deploy();
+    author.ok("publish --to channels");
+    eventually_blocking(PATIENCE, || author.json("install status copy")["lastCheck"]["kind"] == "unhealthy");
+    let status = author.json("install status copy");
+    assert_eq!((&status["entry"]["version"], &status["live"]), (&"1.0.1".into(), &"1.0.1".into()), "{status:#}");
+    assert_eq!(status["brakes"]["skipped"][0], "1.0.2");
+    author.world.env.write_file("public/index.html", "again");
+    author.release("1.0.3", "--to channels");
+    eventually_blocking(PATIENCE, || version(&author, "copy") == "1.0.3");
+    assert_eq!(author.json("install status copy")["live"], "1.0.3");
+}
+
+#[test]
+fn a_pinned_version_of_this_servers_own_channels_stays() {
+    let author = Author::of(World::on_machine_time());
+    author.release("1.0.0", "");
+    author.release("1.0.1", "");
+    author.ok("install shop:1.0.0 --app old");
+    let status = author.ok("install status old");
+    assert!(status.contains("pinned, never upgraded by itself") && !status.contains("Next look"), "{status}");
+    let missing = author.refused("install shop:9.9.9 --app none");
+    assert!(missing.contains("has no version `9.9.9`") && missing.contains("1.0.1"), "{missing}");
+    assert!(author.refused("install shop --app none").contains("names no version"));
+    assert!(author.refused("install").contains("there is nothing to install"));
+    // Over HTTP the same channel is followed.
+    let channel = format!("{}/channels/shop/stable", author.world.server.api());
+    author.ok(&format!("install --channel {channel} --app new"));
+    assert_eq!(version(&author, "new"), "1.0.1");
+    assert!(author.refused("install status").contains("several apps are installed: new, old"));
+}
+
+#[test]
+fn secrets_that_an_app_wants_are_listed_and_given() {
+    let (author, channel) = author();
+    let manifest = "app: shop\nversion: 1.1.0\nfunctions:\n  hello: { env: python, src: hello/, secrets: [API_KEY] }\n";
+    author.world.env.write_file("milepost.yaml", manifest);
+    author.world.env.write_file("hello/main.py", "def main():\n    return 'hello'\n");
+    assert!(author.world.env.run_with_input(&["secret", "set", "API_KEY"], "author's own").succeeded());
+    author.deploy();
+    author.ok("publish --to channels");
+    let refused = author.refused(&format!("install --channel {channel} --app copy"));
+    assert!(refused.contains("needs a secret that is not set") && refused.contains("- API_KEY"), "{refused}");
+    assert!(author.refused("install status copy").contains("no app called `copy`"));
+    author.world.env.write_file("key.txt", "mine\n");
+    author.ok(&format!("install --channel {channel} --app copy --secret-file API_KEY=key.txt"));
+    let names = author.ok("secret list --app copy -o name");
+    assert_eq!(names.trim(), "API_KEY");
+}
+
+#[test]
+fn options_that_cannot_be_are_refused_before_anything_is_sent() {
+    let (author, channel) = author();
+    let install = |options: &str| author.refused(&format!("install --channel {channel} --app copy {options}"));
+    assert!(install("--policy minor=window").contains("wait for a window, and there is none"));
+    assert!(install("--window 'sun 25:00-26:00'").contains("`25:00` is not a time of day"));
+    assert!(install("--zone Europe/Berlim --deny sat").contains("Europe/Berlin"));
+    assert!(install("--health healthz").contains("is not a health check"));
+    assert!(install("--policy often").contains("is not a part of a policy"));
+    assert!(author.refused("upgrade nothing --plan").contains("no app called `nothing`"));
+}

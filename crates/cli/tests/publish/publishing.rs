@@ -1,0 +1,129 @@
+use crate::author::{Author, text};
+
+#[test]
+fn a_version_is_published_and_its_channel_tells_how_to_install_it() {
+    let author = Author::new();
+    let said = author.ok("publish");
+    assert!(said.contains("Published shop 1.0.0 to stable, which is its latest now."), "{said}");
+    assert!(said.contains("Digest   sha256:"), "{said}");
+    assert!(said.contains("/channels/shop/stable"), "{said}");
+    assert!(said.contains("Install  milepost install --channel http://"), "{said}");
+
+    let beta = author.release("1.1.0", "--pre beta.1+7");
+    assert_eq!(text(&beta["version"]), "1.1.0-beta.1+7");
+    assert_eq!(text(&beta["channel"]), "beta");
+    let second = author.release("1.1.0", "");
+    assert_eq!(second["latest"], true);
+    assert_eq!(beta["id"], second["id"], "the same app version gives the same artifact");
+    let older = author.release("1.0.1", "");
+    assert_eq!(older["latest"], false, "an older line does not take latest");
+
+    assert_eq!(author.versions(""), ["1.1.0", "1.0.1", "1.0.0"]);
+    assert_eq!(author.versions("beta"), ["1.1.0-beta.1+7"]);
+    let shown = author.ok("channel show");
+    let lines: Vec<&str> = shown.lines().collect();
+    assert!(lines[1].starts_with("1.1.0") && lines[1].contains("latest"), "{shown}");
+    let digest = text(&second["id"]);
+    assert!(lines[1].contains(&digest["sha256:".len()..][..12]), "{shown}");
+    let listed = author.ok("channel list");
+    assert!(listed.contains("beta") && listed.contains("stable") && listed.contains("1.1.0"), "{listed}");
+}
+
+#[test]
+fn what_is_not_live_can_be_published_too_and_a_dry_run_publishes_nothing() {
+    let author = Author::new();
+    author.manifest("1.1.0", "two");
+    author.deploy();
+    let dry = author.json("publish --dry-run");
+    assert_eq!(dry["dryRun"], true);
+    assert!(author.refused("channel show").contains("is not there"));
+    let live = author.json("publish");
+    author.manifest("1.0.0", "one");
+    let first = author.json("publish --app-version 1");
+    assert_ne!(first["id"], live["id"]);
+    assert_ne!(first["appVersion"], live["appVersion"]);
+    assert_eq!(author.versions(""), ["1.1.0", "1.0.0"]);
+}
+
+#[test]
+fn every_refusal_says_what_to_do() {
+    let author = Author::new();
+    author.ok("publish");
+    author.ok("publish --pre beta.1 --to folder");
+    for (manifest, line, says) in [
+        ("1.0.0", "publish", "`1.0.0` is already in `stable`, and a published version never changes"),
+        ("1.0.0", "publish --pre beta", "`1.0.0` is already a stable release"),
+        ("1.0.0-rc.1", "publish", "it must be three plain numbers"),
+        ("1.0.0+5", "publish", "it must be three plain numbers"),
+        ("1.0", "publish", "milepost.yaml:2: `version`"),
+        ("01.0.0", "publish", "milepost.yaml:2: `version`"),
+        ("2.0.0", "publish --pre Beta", "not a valid channel name"),
+        ("2.0.0", "publish --pre 1", "not a valid channel name"),
+        ("2.0.0", "publish --pre stable", "stable"),
+        ("2.0.0", "publish --pre beta..1", "`--pre`"),
+        ("2.0.0", "publish --package Shop", "not a valid package name"),
+        ("2.0.0", "publish --app-version 99", "99"),
+        ("2.0.0", "publish --registry shop", "is not a repository"),
+        ("2.0.0", "publish --to ftp://host/x", "is no place for a channel"),
+        ("2.0.0", "publish --key missing.key", "missing.key"),
+    ] {
+        author.manifest(manifest, "other");
+        let said = author.refused(line);
+        assert!(said.contains(says), "`{line}` with version {manifest} said:\n{said}");
+        assert!(said.contains("Hint:"), "`{line}` with version {manifest} gives no next step:\n{said}");
+    }
+    assert_eq!(author.versions(""), ["1.0.0"], "a refusal changed something");
+    std::fs::write(author.world.env.work_dir().join("milepost.yaml"), "app: shop\n").unwrap();
+    assert!(author.refused("publish").contains("has no `version`"));
+    std::fs::remove_file(author.world.env.work_dir().join("milepost.yaml")).unwrap();
+    assert!(author.refused("publish --app shop").contains("there is no milepost.yaml"));
+}
+
+#[test]
+fn a_folder_is_a_channel_that_any_web_server_can_serve() {
+    let author = Author::new();
+    let published = author.json("publish --to folder");
+    let folder = author.world.env.work_dir().join("folder/shop/stable");
+    let latest: serde_json::Value = serde_json::from_slice(&std::fs::read(folder.join("latest")).unwrap()).unwrap();
+    // The seed's JSON.
+    assert_eq!(latest["name"], "stable");
+    assert_eq!(latest["type"], "channel");
+    assert_eq!(latest["package"], "shop");
+    assert_eq!(latest["latest"]["version"], "1.0.0");
+    assert_eq!(latest["latest"]["id"], published["id"]);
+    let all: serde_json::Value = serde_json::from_slice(&std::fs::read(folder.join("all")).unwrap()).unwrap();
+    assert_eq!(all["type"], "all");
+    let hex = text(&published["id"])["sha256:".len()..].to_owned();
+    assert!(folder.join("artifacts").join(hex).is_file());
+    assert_eq!(author.versions("./folder/shop/stable"), ["1.0.0"]);
+    assert_eq!(author.versions("--to folder"), ["1.0.0"]);
+}
+
+#[test]
+fn a_bundle_has_the_channel_in_one_file() {
+    let author = Author::new();
+    author.ok("publish");
+    author.release("1.1.0", "");
+    let said = author.ok("bundle");
+    assert!(said.contains("Wrote shop-stable.bundle with 2 versions of shop stable"), "{said}");
+    assert_eq!(author.versions("shop-stable.bundle"), ["1.1.0", "1.0.0"]);
+    let one = author.json("bundle --version 1.0.0 --file one.bundle");
+    assert_eq!(one["versions"], serde_json::json!(["1.0.0"]));
+    author.ok("bundle --file again.bundle");
+    let read = |name: &str| std::fs::read(author.world.env.work_dir().join(name)).unwrap();
+    assert_eq!(read("shop-stable.bundle"), read("again.bundle"));
+    assert!(author.refused("bundle --version 9.9.9").contains("`9.9.9` is not in `stable`"));
+}
+
+#[test]
+fn a_registry_gets_the_artifact_under_the_version_as_its_tag() {
+    let registry = milepost_testkit::registry::OciRegistry::start();
+    let author = Author::new();
+    let repository = format!("{}/team/shop", registry.host());
+    let published = author.json(&format!("publish --pre beta+5 --registry {repository}"));
+    let raw = registry.skopeo(&["inspect", "--raw", &format!("docker://{repository}:1.0.0-beta_5")]).unwrap();
+    assert!(raw.contains(&text(&published["id"])), "{raw}");
+    assert!(author.ok("channel show beta").contains("/team/shop"));
+    author.ok("unpublish 1.0.0-beta+5 --yes");
+    registry.skopeo(&["inspect", "--raw", &format!("docker://{repository}:1.0.0-beta_5")]).unwrap_err();
+}

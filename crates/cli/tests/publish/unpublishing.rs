@@ -1,0 +1,50 @@
+use crate::author::Author;
+
+#[test]
+fn a_version_is_taken_back_and_its_text_stays_bound() {
+    let author = Author::new();
+    author.ok("publish");
+    author.release("1.1.0", "");
+    let said = author.ok("unpublish 1.0.0");
+    assert!(said.contains("Unpublished shop 1.0.0. The latest of stable is 1.1.0."), "{said}");
+    let shown = author.ok("channel show");
+    let old = shown.lines().find(|line| line.starts_with("1.0.0")).unwrap();
+    assert!(old.contains("unpublished"), "{shown}");
+    author.manifest("1.0.0", "other");
+    author.deploy();
+    let said = author.refused("publish");
+    assert!(said.contains("was published before with other content"), "{said}");
+    assert!(author.refused("unpublish 1.0.0").contains("was already unpublished"));
+    assert!(author.refused("unpublish 7.0.0").contains("is not in `stable`"));
+    assert!(author.refused("unpublish 1.0.0 --package other").contains("is not in `stable`"));
+    assert!(author.refused("unpublish one").contains("Error:"));
+}
+
+#[test]
+fn the_latest_is_taken_back_only_after_a_yes() {
+    let author = Author::new();
+    author.ok("publish");
+    author.release("1.1.0", "");
+    let said = author.refused("unpublish 1.1.0");
+    assert!(said.contains("1.1.0 is the latest of stable: the channel will have no latest"), "{said}");
+    assert!(said.contains("`--yes`"), "{said}");
+    assert_eq!(author.versions(""), ["1.1.0", "1.0.0"]);
+    let said = author.ok("unpublish 1.1.0 --yes --promote-previous");
+    assert!(said.contains("The latest of stable is 1.0.0."), "{said}");
+    let said = author.ok("unpublish 1.0.0 --yes");
+    assert!(said.contains("stable has no latest now."), "{said}");
+    author.release("1.2.0", "");
+    assert_eq!(author.json("channel show")["latest"]["version"], "1.2.0");
+}
+
+#[test]
+fn an_artifact_that_another_version_has_stays() {
+    let author = Author::new();
+    author.ok("publish");
+    // The same app version under another version.
+    std::fs::write(author.world.env.work_dir().join("milepost.yaml"), "app: shop\nversion: 1.0.1\n").unwrap();
+    author.ok("publish");
+    let said = author.ok("unpublish 1.0.0");
+    assert!(said.contains("Its artifact stays: another version has the same."), "{said}");
+    author.ok("bundle --version 1.0.1 --file still.bundle");
+}

@@ -1,0 +1,15 @@
+//! Installed apps: a real server in this process whose clock the test moves, channels in real files over a real web server.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests end the test at once")]
+
+mod author;
+mod fleet;
+mod following;
+mod nodes;
+#[path = "../../../model/src/channel/tests/oracle.rs"]
+mod oracle;
+mod people;
+mod refusals;
+#[path = "../../../model/src/channel/tests/script.rs"]
+mod script;
+mod stage;
+mod web;

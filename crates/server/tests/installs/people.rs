@@ -1,0 +1,148 @@
+//! What people ask for: upgrades by hand, against windows, and what they are refused.
+
+use milepost_model::channel::Windows;
+use milepost_model::install::{HoldInstall, InstallChange, InstallSettings, Upgrade};
+
+use crate::author::{Author, semver};
+use crate::stage::{APP, Stage, at, following, refused};
+
+const LONG_AGO: &str = "2026-11-01T00:00:00Z";
+
+async fn installed(policy: &str, denies: &[&str]) -> (Stage, Author) {
+    let (stage, mut author) = (Stage::new().await, Author::new());
+    author.publish("1.0.0", at(LONG_AGO));
+    let settings = InstallSettings {
+        policy: policy.parse().unwrap(),
+        windows: Windows::new("Europe/Berlin", &["sun 02:00-04:00"], denies).unwrap(),
+        ..InstallSettings::default()
+    };
+    stage.follow(&author.url(), settings).await;
+    (stage, author)
+}
+
+fn to(version: &str) -> Upgrade {
+    Upgrade { to: Some(semver(version)), ..Upgrade::default() }
+}
+
+fn now() -> Upgrade {
+    Upgrade { now: true, ..Upgrade::default() }
+}
+
+#[tokio::test]
+async fn a_person_may_take_what_is_manual_and_is_warned_of_a_major_update() {
+    let (stage, mut author) = installed("minor=window,major=manual", &[]).await;
+    author.publish("1.1.0", at(LONG_AGO));
+    author.publish("2.0.0", at(LONG_AGO));
+    let plan = stage.client.upgrade_plan(APP, &Upgrade::default()).await.unwrap();
+    assert_eq!(plan.asked, Some(semver("2.0.0")));
+    assert!(plan.warnings[0].contains("2.0.0 is a major update"), "{:?}", plan.warnings);
+    let done = stage.upgrade(Upgrade::default()).await.unwrap();
+    assert_eq!((done.from, done.to), (Some(semver("1.0.0")), Some(semver("2.0.0"))));
+    assert!(done.release.unwrap().live);
+    assert_eq!(done.install.installed_by, "admin");
+}
+
+#[tokio::test]
+async fn windows_hold_for_people_too_unless_they_say_now_which_is_written_down() {
+    let (stage, mut author) = installed("minor=window,major=never", &["wed"]).await;
+    author.publish("1.1.0", at(LONG_AGO));
+    author.publish("2.0.0", at(LONG_AGO));
+    let done = stage.upgrade(Upgrade::default()).await.unwrap();
+    assert_eq!((done.to, stage.version().await.as_str()), (None, "1.0.0"));
+    let problem = refused(stage.upgrade(to("1.1.0")).await, "upgrade_refused");
+    assert!(problem.detail.contains("Sunday 2026-11-22 02:00 Europe/Berlin"), "{problem:?}");
+    assert!(!stage.events().await.iter().any(|(kind, _)| kind == "install.forced"));
+    assert_eq!(stage.upgrade(now()).await.unwrap().to, Some(semver("1.1.0")));
+    let forced: Vec<_> = stage.events().await.into_iter().filter(|(kind, _)| kind == "install.forced").collect();
+    assert_eq!(forced, [("install.forced".to_owned(), "admin".to_owned())]);
+    // What the policy never takes is not a matter of time.
+    let problem = refused(stage.upgrade(Upgrade { now: true, ..to("2.0.0") }).await, "upgrade_refused");
+    assert!(problem.detail.contains("never takes major updates"), "{problem:?}");
+}
+
+#[tokio::test]
+async fn a_deny_stops_patches_too_and_now_is_the_way_around_it() {
+    let (stage, mut author) = installed("patch=immediate", &["2026-11-18..2026-11-20"]).await;
+    author.publish("1.0.1", at(LONG_AGO));
+    stage.poll().await;
+    assert_eq!(stage.version().await, "1.0.0");
+    let forecast = stage.status().await.plan.unwrap().forecast;
+    assert_eq!(forecast, "1.0.1 on Saturday 2026-11-21 00:00 Europe/Berlin");
+    assert_eq!(stage.upgrade(Upgrade::default()).await.unwrap().to, None);
+    assert_eq!(stage.upgrade(now()).await.unwrap().to, Some(semver("1.0.1")));
+}
+
+#[tokio::test]
+async fn a_hold_stops_people_too_until_they_lift_it() {
+    let (stage, mut author) = installed("patch=immediate", &[]).await;
+    let hold = HoldInstall { reason: "sale".to_owned(), ..HoldInstall::default() };
+    stage.client.install_hold(APP, &hold).await.unwrap();
+    author.publish("1.0.1", at(LONG_AGO));
+    stage.poll().await;
+    assert_eq!(stage.upgrade(now()).await.unwrap().to, None);
+    let problem = refused(stage.upgrade(to("1.0.1")).await, "upgrade_refused");
+    assert!(problem.detail.contains("sale"), "{problem:?}");
+    stage.client.install_lift(APP, &Default::default()).await.unwrap();
+    stage.run_due().await;
+    assert_eq!(stage.version().await, "1.0.1");
+}
+
+#[tokio::test]
+async fn going_down_by_hand_is_warned_of_and_is_not_undone() {
+    let (stage, mut author) = installed("patch=immediate,minor=immediate", &[]).await;
+    author.publish("1.1.0", at(LONG_AGO));
+    stage.poll().await;
+    let plan = stage.client.upgrade_plan(APP, &to("1.0.0")).await.unwrap();
+    assert!(plan.warnings[0].contains("1.0.0 is below 1.1.0"), "{:?}", plan.warnings);
+    assert_eq!(stage.upgrade(to("1.0.0")).await.unwrap().to, Some(semver("1.0.0")));
+    stage.poll().await;
+    assert_eq!((stage.version().await.as_str(), stage.status().await.brakes.skipped), ("1.0.0", vec![semver("1.1.0")]));
+}
+
+#[tokio::test]
+async fn a_version_that_does_not_exist_is_refused_with_those_that_do() {
+    let (stage, mut author) = installed("patch=immediate", &[]).await;
+    author.publish("1.0.1", at(LONG_AGO));
+    let problem = refused(stage.upgrade(to("1.0.2")).await, "version_not_found");
+    assert!(problem.hint.unwrap().contains("1.0.1"));
+    author.publish("1.0.9", at(LONG_AGO));
+    author.unpublish("1.0.9", false);
+    let problem = refused(stage.upgrade(to("1.0.9")).await, "version_not_found");
+    assert!(problem.detail.contains("taken back"), "{problem:?}");
+}
+
+#[tokio::test]
+async fn one_app_is_installed_once_and_a_second_name_is_a_second_app() {
+    let (stage, author) = installed("patch=immediate", &[]).await;
+    let again = following(&author.url(), InstallSettings::default());
+    refused(stage.client.install_create(&again).await, "install_exists");
+    let other = milepost_model::install::NewInstall { app: Some("second".parse().unwrap()), ..again };
+    stage.install(&other).await;
+    let names: Vec<String> =
+        stage.client.install_list(10, None).await.unwrap().items.iter().map(|one| one.app.to_string()).collect();
+    assert_eq!(names, ["second", "shop"]);
+}
+
+#[tokio::test]
+async fn settings_that_make_no_sense_are_refused_and_a_new_policy_counts_at_once() {
+    let (stage, mut author) = installed("minor=manual", &[]).await;
+    let often = InstallChange { poll_s: Some(0), ..InstallChange::default() };
+    refused(stage.client.install_change(APP, &often).await, "invalid_request");
+    author.publish("1.1.0", at(LONG_AGO));
+    stage.poll().await;
+    assert_eq!(stage.version().await, "1.0.0");
+    let policy = Some("minor=immediate".parse().unwrap());
+    stage.client.install_change(APP, &InstallChange { policy, ..InstallChange::default() }).await.unwrap();
+    stage.run_due().await;
+    assert_eq!(stage.version().await, "1.1.0");
+}
+
+#[tokio::test]
+async fn a_detached_app_stays_and_is_not_upgraded() {
+    let (stage, mut author) = installed("patch=immediate", &[]).await;
+    stage.client.install_detach(APP).await.unwrap();
+    author.publish("1.0.1", at(LONG_AGO));
+    assert_eq!(stage.poll().await, 0);
+    refused(stage.client.install_get(APP).await, "install_not_found");
+    assert_eq!(stage.config().await["version"], "1.0.0");
+}

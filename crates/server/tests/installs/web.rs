@@ -1,0 +1,97 @@
+//! A web server with the files of a folder, which can be made to misbehave.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use tokio_util::task::AbortOnDropHandle;
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fault {
+    None,
+    /// Every file has this status.
+    Status(u16),
+    /// Every file is said to be at the same path of another host.
+    Elsewhere(SocketAddr),
+    /// The connection breaks in the middle of artifacts.
+    Broken,
+}
+
+pub struct Web {
+    address: SocketAddr,
+    fault: Arc<Mutex<Fault>>,
+    requests: Arc<Mutex<Vec<String>>>,
+    _serving: AbortOnDropHandle<()>,
+}
+
+#[derive(Clone)]
+struct Shared {
+    root: PathBuf,
+    fault: Arc<Mutex<Fault>>,
+    requests: Arc<Mutex<Vec<String>>>,
+}
+
+impl Web {
+    pub async fn serve(root: PathBuf) -> Self {
+        let (fault, requests) = (Arc::new(Mutex::new(Fault::None)), Arc::default());
+        let shared = Shared { root, fault: Arc::clone(&fault), requests: Arc::clone(&requests) };
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let router = Router::new().fallback(answer).with_state(shared);
+        let serving = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        Self { address, fault, requests, _serving: AbortOnDropHandle::new(serving) }
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub fn channel(&self) -> String {
+        format!("http://{}/acme/shop/stable", self.address)
+    }
+
+    pub fn set(&self, fault: Fault) {
+        *self.fault.lock().unwrap() = fault;
+    }
+
+    /// Paths that were asked for since the last time.
+    pub fn requests(&self) -> Vec<String> {
+        std::mem::take(&mut self.requests.lock().unwrap())
+    }
+}
+
+async fn answer(State(shared): State<Shared>, uri: Uri) -> Response {
+    shared.requests.lock().unwrap().push(uri.path().to_owned());
+    let fault = shared.fault.lock().unwrap().clone();
+    match fault {
+        Fault::Status(status) => return StatusCode::from_u16(status).unwrap().into_response(),
+        Fault::Elsewhere(address) => {
+            let to = format!("http://{address}{}", uri.path());
+            return (StatusCode::FOUND, [(header::LOCATION, to)]).into_response();
+        }
+        Fault::None | Fault::Broken => {}
+    }
+    let Ok(bytes) = std::fs::read(shared.root.join(uri.path().trim_start_matches('/'))) else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
+    if fault == Fault::Broken && uri.path().contains("/artifacts/") {
+        let half = Bytes::copy_from_slice(&bytes[..bytes.len() / 2]);
+        let length = [(header::CONTENT_LENGTH, bytes.len().to_string())];
+        let pieces = futures::stream::unfold(Some(half), |half| async move {
+            if let Some(half) = half {
+                return Some((Ok(half), None));
+            }
+            // What was given is on its way by then; nobody tells when.
+            tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+            Some((Err(std::io::Error::other("cut")), None))
+        });
+        return (length, Body::from_stream(pieces)).into_response();
+    }
+    bytes.into_response()
+}
