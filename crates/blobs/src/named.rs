@@ -5,6 +5,7 @@
 //! object lies outside of the place that was opened.
 
 mod folder;
+mod s3;
 
 use std::path::Path as FilePath;
 use std::sync::Arc;
@@ -14,9 +15,7 @@ use futures::{StreamExt as _, TryStreamExt as _};
 use milepost_model::Digest;
 use milepost_model::digest::Hasher;
 use object_store::path::Path;
-use object_store::{
-    Attribute, Attributes, GetOptions, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, UpdateVersion,
-};
+use object_store::{ObjectStore, ObjectStoreExt as _};
 
 use crate::backend;
 use crate::error::BlobError;
@@ -68,7 +67,9 @@ pub enum Condition<'a> {
 /// What became of a conditional write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Replaced {
-    Written { tag: String },
+    Written {
+        tag: String,
+    },
     /// Somebody else wrote meanwhile. Nothing was changed.
     Lost,
 }
@@ -106,7 +107,7 @@ impl Named {
         check(name)?;
         match &self.0 {
             Inner::Folder(folder) => folder.read(name, known, limit).await,
-            Inner::S3(store) => read_s3(store, name, known, limit).await,
+            Inner::S3(store) => s3::read(store, name, known, limit).await,
         }
     }
 
@@ -145,7 +146,7 @@ impl Named {
         check(name)?;
         match &self.0 {
             Inner::Folder(folder) => folder.replace(name, bytes, when).await,
-            Inner::S3(store) => replace_s3(store, name, bytes, when).await,
+            Inner::S3(store) => s3::replace(store, name, bytes, when).await,
         }
     }
 
@@ -180,7 +181,7 @@ impl Named {
         }
     }
 
-    /// Removes an object, if the condition holds when there is one. One that is not there is removed already.
+    /// Removes an object. One that is not there is removed already.
     pub async fn delete(&self, name: &str) -> Result<(), BlobError> {
         check(name)?;
         match &self.0 {
@@ -236,58 +237,6 @@ async fn checked_copy(
     }
     let found = hasher.finish();
     if found == expected { Ok(size) } else { Err(BlobError::DigestMismatch { stated: expected, found }) }
-}
-
-async fn read_s3(
-    store: &Arc<dyn ObjectStore>,
-    name: &str,
-    known: Option<&str>,
-    limit: u64,
-) -> Result<NamedRead, BlobError> {
-    let options = GetOptions { if_none_match: known.map(str::to_owned), ..GetOptions::default() };
-    let got = match store.get_opts(&Path::from(name), options).await {
-        Ok(got) => got,
-        Err(object_store::Error::NotFound { .. }) => return Ok(NamedRead::Missing),
-        Err(object_store::Error::NotModified { .. }) => return Ok(NamedRead::NotModified),
-        Err(error) => return Err(BlobError::storage(READING, error)),
-    };
-    if got.meta.size > limit {
-        return Err(BlobError::TooLarge { what: "the object", size: got.meta.size, limit });
-    }
-    let Some(tag) = got.meta.e_tag.clone() else {
-        return Err(BlobError::storage(READING, "the store gives no ETag, so nothing could be replaced safely"));
-    };
-    let bytes = got.bytes().await.map_err(|error| BlobError::storage(READING, error))?;
-    Ok(NamedRead::Found(NamedObject { bytes, tag }))
-}
-
-async fn replace_s3(
-    store: &Arc<dyn ObjectStore>,
-    name: &str,
-    bytes: Bytes,
-    when: Condition<'_>,
-) -> Result<Replaced, BlobError> {
-    let mode = match when {
-        Condition::Absent => PutMode::Create,
-        Condition::Tag(tag) => PutMode::Update(UpdateVersion { e_tag: Some(tag.to_owned()), version: None }),
-    };
-    // A bucket may be a web server: caches on the way must ask whether it is still this one.
-    let mut attributes = Attributes::new();
-    attributes.insert(Attribute::CacheControl, "no-cache".into());
-    attributes.insert(Attribute::ContentType, content_type(name).into());
-    let options = PutOptions { mode, attributes, ..PutOptions::default() };
-    match store.put_opts(&Path::from(name), bytes.into(), options).await {
-        Ok(put) => match put.e_tag {
-            Some(tag) => Ok(Replaced::Written { tag }),
-            None => Err(BlobError::storage(WRITING, "the store gives no ETag")),
-        },
-        Err(
-            object_store::Error::AlreadyExists { .. }
-            | object_store::Error::Precondition { .. }
-            | object_store::Error::NotFound { .. },
-        ) => Ok(Replaced::Lost),
-        Err(error) => Err(BlobError::storage(WRITING, error)),
-    }
 }
 
 /// The type that a web server should give for an object of this name.

@@ -44,9 +44,13 @@ pub enum ChannelError {
         ask the author, whose next publish repairs the latter"
     )]
     BadSignature { file: String },
-    #[error("`{file}` has no signature, and a key was given; ask the author for a signed channel, or for the right address")]
+    #[error(
+        "`{file}` has no signature, and a key was given; ask the author for a signed channel, or for the right address"
+    )]
     MissingSignature { file: String },
-    #[error("`{file}` is signed with key {found}, not with the known key {known}; ask the author whether the key has changed")]
+    #[error(
+        "`{file}` is signed with key {found}, not with the known key {known}; ask the author whether the key has changed"
+    )]
     OtherKey { file: String, found: String, known: String },
     #[error(
         "`{file}` has serial {serial}, and {minimum} was already seen: it is an old copy; nothing of it is used; check where it \
@@ -58,11 +62,15 @@ pub enum ChannelError {
         check the address"
     )]
     SignedForOther { file: String, signed: String, package: PackageName, channel: ChannelName },
-    #[error("`{from}` redirects to another host, `{to}`, which is not followed; give the address there if you trust it")]
+    #[error(
+        "`{from}` redirects to another host, `{to}`, which is not followed; give the address there if you trust it"
+    )]
     Redirect { from: String, to: String },
     #[error("`{place}` has more than {limit} bytes, which is all that is read; ask the author")]
     TooLarge { place: String, limit: u64 },
-    #[error("what `{place}` gave is not `{expected}` but `{found}`, so it was cut off or altered; nothing of it is used; ask the author")]
+    #[error(
+        "what `{place}` gave is not `{expected}` but `{found}`, so it was cut off or altered; nothing of it is used; ask the author"
+    )]
     DigestMismatch { place: String, expected: Digest, found: Digest },
     #[error("`{0}` has no whole digest, so it cannot be fetched; ask the author to publish it again")]
     NoDigest(SemVer),

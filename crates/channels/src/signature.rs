@@ -59,7 +59,9 @@ pub enum KeyError {
     WrongPassword(String),
     #[error("`{0}` is already there, and a key that is lost cannot be made again; choose another name")]
     Exists(String),
-    #[error("everybody on this machine can read `{0}`; run `chmod 600` on it, and make a new key if others could have read it")]
+    #[error(
+        "everybody on this machine can read `{0}`; run `chmod 600` on it, and make a new key if others could have read it"
+    )]
     TooOpen(String),
     #[error("the key file `{path}` cannot be used ({source}); check its path, and that you may read and write there")]
     File { path: String, source: std::io::Error },

@@ -1,5 +1,5 @@
 //! A channel in one file.
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "test code")]
+#![expect(clippy::unwrap_used, reason = "test code")]
 
 mod common;
 
@@ -90,7 +90,8 @@ async fn chosen_versions_are_in_it_and_others_are_told_to_be_missing() {
     let other = all.get(&version("2.0.0")).unwrap();
     let error = source.artifact(other).await.err().unwrap();
     assert!(matches!(error, ChannelError::NotInBundle(_)), "{error}");
-    let unknown = bundle::write(&world.source(), &world.home.path().join("x"), Some(&[version("9.9.9")]), &mut |_| {}).await;
+    let unknown =
+        bundle::write(&world.source(), &world.home.path().join("x"), Some(&[version("9.9.9")]), &mut |_| {}).await;
     assert!(matches!(unknown, Err(ChannelError::NotPublished { .. })));
     assert!(!world.home.path().join("x").exists(), "a refused bundle leaves no file");
 }
@@ -136,7 +137,8 @@ async fn what_is_no_bundle_is_told() {
     // A tar of somebody who wants to write elsewhere.
     let evil = world.home.path().join("evil");
     std::fs::write(world.home.path().join("payload"), b"x").unwrap();
-    let made = Command::new("tar").args(["-P", "-cf"]).arg(&evil).arg(world.home.path().join("payload")).status().unwrap();
+    let made =
+        Command::new("tar").args(["-P", "-cf"]).arg(&evil).arg(world.home.path().join("payload")).status().unwrap();
     assert!(made.success());
     assert!(matches!(world.open(&evil), Err(ChannelError::BadBundle(_))));
 }

@@ -1,5 +1,5 @@
 //! A publisher that is killed between two of its writes, each place in turn.
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "test code")]
+#![expect(clippy::unwrap_used, reason = "test code")]
 
 mod common;
 

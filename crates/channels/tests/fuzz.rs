@@ -23,7 +23,8 @@ fn good() -> &'static Good {
         let (key, _) = common::key();
         let public = key.public().clone();
         let home = tempfile::tempdir().unwrap();
-        let author = Author::at(home.path().to_str().unwrap(), StoreOptions { key: Some(key), ..StoreOptions::default() });
+        let author =
+            Author::at(home.path().to_str().unwrap(), StoreOptions { key: Some(key), ..StoreOptions::default() });
         let runtime = tokio::runtime::Runtime::new().unwrap();
         runtime.block_on(async {
             author.publish("1.0.0").await.unwrap();
@@ -41,7 +42,10 @@ fn read(all: &[u8], signature: &[u8]) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
     fs::write(home.path().join("all"), all).unwrap();
     fs::write(home.path().join("all.minisig"), signature).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let open = |key| Source::open(home.path().to_str().unwrap(), SourceOptions { key, signature_pause: Duration::ZERO, ..options() }).unwrap();
+    let open = |key| {
+        Source::open(home.path().to_str().unwrap(), SourceOptions { key, signature_pause: Duration::ZERO, ..options() })
+            .unwrap()
+    };
     runtime.block_on(async {
         let written = |read: milepost_channels::ReadAll| read.all.write();
         let keyed = open(Some(known)).all().await.ok().map(written);

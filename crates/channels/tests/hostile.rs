@@ -23,7 +23,8 @@ impl World {
         let (key, _) = common::key();
         let public = key.public().clone();
         let home = tempfile::tempdir().unwrap();
-        let author = Author::at(home.path().to_str().unwrap(), StoreOptions { key: Some(key), ..StoreOptions::default() });
+        let author =
+            Author::at(home.path().to_str().unwrap(), StoreOptions { key: Some(key), ..StoreOptions::default() });
         author.publish("1.0.0").await.unwrap();
         author.publish("1.1.0").await.unwrap();
         let web = Web::start().await;

@@ -1,5 +1,5 @@
 //! Debian's registry, written by us and read by skopeo.
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "test code")]
+#![expect(clippy::unwrap_used, reason = "test code")]
 
 mod common;
 
@@ -78,7 +78,10 @@ async fn skopeo_reads_what_was_published_by_tag_and_by_digest() {
     assert!(tags.contains("\"1.2.3\"") && tags.contains("\"1.3.0-beta.1_build.7\""), "{tags}");
 
     let folder = world.home.path().join("copied");
-    world.registry.skopeo(&["copy", &format!("docker://{}:1.2.3", world.repository), &format!("dir:{}", folder.display())]).unwrap();
+    world
+        .registry
+        .skopeo(&["copy", &format!("docker://{}:1.2.3", world.repository), &format!("dir:{}", folder.display())])
+        .unwrap();
     let copied = std::fs::read(folder.join(artifact.hex())).unwrap();
     assert_eq!(copied, b"the artifact of 1.2.3");
 }

@@ -15,7 +15,11 @@ fn statement(serial: u64) -> Statement {
 }
 
 fn minisign(args: &[&str], folder: &std::path::Path) -> Output {
-    Command::new("minisign").args(args).current_dir(folder).output().expect("run `minisign`; `cargo xtask setup` installs it")
+    Command::new("minisign")
+        .args(args)
+        .current_dir(folder)
+        .output()
+        .expect("run `minisign`; `cargo xtask setup` installs it")
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! Publishing and unpublishing in a folder and in S3; a Milepost server runs the same cases from the command line's tests.
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "test code")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "test code")]
 
 mod common;
 
@@ -83,7 +83,8 @@ async fn unpublishing(place: &Place, author: &Author) {
     let take_back = async |text: &str, promote_previous, even_if_latest| {
         let version = version(text);
         let channel = channel(&version);
-        let asked = Unpublish { package: &package, channel: &channel, version: &version, promote_previous, even_if_latest };
+        let asked =
+            Unpublish { package: &package, channel: &channel, version: &version, promote_previous, even_if_latest };
         author.store.unpublish(&asked).await
     };
     let done = take_back("1.0.1", false, false).await.unwrap();

@@ -73,12 +73,7 @@ impl Folder {
         .await
     }
 
-    pub(super) async fn replace(
-        &self,
-        name: &str,
-        bytes: Bytes,
-        when: Condition<'_>,
-    ) -> Result<Replaced, BlobError> {
+    pub(super) async fn replace(&self, name: &str, bytes: Bytes, when: Condition<'_>) -> Result<Replaced, BlobError> {
         let path = self.path(name);
         let wanted = match when {
             Condition::Absent => None,
@@ -199,7 +194,8 @@ fn lock(folder: &Path) -> io::Result<File> {
 }
 
 fn make_folders(folder: &Path) -> io::Result<()> {
-    let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists()).collect();
+    let missing: Vec<&Path> =
+        folder.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists()).collect();
     fs::create_dir_all(folder)?;
     for made in missing {
         if let Some(parent) = made.parent() {

@@ -91,7 +91,9 @@ fn table(file: &mut File, length: u64) -> Result<BTreeMap<String, (u64, u64)>, C
         if block == [0; BLOCK as usize] {
             break;
         }
-        let Some((name, size)) = tar::parse(&block) else { return Err(bad("it has a part that is no file of a bundle")) };
+        let Some((name, size)) = tar::parse(&block) else {
+            return Err(bad("it has a part that is no file of a bundle"));
+        };
         if !belongs(&name) {
             return Err(bad(&format!("`{}` does not belong into one", name.escape_debug())));
         }

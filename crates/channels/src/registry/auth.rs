@@ -92,7 +92,8 @@ mod tests {
 
     #[test]
     fn a_challenge_is_read_with_commas_in_its_scope() {
-        let asked = "Bearer realm=\"https://auth.example.com/token\",service=\"reg\",scope=\"repository:a/b:pull,push\"";
+        let asked =
+            "Bearer realm=\"https://auth.example.com/token\",service=\"reg\",scope=\"repository:a/b:pull,push\"";
         let Some(Challenge::Bearer { realm, service, scope }) = parse(asked) else { panic!("not read") };
         assert_eq!(realm, "https://auth.example.com/token");
         assert_eq!(service.as_deref(), Some("reg"));
@@ -106,7 +107,10 @@ mod tests {
         let json = r#"{"auths": {"https://reg.example.com/v1/": {"auth": "bWU6YTpi"}, "helped.example.com": {}}}"#;
         let read = Credentials::from_docker_config(json);
         assert_eq!(read.len(), 1);
-        assert_eq!((read[0].host.as_str(), read[0].user.as_str(), read[0].password.as_str()), ("reg.example.com", "me", "a:b"));
+        assert_eq!(
+            (read[0].host.as_str(), read[0].user.as_str(), read[0].password.as_str()),
+            ("reg.example.com", "me", "a:b")
+        );
         assert!(!format!("{read:?}").contains("a:b"));
     }
 }

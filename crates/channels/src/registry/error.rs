@@ -17,9 +17,13 @@ pub enum RegistryError {
     LogIn(String),
     #[error("the registry `{0}` does not take this name and password, or they may not do this; check them")]
     Denied(String),
-    #[error("`{repository}` already has the tag `{tag}` with other content, and a published version never changes; raise the version")]
+    #[error(
+        "`{repository}` already has the tag `{tag}` with other content, and a published version never changes; raise the version"
+    )]
     TagTaken { repository: String, tag: String },
-    #[error("the registry `{registry}` does not let anybody delete; the tag `{tag}` stays there, delete it in its own interface")]
+    #[error(
+        "the registry `{registry}` does not let anybody delete; the tag `{tag}` stays there, delete it in its own interface"
+    )]
     DeleteDisabled { registry: String, tag: String },
     #[error("the registry `{registry}` says that it stored `{found}` and not `{expected}`; publish again")]
     Stored { registry: String, expected: Digest, found: String },

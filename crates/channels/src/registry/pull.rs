@@ -20,7 +20,13 @@ impl Registry {
             if to.scheme() != "https" && to.origin() != url.origin() {
                 let hint = "it sends readers to an address without TLS, which is not followed";
                 let (registry, status) = (self.host(), response.status().as_u16());
-                return Err(RegistryError::Refused { registry, doing: "the fetch of an artifact", status, detail: String::new(), hint });
+                return Err(RegistryError::Refused {
+                    registry,
+                    doing: "the fetch of an artifact",
+                    status,
+                    detail: String::new(),
+                    hint,
+                });
             }
             let sent = self.http.client().get(to).send().await;
             response = sent.map_err(|error| self.unreachable(&error))?;

@@ -56,9 +56,8 @@ impl Registry {
         let bytes = manifest::write(package, version, digest, size);
         let expected = Digest::of(&bytes);
         let url = self.url(&format!("manifests/{tag}"));
-        let sent = self.send(Method::PUT, &url, |request| {
-            request.header(CONTENT_TYPE, MANIFEST_TYPE).body(bytes.clone())
-        });
+        let sent =
+            self.send(Method::PUT, &url, |request| request.header(CONTENT_TYPE, MANIFEST_TYPE).body(bytes.clone()));
         let response = sent.await?;
         if response.status() != StatusCode::CREATED && response.status() != StatusCode::OK {
             return Err(self.refused("the manifest", response).await);
@@ -81,7 +80,8 @@ impl Registry {
             StatusCode::NOT_FOUND => return Ok(false),
             _ => return Err(self.refused("the look at a tag", response).await),
         }
-        let digest = response.headers().get(CONTENT_DIGEST).and_then(|value| value.to_str().ok()?.parse::<Digest>().ok());
+        let digest =
+            response.headers().get(CONTENT_DIGEST).and_then(|value| value.to_str().ok()?.parse::<Digest>().ok());
         let disabled = || RegistryError::DeleteDisabled { registry: self.host(), tag: tag.clone() };
         let digest = digest.ok_or_else(disabled)?;
         let url = self.url(&format!("manifests/{digest}"));
@@ -107,7 +107,8 @@ impl Registry {
         match response.status() {
             StatusCode::OK => {
                 let read = whole(response, self.host(), MAX_MANIFEST).await;
-                let bytes = read.map_err(|error| RegistryError::Unreachable { registry: self.host(), reason: error.to_string() })?;
+                let bytes = read
+                    .map_err(|error| RegistryError::Unreachable { registry: self.host(), reason: error.to_string() })?;
                 Ok(Some(manifest::layers(&bytes)))
             }
             StatusCode::NOT_FOUND => Ok(None),
@@ -128,11 +129,14 @@ impl Registry {
     }
 
     async fn upload(&self, content: Content<'_>, size: u64, digest: Digest) -> Result<(), RegistryError> {
-        let begun = self.send(Method::POST, &self.url("blobs/uploads/"), |request| request.header(CONTENT_LENGTH, 0)).await?;
+        let begun =
+            self.send(Method::POST, &self.url("blobs/uploads/"), |request| request.header(CONTENT_LENGTH, 0)).await?;
         if begun.status() != StatusCode::ACCEPTED {
             return Err(self.refused("the beginning of an upload", begun).await);
         }
-        let Some(mut at) = self.location(&begun) else { return Err(self.refused("the beginning of an upload", begun).await) };
+        let Some(mut at) = self.location(&begun) else {
+            return Err(self.refused("the beginning of an upload", begun).await);
+        };
         let mut sent = 0;
         while size - sent > CHUNK {
             let bytes = content.part(sent, CHUNK).await?;
@@ -148,7 +152,11 @@ impl Registry {
             if sent == 0 { request } else { request.header(CONTENT_RANGE, &range) }
         });
         let response = put.await?;
-        if response.status() == StatusCode::CREATED { Ok(()) } else { Err(self.refused("the end of an upload", response).await) }
+        if response.status() == StatusCode::CREATED {
+            Ok(())
+        } else {
+            Err(self.refused("the end of an upload", response).await)
+        }
     }
 
     async fn patch(&self, at: &Url, bytes: Bytes, sent: u64) -> Result<Url, RegistryError> {

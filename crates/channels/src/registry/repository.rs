@@ -166,7 +166,8 @@ impl Registry {
         }
         let bytes = whole(response, self.host(), MAX_ANSWER).await.unwrap_or_default();
         let errors = serde_json::from_slice::<Errors>(&bytes).map(|read| read.errors).unwrap_or_default();
-        let code = errors.first().map(|one| one.code.chars().filter(char::is_ascii_graphic).take(40).collect::<String>());
+        let code =
+            errors.first().map(|one| one.code.chars().filter(char::is_ascii_graphic).take(40).collect::<String>());
         let detail = code.map(|code| format!(" ({code})")).unwrap_or_default();
         let hint = match status.as_u16() {
             404 => "check the repository's name, and whether it must be made first",
@@ -180,7 +181,8 @@ impl Registry {
 
 /// The repository comes from an index that somebody else wrote, so only its exact form is taken.
 fn parse(repository: &str) -> Result<(Url, String, String), RegistryError> {
-    let wrong = || RegistryError::NotARepository(repository.chars().filter(|letter| !letter.is_control()).take(100).collect());
+    let wrong =
+        || RegistryError::NotARepository(repository.chars().filter(|letter| !letter.is_control()).take(100).collect());
     let (host, path) = repository.split_once('/').ok_or_else(wrong)?;
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
     let letters = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b':' | b'[' | b']');
@@ -206,9 +208,22 @@ mod tests {
     #[test]
     fn a_repository_is_a_host_and_a_path_and_nothing_else() {
         let (base, host, path) = parse("registry.example.com:5000/team/shop").expect("read");
-        assert_eq!((base.as_str(), host.as_str(), path.as_str()), ("https://registry.example.com:5000/", "registry.example.com:5000", "team/shop"));
+        assert_eq!(
+            (base.as_str(), host.as_str(), path.as_str()),
+            ("https://registry.example.com:5000/", "registry.example.com:5000", "team/shop")
+        );
         assert_eq!(parse("localhost:5000/shop").expect("read").0.scheme(), "http");
-        for bad in ["shop", "team/shop", "host.com/", "host.com/../x", "host.com/a?b", "me:pw@host.com/a", "https://host.com/a", "/a/b", "host.com/A"] {
+        for bad in [
+            "shop",
+            "team/shop",
+            "host.com/",
+            "host.com/../x",
+            "host.com/a?b",
+            "me:pw@host.com/a",
+            "https://host.com/a",
+            "/a/b",
+            "host.com/A",
+        ] {
             assert!(parse(bad).is_err(), "{bad} was accepted");
         }
     }

@@ -155,12 +155,12 @@ impl Source {
         let in_bundle = matches!(self.place, Place::Bundle(_));
         if let Some(repository) = entry.registry.as_deref().filter(|_| !in_bundle) {
             let registry = Registry::open(repository, &self.options.registries, self.options.http.clone())?;
-            let bytes = registry.blob(digest).await?;
+            let bytes = Box::pin(registry.blob(digest)).await?;
             return Ok(http::verified(bytes, registry.shown(), digest, limit));
         }
         let file = files::artifact(digest);
         let place = self.place.file(&file);
-        let bytes = match self.place.stream(&file).await? {
+        let bytes = match Box::pin(self.place.stream(&file)).await? {
             Some(bytes) => bytes,
             None if in_bundle => return Err(ChannelError::NotInBundle(entry.version.clone())),
             None => return Err(ChannelError::Gone { place }),
@@ -239,7 +239,8 @@ impl Source {
     }
 
     async fn read(&self, file: &str, known: Option<&str>, limit: u64) -> Result<FileAnswer, ChannelError> {
-        let reading = self.place.read(file, known, limit);
+        // In a box, as below: whoever waits for this should not carry the whole request around.
+        let reading = Box::pin(self.place.read(file, known, limit));
         match tokio::time::timeout(INDEX_DEADLINE, reading).await {
             Ok(answer) => answer,
             Err(_) => Err(ChannelError::Unreachable {

@@ -63,12 +63,8 @@ impl Place {
             Self::Stored { named, .. } => match named.read(file, known, limit).await {
                 Ok(NamedRead::Missing) => Ok(FileAnswer::Missing),
                 Ok(NamedRead::NotModified) => Ok(FileAnswer::NotModified),
-                Ok(NamedRead::Found(object)) => {
-                    Ok(FileAnswer::Found { bytes: object.bytes, tag: Some(object.tag) })
-                }
-                Err(BlobError::TooLarge { limit, .. }) => {
-                    Err(ChannelError::TooLarge { place: self.file(file), limit })
-                }
+                Ok(NamedRead::Found(object)) => Ok(FileAnswer::Found { bytes: object.bytes, tag: Some(object.tag) }),
+                Err(BlobError::TooLarge { limit, .. }) => Err(ChannelError::TooLarge { place: self.file(file), limit }),
                 Err(error) => Err(ChannelError::Storage(error)),
             },
             Self::Bundle(bundle) => bundle.read(file, known, limit).await,

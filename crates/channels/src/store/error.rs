@@ -22,7 +22,9 @@ pub enum WriteError {
     Key(#[from] KeyError),
     #[error("the channel cannot be written to `{place}` ({error}); check that it is there and that you may write")]
     Storage { place: String, error: BlobError },
-    #[error("`{version}` is the latest of the channel; confirm that, or name what comes after it with `--promote-previous`")]
+    #[error(
+        "`{version}` is the latest of the channel; confirm that, or name what comes after it with `--promote-previous`"
+    )]
     IsLatest { version: SemVer },
     #[error("the channel is signed, and readers would refuse it unsigned; give its key with `--key`")]
     KeyNeeded,

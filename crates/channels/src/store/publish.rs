@@ -58,7 +58,9 @@ impl Store {
         let stable = self.stable(publish).await?;
         let state = self.trusted(&files, publish.package, publish.channel, None).await?;
         match publish.apply(&publish.list(&state), stable.as_ref()) {
-            Err(PublishRefusal::Exists(..)) if publish.is_in(&state) => return self.finish(&files, publish, state).await,
+            Err(PublishRefusal::Exists(..)) if publish.is_in(&state) => {
+                return self.finish(&files, publish, state).await;
+            }
             other => drop(other?),
         }
         self.bring(&files, publish).await?;

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use milepost_blobs::named::{Condition, NamedObject, Replaced};
-use reqwest::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_MATCH, IF_NONE_MATCH};
+use reqwest::header::{
+    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_MATCH, IF_NONE_MATCH,
+};
 use reqwest::{Body, Method, RequestBuilder, Response, StatusCode, Url};
 use serde::Deserialize;
 use tokio_util::io::ReaderStream;

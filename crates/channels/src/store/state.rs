@@ -59,7 +59,12 @@ impl State {
     }
 
     /// Whether this key may write here, and vouches for what is there. `ours` is an `all` that the caller wrote itself.
-    pub(super) fn trust(&self, key: Option<&SecretKey>, sign_existing: bool, ours: Option<&[u8]>) -> Result<(), WriteError> {
+    pub(super) fn trust(
+        &self,
+        key: Option<&SecretKey>,
+        sign_existing: bool,
+        ours: Option<&[u8]>,
+    ) -> Result<(), WriteError> {
         let Some(read) = &self.all else { return Ok(()) };
         let Some(key) = key else {
             return if self.all_signature.is_some() { Err(WriteError::KeyNeeded) } else { Ok(()) };

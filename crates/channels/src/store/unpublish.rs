@@ -43,7 +43,8 @@ impl Store {
             Ok((done, ours)) => (done.removed.clone(), Some(done), Some(ours)),
             Err(error @ WriteError::Unpublish(UnpublishRefusal::Already { .. })) => {
                 let taken_back = self.read(package, channel).await?;
-                let taken_back = taken_back.and_then(|all| all.unpublished().iter().find(|old| old.version == *version).cloned());
+                let taken_back =
+                    taken_back.and_then(|all| all.unpublished().iter().find(|old| old.version == *version).cloned());
                 (taken_back.ok_or(error)?, None, None)
             }
             Err(error) => return Err(error),

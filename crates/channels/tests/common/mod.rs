@@ -1,5 +1,5 @@
 //! An author with a folder, and short ways to say what tests do with it.
-#![expect(dead_code, clippy::unwrap_used, clippy::expect_used, reason = "shared by several tests, each of which uses a part")]
+#![expect(dead_code, clippy::unwrap_used, clippy::panic, reason = "shared by several tests, each of which uses a part")]
 
 pub mod web;
 
@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use futures::TryStreamExt as _;
 use milepost_channels::{
-    ArtifactStream, ChannelError, LatestAnswer, Publish, Published, ReadLatest, SecretKey, Source, SourceOptions, Store, StoreOptions,
-    WriteError,
+    ArtifactStream, ChannelError, LatestAnswer, Publish, Published, ReadLatest, SecretKey, Source, SourceOptions,
+    Store, StoreOptions, WriteError,
 };
 use milepost_model::channel::{ChannelName, PackageName, SemVer};
 use milepost_model::{Digest, ManualClock, Timestamp};

@@ -14,7 +14,11 @@ pub enum Answer {
     Cut(Vec<u8>),
     Redirect(String),
     /// Gives the bytes to whoever has the token that the realm gives.
-    ForToken { realm: String, token: String, bytes: Vec<u8> },
+    ForToken {
+        realm: String,
+        token: String,
+        bytes: Vec<u8>,
+    },
     Status(u16),
 }
 
@@ -102,12 +106,12 @@ fn response(head: &str, answer: Answer) -> Vec<u8> {
             [head.into_bytes(), bytes].concat()
         }
         Answer::Cut(bytes) => {
-            let head =
-                format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", bytes.len() + 10);
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", bytes.len() + 10);
             [head.into_bytes(), bytes].concat()
         }
         Answer::Redirect(to) => {
-            format!("HTTP/1.1 302 Found\r\nlocation: {to}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").into_bytes()
+            format!("HTTP/1.1 302 Found\r\nlocation: {to}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+                .into_bytes()
         }
         Answer::ForToken { token, bytes, .. } if head.contains(&format!("authorization: bearer {token}\r")) => {
             response(head, Answer::Bytes(bytes))

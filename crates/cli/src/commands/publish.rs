@@ -48,7 +48,8 @@ pub struct PublishArgs {
 pub async fn run(context: &Context<'_>, args: PublishArgs) -> Result<()> {
     let manifest = version_of(&args.manifest)?;
     let version = version_to_publish(&manifest, args.pre.as_deref()).map_err(|error| {
-        Failure::usage(format!("`--pre`: {error}")).hint("write the channel first, like `--pre beta` or `--pre beta.2+123`")
+        Failure::usage(format!("`--pre`: {error}"))
+            .hint("write the channel first, like `--pre beta` or `--pre beta.2+123`")
     })?;
     // A version in the manifest that is not plain is told by the check, and belongs to no channel.
     let channel = if args.pre.is_some() { channel_of(&version)? } else { ChannelName::stable() };
@@ -180,11 +181,16 @@ fn tell(
             let first = match published {
                 None => format!("Would publish {package} {version} to {channel}."),
                 Some(done) if done.finished_earlier => {
-                    format!("{package} {version} was in {channel} already; what an earlier publish left undone is done.")
+                    format!(
+                        "{package} {version} was in {channel} already; what an earlier publish left undone is done."
+                    )
                 }
-                Some(done) if done.is_latest => format!("Published {package} {version} to {channel}, which is its latest now."),
+                Some(done) if done.is_latest => {
+                    format!("Published {package} {version} to {channel}, which is its latest now.")
+                }
                 Some(done) => {
-                    let latest = done.all.latest().map_or_else(|| "none".to_owned(), |latest| latest.version.to_string());
+                    let latest =
+                        done.all.latest().map_or_else(|| "none".to_owned(), |latest| latest.version.to_string());
                     format!("Published {package} {version} to {channel}, whose latest stays {latest}.")
                 }
             };

@@ -45,11 +45,12 @@ pub async fn run(context: &Context<'_>, args: UnpublishArgs) -> Result<()> {
     // Asked above, as it was then; if another became latest meanwhile, that is told and not done.
     let was_latest = before.as_ref().and_then(|all| all.latest()).is_some_and(|latest| latest.version == version);
     let (promote_previous, even_if_latest) = (args.promote_previous, was_latest);
-    let asked =
-        Unpublish { package: &package, channel: &channel, version: &version, promote_previous, even_if_latest };
+    let asked = Unpublish { package: &package, channel: &channel, version: &version, promote_previous, even_if_latest };
     let done = match store.unpublish(&asked).await {
         Err(WriteError::IsLatest { .. }) => {
-            return Err(Failure::new(format!("{version} has become the latest of {channel} meanwhile")).hint("run it again"));
+            return Err(
+                Failure::new(format!("{version} has become the latest of {channel} meanwhile")).hint("run it again")
+            );
         }
         done => done?,
     };

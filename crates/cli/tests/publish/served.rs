@@ -103,7 +103,9 @@ async fn files_are_for_everybody_and_conditional() {
     let answer = served.send(Method::GET, &path, &[], b"").await;
     assert!(answer.headers()["cache-control"].to_str().unwrap().contains("immutable"));
     assert_eq!(answer.bytes().await.unwrap(), "the artifact of 1.0.0");
-    for missing in ["team/shop/beta/latest", "team/shop/stable/.lock", "team/shop/stable/artifacts/x", "../admin.token", "x"] {
+    for missing in
+        ["team/shop/beta/latest", "team/shop/stable/.lock", "team/shop/stable/artifacts/x", "../admin.token", "x"]
+    {
         let answer = served.send(Method::GET, missing, &[], b"").await;
         assert_eq!(answer.status(), 404, "{missing}");
     }

@@ -50,7 +50,10 @@ pub async fn run(ui: &Ui, global: &Global, args: ListArgs) -> Result<()> {
         &rows,
         |rows| rows.iter().map(|row| row.url.clone()).collect(),
         |rows| {
-            let mut table = Table::new(["PACKAGE", "CHANNEL", "LATEST", "VERSIONS"], "No channels yet. `milepost publish` makes one.");
+            let mut table = Table::new(
+                ["PACKAGE", "CHANNEL", "LATEST", "VERSIONS"],
+                "No channels yet. `milepost publish` makes one.",
+            );
             for row in rows {
                 let latest = row.latest.clone().unwrap_or_else(|| "-".to_owned());
                 table.row([row.package.clone(), row.channel.clone(), latest, row.versions.to_string()]);

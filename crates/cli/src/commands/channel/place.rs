@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use milepost_channels::registry::Credentials;
-use milepost_channels::{ChannelError, PublicKey, SecretKey, Source, SourceOptions, Store, StoreOptions, WriteError};
 use milepost_channels::signature::KeyError;
+use milepost_channels::{ChannelError, PublicKey, SecretKey, Source, SourceOptions, Store, StoreOptions, WriteError};
 use milepost_model::channel::{ChannelName, PackageName, SemVer};
 
 use crate::args::Global;
@@ -142,13 +142,7 @@ pub fn channel_of(version: &SemVer) -> Result<ChannelName> {
 }
 
 /// A channel that is read: an address if it looks like one, or a name in the author's own place.
-pub fn source(
-    ui: &Ui,
-    global: &Global,
-    place: &PlaceArgs,
-    channel: Option<&str>,
-    key: Option<&str>,
-) -> Result<Source> {
+pub fn source(ui: &Ui, global: &Global, place: &PlaceArgs, channel: Option<&str>, key: Option<&str>) -> Result<Source> {
     let key = key.map(public_key).transpose()?;
     let options = SourceOptions { key, registries: registry_credentials(), ..SourceOptions::default() };
     if let Some(address) = channel.filter(|text| text.contains('/') || Path::new(text).is_file()) {
@@ -197,7 +191,9 @@ impl From<ChannelError> for Failure {
             ChannelError::Unusable { place, reason } => {
                 let failure = Self::usage(format!("`{place}` is no place for a channel"));
                 match reason.split_once("; ") {
-                    Some((reason, hint)) => Self::usage(format!("`{place}` is no place for a channel: {reason}")).hint(hint),
+                    Some((reason, hint)) => {
+                        Self::usage(format!("`{place}` is no place for a channel: {reason}")).hint(hint)
+                    }
                     None => failure.hint(reason.clone()),
                 }
             }

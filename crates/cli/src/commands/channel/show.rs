@@ -61,11 +61,7 @@ pub async fn run(ui: &Ui, global: &Global, args: ShowArgs) -> Result<()> {
         ui.warn("`latest` of the channel is not that of its list: a publish is under way, or was cut off");
         ui.hint("the next `milepost publish` mends it");
     }
-    ui.show(
-        &shown,
-        |shown| shown.versions.iter().map(|entry| entry.version.to_string()).collect(),
-        |_| table(all),
-    )
+    ui.show(&shown, |shown| shown.versions.iter().map(|entry| entry.version.to_string()).collect(), |_| table(all))
 }
 
 fn table(all: &All) -> String {

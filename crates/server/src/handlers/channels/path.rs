@@ -66,7 +66,10 @@ mod tests {
     #[test]
     fn a_path_is_a_package_a_channel_and_a_file() {
         let file = ChannelFile::parse("crossplane/aws-stack/beta/latest").expect("read");
-        assert_eq!((file.package.as_str(), file.channel.as_str(), file.kind), ("crossplane/aws-stack", "beta", Kind::Latest));
+        assert_eq!(
+            (file.package.as_str(), file.channel.as_str(), file.kind),
+            ("crossplane/aws-stack", "beta", Kind::Latest)
+        );
         let hex = "ab".repeat(32);
         let file = ChannelFile::parse(&format!("shop/stable/artifacts/{hex}")).expect("read");
         assert_eq!(file.name, format!("shop/stable/artifacts/{hex}"));
@@ -77,9 +80,20 @@ mod tests {
     fn other_paths_are_not_there() {
         let hex = "ab".repeat(32);
         for bad in [
-            "", "all", "stable/all", "../shop/stable/all", "shop/../stable/all", "shop/stable/.lock", "shop/stable/other",
-            "shop/stable/artifacts/ab", "Shop/stable/all", "shop/latest/all", "/shop/stable/all", "shop//stable/all",
-            &format!("shop/stable/{hex}"), &format!("artifacts/{hex}"),
+            "",
+            "all",
+            "stable/all",
+            "../shop/stable/all",
+            "shop/../stable/all",
+            "shop/stable/.lock",
+            "shop/stable/other",
+            "shop/stable/artifacts/ab",
+            "Shop/stable/all",
+            "shop/latest/all",
+            "/shop/stable/all",
+            "shop//stable/all",
+            &format!("shop/stable/{hex}"),
+            &format!("artifacts/{hex}"),
         ] {
             assert!(ChannelFile::parse(bad).is_err(), "{bad} was found");
         }
