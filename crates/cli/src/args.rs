@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::parser::ValueSource;
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands;
 
@@ -20,6 +21,18 @@ pub struct Cli {
     pub command: Command,
 }
 
+impl Cli {
+    /// Reads the command line, or ends the program with what is wrong with it.
+    pub fn read(args: Vec<OsString>) -> Self {
+        let mut matches = Self::command().get_matches_from(args);
+        let from_environment = matches.value_source("app") == Some(ValueSource::EnvVariable);
+        let mut cli = Self::from_arg_matches_mut(&mut matches)
+            .unwrap_or_else(|error| error.format(&mut Self::command()).exit());
+        cli.global.app_is_from_environment = from_environment;
+        cli
+    }
+}
+
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Global options")]
 pub struct Global {
@@ -32,6 +45,9 @@ pub struct Global {
     /// The app that the command is about [default: the one of milepost.yaml in this folder, or `default`]
     #[arg(long, global = true, env = "MILEPOST_APP", hide_env_values = true, value_name = "APP")]
     pub app: Option<String>,
+    /// Whether the app was named by `MILEPOST_APP` and not by `--app`.
+    #[arg(skip)]
+    pub app_is_from_environment: bool,
     /// The server's data folder
     #[arg(long, global = true, env = "MILEPOST_DATA", value_name = "DIR", hide_env_values = true)]
     pub data: Option<PathBuf>,
@@ -174,8 +190,6 @@ pub fn mend_dashes(args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]

@@ -16,8 +16,6 @@ mod test_hooks;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -26,7 +24,7 @@ fn main() -> ExitCode {
     if let Some(code) = milepost_server::sandbox_stage(std::env::args_os()) {
         return code;
     }
-    let cli = args::Cli::parse_from(args::mend_dashes(std::env::args_os()));
+    let cli = args::Cli::read(args::mend_dashes(std::env::args_os()));
     let ui = output::Ui::new(&cli.global);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,

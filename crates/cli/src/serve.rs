@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
 use crate::args::Global;
+use crate::commands::channel::place::registry_credentials;
 use crate::commands::shared::parse_duration_ms;
 use crate::context::data_folder;
 use crate::failure::{Failure, Result};
@@ -56,6 +57,9 @@ pub struct ServeArgs {
     /// How long a build may take, like `90s` or `10m` [default: 10m]
     #[arg(long, env = "MILEPOST_BUILD_TIMEOUT", value_name = "TIME", hide_env_values = true, value_parser = parse_duration_ms)]
     build_timeout: Option<u64>,
+    /// Installed apps whose channels are looked at at the same time; 0 for a server that leaves them to others [default: 4]
+    #[arg(long, env = "MILEPOST_INSTALLS", value_name = "N", hide_env_values = true)]
+    installs: Option<usize>,
     /// Executions of the queue that run at the same time; 0 for a server that leaves them, jobs and timers to others [default: 32]
     #[arg(long, env = "MILEPOST_EXECUTIONS", value_name = "N", hide_env_values = true)]
     executions: Option<usize>,
@@ -87,6 +91,7 @@ struct File {
     spares: Option<usize>,
     builds: Option<usize>,
     build_timeout: Option<String>,
+    installs: Option<usize>,
     executions: Option<usize>,
     database: Option<String>,
     blobs: Option<String>,
@@ -141,6 +146,8 @@ fn settings(global: &Global, args: ServeArgs) -> Result<Settings> {
     // Nothing happens by itself where time stands still between two requests.
     let executions = args.executions.or(file.executions);
     settings.executions = executions.unwrap_or(if test_hooks::stops_time() { 0 } else { settings.executions });
+    settings.installs = args.installs.or(file.installs).unwrap_or(settings.installs);
+    settings.registries = registry_credentials();
     settings.database = args.database.or(file.database);
     settings.blobs = args.blobs.or(file.blobs);
     if let Some(seconds) = args.sweep_grace.or(file.sweep_grace) {
@@ -201,6 +208,6 @@ fn read_file(given: Option<&Path>, data: Option<&Path>) -> Result<File> {
     let text = std::fs::read_to_string(&path).map_err(|error| Failure::unreadable(&path, &error))?;
     toml::from_str(&text).map_err(|error| {
         Failure::usage(format!("`{}` cannot be used: {}", path.display(), error.to_string().trim_end()))
-            .hint("the keys are data, api, gateway, domain, tls-cert, tls-key, sandbox, spares, builds, build-timeout, executions, database, blobs and sweep-grace")
+            .hint("the keys are data, api, gateway, domain, tls-cert, tls-key, sandbox, spares, builds, build-timeout, installs, executions, database, blobs and sweep-grace")
     })
 }

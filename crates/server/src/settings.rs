@@ -30,6 +30,8 @@ pub struct Settings {
     pub executions: usize,
     /// Installed apps that are looked at at the same time here; with none, channels are not watched.
     pub installs: usize,
+    /// Names and passwords for registries that installs come from.
+    pub registries: Vec<milepost_channels::registry::Credentials>,
     /// `postgres://…`, or the path of a SQLite file; `catalog.db` in the data folder when left out.
     pub database: Option<String>,
     /// A folder or `s3://bucket/prefix`; `blobs` in the data folder when left out.
@@ -95,6 +97,7 @@ impl Settings {
             builds: BuildSettings::default(),
             executions: 32,
             installs: 4,
+            registries: Vec::new(),
             database: None,
             blobs: None,
             aws: None,

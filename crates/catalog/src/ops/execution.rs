@@ -68,7 +68,7 @@ impl Catalog {
                     } else if queue::admit(tx, Some(&queues), decided.app_id, 1).await? == 0 {
                         return Err(queue::full(&app).into());
                     }
-                    if cause.kind == CauseKind::V1 {
+                    if matches!(cause.kind, CauseKind::V1 | CauseKind::Webhook) {
                         let newest = new.version == Selector::Latest;
                         v1::count_execution(tx, decided.unit_id, decided.version_id, newest).await?;
                     }

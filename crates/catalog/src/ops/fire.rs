@@ -86,7 +86,12 @@ impl Catalog {
 /// Fires those of an app's timers that are due, before live moves: a tick belongs to the release that was live when its
 /// time came.
 pub(crate) async fn fire_before_move(tx: &mut Tx, ids: &dyn IdSource, now: Timestamp, rows: &[TimerRow]) -> Result<()> {
-    let due: Vec<TimerRow> = rows.iter().filter(|row| row.next_at.is_some_and(|at| at <= now)).cloned().collect();
+    let mut due: Vec<TimerRow> = rows.iter().filter(|row| row.next_at.is_some_and(|at| at <= now)).cloned().collect();
+    // Live may move because the version is being deleted: then what is live next runs the tick.
+    let wanted: Vec<i64> = due.iter().filter_map(|row| row.version_id).collect();
+    let held = versions::hold(tx, &wanted, true).await?;
+    let there = |id: i64| held.iter().any(|(held, state)| *held == id && *state != VersionState::Deleted);
+    due.retain(|row| row.alias.is_some() || row.version_id.is_none_or(there));
     if !due.is_empty() {
         fire_timers(tx, How { ids, queues: None, now }, due).await?;
     }

@@ -25,6 +25,22 @@ impl Catalog {
         .await
     }
 
+    /// The same, with the highest serial of its channel that was seen.
+    pub async fn install_with_serial(&self, app: &AppName) -> Result<(Install, u64)> {
+        self.look(app, |tx, app| {
+            Box::pin(async move {
+                match installs::find(tx, app.id).await? {
+                    Some(row) => {
+                        let serial = row.serial;
+                        Ok((install_view(tx, &app, row).await?, serial))
+                    }
+                    None => Err(not_installed(&app.name).into()),
+                }
+            })
+        })
+        .await
+    }
+
     /// In the order of the apps' names, after one.
     pub async fn install_list(&self, after: Option<String>, limit: i64) -> Result<PageOf<Install, String>> {
         self.db

@@ -1,7 +1,7 @@
 //! A catalog on either engine with a clock and ids that tests control, and short ways to say what tests do.
 
 mod engines;
-mod installed;
+pub mod installed;
 mod puts;
 mod runs;
 
@@ -18,7 +18,6 @@ use milepost_model::{
 };
 
 pub use engines::Engine;
-pub use installed::*;
 pub use puts::*;
 pub use runs::*;
 

@@ -8,7 +8,7 @@ use milepost_model::change::UnitKey;
 use milepost_model::snapshot::Unit;
 use milepost_model::{Selector, UnitKind, UnitName, suggest};
 
-use super::{Declared, Pointer, Problem, Reference};
+use super::{Declared, Pointer, Problem, Reference, app_option};
 use crate::commands::shared;
 use crate::context::Context;
 use crate::failure::Result;
@@ -25,6 +25,8 @@ pub struct LookedUp {
 /// What an app has of what folders name.
 #[derive(Debug, Default)]
 struct App {
+    /// None: there is no such app yet.
+    name: Option<String>,
     units: Vec<Unit>,
     aliases: BTreeMap<UnitName, Vec<String>>,
     /// Versions that were asked for and are not there.
@@ -33,7 +35,13 @@ struct App {
 
 /// Everything that is named and that neither the folder nor the app has. An app that does not exist has nothing.
 pub async fn look_up(context: &Context<'_>, declared: &Declared) -> Result<LookedUp> {
-    let mut app = App { units: shared::all_units(context).await?, ..App::default() };
+    let mut app = App { name: Some(context.app.clone()), units: shared::all_units(context).await?, ..App::default() };
+    if app.units.is_empty() {
+        match context.client.app_get(&context.app).await {
+            Err(ClientError::Refused(problem)) if problem.code == "app_not_found" => app.name = None,
+            found => drop(found?),
+        }
+    }
     for Pointer { function, version, .. } in &declared.pointers {
         if app.function(function).is_none() {
             continue;
@@ -54,12 +62,12 @@ pub async fn look_up(context: &Context<'_>, declared: &Declared) -> Result<Looke
             found => drop(found?),
         }
     }
-    Ok(app.lacks(declared))
+    Ok(app.lacks(declared, &app_option(&context.app)))
 }
 
 /// The same for an app that is not there yet.
-pub fn in_new_app(declared: &Declared) -> LookedUp {
-    App::default().lacks(declared)
+pub fn in_new_app(context: &Context<'_>, declared: &Declared) -> LookedUp {
+    App::default().lacks(declared, &app_option(&context.app))
 }
 
 /// The secrets that only the folder itself names; of those that functions name, the server tells.
@@ -70,12 +78,13 @@ pub async fn unset_secrets(context: &Context<'_>, declared: &Declared) -> Result
     }
     let set = shared::units(context, UnitKind::Secret).await?;
     let is_set = |claim: &&Reference| set.iter().any(|unit| unit.name == claim.key.name);
-    Ok(own.into_iter().filter(|claim| !is_set(claim)).map(unset).collect())
+    let option = app_option(&context.app);
+    Ok(own.into_iter().filter(|claim| !is_set(claim)).map(|claim| unset(claim, &option)).collect())
 }
 
-fn unset(claim: &Reference) -> Problem {
+fn unset(claim: &Reference, option: &str) -> Problem {
     let message = format!("{} names the secret `{}`, which is not set", claim.by, claim.key.name);
-    let hint = format!("set it with `milepost secret set {}`", claim.key.name);
+    let hint = format!("set it with `milepost secret set {}{option}`", claim.key.name);
     Problem { place: claim.place.clone(), message, hint: Some(hint) }
 }
 
@@ -84,7 +93,8 @@ impl App {
         self.units.iter().find(|unit| unit.kind == UnitKind::Function && unit.name == *name)
     }
 
-    fn lacks(&self, declared: &Declared) -> LookedUp {
+    /// `option`: what a command of a hint needs to be about this app.
+    fn lacks(&self, declared: &Declared, option: &str) -> LookedUp {
         let names_of = |kind: UnitKind| -> Vec<&str> {
             self.units.iter().filter(|unit| unit.kind == kind).map(|unit| unit.name.as_str()).collect()
         };
@@ -92,13 +102,13 @@ impl App {
         for reference in declared.unresolved() {
             let names = names_of(reference.key.kind);
             if !names.contains(&reference.key.name.as_str()) {
-                errors.push(declared.unknown(reference, &names));
+                errors.push(declared.unknown(reference, &names, self.name.as_deref()));
             }
         }
-        errors.extend(declared.pointers.iter().filter_map(|pointer| self.lost_pointer(declared, pointer)));
+        errors.extend(declared.pointers.iter().filter_map(|pointer| self.lost_pointer(declared, pointer, option)));
         let secrets = names_of(UnitKind::Secret);
         let unset_ones = declared.claims.iter().filter(|claim| !secrets.contains(&claim.key.name.as_str()));
-        let mut secrets: Vec<Problem> = unset_ones.map(unset).collect();
+        let mut secrets: Vec<Problem> = unset_ones.map(|claim| unset(claim, option)).collect();
         errors.sort_by(|one, other| one.place.cmp(&other.place));
         secrets.sort_by(|one, other| one.place.cmp(&other.place));
         LookedUp { errors, secrets, conflicts: self.conflicts(declared) }
@@ -116,7 +126,7 @@ impl App {
     }
 
     /// A trigger that follows an alias or is fixed to a version, and the app has no such thing.
-    fn lost_pointer(&self, declared: &Declared, pointer: &Pointer) -> Option<Problem> {
+    fn lost_pointer(&self, declared: &Declared, pointer: &Pointer, option: &str) -> Option<Problem> {
         let Pointer { place, by, function, version } = pointer;
         let there = self.function(function);
         let is_declared = declared.unit(UnitKind::Function, function).is_some();
@@ -131,7 +141,7 @@ impl App {
                 return None;
             }
             let message = format!("{by} follows alias `{alias}` of function `{function}`, which the app does not have");
-            let make = format!("`milepost function alias create --name {function} --alias {alias}`");
+            let make = format!("`milepost function alias create --name {function} --alias {alias}{option}`");
             let near = suggest::closest(alias.as_str(), known.iter().map(String::as_str));
             return wrong(
                 message,
@@ -157,7 +167,7 @@ impl App {
             message,
             match there {
                 None => "the function has no version yet: apply without it first, and then name one".to_owned(),
-                Some(_) => format!("`milepost function version list --name {function}` shows what there is"),
+                Some(_) => format!("`milepost function version list --name {function}{option}` shows what there is"),
             },
         )
     }

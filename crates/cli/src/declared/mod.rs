@@ -177,10 +177,12 @@ impl Declared {
         self.references.iter().filter(|Reference { key, .. }| !declared(key) && !built_in(key) && !own(key)).collect()
     }
 
-    /// What to say of an unresolved reference that nobody has. `app_has`: the names of that kind in the app.
-    pub fn unknown(&self, reference: &Reference, app_has: &[&str]) -> Problem {
+    /// What to say of an unresolved reference that nobody has. `app_has`: the names of that kind in the app; `app`: its name, if
+    /// there is such an app.
+    pub fn unknown(&self, reference: &Reference, app_has: &[&str], app: Option<&str>) -> Problem {
         let Reference { place, by, key } = reference;
-        let origin = if self.origin.is_dir() { "the folder" } else { "the manifest" };
+        let specs = self.origin.is_dir();
+        let origin = if specs { "the folder" } else { "the manifest" };
         let own = self.units.iter().filter(|unit| unit.put.unit.kind() == key.kind).map(|unit| unit.put.name.as_str());
         let mut known: Vec<&str> = own.chain(app_has.iter().copied()).collect();
         if key.kind == UnitKind::Environment {
@@ -189,7 +191,15 @@ impl Declared {
         let near = suggest::closest(key.name.as_str(), known);
         let mut hint = (!near.is_empty()).then(|| format!("did you mean {}?", suggest::or_list(&near)));
         if key.kind == UnitKind::Environment {
-            let make = format!("`milepost environment create {} --runtime python` makes one in the app", key.name);
+            let make = match app {
+                Some(app) => {
+                    let (name, option) = (&key.name, app_option(app));
+                    format!("`milepost environment create {name} --runtime python{option}` makes one in the app")
+                }
+                // A command cannot make it in an app that is not there.
+                None if specs => format!("declare it with `kind: Environment` and `name: {}`", key.name),
+                None => format!("declare it under `environments:`, like `{}: python`", key.name),
+            };
             hint = Some(hint.map_or_else(|| make.clone(), |near| format!("{near} Or {make}")));
         }
         // A server that was asked says what the app has; the folder alone cannot.
@@ -206,6 +216,14 @@ impl Declared {
     pub fn unit(&self, kind: UnitKind, name: &UnitName) -> Option<&DeclaredUnit> {
         self.units.iter().find(|unit| unit.put.unit.kind() == kind && unit.put.name == *name)
     }
+}
+
+/// ` --app shop` for a command of a hint, where leaving it out would mean another app.
+pub fn app_option(app: &str) -> String {
+    let variable = std::env::var("MILEPOST_APP").ok().filter(|app| !app.is_empty());
+    let meant = variable.or_else(manifest::app_of_this_folder);
+    let meant = meant.as_deref().unwrap_or(crate::context::DEFAULT_APP);
+    if meant == app { String::new() } else { format!(" --app {app}") }
 }
 
 /// `specs/hello.yaml:7`, which editors and terminals turn into a link.

@@ -3,6 +3,7 @@ use std::time::{Duration, Instant};
 use milepost_model::change::UnitKey;
 use milepost_model::install::{InstallFrom, InstallSettings, NewInstall, Upgrade};
 use milepost_model::{UnitKind, UnitName};
+use milepost_testkit::eventually_blocking;
 use tokio::runtime::Runtime;
 
 use crate::common::World;
@@ -12,6 +13,7 @@ use crate::maker::Author;
 const UPGRADES: usize = 30;
 const SEED: u64 = 20_261_116;
 const APP: &str = "shop";
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What is installed, and what the app's configuration says.
 async fn versions(world: &World) -> (String, String) {
@@ -63,4 +65,27 @@ fn slow_a_server_that_is_killed_in_an_upgrade_is_at_the_old_or_at_the_new_versio
     }
     // Kills that always come too early or too late would show nothing.
     assert!(landed >= 3 && lost >= 3, "{landed} upgrades had landed when the server was killed, {lost} had not");
+}
+
+#[test]
+fn a_trial_that_a_killed_server_left_is_ended_by_the_next() {
+    let runtime = Runtime::new().unwrap();
+    let mut world = World::on_machine_time();
+    let mut author = Author::new();
+    let long_ago = "2026-01-01T00:00:00Z".parse().unwrap();
+    author.publish("1.0.0", long_ago);
+    let from = InstallFrom::Channel { url: author.url() };
+    let new = NewInstall { app: None, from, secrets: Default::default(), settings: InstallSettings::default() };
+    runtime.block_on(world.client().install_create(&new)).unwrap();
+    world.ok("install policy shop --policy patch=manual --health /nothing-is-there --health-deadline 4s");
+    author.publish("1.0.1", long_ago);
+    let client = world.client();
+    let sent = runtime.spawn(async move { client.upgrade(APP, &Upgrade::default()).await });
+    eventually_blocking(PATIENCE, || world.json("install status shop")["onTrial"] == true);
+    world.server.kill9();
+    assert!(runtime.block_on(sent).unwrap().is_err());
+    world.server.restart();
+    assert_eq!(world.json("install status shop")["entry"]["version"], "1.0.1", "the upgrade itself had landed");
+    eventually_blocking(PATIENCE, || world.json("install status shop")["lastCheck"]["kind"] == "unhealthy");
+    assert_eq!(runtime.block_on(world.client().install_get(APP)).unwrap().live.unwrap().as_str(), "1.0.0");
 }

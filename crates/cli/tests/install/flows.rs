@@ -131,3 +131,22 @@ fn options_that_cannot_be_are_refused_before_anything_is_sent() {
     assert!(install("--policy often").contains("is not a part of a policy"));
     assert!(author.refused("upgrade nothing --plan").contains("no app called `nothing`"));
 }
+
+#[test]
+fn a_version_of_a_registry_is_found_by_its_tag_and_kept_by_its_digest() {
+    let registry = milepost_testkit::registry::OciRegistry::start();
+    let author = Author::of(World::on_machine_time());
+    let repository = format!("{}/team/shop", registry.host());
+    let published = author.release("1.0.0", &format!("--registry {repository}"));
+    author.release("1.0.1", &format!("--registry {repository}"));
+    author.ok(&format!("install {repository}:1.0.0 --app old"));
+    let status = author.json("install status old");
+    assert_eq!(status["entry"]["version"], "1.0.0");
+    assert!(published.to_string().contains(status["entry"]["id"].as_str().unwrap()), "{published}");
+    assert!(author.refused(&format!("install {repository}:7.7.7 --app none")).contains("registry has no app"));
+    assert!(author.ok("upgrade old --to 1.0.1").starts_with("Upgraded app old from 1.0.0 to 1.0.1."));
+    // A channel whose artifacts are in the registry is followed as any other.
+    let channel = format!("{}/channels/shop/stable", author.world.server.api());
+    author.ok(&format!("install --channel {channel} --app new"));
+    assert_eq!(version(&author, "new"), "1.0.1");
+}

@@ -184,6 +184,14 @@ pub(super) fn listed(all: &milepost_model::channel::All, version: &SemVer) -> Re
 }
 
 fn check_place(caller: &Caller, place: &str) -> ApiResult<()> {
+    let authority = place.split_once("://").and_then(|(_, rest)| rest.split('/').next());
+    if authority.is_some_and(|authority| authority.contains('@')) {
+        let message =
+            "The address of the channel has a name or a password in it, which everybody who may look would see.";
+        return Err(Refusal::new(Code::InvalidRequest, message)
+            .hint("leave it out: channels are files for everybody, and signed by their author")
+            .into());
+    }
     if source::is_guarded(place) { caller.may_everywhere(Permission::Administer) } else { Ok(()) }
 }
 

@@ -55,13 +55,14 @@ impl Seen {
     }
 
     /// The seed's rule is about the file `latest`, whatever the list says.
-    fn check_latest(&self, installed: &Entry) -> Result<(), Stay> {
+    fn check_latest(&self, installed: &Entry) -> Result<(), Problem> {
         match &self.latest.latest {
             Some(latest) if installed.is_above(latest) => Err(Stay::Lesser {
                 channel: self.latest.name.clone(),
                 latest: latest.version.clone(),
                 installed: installed.version.clone(),
-            }),
+            }
+            .into()),
             _ => Ok(()),
         }
     }

@@ -21,6 +21,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use milepost_channels::Http;
+use milepost_channels::registry::Credentials;
 use milepost_model::IdSource;
 use tokio::sync::{Notify, Semaphore};
 use tokio_util::task::TaskTracker;
@@ -51,6 +53,9 @@ pub(crate) struct Installs {
     /// Where this server keeps its own channels.
     own: String,
     aws: Option<Vec<(String, String)>>,
+    registries: Vec<Credentials>,
+    /// Connections that all checks share.
+    http: Option<Http>,
 }
 
 impl Installs {
@@ -63,6 +68,8 @@ impl Installs {
         Self {
             own,
             aws: settings.aws.clone(),
+            registries: settings.registries.clone(),
+            http: Http::new().ok(),
             node: format!("installs-{}-{}", ids.short_id(), ids.short_id()),
             leases: AtomicU64::new(0),
             places: Arc::new(Semaphore::new(at_once.min(Semaphore::MAX_PERMITS))),

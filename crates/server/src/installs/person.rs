@@ -22,7 +22,7 @@ const HORIZON_MS: i64 = milepost_model::channel::decide::HORIZON_DAYS * 24 * 3_6
 
 /// What the channel offers, and what `upgrade` would install now. Nothing is changed.
 pub(crate) async fn plan(state: &State, app: &AppName, asked: &Upgrade) -> ApiResult<UpgradePlan> {
-    let install = state.catalog.install_get(app).await?;
+    let (install, serial) = state.catalog.install_with_serial(app).await?;
     if install.mode == InstallMode::Bundle || (install.mode == InstallMode::Pinned && asked.to.is_none()) {
         let stays = match install.mode {
             InstallMode::Bundle => "it came from a file, and newer versions come from files",
@@ -38,7 +38,7 @@ pub(crate) async fn plan(state: &State, app: &AppName, asked: &Upgrade) -> ApiRe
         let warnings = warnings(&install, &entry);
         return Ok(UpgradePlan { installed, forecast, steps: Vec::new(), asked: Some(entry.version), warnings });
     }
-    let seen = look(state, &install, 0).await?;
+    let seen = look(state, &install, serial).await?;
     let now = state.catalog.now();
     let mut plan = match install.mode {
         InstallMode::Channel => UpgradePlan::from(seen.decide(&install, now)?),
@@ -80,9 +80,10 @@ pub(crate) async fn upgrade(state: &State, app: &AppName, actor: &str, asked: Up
     let kept = lease::keep(state, &leased.lease);
     let mut notes = Notes::of(&leased);
     let (lease, before) = (leased.lease.clone(), leased.install.clone());
-    let done = run(state, leased, &asked, actor, &mut notes).await;
+    let done = Box::pin(run(state, leased, &asked, actor, &mut notes)).await;
     if let Err(problem) = &done
         && before.mode == InstallMode::Channel
+        && problem.is_channels()
     {
         notes.fail(state, problem);
     }

@@ -20,6 +20,12 @@ pub(crate) struct Problem {
 }
 
 impl Problem {
+    /// Whether it is about what the channel gives, and not about what somebody asked for.
+    pub(super) fn is_channels(&self) -> bool {
+        let artifacts = [Code::ArtifactRefused, Code::ArtifactBroken, Code::DigestMismatch];
+        self.refusal.as_ref().is_none_or(|refusal| artifacts.contains(&refusal.code))
+    }
+
     pub(super) fn check(&self, at: Timestamp, failures: i64) -> Check {
         let result = if self.transient { CheckResult::Retrying } else { CheckResult::Refused };
         Check { at, result, kind: self.kind.clone(), message: self.message.clone(), failures }

@@ -29,6 +29,8 @@ pub(super) fn open(state: &State, place: &str, known: &Known<'_>) -> Result<Sour
         minimum_serial: known.serial,
         clock: state.catalog.clock().clone(),
         aws: state.installs.aws.clone(),
+        registries: state.installs.registries.clone(),
+        http: state.installs.http.clone(),
         ..SourceOptions::default()
     };
     let own = place.strip_prefix(OWN).map(|rest| own_url(state, rest)).transpose()?;
@@ -72,7 +74,10 @@ pub(super) async fn in_registry(
     version: &SemVer,
     registry: &str,
 ) -> Result<(Entry, Source), Problem> {
-    let found = Registry::open(registry, &[], None)?.find(version).await.map_err(ChannelError::Registry)?;
+    let found = Registry::open(registry, &state.installs.registries, state.installs.http.clone())?
+        .find(version)
+        .await
+        .map_err(ChannelError::Registry)?;
     let digest = found.ok_or_else(|| {
         let message = format!("The registry has no app `{registry}:{}`.", version.as_str().replace('+', "_"));
         Refusal::new(Code::VersionNotFound, message).hint("check the name and the version, or ask the author")

@@ -22,6 +22,11 @@ pub(super) fn retry(now: Timestamp, poll_s: u32, failures: i64, ids: &dyn IdSour
     spread(now, first.saturating_mul(1 << doublings).min(LAST_RETRY_MS), ids)
 }
 
+/// After an artifact was fetched for nothing: it would be the same again until somebody does something.
+pub(super) fn later(now: Timestamp, poll_s: u32, ids: &dyn IdSource) -> Timestamp {
+    spread(now, LAST_RETRY_MS.max(i64::from(poll_s) * 1000), ids)
+}
+
 fn spread(now: Timestamp, length_ms: i64, ids: &dyn IdSource) -> Timestamp {
     let mut bytes = [0u8; 2];
     ids.fill(&mut bytes);

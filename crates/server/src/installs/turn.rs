@@ -23,7 +23,7 @@ pub(super) async fn turn(state: &State, leased: LeasedInstall) -> Result<(), Cat
     let kept = lease::keep(state, &leased.lease);
     let given_back = leased.lease.clone();
     let mut notes = Notes::of(&leased);
-    if let Err(problem) = follow(state, leased, &mut notes).await {
+    if let Err(problem) = Box::pin(follow(state, leased, &mut notes)).await {
         tracing::info!(app = %given_back.app, kind = problem.kind, message = problem.message, "an install stays as it is");
         notes.fail(state, &problem);
     }
@@ -38,6 +38,8 @@ pub(super) async fn turn(state: &State, leased: LeasedInstall) -> Result<(), Cat
 pub(super) struct Notes {
     pub record: CheckRecord,
     before: Install,
+    /// It was decided to install something.
+    fetching: bool,
 }
 
 impl Notes {
@@ -49,7 +51,7 @@ impl Notes {
             next_check_at: leased.install.next_check_at,
             revision: leased.revision,
         };
-        Self { record, before: leased.install.clone() }
+        Self { record, before: leased.install.clone(), fetching: false }
     }
 
     /// The install as it is after something was done to it.
@@ -57,6 +59,7 @@ impl Notes {
         self.before = leased.install.clone();
         self.record.revision = leased.revision;
         self.record.plan = None;
+        self.fetching = false;
     }
 
     pub(super) fn planned(&mut self, state: &State, decision: Decision) {
@@ -89,7 +92,13 @@ impl Notes {
             let retry = times::retry(now, self.before.settings.poll_s, failures, &**state.catalog.ids());
             self.record.next_check_at = Some(planned.map_or(retry, |planned| planned.min(retry)));
         }
-        if !problem.transient && problem.kind != "unhealthy" {
+        if problem.transient {
+            return;
+        }
+        if self.fetching && self.record.next_check_at.is_some() {
+            let later = times::later(now, self.before.settings.poll_s, &**state.catalog.ids());
+            self.record.next_check_at = Some(planned.map_or(later, |planned| planned.min(later)));
+        } else {
             // What was planned is not to be relied on.
             self.record.plan = None;
         }
@@ -131,6 +140,7 @@ async fn follow(state: &State, leased: LeasedInstall, notes: &mut Notes) -> Resu
         };
         // While it is fetched, and if that fails, this is what is going to happen.
         notes.record.plan = Some(decision.into());
+        notes.fetching = true;
         let upgrade = Step { entry: &next, secrets: &BTreeMap::new(), actor: WATCHER, forced: false };
         let judged = upgrade.run(state, leased, &seen).await?.judged;
         notes.now_at(&judged.install);

@@ -7,9 +7,10 @@ use crate::bodies::{config, function};
 use crate::server::TestServer;
 
 /// Every path of the API. One that goes is missed here, and one that comes is announced here.
-const PATHS: [&str; 54] = [
+const PATHS: [&str; 63] = [
     "/apps",
     "/apps/{app}",
+    "/apps/{app}/artifact",
     "/apps/{app}/at",
     "/apps/{app}/blobs",
     "/apps/{app}/blobs/missing",
@@ -31,6 +32,9 @@ const PATHS: [&str; 54] = [
     "/apps/{app}/functions/{name}/call",
     "/apps/{app}/groups",
     "/apps/{app}/groups/{group}",
+    "/apps/{app}/install",
+    "/apps/{app}/install/hold",
+    "/apps/{app}/install/lift",
     "/apps/{app}/jobs",
     "/apps/{app}/jobs/{job}",
     "/apps/{app}/latest/history",
@@ -53,10 +57,15 @@ const PATHS: [&str; 54] = [
     "/apps/{app}/units/{kind}/{name}/versions",
     "/apps/{app}/units/{kind}/{name}/versions/{selector}",
     "/apps/{app}/units/{kind}/{name}/versions/{selector}/download",
+    "/apps/{app}/upgrade",
+    "/apps/{app}/upgrade/bundle",
+    "/apps/{app}/upgrade/plan",
     "/apps/{app}/versions",
     "/apps/{app}/versions/{version}",
     "/apps/{app}/webhooks",
     "/apps/{app}/webhooks/{webhook}",
+    "/installs",
+    "/installs/bundle",
     "/plans",
     "/system",
     "/tokens",

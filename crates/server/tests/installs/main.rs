@@ -9,6 +9,7 @@ mod nodes;
 mod oracle;
 mod people;
 mod refusals;
+#[expect(clippy::expect_used, reason = "the tests of the model read it too")]
 #[path = "../../../model/src/channel/tests/script.rs"]
 mod script;
 mod stage;

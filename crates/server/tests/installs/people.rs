@@ -103,8 +103,10 @@ async fn going_down_by_hand_is_warned_of_and_is_not_undone() {
 async fn a_version_that_does_not_exist_is_refused_with_those_that_do() {
     let (stage, mut author) = installed("patch=immediate", &[]).await;
     author.publish("1.0.1", at(LONG_AGO));
+    let before = stage.status().await.last_check;
     let problem = refused(stage.upgrade(to("1.0.2")).await, "version_not_found");
     assert!(problem.hint.unwrap().contains("1.0.1"));
+    assert_eq!(stage.status().await.last_check, before, "what a person mistypes is not the channel's fault");
     author.publish("1.0.9", at(LONG_AGO));
     author.unpublish("1.0.9", false);
     let problem = refused(stage.upgrade(to("1.0.9")).await, "version_not_found");
@@ -135,6 +137,16 @@ async fn settings_that_make_no_sense_are_refused_and_a_new_policy_counts_at_once
     stage.client.install_change(APP, &InstallChange { policy, ..InstallChange::default() }).await.unwrap();
     stage.run_due().await;
     assert_eq!(stage.version().await, "1.1.0");
+}
+
+#[tokio::test]
+async fn an_address_with_a_password_is_refused_and_the_own_channels_lead_nowhere_else() {
+    let stage = Stage::new().await;
+    for url in ["https://me:secret@example.com/shop/stable", "/channels/../../etc/stable", "/channels/shop"] {
+        let new = following(url, InstallSettings::default());
+        let problem = refused(stage.client.install_create(&new).await, "invalid_request");
+        assert!(!problem.detail.contains("secret"), "{problem:?}");
+    }
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::with_app;
+use super::agreed_app;
 use crate::args::Global;
 use crate::context::Context;
 use crate::declared::apply::unreadable_files;
@@ -48,6 +48,6 @@ async fn look_up_in_app(ui: &Ui, global: &Global, declared: &Declared) -> Result
     if declared.unread.app && global.app.is_none() {
         return Err(Failure::usage("the app has no name yet"));
     }
-    let context = Context::new(ui, &with_app(global, declared))?;
+    let context = Context::new(ui, &agreed_app(global, declared)?)?;
     look_up(&context, declared).await
 }

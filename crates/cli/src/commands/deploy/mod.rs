@@ -67,6 +67,7 @@ pub async fn apply_declared(
     (mut declared, mut errors): (Declared, Vec<Problem>),
     options: &Options,
 ) -> Result<()> {
+    agreed_app(global, &declared)?;
     if !errors.is_empty() {
         let conflicts = check::complete(ui, global, &mut declared, &mut errors).await;
         errors.extend(conflicts.into_iter().filter(|_| !options.allow_conflicts));
@@ -74,9 +75,24 @@ pub async fn apply_declared(
         return Err(declared::failure(errors, declared.warnings));
     }
     tell::warnings(ui, &declared);
-    let context = Context::new(ui, &with_app(global, &declared))?;
+    tell::unnamed(ui, &declared);
+    let context = Context::new(ui, &agreed_app(global, &declared)?)?;
     let applied = apply::stoppable(ui, apply::apply(&context, &declared, options)).await?;
     tell::outcome(&context, &applied, || url_lines(&applied))
+}
+
+/// [`with_app`] for those who act on it. A flag was typed for this very command and may name another app; a variable was set
+/// for something else perhaps, and units of the wrong app would be removed.
+pub fn agreed_app(global: &Global, declared: &Declared) -> Result<Global> {
+    if let (true, Some(variable), Some(own)) = (global.app_is_from_environment, &global.app, &declared.app)
+        && variable != own.as_str()
+    {
+        let origin = declared.origin.display();
+        let message = format!("`{origin}` is about app `{own}`, and MILEPOST_APP names `{variable}`");
+        let hint = format!("unset MILEPOST_APP for app `{own}`, or say `--app {variable}` if that one is meant");
+        return Err(Failure::usage(message).hint(hint));
+    }
+    Ok(with_app(global, declared))
 }
 
 /// The app of the folder, unless another is named.

@@ -4,10 +4,10 @@ use milepost_model::change::{Declaration, UnitAction};
 
 use super::FolderArgs;
 use crate::args::Global;
-use crate::commands::deploy::with_app;
+use crate::commands::deploy::agreed_app;
 use crate::commands::shared::ChangeArgs;
 use crate::context::{Context, Unattended};
-use crate::declared::{self, fission};
+use crate::declared::{self, apply, fission};
 use crate::failure::Result;
 use crate::output::{Ui, outcome_name, outcome_table, plan_text};
 
@@ -29,11 +29,11 @@ pub struct DestroyArgs {
 pub async fn run(ui: &Ui, global: &Global, args: DestroyArgs) -> Result<()> {
     // Whose units they are is all that matters here: the rest of the folder may be as it is.
     let (declared, errors) = fission::look_at_folder(&args.folder.specdir)?;
-    if !errors.is_empty() && declared.deployment.id.starts_with("spec:") {
+    if !errors.is_empty() && fission::is_unnamed(&declared.deployment) {
         // The document that cannot be read may be the one that says whose they are.
         return Err(declared::failure(errors, declared.warnings));
     }
-    let context = Context::new(ui, &with_app(global, &declared))?;
+    let context = Context::new(ui, &agreed_app(global, &declared)?)?;
     let mut change = args.change.change(Vec::new(), Vec::new());
     // A deployment that names nothing any more.
     change.deployment = Some(Declaration {
@@ -43,6 +43,7 @@ pub async fn run(ui: &Ui, global: &Global, args: DestroyArgs) -> Result<()> {
         prune_secrets: args.prune_secrets,
         allow_conflicts: false,
     });
+    change.git = apply::git_facts(&declared.folder, &[]).await;
     change.dry_run = true;
     let nothing = || ui.say(&format!("Deployment {} has nothing in app {}.", declared.deployment.name, context.app));
     let plan = match context.client.change(&context.app, &change, None).await {

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{FolderArgs, owned};
 use crate::args::Global;
-use crate::commands::deploy::with_app;
+use crate::commands::deploy::agreed_app;
 use crate::context::Context;
 use crate::declared::fission;
 use crate::failure::Result;
@@ -49,7 +49,7 @@ struct Object {
 pub async fn run(ui: &Ui, global: &Global, args: &ListArgs) -> Result<()> {
     // Whose units they are is all that matters here: the rest of the folder may be as it is.
     let (declared, _) = fission::look_at_folder(&args.folder.specdir)?;
-    let context = Context::new(ui, &with_app(global, &declared))?;
+    let context = Context::new(ui, &agreed_app(global, &declared)?)?;
     let units = owned::units(&context, &declared.deployment).await?;
     let objects: Vec<Object> = units
         .into_iter()

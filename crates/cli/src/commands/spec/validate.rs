@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::FolderArgs;
 use crate::args::Global;
-use crate::commands::deploy::check;
+use crate::commands::deploy::{agreed_app, check};
 use crate::declared::apply::tell;
 use crate::declared::{self, fission};
 use crate::failure::Result;
@@ -22,12 +22,14 @@ pub struct ValidateArgs {
 
 pub async fn run(ui: &Ui, global: &Global, args: &ValidateArgs) -> Result<()> {
     let (mut declared, mut errors) = fission::look_at_folder(&args.folder.specdir)?;
+    agreed_app(global, &declared)?;
     // Whose units they are is for an apply to say.
     drop(check::complete(ui, global, &mut declared, &mut errors).await);
     if !errors.is_empty() {
         return Err(declared::failure(errors, declared.warnings));
     }
     tell::warnings(ui, &declared);
+    tell::unnamed(ui, &declared);
     let place = args.folder.specdir.display();
     let warnings = declared.warnings.iter().map(|warning| format!("{}: {}", warning.place, warning.message));
     let report = json!({

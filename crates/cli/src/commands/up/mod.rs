@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
-use super::deploy::{read_manifest, with_app};
+use super::deploy::{agreed_app, read_manifest};
 use crate::args::Global;
 use crate::context::Context;
 use crate::declared::apply::tell;
@@ -42,7 +42,7 @@ pub async fn run(ui: &Ui, global: &Global, args: UpArgs) -> Result<()> {
     // A mistake in the manifest is told before anything is started.
     let declared = read_manifest(&args.dir, "up")?;
     tell::warnings(ui, &declared);
-    let global = with_app(global, &declared);
+    let global = agreed_app(global, &declared)?;
     let stop = CancellationToken::new();
     stop_on_signals(stop.clone())?;
     let plan = session::Plan { watch: args.watch, logs: !args.no_logs, message: args.message };

@@ -8,7 +8,8 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use milepost_model::UnitName;
 use milepost_model::build::{BuildEvent, BuildRequest};
 
-use crate::context::{Context, DEFAULT_APP};
+use crate::context::Context;
+use crate::declared::app_option;
 use crate::failure::{Failure, Result};
 use crate::output::printable;
 
@@ -146,12 +147,7 @@ fn failed(
     };
     let failure = Failure::new(message);
     match id {
-        Some(id) => failure.hint(format!("`milepost build log {id}{}` shows all that it wrote", app_option(context))),
+        Some(id) => failure.hint(format!("`milepost build log {id}{}` shows all that it wrote", app_option(&context.app))),
         None => failure,
     }
-}
-
-/// The app, where leaving it out would mean another.
-fn app_option(context: &Context<'_>) -> String {
-    if context.app == DEFAULT_APP { String::new() } else { format!(" --app {}", context.app) }
 }

@@ -9,7 +9,7 @@ use milepost_model::{Selector, UnitKind, UnitName};
 
 use crate::commands::shared;
 use crate::context::{Context, unit_key};
-use crate::declared::Declared;
+use crate::declared::{Declared, app_option};
 use crate::failure::{Failure, Result};
 
 #[derive(Debug, Default)]
@@ -83,7 +83,11 @@ impl Environments {
         }
         self.get(&named.name).ok_or_else(|| {
             Failure::new(format!("app {} has no environment `{}`", context.app, named.name))
-                .hint(format!("make it with `milepost environment create {} --runtime python`", named.name))
+                .hint(format!(
+                    "make it with `milepost environment create {} --runtime python{}`",
+                    named.name,
+                    app_option(&context.app)
+                ))
         })
     }
 }

@@ -29,6 +29,7 @@ use crate::sources;
 use environments::Environments;
 use scan::Trees;
 
+pub use git::facts as git_facts;
 pub use interrupt::stoppable;
 pub use single::send;
 
@@ -200,7 +201,7 @@ impl Apply<'_> {
     /// For an app that does not exist. A dry run does not make it, and answers what would be in it.
     async fn make_app(&mut self) -> Result<Option<Applied>> {
         let context = self.context;
-        let lookup::LookedUp { errors, secrets, .. } = lookup::in_new_app(self.declared);
+        let lookup::LookedUp { errors, secrets, .. } = lookup::in_new_app(context, self.declared);
         if !errors.is_empty() {
             return Err(super::failure(errors, secrets));
         }

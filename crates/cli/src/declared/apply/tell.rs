@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use milepost_client::UploadSummary;
 use milepost_client::source::Ignored;
-use milepost_model::UnitName;
-use milepost_model::change::{Change, UnitAction, UnitOutcome};
+use milepost_model::change::{Change, UnitAction, UnitKey, UnitOutcome};
+use milepost_model::{UnitKind, UnitName};
 use milepost_model::{ChangeOutcome, plan::Reason};
 
 use super::environments::Environments;
 use super::scan::Trees;
 use super::{Applied, draft};
 use crate::context::Context;
-use crate::declared::{Declared, Problem};
+use crate::declared::{Declared, Problem, app_option, fission};
 use crate::failure::Result;
 use crate::output::{Ui, outcome_name, plan_table, printable};
 
@@ -47,6 +47,14 @@ pub fn warnings(ui: &Ui, declared: &Declared) {
     }
 }
 
+/// For whom a folder speaks that does not say it itself.
+pub fn unnamed(ui: &Ui, declared: &Declared) {
+    if declared.origin.is_dir() && fission::is_unnamed(&declared.deployment) {
+        let (id, folder) = (printable(&declared.deployment.id), declared.origin.display());
+        ui.say(&format!("No DeploymentConfig in `{folder}`: what it makes belongs to deployment {id}."));
+    }
+}
+
 /// A warning with its place and what to do, for those who print warnings as they are.
 pub fn in_a_line(Problem { place, message, hint }: &Problem) -> String {
     let hint = hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
@@ -76,7 +84,7 @@ pub fn ignored(ui: &Ui, trees: &Trees) {
 
 /// The plan for an app that does not exist: nobody to ask, and nothing to compare with.
 pub fn all_new(declared: &Declared, change: &Change) -> ChangeOutcome {
-    let created = |key: milepost_model::change::UnitKey| UnitOutcome {
+    let created = |key: UnitKey| UnitOutcome {
         kind: key.kind,
         name: key.name,
         action: UnitAction::Created,
@@ -86,13 +94,21 @@ pub fn all_new(declared: &Declared, change: &Change) -> ChangeOutcome {
         digest: None,
         reasons: vec![Reason::New],
     };
+    let mut keys: Vec<UnitKey> = declared.keys().collect();
+    // The server makes the built-in ones when something names them.
+    for reference in &declared.references {
+        let built_in = reference.key.kind == UnitKind::Environment;
+        if built_in && !keys.contains(&reference.key) {
+            keys.push(reference.key.clone());
+        }
+    }
     let has_source = |name: &UnitName| draft::package(&change.puts, name).is_some_and(|(_, source)| source.is_some());
-    let packages = declared.keys().filter(|key| key.kind == milepost_model::UnitKind::Package);
+    let packages = declared.keys().filter(|key| key.kind == UnitKind::Package);
     ChangeOutcome {
         changed: true,
         dry_run: true,
         app_version: None,
-        versions: declared.keys().map(created).collect(),
+        versions: keys.into_iter().map(created).collect(),
         release: None,
         expired: Vec::new(),
         builds: packages.map(|key| key.name).filter(has_source).collect(),
@@ -112,10 +128,20 @@ pub fn outcome(context: &Context<'_>, applied: &Applied, more: impl FnOnce() -> 
         lines.extend(more());
         lines.join("\n")
     })?;
+    let option = app_option(&context.app);
     for warning in &outcome.warnings {
-        context.ui.warn(warning);
+        context.ui.warn(&about_the_app(warning, &option));
     }
     Ok(())
+}
+
+/// The server does not know what the user's next command would be about: its hint gets the option that names the app.
+fn about_the_app(warning: &str, option: &str) -> String {
+    const COMMAND: &str = "`milepost secret set ";
+    match warning.split_once(COMMAND).and_then(|(before, rest)| Some((before, rest.split_once('`')?))) {
+        Some((before, (name, after))) if !name.contains("--app") => format!("{before}{COMMAND}{name}{option}`{after}"),
+        _ => warning.to_owned(),
+    }
 }
 
 pub const UP_TO_DATE: &str = "Everything up to date.";

@@ -79,6 +79,7 @@ impl Reader<'_> {
         let kinds = KINDS.map(|(kind, _)| kind);
         let Some((kind, kind_line)) = kind_of(sink, line, entries) else {
             self.lost.documents = true;
+            sink.warn(line, "what refers to things that may be in this document was not checked");
             return;
         };
         let written = |key: &str| text_of(entries, key);

@@ -2,9 +2,8 @@
 //! below the folder.
 //!
 //! - A *namespace* is an app; `default`, or none, leaves it to the command which app is meant. One folder, one namespace.
-//! - The *deployment* is that of the folder's `DeploymentConfig`. A folder without one is known as `spec:` and its own name, so
-//!   that seed 003's documents work as they stand; two folders of the same name in one app should have one each
-//!   (`milepost spec init`).
+//! - The *deployment* is that of the folder's `DeploymentConfig`. A folder without one is known by its repository and its path
+//!   in it, so that seed 003's documents work as they stand, see [`unnamed`].
 //! - *Archives* start at `rootdir`, by default the parent of the folder.
 //! - `status` and what Kubernetes keeps in `metadata` say what was, not what should be, and are not read.
 
@@ -19,6 +18,7 @@ mod quantity;
 #[cfg(test)]
 mod tests;
 mod trigger;
+mod unnamed;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -34,6 +34,9 @@ use crate::commands::shared;
 use crate::failure::{Failure, Result};
 use archive::Archive;
 use package::Pending;
+use unnamed::unnamed;
+
+pub use unnamed::is_unnamed;
 
 /// The namespace of those who did not think of any.
 const NO_APP: &str = "default";
@@ -85,14 +88,6 @@ pub fn look_at_folder(path: &Path) -> Result<(Declared, Vec<Problem>)> {
         warnings,
     };
     Ok((declared, errors))
-}
-
-/// The deployment of a folder that has no `DeploymentConfig`.
-fn unnamed(folder: &Path) -> Deployment {
-    let full = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    let name = full.file_name().map_or_else(|| "specs".to_owned(), |name| name.to_string_lossy().into_owned());
-    let name = format!("spec:{name}");
-    Deployment { id: name.clone(), name }
 }
 
 /// In the order of their names, so that two runs tell the same.
@@ -196,7 +191,11 @@ impl<'a> Reader<'a> {
         let sink = self.problems.of_file(file);
         match sink.documents(text_of(file)) {
             Some(documents) => documents.into_iter().for_each(|node| self.document(&sink, node)),
-            None => self.lost.documents = true,
+            None => {
+                self.lost.documents = true;
+                // Said once more, since the mistake itself does not tell what it hides.
+                sink.warn(1, format!("what refers to things that may be in `{}` was not checked", file.display()));
+            }
         }
     }
 

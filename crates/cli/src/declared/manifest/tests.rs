@@ -384,7 +384,7 @@ fn what_is_named_and_not_there_is_found() {
     let unknown = format!("{known}timers:\n  t: {{ cron: '0 3 * * *', function: helo }}\n");
     let declared = parse(&unknown).expect("a manifest");
     let unresolved = declared.unresolved();
-    let Problem { place, message, hint } = declared.unknown(unresolved[0], &[]);
+    let Problem { place, message, hint } = declared.unknown(unresolved[0], &[], Some("default"));
     assert_eq!(place.to_string(), "milepost.yaml:6");
     assert_eq!(message, "timer `t` names function `helo`, which is not in the manifest");
     assert_eq!(hint.as_deref(), Some("did you mean `hello`?"));

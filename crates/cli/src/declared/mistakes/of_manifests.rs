@@ -11,7 +11,7 @@ pub const SUBJECT: Subject = Subject {
         let (declared, mut errors) = look_at_manifest(folder.path()).expect("a manifest");
         // What nobody has is told when the app is asked; here there is none.
         let unresolved = declared.unresolved();
-        errors.extend(unresolved.into_iter().map(|reference| declared.unknown(reference, &[])));
+        errors.extend(unresolved.into_iter().map(|reference| declared.unknown(reference, &[], None)));
         (errors, declared.warnings)
     },
 };

@@ -27,6 +27,6 @@ pub(crate) async fn installs_bundle(
     let state = state.0;
     let bundled = Bundled { package, channel, entry, serial, artifact };
     let installed =
-        to_its_end(async move { installs::create_from_bundle(&state, &caller, new, bundled).await }).await?;
+        to_its_end(async move { Box::pin(installs::create_from_bundle(&state, &caller, new, bundled)).await }).await?;
     Ok((StatusCode::CREATED, Json(installed)))
 }

@@ -18,6 +18,6 @@ pub(crate) async fn installs_create(
 ) -> ApiResult<(StatusCode, Json<Installed>)> {
     installs::may_install(&caller)?;
     let state = state.0;
-    let installed = to_its_end(async move { installs::create(&state, &caller, new).await }).await?;
+    let installed = to_its_end(async move { Box::pin(installs::create(&state, &caller, new)).await }).await?;
     Ok((StatusCode::CREATED, Json(installed)))
 }

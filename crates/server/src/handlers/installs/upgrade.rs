@@ -19,5 +19,5 @@ pub(crate) async fn upgrade_create(
 ) -> ApiResult<Json<Installed>> {
     let app = caller.may(Permission::ChangeCode, &app)?;
     let state = state.0;
-    Ok(Json(to_its_end(async move { installs::upgrade(&state, &app, caller.name(), asked).await }).await?))
+    Ok(Json(to_its_end(async move { Box::pin(installs::upgrade(&state, &app, caller.name(), asked)).await }).await?))
 }

@@ -24,7 +24,8 @@ pub(crate) async fn upgrade_bundle(
     let UpgradeFromBundle { package, channel, entry, serial, upgrade } = asked;
     let state = state.0;
     let bundled = Bundled { package, channel, entry, serial, artifact };
-    let upgraded =
-        to_its_end(async move { installs::upgrade_from_bundle(&state, &app, caller.name(), upgrade, bundled).await });
+    let upgraded = to_its_end(async move {
+        Box::pin(installs::upgrade_from_bundle(&state, &app, caller.name(), upgrade, bundled)).await
+    });
     Ok(Json(upgraded.await?))
 }
