@@ -6,15 +6,14 @@ use bytes::Bytes;
 use futures::stream::{self, BoxStream, Stream, StreamExt, TryStreamExt};
 use milepost_blobs::{BlobError, Location};
 use milepost_catalog::BlobRow;
-use milepost_model::channel::artifact::{Artifact, ArtifactBlob, MAX_BLOBS};
+use milepost_model::channel::artifact::{Artifact, ArtifactBlob};
 use milepost_model::diff::Contents;
 use milepost_model::snapshot::AppVersion;
-use milepost_model::tree::Entry;
 use milepost_model::{AliasName, AppName, Code, Digest, Refusal, UnitName, pack};
 
+use super::walk;
 use crate::error::ApiResult;
 use crate::state::{State, Store};
-use crate::trees;
 
 /// An artifact that is ready to be sent.
 pub(crate) struct Made {
@@ -45,7 +44,7 @@ pub(crate) async fn make(state: &State, app: &AppName, version: Option<String>) 
             .hint("an artifact holds one version of each unit: change what is listed, and publish the result")
             .blockers(unportable.0)
     })?;
-    let rows = blobs(&state.store, packed.roots).await?;
+    let rows = walk::below(&state.store, packed.roots).await?;
     let mut artifact = packed.artifact;
     artifact.blobs = rows
         .values()
@@ -70,40 +69,6 @@ async fn aliases(state: &State, app: &AppName, contents: &Contents) -> ApiResult
         if let Ok(at) = state.catalog.alias_get(app, function.clone(), alias.clone()).await {
             found.insert((function, alias), at.number);
         }
-    }
-    Ok(found)
-}
-
-/// Every directory and file below the roots, by digest.
-async fn blobs(store: &Store, roots: BTreeSet<Digest>) -> ApiResult<BTreeMap<Digest, BlobRow>> {
-    let mut found: BTreeMap<Digest, BlobRow> = BTreeMap::new();
-    let mut level = roots;
-    while !level.is_empty() {
-        if found.len() + level.len() > MAX_BLOBS {
-            let message = format!("The app version has more than {MAX_BLOBS} different files and folders.");
-            return Err(Refusal::new(Code::UploadTooLarge, message)
-                .hint("leave out what is not needed to run, or split the app")
-                .into());
-        }
-        let mut below = BTreeSet::new();
-        let rows = store.catalog.blob_locate(level.iter().copied().collect()).await?;
-        let known: BTreeSet<Digest> = rows.iter().map(|row| row.digest).collect();
-        if let Some(missing) = level.difference(&known).next() {
-            return Err(trees::not_here(*missing));
-        }
-        for row in rows {
-            if row.is_directory {
-                for entry in trees::directory(store, &row).await?.entries.values() {
-                    match entry {
-                        Entry::Directory { digest } => below.insert(*digest),
-                        Entry::File(file) => below.insert(file.digest),
-                        Entry::Link { .. } => false,
-                    };
-                }
-            }
-            found.insert(row.digest, row);
-        }
-        level = below.into_iter().filter(|digest| !found.contains_key(digest)).collect();
     }
     Ok(found)
 }

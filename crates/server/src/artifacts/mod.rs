@@ -4,6 +4,7 @@
 mod chunks;
 mod make;
 mod stage;
+mod walk;
 
 pub(crate) use make::make;
 pub(crate) use stage::stage;

@@ -11,6 +11,7 @@ use milepost_model::pack::{self, HEADER_LEN};
 use milepost_model::{AppName, Code, Digest, Refusal};
 
 use super::chunks::{ChunkError, Chunks};
+use super::walk;
 use crate::error::{ApiError, ApiResult};
 use crate::ingest;
 use crate::state::State;
@@ -24,6 +25,8 @@ enum StageError {
     Document(#[from] ArtifactError),
     #[error("the file at {0} is not the one that its list names there")]
     NotAsListed(Digest),
+    #[error("it names {0} and does not carry it")]
+    NotCarried(Digest),
 }
 
 impl From<StageError> for ApiError {
@@ -59,6 +62,7 @@ where
         // Everything is here; the bytes still have to be the right ones.
         let mut place = Place::default();
         while reading.step(&artifact.blobs, &missing, &mut place).await?.is_some() {}
+        check_closed(state, &artifact).await?;
         return Ok(artifact);
     }
     let pieces = stream::unfold((&mut reading, Place::default()), |(reading, mut place)| async {
@@ -77,7 +81,19 @@ where
         return Err(failure.into());
     }
     ingest::register(state, app, ingested?).await?;
+    check_closed(state, &artifact).await?;
     Ok(artifact)
+}
+
+/// An artifact carries all that it names. One that names a file by digest alone would get what another app stored here.
+async fn check_closed(state: &State, artifact: &Artifact) -> ApiResult<()> {
+    let carried: HashSet<Digest> = artifact.blobs.iter().map(|blob| blob.digest).collect();
+    let roots = artifact.roots();
+    let absent = match roots.iter().find(|root| !carried.contains(root)) {
+        Some(root) => Some(*root),
+        None => walk::below(&state.store, roots).await?.into_keys().find(|digest| !carried.contains(digest)),
+    };
+    absent.map_or(Ok(()), |absent| Err(StageError::NotCarried(absent).into()))
 }
 
 /// The document, and the first bytes of the pack behind it.

@@ -99,7 +99,7 @@ impl Fleet {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_day_of_a_year_each_install_of_a_server_is_at_the_version_that_its_policy_says() {
+async fn slow_every_day_of_a_year_each_install_of_a_server_is_at_the_version_that_its_policy_says() {
     let script = releases();
     let first = script[0].0;
     let mut author = Author::new();

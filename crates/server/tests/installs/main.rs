@@ -4,6 +4,7 @@
 mod author;
 mod fleet;
 mod following;
+mod hostile;
 mod nodes;
 #[path = "../../../model/src/channel/tests/oracle.rs"]
 mod oracle;

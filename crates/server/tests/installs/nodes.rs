@@ -49,7 +49,7 @@ async fn node(database: &str, blobs: &TempDir, key: Option<&Node>) -> Node {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_servers_over_one_database_install_each_version_once() {
+async fn slow_two_servers_over_one_database_install_each_version_once() {
     let (database, blobs) = (postgres::database(), tempfile::tempdir().unwrap());
     let one = node(&database.url, &blobs, None).await;
     let two = node(&database.url, &blobs, Some(&one)).await;

@@ -129,6 +129,16 @@ impl Artifact {
         self.blobs.iter().map(|blob| pack::HEADER_LEN as u64 + blob.size).fold(0, u64::saturating_add)
     }
 
+    /// The trees that its units name.
+    pub fn roots(&self) -> BTreeSet<Digest> {
+        let of = |put: &Put| match &put.unit {
+            UnitPut::Package(package) => [package.source, package.deployment, package.build_log],
+            UnitPut::Static(item) => [Some(item.tree), None, None],
+            _ => [None, None, None],
+        };
+        self.units.iter().flat_map(of).flatten().collect()
+    }
+
     /// The units with the installer's own configuration over the author's. Overrides alone make a configuration too.
     pub fn puts(&self, overrides: &Value) -> Vec<Put> {
         let mut puts = self.units.clone();
