@@ -14,6 +14,8 @@ pub struct CallContext {
     pub params: Vec<(Box<str>, Box<str>)>,
     /// With this the function reaches other functions of the same release.
     pub call_token: Box<str>,
+    /// How long the call waits for an instance, where that is less than the runtime's own bound.
+    pub patience: Option<Duration>,
 }
 
 /// Why there is no response. Each is the caller's to see; details are in the log under the request's id.

@@ -175,7 +175,8 @@ pub struct TargetArgs {
     /// The function to start
     #[arg(long, value_name = "FUNCTION")]
     pub function: String,
-    /// Which version of it: `latest` (the release's own), a number, a uid, a label, `@alias` or a digest
+    /// Which version of it: `latest` (of a route or timer what its release holds, of a job or webhook the newest), a number, a
+    /// uid, a label, `@alias` or a digest
     #[arg(long, value_name = "VERSION", conflicts_with = "alias")]
     pub version: Option<String>,
     /// Follow this alias

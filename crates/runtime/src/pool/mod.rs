@@ -142,7 +142,7 @@ impl<E: Executor> Pool<E> {
         let mut admission = Some(admission);
         let mut again = true;
         loop {
-            let lease = match self.lease(admission).await {
+            let lease = match self.lease(admission, call.context.patience).await {
                 Ok(lease) => lease,
                 Err(error) => {
                     self.report(&call.context.request_id, 0, &error.to_string());
@@ -167,7 +167,11 @@ impl<E: Executor> Pool<E> {
         }
     }
 
-    async fn lease(&self, admission: Option<Admission<E>>) -> Result<Lease<E>, CallError> {
+    async fn lease(
+        &self,
+        admission: Option<Admission<E>>,
+        patience: Option<Duration>,
+    ) -> Result<Lease<E>, CallError> {
         let waiting = match admission {
             Some(Admission(Admitted::Lease(lease))) => return Ok(lease),
             Some(Admission(Admitted::Wait(waiting))) => waiting,
@@ -175,7 +179,8 @@ impl<E: Executor> Pool<E> {
             None => return Err(CallError::Stopping),
         };
         let Waiting { answer, place } = waiting;
-        let answer = tokio::time::timeout(self.shared.settings.wait, answer).await;
+        let longest = self.shared.settings.wait;
+        let answer = tokio::time::timeout(patience.map_or(longest, |patience| patience.min(longest)), answer).await;
         drop(place);
         match answer {
             Ok(Ok(outcome)) => outcome,

@@ -1,6 +1,7 @@
 //! With what an execution's version is bound: the live release if it holds the version, else the app as it is now.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use milepost_catalog::Claimed;
 use milepost_gateway::Backend;
@@ -10,14 +11,18 @@ use crate::error::ApiResult;
 use crate::serving::bind_alone;
 use crate::state::State;
 
+/// How long one of the queue waits for an instance of its function. After that it gives its place to others for a while.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 pub(super) struct Binding {
     pub function: Arc<Function>,
     pub context: CallContext,
 }
 
 pub(super) async fn of(state: &State, claimed: &Claimed) -> ApiResult<Binding> {
+    let patience = (!claimed.execution.sync).then_some(PATIENCE);
     // The lines that it writes are found by the id of the execution.
-    let context = CallContext { request_id: claimed.execution.id.as_str().into(), ..CallContext::default() };
+    let context = CallContext { request_id: claimed.execution.id.as_str().into(), patience, ..CallContext::default() };
     if let Some((function, release)) = live(state, claimed).await? {
         let call_token = state.plane.make_call_token(claimed.app.as_str(), &release);
         return Ok(Binding { function, context: CallContext { release: release.into(), call_token, ..context } });

@@ -43,7 +43,9 @@ pub(crate) async fn invoke(state: &State, id: &str, request: Request, descriptio
         check_signature(secret.as_bytes(), &parts.headers, &bytes)?;
         count(state, &called)?;
     }
-    let input = input_of(&parts.headers, parts.uri.query(), &bytes)?;
+    // The signature is of the body alone: who saw one could add any query to it.
+    let query = if called.sealed.is_none() { parts.uri.query() } else { None };
+    let input = input_of(&parts.headers, query, &bytes)?;
     crate::handlers::executions::check_input(input.as_ref())?;
     let CalledWebhook { app, webhook, .. } = called;
     let new = NewExecution { function: webhook.function, version: webhook.selector, input, sync: false, description };
@@ -83,10 +85,11 @@ async fn read(headers: &HeaderMap, body: axum::body::Body) -> ApiResult<Bytes> {
             format!("The body is larger than the {} MiB that the input of an execution may have.", MAX_INPUT >> 20);
         Refusal::new(Code::RequestTooLarge, message).hint("store it elsewhere, and send its address")
     };
+    let mut chunks = body.into_data_stream();
     if declared_length(headers).is_some_and(|length| length > MAX_INPUT as u64) {
+        body::hear_out(&mut chunks).await;
         return Err(too_large().into());
     }
-    let mut chunks = body.into_data_stream();
     let mut bytes = BytesMut::new();
     while let Some(chunk) = chunks.next().await {
         let chunk = chunk.map_err(|_| {

@@ -107,6 +107,7 @@ impl Backend for Plane {
             route: context.route,
             params: context.params,
             call_token: context.call_token,
+            patience: None,
         };
         self.runtime.call(function, request, context).await.map_err(|error| failure(&error))
     }

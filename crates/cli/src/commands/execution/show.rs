@@ -1,6 +1,6 @@
 //! An execution as people read it.
 
-use milepost_model::execution::{Execution, ExecutionStatus};
+use milepost_model::execution::{AttemptEnd, Execution, ExecutionStatus};
 use serde_json::Value;
 
 use crate::context::Context;
@@ -30,7 +30,8 @@ fn text(execution: &Execution) -> String {
     if !execution.description.is_empty() {
         lines.push(format!("About      {}", printable(&execution.description)));
     }
-    if execution.attempts.len() > 1 {
+    let died = execution.attempts.iter().any(|attempt| attempt.end == Some(AttemptEnd::Lost));
+    if execution.attempts.len() > 1 || died {
         for attempt in &execution.attempts {
             let end = attempt.end.map_or("running", |end| end.as_str());
             let node = printable(&attempt.node);

@@ -23,7 +23,7 @@ pub struct CreateArgs {
     /// The pattern: five fields, six with seconds, or `@every 5m`
     #[arg(long, value_name = "CRON")]
     cron: Option<String>,
-    /// The time zone of the pattern, like `Europe/Berlin` [default: UTC]
+    /// The time zone of the pattern and of `--first-at`, like `Europe/Berlin` [default: UTC, and for `--first-at` that of this machine]
     #[arg(long, value_name = "ZONE", default_value = "")]
     zone: String,
     /// How many executions in all [default: without end]
@@ -51,13 +51,14 @@ pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
     // What is wrong wherever it is sent is told before anything is.
     check(&args)?;
     let now = context.ui.now();
+    let first_at = args.first_at.as_deref().map(|first| parse_coming(first, &args.zone, now)).transpose()?;
     let new = NewJob {
         name: args.name,
         function: target.function,
         version: target.version,
         cron: args.cron,
         zone: args.zone,
-        first_at: args.first_at.as_deref().map(|first| parse_coming(first, now)).transpose()?,
+        first_at,
         count: args.count,
         input: read_input(args.input.as_deref())?,
     };

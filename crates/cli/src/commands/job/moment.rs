@@ -5,15 +5,15 @@ use milepost_model::Timestamp;
 
 use crate::failure::{Failure, Result};
 
-/// RFC 3339, `2026-11-10 12:00` in the zone of the machine, or `in 2h`.
-pub fn parse_coming(text: &str, now: Timestamp) -> Result<Timestamp> {
+/// RFC 3339, `2026-11-10 12:00` in the given zone or else in that of the machine, or `in 2h`.
+pub fn parse_coming(text: &str, zone: &str, now: Timestamp) -> Result<Timestamp> {
     if text == "now" {
         return Ok(now);
     }
     if let Ok(moment) = text.parse::<Timestamp>() {
         return Ok(moment);
     }
-    let zone = TimeZone::system();
+    let zone = TimeZone::get(zone).unwrap_or_else(|_| TimeZone::system());
     if let Ok(moment) = text.parse::<jiff::civil::DateTime>().and_then(|local| local.to_zoned(zone.clone())) {
         return Ok(moment.timestamp());
     }
@@ -33,8 +33,9 @@ mod tests {
     fn a_length_of_time_counts_from_now() {
         let now: Timestamp = "2026-01-02T03:04:05Z".parse().expect("a time");
         let then: Timestamp = "2026-01-02T05:04:05Z".parse().expect("a time");
-        assert_eq!(parse_coming("in 2h", now).expect("a moment"), then);
-        assert_eq!(parse_coming("2026-01-02T05:04:05Z", now).expect("a moment"), then);
-        assert!(parse_coming("2h", now).is_err(), "it does not say whether ago or to come");
+        assert_eq!(parse_coming("in 2h", "", now).expect("a moment"), then);
+        assert_eq!(parse_coming("2026-01-02T05:04:05Z", "", now).expect("a moment"), then);
+        assert_eq!(parse_coming("2026-01-02 00:04:05", "America/New_York", now).expect("a moment"), then);
+        assert!(parse_coming("2h", "", now).is_err(), "it does not say whether ago or to come");
     }
 }

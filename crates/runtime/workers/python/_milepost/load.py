@@ -25,7 +25,8 @@ def load(entrypoint, code):
     if module is None and "." not in entrypoint and ":" not in entrypoint and entrypoint:
         # One word can also be a module whose function has the usual name.
         module, name = import_named(entrypoint, code, entrypoint), None
-    if module is None:
+    # Clients of v1 name a module, and a wrong name is an error there.
+    if module is None and os.environ.get("MILEPOST_CONVENTION") != "arguments":
         module = import_only_file(code)
     if module is None:
         raise LoadError(missing_module(module_name, code, entrypoint))
