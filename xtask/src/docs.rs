@@ -1,5 +1,8 @@
 //! `cargo xtask docs [--check]`: the generated part of the reference, from the help of the commands and from the API.
 
+use std::path::PathBuf;
+use std::process::Command;
+
 use anyhow::Result;
 
 use crate::shell::{cargo, root, run as run_command};
@@ -13,12 +16,30 @@ pub fn check() -> Result<()> {
     generate(&["--check"])
 }
 
+/// The same, with the program that the tests have just built and run. Asked for the command line alone, cargo chooses other
+/// features of what it depends on than for the whole workspace, and would compile most of it once more.
+pub fn check_what_was_tested() -> Result<()> {
+    let built = target().join("debug/milepost");
+    if !built.exists() {
+        return check();
+    }
+    run_command(Command::new(built).args(["--quiet", "reference"]).arg(folder()?).arg("--check"))
+}
+
 fn generate(extra: &[&str]) -> Result<()> {
-    let folder = root().join("docs/reference");
-    std::fs::create_dir_all(&folder)?;
     run_command(
         cargo(&["run", "--quiet", "--locked", "-p", "milepost-cli", "--", "--quiet", "reference"])
-            .arg(folder)
+            .arg(folder()?)
             .args(extra),
     )
+}
+
+fn folder() -> Result<PathBuf> {
+    let folder = root().join("docs/reference");
+    std::fs::create_dir_all(&folder)?;
+    Ok(folder)
+}
+
+fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
