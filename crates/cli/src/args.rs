@@ -26,8 +26,8 @@ impl Cli {
     pub fn read(args: Vec<OsString>) -> Self {
         let mut matches = Self::command().get_matches_from(args);
         let from_environment = matches.value_source("app") == Some(ValueSource::EnvVariable);
-        let mut cli = Self::from_arg_matches_mut(&mut matches)
-            .unwrap_or_else(|error| error.format(&mut Self::command()).exit());
+        let mut cli =
+            Self::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.format(&mut Self::command()).exit());
         cli.global.app_is_from_environment = from_environment;
         cli
     }

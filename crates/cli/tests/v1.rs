@@ -3,6 +3,8 @@
 
 #[path = "v1/client.rs"]
 mod client;
+#[path = "v1/holding.rs"]
+mod holding;
 #[path = "v1/model.rs"]
 mod model;
 #[path = "v1/refusals.rs"]

@@ -54,7 +54,7 @@ pub async fn run(ui: &Ui, args: ImportArgs) -> Result<()> {
     write_new(&out, &text)?;
 
     let read = declared::read_manifest(&out)?;
-    let mut lost = declared.warnings.clone();
+    let mut lost: Vec<Problem> = declared.warnings.iter().chain(&declared.notes).cloned().collect();
     let more = write::differences(&declared, &roots, &read).await;
     // What has no word in a manifest is not the same there; once is enough.
     let more = more.into_iter().filter(|found| unsaid.iter().all(|known| known.key != found.key));

@@ -5,8 +5,11 @@ use std::collections::BTreeSet;
 
 use milepost_model::schedule::Schedule;
 use milepost_model::spec::{Pin, StaticSpec};
-use milepost_model::unit_put::{FunctionPut, RoutePut, ScalePut, SpecError, TargetPut, check_static};
+use milepost_model::unit_put::{FunctionPut, RoutePut, ScalePut, SpecError, TargetPut, UnitPut, check_static};
 use milepost_model::{Digest, Selector, UnitName};
+
+use super::DeclaredUnit;
+use super::problems::Problems;
 
 /// A schedule that is right, for asking about the zone alone.
 const ANY_CRON: &str = "0 0 * * *";
@@ -53,6 +56,46 @@ fn route(methods: BTreeSet<String>, path: &str) -> Option<SpecError> {
     put.resolve(None).err()
 }
 
+/// Tells of every route that answers what one before it answers. Two of one name are told elsewhere. `called`: what a route
+/// is there.
+pub fn answered_twice(problems: &Problems, units: &[DeclaredUnit], called: &str) {
+    let mut known: Vec<(&DeclaredUnit, &RoutePut, String)> = Vec::new();
+    for unit in units {
+        let UnitPut::Route(route) = &unit.put.unit else { continue };
+        let shape = shape(&route.path);
+        let same = |(other, earlier, known): &&(&DeclaredUnit, &RoutePut, String)| {
+            let methods =
+                route.methods.is_empty() || earlier.methods.is_empty() || !route.methods.is_disjoint(&earlier.methods);
+            let place = route.prefix == earlier.prefix && route.host.eq_ignore_ascii_case(&earlier.host);
+            *known == shape && methods && place && other.put.name != unit.put.name
+        };
+        if let Some((other, ..)) = known.iter().find(same) {
+            let (name, first, place) = (&unit.put.name, &other.put.name, &other.place);
+            let message = format!("{called} `{name}` answers what {called} `{first}` answers, at {place}");
+            let hint = "keep one of them, or give one another path, method or host";
+            problems.error(unit.place.clone(), message, Some(hint.to_owned()));
+        }
+        known.push((unit, route, shape));
+    }
+}
+
+/// A path without the names of its parameters: those do not tell two routes apart, what they may hold does.
+fn shape(path: &str) -> String {
+    let part = |part: &str| -> String {
+        let mut found = String::new();
+        let mut rest = part;
+        while let Some((before, (inner, after))) =
+            rest.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
+        {
+            let pattern = inner.split_once(':').map_or("", |(_, pattern)| pattern);
+            found.push_str(&format!("{before}{{{pattern}}}"));
+            rest = after;
+        }
+        found + rest
+    };
+    path.split('/').map(part).collect::<Vec<_>>().join("/")
+}
+
 pub fn cron(cron: &str) -> Option<SpecError> {
     Schedule::parse(cron, "").err()
 }
@@ -78,4 +121,18 @@ pub fn static_item(spec: &StaticSpec) -> Vec<SpecError> {
         StaticSpec { error_page: spec.error_page.clone(), ..plain },
     ];
     parts.iter().filter_map(|part| check_static(part).err()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_of_parameters_do_not_tell_paths_apart() {
+        assert_eq!(shape("/x/{a}"), shape("/x/{b}"));
+        assert_eq!(shape("/x/v{a}-{b}/y"), shape("/x/v{c}-{d}/y"));
+        assert_ne!(shape("/x/{a:[0-9]+}"), shape("/x/{b}"));
+        assert_eq!(shape("/x/{a:[0-9]+}"), shape("/x/{b:[0-9]+}"));
+        assert_ne!(shape("/x/{a}"), shape("/{a}/x"));
+    }
 }

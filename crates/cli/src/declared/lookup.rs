@@ -163,6 +163,11 @@ impl App {
             return None;
         }
         let message = format!("{by} names version {version} of function `{function}`, which the app does not have");
+        if let Selector::Word(word) = version
+            && !suggest::closest(word, ["latest"]).is_empty()
+        {
+            return wrong(message, "did you mean `latest`?".to_owned());
+        }
         wrong(
             message,
             match there {

@@ -18,7 +18,7 @@ mod testing;
 pub mod write;
 mod yaml;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -33,6 +33,8 @@ pub use problems::failure;
 #[derive(Debug)]
 pub struct Declared {
     pub deployment: Deployment,
+    /// Whether nobody gave the deployment a name, so that it is known by the place of the folder.
+    pub is_unnamed: bool,
     /// The app that it names, if it names one.
     pub app: Option<AppName>,
     /// The file or folder that was read, as the user typed it.
@@ -46,6 +48,10 @@ pub struct Declared {
     pub references: Vec<Reference>,
     /// The aliases and versions that triggers name.
     pub pointers: Vec<Pointer>,
+    /// Where files are named, if that is elsewhere than the unit that is made of them.
+    pub file_places: HashMap<FileSet, Place>,
+    /// What is not carried over and does no harm: only who leaves the specs behind wants to know.
+    pub notes: Vec<Problem>,
     /// What a mistake hides, so that nothing is told to be unknown only because of it.
     pub unread: Unread,
     /// What was read and is not as it should be, but stops nothing.

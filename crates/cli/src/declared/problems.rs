@@ -12,6 +12,7 @@ use crate::failure::Failure;
 pub struct Problems {
     errors: RefCell<Vec<Problem>>,
     warnings: RefCell<Vec<Problem>>,
+    notes: RefCell<Vec<Problem>>,
 }
 
 /// Where the mistakes of one file go.
@@ -32,6 +33,13 @@ impl Problems {
 
     pub fn warn(&self, place: Place, message: impl Into<String>, hint: Option<String>) {
         self.warnings.borrow_mut().push(Problem { place, message: message.into(), hint });
+    }
+
+    /// What is not carried over and does no harm, in the order of the files.
+    pub fn take_notes(&self) -> Vec<Problem> {
+        let mut notes = self.notes.take();
+        notes.sort_by(|one, other| one.place.cmp(&other.place));
+        notes
     }
 
     /// The errors and the warnings, each in the order of the files.
@@ -82,6 +90,11 @@ impl Sink<'_> {
 
     pub fn wrong_hint(&self, line: u64, message: impl Into<String>, hint: impl Into<String>) {
         self.all.error(self.place(line), message, Some(hint.into()));
+    }
+
+    pub fn note(&self, line: u64, message: impl Into<String>, hint: impl Into<String>) {
+        let note = Problem { place: self.place(line), message: message.into(), hint: Some(hint.into()) };
+        self.all.notes.borrow_mut().push(note);
     }
 
     pub fn warn(&self, line: u64, message: impl Into<String>) {

@@ -89,3 +89,47 @@ fn a_tree_with_changes_that_are_not_committed_is_dirty() {
     project.stage.world.ok("spec version apply");
     assert_eq!(project.json("app show")["git"]["clean"], false);
 }
+
+#[test]
+fn whose_work_it_is_says_the_commit_where_git_knows_it() {
+    let project = Project::new(&[]);
+    project.file("specs/hello.yaml", HELLO);
+    project.code("hello", "hello", "one");
+    project.apply("one");
+    project.file("hello/hello.py", &says_word("two"));
+    project.apply("two");
+    git(project.env(), "", &["switch", "--quiet", "--detach", "HEAD~1"]);
+    project.file("hello/hello.py", &says_word("three"));
+    project.commit("three");
+    let plan = project.run("spec version apply --dry-run");
+    assert!(plan.stderr.contains("the work of Ada, which admin applied"), "{}", plan.snapshot());
+}
+
+#[test]
+fn the_facts_of_a_folder_are_those_of_its_own_last_change() {
+    let project = Project::new(&[]);
+    project.file("specs/hello.yaml", HELLO);
+    project.code("hello", "hello", "one");
+    git(project.env(), "", &["remote", "add", "origin", "https://me:word@example.org/team/hello.git"]);
+    let uid = project.apply("hello");
+    project.stage.world.ok("environment create --name other --image python");
+    let listed = project.json("spec version list");
+    assert_eq!(listed["id"], uid.as_str(), "{listed}");
+    assert_eq!(listed["git"]["branch"], "main", "{listed}");
+    let functions = project.json("function list");
+    assert_eq!(functions[0]["deployment"]["id"], "spec:example.org/team/hello/specs", "{functions}");
+
+    let gone = project.commit("about to go");
+    project.stage.world.ok("spec version destroy --yes -m gone");
+    assert_eq!(project.json("app show")["git"]["commit"], gone.as_str());
+    let table = project.stage.world.ok("app list-version");
+    for text in ["Git remote: https://example.org/team/hello.git\n", "on main: about to go"] {
+        assert!(table.contains(text), "`{text}` is not in {table}");
+    }
+    for line in ["release show latest", "app at now"] {
+        let shown = project.stage.world.ok(line);
+        for text in [gone.as_str(), "on main (clean)", "about to go", "https://example.org/team/hello.git"] {
+            assert!(shown.contains(text), "`{text}` is not in {shown}");
+        }
+    }
+}

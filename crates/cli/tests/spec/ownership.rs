@@ -43,6 +43,29 @@ fn two_folders_of_one_app_never_remove_each_others_units() {
 }
 
 #[test]
+fn two_folders_of_one_name_without_a_config_are_two_deployments() {
+    let project = Project::new(&[]);
+    for name in ["foo", "bar"] {
+        let archive = own_package(name).replace(&format!("{name}/"), "code/");
+        project.file(&format!("{name}/specs/functions.yaml"), &archive);
+        project.code(&format!("{name}/code"), name, name);
+    }
+    project.commit("two folders");
+    for name in ["foo", "bar", "foo"] {
+        let applied = project.run(&format!("spec version apply --specdir {name}/specs"));
+        assert!(applied.succeeded(), "{}", applied.snapshot());
+        let said = format!("belongs to deployment spec:{name}/specs");
+        assert!(applied.stderr.contains(&said), "{}", applied.snapshot());
+    }
+    assert_eq!(functions(&project), ["bar", "foo"]);
+    // The id that was said can be written down, and the folder goes on to own what it made.
+    project.stage.world.ok("spec init foo --name foo --deployid spec:foo/specs");
+    let same = project.run("spec version apply --specdir foo/specs");
+    assert_eq!(same.stdout, "Everything up to date.\n", "{}", same.snapshot());
+    assert!(!same.stderr.contains("No DeploymentConfig"), "{}", same.snapshot());
+}
+
+#[test]
 fn taking_over_a_unit_of_another_folder_needs_a_word() {
     let project = two_folders();
     let archive = own_package("foo").replace("foo/", "code/");

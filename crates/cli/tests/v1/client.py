@@ -172,6 +172,7 @@ class Ends(Case):
             "    if how == 'throw':\n        raise ValueError('as asked')\n"
             "    if how == 'sleep':\n        time.sleep(60)\n"
             "    if how == 'die':\n        os._exit(1)\n"
+            "    if how == 'hoard':\n        raise MemoryError()\n"
             "    return {'set': how}\n"
         )
         function = self.function(source, timeout=2)
@@ -187,8 +188,11 @@ class Ends(Case):
         slept = self.run_it(function, input="sleep")
         self.assertEqual((slept.status, json.loads(slept.result)["output"]), ("failed", "Function execution timeout."))
         died = self.run_it(function, input="die")
+        self.assertEqual(died.status, "failed")
+        self.assertIn("exit code 1", json.loads(died.result)["output"])
+        hoarded = self.run_it(function, input="hoard")
         killed = "Function execution failed because of too much resource consumption"
-        self.assertEqual((died.status, json.loads(died.result)["output"]), ("failed", killed))
+        self.assertEqual((hoarded.status, json.loads(hoarded.result)["output"]), ("failed", killed))
         fine = self.run_it(function, input="ok")
         result = json.loads(fine.result)
         self.assertEqual((fine.status, result["output"], sorted(result)), ("success", {"set": "ok"}, ["duration", "output"]))

@@ -60,13 +60,13 @@ impl Stage {
 
     /// The status and the body, as JSON where it is that.
     pub fn send(&self, request: RequestBuilder) -> (u16, Value) {
-        self.runtime.block_on(async {
-            let response = request.send().await.unwrap();
-            let status = response.status().as_u16();
-            let bytes = response.bytes().await.unwrap();
-            let text = || Value::String(String::from_utf8_lossy(&bytes).into_owned());
-            (status, serde_json::from_slice(&bytes).unwrap_or_else(|_| text()))
-        })
+        self.runtime.block_on(answer(request))
+    }
+
+    /// The same for requests at the same time.
+    pub fn send_all(&self, requests: Vec<RequestBuilder>) -> Vec<(u16, Value)> {
+        let sent: Vec<_> = requests.into_iter().map(|request| self.runtime.spawn(answer(request))).collect();
+        sent.into_iter().map(|sent| self.runtime.block_on(sent).unwrap()).collect()
     }
 
     pub fn bytes(&self, request: RequestBuilder) -> Vec<u8> {
@@ -130,6 +130,14 @@ impl Stage {
         let made = self.json(Method::POST, &format!("/v1/functions/{function}/versions"), &json!({}), 201);
         made["version_number"].as_i64().unwrap()
     }
+}
+
+async fn answer(request: RequestBuilder) -> (u16, Value) {
+    let response = request.send().await.unwrap();
+    let status = response.status().as_u16();
+    let bytes = response.bytes().await.unwrap();
+    let text = || Value::String(String::from_utf8_lossy(&bytes).into_owned());
+    (status, serde_json::from_slice(&bytes).unwrap_or_else(|_| text()))
 }
 
 pub fn zip(files: &[(&str, &str)]) -> Vec<u8> {

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use clap::Args;
 use milepost_client::api::App;
 use milepost_model::release::{LiveMode, Release, ReleaseState};
@@ -33,7 +35,10 @@ pub async fn run(context: &Context<'_>, args: ListVersionArgs) -> Result<()> {
 }
 
 fn text(app: &App, items: &[AppVersion]) -> String {
-    let mut lines = vec![format!("App name: {}", app.name), "App versions:".to_owned()];
+    let mut lines = vec![format!("App name: {}", app.name)];
+    let remotes: BTreeSet<&String> = items.iter().filter_map(|item| item.git.as_ref()?.remote.as_ref()).collect();
+    lines.extend(remotes.into_iter().map(|remote| format!("Git remote: {}", printable(remote))));
+    lines.push("App versions:".to_owned());
     let width = items.iter().map(|item| printable(&item.message).chars().count()).max().unwrap_or(0);
     for item in items {
         let release = item
@@ -41,9 +46,14 @@ fn text(app: &App, items: &[AppVersion]) -> String {
             .as_ref()
             .map(|release| format!(" Release {}", release_text(release, app.live.mode)))
             .unwrap_or_default();
-        let git = item.git.as_ref().map(|git| format!(" | git {}", git_short(git))).unwrap_or_default();
+        let git = item.git.as_ref().map(|git| {
+            // Who gives no message gets the subject as one: once is enough.
+            let subject = git.subject.as_ref().filter(|subject| **subject != item.message);
+            let subject = subject.map(|subject| format!(": {}", printable(subject))).unwrap_or_default();
+            format!(" | git {}{subject}", git_short(git))
+        });
         let line = format!("{} {} {:width$} |{release}", item.id, local(item.created_at), printable(&item.message));
-        lines.push(line + &git);
+        lines.push(line + &git.unwrap_or_default());
     }
     lines.join("\n")
 }

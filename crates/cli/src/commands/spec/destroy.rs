@@ -29,7 +29,7 @@ pub struct DestroyArgs {
 pub async fn run(ui: &Ui, global: &Global, args: DestroyArgs) -> Result<()> {
     // Whose units they are is all that matters here: the rest of the folder may be as it is.
     let (declared, errors) = fission::look_at_folder(&args.folder.specdir)?;
-    if !errors.is_empty() && fission::is_unnamed(&declared.deployment) {
+    if !errors.is_empty() && declared.is_unnamed {
         // The document that cannot be read may be the one that says whose they are.
         return Err(declared::failure(errors, declared.warnings));
     }

@@ -72,9 +72,11 @@ pub fn run(ui: &Ui, args: &InitArgs) -> Result<()> {
 
 /// What needs no quotes in YAML, and no explanation anywhere else.
 fn plain(option: &str, text: String) -> Result<String> {
-    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    // An id that a folder had before it was written down has the address of its repository in it.
+    let more: &[u8] = if option == "--deployid" { b"-_.:/" } else { b"-_." };
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || more.contains(&byte);
     let starts_well = text.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric());
-    if starts_well && text.len() <= 100 && text.bytes().all(fits) {
+    if starts_well && text.len() <= 200 && !text.ends_with(':') && text.bytes().all(fits) {
         return Ok(text);
     }
     Err(Failure::usage(format!("`{option} {text}` cannot be used")).hint("use letters, digits, `-`, `_` and `.`"))

@@ -14,7 +14,7 @@ use crate::output::{Table, Ui};
 /// List what a folder of specs made
 ///
 /// Each unit with the version that the app has now. With `-o json` it is the group view of seed 003: the git facts of the
-/// newest app version, and the objects as type, name and version.
+/// app version that last gave one of them a version, and the objects as type, name and version.
 #[derive(Debug, Args)]
 pub struct ListArgs {
     #[command(flatten)]
@@ -51,6 +51,8 @@ pub async fn run(ui: &Ui, global: &Global, args: &ListArgs) -> Result<()> {
     let (declared, _) = fission::look_at_folder(&args.folder.specdir)?;
     let context = Context::new(ui, &agreed_app(global, &declared)?)?;
     let units = owned::units(&context, &declared.deployment).await?;
+    // The change that made a version has its uid, and so has the app version.
+    let newest = units.iter().max_by_key(|unit| unit.current.created_at).map(|unit| unit.current.uid.clone());
     let objects: Vec<Object> = units
         .into_iter()
         .map(|unit| Object {
@@ -60,10 +62,12 @@ pub async fn run(ui: &Ui, global: &Global, args: &ListArgs) -> Result<()> {
             number: unit.current.number,
         })
         .collect();
-    let head =
-        if objects.is_empty() { None } else { Some(context.client.app_version_get(&context.app, "head").await?) };
+    let made = match newest {
+        Some(uid) => Some(context.client.app_version_get(&context.app, &uid).await?),
+        None => None,
+    };
     let git = |facts: GitFacts| Git { commit: facts.commit, branch: facts.branch, clean: facts.clean };
-    let (id, git) = head.map_or((None, None), |head| (Some(head.id), head.git.map(git)));
+    let (id, git) = made.map_or((None, None), |made| (Some(made.id), made.git.map(git)));
     let empty = format!("Deployment {} has made nothing in app {}.", declared.deployment.name, context.app);
     ui.show(
         &Group { id, git, objects },

@@ -147,7 +147,9 @@ fn failed(
     };
     let failure = Failure::new(message);
     match id {
-        Some(id) => failure.hint(format!("`milepost build log {id}{}` shows all that it wrote", app_option(&context.app))),
+        Some(id) => {
+            failure.hint(format!("`milepost build log {id}{}` shows all that it wrote", app_option(&context.app)))
+        }
         None => failure,
     }
 }

@@ -82,12 +82,11 @@ impl Environments {
             self.ask(context).await?;
         }
         self.get(&named.name).ok_or_else(|| {
-            Failure::new(format!("app {} has no environment `{}`", context.app, named.name))
-                .hint(format!(
-                    "make it with `milepost environment create {} --runtime python{}`",
-                    named.name,
-                    app_option(&context.app)
-                ))
+            Failure::new(format!("app {} has no environment `{}`", context.app, named.name)).hint(format!(
+                "make it with `milepost environment create {} --runtime python{}`",
+                named.name,
+                app_option(&context.app)
+            ))
         })
     }
 }

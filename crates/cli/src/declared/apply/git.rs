@@ -39,6 +39,13 @@ pub async fn contains(folder: &Path, commit: &str) -> bool {
     plain && ask(folder, &["merge-base", "--is-ancestor", commit, "HEAD"]).await.is_some()
 }
 
+/// Who wrote a commit, if the repository knows it.
+pub async fn author(folder: &Path, commit: &str) -> Option<String> {
+    let plain = !commit.is_empty() && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let told = if plain { ask(folder, &["log", "-1", "--format=%an", commit]).await } else { None };
+    told.map(|author| author.trim().to_owned()).filter(|author| !author.is_empty())
+}
+
 async fn ask(folder: &Path, args: &[&str]) -> Option<String> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let mut command = Command::new("git");

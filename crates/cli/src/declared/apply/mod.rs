@@ -10,6 +10,7 @@ mod files;
 mod git;
 mod interrupt;
 mod overwrite;
+mod refused;
 mod scan;
 mod single;
 pub mod tell;

@@ -17,6 +17,8 @@ const MOST: usize = 20;
 
 pub struct Overwritten {
     by: AppVersion,
+    /// Whose commit it was, where git knows it.
+    author: Option<String>,
     units: Vec<UnitKey>,
 }
 
@@ -43,7 +45,8 @@ pub async fn find(context: &Context<'_>, folder: &Path, plan: &ChangeOutcome) ->
         let Ok(maker) = maker else { continue };
         let Some(facts) = &maker.git else { continue };
         if !git::contains(folder, &facts.commit).await {
-            found.push(Overwritten { by: maker, units });
+            let author = git::author(folder, &facts.commit).await;
+            found.push(Overwritten { by: maker, author, units });
         }
     }
     found.sort_by_key(|overwritten| std::cmp::Reverse(overwritten.by.number));
@@ -66,10 +69,15 @@ fn sentence(overwritten: &Overwritten) -> String {
         let subject = git.subject.as_ref().map(|subject| format!(" \"{}\"", printable(subject))).unwrap_or_default();
         from = format!(", from commit {commit}{branch}{subject}");
     }
+    // The token says who typed the command, the commit whose work it was.
+    let actor = printable(&by.created_by);
+    let whose = overwritten.author.as_ref().map_or_else(
+        || format!("what {actor} applied"),
+        |author| format!("the work of {}, which {actor} applied", printable(author)),
+    );
     let units: Vec<String> = overwritten.units.iter().map(|key| printable(&key.to_string())).collect();
     format!(
-        "your tree does not contain what {} applied at {}{from} (app version {}); this would overwrite {}",
-        printable(&by.created_by),
+        "your tree does not contain {whose} at {}{from} (app version {}); this would overwrite {}",
         local(by.created_at),
         by.id,
         units.join(", ")

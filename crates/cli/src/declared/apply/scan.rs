@@ -8,6 +8,7 @@ use futures::StreamExt;
 use milepost_client::source::{Ignored, Source};
 use milepost_model::Digest;
 
+use super::refused;
 use crate::declared::{Declared, FileSet, Place, Problem};
 use crate::failure::{Failure, Result};
 use crate::sources;
@@ -63,7 +64,7 @@ pub async fn all(declared: &Declared) -> Result<Trees, Vec<Problem>> {
     let mut wanted: HashMap<&FileSet, &Place> = HashMap::new();
     for unit in &declared.units {
         for (_, files) in &unit.trees {
-            wanted.entry(files).or_insert(&unit.place);
+            wanted.entry(files).or_insert_with(|| declared.file_places.get(files).unwrap_or(&unit.place));
         }
     }
     let scans = futures::stream::iter(wanted)
@@ -74,30 +75,37 @@ pub async fn all(declared: &Declared) -> Result<Trees, Vec<Problem>> {
     for one in scanned {
         match one {
             Ok((files, scanned)) => drop(trees.insert(files, scanned)),
-            Err(told) => wrong.push(told),
+            Err(told) => wrong.extend(told),
         }
     }
     wrong.sort_by(|one: &Problem, other| one.place.cmp(&other.place));
     if wrong.is_empty() { Ok(Trees(trees)) } else { Err(wrong) }
 }
 
-async fn one(files: &FileSet, place: &Place) -> Result<Scanned, Problem> {
+async fn one(files: &FileSet, place: &Place) -> Result<Scanned, Vec<Problem>> {
     let problem = |message: &str, hint: Option<&str>| Problem {
         place: place.clone(),
         message: message.to_owned(),
         hint: hint.map(str::to_owned),
     };
-    let failed = |failure: Failure| problem(failure.message(), None);
+    let failed = |failure: Failure| vec![problem(failure.message(), None)];
     let (source, name) = match files {
         FileSet::Files(selection) => {
-            let source = sources::scan(&selection.root, &selection.options()).await.map_err(failed)?;
+            let source = match sources::scan(&selection.root, &selection.options()).await {
+                Ok(source) => source,
+                Err(failure) => {
+                    let told = refused::all(selection.clone()).await;
+                    let told: Vec<Problem> = told.iter().map(|message| problem(message, None)).collect();
+                    return Err(if told.is_empty() { failed(failure) } else { told });
+                }
+            };
             (source, selection.root.display().to_string())
         }
         FileSet::Literal { name, bytes } => (sources::scan_bytes(name, bytes).await.map_err(failed)?, name.clone()),
     };
     if source.summary().files_seen == 0 {
         let hint = "check the path, and what is included, excluded and ignored";
-        return Err(problem(&format!("nothing in `{name}` is taken"), Some(hint)));
+        return Err(vec![problem(&format!("nothing in `{name}` is taken"), Some(hint))]);
     }
     let root = source.root().map_err(|error| failed(error.into()))?;
     Ok(Scanned { source: Arc::new(source), root })

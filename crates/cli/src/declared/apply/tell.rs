@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use milepost_client::UploadSummary;
 use milepost_client::source::Ignored;
 use milepost_model::change::{Change, UnitAction, UnitKey, UnitOutcome};
-use milepost_model::{UnitKind, UnitName};
 use milepost_model::{ChangeOutcome, plan::Reason};
+use milepost_model::{UnitKind, UnitName};
 
 use super::environments::Environments;
 use super::scan::Trees;
 use super::{Applied, draft};
 use crate::context::Context;
-use crate::declared::{Declared, Problem, app_option, fission};
+use crate::declared::{Declared, Problem, Reference, app_option};
 use crate::failure::Result;
 use crate::output::{Ui, outcome_name, plan_table, printable};
 
@@ -49,7 +49,7 @@ pub fn warnings(ui: &Ui, declared: &Declared) {
 
 /// For whom a folder speaks that does not say it itself.
 pub fn unnamed(ui: &Ui, declared: &Declared) {
-    if declared.origin.is_dir() && fission::is_unnamed(&declared.deployment) {
+    if declared.is_unnamed {
         let (id, folder) = (printable(&declared.deployment.id), declared.origin.display());
         ui.say(&format!("No DeploymentConfig in `{folder}`: what it makes belongs to deployment {id}."));
     }
@@ -95,11 +95,12 @@ pub fn all_new(declared: &Declared, change: &Change) -> ChangeOutcome {
         reasons: vec![Reason::New],
     };
     let mut keys: Vec<UnitKey> = declared.keys().collect();
-    // The server makes the built-in ones when something names them.
-    for reference in &declared.references {
-        let built_in = reference.key.kind == UnitKind::Environment;
-        if built_in && !keys.contains(&reference.key) {
-            keys.push(reference.key.clone());
+    // The server makes the built-in environments that something names, before that.
+    let needs_one = |key: &UnitKey| matches!(key.kind, UnitKind::Package | UnitKind::Function);
+    for Reference { key, .. } in &declared.references {
+        if key.kind == UnitKind::Environment && !keys.contains(key) {
+            let at = keys.iter().position(needs_one).unwrap_or(keys.len());
+            keys.insert(at, key.clone());
         }
     }
     let has_source = |name: &UnitName| draft::package(&change.puts, name).is_some_and(|(_, source)| source.is_some());

@@ -13,10 +13,17 @@ use super::package::Bytes;
 impl Reader<'_> {
     pub fn check(&mut self) {
         self.fill_trees();
-        if !self.lost.documents {
+        if self.lost.documents.is_empty() {
             let meant = self.unknown();
             self.unused(&meant);
+        } else if !self.references.is_empty() {
+            // What names something nobody has would be told here; it may be in what cannot be read.
+            for (place, hidden) in &self.lost.documents {
+                let message = format!("what refers to things that may be in {hidden} was not checked");
+                self.problems.warn(place.clone(), message, None);
+            }
         }
+        super::super::checks::answered_twice(self.problems, &self.units, "HTTP trigger");
         if let (count @ 1.., Some(place)) = (self.labelled.0, self.labelled.1.clone()) {
             let whose = if count == 1 { "this object".to_owned() } else { format!("{count} objects, this one first,") };
             let message = format!("the labels and annotations of {whose} are not kept");
@@ -36,7 +43,11 @@ impl Reader<'_> {
                 Bytes::Archive(name) => match self.archives.get_mut(name) {
                     Some(archive) => {
                         archive.used = true;
-                        archive.selection.clone().map(FileSet::Files)
+                        let files = archive.selection.clone().map(FileSet::Files);
+                        if let Some(files) = &files {
+                            self.file_places.entry(files.clone()).or_insert_with(|| archive.place.clone());
+                        }
+                        files
                     }
                     None => {
                         unknown.push((name.clone(), pending.slot, pending.what, pending.place));
@@ -50,7 +61,7 @@ impl Reader<'_> {
         }
         let names: BTreeSet<&str> = unknown.iter().map(|(name, ..)| name.as_str()).collect();
         // They may be the ones that have no name yet.
-        if self.lost.documents || names.len() <= self.unnamed("archive") {
+        if !self.lost.documents.is_empty() || names.len() <= self.unnamed("archive") {
             return;
         }
         for (name, slot, what, place) in unknown {

@@ -78,8 +78,7 @@ impl Reader<'_> {
         };
         let kinds = KINDS.map(|(kind, _)| kind);
         let Some((kind, kind_line)) = kind_of(sink, line, entries) else {
-            self.lost.documents = true;
-            sink.warn(line, "what refers to things that may be in this document was not checked");
+            self.lost.documents.push((sink.place(line), "this document".to_owned()));
             return;
         };
         let written = |key: &str| text_of(entries, key);

@@ -12,6 +12,7 @@
 use milepost_model::spec::{EnvironmentSpec, Runtime};
 use milepost_model::unit_put::UnitPut;
 
+use super::super::problems::Sink;
 use super::Reader;
 use super::document::Object;
 use super::function::warn_unsupported;
@@ -51,6 +52,7 @@ impl Reader<'_> {
                 None
             }
             Some((image, line)) => {
+                note_tag(sink, &what, &image, line);
                 let found = runtime_of(&image);
                 if found.is_none() {
                     let message = format!("`image` of {what}: Milepost has no runtime for `{image}`");
@@ -59,12 +61,20 @@ impl Reader<'_> {
                 found
             }
         };
+        runtime.note_rest(&RUNTIME_KEYS, "Milepost runs no containers");
         let mut builder = spec.inner("builder", &BUILDER_KEYS);
         warn_unsupported(&mut builder, &["container", "podspec"], "Milepost runs no containers");
         let command = command(builder.text("command"));
+        if let Some((image, line)) = builder.text_at("image").filter(|(image, _)| !image.is_empty()) {
+            note_tag(sink, &format!("`builder` of {what}"), &image, line);
+        }
+        builder.note_rest(&BUILDER_KEYS, "Milepost runs no containers");
         warn_unsupported(&mut spec, &["resources"], "give them to the functions themselves");
         warn_unsupported(&mut spec, &["podspec", "imagepullsecret"], "Milepost runs no containers");
         warn_unsupported(&mut spec, &["keeparchive"], "archives are always unpacked");
+        // It says how Fission talks to the environment.
+        drop(spec.take("version"));
+        spec.note_rest(&KEYS, "instances are started and stopped by the requests that wait");
         let Some(name) = name else { return };
         let spec = EnvironmentSpec {
             runtime: known.unwrap_or(Runtime::Python),
@@ -80,6 +90,17 @@ fn runtime_of(image: &str) -> Option<Runtime> {
     let name = image.rsplit('/').next().unwrap_or(image);
     let known = [("python-env", Runtime::Python), ("node-env", Runtime::Node), ("binary-env", Runtime::Binary)];
     known.into_iter().find(|(known, _)| name.starts_with(known)).map(|(_, runtime)| runtime)
+}
+
+/// A tag or a digest says which build of an image is meant, and often which version of the language.
+fn note_tag(sink: &Sink<'_>, what: &str, image: &str, line: u64) {
+    let name = image.rsplit('/').next().unwrap_or(image);
+    let tag = name.split_once('@').or_else(|| name.split_once(':')).map(|(_, tag)| tag);
+    if let Some(tag) = tag.filter(|tag| *tag != "latest" && !tag.is_empty()) {
+        let hint =
+            "the runtime is the server's own; `interpreter` of an environment in milepost.yaml names a version of it";
+        sink.note(line, format!("the tag `{tag}` of the image of {what} is not carried over"), hint);
+    }
 }
 
 /// A build command that is more than the builder's own.

@@ -69,6 +69,7 @@ impl Reader<'_> {
             &["onceOnly", "retainPods"],
             "instances go on to serve, and sleep when they are idle",
         );
+        spec.note_rest(&KEYS, "Milepost has nothing for it");
         for error in checks::function(&put) {
             let line = match error.field.as_str() {
                 "memory" => lines.0,
@@ -242,14 +243,33 @@ fn scale(spec: &mut Fields<'_>, sink: &Sink<'_>) -> ScalePut {
         }
         _ => {}
     }
-    let (min, max) = (execution.parsed("MinScale", number), execution.parsed("MaxScale", number));
-    let concurrency = spec.parsed("concurrency", number);
+    let (min, max) = (execution.parsed_at("MinScale", number), execution.parsed_at("MaxScale", number));
+    let concurrency = spec.parsed_at("concurrency", number);
     let own = executor.is_some_and(|(executor, _)| executor == "newdeploy");
-    let set = |value: Option<u32>| value.filter(|value| *value > 0);
+    // The only one there is.
+    drop(strategy.take("StrategyType"));
+    execution.note_rest(&EXECUTION_KEYS, "instances are started and stopped by the requests that wait");
+    strategy.note_rest(&STRATEGY_KEYS, "instances are started and stopped by the requests that wait");
+    let without_use = if own { vec![("concurrency", concurrency)] } else { vec![("MinScale", min), ("MaxScale", max)] };
+    for (key, (value, line)) in without_use.into_iter().filter_map(|(key, value)| Some((key, value?))) {
+        if value > 0 && value != UNASKED_CONCURRENCY {
+            let executor = if own { "newdeploy" } else { "poolmgr" };
+            let message = format!("`{key}` of {} is not carried over", spec.what());
+            sink.note(line, message, format!("it has no effect with `{executor}`"));
+        }
+    }
+    let set = |value: Option<(u32, u64)>| value.map(|(value, _)| value).filter(|value| *value > 0);
+    if let (false, Some(least), Some(most)) = (own, set(min), set(max))
+        && least > most
+    {
+        // A pool does not use them, but somebody meant something by them.
+        let message = format!("{}: `scale`: min {least} and max {most} do not fit together", spec.what());
+        sink.wrong_hint(spec.line_of("InvokeStrategy"), message, "`MinScale` is at most `MaxScale`");
+    }
     ScalePut {
         min: if own { set(min) } else { None },
         max: if own { set(max) } else { set(concurrency).filter(|max| *max != UNASKED_CONCURRENCY) },
-        concurrency: set(spec.parsed("requestsPerPod", number)),
+        concurrency: set(spec.parsed_at("requestsPerPod", number)),
         idle_ms: spec.parsed("idletimeout", seconds),
     }
 }

@@ -20,7 +20,7 @@ mod tests;
 mod trigger;
 mod unnamed;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Component, Path, PathBuf};
 
 use milepost_model::change::{Deployment, UnitKey};
@@ -35,8 +35,6 @@ use crate::failure::{Failure, Result};
 use archive::Archive;
 use package::Pending;
 use unnamed::unnamed;
-
-pub use unnamed::is_unnamed;
 
 /// The namespace of those who did not think of any.
 const NO_APP: &str = "default";
@@ -69,13 +67,15 @@ pub fn look_at_folder(path: &Path) -> Result<(Declared, Vec<Problem>)> {
         reader.file(file);
     }
     reader.check();
-    let Reader { units, mut claims, references, pointers, deployment, namespace, lost, .. } = reader;
+    let Reader { units, mut claims, references, pointers, file_places, deployment, namespace, lost, .. } = reader;
+    let notes = problems.take_notes();
     let (errors, warnings) = problems.into_parts();
     claims.sort_by(|one, other| one.key.cmp(&other.key));
     claims.dedup_by(|one, other| one.key == other.key);
     let named = namespace.filter(|(name, _)| name != NO_APP).map(|(name, _)| name.parse::<AppName>());
     let unread = Unread { kinds: lost.kinds(), app: matches!(named, Some(Err(_))) };
     let declared = Declared {
+        is_unnamed: deployment.is_none(),
         deployment: deployment.unwrap_or_else(|| unnamed(path)),
         app: named.and_then(std::result::Result::ok),
         origin: path.to_owned(),
@@ -84,6 +84,8 @@ pub fn look_at_folder(path: &Path) -> Result<(Declared, Vec<Problem>)> {
         claims,
         references,
         pointers,
+        file_places,
+        notes,
         unread,
         warnings,
     };
@@ -131,6 +133,7 @@ struct Reader<'a> {
     claims: Vec<Reference>,
     references: Vec<Reference>,
     pointers: Vec<Pointer>,
+    file_places: HashMap<FileSet, Place>,
     archives: BTreeMap<String, Archive>,
     /// Trees of packages, until all archives and environments are known.
     pending: Vec<Pending>,
@@ -144,8 +147,8 @@ struct Reader<'a> {
 
 #[derive(Debug, Default)]
 struct Lost {
-    /// A whole file, or a document of which nobody knows what it is.
-    documents: bool,
+    /// Whole files, and documents of which nobody knows what they are: where they begin, and what they are called.
+    documents: Vec<(Place, String)>,
     /// The packages that do not say which archive they are made of.
     archives: Vec<String>,
     /// The functions that do not say which package they are made of.
@@ -158,7 +161,10 @@ impl Lost {
     /// The kinds of which there may be more than was read.
     fn kinds(&self) -> BTreeSet<UnitKind> {
         let kinds = [UnitKind::Environment, UnitKind::Package, UnitKind::Function];
-        kinds.into_iter().filter(|kind| self.documents || self.unnamed.contains_key(kind.as_str())).collect()
+        kinds
+            .into_iter()
+            .filter(|kind| !self.documents.is_empty() || self.unnamed.contains_key(kind.as_str()))
+            .collect()
     }
 }
 
@@ -178,6 +184,7 @@ impl<'a> Reader<'a> {
             claims: Vec::new(),
             references: Vec::new(),
             pointers: Vec::new(),
+            file_places: HashMap::new(),
             archives: BTreeMap::new(),
             pending: Vec::new(),
             seen: BTreeMap::new(),
@@ -192,9 +199,8 @@ impl<'a> Reader<'a> {
         match sink.documents(text_of(file)) {
             Some(documents) => documents.into_iter().for_each(|node| self.document(&sink, node)),
             None => {
-                self.lost.documents = true;
-                // Said once more, since the mistake itself does not tell what it hides.
-                sink.warn(1, format!("what refers to things that may be in `{}` was not checked", file.display()));
+                let hidden = format!("`{}`", file.display());
+                self.lost.documents.push((sink.place(1), hidden));
             }
         }
     }

@@ -43,8 +43,6 @@ impl Reader<'_> {
             sink.wrong(*line, format!("{what}: {error}"));
         }
         warn_unsupported(&mut spec, &["createingress"], "the gateway serves the route at the app's own address");
-        // What programs write there means nothing without the flag.
-        drop(spec.take("ingressconfig"));
         warn_unsupported(&mut spec, &["corsConfig"], "let the function itself answer `OPTIONS` and send the headers");
         let keeps = spec.flag("keepPrefix");
         let path = match (url, prefix) {
@@ -68,6 +66,7 @@ impl Reader<'_> {
             }
         };
         let target = self.target(&mut spec);
+        spec.note_rest(&ROUTE_KEYS, "Milepost has nothing for it");
         let (Some((path, prefix)), Some(target), Some(name)) = (path, target, name) else { return };
         let methods = methods.into_iter().map(|(method, _)| method).collect();
         let put = RoutePut { methods, path, prefix, host, target };
@@ -87,6 +86,7 @@ impl Reader<'_> {
         }
         warn_unsupported(&mut spec, &["subpath"], "a timer calls its function at `/`");
         let target = self.target(&mut spec);
+        spec.note_rest(&TIMER_KEYS, "Milepost has nothing for it");
         let (Some((cron, _)), Some(target), Some(name)) = (cron, target, name) else { return };
         let put = TimerPut { cron, zone: String::new(), target };
         self.add(name, UnitPut::Timer(put), Vec::new(), sink.place(line));

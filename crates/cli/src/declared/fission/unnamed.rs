@@ -8,11 +8,6 @@ use milepost_model::change::Deployment;
 /// What the ids of such deployments begin with.
 const PREFIX: &str = "spec:";
 
-/// Whether nobody gave the deployment a name.
-pub fn is_unnamed(deployment: &Deployment) -> bool {
-    deployment.id.starts_with(PREFIX)
-}
-
 /// The repository's address and the path of the folder inside; without an address, the last two names of the path.
 pub fn unnamed(folder: &Path) -> Deployment {
     let full = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
@@ -49,7 +44,7 @@ fn ask(folder: &Path, args: &[&str]) -> Option<String> {
 /// `example.org/team/shop`, however the repository was cloned: over https or ssh, with a user, a port or a password or
 /// without, with `.git` at its end or not.
 fn plain_remote(remote: &str) -> Option<String> {
-    let remote = remote.trim().trim_end_matches('/');
+    let remote = remote.trim();
     let (host, path) = match remote.split_once("://") {
         Some((_, rest)) => rest.split_once('/').unwrap_or((rest, "")),
         // `git@example.org:team/shop.git`; a path of this machine has no colon before its first slash.
@@ -111,6 +106,5 @@ mod tests {
         git(&["remote", "add", "origin", "git@example.org:team/shop.git"]);
         let found = unnamed(&folder);
         assert_eq!(found.id, "spec:example.org/team/shop/services/a/specs");
-        assert!(is_unnamed(&found));
     }
 }

@@ -89,6 +89,9 @@ impl Found<'_> {
                     format!("name its code with `src: {}/`, or a package of the app with `package: NAME`", key.text);
                 fields.missing("src", &hint);
             }
+            if environment.is_none() && !fields.is_unreadable("package") {
+                fields.missing("env", &environment_hint());
+            }
         }
         if let Some((package, line)) = &package {
             let given = [
@@ -139,7 +142,7 @@ impl Found<'_> {
 
     fn secrets(&mut self, fields: &mut Fields<'_>) -> BTreeSet<UnitName> {
         let what = fields.of("secrets");
-        let names = fields.texts("secrets");
+        let names = fields.names("secrets", super::SECRETS_HINT);
         names.into_iter().filter_map(|(name, line)| self.claim(&name, line, &what, fields.what())).collect()
     }
 }

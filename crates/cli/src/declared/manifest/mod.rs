@@ -14,6 +14,7 @@ mod tests;
 mod trigger;
 mod version;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use milepost_model::change::{Deployment, UnitKey};
@@ -44,6 +45,9 @@ const KEYS: [&str; 11] = [
     "routes",
     "timers",
 ];
+
+const SECRETS_HINT: &str =
+    "write their names only, like `secrets: [API_KEY]`; a value is set with `milepost secret set API_KEY`";
 
 /// Where the manifest is, and where the paths in it start.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,6 +96,7 @@ fn look_at_text(text: &str, location: Location) -> (Declared, Vec<Problem>) {
         claims: Vec::new(),
         references: Vec::new(),
         pointers: Vec::new(),
+        file_places: HashMap::new(),
         unread: Unread::default(),
     };
     let (mut app, mut deployment) = (None, None);
@@ -103,13 +108,15 @@ fn look_at_text(text: &str, location: Location) -> (Declared, Vec<Problem>) {
         app = app.or(named);
         deployment = deployment.or(own);
     }
-    let Found { units, mut claims, references, pointers, unread, .. } = found;
+    let Found { units, mut claims, references, pointers, file_places, unread, .. } = found;
     claims.sort_by(|one, other| one.key.cmp(&other.key));
     claims.dedup_by(|one, other| one.key == other.key);
+    super::checks::answered_twice(&problems, &units, "route");
     let (errors, warnings) = problems.into_parts();
     let own = || Deployment { id: FILE_NAME.to_owned(), name: FILE_NAME.to_owned() };
     let declared = Declared {
         deployment: deployment.unwrap_or_else(own),
+        is_unnamed: false,
         app,
         origin: location.file,
         folder: location.folder,
@@ -117,6 +124,8 @@ fn look_at_text(text: &str, location: Location) -> (Declared, Vec<Problem>) {
         claims,
         references,
         pointers,
+        file_places,
+        notes: Vec::new(),
         unread,
         warnings,
     };
@@ -139,6 +148,7 @@ struct Found<'a> {
     claims: Vec<Reference>,
     references: Vec<Reference>,
     pointers: Vec<Pointer>,
+    file_places: HashMap<super::FileSet, Place>,
     unread: Unread,
 }
 
@@ -164,7 +174,7 @@ impl<'a> Found<'a> {
         for (key, node) in fields.map("functions") {
             self.function(&key, node);
         }
-        for (name, line) in fields.texts("secrets") {
+        for (name, line) in fields.names("secrets", SECRETS_HINT) {
             self.claim(&name, line, "`secrets`", "the manifest");
         }
         for node in fields.list("static", "write `- src: public` and `path: /` below it") {

@@ -70,7 +70,7 @@ impl Found<'_> {
 
     /// The files at a path of the manifest. None: they cannot be had, and that was told.
     pub(super) fn files(
-        &self,
+        &mut self,
         what: &str,
         key: &str,
         given: &str,
@@ -83,7 +83,9 @@ impl Found<'_> {
         let selection =
             Selection { root, include: texts(include), exclude: texts(exclude), keep_archives: false, gitignore: true };
         let right = self.check_patterns(what, &selection, include, exclude) && selection.root.exists();
-        right.then_some(FileSet::Files(selection))
+        let files = FileSet::Files(selection);
+        self.file_places.entry(files.clone()).or_insert_with(|| self.sink.place(line));
+        right.then_some(files)
     }
 
     /// Tells what is wrong with the patterns, and answers whether nothing is.

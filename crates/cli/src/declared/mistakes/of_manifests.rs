@@ -165,6 +165,21 @@ const MISTAKES: &[Mistake] = &[
         "secrets: [API/KEY]\n",
         &[error("API/KEY", "`secrets`: `API/KEY` is not a valid secret name")],
     ),
+    mistake(
+        "secrets: [API_KEY]\n",
+        "secrets: { API_KEY: s3cret }\n",
+        &[error("API_KEY: s3cret", "`secrets` must be a list of names, not a map of keys")],
+    ),
+    mistake(
+        "    secrets: [DATABASE_URL]\n",
+        "    secrets: { DATABASE_URL: s3cret }\n",
+        &[error("DATABASE_URL: s3cret", "`secrets` of function `api` must be a list of names, not a map of keys")],
+    ),
+    mistake(
+        "  page:\n    package: ready\n",
+        "  empty: {}\n  page:\n    package: ready\n",
+        &[error("empty: {}", "function `empty` has no `src`"), error("empty: {}", "function `empty` has no `env`")],
+    ),
     // Configuration.
     mistake(
         "  greeting: hi\n",
@@ -262,6 +277,14 @@ const MISTAKES: &[Mistake] = &[
             error("GET /b: nobody", "route `GET /b` names function `nobody`, which is not in the manifest"),
             error("- just text", "a route is one line with a method, a path and a function"),
         ],
+    ),
+    mistake(
+        "timers:\n",
+        "  - GET,POST /dup/{a}: api\n  - /dup/{b}: page\n  - PUT /dup/{c}/x: api\ntimers:\n",
+        &[error(
+            "- /dup/{b}: page",
+            "route `/dup/{b}` answers what route `GET,POST /dup/{a}` answers, at milepost.yaml:",
+        )],
     ),
     // Timers.
     mistake("timers:\n", "timers:\n  weekly: { function: api }\n", &[error("weekly:", "timer `weekly` has no `cron`")]),

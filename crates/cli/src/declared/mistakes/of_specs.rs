@@ -293,6 +293,14 @@ const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         file: F,
+        right: "      ExecutorType: newdeploy\n      MinScale: 1\n",
+        wrong: "      ExecutorType: poolmgr\n      MinScale: 9\n",
+        told: &[error("InvokeStrategy:", "function `api`: `scale`: min 9 and max 3")],
+        about: &[],
+        renames: None,
+    },
+    Mistake {
+        file: F,
         right: "  idletimeout: 120\n",
         wrong: "  idletimeout: soon\n",
         told: &[error("idletimeout: soon", "`idletimeout` of function `api`: `soon` is not a number of seconds")],
@@ -467,6 +475,17 @@ const MISTAKES: &[Mistake] = &[
         told: &[error("  name: api-http\nspec:\n  relativeurl: /inline", "HTTP trigger `api-http` is there twice")],
         about: &[],
         renames: Some(("HTTP trigger `inline-http`", "HTTP trigger `api-http`")),
+    },
+    Mistake {
+        file: T,
+        right: END_OF_T,
+        wrong: "    alias: qa\n---\napiVersion: fission.io/v1\nkind: HTTPTrigger\nmetadata: {name: one}\nspec:\n  relativeurl: /dup/{a}\n  functionref: {name: web}\n---\napiVersion: fission.io/v1\nkind: HTTPTrigger\nmetadata: {name: two}\nspec:\n  relativeurl: /dup/{b}\n  method: PUT\n  functionref: {name: web}\n",
+        told: &[error(
+            "apiVersion: fission.io/v1\nkind: HTTPTrigger\nmetadata: {name: two}",
+            "HTTP trigger `two` answers what HTTP trigger `one` answers, at ",
+        )],
+        about: &["end of triggers"],
+        renames: None,
     },
     Mistake {
         file: T,

@@ -98,6 +98,17 @@ impl<'a> Fields<'a> {
         self.take(key).filter(Node::says_something)
     }
 
+    /// Notes what is left, says something, and is a known key: nobody here has a use for it.
+    pub fn note_rest(&mut self, known: &[&str], why: &str) {
+        let what = self.what.clone();
+        for (key, node) in std::mem::take(&mut self.entries) {
+            if known.contains(&key.text.as_str()) && node.says_something() {
+                let message = format!("`{}` of {what} is not carried over", key.text);
+                self.sink.note(key.line, message, why);
+            }
+        }
+    }
+
     pub fn text(&mut self, key: &str) -> Option<String> {
         self.text_at(key).map(|(text, _)| text)
     }
@@ -194,6 +205,23 @@ impl<'a> Fields<'a> {
             self.unreadable.push(key.to_owned());
         }
         found
+    }
+
+    /// [`Self::texts`] that people like to write as a map, with values that do not belong there.
+    pub fn names(&mut self, key: &str, hint: &str) -> Vec<(String, u64)> {
+        match self.take(key) {
+            Some(Node { line, content: Content::Map(_) }) => {
+                let message = format!("{} must be a list of names, not a map of keys", self.of(key));
+                self.sink.wrong_hint(line, message, hint);
+                self.unreadable.push(key.to_owned());
+                Vec::new()
+            }
+            Some(node) => {
+                self.entries.push((Key { line: node.line, text: key.to_owned() }, node));
+                self.texts(key)
+            }
+            None => Vec::new(),
+        }
     }
 
     /// The entries of a map whose keys are the user's own. Those of a list of maps are told to be in the wrong form, and are
