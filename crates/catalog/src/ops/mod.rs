@@ -23,5 +23,6 @@ pub(crate) mod v1;
 pub(crate) mod v1_alias;
 pub(crate) mod v1_change;
 pub(crate) mod v1_delete;
+pub(crate) mod v1_job;
 pub(crate) mod version;
 pub(crate) mod webhook;

@@ -84,12 +84,6 @@ impl Catalog {
         self.v1_with_fact(UnitKind::Environment, "\"is_public\":true".to_owned(), i64::MAX).await
     }
 
-    /// Whether a function of any app was made for this runtime.
-    pub async fn v1_runtime_is_used(&self, id: &str) -> Result<bool> {
-        let fact = format!("\"runtime_id\":\"{id}\"");
-        Ok(!self.v1_with_fact(UnitKind::Function, fact, 1).await?.is_empty())
-    }
-
     async fn v1_with_fact(&self, kind: UnitKind, fact: String, limit: i64) -> Result<Vec<V1Unit>> {
         self.db
             .read(move |tx| {
@@ -205,8 +199,11 @@ impl Catalog {
                 let Some(version) = find(work.tx, &unit, &number_or_id).await? else {
                     return Err(unpublished(&work.app, &unit, &number_or_id).into());
                 };
-                describe(work, &unit, version.version_id, &clean(&description)).await?;
-                v1::touch_version(work.tx, version.version_id, work.act.at).await?;
+                let description = clean(&description);
+                if version.description != description {
+                    describe(work, &unit, version.version_id, &description).await?;
+                    v1::touch_version(work.tx, version.version_id, work.act.at).await?;
+                }
                 let found = v1::of_version(work.tx, version.version_id).await?;
                 found.ok_or_else(|| unpublished(&work.app, &unit, &number_or_id).into())
             })

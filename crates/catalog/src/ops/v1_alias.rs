@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::tables::apps::AppRow;
 use crate::tables::units::{self, UnitRow};
 use crate::tables::v1::{self, V1Alias};
-use crate::tables::{aliases, versions};
+use crate::tables::{aliases, v1_jobs, versions};
 use crate::work::Work;
 use crate::{Catalog, resolve, uuids};
 
@@ -70,11 +70,15 @@ impl Catalog {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 let mut known = get(work.tx, &work.app, &name).await?;
+                let was = known.clone();
                 let before = units::get_present(work.tx, &work.app, UnitKind::Function, &known.function).await?;
                 let mut unit = before.clone();
                 if let Some((function, selector)) = target {
                     if function != known.function {
-                        // An alias belongs to its function: elsewhere it is another one.
+                        // An alias belongs to its function: elsewhere it is another one. Jobs and webhooks that follow it
+                        // go along; routes and timers are code, and stand in its way.
+                        let to = units::get_present(work.tx, &work.app, UnitKind::Function, &function).await?;
+                        v1_jobs::repoint(work.tx, &name, before.id, to.id, work.act.at).await?;
                         alias::remove(work, &before, &name).await?;
                         v1::delete_alias(work.tx, before.id, &name).await?;
                         set_follows(work, &before, &name, false).await?;
@@ -84,9 +88,14 @@ impl Catalog {
                 }
                 known.description = description.map_or(known.description, |text| clean(&text));
                 known.id = if known.id.is_empty() { uuids::v4(&*ids) } else { known.id };
-                known.updated_at = Some(work.act.at);
                 v1::put_alias(work.tx, unit.id, &known).await?;
-                get(work.tx, &work.app, &name).await
+                let mut now = get(work.tx, &work.app, &name).await?;
+                let place = |alias: &V1Alias| (alias.function.clone(), alias.version, alias.follows);
+                if place(&now) != place(&was) || now.description != was.description {
+                    now.updated_at = Some(work.act.at);
+                    v1::put_alias(work.tx, unit.id, &now).await?;
+                }
+                Ok(now)
             })
         })
         .await

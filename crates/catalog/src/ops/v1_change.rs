@@ -4,17 +4,21 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use milepost_model::change::{Change, UnitKey};
-use milepost_model::{AppName, UnitKind};
-use serde_json::{Value, json};
+use milepost_model::spec::PinRole;
+use milepost_model::unit_put::{PutOnly, UnitPut};
+use milepost_model::{AppName, Code, Digest, Refusal, UnitKind, UnitSpec};
+use serde_json::{Map, Value, json};
 
 use super::v1::seen;
 use super::v1_delete::refuse_jobs;
 use crate::change::{self, ChangeInput};
 use crate::db::Ending;
-use crate::error::Result;
+use crate::error::{CatalogError, Result};
 use crate::needs::Needed;
-use crate::tables::units;
+use crate::tables::units::{self, UnitRow};
 use crate::tables::v1::{self, V1Unit};
+use crate::tables::{contents, versions};
+use crate::work::Work;
 use crate::{Catalog, uuids};
 
 /// What v1 does to a function or an environment.
@@ -23,41 +27,72 @@ pub struct V1Change {
     pub change: Change,
     /// The unit that it is about.
     pub key: UnitKey,
-    /// What v1 says about it from now on.
-    pub facts: Value,
+    /// What v1 calls it, where it is known: another unit that has the name by now is not meant.
+    pub id: Option<String>,
+    /// What v1 says about it from now on; what it does not name stays as it is.
+    pub facts: Map<String, Value>,
+    /// Said of a unit of which v1 has not said this yet.
+    pub defaults: Map<String, Value>,
     /// Refuse while jobs of the function may go on.
     pub unless_jobs: bool,
+    /// The runtime that a function is made for: it must still be there.
+    pub runtime: Option<String>,
+}
+
+impl V1Change {
+    pub fn new(change: Change, key: UnitKey, facts: Map<String, Value>) -> Self {
+        Self { change, key, id: None, facts, defaults: Map::new(), unless_jobs: false, runtime: None }
+    }
+
+    /// Whether the change makes the unit.
+    fn makes(&self) -> bool {
+        let put = self.change.puts.iter().find(|put| put.name == self.key.name && put.unit.kind() == self.key.kind);
+        put.is_some_and(|put| put.only == Some(PutOnly::New))
+    }
+
+    /// The source of the package that the change puts.
+    fn source(&self) -> Option<Digest> {
+        self.change.puts.iter().find_map(|put| match &put.unit {
+            UnitPut::Package(package) => package.source,
+            _ => None,
+        })
+    }
 }
 
 impl Catalog {
-    /// Applies a change, if there is something to put, and keeps what v1 says about the unit, in one transaction.
+    /// Applies a change, if there is something to put, and keeps what v1 says about the unit, in one transaction with all
+    /// that has to be true for it.
     pub async fn v1_change(&self, app: &AppName, actor: &str, wanted: V1Change) -> Result<V1Unit> {
         let ids = Arc::clone(&self.ids);
         let actor_name = actor.to_owned();
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
-                let V1Change { change, key, mut facts, unless_jobs } = wanted;
-                if unless_jobs {
-                    let unit = units::get_present(work.tx, &work.app, key.kind, &key.name).await?;
-                    refuse_jobs(work, Needed::Function(unit.id), "function").await?;
-                }
+                let made = wanted.makes();
+                check(work, &wanted, made).await?;
+                let V1Change { change, key, mut facts, defaults, .. } = wanted;
+                let mut changed = false;
                 if !change.puts.is_empty() {
                     let secrets = BTreeMap::new();
                     let input = ChangeInput { change, secrets, actor: actor_name, idempotency_key: None };
                     let outcome = change::apply(work, &input).await?;
+                    changed = outcome.changed;
                     let package = outcome.versions.iter().find(|unit| unit.kind == UnitKind::Package);
                     if let (Some(code), Some(package)) = (facts.get_mut("code"), package) {
                         code["package"] = json!(package.number);
                     }
                 }
                 let (_, mut row) = seen(work, &key, &uuids::v4(&*ids)).await?;
-                // What is said when the unit is made is no change of it.
-                let first = row.unit.facts == json!({});
-                if let (Some(facts), Some(kept)) = (facts.as_object_mut(), row.unit.facts.get("following")) {
-                    facts.insert("following".to_owned(), kept.clone());
+                let before = row.unit.facts.clone();
+                let mut said = before.as_object().cloned().unwrap_or_default();
+                for (name, value) in defaults {
+                    said.entry(name).or_insert(value);
                 }
-                row.unit.facts = facts;
-                row.unit.updated_at = if first { row.unit.updated_at } else { Some(work.act.at) };
+                said.extend(facts);
+                row.unit.facts = Value::Object(said);
+                // What is said when the unit is made is no change of it.
+                if !made && (changed || row.unit.facts != before) {
+                    row.unit.updated_at = Some(work.act.at);
+                }
                 v1::save_unit(work.tx, &row).await?;
                 Ok(row.unit)
             })
@@ -83,4 +118,70 @@ impl Catalog {
         })
         .await
     }
+}
+
+async fn check(work: &mut Work<'_>, wanted: &V1Change, made: bool) -> Result<()> {
+    if let Some(id) = &wanted.runtime
+        && !v1::hold_runtime(work.tx, id).await?
+    {
+        return Err(Refusal::new(Code::UnitNotFound, format!("Runtime not found [id={id}]")).into());
+    }
+    if made {
+        return Ok(());
+    }
+    let key = &wanted.key;
+    let unit = units::get_present(work.tx, &work.app, key.kind, &key.name).await?;
+    let row = v1::of_unit(work.tx, unit.id).await?;
+    if let Some(id) = &wanted.id
+        && row.as_ref().is_none_or(|row| row.unit.id != *id)
+    {
+        let what = if key.kind == UnitKind::Environment { "Runtime" } else { "Function" };
+        return Err(Refusal::new(Code::UnitNotFound, format!("{what} not found [id={id}]")).into());
+    }
+    if wanted.unless_jobs {
+        refuse_jobs(work, Needed::Function(unit.id), "function").await?;
+    }
+    if let Some(source) = wanted.source()
+        && source_of(work, &unit).await? == Some(source)
+    {
+        return Err(Refusal::new(Code::InvalidRequest, "The function code checksum is not changed.").into());
+    }
+    if let Some(image) = wanted.facts.get("image")
+        && let Some(row) = row
+        && row.unit.facts.get("image").or(wanted.defaults.get("image")) != Some(image)
+    {
+        v1::hold_runtime(work.tx, &row.unit.id).await?;
+        refuse_used(work, &row.unit).await?;
+    }
+    Ok(())
+}
+
+/// The source of the code that a function runs now.
+async fn source_of(work: &mut Work<'_>, unit: &UnitRow) -> Result<Option<Digest>> {
+    let Some(current) = unit.current_version_id else { return Ok(None) };
+    let pins = versions::pins_of(work.tx, &[current]).await?;
+    let Some((_, _, package)) = pins.into_iter().find(|(_, role, _)| *role == PinRole::Package) else {
+        return Ok(None);
+    };
+    let Some(content) = versions::get(work.tx, package).await?.content_id else { return Ok(None) };
+    match contents::get(work.tx, content).await? {
+        UnitSpec::Package(package) => Ok(package.source),
+        _ => Err(CatalogError::inconsistent(format!("{} is not built on a package", unit.key()))),
+    }
+}
+
+/// A runtime that functions of any app were made for, or that something of its own app is built on, stays what it is.
+/// Whoever asks holds it (`v1::hold_runtime`).
+pub(super) async fn refuse_used(work: &mut Work<'_>, runtime: &V1Unit) -> Result<()> {
+    let by_v1 = v1::with_fact(work.tx, UnitKind::Function, &format!("\"runtime_id\":\"{}\"", runtime.id), 1).await?;
+    let dependents = contents::of_dependents(work.tx, work.app.id).await?;
+    let uses = |spec: &UnitSpec| match spec {
+        UnitSpec::Function(function) => function.environment.name == runtime.name,
+        UnitSpec::Package(package) => package.environment.name == runtime.name,
+        _ => false,
+    };
+    if by_v1.is_empty() && !dependents.iter().any(|(_, spec)| uses(spec)) {
+        return Ok(());
+    }
+    Err(Refusal::new(Code::InUse, format!("Runtime {} is still in use.", runtime.id)).into())
 }

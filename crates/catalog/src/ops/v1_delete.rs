@@ -5,6 +5,7 @@ use milepost_model::spec::PinRole;
 use milepost_model::{AppName, Code, Refusal, Selector, Timestamp, UnitKind, UnitName, UnitSpec};
 
 use super::v1::{again, find, unpublished};
+use super::v1_change::refuse_used;
 use crate::Catalog;
 use crate::change::{self, ChangeInput};
 use crate::db::Ending;
@@ -34,18 +35,38 @@ impl Catalog {
             Box::pin(async move {
                 let key = UnitKey { kind: UnitKind::Function, name: function };
                 let unit = units::get_present(work.tx, &work.app, key.kind, &key.name).await?;
-                refuse_jobs(work, Needed::Function(unit.id), "function").await?;
+                let mut held = Held::default();
+                let jobs = jobs::open(work.tx, Needed::Function(unit.id), NAMED).await?;
+                held.by("The function is still associated with running job(s).", "", jobs);
                 let hooks = webhooks::ids(work.tx, Needed::Function(unit.id), NAMED).await?;
-                refuse(&hooks, "The function is still associated with webhook(s).", "webhook")?;
+                held.by("The function is still associated with webhook(s).", "webhook", hooks);
                 let names = aliases::list(work.tx, unit.id).await?.into_iter().map(|alias| alias.name.to_string());
-                refuse(
-                    &names.collect::<Vec<_>>(),
-                    "The function is still associated with function alias(es).",
-                    "alias",
-                )?;
+                held.by("The function is still associated with function alias(es).", "alias", names);
+                held.refuse()?;
                 let package = own_package(work, &unit).await?;
                 let removes = std::iter::once(key.clone()).chain(package).collect();
                 let change = Change { message: format!("delete {key}"), removes, ..Change::default() };
+                let secrets = std::collections::BTreeMap::new();
+                let input = ChangeInput { change, secrets, actor: actor_name, idempotency_key: None };
+                change::apply(work, &input).await.map(drop)
+            })
+        })
+        .await
+    }
+
+    /// Takes a runtime out of its app, unless a function of any app uses it.
+    pub async fn v1_runtime_delete(&self, app: &AppName, actor: &str, runtime: UnitName) -> Result<()> {
+        let actor_name = actor.to_owned();
+        self.work(app, actor, Ending::Commit, move |work| {
+            Box::pin(async move {
+                let key = UnitKey { kind: UnitKind::Environment, name: runtime };
+                let unit = units::get_present(work.tx, &work.app, key.kind, &key.name).await?;
+                if let Some(row) = v1::of_unit(work.tx, unit.id).await? {
+                    // Functions that are made for it at this moment, in other apps too, come before this or find it gone.
+                    v1::hold_runtime(work.tx, &row.unit.id).await?;
+                    refuse_used(work, &row.unit).await?;
+                }
+                let change = Change { message: format!("delete {key}"), removes: vec![key], ..Change::default() };
                 let secrets = std::collections::BTreeMap::new();
                 let input = ChangeInput { change, secrets, actor: actor_name, idempotency_key: None };
                 change::apply(work, &input).await.map(drop)
@@ -73,17 +94,20 @@ impl Catalog {
                 };
                 let id = version.version_id;
                 versions::hold_for_delete(work.tx, &[id]).await?;
-                refuse_jobs(work, Needed::Version(id), "function version").await?;
+                let mut held = Held::default();
+                let jobs = jobs::open(work.tx, Needed::Version(id), NAMED).await?;
+                held.by("The function version is still associated with running job(s).", "", jobs);
                 let hooks = webhooks::ids(work.tx, Needed::Version(id), NAMED).await?;
-                refuse(&hooks, "The function version is still associated with webhook.", "webhook")?;
+                held.by("The function version is still associated with webhook.", "webhook", hooks);
                 let (open, _) = executions::open_of_version(work.tx, id, NAMED).await?;
-                refuse(&open, "The function version is still associated with running execution(s).", "execution")?;
+                held.by("The function version is still associated with running execution(s).", "execution", open);
                 if unit.current_version_id == Some(id) {
                     again(work, &key, "", &actor_name).await?;
                 }
                 // Aliases of version 0 have moved on by now.
                 let names = aliases::of_version(work.tx, id).await?.into_iter().map(|alias| alias.name.to_string());
-                refuse(&names.collect::<Vec<_>>(), "The function version is still associated with alias.", "alias")?;
+                held.by("The function version is still associated with alias.", "alias", names);
+                held.refuse()?;
                 let (key, number) = with_package(work, key, id, version.version).await?;
                 delete(work, &key, &VersionsToDelete::One(Selector::Number(number)), false).await.map(drop)
             })
@@ -115,7 +139,7 @@ impl Catalog {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 if let Some(mut row) = jobs::lock(work.tx, work.app.id, &id).await?
-                    && row.job.next_at.is_some()
+                    && row.job.next_at.is_some_and(|next| next != at)
                 {
                     row.job.next_at = Some(at);
                     row.job.updated_at = Some(work.act.at);
@@ -130,16 +154,36 @@ impl Catalog {
 
 /// Jobs that may go on are in the way; `what` is as v1 calls it.
 pub(super) async fn refuse_jobs(work: &mut Work<'_>, needed: Needed<'_>, what: &str) -> Result<()> {
+    let mut held = Held::default();
     let open = jobs::open(work.tx, needed, NAMED).await?;
-    Ok(refuse(&open, &format!("The {what} is still associated with running job(s)."), "")?)
+    held.by(&format!("The {what} is still associated with running job(s)."), "", open);
+    Ok(held.refuse()?)
 }
 
-fn refuse(by: &[String], message: &str, kind: &str) -> Result<(), Refusal> {
-    if by.is_empty() {
-        return Ok(());
+/// What stands in the way of a delete: all of it is listed, and the words are those for the kind that is looked for first.
+#[derive(Default)]
+struct Held {
+    message: Option<String>,
+    by: Vec<String>,
+}
+
+impl Held {
+    fn by(&mut self, message: &str, kind: &str, names: impl IntoIterator<Item = String>) {
+        let before = self.by.len();
+        self.by.extend(names.into_iter().map(|name| format!("{kind} {name}").trim_start().to_owned()));
+        if self.by.len() > before && self.message.is_none() {
+            self.message = Some(message.to_owned());
+        }
     }
-    let named = by.iter().map(|name| format!("{kind} {name}").trim_start().to_owned()).collect();
-    Err(Refusal::new(Code::InUse, message).hint("delete or change those first").blockers(named))
+
+    fn refuse(self) -> Result<(), Refusal> {
+        match self.message {
+            None => Ok(()),
+            Some(message) => {
+                Err(Refusal::new(Code::InUse, message).hint("delete or change those first").blockers(self.by))
+            }
+        }
+    }
 }
 
 /// The package that v1 made for the function, unless something else is built on it.

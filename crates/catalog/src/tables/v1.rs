@@ -128,6 +128,12 @@ pub(crate) async fn with_fact(tx: &mut Tx, kind: UnitKind, fact: &str, limit: i6
     tx.query(&sql, &[kind.as_str().into(), format!("%{fact}%").into()]).await?.iter().map(read_unit).collect()
 }
 
+/// Whether a runtime is there, in whichever app, and then it stays as it is until the end of the transaction.
+pub(crate) async fn hold_runtime(tx: &mut Tx, id: &str) -> Result<bool> {
+    let sql = format!("SELECT id FROM v1_ids WHERE id = $1 AND kind = 'environment'{}", tx.for_update());
+    Ok(tx.query_opt(&sql, &[id.into()]).await?.is_some())
+}
+
 /// Functions of the app with aliases that go along with their newest code.
 pub(crate) async fn with_followers(tx: &mut Tx, app_id: i64) -> Result<Vec<V1UnitRow>> {
     let sql = format!("{UNITS} WHERE i.app_id = $1 AND i.kind = 'function' AND i.facts LIKE '%\"following\":[\"%'");

@@ -32,6 +32,11 @@ impl Fault {
         Self::new(StatusCode::FORBIDDEN, message)
     }
 
+    /// Without a token that is known here.
+    pub(crate) fn unauthorized(message: &str) -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, message)
+    }
+
     /// `what` as the interface calls it, `Function` for example.
     pub(crate) fn unknown(what: &str, by: &str, value: &str) -> Self {
         Self::new(StatusCode::NOT_FOUND, format!("{what} not found [{by}={value}]"))
@@ -74,6 +79,13 @@ impl From<Refusal> for Fault {
         let Refusal { code, message, hint, blockers } = refusal;
         // Where the words are the interface's own, nothing is added to them.
         let own = code == Code::InUse && message.contains("still associated");
+        // Hints for other clients are of no use to those of this interface.
+        let hint = match code {
+            Code::TooManyRunning => {
+                Some("send it with sync=false, and it waits for its turn, or try again later".to_owned())
+            }
+            _ => hint.filter(|hint| !hint.contains("/api/v1/docs") && !hint.contains("`--")),
+        };
         let message = match hint {
             Some(hint) if !own => format!("{} {}", message, sentence(&hint)),
             _ => message,
@@ -109,6 +121,9 @@ impl IntoResponse for Fault {
             body["blockers"] = json!(self.blockers);
         }
         let mut response = (self.status, axum::Json(body)).into_response();
+        if self.status == StatusCode::TOO_MANY_REQUESTS {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
         if self.status == StatusCode::UNAUTHORIZED {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }

@@ -1,17 +1,20 @@
 //! Bodies with a file in them: multipart, forms, and JSON for what needs no file.
 
+use std::path::Path;
+
+use axum::extract::multipart::{Field, MultipartError};
 use axum::extract::{FromRequest, Multipart, Request};
+use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
-use bytes::BytesMut;
-use futures::StreamExt;
 use md5::{Digest as _, Md5};
+use milepost_model::{Code, Refusal};
 use serde_json::{Map, Value};
 use tempfile::TempDir;
 use tokio::io::AsyncWriteExt;
 
 use super::fault::{Fault, V1Result};
-use super::fields::Fields;
-use crate::body;
+use super::fields::{self, Fields};
+use super::unread::{read_all, unreadable};
 use crate::error::internal;
 use crate::state::State;
 
@@ -19,8 +22,14 @@ use crate::state::State;
 pub(crate) const ZIP: &str = "package.zip";
 /// Clients send up to 50 MiB.
 const MAX_PACKAGE: usize = 256 << 20;
-const MAX_FIELD: usize = 1 << 20;
+/// A package and everything around it.
+pub(super) const MAX_BODY: usize = MAX_PACKAGE + (4 << 20);
+/// All text of a form together.
+const MAX_TEXT: usize = 1 << 20;
 const PACKAGE: &str = "package";
+/// What calls with a form look at. The rest of one is not kept.
+const TEXTS: [&str; 10] =
+    ["name", "description", "code", "runtime_id", "entry", "cpu", "memory_size", "timeout", "source", "md5sum"];
 
 pub(crate) struct Form {
     pub fields: Fields,
@@ -34,69 +43,64 @@ pub(crate) struct Upload {
     pub md5: String,
 }
 
-impl FromRequest<State> for Form {
-    type Rejection = Fault;
-
-    async fn from_request(request: Request, state: &State) -> Result<Self, Fault> {
-        let kind = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        if kind.starts_with("multipart/form-data") {
-            let parts = Multipart::from_request(request, state).await;
-            return read_parts(parts.map_err(|error| unreadable(&error.body_text()))?).await;
-        }
-        if kind.starts_with("application/x-www-form-urlencoded") {
-            let bytes = read_all(request).await?;
-            let pairs = form_urlencoded::parse(&bytes).into_owned();
-            let fields = pairs.map(|(name, value)| (name, Value::String(value))).collect();
-            return Ok(Self { fields: Fields::of(fields), package: None });
-        }
-        Ok(Self { fields: Fields::from_request(request, state).await?, package: None })
+/// Reads a body that may bring a file.
+pub(super) async fn read(request: Request, state: &State) -> V1Result<Form> {
+    let kind = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = kind.to_ascii_lowercase();
+    if kind.starts_with("multipart/form-data") {
+        let parts = Multipart::from_request(request, state).await;
+        return read_parts(parts.map_err(|error| unreadable(&error.body_text()))?, &state.data).await;
     }
+    if kind.starts_with("application/x-www-form-urlencoded") {
+        let bytes = read_all(request, MAX_TEXT).await?;
+        let pairs = form_urlencoded::parse(&bytes).filter(|(name, _)| TEXTS.contains(&&**name));
+        let fields = pairs.map(|(name, value)| (name.into_owned(), Value::String(value.into_owned()))).collect();
+        return Ok(Form { fields: Fields::of(fields)?, package: None });
+    }
+    Ok(Form { fields: fields::read(request).await?, package: None })
 }
 
-async fn read_parts(mut parts: Multipart) -> V1Result<Form> {
+async fn read_parts(mut parts: Multipart, data: &Path) -> V1Result<Form> {
     let mut fields = Map::new();
+    let mut room = MAX_TEXT;
     let mut package = None;
-    while let Some(mut part) = parts.next_field().await.map_err(|error| unreadable(&error.body_text()))? {
+    while let Some(mut part) = parts.next_field().await.map_err(|error| broken(&error))? {
         let Some(name) = part.name().map(str::to_owned) else { continue };
-        let broken = |error: axum::extract::multipart::MultipartError| unreadable(&error.body_text());
         if name == PACKAGE {
-            let mut upload = Incoming::new().await?;
-            while let Some(chunk) = part.chunk().await.map_err(broken)? {
+            if package.is_some() {
+                return Err(Fault::bad("The form has more than one package."));
+            }
+            let mut upload = Incoming::new(data).await?;
+            while let Some(chunk) = part.chunk().await.map_err(|error| broken(&error))? {
                 upload.write(&chunk).await?;
             }
             package = Some(upload.done().await?);
-            continue;
+        } else if TEXTS.contains(&name.as_str()) {
+            let text = read_text(&name, part, &mut room).await?;
+            fields.insert(name, Value::String(text));
         }
-        let mut bytes = BytesMut::new();
-        while let Some(chunk) = part.chunk().await.map_err(broken)? {
-            if bytes.len() + chunk.len() > MAX_FIELD {
-                return Err(Fault::bad(format!("The field {name} is larger than {MAX_FIELD} bytes.")));
-            }
-            bytes.extend_from_slice(&chunk);
-        }
-        let text = String::from_utf8(bytes.to_vec());
-        let text = text.map_err(|_| Fault::bad(format!("The field {name} is not UTF-8.")))?;
-        fields.insert(name, Value::String(text));
     }
-    Ok(Form { fields: Fields::of(fields), package })
+    Ok(Form { fields: Fields::of(fields)?, package })
 }
 
-async fn read_all(request: Request) -> V1Result<BytesMut> {
-    let mut stream = request.into_body().into_data_stream();
-    let mut bytes = BytesMut::new();
-    while let Some(chunk) = stream.next().await {
-        let chunk = chunk.map_err(|_| unreadable("it did not arrive whole"))?;
-        if bytes.len() + chunk.len() > MAX_FIELD {
-            body::hear_out(&mut stream).await;
-            return Err(Fault::bad(format!("The form is larger than {MAX_FIELD} bytes.")));
-        }
+async fn read_text(name: &str, mut part: Field<'_>, room: &mut usize) -> V1Result<String> {
+    let mut bytes = Vec::new();
+    while let Some(chunk) = part.chunk().await.map_err(|error| broken(&error))? {
+        let Some(left) = room.checked_sub(chunk.len()) else {
+            return Err(Fault::bad(format!("The text of the form is larger than {MAX_TEXT} bytes.")));
+        };
+        *room = left;
         bytes.extend_from_slice(&chunk);
     }
-    Ok(bytes)
+    String::from_utf8(bytes).map_err(|_| Fault::bad(format!("The field {name} is not UTF-8.")))
 }
 
-fn unreadable(why: &str) -> Fault {
-    Fault::bad(format!("The body of the request cannot be read: {}.", why.trim_end_matches('.')))
+fn broken(error: &MultipartError) -> Fault {
+    if error.status() == StatusCode::PAYLOAD_TOO_LARGE {
+        let message = format!("The request is larger than the {} MiB that it may have.", MAX_BODY >> 20);
+        return Refusal::new(Code::RequestTooLarge, message).into();
+    }
+    unreadable(&error.body_text())
 }
 
 /// A file while it arrives.
@@ -108,8 +112,10 @@ struct Incoming {
 }
 
 impl Incoming {
-    async fn new() -> V1Result<Self> {
-        let folder = tempfile::tempdir().map_err(|error| internal(&error))?;
+    /// In the data folder, where room is planned for; what a crash leaves there is one folder by this name.
+    async fn new(data: &Path) -> V1Result<Self> {
+        let mut named = tempfile::Builder::new();
+        let folder = named.prefix("v1-upload-").tempdir_in(data).map_err(|error| internal(&error))?;
         let file = tokio::fs::File::create(folder.path().join(ZIP)).await.map_err(|error| internal(&error))?;
         Ok(Self { folder, file, hash: Md5::new(), size: 0 })
     }

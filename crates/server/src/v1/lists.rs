@@ -14,7 +14,11 @@ use super::project::Project;
 use crate::state::State;
 
 /// The interface has no pages, so a list has a bound.
-pub(crate) const MOST: usize = 10_000;
+const MOST: usize = 10_000;
+/// Of long texts in a list together, at about which it ends.
+const MOST_BYTES: usize = 32 << 20;
+/// So many things are looked at for what fits.
+const MOST_SEEN: usize = 100_000;
 const PAGE: i64 = 1000;
 const OPERATORS: [&str; 9] = ["in", "nin", "eq", "neq", "gte", "gt", "lte", "lt", "has"];
 
@@ -95,8 +99,44 @@ impl Wanted {
     }
 }
 
+/// What a list that is read in pages has found so far.
+pub(crate) struct Found<'w> {
+    wanted: &'w Wanted,
+    objects: Vec<Map<String, Value>>,
+    bytes: usize,
+    seen: usize,
+}
+
+impl<'w> Found<'w> {
+    pub(crate) fn new(wanted: &'w Wanted) -> Self {
+        Self { wanted, objects: Vec::new(), bytes: 0, seen: 0 }
+    }
+
+    pub(crate) fn add(&mut self, objects: impl Iterator<Item = Map<String, Value>>) {
+        for object in objects {
+            self.seen += 1;
+            if self.wanted.takes(&object) && !self.is_full() {
+                self.bytes += object.values().filter_map(Value::as_str).map(str::len).sum::<usize>();
+                self.objects.push(object);
+            }
+        }
+    }
+
+    /// The list ends here, whatever there would be more.
+    pub(crate) fn is_full(&self) -> bool {
+        self.objects.len() >= MOST || self.bytes >= MOST_BYTES || self.seen >= MOST_SEEN
+    }
+
+    pub(crate) fn answer(self, name: &str) -> Json<Value> {
+        Json(json!({ name: self.objects }))
+    }
+}
+
 impl Filter {
     fn read(field: &str, text: &str) -> Self {
+        // Ids are told in small letters, whichever they are asked for in.
+        let lower = matches!(field, "id" | "function_id" | "runtime_id").then(|| text.to_ascii_lowercase());
+        let text = lower.as_deref().unwrap_or(text);
         for operator in OPERATORS {
             if let Some(value) = text.strip_prefix(operator).and_then(|rest| rest.strip_prefix(':')) {
                 return Self { field: field.to_owned(), operator, value: value.to_owned() };
@@ -172,5 +212,7 @@ mod tests {
         check(json!("2026-11-15T07:16:34Z"), "lt:2026-11-15 08:00:00", true);
         check(json!("2026-11-15T07:16:34Z"), "2026-11-15T07:16:34Z", true);
         check(json!("a:b"), "a:b", true);
+        assert!(Filter::read("function_id", "in:AB,CD").takes(&json!("cd")), "ids in any case");
+        assert!(!Filter::read("name", "CD").takes(&json!("cd")));
     }
 }

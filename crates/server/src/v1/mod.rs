@@ -20,6 +20,7 @@ mod fault;
 mod fields;
 mod form;
 mod functions;
+mod hearing;
 mod jobs;
 mod lists;
 mod names;
@@ -27,6 +28,7 @@ mod project;
 mod root;
 mod runtimes;
 mod targets;
+mod unread;
 mod versions;
 mod webhooks;
 
@@ -56,8 +58,8 @@ pub(crate) fn router() -> Router<State> {
     router
         .route("/v1/{*unknown}", axum::routing::any(root::unknown))
         .method_not_allowed_fallback(root::wrong_method)
-        // Uploads have a bound of their own.
-        .layer(DefaultBodyLimit::disable())
+        .layer(DefaultBodyLimit::max(form::MAX_BODY))
+        .layer(axum::middleware::from_fn(hearing::hear_out))
 }
 
 fn resources() -> [(&'static str, MethodRouter<State>); 16] {

@@ -3,7 +3,7 @@
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, header};
-use milepost_model::{AppName, Permission};
+use milepost_model::{AppName, Code, Permission};
 
 use super::fault::{Fault, V1Result};
 use crate::auth::Caller;
@@ -48,7 +48,17 @@ impl FromRequestParts<State> for Project {
         {
             parts.headers.insert(header::AUTHORIZATION, value);
         }
-        let caller = Caller::from_request_parts(parts, state).await?;
+        let given = parts.headers.contains_key(header::AUTHORIZATION);
+        let caller = match Caller::from_request_parts(parts, state).await {
+            Err(error) if error.0.code == Code::Unauthenticated => {
+                return Err(Fault::unauthorized(if given {
+                    "The token is not known to this server. It may have been deleted, or belong to another server."
+                } else {
+                    "This call needs a token. Send it in the header X-Auth-Token."
+                }));
+            }
+            other => other?,
+        };
         let only = caller.row().app.clone();
         let sees_all = only.is_none() && caller.row().role.may(Permission::Administer);
         let name = match only {

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::fault::Fault;
 use super::names::endpoint;
+use super::project::Project;
 
 pub(crate) async fn versions(headers: HeaderMap) -> Json<Value> {
     let href = format!("{}/v1", endpoint(&headers));
@@ -17,7 +18,8 @@ pub(crate) async fn uri(headers: HeaderMap) -> Json<Value> {
     Json(json!({ "uri": format!("{}/v1/", endpoint(&headers)) }))
 }
 
-pub(crate) async fn unknown(uri: Uri) -> Fault {
+/// For those who have a token; others are told nothing about what there is.
+pub(crate) async fn unknown(_: Project, uri: Uri) -> Fault {
     Fault::no_such_call(
         format!("There is no call `{}`; docs/v1.md lists the calls.", uri.path()),
         StatusCode::NOT_FOUND,

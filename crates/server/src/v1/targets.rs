@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::io;
 
 use milepost_model::change::UnitKey;
-use milepost_model::{AliasName, AppName, Selector, UnitKind, UnitName};
+use milepost_model::execution::MAX_INPUT;
+use milepost_model::{AliasName, AppName, Code, Refusal, Selector, Timestamp, UnitKind, UnitName};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -12,6 +13,7 @@ use super::fault::{Fault, V1Result, is_unknown};
 use super::fields::Fields;
 use super::names;
 use super::project::Project;
+use crate::handlers::executions::check_input;
 use crate::state::State;
 
 pub(crate) struct Target {
@@ -64,14 +66,15 @@ async fn numbers(state: &State, app: &AppName, of: Option<UnitName>) -> V1Result
 
 /// What v1 calls the functions of an app and their versions.
 pub(crate) struct Names {
-    ids: HashMap<UnitName, String>,
+    /// With the time from which on the function is the one with this id.
+    ids: HashMap<UnitName, (String, Timestamp)>,
     numbers: Numbers,
 }
 
 impl Names {
     pub(crate) async fn of(state: &State, app: &AppName) -> V1Result<Self> {
         let units = state.catalog.v1_units(app, UnitKind::Function).await?;
-        let ids = units.into_iter().map(|unit| (unit.name, unit.id)).collect();
+        let ids = units.into_iter().map(|unit| (unit.name, (unit.id, unit.created_at))).collect();
         Ok(Self { ids, numbers: numbers(state, app, None).await? })
     }
 
@@ -79,7 +82,7 @@ impl Names {
     pub(crate) async fn of_one(state: &State, app: &AppName, function: &UnitName) -> V1Result<Self> {
         let key = UnitKey { kind: UnitKind::Function, name: function.clone() };
         let ids = match state.catalog.v1_unit_named(app, key).await {
-            Ok(unit) => [(unit.name, unit.id)].into(),
+            Ok(unit) => [(unit.name, (unit.id, unit.created_at))].into(),
             // It was removed since.
             Err(error) if is_unknown(&error) => HashMap::new(),
             Err(error) => return Err(error.into()),
@@ -88,22 +91,27 @@ impl Names {
     }
 
     pub(crate) fn function_named(&self, id: &str) -> Option<&UnitName> {
-        self.ids.iter().find(|(_, known)| *known == id).map(|(name, _)| name)
+        self.ids.iter().find(|(_, (known, _))| *known == id).map(|(name, _)| name)
     }
 
     pub(crate) fn id(&self, function: &UnitName) -> Value {
-        self.ids.get(function).map_or(Value::Null, |id| id.as_str().into())
+        self.ids.get(function).map_or(Value::Null, |(id, _)| id.as_str().into())
     }
 
     /// `function_alias`, `function_id` and `function_version` of what names a function by a selector; `version` is the
-    /// number in the ledger where one is fixed.
+    /// number in the ledger where one is fixed. What is over was about the function of that name `at` its time: one that was
+    /// made later is another, and the id of the one that is gone is not known any more.
     pub(crate) fn tell(
         &self,
         object: &mut Map<String, Value>,
         function: &UnitName,
         selector: &Selector,
         version: Option<i64>,
+        at: Option<Timestamp>,
     ) {
+        let since = self.ids.get(function).map(|(_, since)| *since);
+        let gone = at.zip(since).is_some_and(|(at, since)| at < since);
+        let version = version.filter(|_| !gone);
         let number = version.and_then(|version| self.numbers.get(&(function.clone(), version)).copied());
         let (alias, number) = match selector {
             Selector::Latest => (Value::Null, Some(0)),
@@ -111,18 +119,25 @@ impl Names {
             _ => (Value::Null, number),
         };
         object.insert("function_alias".to_owned(), alias);
-        object.insert("function_id".to_owned(), self.id(function));
+        object.insert("function_id".to_owned(), if gone { Value::Null } else { self.id(function) });
         object.insert("function_version".to_owned(), number.map_or(Value::Null, Value::from));
     }
 }
 
 /// Text of v1 as the ledger's input: an object is keyword arguments, everything else one text.
-pub(crate) fn input(text: Option<String>) -> Option<Value> {
-    let text = text.filter(|text| !text.is_empty())?;
-    match serde_json::from_str(&text) {
-        Ok(Value::Object(object)) => Some(Value::Object(object)),
-        _ => Some(Value::String(text)),
+pub(crate) fn input(text: Option<String>) -> V1Result<Option<Value>> {
+    let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(None) };
+    if text.len() > MAX_INPUT {
+        let message = format!("The input has {} bytes, and {MAX_INPUT} (1 MiB) is the most.", text.len());
+        let hint = "store it elsewhere, and give the function its address";
+        return Err(Refusal::new(Code::RequestTooLarge, message).hint(hint).into());
     }
+    let input = match serde_json::from_str(&text) {
+        Ok(Value::Object(object)) => Value::Object(object),
+        _ => Value::String(text),
+    };
+    check_input(Some(&input))?;
+    Ok(Some(input))
 }
 
 /// And back.
@@ -168,12 +183,13 @@ mod tests {
 
     #[test]
     fn an_object_is_keyword_arguments_and_all_else_is_text() {
-        let given = |text: &str| input(Some(text.to_owned()));
+        let given = |text: &str| input(Some(text.to_owned())).expect("it is small");
         assert_eq!(given(r#"{"name": "x"}"#), Some(json!({"name": "x"})));
         assert_eq!(given("[1, 2]"), Some(json!("[1, 2]")));
         assert_eq!(given("plain"), Some(json!("plain")));
         assert_eq!(given("{broken"), Some(json!("{broken")));
         assert_eq!(given(""), None);
+        assert!(input(Some("x".repeat(MAX_INPUT + 1))).is_err());
         assert_eq!(input_text(given("plain").as_ref()), "plain");
         assert_eq!(input_text(given(r#"{"a":[1,2],"b":"c"}"#).as_ref()), r#"{"a": [1, 2], "b": "c"}"#);
     }

@@ -7,16 +7,17 @@ use super::show;
 use crate::handlers::Shared;
 use crate::v1::changed;
 use crate::v1::fault::{Fault, V1Result};
-use crate::v1::fields::Fields;
 use crate::v1::project::Project;
 use crate::v1::targets::{self, Names};
+use crate::v1::unread::Unread;
 
 pub(crate) async fn create(
     project: Project,
     state: Shared,
-    fields: Fields,
+    body: Unread,
 ) -> V1Result<(StatusCode, Json<Map<String, Value>>)> {
     let app = project.may(Permission::MovePointer)?;
+    let fields = body.fields().await?;
     let (Some(name), Some(function)) = (fields.text("name")?, fields.text("function_id")?) else {
         return Err(Fault::missing("'function_id', 'name'"));
     };

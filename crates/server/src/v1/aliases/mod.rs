@@ -15,8 +15,8 @@ use super::names::{opt_time, time};
 use super::targets::Names;
 use crate::state::State;
 
-pub(crate) const FIELDS: [&str; 6] =
-    ["name", "function_id", "function_version", "description", "created_at", "updated_at"];
+pub(crate) const FIELDS: [&str; 7] =
+    ["id", "name", "function_id", "function_version", "description", "created_at", "updated_at"];
 
 fn show(app: &AppName, names: &Names, alias: &V1Alias) -> Map<String, Value> {
     let object = json!({

@@ -6,19 +6,20 @@ use super::{find, show};
 use crate::handlers::Shared;
 use crate::v1::changed;
 use crate::v1::fault::{Fault, V1Result};
-use crate::v1::fields::Fields;
 use crate::v1::names::Path;
 use crate::v1::project::Project;
 use crate::v1::targets::{self, Names};
+use crate::v1::unread::Unread;
 
 /// Moves an alias, or edits its description.
 pub(crate) async fn update(
     project: Project,
     state: Shared,
     Path(name): Path<String>,
-    fields: Fields,
+    body: Unread,
 ) -> V1Result<Json<Map<String, Value>>> {
     let app = project.may(Permission::MovePointer)?;
+    let fields = body.fields().await?;
     let alias = find(&state, app, &name).await?;
     let names = Names::of(&state, app).await?;
     let description = fields.short_text("description")?;

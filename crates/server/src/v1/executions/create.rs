@@ -9,22 +9,21 @@ use super::show;
 use crate::error::internal;
 use crate::executions::{self, Accepted, Over};
 use crate::handlers::Shared;
-use crate::handlers::executions::check_input;
 use crate::v1::fault::V1Result;
-use crate::v1::fields::Fields;
 use crate::v1::project::Project;
 use crate::v1::targets::{self, Names};
+use crate::v1::unread::Unread;
 
 pub(crate) async fn create(
     project: Project,
     state: Shared,
-    fields: Fields,
+    body: Unread,
 ) -> V1Result<(StatusCode, Json<Map<String, Value>>)> {
     let app = project.may(Permission::Invoke)?;
+    let fields = body.fields().await?;
     let target = targets::read(&state, &project, &fields).await?;
-    let input = targets::input(fields.text("input")?);
+    let input = targets::input(fields.text("input")?)?;
     let description = fields.short_text("description")?.unwrap_or_default();
-    check_input(input.as_ref())?;
     let new = NewExecution {
         function: target.function,
         version: target.selector,

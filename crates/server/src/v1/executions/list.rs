@@ -6,16 +6,16 @@ use serde_json::Value;
 use super::{FIELDS, show};
 use crate::handlers::Shared;
 use crate::v1::fault::V1Result;
-use crate::v1::lists::{MOST, Wanted};
+use crate::v1::lists::{Found, Wanted};
 use crate::v1::project::Project;
 use crate::v1::targets::Names;
 
-const PAGE: i64 = 1000;
+const PAGE: i64 = 200;
 
 /// Newest first. Large inputs and results are left out, as everywhere in lists.
 pub(crate) async fn list(project: Project, state: Shared, uri: Uri) -> V1Result<Json<Value>> {
     let wanted = Wanted::read(&uri, &project, &FIELDS)?;
-    let mut objects = Vec::new();
+    let mut found = Found::new(&wanted);
     for app in wanted.projects(&state, &project).await? {
         let names = Names::of(&state, &app).await?;
         // What the database can do for us; the rest is looked at here.
@@ -30,16 +30,14 @@ pub(crate) async fn list(project: Project, state: Shared, uri: Uri) -> V1Result<
             _ => None,
         };
         let mut below = None;
-        while objects.len() < MOST {
+        while !found.is_full() {
             let page = state.catalog.execution_list(&app, filter.clone(), below, PAGE).await?;
-            objects.extend(
-                page.items.iter().map(|execution| show(&app, &names, execution)).filter(|object| wanted.takes(object)),
-            );
+            found.add(page.items.iter().map(|execution| show(&app, &names, execution)));
             below = page.next;
             if below.is_none() {
                 break;
             }
         }
     }
-    Ok(wanted.answer("executions", objects))
+    Ok(found.answer("executions"))
 }

@@ -46,7 +46,7 @@ fn show(app: &AppName, names: &Names, execution: &Execution) -> Map<String, Valu
     });
     let mut object = object.as_object().cloned().unwrap_or_default();
     let version = execution.version.as_ref().map(|version| version.number);
-    names.tell(&mut object, &execution.function, &execution.selector, version);
+    names.tell(&mut object, &execution.function, &execution.selector, version, Some(execution.created_at));
     object
 }
 

@@ -38,6 +38,9 @@ pub(super) fn result(execution: &Execution) -> Value {
 fn told(why: &str) -> String {
     if let Some(threw) = why.strip_prefix("The function threw: ") {
         let threw = threw.strip_suffix('.').unwrap_or(threw);
+        if threw.split(':').next() == Some("MemoryError") {
+            return KILLED.to_owned();
+        }
         // Python's `str(e)` is without the name of the exception.
         let named = threw.split_once(": ").filter(|(name, _)| {
             !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.'))
@@ -47,8 +50,10 @@ fn told(why: &str) -> String {
     if why.starts_with("The function did not answer within") || why.starts_with("The function sent nothing more for") {
         return TIMED_OUT.to_owned();
     }
-    if why.starts_with("The function's process ended") {
-        return KILLED.to_owned();
+    if let Some(how) = why.strip_prefix("The function's process ended") {
+        // The kernel kills what needs too much; what ends itself had other reasons.
+        let taken = ["SIGKILL", "signal 9", "of memory"].iter().any(|sign| how.contains(sign));
+        return if taken { KILLED.to_owned() } else { format!("Function execution failed: its process ended{how}") };
     }
     why.to_owned()
 }
@@ -63,7 +68,15 @@ mod tests {
         assert_eq!(told("The function threw: KeyError: 'a'."), "'a'");
         assert_eq!(told("The function threw: it broke: badly."), "it broke: badly");
         assert_eq!(told("The function did not answer within 5 s."), TIMED_OUT);
-        assert_eq!(told("The function's process ended before it answered (signal 9)."), KILLED);
+        for how in ["killed by SIGKILL", "killed by signal 9", "it used more than its 32 MiB of memory"] {
+            assert_eq!(told(&format!("The function's process ended before it answered ({how}).")), KILLED);
+        }
+        assert_eq!(told("The function threw: MemoryError."), KILLED);
+        assert_eq!(told("The function threw: MemoryError: no room."), KILLED);
+        assert_eq!(
+            told("The function's process ended before it answered (exit code 3)."),
+            "Function execution failed: its process ended before it answered (exit code 3)."
+        );
         assert_eq!(
             told("The result is larger than the 1 MiB that one may have."),
             told("The result is larger than the 1 MiB that one may have.")

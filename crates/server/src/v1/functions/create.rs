@@ -6,11 +6,12 @@ use milepost_model::unit_put::{FunctionPut, Put, PutOnly, UnitPut, VersionRef};
 use milepost_model::{Permission, Refusal, Selector, UnitKind, UnitName};
 use serde_json::{Map, Value, json};
 
-use super::{ENTRY, check_source, code, environment, limits, read_code, shown};
+use super::{ENTRY, check_source, code, environment, limits, read_code, read_md5, shown};
 use crate::handlers::Shared;
 use crate::v1::fault::{Fault, V1Result};
 use crate::v1::form::Form;
 use crate::v1::project::Project;
+use crate::v1::unread::Unread;
 use crate::v1::{changed, names};
 
 const MEMORY: u64 = 33_554_432;
@@ -20,20 +21,21 @@ const TIMEOUT_MS: u64 = 5000;
 pub(crate) async fn create(
     project: Project,
     state: Shared,
-    form: Form,
+    body: Unread,
 ) -> V1Result<(StatusCode, Json<Map<String, Value>>)> {
     let app = project.may(Permission::ChangeCode)?;
-    let Form { fields, package } = form;
+    let Form { fields, package } = body.form().await?;
     let Some(text) = fields.text("code")? else { return Err(Fault::missing("'code'")) };
     let given = read_code(&text)?;
     check_source(given.get("source"))?;
+    let md5 = read_md5(&given)?;
     let limits = limits::read(&fields)?;
     let Some(runtime_id) = fields.text("runtime_id")?.filter(|id| !id.is_empty()) else {
         return Err(Fault::bad("\"runtime_id\" must be specified."));
     };
     let runtime = names::unit(&state, &project, UnitKind::Environment, &runtime_id).await?;
     let Some(package) = package else { return Err(Fault::missing("'package'")) };
-    let stored = code::store(&state, app, package, given.get("md5sum").and_then(Value::as_str)).await?;
+    let stored = code::store(&state, app, package, md5.as_deref()).await?;
     let (environment, spec) = environment::of(&state, &project, &runtime).await?;
     let convention = environment::convention(&spec)?;
     let name = fields.short_text("name")?;
@@ -74,7 +76,8 @@ pub(crate) async fn create(
             "code": { "md5sum": stored.md5 },
         });
         let key = UnitKey { kind: UnitKind::Function, name: unit };
-        Ok(V1Change { change, key, facts, unless_jobs: false })
+        let facts = facts.as_object().cloned().unwrap_or_default();
+        Ok(V1Change { runtime: Some(runtime.id.clone()), ..V1Change::new(change, key, facts) })
     })
     .await?;
     changed(&state, app).await;

@@ -37,8 +37,8 @@ pub(crate) async fn of(state: &State, project: &Project, runtime: &V1Unit) -> V1
         };
         let change = Change { message: format!("use runtime {name}"), puts: vec![put], ..Change::default() };
         let key = UnitKey { kind: UnitKind::Environment, name };
-        let facts = json!({ COPY_OF: runtime.id });
-        Ok(V1Change { change, key, facts, unless_jobs: false })
+        let facts = [(COPY_OF.to_owned(), json!(runtime.id))].into_iter().collect();
+        Ok(V1Change::new(change, key, facts))
     })
     .await?;
     Ok((made.name, spec))

@@ -119,6 +119,15 @@ fn read_code(text: &str) -> V1Result<Map<String, Value>> {
     }
 }
 
+/// The checksum that the code should have.
+fn read_md5(code: &Map<String, Value>) -> V1Result<Option<String>> {
+    match code.get("md5sum") {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(_) => Err(Fault::bad("The md5sum of the code must be a string.")),
+    }
+}
+
 /// Only packages are taken.
 fn check_source(source: Option<&Value>) -> V1Result<()> {
     match source.and_then(Value::as_str) {

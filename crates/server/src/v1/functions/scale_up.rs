@@ -7,25 +7,26 @@ use crate::v1::fault::V1Result;
 use crate::v1::fields::Fields;
 use crate::v1::names::Path;
 use crate::v1::project::Project;
+use crate::v1::unread::Unread;
 
 pub(crate) async fn head(
     project: Project,
     state: Shared,
     Path(id): Path<String>,
-    fields: Fields,
+    body: Unread,
 ) -> V1Result<StatusCode> {
     let scaled = scale::find(&state, &project, &id, None).await?;
-    up(&state, &scaled, &fields).await
+    up(&state, &scaled, &body.fields().await?).await
 }
 
 pub(crate) async fn version(
     project: Project,
     state: Shared,
     Path((id, version)): Path<(String, String)>,
-    fields: Fields,
+    body: Unread,
 ) -> V1Result<StatusCode> {
     let scaled = scale::find(&state, &project, &id, Some(&version)).await?;
-    up(&state, &scaled, &fields).await
+    up(&state, &scaled, &body.fields().await?).await
 }
 
 /// Starts instances and keeps them for a while, up to as many as the function may have.

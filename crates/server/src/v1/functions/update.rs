@@ -5,12 +5,13 @@ use milepost_model::unit_put::{FunctionPut, Put, PutOnly, UnitPut, VersionRef};
 use milepost_model::{Permission, Selector, UnitKind, UnitName};
 use serde_json::{Map, Value, json};
 
-use super::{code, head, limits, read_code, shown};
+use super::{code, head, limits, read_code, read_md5, shown};
 use crate::handlers::Shared;
 use crate::v1::fault::{Fault, V1Result};
 use crate::v1::form::Form;
 use crate::v1::names::Path;
 use crate::v1::project::Project;
+use crate::v1::unread::Unread;
 use crate::v1::{changed, names};
 
 /// New code, another entry or other limits become the newest code; what is published stays as it is.
@@ -18,10 +19,10 @@ pub(crate) async fn update(
     project: Project,
     state: Shared,
     Path(id): Path<String>,
-    form: Form,
+    body: Unread,
 ) -> V1Result<Json<Map<String, Value>>> {
     let app = project.may(Permission::ChangeCode)?;
-    let Form { fields, package } = form;
+    let Form { fields, package } = body.form().await?;
     let unit = names::own_unit(&state, &project, UnitKind::Function, &id).await?;
     let limits = limits::read(&fields)?;
     let given = fields.text("code")?.map(|text| read_code(&text)).transpose()?.unwrap_or_default();
@@ -30,16 +31,16 @@ pub(crate) async fn update(
     if source.is_some_and(|source| source != "package") {
         return Err(Fault::bad("The function code type can not be changed."));
     }
-    let md5 = given.get("md5sum").and_then(Value::as_str).map(str::to_owned).or(fields.text("md5sum")?);
+    let md5 = read_md5(&given)?.or(fields.text("md5sum")?);
     let entry = fields.short_text("entry")?.filter(|entry| !entry.is_empty());
     // A new name, description or timeout does not disturb what jobs run.
     let unless_jobs = package.is_some() || entry.is_some() || limits.cpu.is_some() || limits.memory.is_some();
 
     let spec = head(&state, &unit).await?;
-    let mut facts = unit.facts.clone();
+    let mut facts = Map::new();
     for name in ["name", "description"] {
         if let Some(text) = fields.short_text(name)? {
-            facts[name] = text.into();
+            facts.insert(name.to_owned(), text.into());
         }
     }
     let mut puts = Vec::new();
@@ -62,20 +63,17 @@ pub(crate) async fn update(
     };
     if let Some(package) = package {
         let stored = code::store(&state, app, package, md5.as_deref()).await?;
-        if code::package(&state, app, &spec).await?.source == Some(stored.source) {
-            return Err(Fault::bad("The function code checksum is not changed."));
-        }
         let name = &spec.package.name;
         function.package = Some(VersionRef { name: name.clone(), version: Selector::Latest });
         puts.push(put(name, UnitPut::Package(stored.put(None))));
-        facts["code"] = json!({ "md5sum": stored.md5 });
+        facts.insert("code".to_owned(), json!({ "md5sum": stored.md5 }));
     }
     if unless_jobs || function.timeout_ms.is_some() {
         puts.push(put(&unit.name, UnitPut::Function(function)));
     }
     let change = Change { message: format!("update function {}", unit.name), puts, ..Change::default() };
     let key = UnitKey { kind: UnitKind::Function, name: unit.name };
-    let wanted = V1Change { change, key, facts, unless_jobs };
+    let wanted = V1Change { id: Some(unit.id), unless_jobs, ..V1Change::new(change, key, facts) };
     let unit = state.catalog.v1_change(app, project.actor(), wanted).await?;
     changed(&state, app).await;
     Ok(Json(shown(&state, &unit).await?))

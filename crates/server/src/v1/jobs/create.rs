@@ -6,18 +6,18 @@ use serde_json::{Map, Value};
 
 use super::{check_pattern, read_future, show};
 use crate::handlers::Shared;
-use crate::handlers::executions::check_input;
 use crate::v1::fault::{Fault, V1Result};
-use crate::v1::fields::Fields;
 use crate::v1::project::Project;
 use crate::v1::targets::{self, Names};
+use crate::v1::unread::Unread;
 
 pub(crate) async fn create(
     project: Project,
     state: Shared,
-    fields: Fields,
+    body: Unread,
 ) -> V1Result<(StatusCode, Json<Map<String, Value>>)> {
     let app = project.may(Permission::MovePointer)?;
+    let fields = body.fields().await?;
     let pattern = fields.text("pattern")?.filter(|pattern| !pattern.is_empty());
     let first = fields.text("first_execution_time")?.filter(|first| !first.is_empty());
     let count = fields.int("count")?;
@@ -47,9 +47,8 @@ pub(crate) async fn create(
         zone: String::new(),
         first_at,
         count,
-        input: targets::input(fields.text("function_input")?),
+        input: targets::input(fields.text("function_input")?)?,
     };
-    check_input(new.input.as_ref())?;
     let job = state.catalog.job_create(app, project.actor(), new).await?;
     state.executions.wake_scheduler();
     Ok((StatusCode::CREATED, Json(show(app, &Names::of_one(&state, app, &job.function).await?, &job))))

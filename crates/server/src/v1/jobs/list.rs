@@ -5,27 +5,27 @@ use serde_json::Value;
 use super::{FIELDS, show};
 use crate::handlers::Shared;
 use crate::v1::fault::V1Result;
-use crate::v1::lists::{MOST, Wanted};
+use crate::v1::lists::{Found, Wanted};
 use crate::v1::project::Project;
 use crate::v1::targets::Names;
 
-const PAGE: i64 = 1000;
+const PAGE: i64 = 200;
 
-/// Newest first.
+/// Newest first. Large inputs are left out, as everywhere in lists.
 pub(crate) async fn list(project: Project, state: Shared, uri: Uri) -> V1Result<Json<Value>> {
     let wanted = Wanted::read(&uri, &project, &FIELDS)?;
-    let mut objects = Vec::new();
+    let mut found = Found::new(&wanted);
     for app in wanted.projects(&state, &project).await? {
         let names = Names::of(&state, &app).await?;
         let mut below = None;
-        while objects.len() < MOST {
-            let page = state.catalog.job_list(&app, below, PAGE).await?;
-            objects.extend(page.items.iter().map(|job| show(&app, &names, job)).filter(|job| wanted.takes(job)));
+        while !found.is_full() {
+            let page = state.catalog.v1_job_list(&app, below, PAGE).await?;
+            found.add(page.items.iter().map(|job| show(&app, &names, job)));
             below = page.next;
             if below.is_none() {
                 break;
             }
         }
     }
-    Ok(wanted.answer("jobs", objects))
+    Ok(found.answer("jobs"))
 }

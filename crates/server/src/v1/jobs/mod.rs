@@ -52,7 +52,9 @@ fn show(app: &AppName, names: &Names, job: &Job) -> Map<String, Value> {
         "updated_at": opt_time(job.updated_at),
     });
     let mut object = object.as_object().cloned().unwrap_or_default();
-    names.tell(&mut object, &job.function, &job.selector, job.version);
+    // One that may go on holds its function.
+    let at = (!job.state.is_open()).then(|| job.updated_at.map_or(job.created_at, |at| at.max(job.created_at)));
+    names.tell(&mut object, &job.function, &job.selector, job.version, at);
     object
 }
 

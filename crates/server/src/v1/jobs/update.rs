@@ -5,20 +5,20 @@ use serde_json::{Map, Value};
 
 use super::{check_pattern, find_own, read_future, show};
 use crate::handlers::Shared;
-use crate::handlers::executions::check_input;
 use crate::v1::fault::{Fault, V1Result};
-use crate::v1::fields::Fields;
 use crate::v1::names::Path;
 use crate::v1::project::Project;
 use crate::v1::targets::{self, Names};
+use crate::v1::unread::Unread;
 
 pub(crate) async fn update(
     project: Project,
     state: Shared,
     Path(id): Path<String>,
-    fields: Fields,
+    body: Unread,
 ) -> V1Result<Json<Map<String, Value>>> {
     let app = project.may(Permission::MovePointer)?;
+    let fields = body.fields().await?;
     let job = find_own(&state, &project, &id).await?;
     if !job.state.is_open() {
         return Err(Fault::bad("Can not update a finished job."));
@@ -47,9 +47,8 @@ pub(crate) async fn update(
         cron: pattern,
         zone: None,
         count: None,
-        input: targets::input(fields.text("function_input")?),
+        input: targets::input(fields.text("function_input")?)?,
     };
-    check_input(change.input.as_ref())?;
     let mut job = state.catalog.job_update(app, project.actor(), job.id, change).await?;
     if let Some(next) = next {
         state.catalog.v1_job_next(app, project.actor(), job.id.clone(), next).await?;

@@ -6,31 +6,38 @@ use milepost_model::unit_put::{Put, PutOnly, UnitPut};
 use milepost_model::{Permission, UnitKind};
 use serde_json::{Map, Value, json};
 
-use super::{environment, show};
+use super::{environment, not_for_all, show};
 use crate::handlers::Shared;
 use crate::v1::fault::{Fault, V1Result};
-use crate::v1::fields::Fields;
 use crate::v1::project::Project;
+use crate::v1::unread::Unread;
 use crate::v1::{changed, functions, names};
 
 pub(crate) async fn create(
     project: Project,
     state: Shared,
-    fields: Fields,
+    body: Unread,
 ) -> V1Result<(StatusCode, Json<Map<String, Value>>)> {
     project.may(Permission::Administer)?;
+    let fields = body.fields().await?;
     let Some(image) = fields.short_text("image")?.filter(|image| !image.is_empty()) else {
         return Err(Fault::missing("'image'"));
     };
     let spec = environment(&image)?;
     let name = fields.short_text("name")?;
+    // What is for everybody is made by those who look after everybody.
+    let public = fields.flag("is_public")?.unwrap_or(project.sees_all);
+    if public && !project.sees_all {
+        return Err(not_for_all());
+    }
     let facts = json!({
         "name": name,
         "image": image,
         "description": fields.short_text("description")?,
-        "is_public": fields.flag("is_public")?.unwrap_or(true),
+        "is_public": public,
         "trusted": fields.flag("trusted")?.unwrap_or(true),
     });
+    let facts = facts.as_object().cloned().unwrap_or_default();
     let made = functions::put(&state, &project, |taken| {
         let unit = names::unit_name(&state, UnitKind::Environment, name.as_deref(), taken)?;
         let put = Put {
@@ -45,7 +52,7 @@ pub(crate) async fn create(
         let message = format!("create runtime {unit}");
         let change = Change { message, puts: vec![put], ..Change::default() };
         let key = UnitKey { kind: UnitKind::Environment, name: unit };
-        Ok(V1Change { change, key, facts: facts.clone(), unless_jobs: false })
+        Ok(V1Change::new(change, key, facts.clone()))
     })
     .await?;
     changed(&state, &project.name).await;

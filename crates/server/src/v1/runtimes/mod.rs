@@ -43,6 +43,13 @@ fn show(unit: &V1Unit, spec: &EnvironmentSpec, status: &str) -> Map<String, Valu
     object.as_object().cloned().unwrap_or_default()
 }
 
+fn not_for_all() -> Fault {
+    Fault::forbidden(
+        "Operation not allowed: a runtime that is public is for all projects, so only an administrator of all projects makes \
+         one. Use is_public=false, or a token for all projects.",
+    )
+}
+
 /// The environment as it is now.
 pub(crate) async fn spec_of(state: &State, unit: &V1Unit) -> V1Result<EnvironmentSpec> {
     let key = UnitKey { kind: UnitKind::Environment, name: unit.name.clone() };

@@ -5,29 +5,31 @@ use milepost_model::unit_put::{Put, PutOnly, UnitPut};
 use milepost_model::{Permission, UnitKind};
 use serde_json::{Map, Value, json};
 
-use super::{environment, show, spec_of};
+use super::{environment, not_for_all, show, spec_of};
 use crate::handlers::Shared;
 use crate::v1::fault::V1Result;
-use crate::v1::fields::Fields;
 use crate::v1::names::Path;
 use crate::v1::project::Project;
+use crate::v1::unread::Unread;
 use crate::v1::{changed, names};
 
-/// Another image is for functions that are made or updated from now on: versions keep what they have.
+/// Another image only while nothing uses the runtime: what runs on it was made for the one that it has.
 pub(crate) async fn update(
     project: Project,
     state: Shared,
     Path(id): Path<String>,
-    fields: Fields,
+    body: Unread,
 ) -> V1Result<Json<Map<String, Value>>> {
     project.may(Permission::Administer)?;
+    let fields = body.fields().await?;
     let unit = names::own_unit(&state, &project, UnitKind::Environment, &id).await?;
     let mut spec = spec_of(&state, &unit).await?;
     // One that v1 did not make gets its facts with the first change.
-    let mut facts = show(&unit, &spec, "available");
-    facts.retain(|name, _| ["name", "image", "description", "is_public", "trusted"].contains(&name.as_str()));
+    let mut defaults = show(&unit, &spec, "available");
+    defaults.retain(|name, _| ["name", "image", "description", "is_public", "trusted"].contains(&name.as_str()));
+    let mut facts = Map::new();
     let mut puts = Vec::new();
-    if let Some(image) = fields.short_text("image")? {
+    if let Some(image) = fields.short_text("image")?.filter(|image| !image.is_empty()) {
         spec = environment(&image)?;
         facts.insert("image".to_owned(), image.into());
         puts.push(Put {
@@ -50,10 +52,14 @@ pub(crate) async fn update(
             facts.insert(name.to_owned(), flag.into());
         }
     }
+    if facts.get("is_public") == Some(&json!(true)) && unit.facts["is_public"] != true && !project.sees_all {
+        return Err(not_for_all());
+    }
     let change = Change { message: format!("update runtime {}", unit.name), puts, ..Change::default() };
     let key = UnitKey { kind: UnitKind::Environment, name: unit.name };
-    let wanted = V1Change { change, key, facts: json!(facts), unless_jobs: false };
+    let wanted = V1Change { id: Some(unit.id), defaults, ..V1Change::new(change, key, facts) };
     let unit = state.catalog.v1_change(&project.name, project.actor(), wanted).await?;
     changed(&state, &project.name).await;
+    let spec = spec_of(&state, &unit).await?;
     Ok(Json(show(&unit, &spec, "available")))
 }

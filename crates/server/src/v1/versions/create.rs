@@ -7,18 +7,19 @@ use super::show;
 use crate::handlers::Shared;
 use crate::v1::changed;
 use crate::v1::fault::V1Result;
-use crate::v1::fields::Fields;
 use crate::v1::names::{self, Path};
 use crate::v1::project::Project;
+use crate::v1::unread::Unread;
 
 /// Publishes the newest code under the next number.
 pub(crate) async fn create(
     project: Project,
     state: Shared,
     Path(id): Path<String>,
-    fields: Fields,
+    body: Unread,
 ) -> V1Result<(StatusCode, Json<Map<String, Value>>)> {
     let app = project.may(Permission::ChangeCode)?;
+    let fields = body.fields().await?;
     let unit = names::own_unit(&state, &project, UnitKind::Function, &id).await?;
     let description = fields.short_text("description")?.unwrap_or_default();
     let made = state.catalog.v1_publish(app, project.actor(), unit.name.clone(), description).await?;

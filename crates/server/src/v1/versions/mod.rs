@@ -13,7 +13,8 @@ use super::fault::{Fault, V1Result};
 use super::names::{self, opt_time, time};
 use crate::state::State;
 
-pub(crate) const FIELDS: [&str; 6] = ["id", "version_number", "description", "count", "created_at", "updated_at"];
+pub(crate) const FIELDS: [&str; 7] =
+    ["id", "function_id", "version_number", "description", "count", "created_at", "updated_at"];
 
 pub(crate) fn show(unit: &V1Unit, version: &V1Version) -> Map<String, Value> {
     let object = json!({

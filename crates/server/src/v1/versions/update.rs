@@ -5,18 +5,19 @@ use serde_json::{Map, Value};
 use super::{find, show};
 use crate::handlers::Shared;
 use crate::v1::fault::V1Result;
-use crate::v1::fields::Fields;
 use crate::v1::names::{self, Path};
 use crate::v1::project::Project;
+use crate::v1::unread::Unread;
 
 /// Edits the description, the only thing of a version that can be.
 pub(crate) async fn update(
     project: Project,
     state: Shared,
     Path((id, version)): Path<(String, String)>,
-    fields: Fields,
+    body: Unread,
 ) -> V1Result<Json<Map<String, Value>>> {
     let app = project.may(Permission::ChangeCode)?;
+    let fields = body.fields().await?;
     let unit = names::own_unit(&state, &project, UnitKind::Function, &id).await?;
     let mut found = find(&state, &unit, &version).await?;
     if let Some(description) = fields.short_text("description")? {

@@ -7,17 +7,18 @@ use serde_json::{Map, Value};
 use super::show;
 use crate::handlers::Shared;
 use crate::v1::fault::V1Result;
-use crate::v1::fields::Fields;
 use crate::v1::project::Project;
 use crate::v1::targets::{self, Names};
+use crate::v1::unread::Unread;
 
 pub(crate) async fn create(
     project: Project,
     state: Shared,
     headers: HeaderMap,
-    fields: Fields,
+    body: Unread,
 ) -> V1Result<(StatusCode, Json<Map<String, Value>>)> {
     let app = project.may(Permission::MovePointer)?;
+    let fields = body.fields().await?;
     let target = targets::read(&state, &project, &fields).await?;
     let description = fields.short_text("description")?.unwrap_or_default();
     let new = NewWebhook { function: target.function, version: target.selector, description, secret: None };

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{FIELDS, show};
 use crate::handlers::Shared;
 use crate::v1::fault::V1Result;
-use crate::v1::lists::{MOST, Wanted};
+use crate::v1::lists::{Found, Wanted};
 use crate::v1::project::Project;
 use crate::v1::targets::Names;
 
@@ -15,19 +15,18 @@ const PAGE: i64 = 1000;
 pub(crate) async fn list(project: Project, state: Shared, headers: HeaderMap, uri: Uri) -> V1Result<Json<Value>> {
     project.may(Permission::Invoke)?;
     let wanted = Wanted::read(&uri, &project, &FIELDS)?;
-    let mut objects = Vec::new();
+    let mut found = Found::new(&wanted);
     for app in wanted.projects(&state, &project).await? {
         let names = Names::of(&state, &app).await?;
         let mut after = None;
-        while objects.len() < MOST {
+        while !found.is_full() {
             let page = state.catalog.webhook_list(&app, after, PAGE).await?;
-            let shown = page.items.iter().map(|webhook| show(&app, &names, webhook, &headers));
-            objects.extend(shown.filter(|webhook| wanted.takes(webhook)));
+            found.add(page.items.iter().map(|webhook| show(&app, &names, webhook, &headers)));
             after = page.next;
             if after.is_none() {
                 break;
             }
         }
     }
-    Ok(wanted.answer("webhooks", objects))
+    Ok(found.answer("webhooks"))
 }

@@ -8,10 +8,10 @@ use serde_json::{Map, Value};
 use super::{find_own, show};
 use crate::handlers::Shared;
 use crate::v1::fault::{Fault, V1Result};
-use crate::v1::fields::Fields;
 use crate::v1::names::Path;
 use crate::v1::project::Project;
 use crate::v1::targets::{self, Names};
+use crate::v1::unread::Unread;
 
 /// Another function, version or alias, or another description.
 pub(crate) async fn update(
@@ -19,9 +19,10 @@ pub(crate) async fn update(
     state: Shared,
     Path(id): Path<String>,
     headers: HeaderMap,
-    fields: Fields,
+    body: Unread,
 ) -> V1Result<Json<Map<String, Value>>> {
     let app = project.may(Permission::MovePointer)?;
+    let fields = body.fields().await?;
     let webhook = find_own(&state, &project, &id).await?;
     let description = fields.short_text("description")?;
     let names = Names::of(&state, app).await?;
@@ -35,6 +36,12 @@ pub(crate) async fn update(
         None
     };
     let (function, version) = target.map(|target| (target.function, target.selector)).unzip();
+    let same = function.as_ref().is_none_or(|function| *function == webhook.function)
+        && version.as_ref().is_none_or(|version| *version == webhook.selector)
+        && description.as_ref().is_none_or(|description| *description == webhook.description);
+    if same {
+        return Ok(Json(show(app, &names, &webhook, &headers)));
+    }
     let change = WebhookChange { function, version, description, secret: None };
     let changed = state.catalog.webhook_update(app, project.actor(), webhook.id, change, SecretChange::Keep).await?;
     Ok(Json(show(app, &names, &changed, &headers)))
