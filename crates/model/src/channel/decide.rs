@@ -44,6 +44,10 @@ pub struct Hold {
     /// For people: who held it and why.
     #[serde(default)]
     pub reason: String,
+    /// Versions that were published before this do not end the hold: they were there when somebody went back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub since: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -51,7 +55,7 @@ pub struct Hold {
 pub enum HoldUntil {
     /// A person lifts it.
     Lifted,
-    /// A person lifts it, or the channel has a version above this one that is not skipped.
+    /// A person lifts it, or the channel gets a version above this one that is not skipped.
     Above(SemVer),
 }
 
@@ -132,10 +136,10 @@ pub enum Stay {
 
 impl Brakes {
     /// What a rollback leaves behind: the bad version is skipped, and upgrades are held until a person lifts it or,
-    /// unless it `stays`, until a newer version appears.
-    pub fn roll_back(&mut self, bad: SemVer, stays: bool, reason: impl Into<String>) {
+    /// unless it `stays`, until a newer version appears. What is higher and was there already is not news.
+    pub fn roll_back(&mut self, bad: SemVer, stays: bool, reason: impl Into<String>, at: Timestamp) {
         let until = if stays { HoldUntil::Lifted } else { HoldUntil::Above(bad.clone()) };
-        self.hold = Some(Hold { until, reason: reason.into() });
+        self.hold = Some(Hold { until, reason: reason.into(), since: Some(at) });
         if !self.skipped.contains(&bad) {
             self.skipped.push(bad);
         }
@@ -147,7 +151,8 @@ impl Brakes {
         let HoldUntil::Above(bad) = &hold.until else { return Some(hold) };
         let above = |entry: &Entry| {
             let order = cmp_channel((&entry.version, entry.create_time), (bad, entry.create_time));
-            order.is_gt() && !self.skipped.contains(&entry.version)
+            let news = hold.since.is_none_or(|since| entry.create_time > since);
+            order.is_gt() && news && !self.skipped.contains(&entry.version)
         };
         (!all.versions().iter().any(above)).then_some(hold)
     }

@@ -22,6 +22,9 @@ pub struct PlaceArgs {
     /// Where the channels are: a folder, `s3://bucket/prefix`, or the `/channels` of a Milepost server [default: the server]
     #[arg(long, value_name = "URL", env = "MILEPOST_CHANNELS", hide_env_values = true)]
     pub to: Option<String>,
+    /// A token of the server that `--to` names, if it is another than yours
+    #[arg(long, value_name = "TOKEN", env = "MILEPOST_CHANNELS_TOKEN", hide_env_values = true)]
+    pub to_token: Option<String>,
 }
 
 /// Options of everything that writes.
@@ -62,7 +65,9 @@ impl PlaceArgs {
             None => None,
         };
         let options = StoreOptions {
-            token: context.map(|context| context.client.token().to_owned()).filter(|_| self.is_servers(context)),
+            token: self.to_token.clone().or_else(|| {
+                context.map(|context| context.client.token().to_owned()).filter(|_| self.is_servers(context))
+            }),
             key,
             sign_existing: sign.is_some_and(|sign| sign.sign_existing),
             registries: registry_credentials(),

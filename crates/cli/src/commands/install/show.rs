@@ -32,9 +32,23 @@ fn done_text(done: &Installed) -> String {
     let app = &install.app;
     let mut lines = Vec::new();
     match (&done.from, &done.to) {
+        // The record is that of the version it went back to.
+        (Some(_), Some(to)) if done.went_back.is_some() => {
+            lines.push(format!(
+                "Installed {to}, which is not healthy: app {app} is at {} again.",
+                install.entry.version
+            ));
+            return lines.join("\n");
+        }
+        (Some(from), Some(to)) if to.cmp_precedence(from).is_lt() => {
+            lines.push(format!("App {app} went down from {from} to {to}."));
+        }
         (Some(from), Some(to)) => lines.push(format!("Upgraded app {app} from {from} to {to}.")),
         (None, Some(to)) => lines.push(format!("Installed {} {to} as app {app}.", install.package)),
         (_, None) => lines.push(format!("App {app} stays at {}.", install.entry.version)),
+    }
+    if done.to.is_none() && (install.brakes.hold.is_some() || !install.brakes.skipped.is_empty()) {
+        lines.push(format!("`milepost install lift {app}` lets go of what was held or skipped."));
     }
     if done.to.is_some() {
         lines.push(format!("Digest   {}", install.entry.id));

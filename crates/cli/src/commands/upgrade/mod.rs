@@ -58,7 +58,9 @@ pub async fn run(ui: &Ui, global: &Global, args: UpgradeArgs) -> Result<()> {
         if let Some(version) = &plan.asked {
             if !plan.warnings.is_empty() {
                 let question = format!("Upgrade app {app} from {} to {version}?", plan.installed);
-                context.confirm(&question, Unattended::Proceed)?;
+                // A script that means to follow minors must not cross a major because nobody was there to say no.
+                let unattended = if asked.to.is_some() { Unattended::Proceed } else { Unattended::Refuse };
+                context.confirm(&question, unattended)?;
             }
             // What was shown is what is done.
             asked.to = Some(version.clone());

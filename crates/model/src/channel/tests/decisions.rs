@@ -8,6 +8,8 @@ use super::{at, entry, published, version};
 
 /// Monday in Berlin, with a window on Sunday night and a freeze over Christmas.
 const MONDAY: &str = "2026-11-16T12:00:00Z";
+/// Before the versions of these tests were published.
+const ROLLED_BACK: &str = "2025-12-31T00:00:00Z";
 
 fn windows() -> Windows {
     Windows::new("Europe/Berlin", &["sun 02:00-04:00"], &["2026-12-20..2027-01-06"]).expect("windows")
@@ -39,7 +41,7 @@ impl Case {
     }
 
     fn rolled_back(mut self, bad: &str, stays: bool) -> Self {
-        self.brakes.roll_back(version(bad), stays, "rolled back by ada");
+        self.brakes.roll_back(version(bad), stays, "rolled back by ada", at(ROLLED_BACK));
         self
     }
 
@@ -188,6 +190,10 @@ fn a_rollback_stays() {
         .rolled_back("1.2.0", false)
         .says("1.1.4 now, 1.2.0 is skipped, 2.0.0 waits for you");
 
+    // What was there already when somebody went back is not news, however high it is.
+    let mut later = Case::new("1.1.3", &newer, everything);
+    later.brakes.roll_back(version("1.2.0"), false, "rolled back by ada", at("2026-06-01T00:00:00Z"));
+    assert!(later.decide().expect("a decision").now().is_none());
     let mut lifted = Case::new("1.1.3", &versions, everything).rolled_back("1.2.0", true);
     lifted.brakes = Brakes::default();
     lifted.says("1.2.0 now");
@@ -234,6 +240,10 @@ fn decisions_survive_json() {
     assert!(decision.outlook.iter().any(|outlook| matches!(outlook.fate, Fate::At { .. })), "{json}");
     let brakes = Case::new("1.1.2", &[], SEED).rolled_back("1.2.0", false).brakes;
     let json = serde_json::to_string(&brakes).expect("json");
-    assert_eq!(json, r#"{"hold":{"until":{"above":"1.2.0"},"reason":"rolled back by ada"},"skipped":["1.2.0"]}"#);
+    let expected = r#"{"hold":{"until":{"above":"1.2.0"},"reason":"rolled back by ada","since":"2025-12-31T00:00:00Z"},"skipped":["1.2.0"]}"#;
+    assert_eq!(json, expected);
+    // A hold by hand has no moment before which versions do not count.
+    let by_hand = r#"{"hold":{"until":{"above":"1.2.0"},"reason":""},"skipped":[]}"#;
+    assert_eq!(serde_json::from_str::<Brakes>(by_hand).expect("brakes").hold.and_then(|hold| hold.since), None);
     assert_eq!(serde_json::from_str::<Brakes>(&json).expect("brakes"), brakes);
 }

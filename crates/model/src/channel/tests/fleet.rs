@@ -60,7 +60,7 @@ impl Watched {
             return;
         }
         let Some((_, before)) = self.log.len().checked_sub(2).and_then(|at| self.log.get(at)).copied() else { return };
-        self.brakes.roll_back(self.installed.version.clone(), kind == 'R', "the script");
+        self.brakes.roll_back(self.installed.version.clone(), kind == 'R', "the script", at_tick(now));
         let text = format!("{}.{}.{}", before.0, before.1, before.2);
         let unlisted = || Entry::new(version(&text), Digest::of(text.as_bytes()), at_tick(now));
         self.installed = all.get(&version(&text)).cloned().unwrap_or_else(unlisted);

@@ -39,8 +39,8 @@ pub struct Channel {
 pub struct Install {
     pub version: Version,
     pub skipped: Vec<Version>,
-    /// Held until lifted, or until there is something above the version.
-    pub hold: Option<Option<Version>>,
+    /// Held until lifted, or until there is something above the version that was not there before.
+    pub hold: Option<Option<(Version, Vec<Version>)>>,
     /// Every version it was at, with the tick.
     pub log: Vec<(Tick, Version)>,
 }
@@ -120,11 +120,11 @@ impl Install {
     }
 
     /// Back to what it was before, as a person would do it.
-    pub fn roll_back(&mut self, now: Tick, stays: bool) -> bool {
+    pub fn roll_back(&mut self, channel: &Channel, now: Tick, stays: bool) -> bool {
         let Some((_, bad)) = self.log.last().copied().filter(|_| self.log.len() > 1) else { return false };
         let before = self.log[self.log.len() - 2].1;
         self.skipped.push(bad);
-        self.hold = Some(if stays { None } else { Some(bad) });
+        self.hold = Some(if stays { None } else { Some((bad, channel.versions.clone())) });
         self.version = before;
         self.log.push((now, before));
         true
@@ -133,10 +133,12 @@ impl Install {
     /// What happens in this quarter of an hour.
     pub fn step(&mut self, rules: &Rules, channel: &Channel, now: Tick) {
         let lesser = channel.latest.is_some_and(|latest| latest < self.version);
-        let held = match self.hold {
+        let held = match &self.hold {
             None => false,
             Some(None) => true,
-            Some(Some(bad)) => !channel.versions.iter().any(|v| *v > bad && !self.skipped.contains(v)),
+            Some(Some((bad, known))) => {
+                !channel.versions.iter().any(|v| v > bad && !known.contains(v) && !self.skipped.contains(v))
+            }
         };
         let nothing_above = channel.versions.iter().all(|version| *version <= self.version);
         if lesser || held || nothing_above || rules.denied(now) {

@@ -104,7 +104,7 @@ fn any_world() -> impl Strategy<Value = World> {
             if take_back {
                 all = unpublish(&all, &version(texts[gone.index(texts.len())]), promote, &[]).expect("unpublished").all;
             }
-            let hold = hold.map(|until| Hold { until, reason: String::new() });
+            let hold = hold.map(|until| Hold { until, reason: String::new(), since: None });
             let brakes = Brakes { hold, skipped: skipped.iter().map(|text| version(text)).collect() };
             let now = at("2026-11-10T00:00:00Z") + jiff::SignedDuration::from_mins(minutes);
             World { installed: entry(&installed), all, policy, windows, brakes, now }

@@ -119,7 +119,7 @@ pub fn judged(member: &Member) -> Vec<(Tick, Version)> {
         }
         match persons.iter().find(|(tick, _)| *tick == now) {
             Some((_, 'l')) => (install.hold, install.skipped) = (None, Vec::new()),
-            Some((_, kind)) => assert!(install.roll_back(now, *kind == 'R'), "nothing to roll back at {now}"),
+            Some((_, kind)) => assert!(install.roll_back(&channel, now, *kind == 'R'), "nothing to roll back at {now}"),
             None => {}
         }
         install.step(&rules, &channel, now);
