@@ -51,7 +51,12 @@ impl Catalog {
     }
 }
 
-pub(crate) async fn delete(work: &mut Work<'_>, key: &UnitKey, which: &VersionsToDelete, dry_run: bool) -> Result<ChangeOutcome> {
+pub(crate) async fn delete(
+    work: &mut Work<'_>,
+    key: &UnitKey,
+    which: &VersionsToDelete,
+    dry_run: bool,
+) -> Result<ChangeOutcome> {
     if !matches!(key.kind, UnitKind::Function | UnitKind::Package) {
         let message = format!("Single versions of {} cannot be deleted.", key.kind.with_article());
         return Err(Refusal::new(Code::InvalidRequest, message)

@@ -43,7 +43,7 @@ pub use ops::claim::{Node, Turn};
 pub use ops::execution::{Accept, Claimed, Finish};
 pub use ops::fire::Fired;
 pub use ops::give_back::GivenBack;
-pub use ops::install::{INSTALL_DEPLOYMENT, InstallInput, InstallOutcome, VersionInput};
+pub use ops::install::{INSTALL_DEPLOYMENT, InstallInput, InstallOutcome, VersionInput, WentBack};
 pub use ops::install_lease::{InstallLease, LeasedInstall};
 pub use ops::live::Rollback;
 pub use ops::live::{LiveTarget, RollbackInput};

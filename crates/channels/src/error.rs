@@ -25,10 +25,13 @@ pub enum ChannelError {
     Behind,
     #[error("the channel cannot be read from its storage: {0}")]
     Storage(BlobError),
-    #[error("the file cannot be read ({0}); check that it is there and readable")]
-    File(#[from] std::io::Error),
 
     // It would be the same again: somebody must do something.
+    /// A file of this machine: an artifact, or a bundle.
+    #[error(
+        "the file cannot be read or written ({0}); check its path, that it may be used, and that the disk has room"
+    )]
+    File(#[from] std::io::Error),
     #[error("`{place}` is not there; check the address, or ask the author whether the channel has moved")]
     Gone { place: String },
     /// Half-written or altered: not JSON, or not the JSON of a channel.
@@ -101,7 +104,7 @@ impl ChannelError {
     /// A short word for tables and metrics; it does not change.
     pub fn kind(&self) -> &'static str {
         match self {
-            Self::Unreachable { .. } | Self::Status { .. } | Self::Storage(_) | Self::File(_) => "unreachable",
+            Self::Unreachable { .. } | Self::Status { .. } | Self::Storage(_) => "unreachable",
             Self::Truncated { .. } => "truncated",
             Self::Behind => "behind",
             Self::Gone { .. } => "gone",
@@ -115,7 +118,7 @@ impl ChannelError {
             Self::TooLarge { .. } => "too_large",
             Self::DigestMismatch { .. } => "digest_mismatch",
             Self::NoDigest(_) | Self::NotInBundle(_) | Self::NotPublished { .. } => "no_artifact",
-            Self::Unusable { .. } => "unusable",
+            Self::Unusable { .. } | Self::File(_) => "unusable",
             Self::Registry(error) if error.is_transient() => "unreachable",
             Self::Registry(_) => "registry",
         }

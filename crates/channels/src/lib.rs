@@ -15,6 +15,7 @@ pub mod bundle;
 mod error;
 mod files;
 mod http;
+mod pace;
 pub mod registry;
 pub mod signature;
 mod source;
@@ -22,7 +23,7 @@ mod store;
 
 pub use error::{ArtifactStream, ChannelError};
 pub use files::Files;
-pub use http::Http;
+pub use http::{Deadlines, Http};
 pub use signature::{PublicKey, SecretKey};
 pub use source::{LatestAnswer, ReadAll, ReadLatest, Source, SourceOptions};
 pub use store::{Publish, Published, Store, StoreOptions, Unpublish, Unpublishing, WriteError};

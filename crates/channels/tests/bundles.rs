@@ -55,7 +55,7 @@ async fn a_bundle_is_a_channel_without_a_network() {
     let source = world.open(&path).unwrap();
     let read = latest(&source).await.unwrap();
     assert!(read.serial.is_some(), "the signatures are in it");
-    let all = source.all_for(&read.latest).await.unwrap().all;
+    let all = source.all_for(&read).await.unwrap().all;
     assert_eq!(all.versions().len(), 3);
     for entry in all.versions() {
         let bytes = collect(source.artifact(entry).await.unwrap()).await.unwrap();

@@ -129,9 +129,9 @@ async fn a_reader_sees_the_old_state_or_the_new_one_or_is_told_to_wait() {
         let home = tempfile::tempdir().unwrap();
         cut_off_after(writes, home.path(), Some(&secret)).await;
         let unkeyed = reader(home.path(), None);
-        let latest = common::latest(&unkeyed).await.unwrap().latest;
+        let latest = common::latest(&unkeyed).await.unwrap();
         let all = unkeyed.all_for(&latest).await.unwrap().all;
-        assert!(!all.is_behind(&latest), "after {writes} writes");
+        assert!(!all.is_behind(&latest.latest), "after {writes} writes");
         let keyed = reader(home.path(), Some(&secret));
         for result in [common::latest(&keyed).await.map(drop), keyed.all().await.map(drop)] {
             match result {
@@ -183,6 +183,50 @@ async fn an_unsigned_channel_is_signed_only_when_the_author_says_so() {
     let source = reader(home.path(), Some(&secret));
     assert_eq!(latest_version(&source).await.as_deref(), Some("1.1.0"));
     author(home.path(), Some(&secret)).publish("1.2.0").await.unwrap();
+}
+
+fn vouching(root: &Path, secret: &str) -> Author {
+    let options = StoreOptions { key: Some(load(secret)), sign_existing: true, ..StoreOptions::default() };
+    Author::at(root.to_str().unwrap(), options)
+}
+
+#[tokio::test]
+async fn a_key_is_replaced_when_the_author_says_so_and_serials_go_on() {
+    let [(_, old), (_, new)] = [common::key(), common::key()];
+    let home = tempfile::tempdir().unwrap();
+    for text in ["1.0.0", "1.1.0"] {
+        author(home.path(), Some(&old)).publish(text).await.unwrap();
+    }
+    let before = common::latest(&reader(home.path(), Some(&old))).await.unwrap().serial;
+    let done = vouching(home.path(), &new).publish("1.2.0").await.unwrap();
+    assert!(done.serial > before, "{:?} is not above {before:?}", done.serial);
+    let source = reader(home.path(), Some(&new));
+    let read = common::latest(&source).await.unwrap();
+    assert_eq!(read.serial, done.serial);
+    assert_eq!(source.all_for(&read).await.unwrap().all.versions().len(), 3);
+    let error = author(home.path(), Some(&old)).publish("1.3.0").await.unwrap_err();
+    assert!(matches!(error, WriteError::OtherKey { .. }), "{error}");
+    author(home.path(), Some(&new)).publish("1.3.0").await.unwrap();
+}
+
+#[tokio::test]
+async fn a_serial_that_no_channel_reaches_is_refused_and_not_continued() {
+    let (_, secret) = common::key();
+    for file in ["latest.minisig", "all.minisig.next"] {
+        for claim in [u64::MAX, u64::MAX - 1, 1 << 60] {
+            let home = tempfile::tempdir().unwrap();
+            author(home.path(), Some(&secret)).publish("1.0.0").await.unwrap();
+            let path = home.path().join(format!("{}/stable/{file}", package()));
+            let forged = fs::read_to_string(&path).unwrap().replace("serial:1\n", &format!("serial:{claim}\n"));
+            assert!(forged.contains(&claim.to_string()), "{forged}");
+            fs::write(&path, forged).unwrap();
+            let error = author(home.path(), Some(&secret)).publish("1.1.0").await.unwrap_err();
+            assert!(matches!(error, WriteError::Implausible { serial } if serial == claim), "{error}");
+            let done = vouching(home.path(), &secret).publish("1.1.0").await.unwrap();
+            assert_eq!(done.serial, Some(2), "{file} {claim}");
+            author(home.path(), Some(&secret)).publish("1.2.0").await.unwrap();
+        }
+    }
 }
 
 #[tokio::test]

@@ -7,7 +7,9 @@ use std::fs;
 
 use common::web::{Answer, Web};
 use common::{Author, collect, latest, options, package};
-use milepost_channels::{ChannelError, PublicKey, Source, SourceOptions, StoreOptions};
+use milepost_channels::{ChannelError, PublicKey, Source, SourceOptions, StoreOptions, Unpublish};
+use milepost_model::Digest;
+use milepost_model::channel::Entry;
 use tempfile::TempDir;
 
 /// A signed channel with 1.0.0 and 1.1.0, on a web server that does what the test says.
@@ -86,7 +88,7 @@ async fn a_good_channel_is_read_with_and_without_its_key() {
     let world = World::new().await;
     for source in [world.source(), world.keyed()] {
         let read = latest(&source).await.unwrap();
-        let all = source.all_for(&read.latest).await.unwrap().all;
+        let all = source.all_for(&read).await.unwrap().all;
         let entry = all.latest().unwrap();
         let bytes = collect(source.artifact(entry).await.unwrap()).await.unwrap();
         assert_eq!(bytes, b"the artifact of 1.1.0");
@@ -284,7 +286,7 @@ async fn a_list_that_is_older_than_latest_is_asked_for_again() {
     world.web.put_folder(world.home.path());
     world.put("all", Answer::Bytes(old));
     let read = latest(&world.source()).await.unwrap();
-    to_retry(world.source().all_for(&read.latest).await, "behind");
+    to_retry(world.source().all_for(&read).await, "behind");
 }
 
 #[tokio::test]
@@ -295,4 +297,39 @@ async fn an_address_that_is_none_is_refused_without_its_password() {
     }
     let hidden = Source::open("https://me:hunter2@example.invalid/a/b", options()).unwrap();
     assert_eq!(hidden.place(), "https://example.invalid/a/b");
+}
+
+#[tokio::test]
+async fn a_list_from_before_an_unpublish_is_behind_its_latest() {
+    let world = World::new().await;
+    let old = ["all", "all.minisig"].map(|file| (file, world.file(file)));
+    let (package, channel, version) = (package(), "stable".parse().unwrap(), common::version("1.1.0"));
+    let (promote_previous, even_if_latest) = (true, true);
+    let asked = Unpublish { package: &package, channel: &channel, version: &version, promote_previous, even_if_latest };
+    world.author.store.unpublish(&asked).await.unwrap();
+    world.web.put_folder(world.home.path());
+    let read = latest(&world.keyed()).await.unwrap();
+    world.keyed().all_for(&read).await.unwrap();
+    for (file, bytes) in old {
+        world.put(file, Answer::Bytes(bytes));
+    }
+    to_retry(world.keyed().all_for(&read).await, "behind");
+}
+
+#[tokio::test]
+async fn an_index_from_elsewhere_does_not_choose_a_registry_of_this_machine() {
+    let web = Web::start().await;
+    let port = web.url.rsplit(':').next().unwrap();
+    let elsewhere = ["https://channels.example.invalid/team/shop/stable", "s3://bucket/team/shop/stable"];
+    let aws = Some(vec![("AWS_REGION".to_owned(), "nowhere".to_owned())]);
+    for place in elsewhere {
+        let source = Source::open(place, SourceOptions { aws: aws.clone(), ..options() }).unwrap();
+        for host in ["localhost", "127.0.0.1", "127.1", "0.0.0.0", "a.localhost"] {
+            let mut entry = Entry::new(common::version("1.0.0"), Digest::of(b""), common::now());
+            entry.registry = Some(format!("{host}:{port}/team/shop"));
+            let said = refused(source.artifact(&entry).await.map(drop), "registry");
+            assert!(said.contains("on this machine"), "{place} {host}: {said}");
+        }
+    }
+    assert!(web.requests().is_empty());
 }

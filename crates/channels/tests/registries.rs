@@ -193,4 +193,26 @@ async fn a_registry_that_sends_us_for_a_token_gets_it_and_no_password_of_ours() 
     web.put("/token", Answer::Status(403));
     let error = source.artifact(&entry).await.err().unwrap();
     assert!(error.to_string().contains("wants a name and a password"), "{error}");
+    for failing in [Answer::Status(503), Answer::Status(429), Answer::Cut(b"{".to_vec())] {
+        web.put("/token", failing);
+        let error = source.artifact(&entry).await.err().unwrap();
+        assert!(error.is_transient(), "{error}");
+        assert!(error.to_string().contains("token server"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_tag_that_another_publisher_took_does_not_undo_what_is_published() {
+    let world = World::open();
+    world.author.publish("1.0.0").await.unwrap();
+    // Two published at once: this one has the list, the other one has the tag, and `latest` is not written yet.
+    std::fs::remove_file(world.home.path().join(format!("{}/stable/latest", package()))).unwrap();
+    let (file, digest) = world.author.artifact("of the other publisher");
+    let registry = Registry::open(&world.repository, &[], None).unwrap();
+    registry.delete_tag(&version("1.0.0")).await.unwrap();
+    registry.push(&package(), &version("1.0.0"), &file, digest).await.unwrap();
+    let done = world.author.publish("1.0.0").await.unwrap();
+    assert!(matches!(done.tag_problem, Some(RegistryError::TagTaken { .. })), "{:?}", done.tag_problem);
+    let bytes = collect(world.source("stable").artifact(&done.entry).await.unwrap()).await.unwrap();
+    assert_eq!(bytes, b"the artifact of 1.0.0");
 }

@@ -1,10 +1,10 @@
 //! Publishing as an author does it: a manifest with a version, a channel on the server, in a folder and in a registry.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
 
-#[expect(dead_code, reason = "other tests use the rest")]
-mod common;
 #[path = "publish/author.rs"]
 mod author;
+#[expect(dead_code, reason = "other tests use the rest")]
+mod common;
 #[path = "publish/keys.rs"]
 mod keys;
 #[path = "publish/publishing.rs"]

@@ -25,7 +25,7 @@ const SILENCE: Duration = Duration::from_secs(60);
 
 /// The body as long as something arrives. Uploads have no limit in time, so a connection that died without a word would
 /// be kept for ever.
-fn while_it_moves(body: Body) -> impl Stream<Item = Result<Bytes, BoxError>> + Send {
+pub(crate) fn while_it_moves(body: Body) -> impl Stream<Item = Result<Bytes, BoxError>> + Send {
     let moving = stream::unfold(body.into_data_stream(), |mut body| async move {
         match tokio::time::timeout(SILENCE, body.next()).await {
             Ok(chunk) => chunk.map(|chunk| (chunk.map_err(Into::into), body)),

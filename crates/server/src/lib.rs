@@ -37,8 +37,8 @@ mod trees;
 mod urls;
 mod v1;
 
-pub use milepost_runtime::sandbox::jail_main as sandbox_stage;
 pub use installs::InstallsDue;
+pub use milepost_runtime::sandbox::jail_main as sandbox_stage;
 pub use router::openapi;
 pub use settings::{BuildSettings, Settings};
 pub use startup::{Server, StartError};

@@ -15,8 +15,9 @@ use utoipa_axum::routes;
 
 use crate::error::ApiError;
 use crate::handlers::{
-    aliases, app_versions, apps, artifacts, blobs, builds, changes, channels, executions, functions, groups, health, installs, jobs, latest, live,
-    logs, plans, releases, storage, system, tags, timers, tokens, trees, units, versions, webhooks,
+    aliases, app_versions, apps, artifacts, blobs, builds, changes, channels, executions, functions, groups, health,
+    installs, jobs, latest, live, logs, plans, releases, storage, system, tags, timers, tokens, trees, units, versions,
+    webhooks,
 };
 use crate::state::State;
 use crate::{docs_page, middleware};
@@ -69,7 +70,11 @@ fn calls() -> OpenApiRouter<State> {
         .routes(routes!(jobs::get::jobs_get, jobs::update::jobs_update, jobs::delete::jobs_delete))
         .routes(routes!(timers::list::timers_list))
         .routes(routes!(webhooks::list::webhooks_list, webhooks::create::webhooks_create))
-        .routes(routes!(webhooks::get::webhooks_get, webhooks::update::webhooks_update, webhooks::delete::webhooks_delete))
+        .routes(routes!(
+            webhooks::get::webhooks_get,
+            webhooks::update::webhooks_update,
+            webhooks::delete::webhooks_delete
+        ))
         .routes(routes!(webhooks::invoke::webhooks_invoke))
         .routes(routes!(units::list::units_list))
         .routes(routes!(units::get::units_get))

@@ -195,11 +195,8 @@ impl Server {
             .executions
             .is_worker()
             .then(|| tokio::spawn(scheduler::repeat(self.state.clone(), stop.clone())));
-        let watching = self
-            .state
-            .installs
-            .is_watching()
-            .then(|| tokio::spawn(installs::repeat(self.state.clone(), stop.clone())));
+        let watching =
+            self.state.installs.is_watching().then(|| tokio::spawn(installs::repeat(self.state.clone(), stop.clone())));
         let runtime = self.state.plane.runtime.clone();
         let state = self.state.clone();
         let router = router::build(self.state);

@@ -5,6 +5,7 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures::{StreamExt as _, TryStreamExt as _};
@@ -18,6 +19,7 @@ use crate::error::BlobError;
 
 const STAGED: &str = ".staged-";
 const LOCK: &str = ".lock";
+const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 const FILE_CHUNK: usize = 256 << 10;
 
 #[derive(Debug, Clone)]
@@ -177,7 +179,28 @@ fn tag_of(bytes: &[u8]) -> String {
 
 fn stage(folder: &Path) -> io::Result<NamedTempFile> {
     let everybody_reads = fs::Permissions::from_mode(0o644);
-    tempfile::Builder::new().prefix(STAGED).permissions(everybody_reads).tempfile_in(folder)
+    let staged = tempfile::Builder::new().prefix(STAGED).permissions(everybody_reads).tempfile_in(folder)?;
+    // What is left stays for the next writer.
+    let _ = remove_abandoned(folder, &staged);
+    Ok(staged)
+}
+
+/// Removes what writers left that were killed. Those who write do this, not those who open: reading a channel changes nothing.
+/// The file that was made a moment ago has the time of the disk, which may be another machine's.
+fn remove_abandoned(folder: &Path, made_now: &NamedTempFile) -> io::Result<()> {
+    let now = made_now.as_file().metadata()?.modified()?;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if !entry.file_name().to_string_lossy().starts_with(STAGED) {
+            continue;
+        }
+        // Whoever still writes has changed it since.
+        let written = entry.metadata().and_then(|meta| meta.modified());
+        if written.is_ok_and(|written| now.duration_since(written).is_ok_and(|age| age > ABANDONED)) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+    Ok(())
 }
 
 fn persist(staged: NamedTempFile, path: &Path) -> io::Result<()> {
@@ -237,4 +260,25 @@ async fn blocking<T: Send + 'static>(
 ) -> Result<T, BlobError> {
     let done = tokio::task::spawn_blocking(work).await.map_err(|error| BlobError::storage(doing, error))?;
     done.map_err(|error| BlobError::storage(doing, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_writer_removes_what_a_killed_one_left_a_day_ago() {
+        let home = tempfile::tempdir().expect("a folder");
+        let [old, fresh, other] = [".staged-old", ".staged-fresh", "old"].map(|name| home.path().join(name));
+        for path in [&old, &fresh, &other] {
+            File::create(path).expect("a file");
+        }
+        let now = fs::metadata(&fresh).and_then(|meta| meta.modified()).expect("a time");
+        for path in [&old, &other] {
+            let file = File::options().write(true).open(path).expect("a file");
+            file.set_modified(now - ABANDONED - Duration::from_secs(60)).expect("another time");
+        }
+        let staged = stage(home.path()).expect("staged");
+        assert!(!old.exists() && fresh.exists() && other.exists() && staged.path().exists());
+    }
 }

@@ -9,10 +9,10 @@ use milepost_model::event::EventKind;
 use milepost_model::install::{Check, InstallMode, InstallSettings, RollbackHolds};
 use milepost_model::pointer::Step;
 use milepost_model::release::{LiveMode, Release};
-use milepost_model::{AppName, ChangeOutcome, Code, Refusal, UnitKind, UnitName, UnitPut};
+use milepost_model::{AppName, ChangeOutcome, Code, Refusal, Timestamp, UnitKind, UnitName, UnitPut};
 use serde_json::json;
 
-use super::install_lease::{InstallLease, LeasedInstall, held, leased};
+use super::install_lease::{InstallLease, LeasedInstall, held, held_since, leased};
 use super::live::{Target, make_reachable};
 use crate::change::{self, ChangeInput};
 use crate::db::Ending;
@@ -65,6 +65,17 @@ pub struct InstallOutcome {
     pub install: LeasedInstall,
 }
 
+/// What became of a version that is not healthy.
+#[derive(Debug, Clone, PartialEq)]
+pub enum WentBack {
+    /// Live is at this version again.
+    To(Entry),
+    /// There was no version before it.
+    Nowhere,
+    /// A person moved live while it was tried: there is nothing left to undo.
+    NoLongerOnTrial,
+}
+
 impl VersionInput {
     /// The change that makes an app what the artifact says. What the version before had and this one has not goes; secrets
     /// stay.
@@ -91,12 +102,18 @@ impl Catalog {
         self.work(app, &actor, Ending::Commit, move |work| Box::pin(async move { create(work, input).await })).await
     }
 
-    /// Puts another version into an installed app. Refused when the lease has ended: then somebody else may be at it.
-    pub async fn install_upgrade(&self, lease: &InstallLease, input: VersionInput) -> Result<InstallOutcome> {
+    /// Puts another version into an installed app. Refused when the lease has ended: then somebody else may be at it; and when
+    /// the install is not at the revision that it was decided on: then a person has said something since.
+    pub async fn install_upgrade(
+        &self,
+        lease: &InstallLease,
+        revision: i64,
+        input: VersionInput,
+    ) -> Result<InstallOutcome> {
         let lease = lease.clone();
         let actor = input.change.actor.clone();
         self.work(&lease.app.clone(), &actor, Ending::Commit, move |work| {
-            Box::pin(async move { upgrade(work, &lease, input).await })
+            Box::pin(async move { upgrade(work, &lease, revision, input).await })
         })
         .await
     }
@@ -116,15 +133,17 @@ impl Catalog {
     }
 
     /// The installed version is not healthy: live goes back to what it was before, the version is skipped and upgrades are
-    /// held. Answers the version that live went back to, if there is one.
-    pub async fn install_unhealthy(&self, lease: &InstallLease, why: String) -> Result<(LeasedInstall, Option<Entry>)> {
+    /// held.
+    pub async fn install_unhealthy(&self, lease: &InstallLease, why: String) -> Result<(LeasedInstall, WentBack)> {
         let lease = lease.clone();
         self.work(&lease.app.clone(), &lease.actor(), Ending::Commit, move |work| {
             Box::pin(async move {
                 let mut row = held(work, &lease).await?;
-                let went_to = go_back(work, &mut row, &why).await?;
-                installs::save(work.tx, &mut row).await?;
-                Ok((leased(work.tx, &work.app, row, lease).await?, went_to))
+                let went = go_back(work, &mut row, &why).await?;
+                if went != WentBack::NoLongerOnTrial {
+                    installs::save(work.tx, &mut row).await?;
+                }
+                Ok((leased(work.tx, &work.app, row, lease).await?, went))
             })
         })
         .await
@@ -182,8 +201,13 @@ async fn create(work: &mut Work<'_>, input: InstallInput) -> Result<InstallOutco
     finish(work, row, lease, outcome).await
 }
 
-async fn upgrade(work: &mut Work<'_>, lease: &InstallLease, input: VersionInput) -> Result<InstallOutcome> {
-    let mut row = held(work, lease).await?;
+async fn upgrade(
+    work: &mut Work<'_>,
+    lease: &InstallLease,
+    revision: i64,
+    input: VersionInput,
+) -> Result<InstallOutcome> {
+    let mut row = held_since(work, lease, revision).await?;
     let VersionInput { entry, change, inputs, forced } = input;
     check_inputs(work, &change, &inputs).await?;
     let live_before = live_seq(work).await?;
@@ -203,12 +227,14 @@ async fn upgrade(work: &mut Work<'_>, lease: &InstallLease, input: VersionInput)
     }
     let before = std::mem::replace(&mut row.entry, entry);
     installs::put_version(work.tx, work.app.id, seq, &row.entry).await?;
-    settle_brakes(&mut row, &before, &work.act.actor);
+    settle_brakes(&mut row, &before, &work.act.actor, work.act.at);
     row.app_seq = seq;
     row.installed_at = work.act.at;
     row.installed_by.clone_from(&work.act.actor);
     row.plan = None;
-    row.trial_seq = row.settings.health.is_some().then(|| live_before.unwrap_or(0));
+    // Users have had this very content before: there is nothing new to judge, and nothing else to go back to.
+    let is_new = outcome.changed || live_before != Some(seq);
+    row.trial_seq = (is_new && row.settings.health.is_some()).then(|| live_before.unwrap_or(0));
     row.next_check_at = Some(work.act.at);
     installs::save(work.tx, &mut row).await?;
     let version = |entry: &Entry| json!({ "version": entry.version, "id": entry.id });
@@ -221,11 +247,11 @@ async fn upgrade(work: &mut Work<'_>, lease: &InstallLease, input: VersionInput)
 }
 
 /// What is above a hold ends it. Going down by hand is a rollback, which the watcher must not undo.
-fn settle_brakes(row: &mut InstallRow, before: &Entry, actor: &str) {
+fn settle_brakes(row: &mut InstallRow, before: &Entry, actor: &str, at: Timestamp) {
     if before.is_above(&row.entry) {
         let stays = row.settings.rollback_holds == RollbackHolds::UntilLifted;
         let reason = format!("{actor} went down to {}", row.entry.version);
-        row.brakes.roll_back(before.version.clone(), stays, reason);
+        row.brakes.roll_back(before.version.clone(), stays, reason, at);
     } else if let Some(Hold { until: HoldUntil::Above(bad), .. }) = &row.brakes.hold
         && row.entry.version != *bad
         && milepost_model::channel::cmp_channel(
@@ -285,12 +311,20 @@ async fn live_seq(work: &mut Work<'_>) -> Result<Option<i64>> {
     }
 }
 
-async fn go_back(work: &mut Work<'_>, row: &mut InstallRow, why: &str) -> Result<Option<Entry>> {
-    let Some(seq) = row.trial_seq.take().filter(|seq| *seq > 0) else { return Ok(None) };
-    let Some((_, before)) = installs::version_at(work.tx, work.app.id, seq).await? else { return Ok(None) };
+async fn go_back(work: &mut Work<'_>, row: &mut InstallRow, why: &str) -> Result<WentBack> {
+    let Some(seq) = row.trial_seq.take() else { return Ok(WentBack::NoLongerOnTrial) };
+    // Before the first one there is none, also not at 0.
+    let Some((_, before)) = installs::version_at(work.tx, work.app.id, seq).await? else {
+        return Ok(WentBack::Nowhere);
+    };
     let why = format!("{} {} is not healthy: {why}", row.package, row.entry.version);
-    // Only what the upgrade moved goes back: live may be pinned elsewhere.
-    if live_seq(work).await? == Some(row.app_seq) {
+    // Only what the upgrade moved goes back: live may be pinned elsewhere. A secret that was set meanwhile made another app
+    // version, which holds the same published one.
+    let live = match live_seq(work).await? {
+        Some(live) => installs::version_at(work.tx, work.app.id, live).await?,
+        None => None,
+    };
+    if live.is_some_and(|(_, entry)| entry.version == row.entry.version) {
         work.app.live_mode = LiveMode::Pinned;
         let (release, ..) = make_reachable(work, Target::AppVersion(seq), &why).await?;
         if work.app.live_release_id != Some(release.id) {
@@ -299,14 +333,14 @@ async fn go_back(work: &mut Work<'_>, row: &mut InstallRow, why: &str) -> Result
         row.rollback_pin = true;
     }
     set_back(work, row, (seq, before.clone()), &why);
-    Ok(Some(before))
+    Ok(WentBack::To(before))
 }
 
 /// Brakes after live went to a lower version, and the record that it did.
 pub(super) fn set_back(work: &mut Work<'_>, row: &mut InstallRow, to: (i64, Entry), why: &str) {
     let stays = row.settings.rollback_holds == RollbackHolds::UntilLifted;
     let bad = row.entry.version.clone();
-    row.brakes.roll_back(bad.clone(), stays, why);
+    row.brakes.roll_back(bad.clone(), stays, why, work.act.at);
     (row.app_seq, row.entry) = to;
     row.installed_at = work.act.at;
     row.trial_seq = None;

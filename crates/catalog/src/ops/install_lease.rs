@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::ops::install::not_installed;
 use crate::read::install_view;
 use crate::tables::apps::{self, AppRow};
-use crate::tables::installs::{self, CheckRecord, InstallRow};
+use crate::tables::installs::{self, CheckRecord, InstallRow, Moments};
 use crate::work::Work;
 
 /// The right to work on an install.
@@ -68,7 +68,7 @@ impl Catalog {
         self.db
             .write(move |tx| {
                 Box::pin(async move {
-                    let taken = installs::take_due(tx, &holder, now, until(now, lease_ms), limit).await?;
+                    let taken = installs::take_due(tx, &holder, Moments::at(now, lease_ms), limit).await?;
                     let mut found = Vec::with_capacity(taken.len());
                     for id in taken {
                         let Some(name) = apps::name_of(tx, id).await? else { continue };
@@ -91,7 +91,7 @@ impl Catalog {
             .write(move |tx| {
                 Box::pin(async move {
                     let app = apps::get(tx, &app).await?;
-                    let taken = installs::take(tx, app.id, &holder, now, until(now, lease_ms)).await?;
+                    let taken = installs::take(tx, app.id, &holder, Moments::at(now, lease_ms)).await?;
                     let Some(row) = installs::find(tx, app.id).await? else {
                         return Err(not_installed(&app.name).into());
                     };
@@ -144,9 +144,10 @@ impl Catalog {
         self.db.write(move |tx| Box::pin(async move { installs::make_due(tx, now).await })).await
     }
 
-    /// When the next install is due.
-    pub async fn installs_earliest(&self) -> Result<Option<Timestamp>> {
-        self.db.read(|tx| Box::pin(async move { installs::earliest(tx).await })).await
+    /// When the next install is due, to who takes leases of this length.
+    pub async fn installs_earliest(&self, lease_ms: i64) -> Result<Option<Timestamp>> {
+        let moments = Moments::at(self.clock.now(), lease_ms);
+        self.db.read(move |tx| Box::pin(async move { installs::earliest(tx, moments).await })).await
     }
 }
 
@@ -163,6 +164,20 @@ pub(super) async fn held(work: &mut Work<'_>, lease: &InstallLease) -> Result<In
     };
     let ours = row.lease.as_deref() == Some(lease.token()) && row.lease_until.is_some_and(|until| until > work.act.at);
     if ours { Ok(row) } else { Err(busy(&work.app.name, row.lease_until).into()) }
+}
+
+/// The same, as long as it is also what the holder has seen: a hold, a rollback or another policy is a person's word against
+/// what was decided before it.
+pub(super) async fn held_since(work: &mut Work<'_>, lease: &InstallLease, revision: i64) -> Result<InstallRow> {
+    let row = held(work, lease).await?;
+    if row.revision == revision {
+        return Ok(row);
+    }
+    let message =
+        format!("Somebody changed how app `{}` is installed while its next version was fetched.", work.app.name);
+    Err(Refusal::new(Code::InstallBusy, message)
+        .hint("look at it with `milepost install status`, then try again")
+        .into())
 }
 
 pub(super) async fn leased(tx: &mut Tx, app: &AppRow, row: InstallRow, lease: InstallLease) -> Result<LeasedInstall> {

@@ -6,7 +6,7 @@ use milepost_model::event::EventKind;
 use milepost_model::install::{HoldInstall, Install, InstallChange, LiftInstall, SettingsError};
 use milepost_model::unit_put::{ConfigPut, Put};
 use milepost_model::{AppName, Code, Refusal, UnitKind, UnitName, UnitPut, UnitSpec};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::install::{INSTALL_DEPLOYMENT, looked_at, not_installed, subject};
 use crate::change::{self, ChangeInput};
@@ -19,14 +19,27 @@ use crate::work::Work;
 use crate::{Catalog, CatalogError};
 
 impl Catalog {
-    pub async fn install_change(&self, app: &AppName, actor: &str, change: InstallChange) -> Result<Install> {
+    /// Changes settings, and answers with what a person should know about it.
+    pub async fn install_change(
+        &self,
+        app: &AppName,
+        actor: &str,
+        change: InstallChange,
+    ) -> Result<(Install, Vec<String>)> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 let mut row = locked(work).await?;
                 let before = json!(row.settings);
+                let (key, overrides) = (row.settings.key.clone(), row.settings.overrides.clone());
+                let mut warnings = Vec::new();
                 row.settings = row.settings.changed(&change).map_err(|error| wrong(&error))?;
+                if row.settings.key != key {
+                    check_key(&row)?;
+                    // Serials are counted by the author who has the key.
+                    row.serial = 0;
+                }
                 if let Some(patch) = &change.overrides {
-                    override_now(work, &mut row, patch).await?;
+                    warnings = override_now(work, &mut row, &at_once(&overrides, patch)).await?;
                 }
                 if before != json!(row.settings) {
                     row.plan = None;
@@ -35,7 +48,7 @@ impl Catalog {
                     let after = Some(json!(row.settings));
                     work.event(EventKind::InstallChanged, &subject(&row), Some(before), after);
                 }
-                install_view(work.tx, &work.app, row).await
+                Ok((install_view(work.tx, &work.app, row).await?, warnings))
             })
         })
         .await
@@ -49,7 +62,7 @@ impl Catalog {
                 let before = json!(row.brakes);
                 let until = hold.until_above.map_or(HoldUntil::Lifted, HoldUntil::Above);
                 let reason = if hold.reason.is_empty() { format!("by {}", work.act.actor) } else { hold.reason };
-                row.brakes.hold = Some(Hold { until, reason });
+                row.brakes.hold = Some(Hold { until, reason, since: None });
                 brake(work, row, EventKind::InstallHeld, before).await
             })
         })
@@ -104,6 +117,17 @@ fn wrong(error: &SettingsError) -> CatalogError {
         .into()
 }
 
+/// What comes straight from a registry has no index that could be signed.
+fn check_key(row: &InstallRow) -> Result<()> {
+    if row.channel.is_some() || row.settings.key.is_none() {
+        return Ok(());
+    }
+    let message = "This app comes straight from a registry, where nothing is signed, so a public key has no use.";
+    Err(Refusal::new(Code::InvalidRequest, message)
+        .hint("leave the key out, or install the app from its author's channel")
+        .into())
+}
+
 async fn locked(work: &mut Work<'_>) -> Result<InstallRow> {
     let row = installs::lock(work.tx, work.app.id).await?;
     row.ok_or_else(|| not_installed(&work.app.name).into())
@@ -119,8 +143,54 @@ async fn brake(work: &mut Work<'_>, mut row: InstallRow, kind: EventKind, before
     install_view(work.tx, &work.app, row).await
 }
 
-/// Overrides take effect with the next upgrade by themselves; nobody wants to wait for that.
-async fn override_now(work: &mut Work<'_>, row: &mut InstallRow, patch: &Value) -> Result<()> {
+/// What a change of overrides makes of the configuration now. Only what was overridden goes away with its override: all else
+/// is the author's, and stays.
+fn at_once(overrides: &Value, patch: &Value) -> Value {
+    let Some(patch) = patch.as_object() else { return patch.clone() };
+    let mut now = Map::new();
+    for (name, to) in patch {
+        let before = overrides.get(name);
+        let to = match (to, before) {
+            (Value::Null, None) => continue,
+            (Value::Null, Some(before)) => without(before),
+            (Value::Object(fields), before) => match at_once(before.unwrap_or(&Value::Null), to) {
+                Value::Object(left) if left.is_empty() && !fields.is_empty() => continue,
+                left => left,
+            },
+            _ => to.clone(),
+        };
+        now.insert(name.clone(), to);
+    }
+    Value::Object(now)
+}
+
+/// The patch that takes away what an override had put.
+fn without(before: &Value) -> Value {
+    match before.as_object() {
+        Some(fields) if !fields.is_empty() => {
+            fields.iter().map(|(name, value)| (name.clone(), without(value))).collect()
+        }
+        _ => Value::Null,
+    }
+}
+
+/// Names of what a patch takes away.
+fn taken_away(patch: &Value, path: &str, found: &mut Vec<String>) {
+    for (name, value) in patch.as_object().into_iter().flatten() {
+        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+        match value {
+            Value::Null => found.push(path),
+            _ => taken_away(value, &path, found),
+        }
+    }
+}
+
+/// Overrides take effect with the next upgrade by themselves; nobody wants to wait for that. What the author had under one
+/// that goes is not known here: it stands in the artifact.
+async fn override_now(work: &mut Work<'_>, row: &mut InstallRow, patch: &Value) -> Result<Vec<String>> {
+    if patch.as_object().is_some_and(Map::is_empty) {
+        return Ok(Vec::new());
+    }
     let by_hand = changed_by_hand(work.tx, &work.app).await?;
     let name = UnitName::config();
     let mut document = json!({});
@@ -149,5 +219,14 @@ async fn override_now(work: &mut Work<'_>, row: &mut InstallRow, patch: &Value) 
             row.app_seq = work.app.head_seq;
         }
     }
-    Ok(())
+    let (mut warnings, mut names) = (outcome.warnings, Vec::new());
+    taken_away(patch, "", &mut names);
+    if !names.is_empty() {
+        warnings.push(format!(
+            "no longer overridden: {}; what the author has there comes back with the next upgrade, and until then the \
+             configuration has nothing there",
+            names.join(", ")
+        ));
+    }
+    Ok(warnings)
 }

@@ -1,5 +1,6 @@
 use milepost_model::Timestamp;
 use milepost_model::channel::{Brakes, ChannelName, Entry, PackageName};
+use milepost_model::clock::from_millis;
 use milepost_model::install::{Check, InstallMode, InstallSettings, UpgradePlan};
 use serde::Serialize;
 
@@ -164,21 +165,44 @@ pub(crate) async fn delete(tx: &mut Tx, app_id: i64) -> Result<()> {
     Ok(())
 }
 
+/// The moments that matter to who looks for work. A moment further ahead than any that is ever set was set by a clock that was
+/// wrong: it must not keep an install from being looked at once the clock is right again.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moments {
+    pub now: Timestamp,
+    /// Of a lease that is taken now.
+    pub until: Timestamp,
+    no_lease_after: Timestamp,
+    no_check_after: Timestamp,
+}
+
+/// The longest poll interval is a week, and spread by a tenth.
+const LONGEST_WAIT_MS: i64 = 8 * 24 * 3_600_000;
+
+impl Moments {
+    pub(crate) fn at(now: Timestamp, lease_ms: i64) -> Self {
+        let ahead = |ms: i64| from_millis(now.as_millisecond().saturating_add(ms));
+        Self {
+            now,
+            until: ahead(lease_ms),
+            no_lease_after: ahead(lease_ms.saturating_mul(2)),
+            no_check_after: ahead(LONGEST_WAIT_MS),
+        }
+    }
+}
+
 /// Installs whose time has come and that nobody works on, the earliest first, with their apps; they are the holder's until
 /// then. Those that somebody takes at the same time are left to them.
-pub(crate) async fn take_due(
-    tx: &mut Tx,
-    holder: &str,
-    now: Timestamp,
-    until: Timestamp,
-    limit: i64,
-) -> Result<Vec<i64>> {
+pub(crate) async fn take_due(tx: &mut Tx, holder: &str, moments: Moments, limit: i64) -> Result<Vec<i64>> {
     let sql = format!(
-        "SELECT app_id FROM installs WHERE next_check_at <= $1 AND (lease_until IS NULL OR lease_until <= $1) \
-         ORDER BY next_check_at LIMIT $2{}",
+        "SELECT app_id FROM installs WHERE (next_check_at <= $1 OR next_check_at > $2) \
+         AND (lease_until IS NULL OR lease_until <= $1 OR lease_until > $3) \
+         ORDER BY next_check_at LIMIT $4{}",
         tx.for_claim()
     );
-    let ids = tx.query(&sql, &[now.into(), limit.into()]).await?;
+    let Moments { now, until, no_lease_after, no_check_after } = moments;
+    let params = [now.into(), no_check_after.into(), no_lease_after.into(), limit.into()];
+    let ids = tx.query(&sql, &params).await?;
     let ids = ids.iter().map(|row| row.int(0)).collect::<Result<Vec<i64>>>()?;
     for id in &ids {
         tx.execute(
@@ -191,10 +215,12 @@ pub(crate) async fn take_due(
 }
 
 /// Takes one install, unless somebody else has it. Answers whether it was taken.
-pub(crate) async fn take(tx: &mut Tx, app_id: i64, holder: &str, now: Timestamp, until: Timestamp) -> Result<bool> {
+pub(crate) async fn take(tx: &mut Tx, app_id: i64, holder: &str, moments: Moments) -> Result<bool> {
     let sql = "UPDATE installs SET lease = $2, lease_until = $4 \
-               WHERE app_id = $1 AND (lease_until IS NULL OR lease_until <= $3)";
-    let params = [app_id.into(), format!("{holder}/{app_id}").into(), now.into(), until.into()];
+               WHERE app_id = $1 AND (lease_until IS NULL OR lease_until <= $3 OR lease_until > $5)";
+    let Moments { now, until, no_lease_after, .. } = moments;
+    let token = format!("{holder}/{app_id}");
+    let params = [app_id.into(), token.into(), now.into(), until.into(), no_lease_after.into()];
     Ok(tx.execute(sql, &params).await? == 1)
 }
 
@@ -216,11 +242,11 @@ pub struct CheckRecord {
 }
 
 /// Ends a lease and writes down what its holder found. When a person changed something meanwhile, the plan and the time are
-/// theirs: it is looked at again.
+/// theirs: it is looked at again. So is the serial, which is that of another key if they changed the key.
 pub(crate) async fn give_back(tx: &mut Tx, app_id: i64, lease: &str, record: &CheckRecord) -> Result<bool> {
     let sql = "UPDATE installs SET lease = NULL, lease_until = NULL, last_check = COALESCE($3, last_check), \
                plan = CASE WHEN revision = $7 THEN $4 ELSE plan END, \
-               serial = CASE WHEN serial < $5 THEN $5 ELSE serial END, \
+               serial = CASE WHEN revision = $7 AND serial < $5 THEN $5 ELSE serial END, \
                next_check_at = CASE WHEN revision = $7 THEN $6 ELSE next_check_at END \
                WHERE app_id = $1 AND lease = $2";
     let params = [
@@ -253,10 +279,17 @@ pub(crate) async fn make_due(tx: &mut Tx, now: Timestamp) -> Result<()> {
     Ok(())
 }
 
-pub(crate) async fn earliest(tx: &mut Tx) -> Result<Option<Timestamp>> {
-    let sql = "SELECT min(CASE WHEN lease_until IS NOT NULL AND lease_until > next_check_at THEN lease_until \
-               ELSE next_check_at END) FROM installs WHERE next_check_at IS NOT NULL";
-    tx.query_one(sql, &[]).await?.opt_time(0)
+pub(crate) async fn earliest(tx: &mut Tx, moments: Moments) -> Result<Option<Timestamp>> {
+    let Moments { now, no_lease_after, no_check_after, .. } = moments;
+    let sql = "SELECT min(CASE WHEN next_check_at <= $1 AND (lease_until IS NULL OR lease_until > $2) THEN next_check_at \
+               WHEN next_check_at <= $1 AND lease_until > next_check_at THEN lease_until \
+               WHEN next_check_at <= $1 THEN next_check_at ELSE NULL END) \
+               FROM installs WHERE next_check_at IS NOT NULL";
+    let usual = tx.query_one(sql, &[no_check_after.into(), no_lease_after.into()]).await?.opt_time(0)?;
+    let sql = "SELECT app_id FROM installs WHERE next_check_at > $1 \
+               AND (lease_until IS NULL OR lease_until <= $2 OR lease_until > $3) LIMIT 1";
+    let astray = tx.query_opt(sql, &[no_check_after.into(), now.into(), no_lease_after.into()]).await?;
+    Ok(if astray.is_some() { Some(usual.map_or(now, |usual| usual.min(now))) } else { usual })
 }
 
 /// The published version that an app version holds, and the first app version that held it.

@@ -66,10 +66,14 @@ impl Fixture {
     /// Takes, upgrades and lets go.
     pub async fn upgraded(&self, text: &str, puts: impl IntoIterator<Item = Put>) -> InstallOutcome {
         self.clock.advance_ms(1000);
-        let lease = self.take(&format!("for {text}")).await.unwrap().lease;
-        let done = self.catalog.install_upgrade(&lease, version(text, puts, &[])).await.unwrap();
-        self.catalog.install_let_go(&lease).await.unwrap();
+        let taken = self.take(&format!("for {text}")).await.unwrap();
+        let done = self.upgrade(&taken, version(text, puts, &[])).await.unwrap();
+        self.catalog.install_let_go(&taken.lease).await.unwrap();
         done
+    }
+
+    pub async fn upgrade(&self, taken: &LeasedInstall, to: VersionInput) -> Result<InstallOutcome, CatalogError> {
+        self.catalog.install_upgrade(&taken.lease, taken.revision, to).await
     }
 
     pub async fn install(&self) -> Install {

@@ -1,4 +1,4 @@
-use milepost_catalog::{CheckRecord, LiveTarget, RollbackInput};
+use milepost_catalog::{CheckRecord, LeasedInstall, LiveTarget, RollbackInput, WentBack};
 use milepost_model::Code;
 use milepost_model::channel::{HoldUntil, SemVer};
 use milepost_model::install::{HoldInstall, InstallChange, InstallSettings, LiftInstall, RollbackHolds};
@@ -160,13 +160,13 @@ async fn a_version_that_is_not_healthy_goes_back_and_is_skipped(t: &Fixture) {
     let well = t.catalog.install_healthy(&first.install.lease).await.unwrap();
     assert!(!well.install.on_trial);
     t.let_go(&first.install.lease).await;
-    let lease = t.take("second").await.unwrap().lease;
-    let second = t.catalog.install_upgrade(&lease, version("1.1.0", [config("n", 2)], &[])).await.unwrap();
+    let taken = t.take("second").await.unwrap();
+    let second = t.upgrade(&taken, version("1.1.0", [config("n", 2)], &[])).await.unwrap();
     assert!(second.is_live && second.install.install.on_trial);
     // Whoever dies here leaves it due, so that the trial ends.
     assert!(second.install.install.next_check_at.is_some());
-    let (after, back) = t.catalog.install_unhealthy(&lease, "status 500".into()).await.unwrap();
-    assert_eq!((back, after.install.live), (Some(entry("1.0.0")), Some(semver("1.0.0"))));
+    let (after, back) = t.catalog.install_unhealthy(&taken.lease, "status 500".into()).await.unwrap();
+    assert_eq!((back, after.install.live), (WentBack::To(entry("1.0.0")), Some(semver("1.0.0"))));
     let install = t.install().await;
     assert_eq!((install.on_trial, install.brakes.skipped), (false, vec![semver("1.1.0")]));
     assert!(install.brakes.hold.unwrap().reason.contains("status 500"));
@@ -175,12 +175,13 @@ async fn a_version_that_is_not_healthy_goes_back_and_is_skipped(t: &Fixture) {
 async fn a_first_version_that_is_not_healthy_has_nothing_to_go_back_to(t: &Fixture) {
     let first = t.install_with(healthy_at("/well"), version("1.0.0", [config("n", 1)], &[])).await.unwrap();
     let (after, back) = t.catalog.install_unhealthy(&first.install.lease, "status 500".into()).await.unwrap();
-    assert_eq!((back, after.install.on_trial, after.install.live), (None, false, Some(semver("1.0.0"))));
+    assert_eq!((back, after.install.on_trial, after.install.live), (WentBack::Nowhere, false, Some(semver("1.0.0"))));
 }
 
 async fn one_install_is_one_holders_until_the_lease_ends(t: &Fixture) {
     t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
-    let lease = t.take("one").await.unwrap().lease;
+    let taken = t.take("one").await.unwrap();
+    let lease = taken.lease.clone();
     assert_eq!(refused(t.take("two").await).code, Code::InstallBusy);
     assert!(t.catalog.installs_take_due("two", "watcher", LEASE_MS, 10).await.unwrap().is_empty());
     t.clock.advance_ms(LEASE_MS - 1000);
@@ -190,13 +191,13 @@ async fn one_install_is_one_holders_until_the_lease_ends(t: &Fixture) {
     t.clock.advance_ms(LEASE_MS);
     // Whoever slept over the end of its lease changes nothing any more, also while nobody else has it.
     let late = version("1.1.0", [config("n", 2)], &[]);
-    assert_eq!(refused(t.catalog.install_upgrade(&lease, late.clone()).await).code, Code::InstallBusy);
+    assert_eq!(refused(t.upgrade(&taken, late.clone()).await).code, Code::InstallBusy);
     let other = t.catalog.installs_take_due("two", "watcher", LEASE_MS, 10).await.unwrap().remove(0);
     assert!(!t.catalog.install_renew(&lease, LEASE_MS).await.unwrap());
-    assert_eq!(refused(t.catalog.install_upgrade(&lease, late.clone()).await).code, Code::InstallBusy);
+    assert_eq!(refused(t.upgrade(&taken, late.clone()).await).code, Code::InstallBusy);
     assert!(!t.catalog.install_give_back(&lease, CheckRecord::default()).await.unwrap());
     assert_eq!(t.install().await.entry, entry("1.0.0"));
-    t.catalog.install_upgrade(&other.lease, late).await.unwrap();
+    t.upgrade(&other, late).await.unwrap();
     assert_eq!(t.install().await.entry, entry("1.1.0"));
 }
 
@@ -211,12 +212,12 @@ async fn what_is_due_is_taken_once_by_many_who_look_at_the_same_time(t: &Fixture
 async fn a_check_says_when_to_look_next_unless_a_person_said_something_meanwhile(t: &Fixture) {
     t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
     let taken = t.take("one").await.unwrap();
-    let next = "2030-02-01T00:00:00Z".parse().unwrap();
+    let next = "2030-01-05T00:00:00Z".parse().unwrap();
     let record =
         CheckRecord { serial: 7, next_check_at: Some(next), revision: taken.revision, ..CheckRecord::default() };
     assert!(t.catalog.install_give_back(&taken.lease, record.clone()).await.unwrap());
     assert_eq!(t.install().await.next_check_at, Some(next));
-    assert_eq!(t.catalog.installs_earliest().await.unwrap(), Some(next));
+    assert_eq!(t.catalog.installs_earliest(LEASE_MS).await.unwrap(), Some(next));
     let taken = t.take("two").await.unwrap();
     assert_eq!(taken.serial, 7);
     t.catalog.install_hold(&t.app, "liz", HoldInstall::default()).await.unwrap();
@@ -235,10 +236,26 @@ async fn settings_are_changed_as_a_whole_and_overrides_at_once(t: &Fixture) {
         overrides: Some(json!({ "mail": { "from": "me" } })),
         ..InstallChange::default()
     };
-    let install = t.catalog.install_change(&t.app, "liz", change).await.unwrap();
+    let (install, warnings) = t.catalog.install_change(&t.app, "liz", change).await.unwrap();
+    assert_eq!(warnings, Vec::<String>::new());
     assert_eq!((install.settings.poll_s, install.changed_by_hand.len()), (60, 0));
     let found = t.version(milepost_model::UnitKind::Config, "config", "latest").await.unwrap();
     assert_eq!(found.spec["document"], json!({ "n": 1, "mail": { "from": "me" } }));
+}
+
+async fn an_override_that_goes_takes_nothing_of_the_authors_along_and_says_what_is_missing(t: &Fixture) {
+    t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
+    let overriding = |overrides| InstallChange { overrides: Some(overrides), ..InstallChange::default() };
+    let change = async |overrides| t.catalog.install_change(&t.app, "liz", overriding(overrides)).await.unwrap();
+    let document = async || {
+        t.version(milepost_model::UnitKind::Config, "config", "latest").await.unwrap().spec["document"].clone()
+    };
+    change(json!({ "mail": { "from": "me" }, "a": 1 })).await;
+    let (install, warnings) = change(json!({ "n": null, "mail": null })).await;
+    assert_eq!(document().await, json!({ "n": 1, "mail": {}, "a": 1 }), "n was never overridden");
+    assert_eq!((install.settings.overrides, warnings.len()), (json!({ "a": 1 }), 1));
+    assert!(warnings[0].starts_with("no longer overridden: mail.from; "), "{warnings:?}");
+    assert!(warnings[0].contains("next upgrade"), "{warnings:?}");
 }
 
 async fn what_was_changed_by_hand_is_told_until_the_next_upgrade(t: &Fixture) {
@@ -277,7 +294,108 @@ async fn a_hold_by_hand_and_one_skipped_version_can_be_lifted_apart(t: &Fixture)
     assert_eq!(refused(t.catalog.install_lift(&t.app, "liz", one).await).code, Code::InvalidRequest);
 }
 
+async fn what_a_person_says_while_a_version_is_fetched_is_not_undone_by_it(t: &Fixture) {
+    t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
+    t.upgraded("1.1.0", [config("n", 2)]).await;
+    let late = || version("1.2.0", [config("n", 3)], &[]);
+    let taken = t.take("one").await.unwrap();
+    t.catalog.install_hold(&t.app, "liz", HoldInstall::default()).await.unwrap();
+    assert_eq!(refused(t.upgrade(&taken, late()).await).code, Code::InstallBusy);
+    t.let_go(&taken.lease).await;
+    t.catalog.install_lift(&t.app, "liz", LiftInstall::default()).await.unwrap();
+    let taken = t.take("two").await.unwrap();
+    roll_back(t).await;
+    assert_eq!(refused(t.upgrade(&taken, late()).await).code, Code::InstallBusy);
+    let install = t.install().await;
+    assert_eq!((install.entry, install.live), (entry("1.0.0"), Some(semver("1.0.0"))));
+    assert!(install.brakes.hold.is_some() && install.next_check_at == Some(t.catalog.now()));
+    t.let_go(&taken.lease).await;
+    let taken = t.take("three").await.unwrap();
+    let policy = InstallChange { poll_s: Some(60), ..InstallChange::default() };
+    t.catalog.install_change(&t.app, "liz", policy).await.unwrap();
+    assert_eq!(refused(t.upgrade(&taken, late()).await).code, Code::InstallBusy);
+}
+
+/// 1.1.0 is on trial after 1.0.0.
+async fn on_trial(t: &Fixture, puts: [milepost_model::unit_put::Put; 1]) -> LeasedInstall {
+    let first = t.install_with(healthy_at("/well"), version("1.0.0", [config("n", 1)], &[])).await.unwrap();
+    t.catalog.install_healthy(&first.install.lease).await.unwrap();
+    t.let_go(&first.install.lease).await;
+    t.clock.advance_ms(1000);
+    let taken = t.take("second").await.unwrap();
+    t.upgrade(&taken, version("1.1.0", puts, &[])).await.unwrap().install
+}
+
+async fn a_secret_that_is_set_during_the_trial_does_not_keep_an_unhealthy_version_live(t: &Fixture) {
+    let tried = on_trial(t, [config("n", 2)]).await;
+    t.put([secret("KEY", "x")]).await;
+    assert_eq!(t.install().await.live, Some(semver("1.1.0")));
+    let (after, went) = t.catalog.install_unhealthy(&tried.lease, "status 500".into()).await.unwrap();
+    assert_eq!((went, after.install.live), (WentBack::To(entry("1.0.0")), Some(semver("1.0.0"))));
+    assert_eq!(t.live().await.mode, LiveMode::Pinned);
+}
+
+async fn a_version_that_a_person_rolled_back_during_its_trial_is_no_longer_on_trial(t: &Fixture) {
+    let tried = on_trial(t, [config("n", 2)]).await;
+    roll_back(t).await;
+    let before = t.install().await;
+    let (after, went) = t.catalog.install_unhealthy(&tried.lease, "status 500".into()).await.unwrap();
+    assert_eq!((went, &after.install), (WentBack::NoLongerOnTrial, &before));
+    assert_eq!(after.install.brakes.skipped, [semver("1.1.0")]);
+    assert!(after.install.brakes.hold.unwrap().reason.contains("oops"), "the person's reason stays");
+}
+
+async fn a_version_with_the_content_that_users_have_is_not_tried(t: &Fixture) {
+    let tried = on_trial(t, [config("n", 1)]).await;
+    assert_eq!((tried.install.entry, tried.install.on_trial), (entry("1.1.0"), false));
+    t.let_go(&tried.lease).await;
+    let next = t.take("third").await.unwrap();
+    let next = t.upgrade(&next, version("1.2.0", [config("n", 2)], &[])).await.unwrap().install;
+    let (_, went) = t.catalog.install_unhealthy(&next.lease, "status 500".into()).await.unwrap();
+    assert_eq!(went, WentBack::To(entry("1.1.0")));
+}
+
+async fn moments_that_a_wrong_clock_set_keep_nobody_from_looking(t: &Fixture) {
+    t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
+    let taken = t.take("one").await.unwrap();
+    let far = "2031-01-01T00:00:00Z".parse().unwrap();
+    let record = CheckRecord { next_check_at: Some(far), revision: taken.revision, ..CheckRecord::default() };
+    assert!(t.catalog.install_give_back(&taken.lease, record).await.unwrap());
+    assert_eq!(t.catalog.installs_earliest(LEASE_MS).await.unwrap(), Some(t.catalog.now()));
+    let due = |holder: &'static str| t.catalog.installs_take_due(holder, "watcher", LEASE_MS, 10);
+    assert_eq!(due("two").await.unwrap().len(), 1);
+    assert!(due("three").await.unwrap().is_empty(), "a lease holds");
+    assert_eq!(t.catalog.installs_earliest(LEASE_MS).await.unwrap(), None);
+    // The same of a lease: taken by somebody whose clock is a year ahead.
+    t.catalog.installs_end_leases().await.unwrap();
+    t.catalog.install_take(&t.app, "ahead", "uma", 365 * 24 * 3_600_000).await.unwrap();
+    assert_eq!(due("four").await.unwrap().len(), 1);
+    t.catalog.installs_end_leases().await.unwrap();
+    t.catalog.install_take(&t.app, "ahead", "uma", 365 * 24 * 3_600_000).await.unwrap();
+    t.take("five").await.unwrap();
+}
+
+async fn another_key_counts_its_serials_anew_also_when_a_check_is_under_way(t: &Fixture) {
+    t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
+    let taken = t.take("one").await.unwrap();
+    let record = CheckRecord { serial: 7, revision: taken.revision, ..CheckRecord::default() };
+    t.catalog.install_give_back(&taken.lease, record.clone()).await.unwrap();
+    let taken = t.take("two").await.unwrap();
+    assert_eq!(taken.serial, 7);
+    let key = InstallChange { key: Some("another".into()), ..InstallChange::default() };
+    t.catalog.install_change(&t.app, "liz", key).await.unwrap();
+    t.catalog.install_give_back(&taken.lease, CheckRecord { serial: 8, ..record }).await.unwrap();
+    assert_eq!(t.take("three").await.unwrap().serial, 0);
+}
+
 on_both_engines!(
+    an_override_that_goes_takes_nothing_of_the_authors_along_and_says_what_is_missing,
+    what_a_person_says_while_a_version_is_fetched_is_not_undone_by_it,
+    a_secret_that_is_set_during_the_trial_does_not_keep_an_unhealthy_version_live,
+    a_version_that_a_person_rolled_back_during_its_trial_is_no_longer_on_trial,
+    a_version_with_the_content_that_users_have_is_not_tried,
+    moments_that_a_wrong_clock_set_keep_nobody_from_looking,
+    another_key_counts_its_serials_anew_also_when_a_check_is_under_way,
     an_install_is_an_app_with_versions_like_any_other,
     what_the_next_version_does_not_have_goes_and_secrets_stay,
     an_install_without_its_inputs_is_refused_with_their_names_and_changes_nothing,

@@ -40,7 +40,10 @@ impl Credentials {
             let decoded = BASE64.decode(auth.auth?.as_bytes()).ok()?;
             let text = String::from_utf8(decoded).ok()?;
             let (user, password) = text.split_once(':')?;
-            let host = host.trim_start_matches("https://").split('/').next()?.to_owned();
+            let host = host.trim_start_matches("https://").trim_start_matches("http://").split('/').next()?;
+            // `docker login` writes down Docker Hub by an address that nobody gives as a repository.
+            let is_hub = matches!(host, "index.docker.io" | "registry-1.docker.io");
+            let host = if is_hub { "docker.io" } else { host }.to_owned();
             Some(Self { host, user: user.to_owned(), password: password.to_owned() })
         });
         read.collect()
@@ -112,5 +115,8 @@ mod tests {
             ("reg.example.com", "me", "a:b")
         );
         assert!(!format!("{read:?}").contains("a:b"));
+        let hub =
+            Credentials::from_docker_config(r#"{"auths": {"https://index.docker.io/v1/": {"auth": "bWU6YTpi"}}}"#);
+        assert_eq!(hub[0].host, "docker.io");
     }
 }

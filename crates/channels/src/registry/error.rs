@@ -11,6 +11,11 @@ pub enum RegistryError {
     #[error("`{0}` is not a repository of a registry; write `host/path`, like `registry.example.com/team/shop`")]
     NotARepository(String),
     #[error(
+        "`{0}` is a registry on this machine, and the channel comes from another one; nothing is fetched from there; ask the \
+        author for a registry that others reach"
+    )]
+    Local(String),
+    #[error(
         "the registry `{0}` wants a name and a password; log in with `docker login`, `skopeo login`, or set \
         `MILEPOST_REGISTRY_HOST`, `MILEPOST_REGISTRY_USER` and `MILEPOST_REGISTRY_PASSWORD`"
     )]

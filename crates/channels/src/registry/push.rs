@@ -12,11 +12,9 @@ use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _};
 
 use super::error::RegistryError;
 use super::manifest::{self, MANIFEST_TYPE};
-use super::repository::Registry;
+use super::repository::{CHUNK, Registry};
 use crate::http::whole;
 
-/// What is sent at once, and so held in memory. Smaller artifacts are sent whole.
-const CHUNK: u64 = 16 << 20;
 const MAX_MANIFEST: u64 = 4 << 20;
 const OCTETS: &str = "application/octet-stream";
 /// What the digest of a manifest is told in.

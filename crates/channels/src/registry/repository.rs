@@ -10,9 +10,11 @@ use serde::Deserialize;
 use super::auth::{Challenge, Credentials, challenge};
 use super::error::RegistryError;
 use crate::error::ChannelError;
-use crate::http::{Http, root_cause, whole};
+use crate::http::{Http, is_local, root_cause, whole};
 
 const MAX_ANSWER: u64 = 64 << 10;
+/// What is sent at once, and so held in memory. Smaller artifacts are sent whole.
+pub(super) const CHUNK: u64 = 16 << 20;
 
 /// A repository, `host/path`. Hosts that are this machine are spoken to without TLS.
 #[derive(Debug)]
@@ -40,6 +42,11 @@ impl Registry {
         format!("{}/{}", self.host, self.path)
     }
 
+    /// Whether it runs on this machine.
+    pub(crate) fn is_local(&self) -> bool {
+        is_local(&self.base)
+    }
+
     pub(super) fn host(&self) -> String {
         self.host.clone()
     }
@@ -65,7 +72,10 @@ impl Registry {
         fill: impl Fn(RequestBuilder) -> RequestBuilder,
     ) -> Result<Response, RegistryError> {
         let build = || {
-            let mut request = self.http.client().request(method.clone(), url.clone());
+            let mut request = match method {
+                Method::PUT | Method::PATCH => self.http.sending(method.clone(), url.clone(), CHUNK),
+                _ => self.http.client().request(method.clone(), url.clone()),
+            };
             // Only the registry itself is told who asks.
             if url.origin() == self.base.origin()
                 && let Some(value) = self.remembered()
@@ -127,9 +137,16 @@ impl Registry {
             Some(_) => RegistryError::Denied(self.host()),
         };
         let realm: Url = realm.parse().map_err(|_| denied())?;
-        // A password travels encrypted, or not at all.
-        if realm.scheme() != "https" && !is_here(realm.host_str().unwrap_or_default()) {
-            return Err(denied());
+        // A password travels encrypted, or not at all; and only a registry of this machine sends us to another server of it.
+        let (encrypted, here) = (realm.scheme() == "https", is_local(&realm));
+        if !encrypted && !here || here && !self.is_local() {
+            return Err(RegistryError::Refused {
+                registry: self.host(),
+                doing: "the request",
+                status: StatusCode::UNAUTHORIZED.as_u16(),
+                detail: String::new(),
+                hint: "it sends us for a token to an address without TLS or on this machine, which is not followed",
+            });
         }
         let query = [("service", service), ("scope", scope)];
         let query: Vec<_> = query.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
@@ -138,10 +155,18 @@ impl Registry {
             request = request.basic_auth(&known.user, Some(&known.password));
         }
         let response = request.send().await.map_err(|error| self.unreachable(&error))?;
-        if !response.status().is_success() {
-            return Err(denied());
+        let broken = |reason| RegistryError::Unreachable { registry: self.host(), reason };
+        match response.status().as_u16() {
+            200..300 => {}
+            status @ (408 | 425 | 429 | 500..) => {
+                return Err(broken(format!("its token server answers with status {status}")));
+            }
+            _ => return Err(denied()),
         }
-        let bytes = whole(response, self.host(), MAX_ANSWER).await.map_err(|_| denied())?;
+        let bytes = whole(response, self.host(), MAX_ANSWER).await.map_err(|error| match error {
+            error if error.is_transient() => broken(format!("its token server was cut off: {error}")),
+            _ => denied(),
+        })?;
         let token: Token = serde_json::from_slice(&bytes).map_err(|_| denied())?;
         token.token.or(token.access_token).ok_or_else(denied)
     }
@@ -204,6 +229,20 @@ fn is_here(host: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_registry_elsewhere_does_not_send_us_for_a_token_to_this_machine_or_without_tls() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let here = listener.local_addr().expect("an address");
+        let registry = Registry::open("registry.example.com/team/shop", &[], None).expect("opened");
+        for realm in [format!("http://{here}/"), format!("https://{here}/"), "http://auth.example.com/".to_owned()] {
+            let asked = Challenge::Bearer { realm: realm.clone(), service: None, scope: None };
+            let error = registry.authorize(asked).await.expect_err("not followed");
+            assert!(error.to_string().contains("not followed") && !error.is_transient(), "{realm}: {error}");
+        }
+        let came = tokio::time::timeout(std::time::Duration::from_millis(50), listener.accept()).await;
+        assert!(came.is_err(), "somebody asked");
+    }
 
     #[test]
     fn a_repository_is_a_host_and_a_path_and_nothing_else() {

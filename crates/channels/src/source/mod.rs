@@ -13,7 +13,7 @@ use milepost_model::{Clock, SystemClock};
 use crate::error::{ArtifactStream, ChannelError};
 use crate::files::{self, ALL, LATEST, MAX_SIGNATURE_BYTES};
 use crate::http::{self, Http};
-use crate::registry::{self, Registry};
+use crate::registry::{self, Registry, RegistryError};
 use crate::signature::{PublicKey, SignatureError};
 pub(crate) use place::FileAnswer;
 use place::Place;
@@ -142,10 +142,15 @@ impl Source {
         Ok(ReadAll { serial: read.statement.map(|statement| statement.serial), all })
     }
 
-    /// The document `all` that belongs to a `latest` that was read: one that is older comes from a cache.
-    pub async fn all_for(&self, latest: &Latest) -> Result<ReadAll, ChannelError> {
+    /// The document `all` that belongs to a `latest` that was read: one that is older comes from a cache. The serial also tells
+    /// when the older one has the same latest version, as before an unpublish.
+    pub async fn all_for(&self, latest: &ReadLatest) -> Result<ReadAll, ChannelError> {
         let read = self.all().await?;
-        if read.all.is_behind(latest) { Err(ChannelError::Behind) } else { Ok(read) }
+        // Nothing is below everything: without a key neither has a serial.
+        if read.serial < latest.serial || read.all.is_behind(&latest.latest) {
+            return Err(ChannelError::Behind);
+        }
+        Ok(read)
     }
 
     /// The bytes of a published version, from the channel's folder or from the entry's registry.
@@ -155,6 +160,10 @@ impl Source {
         let in_bundle = matches!(self.place, Place::Bundle(_));
         if let Some(repository) = entry.registry.as_deref().filter(|_| !in_bundle) {
             let registry = Registry::open(repository, &self.options.registries, self.options.http.clone())?;
+            // The author of an index must not choose what this machine asks of itself.
+            if registry.is_local() && !self.place.is_local() {
+                return Err(RegistryError::Local(registry.shown()).into());
+            }
             let bytes = Box::pin(registry.blob(digest)).await?;
             return Ok(http::verified(bytes, registry.shown(), digest, limit));
         }

@@ -12,7 +12,7 @@ use reqwest::{StatusCode, Url};
 use super::SourceOptions;
 use crate::bundle::Bundle;
 use crate::error::{ArtifactStream, ChannelError};
-use crate::http::{self, Http};
+use crate::http::{self, Http, url_of};
 
 #[derive(Debug, Clone)]
 pub(super) enum Place {
@@ -49,6 +49,15 @@ impl Place {
         match self {
             Self::Web { shown, .. } | Self::Stored { shown, .. } => shown,
             Self::Bundle(bundle) => bundle.shown(),
+        }
+    }
+
+    /// Whether the channel lies on this machine, so that its author could reach what else is here anyway.
+    pub(super) fn is_local(&self) -> bool {
+        match self {
+            Self::Web { base, .. } => http::is_local(base),
+            Self::Stored { shown, .. } => !shown.starts_with("s3://"),
+            Self::Bundle(_) => false,
         }
     }
 
@@ -117,12 +126,6 @@ fn unusable(place: &str, error: &BlobError) -> ChannelError {
         BlobError::Unusable { url, reason } => ChannelError::Unusable { place: url.clone(), reason: reason.clone() },
         error => ChannelError::Unusable { place: place.to_owned(), reason: error.to_string() },
     }
-}
-
-pub(crate) fn url_of(base: &Url, file: &str) -> Url {
-    let mut url = base.clone();
-    url.set_path(&format!("{}/{file}", base.path().trim_end_matches('/')));
-    url
 }
 
 async fn read_web(http: &Http, url: &Url, known: Option<&str>, limit: u64) -> Result<FileAnswer, ChannelError> {

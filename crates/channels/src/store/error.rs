@@ -28,7 +28,10 @@ pub enum WriteError {
     IsLatest { version: SemVer },
     #[error("the channel is signed, and readers would refuse it unsigned; give its key with `--key`")]
     KeyNeeded,
-    #[error("the channel is signed with key {found}, and the given key is {given}; use the channel's own key")]
+    #[error(
+        "the channel is signed with key {found}, and the given key is {given}; use the channel's own key, or look at its versions \
+        with `milepost channel show` and replace the key with `--sign-existing`"
+    )]
     OtherKey { found: String, given: String },
     #[error(
         "the channel has versions but no signature, and signing it would vouch for all of them; look at them with \
@@ -40,6 +43,11 @@ pub enum WriteError {
         what you published, then repeat with `--sign-existing`"
     )]
     Altered,
+    #[error(
+        "a signature of the channel claims serial {serial}, which no channel reaches: somebody altered it; compare the channel with \
+        what you published, then repeat with `--sign-existing`"
+    )]
+    Implausible { serial: u64 },
     #[error("others wrote the channel all the time; nothing was published; try again")]
     Contended,
     #[error("`{place}` refused it with status {status}: {detail}; {hint}")]

@@ -39,7 +39,7 @@ pub struct StoreOptions {
     pub token: Option<String>,
     /// Signs what is written. Without one, only channels that are not signed can be written.
     pub key: Option<SecretKey>,
-    /// Signs a channel that has versions but no signature yet: whoever says so has looked at it.
+    /// Signs a channel that has versions but no signature yet, or one of another key: whoever says so has looked at it.
     pub sign_existing: bool,
     /// The `AWS_…` variables for `s3://`; those of the process when left out.
     pub aws: Option<Vec<(String, String)>>,

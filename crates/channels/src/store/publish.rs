@@ -6,12 +6,12 @@ use milepost_blobs::named::{NamedObject, Replaced};
 use milepost_model::channel::{self, All, ChannelName, Entry, PackageName, PublishRefusal, Publishing, SemVer};
 use milepost_model::{Digest, Timestamp};
 
-use super::settle::{TRIES, condition, pause, sign};
+use super::settle::{Settled, TRIES, condition, pause, sign};
 use super::state::State;
 use super::{Store, WriteError};
 use crate::error::ChannelError;
 use crate::files::{ALL, Files, MAX_SIGNATURE_BYTES, next_signature};
-use crate::registry::Registry;
+use crate::registry::{Registry, RegistryError};
 
 /// What is to be published.
 #[derive(Debug, Clone)]
@@ -30,7 +30,7 @@ pub struct Publish<'a> {
 }
 
 /// What was published.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Published {
     pub entry: Entry,
     /// The list with the version in it.
@@ -40,6 +40,8 @@ pub struct Published {
     pub serial: Option<u64>,
     /// The version was there already, from a publish that was cut off; this one finished it.
     pub finished_earlier: bool,
+    /// Why the tag does not name this artifact. The version is published all the same.
+    pub tag_problem: Option<RegistryError>,
 }
 
 impl Store {
@@ -64,23 +66,19 @@ impl Store {
             other => drop(other?),
         }
         self.bring(&files, publish).await?;
-        let written = self.write_all(&files, publish, stable.as_ref(), state).await?;
+        let written = self.write_all(&files, publish, state).await?;
         let settled = self.settle(&files, publish.package, publish.channel, Some(&written.write())).await?;
         // An unpublish of a version with the same artifact may have removed it after we saw it there.
-        self.bring(&files, publish).await?;
-        Ok(publish.outcome(written, settled.serial, false))
+        let tag_problem = self.bring_again(&files, publish).await?;
+        Ok(publish.outcome(written, &settled, false, tag_problem))
     }
 
     /// Replaces `all` with the list that has the version, until nobody else was faster.
-    async fn write_all(
-        &self,
-        files: &Files,
-        publish: &Publish<'_>,
-        stable: Option<&All>,
-        mut state: State,
-    ) -> Result<All, WriteError> {
+    async fn write_all(&self, files: &Files, publish: &Publish<'_>, mut state: State) -> Result<All, WriteError> {
         for attempt in 0..TRIES {
-            let next = match publish.apply(&publish.list(&state), stable) {
+            // The artifact took its time, and whoever was faster may have published into `stable` too.
+            let stable = self.stable(publish).await?;
+            let next = match publish.apply(&publish.list(&state), stable.as_ref()) {
                 // The answer to our own write was lost.
                 Err(PublishRefusal::Exists(..)) if attempt > 0 && publish.wrote(&state) => {
                     return Ok(publish.list(&state));
@@ -107,7 +105,8 @@ impl Store {
     ) -> Result<(), WriteError> {
         let Some(key) = &self.options.key else { return Ok(()) };
         let name = files.file(&next_signature(ALL));
-        let signature = sign(key, &next.write(), next, ALL, state.serial() + 1)?;
+        let serial = state.next_serial(key, self.options.sign_existing)?;
+        let signature = sign(key, &next.write(), next, ALL, serial)?;
         let mut found: Option<NamedObject> = state.next_signature.clone();
         for attempt in 0..TRIES {
             match self.place.replace(&name, signature.clone(), condition(found.as_ref())).await? {
@@ -122,10 +121,10 @@ impl Store {
     /// The version is there with the same content. If the files that follow from it were not, this finishes them; otherwise
     /// there is nothing to publish.
     async fn finish(&self, files: &Files, publish: &Publish<'_>, state: State) -> Result<Published, WriteError> {
-        self.bring(files, publish).await?;
+        let tag_problem = self.bring_again(files, publish).await?;
         let settled = self.settle(files, publish.package, publish.channel, None).await?;
         if settled.mended {
-            return Ok(publish.outcome(publish.list(&state), settled.serial, true));
+            return Ok(publish.outcome(publish.list(&state), &settled, true, tag_problem));
         }
         Err(PublishRefusal::Exists(publish.version.clone(), publish.channel.clone()).into())
     }
@@ -143,6 +142,16 @@ impl Store {
             return Ok(());
         }
         self.place.store(&name, publish.artifact, publish.digest, size).await
+    }
+
+    /// Brings the artifact of a version that is in the list. A tag that somebody took who published other content at the same
+    /// time does not undo that: installs go by digest.
+    async fn bring_again(&self, files: &Files, publish: &Publish<'_>) -> Result<Option<RegistryError>, WriteError> {
+        match self.bring(files, publish).await {
+            Ok(()) => Ok(None),
+            Err(WriteError::Registry(problem @ RegistryError::TagTaken { .. })) => Ok(Some(problem)),
+            Err(error) => Err(error),
+        }
     }
 
     /// The package's `stable`, which says whether the version comes too late for another channel.
@@ -204,9 +213,15 @@ impl Publish<'_> {
         entry.is_some_and(|entry| self.is_in(state) && entry.create_time == self.create_time)
     }
 
-    fn outcome(&self, all: All, serial: Option<u64>, finished_earlier: bool) -> Published {
+    fn outcome(
+        &self,
+        all: All,
+        settled: &Settled,
+        finished_earlier: bool,
+        tag_problem: Option<RegistryError>,
+    ) -> Published {
         let entry = all.get(self.version).cloned().unwrap_or_else(|| self.entry());
         let is_latest = all.latest().is_some_and(|latest| latest.version == entry.version);
-        Published { entry, all, is_latest, serial, finished_earlier }
+        Published { entry, all, is_latest, serial: settled.serial, finished_earlier, tag_problem }
     }
 }

@@ -66,7 +66,7 @@ impl Server {
     }
 
     pub(super) async fn replace(&self, name: &str, bytes: Bytes, when: Condition<'_>) -> Result<Replaced, WriteError> {
-        let request = self.request(Method::PUT, &self.url(name)).timeout(INDEX_DEADLINE).body(bytes);
+        let request = self.put(self.url(name), bytes.len() as u64).body(bytes);
         let request = match when {
             Condition::Absent => request.header(IF_NONE_MATCH, "*"),
             Condition::Tag(tag) => request.header(IF_MATCH, tag),
@@ -80,7 +80,7 @@ impl Server {
     }
 
     pub(super) async fn size(&self, name: &str) -> Result<Option<u64>, WriteError> {
-        let response = self.send(self.request(Method::HEAD, &self.url(name)).timeout(INDEX_DEADLINE)).await?;
+        let response = self.send(self.request(Method::HEAD, &self.url(name))).await?;
         match response.status() {
             StatusCode::OK => {
                 let length = response.headers().get(CONTENT_LENGTH);
@@ -94,13 +94,13 @@ impl Server {
     pub(super) async fn store(&self, name: &str, path: &Path, size: u64) -> Result<(), WriteError> {
         let file = tokio::fs::File::open(path).await.map_err(ChannelError::File)?;
         let body = Body::wrap_stream(ReaderStream::with_capacity(file, FILE_CHUNK));
-        let request = self.request(Method::PUT, &self.url(name)).header(CONTENT_LENGTH, size);
+        let request = self.put(self.url(name), size).header(CONTENT_LENGTH, size);
         let response = self.send(request.header(CONTENT_TYPE, "application/octet-stream").body(body)).await?;
         if response.status().is_success() { Ok(()) } else { Err(self.refused(response).await) }
     }
 
     pub(super) async fn delete(&self, name: &str) -> Result<(), WriteError> {
-        let response = self.send(self.request(Method::DELETE, &self.url(name)).timeout(INDEX_DEADLINE)).await?;
+        let response = self.send(self.request(Method::DELETE, &self.url(name))).await?;
         match response.status() {
             status if status.is_success() || status == StatusCode::NOT_FOUND => Ok(()),
             _ => Err(self.refused(response).await),
@@ -109,7 +109,7 @@ impl Server {
 
     /// The names of the lists.
     pub(super) async fn list(&self) -> Result<Vec<String>, WriteError> {
-        let response = self.send(self.request(Method::GET, &self.base).timeout(INDEX_DEADLINE)).await?;
+        let response = self.send(self.request(Method::GET, &self.base)).await?;
         if response.status() != StatusCode::OK {
             return Err(self.refused(response).await);
         }
@@ -119,13 +119,19 @@ impl Server {
     }
 
     fn url(&self, name: &str) -> Url {
-        let mut url = self.base.clone();
-        url.set_path(&format!("{}/{name}", self.base.path().trim_end_matches('/')));
-        url
+        http::url_of(&self.base, name)
     }
 
     fn request(&self, method: Method, url: &Url) -> RequestBuilder {
-        let request = self.http.client().request(method, url.clone());
+        self.with_token(self.http.client().request(method, url.clone()).timeout(INDEX_DEADLINE))
+    }
+
+    /// A `PUT` of this many bytes.
+    fn put(&self, url: Url, size: u64) -> RequestBuilder {
+        self.with_token(self.http.sending(Method::PUT, url, size))
+    }
+
+    fn with_token(&self, request: RequestBuilder) -> RequestBuilder {
         match &self.token {
             Some(token) => request.bearer_auth(token),
             None => request,
@@ -163,4 +169,55 @@ impl Server {
 
 fn tag_of(response: &Response) -> Option<String> {
     response.headers().get(ETAG)?.to_str().ok().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::http::Deadlines;
+
+    const SILENCE: Duration = Duration::from_millis(200);
+    /// More than the buffers between two sockets take.
+    const SIZE: usize = 32 << 20;
+
+    /// Takes one request, with a pause between any two of the parts of its body, and answers when it has all of it.
+    async fn take_slowly(listener: TcpListener, pause: Duration) {
+        let (mut stream, _) = listener.accept().await.expect("a connection");
+        let mut part = vec![0; 2 << 20];
+        let mut got = 0;
+        while got < SIZE {
+            tokio::time::sleep(pause).await;
+            match stream.read(&mut part).await {
+                Ok(read) if read > 0 => got += read,
+                _ => return,
+            }
+        }
+        let _ = stream.write_all(b"HTTP/1.1 201 Created\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").await;
+        // Until the other side has read it.
+        let _ = stream.read(&mut part).await;
+    }
+
+    async fn upload(deadlines: Deadlines, pause: Duration) -> Result<(), WriteError> {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let url = format!("http://{}/channels", listener.local_addr().expect("an address"));
+        let taking = tokio::spawn(take_slowly(listener, pause));
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        file.as_file().set_len(SIZE as u64).expect("its size");
+        let http = Some(Http::with(deadlines).expect("a client"));
+        let server = Server::open(&url, &StoreOptions { http, ..StoreOptions::default() }).expect("a server");
+        let stored = server.store("shop/stable/artifacts/ab", file.path(), SIZE as u64).await;
+        taking.abort();
+        stored
+    }
+
+    #[tokio::test]
+    async fn an_upload_may_take_longer_than_the_longest_silence() {
+        let deadlines = Deadlines { silence: SILENCE, ..Deadlines::default() };
+        let began = std::time::Instant::now();
+        upload(deadlines, SILENCE / 8).await.expect("stored");
+        assert!(began.elapsed() > SILENCE, "it was too fast to show anything");
+    }
 }

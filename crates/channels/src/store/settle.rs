@@ -72,13 +72,16 @@ impl Store {
         // A signature of `latest` must not be older than the one before it, nor newer than that of `all`: both are renewed when
         // one of them must be.
         let fresh = latest_is_right && latest_serial.is_some();
-        let claimed = state.latest_signature.as_ref().and_then(|object| crate::signature::claimed(&object.bytes));
-        let used_up = claimed.is_some_and(|claimed| all_serial.is_some_and(|serial| claimed.serial >= serial));
+        let claimed = state.claim(key, state.latest_signature.as_ref());
+        let used_up = claimed.is_some_and(|claimed| all_serial.is_some_and(|serial| claimed >= serial));
         let Some(serial) = all_serial.filter(|_| fresh || !used_up) else {
             let made_before = state.prepared(key).filter(|_| all_serial.is_none());
             let next = match made_before {
                 Some(prepared) => prepared,
-                None => sign(key, &read.object.bytes, &read.all, ALL, state.serial() + 1)?,
+                None => {
+                    let serial = state.next_serial(key, self.options.sign_existing)?;
+                    sign(key, &read.object.bytes, &read.all, ALL, serial)?
+                }
             };
             return self.put(&files.file(&signature(ALL)), next, state.all_signature.as_ref()).await;
         };

@@ -9,6 +9,9 @@ use crate::error::ChannelError;
 use crate::files::{ALL, Files, LATEST, MAX_SIGNATURE_BYTES, next_signature, signature};
 use crate::signature::{SecretKey, SignatureError, Statement, claimed};
 
+/// More writes than a channel can have: one each microsecond for eight years.
+const PLAUSIBLE: u64 = 1 << 48;
+
 /// All files of a channel.
 ///
 /// `all` is read last, so every other file that was written after an `all` is seen with that `all` or a later one. A writer that
@@ -51,11 +54,31 @@ impl Store {
 }
 
 impl State {
-    /// The highest serial that any of the signatures claims.
-    pub(super) fn serial(&self) -> u64 {
+    /// One above the highest serial that any of the signatures claims. A claim that no channel reaches is refused, or with
+    /// `sign_existing` passed over: a serial cannot go down again, so it would use up those that are left.
+    pub(super) fn next_serial(&self, key: &SecretKey, sign_existing: bool) -> Result<u64, WriteError> {
         let signatures = [&self.latest_signature, &self.all_signature, &self.next_signature];
-        let serials = signatures.into_iter().flatten().filter_map(|object| claimed(&object.bytes));
-        serials.map(|statement| statement.serial).max().unwrap_or(0)
+        let claims = || signatures.into_iter().flatten().filter_map(|object| claimed(&object.bytes));
+        let limit = self.highest_plausible(key);
+        let highest = claims().map(|claim| claim.serial).max().unwrap_or(0);
+        if highest > limit && !sign_existing {
+            return Err(WriteError::Implausible { serial: highest });
+        }
+        let highest = claims().map(|claim| claim.serial).filter(|serial| *serial <= limit).max().unwrap_or(0);
+        highest.checked_add(1).ok_or(WriteError::Implausible { serial: highest })
+    }
+
+    /// What a signature claims, unless that is more than can be.
+    pub(super) fn claim(&self, key: &SecretKey, signature: Option<&NamedObject>) -> Option<u64> {
+        let claim = claimed(&signature?.bytes)?.serial;
+        (claim <= self.highest_plausible(key)).then_some(claim)
+    }
+
+    /// What this key has signed is true, however high it is.
+    fn highest_plausible(&self, key: &SecretKey) -> u64 {
+        let latest = self.latest.as_ref().and_then(|object| self.latest_serial(key, &object.bytes));
+        let all = self.statement(key).map(|statement| statement.serial);
+        latest.max(all).unwrap_or(0).max(PLAUSIBLE)
     }
 
     /// Whether this key may write here, and vouches for what is there. `ours` is an `all` that the caller wrote itself.
@@ -73,7 +96,10 @@ impl State {
             Err(SignatureError::OtherKey(found)) => Some(found),
             _ => None,
         };
-        if let Some(found) = self.all_signature.as_ref().and_then(other) {
+        // Who replaces a key has looked at what the old one signed, as with no signature at all.
+        if let Some(found) = self.all_signature.as_ref().and_then(other)
+            && !sign_existing
+        {
             return Err(WriteError::OtherKey { found, given: key.public().id() });
         }
         if sign_existing || ours == Some(&*read.object.bytes) || self.statement(key).is_some() {
@@ -99,8 +125,8 @@ impl State {
     pub(super) fn prepared(&self, key: &SecretKey) -> Option<bytes::Bytes> {
         let (read, next) = (self.all.as_ref()?, self.next_signature.as_ref()?);
         let statement = fitting(key, &read.object.bytes, Some(next), ALL, &read.all)?;
-        let given_out = [&self.latest_signature, &self.all_signature].into_iter().flatten();
-        let newest = given_out.filter_map(|object| claimed(&object.bytes)).map(|given| given.serial).max();
+        let given_out = [&self.latest_signature, &self.all_signature];
+        let newest = given_out.into_iter().filter_map(|object| self.claim(key, object.as_ref())).max();
         newest.is_none_or(|newest| newest < statement.serial).then(|| next.bytes.clone())
     }
 

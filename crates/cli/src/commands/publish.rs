@@ -74,6 +74,13 @@ pub async fn run(context: &Context<'_>, args: PublishArgs) -> Result<()> {
     let published = store.publish(&publish).await;
     bar.finish_and_clear();
     let published = published?;
+    if published.tag_problem.is_some() {
+        let version = &wanted.version;
+        context.ui.warn(&format!(
+            "{version} is published, but its tag in the registry names what somebody else pushed at the same time; installs go by \
+            digest and are not affected; delete the tag, and publish again to set it"
+        ));
+    }
     tell(context, &store, &wanted, &made, Some(&published))
 }
 

@@ -167,11 +167,7 @@ impl<E: Executor> Pool<E> {
         }
     }
 
-    async fn lease(
-        &self,
-        admission: Option<Admission<E>>,
-        patience: Option<Duration>,
-    ) -> Result<Lease<E>, CallError> {
+    async fn lease(&self, admission: Option<Admission<E>>, patience: Option<Duration>) -> Result<Lease<E>, CallError> {
         let waiting = match admission {
             Some(Admission(Admitted::Lease(lease))) => return Ok(lease),
             Some(Admission(Admitted::Wait(waiting))) => waiting,

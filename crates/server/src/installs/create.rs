@@ -11,6 +11,7 @@ use milepost_model::{AppName, Code, Permission, PlanName, Refusal};
 use super::health;
 use super::problem::Problem;
 use super::put::{self, Wanted};
+use super::rules::check_serial;
 use super::source::{self, Known};
 use super::turn::{Notes, show, tell_unhealthy, went_back};
 use super::{LEASE_MS, lease};
@@ -70,6 +71,7 @@ where
     check_settings(&new)?;
     let Bundled { package, channel, entry, serial, artifact } = bundled;
     check_admitted(&channel, &entry)?;
+    check_serial(serial, 0)?;
     let app = app_name(&new, &package)?;
     let mode = InstallMode::Bundle;
     let found = Found { mode, package, channel: Some(channel), place: String::new(), entry, serial };
@@ -135,6 +137,12 @@ async fn find(state: &State, caller: &Caller, new: &NewInstall) -> ApiResult<(Fo
         }
         InstallFrom::Pinned { package, version, channel, registry } => {
             if let Some(registry) = registry {
+                if key.is_some() {
+                    let message = "An app that comes straight from a registry has no signature that a key could check.";
+                    return Err(Refusal::new(Code::InvalidRequest, message)
+                        .hint("leave out the key, or install from the author's channel with `--channel URL`")
+                        .into());
+                }
                 let (entry, source) = source::in_registry(state, package, version, registry).await?;
                 let (mode, place) = (InstallMode::Pinned, registry.clone());
                 return Ok((Found { mode, package: package.clone(), channel: None, place, entry, serial: 0 }, source));
@@ -150,7 +158,8 @@ async fn find(state: &State, caller: &Caller, new: &NewInstall) -> ApiResult<(Fo
                 channel: Some(read.all.name().clone()),
                 place,
                 entry,
-                serial: read.serial.unwrap_or(0),
+                // Only that of `latest` is one to remember: after a cut-off publish this one may be higher.
+                serial: 0,
             };
             Ok((found, source))
         }
@@ -190,6 +199,12 @@ fn check_place(caller: &Caller, place: &str) -> ApiResult<()> {
             "The address of the channel has a name or a password in it, which everybody who may look would see.";
         return Err(Refusal::new(Code::InvalidRequest, message)
             .hint("leave it out: channels are files for everybody, and signed by their author")
+            .into());
+    }
+    if authority.is_some() && place.contains(['?', '#']) {
+        let message = "The address of the channel has a query in it, which everybody who may look would see.";
+        return Err(Refusal::new(Code::InvalidRequest, message)
+            .hint("leave out what follows the channel's name: its files are for everybody, and signed by their author")
             .into());
     }
     if source::is_guarded(place) { caller.may_everywhere(Permission::Administer) } else { Ok(()) }
@@ -281,14 +296,15 @@ async fn put_first(
     show(state, app).await;
     let judged = health::judge(state, outcome.install.clone()).await?;
     let mut notes = Notes::of(&judged.install);
-    tell_unhealthy(state, &judged, &mut notes);
-    // What the channel plans is looked at at once.
-    let follows = judged.install.install.mode == InstallMode::Channel;
-    notes.record.next_check_at = follows.then(|| state.catalog.now());
+    if !tell_unhealthy(state, &judged, &mut notes) {
+        // What the channel plans is looked at at once.
+        let follows = judged.install.install.mode == InstallMode::Channel;
+        notes.record.next_check_at = follows.then(|| state.catalog.now());
+    }
     drop(kept);
     state.catalog.install_give_back(&judged.install.lease, notes.record).await?;
     state.installs.wake();
-    let went_back = judged.unhealthy.as_ref().map(|(why, back)| went_back(&judged.install.install, why, back.as_ref()));
+    let went_back = judged.unhealthy.as_ref().map(|(why, went)| went_back(&judged.install.install, why, went));
     let install = state.catalog.install_get(app).await?;
     Ok(Installed {
         from: None,

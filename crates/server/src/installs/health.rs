@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use axum::body::Body;
 use http::{Method, Request, header};
-use milepost_catalog::{CatalogError, LeasedInstall};
+use milepost_catalog::{CatalogError, LeasedInstall, WentBack};
 use milepost_gateway::{Peer, RequestBody};
-use milepost_model::channel::Entry;
 use milepost_model::install::Health;
 use milepost_model::{AppName, Selector, UnitName};
 use milepost_runtime::CallContext;
@@ -22,8 +21,8 @@ const PAUSE: Duration = Duration::from_millis(300);
 /// What a trial came to.
 pub(super) struct Judged {
     pub install: LeasedInstall,
-    /// Why it is not well, and the version that live went back to.
-    pub unhealthy: Option<(String, Option<Entry>)>,
+    /// Why it is not well, and what became of it.
+    pub unhealthy: Option<(String, WentBack)>,
 }
 
 /// Asks until the installed version is well or its time is up; then live goes back. An install that is not on trial is as it
@@ -41,11 +40,11 @@ pub(super) async fn judge(state: &State, leased: LeasedInstall) -> Result<Judged
     match becomes_well(state, &install.app, health, &install.app_version, deadline).await {
         Ok(()) => Ok(Judged { install: state.catalog.install_healthy(&leased.lease).await?, unhealthy: None }),
         Err(why) => {
-            let (install, back) = state.catalog.install_unhealthy(&leased.lease, why.clone()).await?;
+            let (install, went) = state.catalog.install_unhealthy(&leased.lease, why.clone()).await?;
             if let Err(error) = state.views.refresh(&install.lease.app).await {
                 tracing::warn!(message = %error.0, "live went back, but this node shows it only later");
             }
-            Ok(Judged { install, unhealthy: Some((why, back)) })
+            Ok(Judged { install, unhealthy: Some((why, went)) })
         }
     }
 }

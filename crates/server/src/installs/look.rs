@@ -32,7 +32,7 @@ pub(super) async fn look(state: &State, install: &Install, serial: u64) -> Resul
     let LatestAnswer::Read(read) = source.latest(None).await? else {
         return Err(milepost_channels::ChannelError::Behind.into());
     };
-    let all = source.all_for(&read.latest).await?.all;
+    let all = source.all_for(&read).await?.all;
     Ok(Seen { source, all, serial: serial.max(read.serial.unwrap_or(0)), latest: read.latest })
 }
 

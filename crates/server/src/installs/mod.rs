@@ -12,6 +12,7 @@ mod look;
 mod person;
 mod problem;
 mod put;
+mod rules;
 mod source;
 mod times;
 mod turn;
@@ -31,6 +32,7 @@ use crate::settings::Settings;
 
 pub(crate) use create::{Bundled, create, create_from_bundle, may_install};
 pub(crate) use person::{plan, upgrade, upgrade_from_bundle};
+pub(crate) use source::check_key;
 pub use watcher::InstallsDue;
 pub(crate) use watcher::repeat;
 

@@ -3,22 +3,20 @@
 use bytes::Bytes;
 use futures::stream::Stream;
 use milepost_catalog::LeasedInstall;
-use milepost_model::channel::{Entry, Policy, Step as StepKind, When, Windows};
+use milepost_model::channel::{Entry, Step as StepKind, Windows};
 use milepost_model::install::{CheckResult, Install, InstallMode, Installed, Upgrade, UpgradePlan};
 use milepost_model::{AppName, Code, Refusal, Timestamp};
 
-use super::create::{Bundled, check_admitted, listed};
-use super::lease;
+use super::create::{Bundled, listed};
 use super::look::{Seen, look};
 use super::problem::Problem;
+use super::rules::{Named, Offer, at_once, by_hand};
 use super::source;
 use super::turn::{Notes, Step, Stepped, tell_unhealthy, went_back};
+use super::{health, lease};
 use crate::error::ApiResult;
 use crate::state::State;
 use crate::urls::WithUrls;
-
-/// How far ahead the end of a deny or the next window is looked for.
-const HORIZON_MS: i64 = milepost_model::channel::decide::HORIZON_DAYS * 24 * 3_600_000;
 
 /// What the channel offers, and what `upgrade` would install now. Nothing is changed.
 pub(crate) async fn plan(state: &State, app: &AppName, asked: &Upgrade) -> ApiResult<UpgradePlan> {
@@ -104,21 +102,30 @@ where
     S: Stream<Item = Result<Bytes, E>> + Send,
     E: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
+    let Bundled { package, channel, entry, serial, artifact } = bundled;
+    let offer = Offer { package, channel, entry, serial };
+    let (install, seen) = state.catalog.install_with_serial(app).await?;
+    offer.check(&install, seen, &asked, state.catalog.now())?;
+    if offer.entry.version == install.entry.version {
+        return answered(state, app, &install, None).await;
+    }
+    // However slowly the client sends, nobody else has to wait for it; what it is checked against may change meanwhile.
+    let artifact = super::put::stage(state, app, artifact, &offer.entry).await?;
     let leased = lease::take(state, app, actor).await?;
     let kept = lease::keep(state, &leased.lease);
     let mut notes = Notes::of(&leased);
     let (lease, before) = (leased.lease.clone(), leased.install.clone());
     let done = async {
-        check_bundle(&before, &leased, &bundled, asked.to.is_some())?;
-        let Bundled { entry, serial, artifact, .. } = bundled;
-        if entry.version == before.entry.version {
+        let leased = tried(state, leased, &mut notes).await?;
+        let entry = &offer.entry;
+        offer.check(&leased.install, leased.serial, &asked, state.catalog.now())?;
+        if entry.version == leased.install.entry.version {
             return Ok(None);
         }
-        let artifact = super::put::stage(state, app, artifact, &entry).await?;
-        notes.record.serial = serial.max(notes.record.serial);
-        let step = Step { entry: &entry, secrets: &asked.secrets, actor, forced: false };
+        notes.record.serial = offer.serial.max(notes.record.serial);
+        let step = Step { entry, secrets: &asked.secrets, actor, forced: asked.now };
         let stepped = step.put(state, leased, &artifact).await?;
-        conclude(state, &stepped, &entry, None, &mut notes);
+        conclude(state, &stepped, entry, None, &mut notes);
         Ok(Some(stepped))
     };
     let done: Result<Option<Stepped>, Problem> = done.await;
@@ -127,34 +134,22 @@ where
     answered(state, app, &before, done?).await
 }
 
-fn check_bundle<S>(
-    install: &Install,
-    leased: &LeasedInstall,
-    bundled: &Bundled<S>,
-    named: bool,
-) -> Result<(), Refusal> {
-    check_admitted(&bundled.channel, &bundled.entry)?;
-    if bundled.package != install.package {
-        let message =
-            format!("The bundle has `{}`, and app `{}` is `{}`.", bundled.package, install.app, install.package);
-        return Err(Refusal::new(Code::UpgradeRefused, message).hint("choose the bundle of the same package"));
+/// A trial that was cut off is ended first, as the watcher does: what is installed next would hide how it ended.
+async fn tried(state: &State, leased: LeasedInstall, notes: &mut Notes) -> Result<LeasedInstall, Problem> {
+    if !leased.install.on_trial {
+        return Ok(leased);
     }
-    if bundled.serial < leased.serial {
-        let message = format!(
-            "The bundle has serial {}, and {} was already seen: it is an old copy.",
-            bundled.serial, leased.serial
-        );
-        return Err(Refusal::new(Code::ChannelRefused, message).hint("ask for a newer bundle"));
+    let judged = health::judge(state, leased).await?;
+    if tell_unhealthy(state, &judged, notes)
+        && let Some((why, went)) = &judged.unhealthy
+    {
+        let message = format!("Nothing was upgraded: {}.", went_back(&judged.install.install, why, went));
+        let hint = "look at it with `milepost install status`, then ask again";
+        return Err(Refusal::new(Code::UpgradeRefused, message).hint(hint).into());
     }
-    if install.entry.is_above(&bundled.entry) && !named {
-        let message = format!(
-            "The bundle is of a lesser version: it has `{}` and `{}` is installed, so nothing was changed.",
-            bundled.entry.version, install.entry.version
-        );
-        let hint = format!("to go down, name it with `--to {}`", bundled.entry.version);
-        return Err(Refusal::new(Code::ChannelRefused, message).hint(hint));
-    }
-    Ok(())
+    notes.now_at(&judged.install);
+    notes.record.plan.clone_from(&judged.install.install.plan);
+    Ok(judged.install)
 }
 
 async fn run(
@@ -164,6 +159,7 @@ async fn run(
     actor: &str,
     notes: &mut Notes,
 ) -> Result<Option<Stepped>, Problem> {
+    let leased = tried(state, leased, notes).await?;
     let install = leased.install.clone();
     if install.mode == InstallMode::Bundle {
         let message = format!("App `{}` came from a file.", install.app);
@@ -225,11 +221,8 @@ async fn answered(state: &State, app: &AppName, before: &Install, done: Option<S
     let Some(stepped) = done else {
         return Ok(Installed { from, to: None, release: None, went_back: None, warnings: Vec::new(), install });
     };
-    let went_back = stepped
-        .judged
-        .unhealthy
-        .as_ref()
-        .map(|(why, back)| went_back(&stepped.judged.install.install, why, back.as_ref()));
+    let went_back =
+        stepped.judged.unhealthy.as_ref().map(|(why, went)| went_back(&stepped.judged.install.install, why, went));
     let mut warnings = stepped.outcome.outcome.warnings;
     if !stepped.outcome.is_live && went_back.is_none() {
         warnings.push(
@@ -264,66 +257,8 @@ fn choose(seen: &Seen, install: &Install, asked: &Upgrade, now: Timestamp) -> Re
     if entry.id.digest().is_none() {
         return Err(milepost_channels::ChannelError::NoDigest(version.clone()).into());
     }
-    check_named(seen, install, &entry, asked.now, now)?;
+    let hold = install.brakes.active_hold(&seen.all);
+    let taken_back = seen.all.get(&install.entry.version).is_none();
+    Named { entry: &entry, hold, taken_back, force: asked.now }.check(install, now)?;
     Ok(Some(entry))
-}
-
-/// A person is there to decide.
-fn by_hand(policy: &Policy) -> Policy {
-    let by_hand = |when: When| if when == When::Manual { When::Immediate } else { when };
-    Policy { patch: by_hand(policy.patch), minor: by_hand(policy.minor), major: by_hand(policy.major) }
-}
-
-fn at_once(policy: &Policy) -> Policy {
-    let at_once = |when: When| if when == When::Window { When::Immediate } else { when };
-    Policy { patch: at_once(policy.patch), minor: at_once(policy.minor), major: at_once(policy.major) }
-}
-
-/// Whether a version that was named may be installed now. Going down is a person's word against all holds.
-fn check_named(seen: &Seen, install: &Install, entry: &Entry, force: bool, now: Timestamp) -> Result<(), Refusal> {
-    let (app, version, settings) = (&install.app, &entry.version, &install.settings);
-    let refuse = |message: String, hint: String| Err(Refusal::new(Code::UpgradeRefused, message).hint(hint));
-    let pinned = install.mode == InstallMode::Pinned;
-    let down = install.entry.is_above(entry);
-    let when = settings.policy.when(StepKind::between(&install.entry.version, version));
-    if !down && !pinned {
-        if install.brakes.skipped.contains(version) {
-            let hint = format!("`milepost install lift --version {version} --app {app}` allows it again");
-            return refuse(format!("`{version}` was rolled back, so it is skipped."), hint);
-        }
-        if let Some(hold) = install.brakes.active_hold(&seen.all) {
-            return refuse(
-                format!("For app `{app}`, {hold}."),
-                format!("lift it with `milepost install lift --app {app}`"),
-            );
-        }
-        if when == When::Never {
-            let step = StepKind::between(&install.entry.version, version);
-            return refuse(
-                format!("The policy of app `{app}` never takes {step} updates, and `{version}` is one."),
-                format!("change it with `milepost install policy --app {app} --policy {step}=manual`"),
-            );
-        }
-    }
-    if force || pinned {
-        return Ok(());
-    }
-    let until = milepost_model::clock::from_millis(now.as_millisecond().saturating_add(HORIZON_MS));
-    // The version that is installed was taken back: its replacement waits for no window.
-    let urgent = seen.all.get(&install.entry.version).is_none()
-        && StepKind::between(&install.entry.version, version) == StepKind::Patch;
-    let waits = when == When::Window && !down && !urgent && !settings.windows.is_open(now);
-    let next = if waits {
-        settings.windows.next_open(now, until)
-    } else if settings.windows.is_denied(now) {
-        settings.windows.next_undenied(now, until)
-    } else {
-        return Ok(());
-    };
-    let why = if waits { "waits for a window" } else { "is denied now" };
-    let next = next.map_or_else(
-        || "none opens within a year".to_owned(),
-        |at| format!("the next one opens on {}", at.strftime("%A %Y-%m-%d %H:%M %Q")),
-    );
-    refuse(format!("`{version}` {why}; {next}."), "wait for it, or give `--now`, which is written down".to_owned())
 }

@@ -55,6 +55,10 @@ pub(super) fn parse_key(text: &str) -> Result<PublicKey, Refusal> {
     })
 }
 
+pub(crate) fn check_key(text: &str) -> Result<(), Refusal> {
+    parse_key(text).map(drop)
+}
+
 /// Where a version stands on this server: in `stable`, or in the channel that its pre-release names.
 pub(super) fn own_place(package: &PackageName, version: &SemVer) -> String {
     let channel = version.pre().next().unwrap_or(ChannelName::STABLE);

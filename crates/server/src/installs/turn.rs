@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use milepost_catalog::{CatalogError, CheckRecord, InstallOutcome, LeasedInstall};
+use milepost_catalog::{CatalogError, CheckRecord, InstallOutcome, LeasedInstall, WentBack};
 use milepost_model::Timestamp;
 use milepost_model::channel::{Decision, Entry, Fate};
 use milepost_model::install::{Check, CheckResult, Install, InstallMode, UpgradePlan};
@@ -165,21 +165,33 @@ fn tell_done(notes: &mut Notes, now: Timestamp, installed: &[String], plan: &Upg
 
 /// Writes down that a version was not well, if it was not.
 pub(super) fn tell_unhealthy(state: &State, judged: &Judged, notes: &mut Notes) -> bool {
-    let Some((why, back)) = &judged.unhealthy else { return false };
+    let Some((why, went)) = &judged.unhealthy else { return false };
     notes.now_at(&judged.install);
-    let message = went_back(&judged.install.install, why, back.as_ref());
+    let message = went_back(&judged.install.install, why, went);
+    if *went == WentBack::NoLongerOnTrial {
+        // When to look next was said by whoever ended the trial.
+        notes.told(state.catalog.now(), CheckResult::Ok, "no_longer_on_trial", message);
+        notes.record.next_check_at = judged.install.install.next_check_at;
+        return true;
+    }
     notes.told(state.catalog.now(), CheckResult::Refused, "unhealthy", message);
     notes.usual(state, None);
     true
 }
 
-pub(super) fn went_back(install: &Install, why: &str, back: Option<&Entry>) -> String {
-    match back {
-        Some(back) => {
+pub(super) fn went_back(install: &Install, why: &str, went: &WentBack) -> String {
+    match went {
+        WentBack::To(back) => {
             let bad = install.brakes.skipped.last().map_or_else(String::new, ToString::to_string);
             format!("{bad} was not healthy, so live went back to {}: {why}", back.version)
         }
-        None => format!("{} is not healthy, and there is nothing to go back to: {why}", install.entry.version),
+        WentBack::Nowhere => {
+            format!("{} is not healthy, and there is nothing to go back to: {why}", install.entry.version)
+        }
+        WentBack::NoLongerOnTrial => format!(
+            "what was tried is no longer on trial: live was moved by hand meanwhile, and {} is installed",
+            install.entry.version
+        ),
     }
 }
 
@@ -220,7 +232,7 @@ impl Step<'_> {
             forced: self.forced,
         };
         let version = put::version(state, artifact, wanted).await?;
-        let outcome = state.catalog.install_upgrade(&leased.lease, version).await?;
+        let outcome = state.catalog.install_upgrade(&leased.lease, leased.revision, version).await?;
         tracing::info!(app = %leased.lease.app, version = %self.entry.version, actor = self.actor, "a version was installed");
         show(state, &leased.lease.app).await;
         let judged = health::judge(state, outcome.install.clone()).await?;

@@ -37,7 +37,7 @@ pub(crate) async fn repeat(state: State, stop: CancellationToken) {
 /// Takes what is due as far as there are places, and answers how long nothing will be.
 async fn take(state: &State, stop: &CancellationToken) -> Result<Duration, CatalogError> {
     while !stop.is_cancelled() {
-        let Some(due) = state.catalog.installs_earliest().await? else { return Ok(LOOK) };
+        let Some(due) = state.catalog.installs_earliest(LEASE_MS).await? else { return Ok(LOOK) };
         let wait = due.as_millisecond() - state.catalog.now().as_millisecond();
         if let Ok(wait @ 1..) = u64::try_from(wait) {
             return Ok(Duration::from_millis(wait).min(LOOK));
@@ -95,6 +95,6 @@ impl InstallsDue {
 
     /// When the next one is due.
     pub async fn next(&self) -> Result<Option<milepost_model::Timestamp>, CatalogError> {
-        self.0.catalog.installs_earliest().await
+        self.0.catalog.installs_earliest(LEASE_MS).await
     }
 }

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests end the test at once")]
 
 mod author;
+mod bundles;
 mod fleet;
 mod following;
 mod hostile;

@@ -1,7 +1,7 @@
 //! What people ask for: upgrades by hand, against windows, and what they are refused.
 
 use milepost_model::channel::Windows;
-use milepost_model::install::{HoldInstall, InstallChange, InstallSettings, Upgrade};
+use milepost_model::install::{HoldInstall, InstallChange, InstallFrom, InstallSettings, NewInstall, Upgrade};
 
 use crate::author::{Author, semver};
 use crate::stage::{APP, Stage, at, following, refused};
@@ -142,11 +142,81 @@ async fn settings_that_make_no_sense_are_refused_and_a_new_policy_counts_at_once
 #[tokio::test]
 async fn an_address_with_a_password_is_refused_and_the_own_channels_lead_nowhere_else() {
     let stage = Stage::new().await;
-    for url in ["https://me:secret@example.com/shop/stable", "/channels/../../etc/stable", "/channels/shop"] {
+    let urls = [
+        "https://me:secret@example.com/shop/stable",
+        "https://example.com/acme/shop/stable?token=secret",
+        "/channels/../../etc/stable",
+        "/channels/shop",
+    ];
+    for url in urls {
         let new = following(url, InstallSettings::default());
         let problem = refused(stage.client.install_create(&new).await, "invalid_request");
         assert!(!problem.detail.contains("secret"), "{problem:?}");
     }
+}
+
+#[tokio::test]
+async fn a_key_is_refused_where_nothing_is_signed_and_when_it_is_none() {
+    let (stage, _author) = installed("patch=immediate", &[]).await;
+    let key = Some(Author::signing().1);
+    let from = InstallFrom::Pinned {
+        package: "acme/shop".parse().unwrap(),
+        version: semver("1.0.0"),
+        channel: None,
+        registry: Some("registry.example.com/acme/shop".to_owned()),
+    };
+    let settings = InstallSettings { key: key.clone(), ..InstallSettings::default() };
+    let new = NewInstall { app: Some("second".parse().unwrap()), from, secrets: Default::default(), settings };
+    let problem = refused(stage.client.install_create(&new).await, "invalid_request");
+    assert!(problem.detail.contains("has no signature"), "{problem:?}");
+    let no_key = InstallChange { key: Some("nonsense".to_owned()), ..InstallChange::default() };
+    refused(stage.client.install_change(APP, &no_key).await, "invalid_request");
+    assert_eq!(stage.status().await.settings.key, None);
+    let change = InstallChange { key: key.clone(), ..InstallChange::default() };
+    assert_eq!(stage.client.install_change(APP, &change).await.unwrap().settings.key, key);
+}
+
+#[tokio::test]
+async fn a_first_version_that_is_not_healthy_is_told_until_the_next_usual_look() {
+    let (stage, mut author) = (Stage::new().await, Author::new());
+    author.publish("1.0.0", at(LONG_AGO));
+    let health = Some("/nothing-is-there".parse().unwrap());
+    let settings = InstallSettings { health, health_deadline_s: 1, ..InstallSettings::default() };
+    let done = stage.follow(&author.url(), settings).await;
+    assert!(done.went_back.unwrap().contains("nothing to go back to"));
+    assert_eq!(stage.run_due().await, 0);
+    assert_eq!(stage.last_check().await.kind, "unhealthy");
+}
+
+#[tokio::test]
+async fn a_trial_that_was_cut_off_is_ended_before_a_person_upgrades() {
+    let (stage, mut author) = installed("patch=immediate,minor=immediate", &[]).await;
+    let waiting = |seconds: u32| InstallChange {
+        health: Some("/nothing-is-there".to_owned()),
+        health_deadline_s: Some(seconds),
+        ..InstallChange::default()
+    };
+    stage.client.install_change(APP, &waiting(60)).await.unwrap();
+    author.publish("1.0.1", at(LONG_AGO));
+    let tried = async {
+        while !stage.status().await.on_trial {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        _ = stage.poll() => panic!("the trial takes a minute"),
+        () = tried => {}
+    }
+    // Whoever tried it is gone, and its lease ends.
+    stage.clock.advance_ms(200_000);
+    stage.client.install_change(APP, &waiting(1)).await.unwrap();
+    author.publish("1.1.0", at(LONG_AGO));
+    let problem = refused(stage.upgrade(to("1.1.0")).await, "upgrade_refused");
+    assert!(problem.detail.contains("1.0.1 was not healthy, so live went back to 1.0.0"), "{problem:?}");
+    let install = stage.status().await;
+    assert_eq!((install.entry.version.as_str(), install.on_trial), ("1.0.0", false));
+    assert_eq!(install.brakes.skipped, [semver("1.0.1")]);
+    assert_eq!(install.last_check.unwrap().kind, "unhealthy");
 }
 
 #[tokio::test]

@@ -15,6 +15,9 @@ pub struct ListArgs {
     /// A folder, `s3://bucket/prefix`, or the `/channels` of a Milepost server [default: the server]
     #[arg(long, value_name = "URL", env = "MILEPOST_CHANNELS", hide_env_values = true)]
     to: Option<String>,
+    /// A token of the server that `--to` names, if it is another than yours
+    #[arg(long, value_name = "TOKEN", env = "MILEPOST_CHANNELS_TOKEN", hide_env_values = true)]
+    to_token: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -28,7 +31,7 @@ struct Row {
 }
 
 pub async fn run(ui: &Ui, global: &Global, args: ListArgs) -> Result<()> {
-    let place = PlaceArgs { package: args.package, to: args.to };
+    let place = PlaceArgs { package: args.package, to: args.to, to_token: args.to_token };
     let context = place.context(ui, global)?;
     let store = place.store(ui, context.as_ref(), None)?;
     let only = place.package.as_ref().map(|_| place.package(None)).transpose()?;

@@ -45,7 +45,7 @@ pub async fn open_bundle(
     let LatestAnswer::Read(latest) = source.latest(None).await? else {
         return Err(Failure::new("the bundle has no `latest`").hint("make it again with `milepost bundle`"));
     };
-    let all = source.all_for(&latest.latest).await?.all;
+    let all = source.all_for(&latest).await?.all;
     let entry = match version {
         Some(version) => all.get(version).cloned(),
         None => latest.latest.latest.clone(),

@@ -84,10 +84,7 @@ impl Artifact {
             return Err(ArtifactError::Magic);
         }
         let length = u64::from_le_bytes(length.try_into().map_err(|_| ArtifactError::Magic)?);
-        usize::try_from(length)
-            .ok()
-            .filter(|_| length <= MAX_DOCUMENT_BYTES)
-            .ok_or(ArtifactError::TooLong(length))
+        usize::try_from(length).ok().filter(|_| length <= MAX_DOCUMENT_BYTES).ok_or(ArtifactError::TooLong(length))
     }
 
     pub fn read(document: &[u8]) -> Result<Self, ArtifactError> {

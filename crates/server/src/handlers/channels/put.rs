@@ -1,3 +1,5 @@
+use std::collections::HashMap;
+
 use axum::body::Body;
 use axum::http::header::{ETAG, IF_MATCH, IF_NONE_MATCH};
 use axum::http::{HeaderMap, StatusCode};
@@ -7,7 +9,7 @@ use futures::{StreamExt as _, TryStreamExt as _};
 use milepost_blobs::BlobError;
 use milepost_blobs::named::{Condition, NamedRead, Replaced};
 use milepost_channels::signature::MAX_SIGNATURE_BYTES;
-use milepost_model::channel::index::{MAX_ALL_BYTES, MAX_LATEST_BYTES};
+use milepost_model::channel::index::{MAX_ALL_BYTES, MAX_LATEST_BYTES, MAX_VERSIONS};
 use milepost_model::channel::{All, Entry, Latest};
 use milepost_model::{Code, Digest, Permission, Refusal};
 
@@ -17,6 +19,7 @@ use crate::body::hear_out;
 use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
+use crate::ingest::while_it_moves;
 
 /// What one artifact may have; the app that it came from has its own limits.
 const MAX_ARTIFACT_BYTES: u64 = 8 << 30;
@@ -42,7 +45,7 @@ pub(crate) async fn channels_put(
 }
 
 async fn store(state: &Shared, file: &ChannelFile, digest: Digest, body: Body) -> ApiResult<Response> {
-    let bytes = body.into_data_stream().map_err(|error| BlobError::Interrupted(error.into())).boxed();
+    let bytes = while_it_moves(body).map_err(BlobError::Interrupted).boxed();
     state.channels.store(&file.name, bytes, digest, MAX_ARTIFACT_BYTES).await?;
     Ok(StatusCode::CREATED.into_response())
 }
@@ -82,7 +85,7 @@ async fn read(file: &ChannelFile, body: Body) -> ApiResult<Bytes> {
         Kind::Latest => MAX_LATEST_BYTES,
         Kind::Signature => MAX_SIGNATURE_BYTES as usize,
     };
-    let mut body = body.into_data_stream();
+    let mut body = while_it_moves(body).boxed();
     let mut bytes = BytesMut::new();
     while let Some(chunk) = body.next().await {
         let chunk = chunk.map_err(|_| {
@@ -129,17 +132,58 @@ async fn check(state: &Shared, file: &ChannelFile, bytes: &Bytes, when: Conditio
     Ok(true)
 }
 
-/// A version stays bound to its artifact, also after it was taken back.
+/// A version stays bound to its artifact, also after it was taken back. Only a full list forgets the lowest of those, one for
+/// each that comes.
 fn check_kept(before: &All, next: &All) -> Result<(), Refusal> {
-    let found = |old: &Entry| next.versions().iter().chain(next.unpublished()).find(|new| new.version == old.version);
+    let entries = next.versions().iter().chain(next.unpublished());
+    let known: HashMap<&str, &Entry> = entries.map(|entry| (entry.version.as_str(), entry)).collect();
+    let found = |old: &Entry| known.get(old.version.as_str());
     let lost = before.versions().iter().find(|old| found(old).is_none_or(|new| new.id != old.id));
     let reused = before.unpublished().iter().find(|old| found(old).is_some_and(|new| new.id != old.id));
-    let changed = lost.or(reused);
+    let may_forget = usize::from(next.unpublished().len() >= MAX_VERSIONS);
+    let forgotten = before.unpublished().iter().filter(|old| found(old).is_none()).nth(may_forget);
+    let changed = lost.or(reused).or(forgotten);
     match changed {
         None => Ok(()),
         Some(entry) => {
             let message = format!("The list has lost or changed `{}`, which was published.", entry.version);
             Err(Refusal::new(Code::ChannelRefused, message).hint("read the list again and change only what is new"))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A list with `1.N.0` for each number, and `0.N.0` for those that were taken back.
+    fn list(versions: &[usize], unpublished: impl Iterator<Item = usize>) -> All {
+        let entry = |version: String| {
+            let id = Digest::of(version.as_bytes());
+            serde_json::json!({ "version": version, "id": id, "createTime": "2026-03-01T12:00:00Z" })
+        };
+        let versions: Vec<_> = versions.iter().map(|number| entry(format!("1.{number}.0"))).collect();
+        let unpublished: Vec<_> = unpublished.map(|number| entry(format!("0.{number}.0"))).collect();
+        let document = serde_json::json!({
+            "name": "stable", "type": "all", "package": "shop", "latest": null,
+            "versions": versions, "unpublished": unpublished,
+        });
+        All::read(document.to_string().as_bytes()).expect("a list")
+    }
+
+    #[test]
+    fn what_was_taken_back_does_not_vanish_from_the_list() {
+        let before = list(&[1], 1..3);
+        check_kept(&before, &list(&[1, 2], 1..3)).expect("only something new");
+        let refusal = check_kept(&before, &list(&[1, 2], 1..2)).expect_err("0.2.0 is lost");
+        assert!(refusal.message.contains("`0.2.0`"), "{}", refusal.message);
+        assert!(check_kept(&before, &list(&[], 1..3)).is_err(), "1.1.0 is lost");
+    }
+
+    #[test]
+    fn a_full_list_forgets_one_for_each_that_comes() {
+        let before = list(&[1], 0..MAX_VERSIONS);
+        check_kept(&before, &list(&[1], 1..MAX_VERSIONS + 1)).expect("one came and one went");
+        assert!(check_kept(&before, &list(&[1], 2..MAX_VERSIONS + 2)).is_err(), "two went at once");
     }
 }

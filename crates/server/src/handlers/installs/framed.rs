@@ -1,19 +1,22 @@
 //! A request with two parts: the length of a JSON (8 bytes, little endian) and the JSON, then an artifact. Secrets stand in
 //! the JSON, so it is neither in a header nor in the address.
 
+use axum::BoxError;
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
 use futures::stream::{self, BoxStream, StreamExt};
 use milepost_model::{Code, Refusal};
 use serde::de::DeserializeOwned;
 
+use crate::ingest::while_it_moves;
+
 const HEAD: usize = 8;
 const MAX_JSON: usize = 4 << 20;
 
-type Rest = BoxStream<'static, Result<Bytes, axum::Error>>;
+type Rest = BoxStream<'static, Result<Bytes, BoxError>>;
 
 pub(super) async fn read<T: DeserializeOwned>(body: Body) -> Result<(T, Rest), Refusal> {
-    let mut chunks = body.into_data_stream();
+    let mut chunks = while_it_moves(body).boxed();
     let mut bytes = BytesMut::new();
     let mut wanted = HEAD;
     let mut length = None;

@@ -23,7 +23,8 @@ const LONGEST: usize = 256;
 fn with_url(mut webhook: Webhook, headers: &HeaderMap) -> Webhook {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     if let Some(host) = headers.get(HOST).and_then(|host| host.to_str().ok()) {
-        let scheme = if text("x-forwarded-proto").is_some_and(|scheme| scheme.trim() == "https") { "https" } else { "http" };
+        let scheme =
+            if text("x-forwarded-proto").is_some_and(|scheme| scheme.trim() == "https") { "https" } else { "http" };
         webhook.url = format!("{scheme}://{host}/api/v1/webhooks/{}/invoke", webhook.id);
     }
     webhook
@@ -38,6 +39,7 @@ fn sealed(state: &State, secret: &str) -> ApiResult<Vec<u8>> {
             .into());
     }
     let sealed = state.keyring.seal(secret, &OsIds);
-    let sealed = sealed.ok_or_else(|| Refusal::new(Code::Internal, "The secret could not be sealed.").hint("try again"))?;
+    let sealed =
+        sealed.ok_or_else(|| Refusal::new(Code::Internal, "The secret could not be sealed.").hint("try again"))?;
     Ok(sealed.sealed)
 }

@@ -1,0 +1,149 @@
+//! What a person may install by hand, and when.
+
+use milepost_model::channel::{
+    ChannelName, Entry, Hold, HoldUntil, PackageName, Policy, Step as StepKind, When, cmp_channel,
+};
+use milepost_model::install::{Install, InstallMode, Upgrade};
+use milepost_model::{Code, Refusal, Timestamp};
+
+use super::create::check_admitted;
+
+/// How far ahead the end of a deny or the next window is looked for.
+const HORIZON_MS: i64 = milepost_model::channel::decide::HORIZON_DAYS * 24 * 3_600_000;
+
+/// A person is there to decide.
+pub(super) fn by_hand(policy: &Policy) -> Policy {
+    let by_hand = |when: When| if when == When::Manual { When::Immediate } else { when };
+    Policy { patch: by_hand(policy.patch), minor: by_hand(policy.minor), major: by_hand(policy.major) }
+}
+
+pub(super) fn at_once(policy: &Policy) -> Policy {
+    let at_once = |when: When| if when == When::Window { When::Immediate } else { when };
+    Policy { patch: at_once(policy.patch), minor: at_once(policy.minor), major: at_once(policy.major) }
+}
+
+/// A version that a person asks for.
+pub(super) struct Named<'a> {
+    pub entry: &'a Entry,
+    /// The hold that is still in force.
+    pub hold: Option<&'a Hold>,
+    /// The installed version is no longer in its channel.
+    pub taken_back: bool,
+    /// Against windows and denies, which is written down.
+    pub force: bool,
+}
+
+impl Named<'_> {
+    /// Whether it may be installed now. Going down is a person's word against all holds.
+    pub(super) fn check(&self, install: &Install, now: Timestamp) -> Result<(), Refusal> {
+        let Self { entry, hold, taken_back, force } = *self;
+        let (app, version, settings) = (&install.app, &entry.version, &install.settings);
+        let refuse = |message: String, hint: String| Err(Refusal::new(Code::UpgradeRefused, message).hint(hint));
+        let pinned = install.mode == InstallMode::Pinned;
+        let down = install.entry.is_above(entry);
+        let when = settings.policy.when(StepKind::between(&install.entry.version, version));
+        if !down && !pinned {
+            if install.brakes.skipped.contains(version) {
+                let hint = format!("`milepost install lift --version {version} --app {app}` allows it again");
+                return refuse(format!("`{version}` was rolled back, so it is skipped."), hint);
+            }
+            if let Some(hold) = hold {
+                return refuse(
+                    format!("For app `{app}`, {hold}."),
+                    format!("lift it with `milepost install lift --app {app}`"),
+                );
+            }
+            if when == When::Never {
+                let step = StepKind::between(&install.entry.version, version);
+                return refuse(
+                    format!("The policy of app `{app}` never takes {step} updates, and `{version}` is one."),
+                    format!("change it with `milepost install policy --app {app} --policy {step}=manual`"),
+                );
+            }
+        }
+        if force || pinned {
+            return Ok(());
+        }
+        let until = milepost_model::clock::from_millis(now.as_millisecond().saturating_add(HORIZON_MS));
+        // The version that is installed was taken back: its replacement waits for no window.
+        let urgent = taken_back && StepKind::between(&install.entry.version, version) == StepKind::Patch;
+        let waits = when == When::Window && !down && !urgent && !settings.windows.is_open(now);
+        let next = if waits {
+            settings.windows.next_open(now, until)
+        } else if settings.windows.is_denied(now) {
+            settings.windows.next_undenied(now, until)
+        } else {
+            return Ok(());
+        };
+        let why = if waits { "waits for a window" } else { "is denied now" };
+        let next = next.map_or_else(
+            || "none opens within a year".to_owned(),
+            |at| format!("the next one opens on {}", at.strftime("%A %Y-%m-%d %H:%M %Q")),
+        );
+        refuse(format!("`{version}` {why}; {next}."), "wait for it, or give `--now`, which is written down".to_owned())
+    }
+}
+
+/// What a bundle says about the version in it. The client has read it, so nothing in here is proven.
+pub(super) struct Offer {
+    pub package: PackageName,
+    pub channel: ChannelName,
+    pub entry: Entry,
+    pub serial: u64,
+}
+
+/// Every write of a channel raises its serial by one or two. One that is further ahead of what was seen would only keep the
+/// install from ever reading its channel again.
+const MOST_WRITES: u64 = 1_000_000;
+
+pub(super) fn check_serial(serial: u64, seen: u64) -> Result<(), Refusal> {
+    if serial < seen {
+        let message = format!("The bundle has serial {serial}, and {seen} was already seen: it is an old copy.");
+        return Err(Refusal::new(Code::ChannelRefused, message).hint("ask for a newer bundle"));
+    }
+    if serial - seen > MOST_WRITES {
+        let message = format!("The bundle has serial {serial}, which no channel reaches after {seen}.");
+        return Err(Refusal::new(Code::ChannelRefused, message).hint("ask who made the bundle"));
+    }
+    Ok(())
+}
+
+impl Offer {
+    pub(super) fn check(&self, install: &Install, seen: u64, asked: &Upgrade, now: Timestamp) -> Result<(), Refusal> {
+        let (app, version) = (&install.app, &self.entry.version);
+        check_admitted(&self.channel, &self.entry)?;
+        if self.package != install.package {
+            let message = format!("The bundle has `{}`, and app `{app}` is `{}`.", self.package, install.package);
+            return Err(Refusal::new(Code::UpgradeRefused, message).hint("choose the bundle of the same package"));
+        }
+        if let Some(channel) = install.channel.as_ref().filter(|channel| **channel != self.channel) {
+            let message = format!("The bundle is of channel `{}`, and app `{app}` is of `{channel}`.", self.channel);
+            return Err(Refusal::new(Code::UpgradeRefused, message).hint("choose a bundle of the same channel"));
+        }
+        check_serial(self.serial, seen)?;
+        if let Some(to) = asked.to.as_ref().filter(|to| *to != version) {
+            let message = format!("`{to}` was asked for, and the bundle was sent with `{version}`.");
+            return Err(Refusal::new(Code::UpgradeRefused, message).hint("name a version that the bundle has"));
+        }
+        if *version == install.entry.version {
+            return Ok(());
+        }
+        if install.entry.is_above(&self.entry) && asked.to.is_none() {
+            let message = format!(
+                "The bundle is of a lesser version: it has `{version}` and `{}` is installed, so nothing was changed.",
+                install.entry.version
+            );
+            let hint = format!("to go down, name it with `--to {version}`");
+            return Err(Refusal::new(Code::ChannelRefused, message).hint(hint));
+        }
+        // Of the channel only this one version is known.
+        let hold = install.brakes.hold.as_ref().filter(|hold| match &hold.until {
+            HoldUntil::Lifted => true,
+            HoldUntil::Above(bad) => {
+                let at = self.entry.create_time;
+                !cmp_channel((version, at), (bad, at)).is_gt()
+            }
+        });
+        Named { entry: &self.entry, hold, taken_back: false, force: asked.now }.check(install, now)
+    }
+}
