@@ -4,11 +4,7 @@ use super::super::fission::look_at_folder;
 use super::{Mistake, Subject, error, warning};
 
 pub const SUBJECT: Subject = Subject {
-    texts: || {
-        let functions = include_str!("functions.yaml").to_owned();
-        let triggers = include_str!("triggers.yaml").to_owned();
-        [(F, functions), (T, triggers)].into()
-    },
+    texts: || [(F, include_str!("functions.yaml").to_owned()), (T, include_str!("triggers.yaml").to_owned())].into(),
     others: &["api/api.py", "api/requirements.txt", "web/main.js", "tools/tools.py"],
     mistakes: MISTAKES,
     read: |folder| {
