@@ -340,7 +340,14 @@ async fn go_back(work: &mut Work<'_>, row: &mut InstallRow, why: &str) -> Result
 pub(super) fn set_back(work: &mut Work<'_>, row: &mut InstallRow, to: (i64, Entry), why: &str) {
     let stays = row.settings.rollback_holds == RollbackHolds::UntilLifted;
     let bad = row.entry.version.clone();
-    row.brakes.roll_back(bad.clone(), stays, why, work.act.at);
+    if to.1.is_above(&row.entry) {
+        // It went down by hand, to what is not healthy: what it came from is right again, and the hold was made by going down.
+        row.brakes.skipped.retain(|skipped| *skipped != to.1.version && *skipped != bad);
+        row.brakes.skipped.push(bad.clone());
+        row.brakes.hold = None;
+    } else {
+        row.brakes.roll_back(bad.clone(), stays, why, work.act.at);
+    }
     (row.app_seq, row.entry) = to;
     row.installed_at = work.act.at;
     row.trial_seq = None;

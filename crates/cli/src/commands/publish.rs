@@ -64,6 +64,14 @@ pub async fn run(context: &Context<'_>, args: PublishArgs) -> Result<()> {
     }
     let made = fetch(context, args.app_version.as_deref()).await?;
     let publish = wanted.publish(made.file.path(), made.digest);
+    if let Some(all) = store.read(&wanted.package, &wanted.channel).await?
+        && let Some(same) = all.with_digest(made.digest).find(|entry| entry.version != wanted.version)
+    {
+        context.ui.warn(&format!(
+            "{} is {} byte for byte: nothing was deployed in between, or what was deployed is not live",
+            wanted.version, same.version
+        ));
+    }
     if args.dry_run {
         store.check(&publish).await?;
         return tell(context, &store, &wanted, &made, None);

@@ -7,6 +7,8 @@ use milepost_model::{IdSource, Timestamp};
 /// long each time.
 const FIRST_RETRY_MS: i64 = 60_000;
 const LAST_RETRY_MS: i64 = 3_600_000;
+/// An artifact that was no use is not fetched again before this.
+const FETCH_AGAIN_MS: i64 = 300_000;
 
 /// The usual time, or the one at which something is planned, whichever is earlier. Spread by a tenth, so that the installs of
 /// a channel do not ask all at once; what is planned is not spread.
@@ -22,9 +24,10 @@ pub(super) fn retry(now: Timestamp, poll_s: u32, failures: i64, ids: &dyn IdSour
     spread(now, first.saturating_mul(1 << doublings).min(LAST_RETRY_MS), ids)
 }
 
-/// After an artifact was fetched for nothing: it would be the same again until somebody does something.
+/// After an artifact was fetched for nothing. It would be the same again until somebody does something, but the author may
+/// publish a better one at any time.
 pub(super) fn later(now: Timestamp, poll_s: u32, ids: &dyn IdSource) -> Timestamp {
-    spread(now, LAST_RETRY_MS.max(i64::from(poll_s) * 1000), ids)
+    spread(now, FETCH_AGAIN_MS.max(i64::from(poll_s) * 1000), ids)
 }
 
 fn spread(now: Timestamp, length_ms: i64, ids: &dyn IdSource) -> Timestamp {
@@ -59,5 +62,7 @@ mod tests {
         assert!((108_000..=132_000).contains(&after(900, 2)));
         assert!((3_240_000..=3_960_000).contains(&after(900, 1000)));
         assert!(after(2, 1) <= 2200);
+        let fetched = |poll: u32| later(from_millis(0), poll, &ids).as_millisecond();
+        assert!((270_000..=330_000).contains(&fetched(2)) && (810_000..=990_000).contains(&fetched(900)));
     }
 }

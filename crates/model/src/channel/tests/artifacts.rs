@@ -24,7 +24,7 @@ fn pin(contents: &Contents, kind: UnitKind, name: &str) -> Value {
 /// An environment, a package, a function with a secret, a configuration, and a route by `target`.
 fn app(target: impl FnOnce(&Contents) -> Value) -> Contents {
     let mut contents = Contents::new();
-    let mut put = |contents: &mut Contents, kind, name: &str, json: Value| {
+    let put = |contents: &mut Contents, kind, name: &str, json: Value| {
         contents.insert(key(kind, name), (3, spec(kind, &json)));
     };
     put(&mut contents, UnitKind::Environment, "py", json!({"runtime": "python"}));
