@@ -177,8 +177,9 @@ impl Store {
             let state = self.state(files, package, channel).await?;
             match state.trust(self.options.key.as_ref(), self.options.sign_existing, ours) {
                 Ok(()) => return Ok(state),
-                // `NotSigned` is the state of a channel, `Altered` may be one of a moment.
                 Err(WriteError::Altered) if attempt < WAITS => pause(attempt).await,
+                // The first `all` of a channel came between the reading of its signatures and its own: those are there by now.
+                Err(WriteError::NotSigned) if attempt == 0 => {}
                 Err(error) => return Err(error),
             }
             attempt += 1;

@@ -82,7 +82,7 @@ const FAULTS: &[(&str, &[u16], &str)] = &[
     ("/bad/memory", &[500, 502], "about to memory"),
     ("/bad/forks", &[500, 502, 504], "about to forks"),
     ("/broken", &[503], "no_such_module"),
-    ("/stuck", &[503, 504], "about to be never ready"),
+    ("/stuck", &[503, 504], "instances are busy"),
     ("/missing", &[503], "NOT_SET"),
 ];
 

@@ -151,7 +151,8 @@ impl Brakes {
         let HoldUntil::Above(bad) = &hold.until else { return Some(hold) };
         let above = |entry: &Entry| {
             let order = cmp_channel((&entry.version, entry.create_time), (bad, entry.create_time));
-            let news = hold.since.is_none_or(|since| entry.create_time > since);
+            // Channels tell the time to the second.
+            let news = hold.since.is_none_or(|since| entry.create_time.as_second() >= since.as_second());
             order.is_gt() && news && !self.skipped.contains(&entry.version)
         };
         (!all.versions().iter().any(above)).then_some(hold)
