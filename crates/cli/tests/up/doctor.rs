@@ -29,9 +29,11 @@ fn without_a_server_a_taken_port_is_bad_and_its_owner_named() {
     let detail = port["detail"].as_str().unwrap_or_default();
     assert!(detail.contains(&format!("(process {})", std::process::id())), "{detail}");
     assert!(port["fix"].as_str().is_some_and(|fix| fix.contains("--api")), "{port}");
-    for good in ["data folder", "disk", "clock", "server", "gateway port"] {
+    for good in ["data folder", "clock", "server", "gateway port"] {
         assert_eq!(check(&checks, good)["state"], "ok", "{checks}");
     }
+    // How much room the disk of this machine has is not ours to say.
+    check(&checks, "disk");
     let table = env.run(&["doctor", "--api", &address, "--gateway", "127.0.0.1:0"]);
     assert!(
         table.stdout.contains("ok    data folder") && table.stdout.contains("fix: stop it, or give `--api"),

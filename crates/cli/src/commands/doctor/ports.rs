@@ -6,11 +6,15 @@ use std::net::{SocketAddr, TcpListener};
 
 use super::check::Check;
 
+/// The kernel's table of sockets is read in pieces, and one can slip through while others come and go.
+const LOOKS: u32 = 3;
+
 pub fn check(name: &str, flag: &str, address: SocketAddr) -> Check {
     match TcpListener::bind(address) {
         Ok(_) => Check::ok(name, format!("{address} is free")),
         Err(error) if error.kind() == ErrorKind::AddrInUse => {
-            let owner = owner(address.port()).unwrap_or_else(|| "a process of another user".to_owned());
+            let owner = (0..LOOKS).find_map(|_| owner(address.port()));
+            let owner = owner.unwrap_or_else(|| "a process of another user".to_owned());
             let other = SocketAddr::new(address.ip(), address.port().checked_add(1).unwrap_or(8081));
             Check::bad(name, format!("{address} is taken by {owner}"), format!("stop it, or give `{flag} {other}`"))
         }
