@@ -3,6 +3,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, bail};
 
@@ -19,10 +20,24 @@ pub fn target_dir() -> Result<PathBuf> {
     Ok(tagged.map_or_else(|| root().join("target"), Path::to_path_buf))
 }
 
+static LINT: AtomicBool = AtomicBool::new(false);
+
+/// From now on every cargo compiles this workspace's own crates with clippy as the compiler, and a warning is an error. What
+/// depends on how a crate was compiled is compiled again by a cargo without it, so it is for a whole run or not at all.
+pub fn lint_what_is_built() {
+    LINT.store(true, Ordering::Relaxed);
+}
+
 /// The cargo that runs this program.
 pub fn cargo(args: &[&str]) -> Command {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let program = PathBuf::from(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut command = Command::new(&program);
     command.args(args).current_dir(root());
+    if LINT.load(Ordering::Relaxed) {
+        // As `cargo clippy -- -D warnings` does it; that command itself cannot be told to build.
+        command.env("RUSTC_WORKSPACE_WRAPPER", program.with_file_name("clippy-driver"));
+        command.env("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__");
+    }
     command
 }
 
