@@ -48,7 +48,7 @@ fn put(unit: UnitPut) -> Result<Put> {
 
 pub fn new() -> Result<NewExecution> {
     let function = UnitName::for_kind(UnitKind::Function, FUNCTION)?;
-    let input = Some(json!({ "order": 12_345 }));
+    let input = Some(json!({ "order": 12_345 }).into());
     Ok(NewExecution { function, version: Selector::Latest, input, sync: false, description: String::new() })
 }
 

@@ -6,15 +6,19 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use milepost_client::Client;
+use milepost_client::api::ServerFile;
 
 use super::client::Target;
 use super::place::{self, Place};
-use super::process::{Running, command};
+use super::process::{self, Running, command};
 
 pub const APP: &str = "bench";
 /// What the server prints once it answers.
 const READY: &str = "Milepost is ready";
 const START_DEADLINE: Duration = Duration::from_secs(30);
+/// How often the memory of a command is looked at.
+const WATCH: Duration = Duration::from_millis(5);
 
 pub struct Milepost {
     pub server: Running,
@@ -58,13 +62,53 @@ impl Milepost {
 
     /// Runs `milepost ARGS` against this server.
     pub fn run(&self, args: &[&str]) -> Result<()> {
-        let mut line = Command::new(&self.binary);
-        environment(&mut line, &self.home);
-        let output = line.args(args).stdin(Stdio::null()).output().context("could not run `milepost`")?;
+        self.output(args).map(drop)
+    }
+
+    /// The same, for what it prints.
+    pub fn output(&self, args: &[&str]) -> Result<String> {
+        let output = self.command(args).output().context("could not run `milepost`")?;
         if !output.status.success() {
             bail!("`milepost {}` failed: {}", args.join(" "), String::from_utf8_lossy(&output.stderr).trim());
         }
-        Ok(())
+        String::from_utf8(output.stdout).context("`milepost` did not print text")
+    }
+
+    /// The same, for how long it took and for the most memory that it had, both as they are seen from outside.
+    pub fn run_watched(&self, args: &[&str]) -> Result<(Duration, u64)> {
+        let started = Instant::now();
+        let log = self.home.join("watched.log");
+        let mut line = self.command(args);
+        let mut child = line.stdout(Stdio::null()).stderr(fs::File::create(&log)?).spawn()?;
+        let mut peak = 0;
+        let status = loop {
+            // A process that has just ended has no memory any more.
+            peak = process::peak_bytes_of(child.id()).unwrap_or_default().max(peak);
+            if let Some(status) = child.try_wait()? {
+                break status;
+            }
+            std::thread::sleep(WATCH);
+        };
+        let took = started.elapsed();
+        if !status.success() {
+            bail!("`milepost {}` failed: {}", args.join(" "), fs::read_to_string(&log)?.trim());
+        }
+        Ok((took, peak))
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut line = Command::new(&self.binary);
+        environment(&mut line, &self.home);
+        line.args(args).stdin(Stdio::null());
+        line
+    }
+
+    /// A client of its API that may do everything.
+    pub fn client(&self) -> Result<Client> {
+        let file = fs::read(self.data().join("server.json")).context("the server has no server.json")?;
+        let file: ServerFile = serde_json::from_slice(&file)?;
+        let token = fs::read_to_string(self.data().join("admin.token")).context("the server has no token")?;
+        Ok(Client::new(&file.api, token.trim())?)
     }
 
     /// Makes a function and the route that leads to it.

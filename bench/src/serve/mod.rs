@@ -7,13 +7,17 @@
 mod client;
 mod cold;
 mod compare;
+mod download;
 mod functions;
+mod large;
 mod load;
 mod machine;
 pub mod milepost;
+mod moves;
 mod nginx;
 mod options;
 mod overhead;
+mod pinning;
 pub mod place;
 mod process;
 pub mod report;
@@ -51,6 +55,12 @@ pub fn run(args: &[String]) -> Result<()> {
     }
     if options.wants("resolve") {
         resolve::run(&options, &mut report)?;
+    }
+    if options.wants("move") {
+        moves::run(&place, &options, &mut report)?;
+    }
+    if options.wants("large") {
+        large::run(&place, &options, &mut report)?;
     }
     report.print();
     let facts = json!({

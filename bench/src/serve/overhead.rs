@@ -1,4 +1,5 @@
-//! What the gateway adds to a call: one connection through it, beside the same worker called over its socket.
+//! What the gateway adds to a call: one connection through it, beside the same worker called over its socket. Both are measured
+//! with everything on one core and where the scheduler puts it.
 
 use std::time::{Duration, Instant};
 
@@ -11,6 +12,7 @@ use super::functions::HELLO;
 use super::machine;
 use super::milepost::{Function, Milepost};
 use super::options::Options;
+use super::pinning::Placement;
 use super::place::Place;
 use super::process;
 use super::report::{Report, Row, Spread, percentile, verdict};
@@ -51,15 +53,7 @@ fn measure(
     options: &Options,
     report: &mut Report,
 ) -> Result<()> {
-    let what = format!("one connection, {language} hello");
     let worker = direct.pid();
-    let mut directly = || {
-        let (took, body) = direct.call()?;
-        if body != HELLO {
-            bail!("the worker answers something else than it should");
-        }
-        Ok(took)
-    };
     let mut gateway = None;
     if !options.peers_only {
         let mut milepost = Milepost::start(place, &format!("milepost-overhead-{language}"), &[])?;
@@ -68,33 +62,64 @@ fn measure(
         let target = milepost.target("/");
         gateway = Some((Connection::open(target.address)?, target, milepost));
     }
-    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let mut runs = Placement::ALL.map(|placement| (placement, Runs::default()));
     for run in 1..=options.runs {
-        if let Some((connection, target, milepost)) = &mut gateway {
+        for (placement, runs) in &mut runs {
+            if let Some((connection, target, milepost)) = &mut gateway {
+                report.saw(machine::wait_until_idle(options.wait)?);
+                placement.put(&[milepost.server.pid()])?;
+                runs.ours.push(calls(milepost.server.pid(), || {
+                    let answer = connection.get(target)?;
+                    if answer.status != 200 || answer.body != HELLO {
+                        bail!("the gateway answers {} and something else than it should", answer.status);
+                    }
+                    Ok(answer.took)
+                })?);
+            }
             report.saw(machine::wait_until_idle(options.wait)?);
-            ours.push(calls(milepost.server.pid(), || {
-                let answer = connection.get(target)?;
-                if answer.status != 200 || answer.body != HELLO {
-                    bail!("the gateway answers {} and something else than it should", answer.status);
+            placement.put(&[worker])?;
+            runs.theirs.push(calls(worker, || {
+                let (took, body) = direct.call()?;
+                if body != HELLO {
+                    bail!("the worker answers something else than it should");
                 }
-                Ok(answer.took)
+                Ok(took)
             })?);
+            let p50 = |of: &[Calls]| of.last().map_or(0.0, |run| run.p50);
+            eprintln!(
+                "{language} hello, {}, run {run}: {:.0} us through the gateway, {:.0} us directly",
+                placement.text(),
+                p50(&runs.ours),
+                p50(&runs.theirs)
+            );
         }
-        report.saw(machine::wait_until_idle(options.wait)?);
-        theirs.push(calls(worker, &mut directly)?);
-        let p50 = |of: &[Calls]| of.last().map_or(0.0, |run| run.p50);
-        eprintln!("{what}, run {run}: {:.0} us through the gateway, {:.0} us directly", p50(&ours), p50(&theirs));
     }
-    let mut peer = row(&what, "the worker over its socket", &theirs);
-    if !options.peers_only {
-        report.row(row(&what, "milepost", &ours));
-        let added = Spread::of(ours.iter().zip(&theirs).map(|(ours, theirs)| ours.p50 - theirs.p50));
+    // What runs next is not bound to a core.
+    Placement::Scheduler.put(&[])?;
+    for (placement, runs) in &runs {
+        tell(&format!("one connection, {language} hello, {}", placement.text()), runs, report);
+    }
+    Ok(())
+}
+
+fn tell(what: &str, runs: &Runs, report: &mut Report) {
+    let Runs { ours, theirs } = runs;
+    let mut peer = row(what, "the worker over its socket", theirs);
+    if !ours.is_empty() {
+        report.row(row(what, "milepost", ours));
+        let added = Spread::of(ours.iter().zip(theirs).map(|(ours, theirs)| ours.p50 - theirs.p50));
         peer.against = format!("{} us added at p50", added.whole());
         peer.bar = verdict("at most 100 us", added.median() <= BAR_MICROSECONDS);
     }
     report.row(peer);
-    report.keep("overhead", &what, json!({ "calls": CALLS, "gateway": ours, "worker": theirs }));
-    Ok(())
+    report.keep("overhead", what, json!({ "calls": CALLS, "gateway": ours, "worker": theirs }));
+}
+
+/// Of one placement.
+#[derive(Default)]
+struct Runs {
+    ours: Vec<Calls>,
+    theirs: Vec<Calls>,
 }
 
 /// Calls one after the other. Times are in microseconds.

@@ -69,6 +69,15 @@ impl Drop for Running {
 
 /// Processor time, in ticks, that the process and all processes below it have taken, the ones that ended included.
 pub fn ticks_of_tree(root: u32) -> Result<u64> {
+    Ok(stats_of_tree(root)?.iter().map(|process| process.own + process.ended).sum())
+}
+
+/// The process and all processes below it.
+pub fn tree(root: u32) -> Result<Vec<u32>> {
+    Ok(stats_of_tree(root)?.iter().map(|process| process.pid).collect())
+}
+
+fn stats_of_tree(root: u32) -> Result<Vec<Stat>> {
     let mut processes = Vec::new();
     for entry in fs::read_dir("/proc").context("could not read /proc")? {
         let path = entry?.path();
@@ -78,17 +87,13 @@ pub fn ticks_of_tree(root: u32) -> Result<u64> {
             processes.extend(Stat::parse(&text));
         }
     }
-    let mut tree = vec![root];
-    let mut ticks = 0;
-    while let Some(pid) = tree.pop() {
-        tree.extend(processes.iter().filter(|process| process.parent == pid).map(|process| process.pid));
-        ticks += processes
-            .iter()
-            .filter(|process| process.pid == pid)
-            .map(|process| process.own + process.ended)
-            .sum::<u64>();
+    let (mut found, mut rest) = processes.into_iter().partition::<Vec<_>, _>(|process| process.pid == root);
+    let mut at = 0;
+    while let Some(parent) = found.get(at).map(|process| process.pid) {
+        found.extend(rest.extract_if(.., |process| process.parent == parent));
+        at += 1;
     }
-    Ok(ticks)
+    Ok(found)
 }
 
 /// Ticks of this program's children that have ended: what the load generator took, when asked around its run.
@@ -103,9 +108,32 @@ pub fn seconds(ticks: u64) -> f64 {
 
 /// Memory of this program that is really there, in bytes.
 pub fn resident_bytes() -> Result<u64> {
-    let text = fs::read_to_string("/proc/self/status").context("could not read /proc/self/status")?;
-    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS in /proc/self/status")?;
-    let kilobytes: u64 = line.trim().trim_end_matches(" kB").parse().context("VmRSS is not a number")?;
+    status_bytes("self", "VmRSS:")
+}
+
+/// Memory of a process that is really there, in bytes.
+pub fn resident_bytes_of(process: u32) -> Result<u64> {
+    status_bytes(&process.to_string(), "VmRSS:")
+}
+
+/// The most that it had since its start or since [`forget_peak`].
+pub fn peak_bytes_of(process: u32) -> Result<u64> {
+    status_bytes(&process.to_string(), "VmHWM:")
+}
+
+/// From now on its peak counts anew.
+pub fn forget_peak(process: u32) -> Result<()> {
+    let path = format!("/proc/{process}/clear_refs");
+    fs::write(&path, "5").with_context(|| format!("could not write {path}"))
+}
+
+fn status_bytes(process: &str, field: &str) -> Result<u64> {
+    let path = format!("/proc/{process}/status");
+    let text = fs::read_to_string(&path).with_context(|| format!("could not read {path}"))?;
+    let line = text.lines().find_map(|line| line.strip_prefix(field));
+    let line = line.with_context(|| format!("no {field} in {path}"))?;
+    let kilobytes: u64 =
+        line.trim().trim_end_matches(" kB").parse().with_context(|| format!("{field} is no number"))?;
     Ok(kilobytes * 1024)
 }
 
@@ -154,5 +182,33 @@ mod tests {
         assert!(Command::new("sh").args(["-c", burn]).status().expect("sh runs").success());
         assert!(ticks_of_ended_children().expect("this program's times") > before);
         assert!(ticks_of_tree(std::process::id()).expect("this program's times") > before);
+    }
+
+    #[test]
+    fn a_peak_is_remembered_and_can_be_forgotten() {
+        let own = std::process::id();
+        let large = vec![1_u8; 64 << 20];
+        let held = resident_bytes().expect("this program's memory");
+        assert_eq!(large.iter().map(|one| usize::from(*one)).sum::<usize>(), 64 << 20);
+        drop(large);
+        assert!(peak_bytes_of(own).expect("a peak") >= held);
+        forget_peak(own).expect("its own");
+        assert!(peak_bytes_of(own).expect("a peak") < held);
+    }
+
+    #[test]
+    fn a_tree_has_the_children_of_children() {
+        let mut shell = Command::new("sh").args(["-c", "sleep 60 & wait"]).spawn().expect("sh runs");
+        let found = loop {
+            let found = tree(shell.id()).expect("processes");
+            if found.len() > 1 {
+                break found;
+            }
+        };
+        for process in &found {
+            let _ = Command::new("kill").arg(process.to_string()).status();
+        }
+        shell.wait().expect("it ended");
+        assert_eq!(found[0], shell.id());
     }
 }

@@ -97,12 +97,16 @@ pub(crate) async fn delete(
     }
     if head_changed {
         let uid = work.fresh_id().await?;
-        make_app_version(work, &uid, seq, &what, None).await?;
+        make_app_version(work, &uid, seq, &what, None, None).await?;
         outcome.app_version = Some(uid);
-        if had_release {
+        // What no release holds was never served: there is nothing to take back from users, and other work that waits to be
+        // released goes on waiting.
+        if had_release && !expiring.is_empty() {
+            let unreleased = unreleased(work, seq).await?;
             let (release, expired) = releasing::create(work, seq, &what).await?;
             outcome.release = Some(releasing::view(work.tx, &work.app, &release).await?);
             outcome.expired.extend(expired);
+            outcome.warnings.extend(unreleased);
             if work.app.live_mode == LiveMode::Pinned {
                 outcome.warnings.push(pinned_warning(work, &release.name, dry_run).await?);
             }
@@ -111,6 +115,14 @@ pub(crate) async fn delete(
         releasing::settle(work, Step::Forward, &what).await?;
     }
     Ok(outcome)
+}
+
+/// A word about work that was kept without a release and goes out with this one.
+async fn unreleased(work: &mut Work<'_>, seq: i64) -> Result<Option<String>> {
+    let released = releases::newest_released(work.tx, work.app.id).await?;
+    let word =
+        "the new release also holds what was changed before it without a release; `milepost app list-version` shows it";
+    Ok((released < seq - 1).then(|| word.to_owned()))
 }
 
 /// The versions that go: the named ones, and for a package the function versions that are built on them.
@@ -169,6 +181,14 @@ async fn check(work: &mut Work<'_>, key: &UnitKey, targets: &[Target]) -> Result
     }
     blockers.dedup();
     if !blockers.is_empty() {
+        // What would be refused next is told with it.
+        for function in leaving_functions(work, targets).await? {
+            for user in remove::users_of_function(work, &function).await? {
+                if !blockers.iter().any(|told| told.starts_with(&format!("{user} "))) {
+                    blockers.push(format!("{user} needs {function}"));
+                }
+            }
+        }
         let message = format!("Cannot delete from {key}: it is in use.");
         return Err(Refusal::new(Code::InUse, message)
             .hint("move or delete what is listed first")
@@ -178,6 +198,19 @@ async fn check(work: &mut Work<'_>, key: &UnitKey, targets: &[Target]) -> Result
     keep_something_live(work, targets, &expiring).await?;
     expiring.sort_by_key(|release| release.id);
     Ok(expiring)
+}
+
+/// Functions of which no version remains.
+async fn leaving_functions(work: &mut Work<'_>, targets: &[Target]) -> Result<BTreeSet<UnitKey>> {
+    let gone: BTreeSet<i64> = targets.iter().map(|target| target.version.id).collect();
+    let mut leaving = BTreeSet::new();
+    for Target { unit, version } in targets {
+        let is_current = unit.kind == UnitKind::Function && unit.current_version_id == Some(version.id);
+        if is_current && newest_remaining(work, unit.id, &gone).await?.is_none() {
+            leaving.insert(unit.key());
+        }
+    }
+    Ok(leaving)
 }
 
 /// When the app itself does not change, no new release is made; then one must remain for live.

@@ -77,6 +77,28 @@ pub(crate) async fn move_live(work: &mut Work<'_>, to: Option<i64>, step: Step, 
     timers::reconcile(work.tx, &*work.ids, work.app.id, to, work.act.at).await
 }
 
+/// Writes into live's history and into the event log that it was pinned, or follows again, where it is. A move that came
+/// after the decision has told it already.
+pub(crate) async fn tell_live_mode(work: &mut Work<'_>, why: &str) -> Result<()> {
+    let mode = work.app.live_mode;
+    if mode == work.told_live_mode {
+        return Ok(());
+    }
+    let (kind, what) = match mode {
+        LiveMode::Pinned => (EventKind::LivePinned, "pinned where it was"),
+        LiveMode::Following => (EventKind::LiveUnpinned, "follows latest, from where it was"),
+    };
+    let why = if why.is_empty() { what.to_owned() } else { format!("{what}: {why}") };
+    let at = work.app.live_release_id;
+    let stay = NewMove { from_id: at, to_id: at, step: Step::Forward, at: work.act.at, by: &work.act.actor, why: &why };
+    pointer_moves::insert(work.tx, work.app.id, Pointer::Live, &stay).await?;
+    let release = name_of(work, at).await?;
+    let before = json!({ "release": release, "mode": work.told_live_mode });
+    work.event(kind, "live", Some(before), Some(json!({ "release": release, "mode": mode, "why": why })));
+    work.told_live_mode = mode;
+    Ok(())
+}
+
 /// Writes a move of a pointer to releases into its history and into the event log.
 pub(crate) async fn record_move(
     work: &mut Work<'_>,
@@ -98,7 +120,13 @@ pub(crate) async fn record_move(
         (Pointer::Alias { name, .. }, _) => (EventKind::AliasMoved, format!("alias {name}")),
     };
     let before = before.map(|release| json!({ "release": release }));
-    let after = after.map(|release| json!({ "release": release, "why": why }));
+    let mut after = after.map(|release| json!({ "release": release, "why": why }));
+    if matches!(pointer, Pointer::Live) {
+        if let Some(after) = &mut after {
+            after["mode"] = json!(work.app.live_mode);
+        }
+        work.told_live_mode = work.app.live_mode;
+    }
     work.event(kind, &subject, before, after);
     Ok(())
 }

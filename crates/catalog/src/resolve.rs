@@ -1,6 +1,6 @@
 //! Selectors to versions, with the closest names when there is none.
 
-use milepost_model::{Code, Refusal, Selector};
+use milepost_model::{Code, Refusal, Selector, UnitKind};
 
 use crate::db::Tx;
 use crate::error::Result;
@@ -83,10 +83,14 @@ async fn unknown(tx: &mut Tx, unit: &UnitRow, selector: &Selector) -> Result<Ref
         names.push(format!("@{}", alias.name));
     }
     let otherwise = match recent.first() {
-        Some(newest) => format!(
-            "the newest is {} (uid `{}`); `milepost {} version list --name {}` shows all",
-            newest.number, newest.uid, unit.kind, unit.name
-        ),
+        Some(newest) => {
+            // There is one configuration, so nobody names it.
+            let name = if unit.kind == UnitKind::Config { String::new() } else { format!(" --name {}", unit.name) };
+            format!(
+                "the newest is {} (uid `{}`); `milepost {} version list{name}` shows all",
+                newest.number, newest.uid, unit.kind
+            )
+        }
         None => "it has no versions".to_owned(),
     };
     let message = format!("{} has no version `{wanted}`.", capital(&unit.key().to_string()));
@@ -94,6 +98,11 @@ async fn unknown(tx: &mut Tx, unit: &UnitRow, selector: &Selector) -> Result<Ref
 }
 
 pub(crate) async fn unknown_alias(tx: &mut Tx, unit: &UnitRow, name: &str) -> Result<Refusal> {
+    if unit.kind != UnitKind::Function {
+        let message =
+            format!("{} has no alias `{name}`: only functions have aliases.", capital(&unit.key().to_string()));
+        return Ok(Refusal::new(Code::AliasNotFound, message).hint("name the version by its number, uid or label"));
+    }
     let names: Vec<String> =
         aliases::list(tx, unit.id).await?.into_iter().map(|alias| alias.name.to_string()).collect();
     let message = format!("{} has no alias `{name}`.", capital(&unit.key().to_string()));

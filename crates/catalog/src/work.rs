@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use milepost_model::change::Act;
 use milepost_model::event::EventKind;
+use milepost_model::release::LiveMode;
 use milepost_model::{AppName, IdSource};
 use serde_json::Value;
 
 use crate::Catalog;
 use crate::db::{BodyFuture, Ending, Tx};
 use crate::error::{CatalogError, Result};
+use crate::releasing;
 use crate::tables::apps::{self, AppRow};
 use crate::tables::events::{self, NewEvent};
 use crate::tables::releases;
@@ -23,6 +25,8 @@ pub(crate) struct Work<'t> {
     pub app: AppRow,
     pub act: Act,
     pub ids: Arc<dyn IdSource>,
+    /// Whether live follows, as its history tells it up to now.
+    pub told_live_mode: LiveMode,
     /// Written at the end, in one statement.
     events: Vec<NewEvent>,
     /// Names of releases that were read or made already.
@@ -58,11 +62,14 @@ impl Catalog {
 
 impl<'t> Work<'t> {
     pub(crate) fn new(tx: &'t mut Tx, app: AppRow, act: Act, ids: Arc<dyn IdSource>) -> Self {
-        Self { tx, app, act, ids, events: Vec::new(), release_names: HashMap::new() }
+        let told_live_mode = app.live_mode;
+        Self { tx, app, act, ids, told_live_mode, events: Vec::new(), release_names: HashMap::new() }
     }
 
     /// Writes what the work leaves behind: its events, and the app's row.
     pub(crate) async fn finish(&mut self) -> Result<()> {
+        // Whoever has more to say about it did so before.
+        releasing::tell_live_mode(self, "").await?;
         events::insert(self.tx, self.app.id, &self.act, &self.events).await?;
         apps::save(self.tx, &self.app).await?;
         self.tx.tell(self.app.name.as_str()).await

@@ -32,7 +32,9 @@ pub enum ChannelError {
         "the file cannot be read or written ({0}); check its path, that it may be used, and that the disk has room"
     )]
     File(#[from] std::io::Error),
-    #[error("`{place}` is not there; check the address, or ask the author whether the channel has moved")]
+    #[error(
+        "`{place}` is not there; check the address, which ends with the channel's name like `/stable`, or ask the author whether it has moved"
+    )]
     Gone { place: String },
     /// Half-written or altered: not JSON, or not the JSON of a channel.
     #[error("{0}; ask the author to publish again")]

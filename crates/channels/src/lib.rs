@@ -25,5 +25,5 @@ pub use error::{ArtifactStream, ChannelError};
 pub use files::Files;
 pub use http::{Deadlines, Http};
 pub use signature::{PublicKey, SecretKey};
-pub use source::{LatestAnswer, ReadAll, ReadLatest, Source, SourceOptions};
+pub use source::{LatestAnswer, ReadAll, ReadChannel, ReadLatest, Source, SourceOptions};
 pub use store::{Publish, Published, Store, StoreOptions, Unpublish, Unpublishing, WriteError};

@@ -20,6 +20,8 @@ pub struct Context<'a> {
     pub client: Client,
     /// The name of the app, checked.
     pub app: String,
+    /// The app, if `--app` on the command line named it and not a variable or a folder.
+    pub app_in_so_many_words: Option<AppName>,
     pub yes: bool,
 }
 
@@ -40,7 +42,14 @@ impl<'a> Context<'a> {
                     .hint("give `--token` or set `MILEPOST_TOKEN`"));
             }
         };
-        Ok(Self { ui, client: Client::new(&server, &token)?, app: app.to_string(), yes: global.yes })
+        let named_here = global.app.is_some() && !global.app_is_from_environment;
+        Ok(Self {
+            ui,
+            client: Client::new(&server, &token)?,
+            app: app.to_string(),
+            app_in_so_many_words: named_here.then_some(app),
+            yes: global.yes,
+        })
     }
 
     /// Sends a change. When the connection breaks before the answer, it is sent once more under the same key: the

@@ -100,7 +100,11 @@ impl Failure {
             std::io::ErrorKind::IsADirectory => "name a file in it",
             _ => "check that you may read it",
         };
-        Self::new(format!("could not read `{}`", path.display())).caused_by(error).hint(hint)
+        let message = format!("could not read `{}`", path.display());
+        // What is in the file is wrong, as with every other mistake in it.
+        let failure =
+            if error.kind() == std::io::ErrorKind::InvalidData { Self::usage(message) } else { Self::new(message) };
+        failure.caused_by(error).hint(hint)
     }
 
     #[must_use]
@@ -251,5 +255,19 @@ impl From<milepost_server::StartError> for Failure {
             Some(hint) => failure.hint(hint),
             None => failure,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::ErrorKind;
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_not_text_is_a_mistake_in_it_and_one_that_is_not_there_a_failure() {
+        let kind = |kind: ErrorKind| Failure::unreadable(Path::new("milepost.yaml"), &kind.into()).kind;
+        assert_eq!(kind(ErrorKind::InvalidData), Kind::Usage);
+        assert_eq!(kind(ErrorKind::NotFound), Kind::Failed);
     }
 }

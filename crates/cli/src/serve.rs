@@ -31,10 +31,10 @@ const DEFAULT_GATEWAY: SocketAddr = SocketAddr::new(LOCALHOST, 8080);
 #[derive(Debug, Default, Args)]
 pub struct ServeArgs {
     /// Address of the API [default: 127.0.0.1:7070]
-    #[arg(long, env = "MILEPOST_API", value_name = "ADDR", hide_env_values = true)]
+    #[arg(long, env = "MILEPOST_API", value_name = "ADDR", hide_env_values = true, value_parser = parse_address)]
     api: Option<SocketAddr>,
     /// Address of the gateway, where apps are served [default: 127.0.0.1:8080]
-    #[arg(long, env = "MILEPOST_GATEWAY", value_name = "ADDR", hide_env_values = true)]
+    #[arg(long, env = "MILEPOST_GATEWAY", value_name = "ADDR", hide_env_values = true, value_parser = parse_address)]
     gateway: Option<SocketAddr>,
     /// Apps are served as `{app}.{domain}` [default: localhost]
     #[arg(long, env = "MILEPOST_DOMAIN", value_name = "DOMAIN", hide_env_values = true)]
@@ -75,6 +75,12 @@ pub struct ServeArgs {
     /// The settings file [default: milepost.toml in this folder or in the data folder]
     #[arg(long, env = "MILEPOST_CONFIG", value_name = "FILE", hide_env_values = true)]
     config: Option<PathBuf>,
+}
+
+fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        format!("`{text}` is not an address of this machine; write it like `127.0.0.1:7070`, or `[::1]:7070` for IPv6")
+    })
 }
 
 /// `milepost.toml`

@@ -34,8 +34,23 @@ impl CodeArgs {
         self.code.is_some() || self.src.is_some() || self.deploy.is_some() || self.buildcmd.is_some()
     }
 
+    /// What is already built is not built again, and a command that never runs is not taken.
+    fn check(&self) -> Result<()> {
+        let (Some(_), Some(path)) = (&self.buildcmd, self.code.as_ref().or(self.deploy.as_ref())) else {
+            return Ok(());
+        };
+        let option = if self.code.is_some() { "--code" } else { "--deploy" };
+        let message = format!("`--buildcmd` builds a source, and what `{option}` gives runs as it is");
+        let hint = match &self.src {
+            Some(_) => format!("leave out `{option}` or `--buildcmd`"),
+            None => format!("give the source with `--src {}`, or leave out `--buildcmd`", path.display()),
+        };
+        Err(Failure::usage(message).hint(hint))
+    }
+
     /// Reads what was named.
     pub async fn scan(&self) -> Result<Code> {
+        self.check()?;
         let mut code = Code::default();
         if let Some(path) = &self.src {
             code.source = Some(code.add(path).await?);
@@ -64,14 +79,6 @@ impl Code {
     }
 }
 
-/// Makes sure that the server has the files at `path`; answers the root of their tree, and how much was sent.
-pub async fn upload(context: &Context<'_>, path: &Path, options: &SourceOptions) -> Result<(Digest, UploadSummary)> {
-    let source = scan_some(path, options).await?;
-    let root = source.root()?;
-    let summary = upload_all(context, vec![Arc::new(source)], &format!("Uploading {}", path.display())).await?;
-    Ok((root, summary))
-}
-
 /// Sends what the server lacks of many trees together, with one progress bar.
 pub async fn upload_all(context: &Context<'_>, sources: Vec<Arc<Source>>, what: &str) -> Result<UploadSummary> {
     // Not seen before there is something to send.
@@ -94,7 +101,7 @@ pub async fn upload_all(context: &Context<'_>, sources: Vec<Arc<Source>>, what: 
 }
 
 /// [`scan`] of what must not be empty.
-async fn scan_some(path: &Path, options: &SourceOptions) -> Result<Source> {
+pub async fn scan_some(path: &Path, options: &SourceOptions) -> Result<Source> {
     let source = scan(path, options).await?;
     if source.summary().files_seen == 0 {
         return Err(

@@ -3,6 +3,8 @@
 
 #[expect(dead_code, reason = "other tests use the rest")]
 mod common;
+#[path = "import/every_field.rs"]
+mod every_field;
 #[path = "import/golden.rs"]
 mod golden;
 #[path = "spec/project.rs"]

@@ -1,8 +1,12 @@
 //! What holds while apps are being served: pointers move, databases go away, the server stops.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
 
+#[path = "serving/answers.rs"]
+mod answers;
 #[path = "serving/browser.rs"]
 mod browser;
+#[path = "serving/calls.rs"]
+mod calls;
 #[expect(dead_code, reason = "other tests use the rest")]
 mod common;
 #[path = "serving/databases.rs"]

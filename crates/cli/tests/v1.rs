@@ -15,3 +15,5 @@ mod sequences;
 mod stage;
 #[path = "v1/storage.rs"]
 mod storage;
+#[path = "v1/values.rs"]
+mod values;

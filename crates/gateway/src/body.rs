@@ -155,16 +155,40 @@ impl Body for RequestBody {
 }
 
 /// The body of an answer.
+///
+/// hyper forgets what it has not written yet when a body fails. So a failure waits until what went before it, be it only
+/// the head, is out: the other side gets the status, the id and all pieces, and then the break.
 pub struct AnswerBody<B> {
     part: Part<B>,
     /// Held until the answer was sent or given up.
-    _busy: Option<Busy>,
+    busy: Option<Busy>,
+    /// The connection's flushes when the newest piece, or the head, was given to it.
+    flushes: u64,
+    failed: Option<Box<Failed>>,
 }
 
 enum Part<B> {
     Memory(Bytes),
-    Stream { stream: BoxStream<'static, io::Result<Bytes>>, left: u64 },
+    Stream {
+        stream: BoxStream<'static, io::Result<Bytes>>,
+        left: u64,
+    },
     Function(B),
+    /// The first piece was there when the answer began. Boxed, since all other answers would carry the room for it.
+    Begun(Option<Box<Frame<Bytes>>>, B),
+}
+
+/// A failure that waits to be told.
+struct Failed {
+    error: Option<io::Error>,
+    timer: Pin<Box<Sleep>>,
+    looks_left: u32,
+}
+
+impl Failed {
+    const LOOK_EVERY: Duration = Duration::from_millis(5);
+    /// A second: whoever has not taken what came before by then may miss it.
+    const LOOKS: u32 = 200;
 }
 
 impl<B> AnswerBody<B> {
@@ -173,30 +197,63 @@ impl<B> AnswerBody<B> {
     }
 
     pub(crate) fn bytes(bytes: Bytes) -> Self {
-        Self { part: Part::Memory(bytes), _busy: None }
+        Self::of(Part::Memory(bytes))
     }
 
     /// Exactly `length` bytes; a stream with fewer or more is an error.
     pub(crate) fn stream(stream: BoxStream<'static, io::Result<Bytes>>, length: u64) -> Self {
-        Self { part: Part::Stream { stream, left: length }, _busy: None }
+        Self::of(Part::Stream { stream, left: length })
     }
 
-    pub(crate) fn function(body: B) -> Self {
-        Self { part: Part::Function(body), _busy: None }
+    pub(crate) fn function(first: Option<Frame<Bytes>>, body: B) -> Self {
+        Self::of(match first {
+            None => Part::Function(body),
+            Some(first) => Part::Begun(Some(Box::new(first)), body),
+        })
+    }
+
+    fn of(part: Part<B>) -> Self {
+        Self { part, busy: None, flushes: 0, failed: None }
     }
 
     pub(crate) fn hold(mut self, busy: Busy) -> Self {
-        self._busy = Some(busy);
+        self.flushes = busy.flushes();
+        self.busy = Some(busy);
         self
+    }
+
+    /// Whether nothing of what was given to the connection is still on its way.
+    fn is_out(&self) -> bool {
+        self.busy.as_ref().is_none_or(|busy| busy.flushes() != self.flushes)
+    }
+
+    fn fail(&mut self, context: &mut Context<'_>, error: io::Error) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        if self.is_out() {
+            return Poll::Ready(Some(Err(error)));
+        }
+        let timer = Box::pin(tokio::time::sleep(Failed::LOOK_EVERY));
+        self.failed = Some(Box::new(Failed { error: Some(error), timer, looks_left: Failed::LOOKS }));
+        self.poll_failed(context)
+    }
+
+    fn poll_failed(&mut self, context: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        let is_out = self.is_out();
+        let Some(failed) = &mut self.failed else { return Poll::Ready(None) };
+        while failed.timer.poll_unpin(context).is_ready() {
+            failed.looks_left = failed.looks_left.saturating_sub(1);
+            if is_out || failed.looks_left == 0 {
+                // Polled after its end, it has ended.
+                return Poll::Ready(failed.error.take().map(Err));
+            }
+            failed.timer.as_mut().reset(Instant::now() + Failed::LOOK_EVERY);
+        }
+        Poll::Pending
     }
 }
 
-impl<B: Body<Data = Bytes> + Unpin> Body for AnswerBody<B> {
-    type Data = Bytes;
-    type Error = io::Error;
-
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        match &mut self.part {
+impl<B: Body<Data = Bytes> + Unpin> Part<B> {
+    fn poll_frame(&mut self, context: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        match self {
             Part::Memory(bytes) if bytes.is_empty() => Poll::Ready(None),
             Part::Memory(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
             Part::Stream { left: 0, .. } => Poll::Ready(None),
@@ -214,18 +271,41 @@ impl<B: Body<Data = Bytes> + Unpin> Body for AnswerBody<B> {
                 }
                 None => Poll::Ready(Some(Err(io::ErrorKind::UnexpectedEof.into()))),
             },
-            Part::Function(body) => {
+            Part::Begun(first @ Some(_), _) => Poll::Ready(first.take().map(|first| Ok(*first))),
+            Part::Function(body) | Part::Begun(None, body) => {
                 let frame = ready!(Pin::new(body).poll_frame(context));
                 Poll::Ready(frame.map(|frame| frame.map_err(|_| io::ErrorKind::ConnectionAborted.into())))
+            }
+        }
+    }
+}
+
+impl<B: Body<Data = Bytes> + Unpin> Body for AnswerBody<B> {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        if self.failed.is_some() {
+            return self.poll_failed(context);
+        }
+        match ready!(self.part.poll_frame(context)) {
+            Some(Err(error)) => self.fail(context, error),
+            piece => {
+                if let Some(busy) = &self.busy {
+                    self.flushes = busy.flushes();
+                }
+                Poll::Ready(piece)
             }
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match &self.part {
+            _ if self.failed.is_some() => false,
             Part::Memory(bytes) => bytes.is_empty(),
             Part::Stream { left, .. } => *left == 0,
-            Part::Function(body) => body.is_end_stream(),
+            Part::Begun(Some(_), _) => false,
+            Part::Function(body) | Part::Begun(None, body) => body.is_end_stream(),
         }
     }
 
@@ -233,7 +313,9 @@ impl<B: Body<Data = Bytes> + Unpin> Body for AnswerBody<B> {
         match &self.part {
             Part::Memory(bytes) => SizeHint::with_exact(bytes.len() as u64),
             Part::Stream { left, .. } => SizeHint::with_exact(*left),
-            Part::Function(body) => body.size_hint(),
+            // Only bodies of no known length are looked into.
+            Part::Begun(Some(_), _) => SizeHint::default(),
+            Part::Function(body) | Part::Begun(None, body) => body.size_hint(),
         }
     }
 }

@@ -1,8 +1,13 @@
 //! Calling a function: who may, what it sees, and what of its answer is sent.
 
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::Poll;
+
+use bytes::Bytes;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
-use http_body::Body;
+use http_body::{Body, Frame};
 use milepost_model::spec::FunctionPermission;
 
 use crate::answers::{MILEPOST_RELEASE, MILEPOST_REQUEST_ID, MILEPOST_VERSION, Problem};
@@ -40,10 +45,17 @@ impl<F: Send + Sync + 'static> Call<F> {
             (Ok(answer), _) if answer.status().is_informational() => Err(informational(answer.status())),
             (Ok(answer), _) => Ok(answer),
             (Err(_), Some(failure)) => Err(body_problem(&failure)),
-            (Err(failure), None) => Err(call_problem(failure)),
+            (Err(failure), None) => Err(call_problem(failure, &id)),
         };
-        match answered {
-            Ok(answer) => self.pass_on(answer, &method, &id),
+        let begun = match answered {
+            Ok(mut answer) => match first_piece(answer.body_mut()).await {
+                Ok(first) => Ok((answer, first)),
+                Err(problem) => Err(problem.hint(why(&id))),
+            },
+            Err(problem) => Err(problem),
+        };
+        match begun {
+            Ok((answer, first)) => self.pass_on(answer, first, &method, &id),
             Err(problem) => self.problem(problem, id, &accept, &method),
         }
     }
@@ -131,7 +143,13 @@ impl<F: Send + Sync + 'static> Call<F> {
         (request, context)
     }
 
-    fn pass_on<B: Body>(&self, answer: Response<B>, method: &Method, id: &str) -> Response<AnswerBody<B>> {
+    fn pass_on<B: Body>(
+        &self,
+        answer: Response<B>,
+        first: Option<Frame<Bytes>>,
+        method: &Method,
+        id: &str,
+    ) -> Response<AnswerBody<B>> {
         let (mut head, body) = answer.into_parts();
         headers::clean_answer(&mut head.headers);
         let lengths = head.headers.get_all(header::CONTENT_LENGTH).iter().count();
@@ -146,7 +164,7 @@ impl<F: Send + Sync + 'static> Call<F> {
             head.headers.insert(MILEPOST_REQUEST_ID, id);
         }
         head.extensions.clear();
-        let body = if head_only { AnswerBody::empty() } else { AnswerBody::function(body) };
+        let body = if head_only { AnswerBody::empty() } else { AnswerBody::function(first, body) };
         Response::from_parts(head, body)
     }
 
@@ -168,6 +186,22 @@ impl<F: Send + Sync + 'static> Call<F> {
             .header(MILEPOST_RELEASE, self.place.release.header())
             .header(MILEPOST_VERSION, self.target().version.into())
             .answer(accept, *method == Method::HEAD)
+    }
+}
+
+/// What is there already of a streamed body. A function that fails before it sent a byte can still be answered for.
+async fn first_piece<B: Body<Data = Bytes> + Unpin>(body: &mut B) -> Result<Option<Frame<Bytes>>, Problem> {
+    if body.size_hint().exact().is_some() {
+        return Ok(None);
+    }
+    let polled = poll_fn(|context| Poll::Ready(Pin::new(&mut *body).poll_frame(context))).await;
+    match polled {
+        Poll::Ready(Some(Err(_))) => {
+            let detail = "The function broke off before it sent anything of its answer.";
+            Err(Problem::new(StatusCode::BAD_GATEWAY, "function_broke_off", detail))
+        }
+        Poll::Ready(Some(Ok(first))) => Ok(Some(first)),
+        Poll::Ready(None) | Poll::Pending => Ok(None),
     }
 }
 
@@ -209,11 +243,18 @@ fn informational(status: StatusCode) -> Problem {
     Problem::new(StatusCode::BAD_GATEWAY, "bad_answer", detail)
 }
 
-fn call_problem(failure: CallFailure) -> Problem {
+fn call_problem(failure: CallFailure, id: &str) -> Problem {
     let status = StatusCode::from_u16(failure.status).ok().filter(|status| status.as_u16() >= 400);
-    let problem = Problem::new(status.unwrap_or(StatusCode::BAD_GATEWAY), failure.code, failure.message);
+    let status = status.unwrap_or(StatusCode::BAD_GATEWAY);
+    let problem = Problem::new(status, failure.code, failure.message);
     match failure.retry_after {
         Some(after) => problem.header(header::RETRY_AFTER, (after.as_secs_f64().ceil() as u64).into()),
+        None if status.is_server_error() => problem.hint(why(id)),
         None => problem,
     }
+}
+
+/// Where those who run the app find out. Callers may be anybody, and are told no more than the id.
+fn why(id: &str) -> String {
+    format!("whoever runs the app finds the reason with `milepost logs --request {id}`")
 }

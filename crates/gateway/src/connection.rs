@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 pub(crate) struct Pulse {
     begun: AtomicU64,
     busy: AtomicU32,
+    /// How often all that was to be sent was out.
+    flushed: AtomicU64,
 }
 
 impl Pulse {
@@ -15,6 +17,11 @@ impl Pulse {
         self.begun.fetch_add(1, Ordering::Relaxed);
         self.busy.fetch_add(1, Ordering::Relaxed);
         Busy(self.clone())
+    }
+
+    /// Said by the one task that writes to the connection, which is why there is no need to add atomically.
+    pub(crate) fn all_is_out(&self) {
+        self.flushed.store(self.flushed.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
     /// `None` while a request is being answered, else how many there were.
@@ -26,6 +33,13 @@ impl Pulse {
 /// One request, from its head to the end of its answer.
 #[derive(Debug)]
 pub(crate) struct Busy(Arc<Pulse>);
+
+impl Busy {
+    /// Changes when all that was to be sent on the connection is out.
+    pub(crate) fn flushes(&self) -> u64 {
+        self.0.flushed.load(Ordering::Relaxed)
+    }
+}
 
 impl Drop for Busy {
     fn drop(&mut self) {

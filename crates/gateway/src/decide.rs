@@ -55,7 +55,9 @@ pub(crate) fn decide<F>(release: &ReleaseView<F>, method: &Method, uri: &Uri, ho
         return Decision::Problem(other_methods(method, &BTreeSet::from(["GET", "HEAD"])));
     }
     if for_files
-        && let Some((file, found)) = decoded.as_deref().and_then(|path| files::fallback(release.mounts(), path))
+        && !release.mounts().is_empty()
+        && let Some((file, found)) =
+            files::fallback(release.mounts(), &decoded.unwrap_or_else(|| files::decode_loosely(path)))
     {
         return Decision::File(file, if found { Status::Found } else { Status::NotFound });
     }

@@ -12,6 +12,6 @@ mod shelf;
 mod store;
 
 pub(crate) use lookup::{FileFound, fallback, find};
-pub(crate) use path::decode;
+pub(crate) use path::{decode, decode_loosely};
 pub(crate) use send::{Sending, Status};
 pub(crate) use store::Store;

@@ -65,11 +65,13 @@ pub struct Peer {
     pub address: Option<IpAddr>,
     /// It came over TLS.
     pub secure: bool,
+    /// It came to the door for calls from function to function.
+    pub inside: bool,
 }
 
 impl From<SocketAddr> for Peer {
     fn from(address: SocketAddr) -> Self {
-        Self { address: Some(address.ip()), secure: false }
+        Self { address: Some(address.ip()), ..Self::default() }
     }
 }
 
@@ -155,8 +157,10 @@ impl Asked {
 
     fn wanted<B: Backend>(&self, inner: &Inner<B>) -> Result<Wanted<'_>, Problem> {
         let path = self.head.uri.path();
-        if is_own(path) && !path.starts_with(CALL_PATH) {
-            return Err(own(path, inner.draining.load(Ordering::Relaxed)));
+        let own = || own(path, inner.draining.load(Ordering::Relaxed));
+        let is_own = is_own(path) && !path.starts_with(CALL_PATH);
+        if is_own && !self.peer.inside {
+            return Err(own());
         }
         if self.head.method == Method::CONNECT {
             let detail = "The gateway is not a proxy to other hosts.";
@@ -167,9 +171,12 @@ impl Asked {
                 let scope = token.to_str().ok().and_then(|token| inner.backend.open_call_token(token));
                 Some(scope.ok_or_else(bad_call_token)?)
             }
-            None if path.starts_with(CALL_PATH) => return Err(bad_call_token()),
+            None if self.peer.inside || path.starts_with(CALL_PATH) => return Err(bad_call_token()),
             None => None,
         };
+        if is_own {
+            return Err(own());
+        }
         let host = self.host().and_then(host::normalise);
         match (host, scope) {
             (Some(host), scope) => Ok(Wanted { host, scope }),

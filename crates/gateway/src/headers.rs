@@ -7,6 +7,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+const X_REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
 pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// They are about one connection, never about the message.
@@ -36,6 +37,7 @@ pub(crate) fn clean_request(headers: &mut HeaderMap, forwarding: &Forwarding<'_>
     drop_ours(headers);
     // The gateway answers this one itself.
     headers.remove(header::EXPECT);
+    join_cookies(headers);
     headers.insert(header::HOST, forwarding.host.clone());
     headers.insert(X_REQUEST_ID, request_id);
     forward(headers, forwarding);
@@ -67,6 +69,21 @@ fn drop_hop_by_hop(headers: &mut HeaderMap) {
     }
 }
 
+/// Over HTTP/2 a browser sends a field for each cookie, and whoever passes them on to what is not HTTP/2 joins them (RFC
+/// 9113, 8.2.3).
+fn join_cookies(headers: &mut HeaderMap) {
+    let mut all = headers.get_all(header::COOKIE).iter();
+    let (Some(first), Some(second)) = (all.next(), all.next()) else { return };
+    let mut joined = first.as_bytes().to_vec();
+    for cookies in std::iter::once(second).chain(all) {
+        joined.extend_from_slice(b"; ");
+        joined.extend_from_slice(cookies.as_bytes());
+    }
+    if let Ok(joined) = HeaderValue::from_bytes(&joined) {
+        headers.insert(header::COOKIE, joined);
+    }
+}
+
 /// What only the gateway says.
 fn drop_ours(headers: &mut HeaderMap) {
     let ours: Vec<HeaderName> = headers.keys().filter(|name| name.as_str().starts_with("milepost-")).cloned().collect();
@@ -81,6 +98,8 @@ fn forward(headers: &mut HeaderMap, forwarding: &Forwarding<'_>) {
     if !forwarding.trusted {
         headers.remove(header::FORWARDED);
         headers.remove(X_FORWARDED_FOR);
+        // Nobody here sets it, and many a framework believes it.
+        headers.remove(X_REAL_IP);
         headers.insert(X_FORWARDED_HOST, forwarding.host.clone());
         headers.insert(X_FORWARDED_PROTO, proto);
     } else {
@@ -146,6 +165,7 @@ mod tests {
             ("x-forwarded-host", "forged"),
             ("x-forwarded-proto", "https"),
             ("forwarded", "for=1.1.1.1"),
+            ("x-real-ip", "1.1.1.1"),
         ];
         assert_eq!(cleaned(&sent, false), OURS);
     }
@@ -165,15 +185,32 @@ mod tests {
             ("x-forwarded-for", "2.2.2.2"),
             ("x-forwarded-host", "example.com"),
             ("x-forwarded-proto", "https"),
+            ("x-real-ip", "1.1.1.1"),
         ];
         let expected = [
             "host: shop.localhost:8080",
             "x-forwarded-for: 1.1.1.1, 2.2.2.2, 192.0.2.1",
             "x-forwarded-host: example.com",
             "x-forwarded-proto: https",
+            "x-real-ip: 1.1.1.1",
             "x-request-id: id",
         ];
         assert_eq!(cleaned(&sent, true), expected);
+    }
+
+    #[test]
+    fn cookies_that_come_in_several_fields_are_joined() {
+        let cookies = |sent: &[(&'static str, &'static str)]| {
+            let mut lines = cleaned(sent, false);
+            lines.retain(|line| line.starts_with("cookie"));
+            lines
+        };
+        assert_eq!(
+            cookies(&[("cookie", "a=1"), ("x-a", "1"), ("cookie", "b=2; c=3"), ("cookie", "d=4")]),
+            ["cookie: a=1; b=2; c=3; d=4"]
+        );
+        assert_eq!(cookies(&[("cookie", "a=1; b=2")]), ["cookie: a=1; b=2"]);
+        assert!(cookies(&[]).is_empty());
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub use backend::{Backend, CallContext, CallFailure, CallScope, FileRef, LoadFai
 pub use body::{AnswerBody, BodyFailure, RequestBody};
 pub use directory::Directory;
 pub use gateway::{Gateway, GatewayError, Peer};
-pub use routes::{Lookup, Params, Route, RouteError, RouteTable, check_route_path};
+pub use routes::{Lookup, Params, Route, RouteError, RouteTable};
 pub use server::Listener;
 pub use settings::{Limits, Network, NetworkError, Settings};
 pub use stats::{AnswerCounts, Stats};

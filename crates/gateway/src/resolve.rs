@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use http::{HeaderValue, StatusCode, header};
 
-use crate::answers::Problem;
+use crate::answers::{MILEPOST_RELEASE, Problem};
 use crate::backend::{Backend, CallScope, LoadFailure};
 use crate::gateway::Inner;
 use crate::host::{self, Candidate, Named};
@@ -83,28 +83,41 @@ impl<B: Backend> Inner<B> {
         }
     }
 
-    /// Like `resolve`, for apps that were not in memory.
+    /// Like `resolve`, for apps that were not in memory. Goes by what was loaded: what is remembered about absent apps may
+    /// be forgotten before the last candidate is there.
     pub(crate) async fn load(&self, wanted: Wanted<'_>) -> Result<Place<B::Function>, Problem> {
-        if let Some(scope) = &wanted.scope {
-            self.load_app(&scope.app).await?;
-        } else if let Named::App(address) = host::parse(&wanted.host, &self.domain) {
-            for candidate in address.candidates() {
-                let found = self.load_app(candidate.app).await?;
-                if found.is_some_and(|app| choose(&app, candidate.release).is_ok()) {
-                    break;
-                }
+        let mut verdict = Verdict::default();
+        if let Some(scope) = wanted.scope {
+            let candidate = Candidate { app: &scope.app, release: Some(&scope.release) };
+            let place = self.load_candidate(&candidate, &mut verdict).await?;
+            return place.map(|place| Place { scope: Some(scope), ..place }).ok_or_else(|| verdict.problem());
+        }
+        let Named::App(address) = host::parse(&wanted.host, &self.domain) else {
+            return Err(self.no_app(&wanted.host));
+        };
+        for candidate in address.candidates() {
+            if let Some(place) = self.load_candidate(&candidate, &mut verdict).await? {
+                return Ok(place);
             }
         }
-        match self.resolve(wanted) {
-            Resolved::At(place) => Ok(place),
-            Resolved::Not(problem) => Err(problem),
-            // It was removed, or not remembered as absent, in between.
-            Resolved::Unknown => Err(Verdict::default().problem()),
-        }
+        Err(verdict.problem())
     }
 
-    async fn load_app(&self, app: &str) -> Result<Option<Arc<AppView<B::Function>>>, Problem> {
-        self.directory.get_or_load(&self.backend, app).await.map_err(|LoadFailure(reason)| {
+    async fn load_candidate(
+        &self,
+        candidate: &Candidate<'_>,
+        verdict: &mut Verdict,
+    ) -> Result<Option<Place<B::Function>>, Problem> {
+        self.load_app(candidate.app).await?;
+        self.look_up(candidate, verdict).or_else(|NotInMemory| {
+            verdict.unknown_app(candidate.app);
+            Ok(None)
+        })
+    }
+
+    async fn load_app(&self, app: &str) -> Result<(), Problem> {
+        let loaded = self.directory.get_or_load(&self.backend, app).await;
+        loaded.map(drop).map_err(|LoadFailure(reason)| {
             tracing::warn!(reason, app, "an app could not be loaded");
             let detail = "The app cannot be looked up at the moment.";
             Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", detail)
@@ -163,8 +176,12 @@ fn choose<F>(app: &AppView<F>, release: Option<&str>) -> Result<Arc<ReleaseView<
         Some(name) => app.releases.get(name).cloned().ok_or_else(|| match app.expired.get(name) {
             Some(at) => {
                 let detail = format!("The release `{name}` of the app `{}` expired at {at}.", app.app);
-                Problem::new(StatusCode::GONE, "release_expired", detail)
-                    .hint("its app version can be released again with `milepost release create`")
+                let problem = Problem::new(StatusCode::GONE, "release_expired", detail)
+                    .hint("its app version can be released again with `milepost release create`");
+                match HeaderValue::from_str(name) {
+                    Ok(name) => problem.header(MILEPOST_RELEASE, name),
+                    Err(_) => problem,
+                }
             }
             None => {
                 let detail = format!("The app `{}` has no release or tag `{name}`.", app.app);

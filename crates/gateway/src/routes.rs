@@ -44,11 +44,6 @@ pub struct RouteError {
     pub reason: String,
 }
 
-/// Says whether a table would take this path, for those who want to refuse it before it is stored.
-pub fn check_route_path(path: &str, prefix: bool) -> Result<(), RouteError> {
-    pattern::compile(path, prefix).map(|_| ())
-}
-
 /// Routes of one release, ready to be asked. Equal tables answer alike, so that releases can share one.
 #[derive(Debug, PartialEq, Eq)]
 pub struct RouteTable<T> {

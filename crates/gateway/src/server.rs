@@ -4,6 +4,7 @@
 //! too: the same CPU time for a file, and 45 µs more for a call of a function, which has to change threads twice.
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -29,15 +30,21 @@ const TOO_MANY: &[u8] =
 pub struct Listener {
     socket: TcpListener,
     tls: Option<Tls>,
+    inside: bool,
 }
 
 impl Listener {
     pub fn plain(socket: TcpListener) -> Self {
-        Self { socket, tls: None }
+        Self { socket, tls: None, inside: false }
     }
 
     pub fn tls(socket: TcpListener, tls: Tls) -> Self {
-        Self { socket, tls: Some(tls) }
+        Self { socket, tls: Some(tls), inside: false }
+    }
+
+    /// For calls from function to function: whoever comes without a call token is turned away, whatever it asks for.
+    pub fn inside(socket: TcpListener) -> Self {
+        Self { socket, tls: None, inside: true }
     }
 }
 
@@ -57,6 +64,7 @@ impl<B: Backend> Gateway<B> {
                 connections: connections.clone(),
                 phases: phases.clone(),
                 tls: listener.tls,
+                inside: listener.inside,
             };
             accepting.spawn(door.accept_all(listener.socket));
         }
@@ -79,6 +87,7 @@ struct Door<B: Backend> {
     connections: TaskTracker,
     phases: Phases,
     tls: Option<Tls>,
+    inside: bool,
 }
 
 impl<B: Backend> Door<B> {
@@ -90,7 +99,7 @@ impl<B: Backend> Door<B> {
                 accepted = socket.accept() => accepted,
             };
             match accepted {
-                Ok((stream, address)) => self.let_in(stream, address.into()),
+                Ok((stream, address)) => self.let_in(stream, address),
                 Err(error) if is_about_one(&error) => {}
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be accepted");
@@ -104,12 +113,13 @@ impl<B: Backend> Door<B> {
             if stream.set_nonblocking(true).is_ok()
                 && let Ok(stream) = TcpStream::from_std(stream)
             {
-                self.let_in(stream, address.into());
+                self.let_in(stream, address);
             }
         }
     }
 
-    fn let_in(&self, stream: TcpStream, peer: Peer) {
+    fn let_in(&self, stream: TcpStream, address: SocketAddr) {
+        let peer = Peer { inside: self.inside, ..Peer::from(address) };
         let Some(seat) = Seat::take(&self.inner) else {
             if self.tls.is_none() {
                 let _ = stream.try_write(TOO_MANY);

@@ -108,8 +108,8 @@ async fn speak<B: Backend>(
     phases: Phases,
 ) -> Result<(), Failure> {
     let limits = inner.settings.limits.clone();
-    let io = TokioIo::new(Patient::new(stream, limits.body_timeout));
     let pulse = Arc::new(Pulse::default());
+    let io = TokioIo::new(Patient::new(stream, limits.body_timeout, pulse.clone()));
     let service = Service { gateway: Gateway { inner }, peer, pulse: pulse.clone() };
     let rest = Rest { pulse, phases, limits, protocol };
     match rest.protocol {
@@ -218,10 +218,16 @@ fn next<C: GracefulConnection>(
 }
 
 /// For how many ticks in a row no request began or was answered.
-#[derive(Default)]
 struct Resting {
     begun: Option<u64>,
     ticks: u32,
+}
+
+impl Default for Resting {
+    /// A connection rests from its beginning.
+    fn default() -> Self {
+        Self { begun: Some(0), ticks: 0 }
+    }
 }
 
 impl Resting {
@@ -266,5 +272,24 @@ impl<B: Backend> Future for Served<B> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         self.0.poll_unpin(context).map(Ok)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// After how many ticks a connection is given up, of which each saw that many requests begun.
+    fn given_up(seen: &[Option<u64>]) -> Option<usize> {
+        let mut resting = Resting::default();
+        seen.iter().position(|begun| resting.is_too_long(*begun)).map(|at| at + 1)
+    }
+
+    #[test]
+    fn a_first_head_has_exactly_its_time_and_a_later_one_at_most_a_tick_more() {
+        assert_eq!(given_up(&[Some(0); 9]), Some(3));
+        assert_eq!(given_up(&[Some(1), Some(1), Some(1), Some(1), Some(1)]), Some(4));
+        assert_eq!(given_up(&[Some(0), None, Some(1), Some(1), Some(1), Some(1)]), Some(6));
+        assert_eq!(given_up(&[Some(0), Some(0), Some(1), Some(2), Some(3), None, None, None, None]), None);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -9,17 +10,20 @@ use futures::FutureExt;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
+use crate::connection::Pulse;
+
 /// Gives up when a write was not possible for as long as the patience lasts. Costs nothing while writes succeed.
 pub(crate) struct Patient<S> {
     stream: S,
     patience: Duration,
     timer: Option<Pin<Box<Sleep>>>,
     waiting: bool,
+    pulse: Arc<Pulse>,
 }
 
 impl<S> Patient<S> {
-    pub(crate) fn new(stream: S, patience: Duration) -> Self {
-        Self { stream, patience, timer: None, waiting: false }
+    pub(crate) fn new(stream: S, patience: Duration, pulse: Arc<Pulse>) -> Self {
+        Self { stream, patience, timer: None, waiting: false, pulse }
     }
 
     fn judge<T>(&mut self, context: &mut Context<'_>, polled: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
@@ -67,6 +71,9 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let polled = Pin::new(&mut self.stream).poll_flush(context);
+        if let Poll::Ready(Ok(())) = polled {
+            self.pulse.all_is_out();
+        }
         self.judge(context, polled)
     }
 
@@ -85,7 +92,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_reader_that_stops_reading_is_given_up() {
         let (near, mut far) = tokio::io::duplex(10);
-        let mut near = Patient::new(near, Duration::from_secs(60));
+        let mut near = Patient::new(near, Duration::from_secs(60), Arc::default());
         near.write_all(&[0; 10]).await.expect("it fits");
         for _ in 0..3 {
             // Slow, but going on.

@@ -40,6 +40,10 @@ pub enum EventKind {
     ReleaseCreated,
     ReleaseExpired,
     LiveMoved,
+    /// Live stays where it is and does not follow any more.
+    LivePinned,
+    /// Live stays where it is and follows from now on.
+    LiveUnpinned,
     LatestMoved,
     TagMoved,
     TagDeleted,
@@ -61,6 +65,9 @@ pub enum EventKind {
     InstallHeld,
     InstallLifted,
     InstallDetached,
+    /// A version of the app was published, or taken back, as its author told.
+    AppPublished,
+    AppUnpublished,
 }
 
 impl EventKind {
@@ -78,6 +85,8 @@ impl EventKind {
             Self::ReleaseCreated => "release.created",
             Self::ReleaseExpired => "release.expired",
             Self::LiveMoved => "live.moved",
+            Self::LivePinned => "live.pinned",
+            Self::LiveUnpinned => "live.unpinned",
             Self::LatestMoved => "latest.moved",
             Self::TagMoved => "tag.moved",
             Self::TagDeleted => "tag.deleted",
@@ -98,6 +107,8 @@ impl EventKind {
             Self::InstallHeld => "install.held",
             Self::InstallLifted => "install.lifted",
             Self::InstallDetached => "install.detached",
+            Self::AppPublished => "app.published",
+            Self::AppUnpublished => "app.unpublished",
         }
     }
 }

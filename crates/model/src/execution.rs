@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 use crate::clock::Timestamp;
 use crate::digest::Digest;
 use crate::name::UnitName;
+use crate::raw_json::RawJson;
 use crate::selector::Selector;
 
 /// Bytes of an input, as JSON. Inputs and results stand in the database, so that any node can show them.
@@ -19,7 +20,9 @@ pub const MAX_RESULT: usize = 1 << 20;
 pub const MAX_LOG: usize = 256 << 10;
 /// Lists leave out inputs and results above this; asking for the one execution gives them.
 pub const MAX_LISTED: usize = 16 << 10;
-/// An execution whose node died is tried again until it has had so many attempts.
+/// Lists and objects that stand inside each other in an input or result. Readers give up somewhere above this.
+pub const MAX_DEPTH: usize = 100;
+/// An execution whose node died is tried again until so many attempts, which an instance had, have died.
 pub const MAX_ATTEMPTS: i64 = 3;
 
 /// Asks for an execution.
@@ -32,7 +35,7 @@ pub struct NewExecution {
     pub version: Selector,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
-    pub input: Option<serde_json::Value>,
+    pub input: Option<RawJson>,
     /// Whether the answer waits for the end. Such an execution is not tried again when its server dies.
     #[serde(default)]
     pub sync: bool,
@@ -54,11 +57,11 @@ pub struct Execution {
     pub sync: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
-    pub input: Option<serde_json::Value>,
+    pub input: Option<RawJson>,
     /// What the function answered; of one that did not succeed, a text that says why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
-    pub result: Option<serde_json::Value>,
+    pub result: Option<RawJson>,
     /// A list left out an input or a result that is large.
     #[serde(default, skip_serializing_if = "is_false")]
     pub shortened: bool,
@@ -79,7 +82,7 @@ pub struct Execution {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub finished_at: Option<Timestamp>,
-    /// How long the last attempt took.
+    /// How long the function took in the last attempt; the wait for an instance does not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<i64>,
     /// Somebody asked for its end, and its node has not stopped it yet.
@@ -126,14 +129,21 @@ pub struct Cause {
     /// The id of the job or webhook, the name of the timer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
+    /// What people call it: the name that the job has, or what the webhook is about. None when it has none, or is deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
 }
 
 impl Cause {
-    pub const API: Self = Self { kind: CauseKind::Api, id: None };
-    pub const V1: Self = Self { kind: CauseKind::V1, id: None };
+    pub const API: Self = Self { kind: CauseKind::Api, id: None, name: None };
+    pub const V1: Self = Self { kind: CauseKind::V1, id: None, name: None };
 
     pub fn webhook(id: &str) -> Self {
-        Self { kind: CauseKind::Webhook, id: Some(id.to_owned()) }
+        Self::of(CauseKind::Webhook, Some(id.to_owned()))
+    }
+
+    pub fn of(kind: CauseKind, id: Option<String>) -> Self {
+        Self { kind, id, name: None }
     }
 }
 
@@ -227,6 +237,8 @@ words! {
     Cancelled => "cancelled",
     /// The node died with it.
     Lost => "lost",
+    /// The node died before an instance had it. It does not count.
+    Unbegun => "unbegun",
     /// The server was told to stop and gave it back. It does not count.
     Stopped => "stopped",
 }

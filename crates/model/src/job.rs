@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 use crate::clock::Timestamp;
 use crate::execution::{UnknownWord, words};
 use crate::name::UnitName;
+use crate::raw_json::RawJson;
 use crate::selector::Selector;
 
 /// Asks for a job. It has a pattern, a first time, or both.
@@ -36,7 +37,7 @@ pub struct NewJob {
     pub count: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
-    pub input: Option<serde_json::Value>,
+    pub input: Option<RawJson>,
 }
 
 /// What of a job is to be changed; what is left out stays.
@@ -57,7 +58,7 @@ pub struct JobChange {
     pub count: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
-    pub input: Option<serde_json::Value>,
+    pub input: Option<RawJson>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -83,7 +84,7 @@ pub struct Job {
     pub count: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
-    pub input: Option<serde_json::Value>,
+    pub input: Option<RawJson>,
     pub state: JobState,
     /// None unless the job is running.
     #[serde(default, skip_serializing_if = "Option::is_none")]

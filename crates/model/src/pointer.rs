@@ -44,6 +44,11 @@ pub enum Step {
 /// Where a rollback leads: the target before the present one, on the path that the steps describe. A rollback undoes
 /// one step; a second one goes further back rather than forth again.
 pub fn rollback_target<T: Clone + PartialEq>(moves: &[(T, Step)]) -> Option<T> {
+    rollback_targets(moves).into_iter().next()
+}
+
+/// Where a rollback leads, where a second one would, and so on.
+pub fn rollback_targets<T: Clone + PartialEq>(moves: &[(T, Step)]) -> Vec<T> {
     let mut path: Vec<T> = Vec::new();
     for (to, step) in moves {
         match step {
@@ -58,7 +63,9 @@ pub fn rollback_target<T: Clone + PartialEq>(moves: &[(T, Step)]) -> Option<T> {
             },
         }
     }
-    path.len().checked_sub(2).map(|at| path[at].clone())
+    path.pop();
+    path.reverse();
+    path
 }
 
 #[cfg(test)]
@@ -73,5 +80,6 @@ mod tests {
         assert_eq!(rollback_target(&[(1, Forward), (2, Forward), (1, Back)]), None);
         assert_eq!(rollback_target(&[(1, Forward), (2, Forward), (1, Back), (4, Forward)]), Some(1));
         assert_eq!(rollback_target::<i32>(&[]), None);
+        assert_eq!(rollback_targets(&[(1, Forward), (2, Forward), (3, Forward), (4, Forward), (3, Back)]), [2, 1]);
     }
 }

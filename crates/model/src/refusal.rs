@@ -50,6 +50,8 @@ pub enum Class {
     Forbidden,
     NotFound,
     WrongMethod,
+    /// The sender took too long.
+    TooSlow,
     Conflict,
     Gone,
     TooLarge,
@@ -72,6 +74,7 @@ impl Class {
             Self::Forbidden => 403,
             Self::NotFound => 404,
             Self::WrongMethod => 405,
+            Self::TooSlow => 408,
             Self::Conflict => 409,
             Self::Gone => 410,
             Self::TooLarge => 413,
@@ -97,6 +100,7 @@ codes! {
     ArtifactRefused => "artifact_refused", Invalid;
     UploadTooLarge => "upload_too_large", TooLarge;
     RequestTooLarge => "request_too_large", TooLarge;
+    RequestTimeout => "request_timeout", TooSlow;
     Unauthenticated => "unauthenticated", Unauthenticated;
     Forbidden => "forbidden", Forbidden;
     RouteNotFound => "route_not_found", NotFound;

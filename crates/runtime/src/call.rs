@@ -21,8 +21,9 @@ pub struct CallContext {
 /// Why there is no response. Each is the caller's to see; details are in the log under the request's id.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CallError {
-    #[error("all instances are busy and the queue is full")]
-    Busy { retry_after: Duration },
+    /// `waited`: so long the call had a place in the queue, which was not full.
+    #[error("all instances are busy and {}", Refused(*waited))]
+    Busy { retry_after: Duration, waited: Option<Duration> },
     #[error("the function did not answer within {}", Seconds(*after))]
     TimedOut { after: Duration },
     #[error("no instance of the function became ready: {reason}")]
@@ -72,7 +73,20 @@ impl CallError {
     }
 }
 
-struct Seconds(Duration);
+/// Why a call has no instance although there are some.
+struct Refused(Option<Duration>);
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            Some(waited) => write!(f, "none was free within {}", Seconds(waited)),
+            None => f.write_str("the queue is full"),
+        }
+    }
+}
+
+/// How times are told.
+pub(crate) struct Seconds(pub Duration);
 
 impl std::fmt::Display for Seconds {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -61,7 +61,10 @@ impl Caller {
             Permission::Administer => "administer",
         };
         let message = format!("The token `{}` has the role {} and may not {what}.", self.0.name, self.0.role);
-        let hint = format!("use a token with the role {} or higher", Role::least_for(permission));
+        let hint = match Role::least_for(permission) {
+            Role::Admin => "use a token with the role admin".to_owned(),
+            least => format!("use a token with the role {least} or higher"),
+        };
         Err(Refusal::new(Code::Forbidden, message).hint(hint).into())
     }
 }

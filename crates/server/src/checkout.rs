@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use futures::{StreamExt, TryStreamExt, stream};
-use milepost_blobs::Location;
+use milepost_blobs::{Blobs, Location};
 use milepost_model::Digest;
 use milepost_model::tree::{FileEntry, Leaf, Tree};
 use tokio::io::AsyncWriteExt;
@@ -36,8 +36,37 @@ impl Access {
     }
 }
 
+/// Where files lie in the blob store.
+pub(crate) type Places = HashMap<Digest, Location>;
+
+/// Asks the catalog where the files of a tree are.
+pub(crate) async fn locate(store: &Store, tree: &Tree) -> io::Result<Places> {
+    let digests: BTreeSet<Digest> = tree
+        .iter()
+        .filter_map(|(_, leaf)| if let Leaf::File(entry) = leaf { Some(entry.digest) } else { None })
+        .collect();
+    let rows = store.catalog.blob_locate(digests.into_iter().collect()).await.map_err(io::Error::other)?;
+    let mut places = HashMap::with_capacity(rows.len());
+    for row in rows {
+        let location = trees::location(&row).map_err(|error| io::Error::other(error.0.message))?;
+        places.insert(row.digest, location);
+    }
+    Ok(places)
+}
+
 /// Writes a tree into a folder that is empty, or not there yet.
 pub(crate) async fn write(store: &Store, tree: &Tree, to: &Path, access: Access) -> io::Result<()> {
+    write_from(&store.blobs, tree, &locate(store, tree).await?, to, access).await
+}
+
+/// The same without the catalog, for those who know where the files are.
+pub(crate) async fn write_from(
+    blobs: &Blobs,
+    tree: &Tree,
+    places: &Places,
+    to: &Path,
+    access: Access,
+) -> io::Result<()> {
     let mut folders = BTreeSet::from([to.to_owned()]);
     let (mut files, mut links) = (Vec::new(), Vec::new());
     for (path, leaf) in tree.iter() {
@@ -51,18 +80,10 @@ pub(crate) async fn write(store: &Store, tree: &Tree, to: &Path, access: Access)
         }
     }
     tokio::task::spawn_blocking(move || make(&folders, &links)).await.map_err(io::Error::other)??;
-    let digests = files.iter().map(|(_, entry)| entry.digest).collect();
-    let rows = store.catalog.blob_locate(digests).await.map_err(io::Error::other)?;
-    let mut places = HashMap::with_capacity(rows.len());
-    for row in rows {
-        let location = trees::location(&row).map_err(|error| io::Error::other(error.0.message))?;
-        places.insert(row.digest, location);
-    }
-    let places = &places;
     stream::iter(files)
         .map(|(path, entry)| async move {
             let at = places.get(&entry.digest).ok_or_else(|| missing(entry.digest))?;
-            write_file(store, &path, &entry, at, access).await
+            write_file(blobs, &path, &entry, at, access).await
         })
         .buffer_unordered(FILES_AT_ONCE)
         .try_collect::<Vec<()>>()
@@ -75,13 +96,13 @@ fn make(folders: &BTreeSet<PathBuf>, links: &[(PathBuf, String)]) -> io::Result<
     links.iter().try_for_each(|(path, target)| symlink(target, path))
 }
 
-async fn write_file(store: &Store, path: &Path, entry: &FileEntry, at: &Location, access: Access) -> io::Result<()> {
+async fn write_file(blobs: &Blobs, path: &Path, entry: &FileEntry, at: &Location, access: Access) -> io::Result<()> {
     let mut file = tokio::fs::OpenOptions::new().write(true).create_new(true).open(path).await?;
     if entry.size <= SMALL {
-        let bytes = store.blobs.read(at, entry.digest).await.map_err(io::Error::other)?;
+        let bytes = blobs.read(at, entry.digest).await.map_err(io::Error::other)?;
         file.write_all(&bytes).await?;
     } else {
-        let mut stream = store.blobs.stream_verified(at, entry.digest).await.map_err(io::Error::other)?;
+        let mut stream = blobs.stream_verified(at, entry.digest).await.map_err(io::Error::other)?;
         while let Some(chunk) = stream.next().await {
             file.write_all(&chunk.map_err(io::Error::other)?).await?;
         }

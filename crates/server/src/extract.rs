@@ -1,5 +1,7 @@
 //! Reading requests, with one clear sentence when they cannot be read.
 
+use std::time::Duration;
+
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_LENGTH;
@@ -21,6 +23,8 @@ use crate::state::State;
 
 /// The largest body of JSON: a change of thousands of units fits, a mistake does not.
 const MAX_JSON: usize = 32 << 20;
+/// How long it may take to arrive: less than the whole call may take, so that a sender hears that it was the sender.
+const MAX_WAIT: Duration = Duration::from_secs(50);
 const MAX_PAGE: i64 = 1000;
 const DEFAULT_PAGE: i64 = 50;
 
@@ -32,9 +36,14 @@ impl<T: DeserializeOwned> FromRequest<State> for Json<T> {
 
     async fn from_request(request: Request, _: &State) -> Result<Self, ApiError> {
         if declared_length(request.headers()).is_some_and(|length| length > MAX_JSON as u64) {
+            let (parts, body) = request.into_parts();
+            body::hear_out_aside(&parts.headers, body);
             return Err(too_large().into());
         }
-        let bytes = read(request).await?;
+        let bytes = match tokio::time::timeout(MAX_WAIT, read(request)).await {
+            Ok(read) => read?,
+            Err(_) => return Err(too_slow().into()),
+        };
         if holds_nul(&bytes) {
             return Err(no_nul("body").into());
         }
@@ -92,6 +101,11 @@ fn no_nul(part: &str) -> Refusal {
         .hint("leave it out; no text can have it")
 }
 
+fn too_slow() -> Refusal {
+    let message = format!("The body of the request did not arrive within {} s.", MAX_WAIT.as_secs());
+    Refusal::new(Code::RequestTimeout, message).hint("check the connection, and send it again")
+}
+
 fn too_large() -> Refusal {
     let message = format!("The request is larger than the {} MiB that a body of JSON may have.", MAX_JSON >> 20);
     Refusal::new(Code::RequestTooLarge, message).hint("files travel through the blobs calls")
@@ -114,12 +128,22 @@ impl<T: DeserializeOwned> FromRequestParts<State> for Query<T> {
         }
         match axum::extract::Query::<T>::try_from_uri(&parts.uri) {
             Ok(query) => Ok(Self(query.0)),
-            Err(rejection) => {
-                Err(Refusal::new(Code::InvalidRequest, format!("The query cannot be read: {}.", rejection.body_text()))
-                    .hint("see the reference at /api/v1/docs")
-                    .into())
-            }
+            Err(rejection) => Err(Refusal::new(Code::InvalidRequest, unreadable_query(&rejection.body_text()))
+                .hint("see the reference at /api/v1/docs")
+                .into()),
         }
+    }
+}
+
+/// What the library says is `Failed to deserialize query string: FIELD: REASON`; people ask about the field.
+fn unreadable_query(told: &str) -> String {
+    let reason = told.strip_prefix("Failed to deserialize query string: ").unwrap_or(told);
+    match reason.split_once(": ") {
+        Some((field, problem)) if problem.contains("digit") || problem.contains("number too") => {
+            format!("`{field}` in the query must be a whole number.")
+        }
+        Some((field, problem)) => format!("`{field}` in the query cannot be read: {}.", problem.trim_end_matches('.')),
+        None => format!("The query cannot be read: {}.", reason.trim_end_matches('.')),
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use axum::BoxError;
 use axum::body::Body;
+use axum::http::HeaderMap;
 use bytes::Bytes;
 use futures::stream::{self, Stream, StreamExt};
 use milepost_blobs::{IngestLimits, Ingested};
@@ -15,6 +16,7 @@ use milepost_model::{AppName, Code, Refusal};
 
 use crate::body;
 use crate::error::ApiResult;
+use crate::extract::declared_length;
 use crate::state::State;
 
 const MAX_BLOBS: usize = 100_000;
@@ -35,10 +37,11 @@ pub(crate) fn while_it_moves(body: Body) -> impl Stream<Item = Result<Bytes, Box
     moving.fuse()
 }
 
-pub(crate) async fn upload(state: &State, app: &AppName, body: Body, declared: Option<u64>) -> ApiResult<Uploaded> {
+pub(crate) async fn upload(state: &State, app: &AppName, headers: &HeaderMap, body: Body) -> ApiResult<Uploaded> {
     let left = state.catalog.quota_left(app).await?.unwrap_or(u64::MAX);
     let most = MAX_BYTES.min(left.saturating_add(1 << 20));
-    if let Some(declared) = declared.filter(|declared| *declared > most) {
+    if let Some(declared) = declared_length(headers).filter(|declared| *declared > most) {
+        body::hear_out_aside(headers, body);
         let message = format!("The upload declares {declared} bytes; app `{app}` may send {most} more.");
         return Err(Refusal::new(Code::UploadTooLarge, message)
             .hint("send less, or move the app to a larger plan")

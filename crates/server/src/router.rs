@@ -16,8 +16,8 @@ use utoipa_axum::routes;
 use crate::error::ApiError;
 use crate::handlers::{
     aliases, app_versions, apps, artifacts, blobs, builds, changes, channels, executions, functions, groups, health,
-    installs, jobs, latest, live, logs, plans, releases, storage, system, tags, timers, tokens, trees, units, versions,
-    webhooks,
+    installs, jobs, latest, live, logs, plans, publications, releases, storage, system, tags, timers, tokens, trees,
+    units, versions, webhooks,
 };
 use crate::state::State;
 use crate::{docs_page, middleware};
@@ -124,6 +124,7 @@ fn calls() -> OpenApiRouter<State> {
         .routes(routes!(installs::upgrade::upgrade_create))
         .routes(routes!(installs::plan::upgrade_plan))
         .routes(routes!(installs::upgrade_bundle::upgrade_bundle))
+        .routes(routes!(publications::create::publications_create))
         .routes(routes!(plans::list::plans_list))
         .routes(routes!(storage::why::storage_why))
         .routes(routes!(storage::sweep::storage_sweep))

@@ -12,6 +12,8 @@ pub struct Settings {
     /// Database, blobs, keys and the admin token live here unless told otherwise.
     pub data: PathBuf,
     pub api: SocketAddr,
+    /// How long a connection to the API may stay without a request, or with the half of one's head.
+    pub rest: Duration,
     /// Where apps are served; none for a server that only keeps the ledger.
     pub gateway: Option<SocketAddr>,
     /// Apps are served under this name: `{app}.{domain}`.
@@ -88,6 +90,7 @@ impl Settings {
         Self {
             data,
             api,
+            rest: Duration::from_secs(30),
             gateway: None,
             domain: "localhost".to_owned(),
             tls: None,

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use crate::settings::Settings;
 use crate::state::{Parts, State, Store};
 use crate::trees::CheckedTrees;
 use crate::urls::Urls;
-use crate::{archive, auth, jobs, router};
+use crate::{archive, auth, door, jobs, private, router, v1};
 
 /// Requests that run when the server is told to stop have so long to end.
 const DRAIN: Duration = Duration::from_secs(20);
@@ -64,6 +64,8 @@ pub enum StartError {
     OtherKey { path: String },
     #[error("could not listen on {addr}; is it taken? give another address with `{flag}`")]
     Listen { addr: SocketAddr, flag: &'static str, source: std::io::Error },
+    #[error("could not listen on the loopback address, where functions call each other; bring the interface `lo` up")]
+    Inside(#[source] std::io::Error),
     #[error("could not start the runtime of functions")]
     Runtime(#[source] std::io::Error),
     #[error("could not start the gateway")]
@@ -99,6 +101,8 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     gateway: Option<(Gateway<Plane>, Listener)>,
+    /// Where functions call each other.
+    inside: TcpListener,
     state: State,
     settings: Settings,
     server_file: PathBuf,
@@ -110,6 +114,7 @@ impl Server {
     pub async fn start(settings: Settings) -> Result<Self, StartError> {
         make_data_folder(&settings.data)?;
         let lock = lock_data_folder(&settings.data)?;
+        v1::uploads::sweep(&settings.data);
         let keyring = Arc::new(Keyring::open(&settings.data.join("secret.key"), &OsIds)?);
         let catalog = open_catalog(&settings).await?;
         check_key(&catalog, &keyring, &settings.data).await?;
@@ -124,8 +129,12 @@ impl Server {
             None => None,
         };
         let door_address = door.as_ref().map(TcpListener::local_addr).transpose().map_err(StartError::Serve)?;
-        let logs = Logs::open(settings.data.join("logs")).map_err(|source| data_error(&settings.data, source))?;
-        let plane = Arc::new(open_plane(&settings, &store, &keyring, &logs, door_address).await?);
+        let logs = settings.data.join("logs");
+        private::folder(&logs).map_err(|source| data_error(&settings.data, source))?;
+        let logs = Logs::open(logs).map_err(|source| data_error(&settings.data, source))?;
+        let inside = listen_inside().await?;
+        let inside_address = inside.local_addr().map_err(StartError::Serve)?;
+        let plane = Arc::new(open_plane(&settings, &store, &keyring, &logs, inside_address).await?);
         plane.tokens.refresh(&store.catalog).await?;
         let gateway = open_gateway(&settings, &plane)?;
         let views = Views::new(Arc::clone(&plane), Arc::clone(gateway.directory()));
@@ -157,7 +166,7 @@ impl Server {
         let server_file = settings.data.join("server.json");
         write_server_file(&server_file, address, state.urls.gateway())
             .map_err(|source| data_error(&settings.data, source))?;
-        Ok(Self { listener, address, gateway, state, settings, server_file, _lock: lock })
+        Ok(Self { listener, address, gateway, inside, state, settings, server_file, _lock: lock })
     }
 
     /// Where the gateway is, as people reach it.
@@ -200,15 +209,18 @@ impl Server {
         let runtime = self.state.plane.runtime.clone();
         let state = self.state.clone();
         let router = router::build(self.state);
-        let drained = stop.clone();
-        let serving =
-            axum::serve(self.listener, router).with_graceful_shutdown(async move { drained.cancelled().await });
-        let serving = tokio::spawn(async move { serving.await });
+        let serving = tokio::spawn(door::serve(self.listener, router, self.settings.rest, stop.clone()));
         let abort = serving.abort_handle();
         let gateway = self.gateway.map(|(gateway, door)| {
             let stop = stop.clone();
             tokio::spawn(async move { gateway.serve(vec![door], stop).await })
         });
+        // Functions that are still running then may call others, so this door closes when nothing runs any more.
+        let quiet = CancellationToken::new();
+        let inside = {
+            let (gateway, door, quiet) = (state.gateway.clone(), Listener::inside(self.inside), quiet.clone());
+            tokio::spawn(async move { gateway.serve(vec![door], quiet).await })
+        };
         stop.cancelled().await;
         let told = Instant::now();
         // The file goes first: a new command should not find a server that is about to leave.
@@ -234,10 +246,12 @@ impl Server {
         beat::leave(&state).await;
         sweeping.abort();
         refreshing.abort();
+        quiet.cancel();
         runtime.stop(WORKERS_DRAIN).await;
+        // Whoever was called has ended with the workers.
+        let _ = inside.await;
         match ended {
-            Ok(Ok(result)) => result.map_err(StartError::Serve),
-            Ok(Err(_)) => Ok(()),
+            Ok(_) => Ok(()),
             Err(_) => {
                 tracing::warn!("requests were still running after {} s and were cut off", DRAIN.as_secs());
                 Ok(())
@@ -250,22 +264,31 @@ async fn listen(addr: SocketAddr, flag: &'static str) -> Result<TcpListener, Sta
     TcpListener::bind(addr).await.map_err(|source| StartError::Listen { addr, flag, source })
 }
 
+/// Plain HTTP, whatever the gateway speaks to the world, and for this machine only. See 006, "Calls inside".
+async fn listen_inside() -> Result<TcpListener, StartError> {
+    match TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await {
+        Ok(listener) => Ok(listener),
+        Err(_) => TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).await.map_err(StartError::Inside),
+    }
+}
+
 async fn open_plane(
     settings: &Settings,
     store: &Store,
     keyring: &Arc<Keyring>,
     logs: &Arc<Logs>,
-    gateway: Option<SocketAddr>,
+    inside: SocketAddr,
 ) -> Result<Plane, StartError> {
     let packages = Packages::open(settings.data.join("cache/packages"), store.clone());
+    let packages = Arc::new(packages.map_err(|source| data_error(&settings.data, source))?);
     let host = Host {
-        packages: packages.map_err(|source| data_error(&settings.data, source))?,
+        packages: Arc::clone(&packages),
         keyring: Arc::clone(keyring),
         logs: Arc::clone(logs),
         clock: Arc::clone(&settings.clock),
     };
     let mut runtime = RuntimeSettings {
-        environment: gateway.map(|address| ("MILEPOST_GATEWAY".to_owned(), address.to_string())).into_iter().collect(),
+        environment: vec![("MILEPOST_GATEWAY".to_owned(), inside.to_string())],
         build_environment: settings.builds.environment.clone(),
         sandbox: settings.sandbox,
         ..RuntimeSettings::new(settings.program.clone(), settings.data.join("run"))
@@ -274,7 +297,7 @@ async fn open_plane(
         (runtime.spares.python, runtime.spares.node) = (spares, spares);
     }
     let runtime = Runtime::start(runtime, Arc::new(host)).await.map_err(StartError::Runtime)?;
-    Ok(Plane::new(store.clone(), Arc::clone(keyring), runtime))
+    Ok(Plane::new(store.clone(), Arc::clone(keyring), runtime, packages))
 }
 
 fn open_gateway(settings: &Settings, plane: &Arc<Plane>) -> Result<Gateway<Plane>, StartError> {
@@ -322,7 +345,11 @@ fn lock_data_folder(path: &Path) -> Result<fs::File, StartError> {
 }
 
 async fn open_catalog(settings: &Settings) -> Result<Catalog, StartError> {
-    let default = settings.data.join("catalog.db").display().to_string();
+    let default = settings.data.join("catalog.db");
+    if settings.database.is_none() {
+        private::database(&default).map_err(|source| data_error(&settings.data, source))?;
+    }
+    let default = default.display().to_string();
     let url = settings.database.as_deref().unwrap_or(&default);
     let next = if url.starts_with("postgres") {
         "check the URL of `--database`: the server must answer there, and the database must exist (`createdb NAME` makes one)"
@@ -343,7 +370,11 @@ async fn check_key(catalog: &Catalog, keyring: &Keyring, data: &Path) -> Result<
 
 /// Opening a bucket asks nobody, so a wrong name or key would show only with the first upload.
 async fn open_blobs(settings: &Settings) -> Result<Blobs, StartError> {
-    let default = settings.data.join("blobs").display().to_string();
+    let default = settings.data.join("blobs");
+    if settings.blobs.is_none() {
+        private::folder(&default).map_err(|source| data_error(&settings.data, source))?;
+    }
+    let default = default.display().to_string();
     let url = settings.blobs.as_deref().unwrap_or(&default);
     let blobs = match &settings.aws {
         Some(aws) => Blobs::open_with(url, aws)?,
@@ -360,7 +391,10 @@ async fn open_blobs(settings: &Settings) -> Result<Blobs, StartError> {
 async fn ensure_admin_token(catalog: &Catalog, settings: &Settings) -> Result<(), StartError> {
     let path = settings.data.join("admin.token");
     let token = match fs::read_to_string(&path) {
-        Ok(token) => token.trim().to_owned(),
+        Ok(token) => {
+            private::file(&path).map_err(|source| data_error(&settings.data, source))?;
+            token.trim().to_owned()
+        }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let token = auth::make_token(&OsIds);
             write_owner_only(&path, format!("{token}\n").as_bytes())

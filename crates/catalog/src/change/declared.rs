@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use milepost_model::change::{Change, Declaration, Deployment, UnitAction, UnitKey};
 use milepost_model::event::EventKind;
 use milepost_model::plan::Reason;
-use milepost_model::{Code, Refusal, UnitKind};
+use milepost_model::{Code, Refusal, UnitKind, UnitName};
 use serde_json::json;
 
 use super::{Draft, remove};
@@ -101,8 +101,35 @@ impl Declared<'_> {
                 taken_over.push(key.clone());
             }
         }
+        taken_over.extend(self.claim_ahead(work, removes).await?);
         self.warn(draft);
         Ok(taken_over)
+    }
+
+    /// A secret that is claimed before it is set is the deployment's own once it is set. Answers what it did not claim before.
+    async fn claim_ahead(&self, work: &mut Work<'_>, removes: &[UnitKey]) -> Result<Vec<UnitKey>> {
+        let wanted = |key: &&UnitKey| {
+            let named_otherwise = self.before.contains_key(key) || self.puts.contains(key) || removes.contains(key);
+            key.kind == UnitKind::Secret && !named_otherwise && UnitName::for_kind(key.kind, key.name.as_str()).is_ok()
+        };
+        let claims: BTreeSet<&UnitKey> = self.declaration.claims.iter().filter(wanted).collect();
+        for unit in units::list_claimed_ahead(work.tx, work.app.id, self.id).await? {
+            if !claims.contains(&unit.key()) {
+                units::save(work.tx, &UnitRow { deployment_id: None, ..unit }).await?;
+            }
+        }
+        let mut claimed = Vec::new();
+        for key in claims {
+            let unit = match units::find(work.tx, work.app.id, key.kind, &key.name).await? {
+                Some(unit) => unit,
+                None => units::insert(work.tx, work.app.id, key.kind, &key.name).await?,
+            };
+            if unit.deployment_id.is_none() {
+                units::save(work.tx, &UnitRow { deployment_id: Some(self.id), ..unit }).await?;
+                claimed.push(key.clone());
+            }
+        }
+        Ok(claimed)
     }
 
     fn warn(&self, draft: &mut Draft<'_>) {

@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use milepost_model::change::{Change, UnitAction, UnitKey, UnitOutcome};
 use milepost_model::event::EventKind;
 use milepost_model::release::LiveMode;
+use milepost_model::unit_put::Put;
 use milepost_model::{AppName, ChangeOutcome, Code, Digest, Refusal, UnitKind, UnitName, canonical};
 use serde_json::json;
 
@@ -50,6 +51,8 @@ pub(crate) struct Draft<'a> {
     pub seq: i64,
     pub dry_run: bool,
     pub secrets: &'a BTreeMap<UnitName, SealedSecret>,
+    /// All that the change puts.
+    puts: &'a [Put],
     /// Packages whose source has no result yet.
     builds: Vec<builds::Needed>,
     taken_over: Vec<UnitKey>,
@@ -84,6 +87,7 @@ pub(crate) async fn apply(work: &mut Work<'_>, input: &ChangeInput) -> Result<Ch
         seq,
         dry_run: change.dry_run,
         secrets: &input.secrets,
+        puts: &change.puts,
         builds: Vec::new(),
         taken_over: Vec::new(),
         outcomes: Vec::new(),
@@ -148,7 +152,8 @@ async fn finish(work: &mut Work<'_>, change: &Change, mut draft: Draft<'_>) -> R
     if changed {
         let message =
             if change.message.is_empty() { describe::describe(&outcome.versions) } else { change.message.clone() };
-        make_app_version(work, &draft.uid, draft.seq, &message, change.git.clone()).await?;
+        let deployment = change.deployment.as_ref().map(|deployment| deployment.id.as_str());
+        make_app_version(work, &draft.uid, draft.seq, &message, change.git.clone(), deployment).await?;
         outcome.app_version = (!change.dry_run).then_some(draft.uid);
         if change.release {
             let (release, expired) = releasing::create(work, draft.seq, &message).await?;
@@ -183,7 +188,7 @@ pub(crate) async fn pinned_warning(work: &mut Work<'_>, release: &str, dry_run: 
 }
 
 /// Nothing changed, and yet users get something else: a rollback stays until somebody lifts it.
-async fn not_live_warning(work: &mut Work<'_>) -> Result<Option<String>> {
+pub(crate) async fn not_live_warning(work: &mut Work<'_>) -> Result<Option<String>> {
     let (LiveMode::Pinned, Some(id)) = (work.app.live_mode, work.app.live_release_id) else { return Ok(None) };
     let live = crate::tables::releases::get(work.tx, id).await?;
     Ok((live.app_seq != work.app.head_seq).then(|| {
@@ -201,6 +206,7 @@ pub(crate) async fn make_app_version(
     seq: i64,
     message: &str,
     git: Option<milepost_model::GitFacts>,
+    deployment: Option<&str>,
 ) -> Result<()> {
     let row = AppVersionRow {
         seq,
@@ -212,7 +218,10 @@ pub(crate) async fn make_app_version(
     };
     app_versions::insert(work.tx, work.app.id, &row).await?;
     work.app.head_seq = seq;
-    let after = json!({ "id": uid, "number": seq, "message": message, "git": row.git });
+    let mut after = json!({ "id": uid, "number": seq, "message": message, "git": row.git });
+    if let Some(deployment) = deployment {
+        after["deployment"] = deployment.into();
+    }
     work.event(EventKind::AppVersionCreated, &format!("app version {uid}"), None, Some(after));
     Ok(())
 }

@@ -32,10 +32,11 @@ pub(super) async fn apply(work: &mut Work<'_>, draft: &mut Draft<'_>, put: &Put)
     let resolved = specs::resolve(work, draft, put, current.as_ref().map(|current| &current.spec)).await?;
     check_limits(work, &put.name, &resolved.spec)?;
     let digest = resolved.spec.digest();
-    if let Some(current) = &current
+    if let (Some(current), Some(unit)) = (&current, &unit)
         && current.version.digest == digest
         && !put.force
     {
+        keep(work, draft, put, unit, &current.version).await?;
         draft.outcomes.push(outcome(kind, &put.name, UnitAction::Unchanged, &current.version, Vec::new()));
         return Ok(());
     }
@@ -89,6 +90,32 @@ pub(super) async fn apply(work: &mut Work<'_>, draft: &mut Draft<'_>, put: &Put)
     work.event(EventKind::VersionCreated, &unit.key().to_string(), before, Some(after));
     let action = if current.is_some() { UnitAction::Updated } else { UnitAction::Created };
     draft.outcomes.push(outcome(kind, &put.name, action, &version, why));
+    Ok(())
+}
+
+/// What is asked for besides the content also counts when there is no new version: the group gets the one that is there.
+/// Its description stays, which whoever updates it has to know.
+async fn keep(
+    work: &mut Work<'_>,
+    draft: &mut Draft<'_>,
+    put: &Put,
+    unit: &UnitRow,
+    version: &VersionRow,
+) -> Result<()> {
+    if let Some(group) = &put.group
+        && !groups::of_version(work.tx, version.id).await?.contains(group)
+    {
+        add_to_group(work, group, unit, version).await?;
+    }
+    let described = put.description.as_ref().filter(|text| **text != version.description);
+    if described.is_some() && put.only == Some(PutOnly::Existing) {
+        let (key, number) = (unit.key(), version.number);
+        draft.warnings.push(format!(
+            "no version was made, so the description was not used; `milepost {} version describe --name {} --version {number} \
+             --description TEXT` edits that of {key} version {number}",
+            unit.kind, unit.name
+        ));
+    }
     Ok(())
 }
 

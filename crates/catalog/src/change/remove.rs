@@ -88,40 +88,50 @@ pub(crate) async fn drop_left_over_aliases(work: &mut Work<'_>) -> Result<()> {
 
 /// Nothing that stays may need what goes: the error names everything that does.
 pub(crate) async fn check_references(work: &mut Work<'_>, removed: &[UnitKey]) -> Result<()> {
-    let needed = needed(work, removed).await?;
-    if !needed.is_empty() {
-        let blockers = needed.iter().map(|(by, key)| format!("{by} needs {key}")).collect();
-        let in_the_way = removed.iter().filter(|key| needed.iter().any(|(_, needed)| needed == *key));
-        let names: Vec<String> = in_the_way.map(ToString::to_string).collect();
-        let message = format!("Cannot remove {}: other units of the app need it.", names.join(", "));
-        return Err(Refusal::new(Code::StillReferenced, message)
-            .hint("remove or change those first, or in the same change")
-            .blockers(blockers)
-            .into());
-    }
-    check_started(work, removed).await
+    let units = needed(work, removed).await?;
+    let started = started(work, removed).await?;
+    let in_the_way =
+        |key: &&UnitKey| units.iter().any(|(_, needed)| needed == *key) || started.iter().any(|(_, by)| by == *key);
+    let names: Vec<String> = removed.iter().filter(in_the_way).map(ToString::to_string).collect();
+    let names = names.join(", ");
+    let (message, hint) = match (units.is_empty(), started.is_empty()) {
+        (true, true) => return Ok(()),
+        (false, true) => (
+            format!("Cannot remove {names}: other units of the app need it."),
+            "remove or change those first, or in the same change",
+        ),
+        (true, false) => (
+            format!("Cannot remove {names}: jobs or webhooks need it."),
+            "delete them first with `milepost job delete` and `milepost webhook delete`; a job may also be cancelled",
+        ),
+        (false, false) => (
+            format!("Cannot remove {names}: other units of the app, and jobs or webhooks, need it."),
+            "remove or change the units first, or in the same change; jobs and webhooks go with `milepost job delete` and \
+             `milepost webhook delete`",
+        ),
+    };
+    let units = units.iter().map(|(by, key)| format!("{by} needs {key}"));
+    let started = started.iter().map(|(by, key)| format!("{by} needs {key}"));
+    Err(Refusal::new(Code::StillReferenced, message).hint(hint).blockers(units.chain(started).collect()).into())
 }
 
-/// Jobs and webhooks are no units, so no change can take them along.
-async fn check_started(work: &mut Work<'_>, removed: &[UnitKey]) -> Result<()> {
-    let mut blockers = Vec::new();
-    let mut names = Vec::new();
-    for key in removed.iter().filter(|key| key.kind == UnitKind::Function) {
+/// Who needs a function as a whole: routes and timers of the app, jobs and webhooks.
+pub(crate) async fn users_of_function(work: &mut Work<'_>, function: &UnitKey) -> Result<Vec<String>> {
+    let keys = std::slice::from_ref(function);
+    let mut users: Vec<String> = needed(work, keys).await?.into_iter().map(|(by, _)| by.to_string()).collect();
+    users.extend(started(work, keys).await?.into_iter().map(|(by, _)| by));
+    Ok(users)
+}
+
+/// Jobs and webhooks are no units, so no change can take them along: who, and what they need.
+async fn started(work: &mut Work<'_>, keys: &[UnitKey]) -> Result<Vec<(String, UnitKey)>> {
+    let mut found = Vec::new();
+    for key in keys.iter().filter(|key| key.kind == UnitKind::Function) {
         let Some(unit) = units::find(work.tx, work.app.id, key.kind, &key.name).await? else { continue };
         let by = needs::of_function(work.tx, unit.id).await?;
-        if !by.is_empty() {
-            names.push(key.to_string());
-            blockers.extend(by.into_iter().map(|by| format!("{by} needs {key}")));
-        }
+        found.extend(by.into_iter().map(|by| (by, key.clone())));
     }
-    if blockers.is_empty() {
-        return Ok(());
-    }
-    let message = format!("Cannot remove {}: jobs or webhooks need it.", names.join(", "));
-    Err(Refusal::new(Code::StillReferenced, message)
-        .hint("delete them first with `milepost job delete` and `milepost webhook delete`; a job may also be cancelled")
-        .blockers(blockers)
-        .into())
+    Ok(found)
 }
 
 /// Which of these units the app's present ones need: who, and what.

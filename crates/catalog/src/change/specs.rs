@@ -1,7 +1,7 @@
 //! From what a change asks for to what is stored: selectors become pins, left-out fields keep or get their value.
 
-use milepost_model::spec::{EnvironmentSpec, Pin, PinRole, SecretSpec};
-use milepost_model::unit_put::{Put, TargetPut, VersionRef, check_static};
+use milepost_model::spec::{EnvironmentSpec, PackageSpec, Pin, PinRole, SecretSpec};
+use milepost_model::unit_put::{PackagePut, Put, TargetPut, VersionRef, check_static};
 use milepost_model::{Code, Refusal, UnitKind, UnitName, UnitPut, UnitSpec};
 
 use super::{Draft, builds};
@@ -50,9 +50,11 @@ pub(super) async fn resolve(
         }
         UnitPut::Package(package) => {
             let base = if let Some(UnitSpec::Package(base)) = base { Some(base) } else { None };
-            let kept = base.filter(|_| package.merge).map(|base| &base.environment);
+            let of_function = of_function_on(work, draft, &put.name).await?;
+            let kept = base.filter(|_| package.merge).map(|base| &base.environment).or(of_function.as_ref());
             let environment = environment(work, draft, put, package.environment.as_ref(), kept).await?;
             let mut spec = package.resolve(base, environment.pin).map_err(Refusal::from)?;
+            check_command(&put.name, package, &spec)?;
             if package.deployment.is_none() {
                 builds::fill(work, draft, &put.name, &mut spec, base).await?;
             }
@@ -101,6 +103,33 @@ pub(super) async fn resolve(
             Ok(Resolved { spec: UnitSpec::Timer(spec), pins, uid: None })
         }
     }
+}
+
+/// The environment that a function of the same change keeps, when it moves to this package: one that had its code
+/// elsewhere gets a package of its own, and does not change its runtime by that.
+async fn of_function_on(work: &mut Work<'_>, draft: &Draft<'_>, package: &UnitName) -> Result<Option<Pin>> {
+    for put in draft.puts {
+        let UnitPut::Function(function) = &put.unit else { continue };
+        let moves_here = function.package.as_ref().is_some_and(|wanted| wanted.name == *package);
+        if !moves_here || !function.merge {
+            continue;
+        }
+        let Some(unit) = units::find(work.tx, work.app.id, UnitKind::Function, &put.name).await? else { continue };
+        if let Some(UnitSpec::Function(current)) = super::put::current(work, &unit).await?.map(|current| current.spec) {
+            return Ok(Some(current.environment));
+        }
+    }
+    Ok(None)
+}
+
+/// A command alone, for a package that has nothing to build, would be kept and never run.
+fn check_command(name: &UnitName, package: &PackagePut, spec: &PackageSpec) -> Result<()> {
+    let asked = package.build_command.as_ref().is_some_and(|command| !command.is_empty());
+    if !asked || package.deployment.is_some() || spec.source.is_some() {
+        return Ok(());
+    }
+    let message = format!("Package `{name}` has no source that a command could build.");
+    Err(Refusal::new(Code::InvalidSpec, message).hint("give the source with `--src`, or leave out `--buildcmd`").into())
 }
 
 struct Pinned {

@@ -41,6 +41,18 @@ const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../../migrations/sqlite/0005_installs.sql"),
         postgres: include_str!("../../migrations/postgres/0005_installs.sql"),
     },
+    Migration {
+        number: 6,
+        name: "begun attempts",
+        sqlite: include_str!("../../migrations/sqlite/0006_begun_attempts.sql"),
+        postgres: include_str!("../../migrations/postgres/0006_begun_attempts.sql"),
+    },
+    Migration {
+        number: 7,
+        name: "install trials",
+        sqlite: include_str!("../../migrations/sqlite/0007_install_trials.sql"),
+        postgres: include_str!("../../migrations/postgres/0007_install_trials.sql"),
+    },
 ];
 
 /// Any number that no other program takes as its advisory lock.

@@ -3,8 +3,7 @@ use std::sync::Arc;
 use milepost_model::execution::{
     Attempt, Cause, CauseKind, ExecutedVersion, Execution, ExecutionStatus, MAX_LOG, NewExecution,
 };
-use milepost_model::{AppName, Code, PlanName, Refusal, Selector, UnitKind};
-use serde_json::Value;
+use milepost_model::{AppName, Code, PlanName, RawJson, Refusal, Selector, UnitKind};
 
 use crate::db::Tx;
 use crate::error::{CatalogError, Result};
@@ -12,8 +11,9 @@ use crate::queue;
 use crate::read;
 use crate::tables::apps::{self, AppRow};
 use crate::tables::executions::{self, Birth, End, NewRow};
+use crate::tables::v1_counts::{self, Counted};
 use crate::tables::versions::{self, VersionState};
-use crate::tables::{attempts, units, v1};
+use crate::tables::{attempts, units};
 use crate::{Catalog, resolve, uuids};
 
 /// So often a version is looked for again when the one that was found is being deleted.
@@ -46,7 +46,7 @@ pub struct Claimed {
 pub struct Finish {
     /// One of the four ends.
     pub status: ExecutionStatus,
-    pub result: Option<Value>,
+    pub result: Option<RawJson>,
     /// Of a longer one the end is kept.
     pub log: String,
     pub duration_ms: i64,
@@ -69,8 +69,8 @@ impl Catalog {
                         return Err(queue::full(&app).into());
                     }
                     if matches!(cause.kind, CauseKind::V1 | CauseKind::Webhook) {
-                        let newest = new.version == Selector::Latest;
-                        v1::count_execution(tx, decided.unit_id, decided.version_id, newest).await?;
+                        let counted = Counted::of(decided.unit_id, decided.version_id, &new.version);
+                        v1_counts::add(tx, counted).await?;
                     }
                     let row = NewRow {
                         id: uuids::v7(&*ids, now),
@@ -79,7 +79,7 @@ impl Catalog {
                         version_id: Some(decided.version_id),
                         selector: new.version.to_string(),
                         sync: new.sync,
-                        input: new.input.as_ref().map(executions::json_text),
+                        input: new.input.as_ref().map(RawJson::to_string),
                         description: clean(&new.description),
                         started_by,
                         cause,
@@ -113,7 +113,7 @@ impl Catalog {
                         node: &node,
                         attempt,
                         status: finish.status,
-                        result: finish.result.as_ref().map(executions::json_text),
+                        result: finish.result.as_ref().map(RawJson::to_string),
                         duration_ms: finish.duration_ms,
                         at: now,
                     };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use milepost_model::execution::{Cause, CauseKind};
 use milepost_model::schedule::{AfterDowntime, Schedule};
-use milepost_model::{AliasName, IdSource, Selector, Timestamp};
+use milepost_model::{AliasName, IdSource, RawJson, Selector, Timestamp};
 
 use super::fire_step::{just_before, step};
 use crate::db::Tx;
@@ -14,6 +14,7 @@ use crate::queue::{self, Queues};
 use crate::tables::executions::{self, Birth, NewRow};
 use crate::tables::jobs::{self, Advanced, JobRow};
 use crate::tables::timers::{self, TimerRow};
+use crate::tables::v1_counts::{Counted, Counts};
 use crate::tables::versions::{self, VersionState};
 use crate::tables::{aliases, units};
 use crate::{Catalog, resolve, uuids};
@@ -129,6 +130,15 @@ struct Firing {
     input: Option<String>,
     description: String,
     started_by: String,
+    /// How its function was asked for, where v1 counts the executions.
+    counted_as: Option<Selector>,
+}
+
+impl Firing {
+    fn counted(&self, version: Option<&Resolved>) -> Option<Counted> {
+        let (selector, version) = (self.counted_as.as_ref()?, version?.as_ref().ok()?);
+        Some(Counted::of(self.function_id, *version, selector))
+    }
 }
 
 async fn fire_jobs(tx: &mut Tx, how: How<'_>, due: Vec<JobRow>) -> Result<Fired> {
@@ -152,9 +162,10 @@ async fn fire_jobs(tx: &mut Tx, how: How<'_>, due: Vec<JobRow>) -> Result<Fired>
             ticks,
             selector: row.job.selector.to_string(),
             description: format!("Created by Job {}", row.job.id),
-            cause: Cause { kind: CauseKind::Job, id: Some(row.job.id) },
-            input: row.job.input.as_ref().map(executions::json_text),
+            cause: Cause::of(CauseKind::Job, Some(row.job.id)),
+            input: row.job.input.as_ref().map(RawJson::to_string),
             started_by: row.job.created_by,
+            counted_as: Some(row.job.selector),
         });
     }
     let written = write(tx, how, &firings, &mut fired).await?;
@@ -193,10 +204,11 @@ async fn fire_timers(tx: &mut Tx, how: How<'_>, due: Vec<TimerRow>) -> Result<Fi
             aim,
             ticks,
             selector: row.selector,
-            cause: Cause { kind: CauseKind::Timer, id: names.get(&row.unit_id).cloned() },
+            cause: Cause::of(CauseKind::Timer, names.get(&row.unit_id).cloned()),
             input: None,
             description: String::new(),
             started_by: "milepost".to_owned(),
+            counted_as: None,
         });
     }
     let written = write(tx, how, &firings, &mut fired).await?;
@@ -212,11 +224,14 @@ async fn write(tx: &mut Tx, how: How<'_>, firings: &[Firing], fired: &mut Fired)
     let mut wanted: Vec<i64> = found.values().filter_map(|version| version.as_ref().ok().copied()).collect();
     wanted.sort_unstable();
     wanted.dedup();
+    let counted: Vec<Option<Counted>> = firings.iter().map(|firing| firing.counted(found.get(&firing.aim))).collect();
+    let mut counts = Counts::hold(tx, &counted.iter().copied().flatten().collect::<Vec<_>>()).await?;
     // Their rows are held by now, so nothing may be waited for.
     let held: HashMap<i64, VersionState> = versions::hold(tx, &wanted, true).await?.into_iter().collect();
     let mut rows = Vec::new();
+    let mut counted_rows = Vec::new();
     let mut made: Vec<Option<Vec<String>>> = Vec::with_capacity(firings.len());
-    for firing in firings {
+    for (firing, counted) in firings.iter().zip(counted) {
         let outcome = match found.get(&firing.aim) {
             Some(Ok(id)) => match held.get(id) {
                 Some(VersionState::Deleted) if matches!(firing.aim, Aim::Version(_)) => {
@@ -236,6 +251,7 @@ async fn write(tx: &mut Tx, how: How<'_>, firings: &[Firing], fired: &mut Fired)
         for tick in &firing.ticks {
             let id = uuids::v7(how.ids, how.now);
             of_firing.push(id.clone());
+            counted_rows.push(counted);
             rows.push(NewRow {
                 id,
                 app_id: firing.app_id,
@@ -259,6 +275,15 @@ async fn write(tx: &mut Tx, how: How<'_>, firings: &[Firing], fired: &mut Fired)
     }
     bound(tx, how, &mut rows).await?;
     let written = executions::insert(tx, &rows).await?;
+    for (row, counted) in rows.iter().zip(counted_rows) {
+        if let Some(counted) = counted
+            && matches!(row.birth, Birth::Queued)
+            && written.contains(&row.id)
+        {
+            counts.note(counted);
+        }
+    }
+    counts.write(tx).await?;
     fired.executions += written.len() as u64;
     fired.postponed += made.iter().filter(|ids| ids.is_none()).count() as u64;
     let count = |ids: Vec<String>| ids.iter().filter(|id| written.contains(*id)).count() as i64;

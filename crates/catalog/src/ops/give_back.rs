@@ -1,9 +1,8 @@
 //! What becomes of executions whose node died, and of those that ended long ago.
 
-use milepost_model::Timestamp;
 use milepost_model::clock::from_millis;
 use milepost_model::execution::{Attempt, AttemptEnd, ExecutionStatus};
-use serde_json::Value;
+use milepost_model::{RawJson, Timestamp};
 
 use crate::Catalog;
 use crate::db::Tx;
@@ -93,6 +92,13 @@ impl Catalog {
                 })
             })
             .await
+    }
+
+    /// Says that an instance has the attempt, so that it counts when its node dies. False when it is not the present one any
+    /// more. A first attempt counts without it.
+    pub async fn execution_begin(&self, id: String, node: &str, attempt: i64) -> Result<bool> {
+        let node = node.to_owned();
+        self.db.write(move |tx| Box::pin(async move { executions::begin(tx, &id, &node, attempt).await })).await
     }
 
     /// Gives back an attempt that could not begin, because every instance was busy: as if it had not been claimed, and not
@@ -202,7 +208,7 @@ impl Catalog {
 
 /// True when it is to be tried again.
 async fn settle(tx: &mut Tx, lost: &Lost, now: Timestamp, max_attempts: i64) -> Result<bool> {
-    record(tx, lost, AttemptEnd::Lost, now).await?;
+    record(tx, lost, if lost.begun { AttemptEnd::Lost } else { AttemptEnd::Unbegun }, now).await?;
     if end_without_retry(tx, lost, now).await? {
         return Ok(false);
     }
@@ -212,7 +218,7 @@ async fn settle(tx: &mut Tx, lost: &Lost, now: Timestamp, max_attempts: i64) -> 
         return Ok(true);
     }
     let times = if deaths == 1 { "once".to_owned() } else { format!("{deaths} times") };
-    let why = Value::from(format!("The server died while it ran, {times}; it is not tried again."));
+    let why = RawJson::from(&*format!("The server died while it ran, {times}; it is not tried again."));
     executions::end(tx, &lost.id, ExecutionStatus::Error, Some(&why), now).await?;
     Ok(false)
 }
@@ -234,7 +240,7 @@ async fn end_without_retry(tx: &mut Tx, lost: &Lost, now: Timestamp) -> Result<b
         (ExecutionStatus::Cancelled, None)
     } else if lost.sync {
         let why = "The server stopped while it ran, and nobody waits for it any more.";
-        (ExecutionStatus::Error, Some(Value::from(why)))
+        (ExecutionStatus::Error, Some(RawJson::from(why)))
     } else {
         return Ok(false);
     };

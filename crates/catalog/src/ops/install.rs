@@ -1,18 +1,18 @@
-//! Installs: the first version, each upgrade, and going back from one that is not healthy. Each is one transaction with the
-//! change that it makes, so the record and the app never differ.
+//! Installs: the first version and each upgrade. Each is one transaction with the change that it makes, so the record and the app
+//! never differ. How a version shows that it is well is `install_trial.rs`.
 
 use std::collections::BTreeSet;
 
 use milepost_model::change::{Change, Declaration, UnitKey};
 use milepost_model::channel::{Brakes, ChannelName, Entry, Hold, HoldUntil, PackageName};
 use milepost_model::event::EventKind;
-use milepost_model::install::{Check, InstallMode, InstallSettings, RollbackHolds};
+use milepost_model::install::{Check, FailedUpgrade, InstallMode, InstallSettings, RollbackHolds};
 use milepost_model::pointer::Step;
 use milepost_model::release::{LiveMode, Release};
 use milepost_model::{AppName, ChangeOutcome, Code, Refusal, Timestamp, UnitKind, UnitName, UnitPut};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::install_lease::{InstallLease, LeasedInstall, held, held_since, leased};
+use super::install_lease::{InstallLease, LeasedInstall, held_since, leased};
 use super::live::{Target, make_reachable};
 use crate::change::{self, ChangeInput};
 use crate::db::Ending;
@@ -48,6 +48,8 @@ pub struct VersionInput {
     pub entry: Entry,
     /// The artifact's units over the app's own configuration, and the secrets that were given.
     pub change: ChangeInput,
+    /// The author's configuration, without what the installer has over it.
+    pub config: Value,
     /// Secrets that the app must have.
     pub inputs: BTreeSet<UnitName>,
     /// A person asked for it against windows and denies.
@@ -63,17 +65,6 @@ pub struct InstallOutcome {
     /// Whether users get it.
     pub is_live: bool,
     pub install: LeasedInstall,
-}
-
-/// What became of a version that is not healthy.
-#[derive(Debug, Clone, PartialEq)]
-pub enum WentBack {
-    /// Live is at this version again.
-    To(Entry),
-    /// There was no version before it.
-    Nowhere,
-    /// A person moved live while it was tried: there is nothing left to undo.
-    NoLongerOnTrial,
 }
 
 impl VersionInput {
@@ -117,37 +108,6 @@ impl Catalog {
         })
         .await
     }
-
-    /// The installed version has shown that it is healthy.
-    pub async fn install_healthy(&self, lease: &InstallLease) -> Result<LeasedInstall> {
-        let lease = lease.clone();
-        self.work(&lease.app.clone(), &lease.actor(), Ending::Commit, move |work| {
-            Box::pin(async move {
-                let mut row = held(work, &lease).await?;
-                row.trial_seq = None;
-                installs::save(work.tx, &mut row).await?;
-                leased(work.tx, &work.app, row, lease).await
-            })
-        })
-        .await
-    }
-
-    /// The installed version is not healthy: live goes back to what it was before, the version is skipped and upgrades are
-    /// held.
-    pub async fn install_unhealthy(&self, lease: &InstallLease, why: String) -> Result<(LeasedInstall, WentBack)> {
-        let lease = lease.clone();
-        self.work(&lease.app.clone(), &lease.actor(), Ending::Commit, move |work| {
-            Box::pin(async move {
-                let mut row = held(work, &lease).await?;
-                let went = go_back(work, &mut row, &why).await?;
-                if went != WentBack::NoLongerOnTrial {
-                    installs::save(work.tx, &mut row).await?;
-                }
-                Ok((leased(work.tx, &work.app, row, lease).await?, went))
-            })
-        })
-        .await
-    }
 }
 
 async fn create(work: &mut Work<'_>, input: InstallInput) -> Result<InstallOutcome> {
@@ -165,7 +125,7 @@ async fn create(work: &mut Work<'_>, input: InstallInput) -> Result<InstallOutco
             .hint("install it under another name with `--app NAME`, or delete the app first")
             .into());
     }
-    let VersionInput { entry, change, inputs, .. } = input.version;
+    let VersionInput { entry, change, config, inputs, .. } = input.version;
     check_inputs(work, &change, &inputs).await?;
     let outcome = change::apply(work, &change).await?;
     let at = work.act.at;
@@ -182,6 +142,7 @@ async fn create(work: &mut Work<'_>, input: InstallInput) -> Result<InstallOutco
         trial_seq: input.settings.health.is_some().then_some(0),
         settings: input.settings,
         brakes: Brakes::default(),
+        failed: None,
         rollback_pin: false,
         serial: input.serial,
         last_check: input.check,
@@ -194,7 +155,7 @@ async fn create(work: &mut Work<'_>, input: InstallInput) -> Result<InstallOutco
         entry,
     };
     installs::insert(work.tx, &row).await?;
-    installs::put_version(work.tx, work.app.id, row.app_seq, &row.entry).await?;
+    installs::put_version(work.tx, work.app.id, row.app_seq, &row.entry, Some(&config)).await?;
     let after = json!({ "package": row.package, "channel": row.channel, "mode": row.mode, "place": row.place,
                         "version": row.entry.version, "id": row.entry.id });
     work.event(EventKind::InstallCreated, &subject(&row), None, Some(after));
@@ -208,33 +169,46 @@ async fn upgrade(
     input: VersionInput,
 ) -> Result<InstallOutcome> {
     let mut row = held_since(work, lease, revision).await?;
-    let VersionInput { entry, change, inputs, forced } = input;
+    let VersionInput { entry, change, config, inputs, forced } = input;
     check_inputs(work, &change, &inputs).await?;
     let live_before = live_seq(work).await?;
-    if row.rollback_pin {
-        // It was pinned so that nothing undoes the rollback; what is above the hold may.
-        work.app.live_mode = LiveMode::Following;
-        row.rollback_pin = false;
+    let takes_live = row.rollback_pin || work.app.live_mode == LiveMode::Following;
+    // Users keep what they have until the new version has shown that it is well.
+    let waits = takes_live && row.settings.health.is_some() && live_before.is_some();
+    if waits {
+        work.app.live_mode = LiveMode::Pinned;
+        row.rollback_pin = true;
+    } else {
+        unpin(work, &mut row);
     }
-    let outcome = change::apply(work, &change).await?;
+    let mut outcome = change::apply(work, &change).await?;
     let seq = work.app.head_seq;
-    if !outcome.changed && work.app.live_mode == LiveMode::Following && live_before != Some(seq) {
+    // Users have had this very content before: there is nothing new to judge, and nothing else to go back to.
+    let is_new = outcome.changed || live_before != Some(seq);
+    if waits {
+        forget_pin(work, &mut outcome).await?;
+    }
+    if waits && !is_new {
+        unpin(work, &mut row);
+    }
+    if !outcome.changed && takes_live && is_new {
         // The app has had this content since before a rollback: only live has to come back to it.
         let (release, ..) = make_reachable(work, Target::AppVersion(seq), &change.change.message).await?;
-        if work.app.live_release_id != Some(release.id) {
+        if !waits && work.app.live_release_id != Some(release.id) {
             releasing::move_live(work, Some(release.id), Step::Forward, &change.change.message).await?;
         }
     }
     let before = std::mem::replace(&mut row.entry, entry);
-    installs::put_version(work.tx, work.app.id, seq, &row.entry).await?;
+    installs::put_version(work.tx, work.app.id, seq, &row.entry, Some(&config)).await?;
     settle_brakes(&mut row, &before, &work.act.actor, work.act.at);
     row.app_seq = seq;
     row.installed_at = work.act.at;
     row.installed_by.clone_from(&work.act.actor);
     row.plan = None;
-    // Users have had this very content before: there is nothing new to judge, and nothing else to go back to.
-    let is_new = outcome.changed || live_before != Some(seq);
     row.trial_seq = (is_new && row.settings.health.is_some()).then(|| live_before.unwrap_or(0));
+    if row.trial_seq.is_none() {
+        row.succeeded();
+    }
     row.next_check_at = Some(work.act.at);
     installs::save(work.tx, &mut row).await?;
     let version = |entry: &Entry| json!({ "version": entry.version, "id": entry.id });
@@ -246,11 +220,30 @@ async fn upgrade(
     finish(work, row, lease.clone(), outcome).await
 }
 
+/// Live follows again, if it was not a person who pinned it: what is above a hold may undo a rollback.
+pub(super) fn unpin(work: &mut Work<'_>, row: &mut InstallRow) {
+    if row.rollback_pin {
+        work.app.live_mode = LiveMode::Following;
+        row.rollback_pin = false;
+    }
+}
+
+/// That live is pinned is our doing and passes by itself, so nobody is told to do something about it.
+async fn forget_pin(work: &mut Work<'_>, outcome: &mut ChangeOutcome) -> Result<()> {
+    let told = match &outcome.release {
+        Some(release) => Some(change::pinned_warning(work, &release.id, false).await?),
+        None => change::not_live_warning(work).await?,
+    };
+    outcome.warnings.retain(|warning| Some(warning) != told.as_ref());
+    Ok(())
+}
+
 /// What is above a hold ends it. Going down by hand is a rollback, which the watcher must not undo.
 fn settle_brakes(row: &mut InstallRow, before: &Entry, actor: &str, at: Timestamp) {
     if before.is_above(&row.entry) {
         let stays = row.settings.rollback_holds == RollbackHolds::UntilLifted;
         let reason = format!("{actor} went down to {}", row.entry.version);
+        row.failed = Some(FailedUpgrade { version: before.version.clone(), at, reason: reason.clone() });
         row.brakes.roll_back(before.version.clone(), stays, reason, at);
     } else if let Some(Hold { until: HoldUntil::Above(bad), .. }) = &row.brakes.hold
         && row.entry.version != *bad
@@ -304,58 +297,11 @@ async fn check_inputs(work: &mut Work<'_>, input: &ChangeInput, inputs: &BTreeSe
 }
 
 /// The app version that is live.
-async fn live_seq(work: &mut Work<'_>) -> Result<Option<i64>> {
+pub(super) async fn live_seq(work: &mut Work<'_>) -> Result<Option<i64>> {
     match work.app.live_release_id {
         Some(id) => Ok(Some(releases::get(work.tx, id).await?.app_seq)),
         None => Ok(None),
     }
-}
-
-async fn go_back(work: &mut Work<'_>, row: &mut InstallRow, why: &str) -> Result<WentBack> {
-    let Some(seq) = row.trial_seq.take() else { return Ok(WentBack::NoLongerOnTrial) };
-    // Before the first one there is none, also not at 0.
-    let Some((_, before)) = installs::version_at(work.tx, work.app.id, seq).await? else {
-        return Ok(WentBack::Nowhere);
-    };
-    let why = format!("{} {} is not healthy: {why}", row.package, row.entry.version);
-    // Only what the upgrade moved goes back: live may be pinned elsewhere. A secret that was set meanwhile made another app
-    // version, which holds the same published one.
-    let live = match live_seq(work).await? {
-        Some(live) => installs::version_at(work.tx, work.app.id, live).await?,
-        None => None,
-    };
-    if live.is_some_and(|(_, entry)| entry.version == row.entry.version) {
-        work.app.live_mode = LiveMode::Pinned;
-        let (release, ..) = make_reachable(work, Target::AppVersion(seq), &why).await?;
-        if work.app.live_release_id != Some(release.id) {
-            releasing::move_live(work, Some(release.id), Step::Back, &why).await?;
-        }
-        row.rollback_pin = true;
-    }
-    set_back(work, row, (seq, before.clone()), &why);
-    Ok(WentBack::To(before))
-}
-
-/// Brakes after live went to a lower version, and the record that it did.
-pub(super) fn set_back(work: &mut Work<'_>, row: &mut InstallRow, to: (i64, Entry), why: &str) {
-    let stays = row.settings.rollback_holds == RollbackHolds::UntilLifted;
-    let bad = row.entry.version.clone();
-    if to.1.is_above(&row.entry) {
-        // It went down by hand, to what is not healthy: what it came from is right again, and the hold was made by going down.
-        row.brakes.skipped.retain(|skipped| *skipped != to.1.version && *skipped != bad);
-        row.brakes.skipped.push(bad.clone());
-        row.brakes.hold = None;
-    } else {
-        row.brakes.roll_back(bad.clone(), stays, why, work.act.at);
-    }
-    (row.app_seq, row.entry) = to;
-    row.installed_at = work.act.at;
-    row.trial_seq = None;
-    row.plan = None;
-    row.next_check_at = looked_at(row, work.act.at);
-    let hold = row.brakes.hold.as_ref().map(ToString::to_string);
-    let after = json!({ "version": row.entry.version, "skipped": bad, "hold": hold });
-    work.event(EventKind::InstallHeld, &subject(row), Some(json!({ "version": bad })), Some(after));
 }
 
 /// When something changed that the plan depends on, a channel is looked at again soon.

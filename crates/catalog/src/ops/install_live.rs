@@ -4,9 +4,11 @@ use milepost_model::event::EventKind;
 use milepost_model::release::LiveMode;
 use serde_json::json;
 
-use super::install::{looked_at, set_back, subject};
+use super::install::{looked_at, subject};
+use super::install_trial::set_back;
 use crate::error::Result;
-use crate::tables::{installs, releases};
+use crate::tables::installs::{self, InstallRow};
+use crate::tables::releases;
 use crate::work::Work;
 
 /// After live was moved by hand. To a lower published version it is a rollback: the version that was left is skipped, and
@@ -17,7 +19,7 @@ pub(crate) async fn live_moved(work: &mut Work<'_>, why: &str) -> Result<()> {
     let seq = releases::get(work.tx, id).await?.app_seq;
     let Some((first, entry)) = installs::version_at(work.tx, work.app.id, seq).await? else { return Ok(()) };
     if entry.version == row.entry.version {
-        return Ok(());
+        return take_pin(work, row).await;
     }
     if row.entry.is_above(&entry) {
         row.rollback_pin = work.app.live_mode == LiveMode::Pinned;
@@ -30,7 +32,9 @@ pub(crate) async fn live_moved(work: &mut Work<'_>, why: &str) -> Result<()> {
             row.brakes.hold = None;
         }
         (row.app_seq, row.entry) = (first, entry);
+        row.succeeded();
         row.installed_at = work.act.at;
+        row.installed_by.clone_from(&work.act.actor);
         row.rollback_pin = false;
         row.trial_seq = None;
         row.plan = None;
@@ -39,4 +43,21 @@ pub(crate) async fn live_moved(work: &mut Work<'_>, why: &str) -> Result<()> {
         work.event(EventKind::InstallLifted, &subject(&row), Some(before), Some(after));
     }
     installs::save(work.tx, &mut row).await
+}
+
+/// After a person pinned live to where it is.
+pub(crate) async fn live_kept(work: &mut Work<'_>) -> Result<()> {
+    match installs::lock(work.tx, work.app.id).await? {
+        Some(row) => take_pin(work, row).await,
+        None => Ok(()),
+    }
+}
+
+/// Live waited for a version on trial; a person has said where it is to be, so it does not wait any more.
+async fn take_pin(work: &mut Work<'_>, mut row: InstallRow) -> Result<()> {
+    if row.waits_for_live() {
+        row.rollback_pin = false;
+        installs::save(work.tx, &mut row).await?;
+    }
+    Ok(())
 }

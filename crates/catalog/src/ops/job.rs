@@ -17,6 +17,9 @@ use crate::tables::versions::VersionRow;
 use crate::work::Work;
 use crate::{Catalog, resolve, uuids};
 
+/// A first time may be this far back, since clocks differ and requests take their time. Further back it is a mistake.
+const LATE_MS: i64 = 60_000;
+
 /// Jobs of one name that are told when it is not clear which is meant.
 const MOST_NAMED: i64 = 20;
 
@@ -25,9 +28,9 @@ impl Catalog {
         let ids = Arc::clone(self.ids());
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
-                let schedule = check(&new)?;
-                let (unit, pinned) = target(work, &new.function, &new.version).await?;
                 let now = work.act.at;
+                let schedule = check(&new, now)?;
+                let (unit, pinned) = target(work, &new.function, &new.version).await?;
                 // Without a pattern it is one execution.
                 let count = if schedule.is_some() { new.count } else { Some(1) };
                 let next_at = new.first_at.or_else(|| schedule.and_then(|schedule| schedule.next_after(now)));
@@ -155,10 +158,14 @@ fn invalid(message: &str, hint: &str) -> Refusal {
     Refusal::new(Code::InvalidRequest, message).hint(hint)
 }
 
-fn check(new: &NewJob) -> Result<Option<Schedule>> {
+fn check(new: &NewJob, now: Timestamp) -> Result<Option<Schedule>> {
     if new.cron.is_none() && new.first_at.is_none() {
         let hint = "give `--cron`, for example `--cron '0 3 * * *'`, or `--first-at TIME`";
         return Err(invalid("A job needs a pattern or a first execution time.", hint).into());
+    }
+    if let Some(first) = new.first_at.filter(|first| first.as_millisecond() < now.as_millisecond() - LATE_MS) {
+        let hint = "give one that is to come, like `in 5m`, or `now`";
+        return Err(invalid(&format!("The first execution time {first} is over."), hint).into());
     }
     check_count(new.cron.as_deref(), new.count)?;
     match &new.cron {
@@ -232,7 +239,7 @@ fn subject(job: &Job) -> String {
 
 /// What the event log says of a job. Its input may be large and is nobody's business there.
 fn told(job: &Job) -> serde_json::Value {
-    let input = job.input.as_ref().map(|input| milepost_model::Digest::of(input.to_string().as_bytes()));
+    let input = job.input.as_ref().map(|input| milepost_model::Digest::of(input.as_str().as_bytes()));
     json!({ "name": job.name, "function": job.function, "selector": job.selector, "cron": job.cron, "zone": job.zone,
             "firstAt": job.first_at, "count": job.count, "state": job.state, "input": input })
 }

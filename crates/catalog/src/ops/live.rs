@@ -1,13 +1,14 @@
-use milepost_model::pointer::{Step, rollback_target};
+use milepost_model::pointer::{Step, rollback_targets};
 use milepost_model::release::{Live, LiveMode, Release, ReleaseState};
 use milepost_model::{AppName, Code, Refusal};
 
-use super::release::{check_releasable, expired};
+use super::release::{check_releasable, expired, no_room_by_hand};
 use crate::Catalog;
 use crate::db::Ending;
-use crate::error::Result;
-use crate::ops::install_live::live_moved;
+use crate::error::{CatalogError, Result};
+use crate::ops::install_live::{live_kept, live_moved};
 use crate::releasing;
+use crate::tables::app_versions;
 use crate::tables::pointer_moves::{self, Pointer};
 use crate::tables::releases::{self, ReleaseRow};
 use crate::work::Work;
@@ -47,9 +48,10 @@ impl Catalog {
                 match target {
                     LiveTarget::Follow => {
                         work.app.live_mode = LiveMode::Following;
-                        let why = if why.is_empty() { "live follows latest".to_owned() } else { why };
-                        releasing::settle(work, Step::Forward, &why).await?;
-                        live_moved(work, &why).await?;
+                        let told = if why.is_empty() { "live follows latest".to_owned() } else { why.clone() };
+                        releasing::settle(work, Step::Forward, &told).await?;
+                        releasing::tell_live_mode(work, &why).await?;
+                        live_moved(work, &told).await?;
                     }
                     LiveTarget::Release(name) => {
                         let release = releasing::find(work.tx, &work.app, &name).await?;
@@ -57,10 +59,13 @@ impl Catalog {
                             return Err(expired(&release.name, release.expired_at));
                         }
                         work.app.live_mode = LiveMode::Pinned;
-                        let why = if why.is_empty() { "put live by hand".to_owned() } else { why };
                         if work.app.live_release_id != Some(release.id) {
+                            let why = if why.is_empty() { "put live by hand".to_owned() } else { why };
                             releasing::move_live(work, Some(release.id), Step::Forward, &why).await?;
                             live_moved(work, &why).await?;
+                        } else {
+                            releasing::tell_live_mode(work, &why).await?;
+                            live_kept(work).await?;
                         }
                     }
                 }
@@ -82,7 +87,7 @@ impl Catalog {
                 };
                 let target = match &input.to {
                     Some(name) => named_target(work, name).await?,
-                    None => Target::AppVersion(previous(work).await?),
+                    None => Target::AppVersion(previous(work).await?[0]),
                 };
                 let from_view = match &from {
                     Some(row) => Some(releasing::view(work.tx, &work.app, row).await?),
@@ -91,10 +96,18 @@ impl Catalog {
                 let why = if input.why.is_empty() { "rollback".to_owned() } else { input.why };
                 // Pinned first, so that releasing again does not take live along by itself.
                 work.app.live_mode = LiveMode::Pinned;
-                let (row, released_again, expired) = make_reachable(work, target, &why).await?;
+                let reached = match make_reachable(work, target, &why).await {
+                    Err(CatalogError::Refused(refusal)) if input.to.is_none() => {
+                        Err(offer_earlier(work, *refusal).await?)
+                    }
+                    reached => reached,
+                };
+                let (row, released_again, expired) = reached?;
                 if work.app.live_release_id != Some(row.id) {
                     releasing::move_live(work, Some(row.id), Step::Back, &why).await?;
                     live_moved(work, &why).await?;
+                } else {
+                    releasing::tell_live_mode(work, &why).await?;
                 }
                 let to = releasing::view(work.tx, &work.app, &row).await?;
                 Ok(Rollback { from: from_view, to, released_again, expired })
@@ -121,8 +134,9 @@ async fn named_target(work: &mut Work<'_>, name: &str) -> Result<Target> {
     }
 }
 
-/// The app version that was live before the present one, on the path that deploys and rollbacks have drawn.
-async fn previous(work: &mut Work<'_>) -> Result<i64> {
+/// The app versions that were live before the present one, on the path that deploys and rollbacks have drawn: at least one,
+/// the nearest first.
+async fn previous(work: &mut Work<'_>) -> Result<Vec<i64>> {
     let moves = pointer_moves::list(work.tx, work.app.id, Pointer::Live, None, HISTORY).await?;
     let mut steps = Vec::new();
     for step in moves.iter().rev() {
@@ -131,11 +145,30 @@ async fn previous(work: &mut Work<'_>) -> Result<i64> {
         // Two releases of one app version are one place on the path: going from one to the other would undo nothing.
         steps.push((row.app_seq, step.step));
     }
-    rollback_target(&steps).ok_or_else(|| {
+    let earlier = rollback_targets(&steps);
+    if earlier.is_empty() {
         let message = format!("There is nothing earlier on the way that live of app `{}` took.", work.app.name);
         let hint = "`milepost release history` shows its moves; `milepost release live RELEASE` puts any release live";
-        Refusal::new(Code::NothingToRollBackTo, message).hint(hint).into()
-    })
+        return Err(Refusal::new(Code::NothingToRollBackTo, message).hint(hint).into());
+    }
+    Ok(earlier)
+}
+
+/// Whoever named no place is told the next one on the way back that can be reached.
+async fn offer_earlier(work: &mut Work<'_>, refusal: Refusal) -> Result<CatalogError> {
+    if refusal.code != Code::VersionDeleted {
+        return Ok(refusal.into());
+    }
+    for seq in previous(work).await?.into_iter().skip(1) {
+        let release = releases::of_app_version(work.tx, work.app.id, seq).await?;
+        let active = release.is_some_and(|release| release.state == ReleaseState::Active);
+        if active || releasing::missing_versions(work.tx, work.app.id, seq).await?.is_empty() {
+            let place = app_versions::get(work.tx, work.app.id, seq).await?.uid;
+            let hint = format!("`milepost rollback --to {place}` goes to what was live before that");
+            return Ok(refusal.hint(hint).into());
+        }
+    }
+    Ok(refusal.into())
 }
 
 pub(super) async fn make_reachable(
@@ -153,6 +186,6 @@ pub(super) async fn make_reachable(
         return Ok((release, false, Vec::new()));
     }
     check_releasable(work, seq).await?;
-    let (row, expired) = releasing::create(work, seq, why).await?;
+    let (row, expired) = releasing::create(work, seq, why).await.map_err(no_room_by_hand)?;
     Ok((row, true, expired))
 }

@@ -6,9 +6,9 @@ use crate::Catalog;
 use crate::change::check_function_count;
 use crate::change::put::check_limits;
 use crate::db::Ending;
-use crate::error::Result;
+use crate::error::{CatalogError, Result};
 use crate::releasing;
-use crate::tables::{contents, memberships, tags, units, versions};
+use crate::tables::{app_versions, contents, memberships, releases, tags, units, versions};
 use crate::work::Work;
 
 impl Catalog {
@@ -35,7 +35,7 @@ impl Catalog {
                 };
                 check_releasable(work, seq).await?;
                 let why = if why.is_empty() { "released by hand".to_owned() } else { why };
-                let (release, expired) = releasing::create(work, seq, &why).await?;
+                let (release, expired) = releasing::create(work, seq, &why).await.map_err(no_room_by_hand)?;
                 super::install_live::live_moved(work, &why).await?;
                 Ok((releasing::view(work.tx, &work.app, &release).await?, expired))
             })
@@ -81,13 +81,26 @@ pub(crate) fn expired(name: &str, at: Option<milepost_model::Timestamp>) -> crat
     Refusal::new(Code::ReleaseExpired, message).hint(hint).into()
 }
 
+/// Who releases, or goes back to what must be released again, cannot do without a release as a change can.
+pub(super) fn no_room_by_hand(error: CatalogError) -> CatalogError {
+    match error {
+        CatalogError::Refused(refusal) if refusal.code == Code::NoRoom => {
+            refusal.hint("untag one with `milepost release untag TAG`, or move the app to a larger plan").into()
+        }
+        other => other,
+    }
+}
+
 /// An app version can be released only while every version it needs exists, and an old one only within today's plan.
 pub(crate) async fn check_releasable(work: &mut Work<'_>, seq: i64) -> Result<()> {
     let missing = releasing::missing_versions(work.tx, work.app.id, seq).await?;
     if missing.is_empty() {
         return if seq == work.app.head_seq { Ok(()) } else { check_plan(work, seq).await };
     }
-    let message = "This app version cannot be released again: versions it needs are gone.".to_owned();
+    let app_version = app_versions::get(work.tx, work.app.id, seq).await?.uid;
+    let release = releases::of_app_version(work.tx, work.app.id, seq).await?;
+    let release = release.map(|release| format!(" (release `{}`)", release.name)).unwrap_or_default();
+    let message = format!("App version `{app_version}`{release} cannot be released again: versions it needs are gone.");
     Err(Refusal::new(Code::VersionDeleted, message)
         .hint("choose another one; `milepost app list-version` shows them")
         .blockers(missing)

@@ -1,6 +1,7 @@
 use milepost_model::execution::{Attempt, AttemptEnd, Execution, ExecutionFilter};
 use milepost_model::{AppName, UnitKind};
 
+use super::causes::with_names;
 use super::{PageOf, cut};
 use crate::Catalog;
 use crate::db::Tx;
@@ -35,8 +36,9 @@ pub(crate) async fn with_attempts(tx: &mut Tx, mut rows: Vec<ExecutionRow>) -> R
 
 pub(crate) async fn execution_view(tx: &mut Tx, app: &AppRow, id: &str) -> Result<Execution> {
     let Some(row) = executions::find(tx, app.id, id).await? else { return Err(unknown(app, id).into()) };
-    let mut rows = with_attempts(tx, vec![row]).await?;
-    rows.pop().map(|row| row.execution).ok_or_else(|| unknown(app, id).into())
+    let mut found: Vec<Execution> = with_attempts(tx, vec![row]).await?.into_iter().map(|row| row.execution).collect();
+    with_names(tx, &mut found).await?;
+    found.pop().ok_or_else(|| unknown(app, id).into())
 }
 
 impl Catalog {
@@ -73,7 +75,9 @@ impl Catalog {
                 let mut rows = executions::list(tx, app.id, listed, below.as_deref(), limit.saturating_add(1)).await?;
                 let next = cut(&mut rows, limit, |row| row.execution.id.clone());
                 let rows = with_attempts(tx, rows).await?;
-                Ok(PageOf { items: rows.into_iter().map(|row| row.execution).collect(), next })
+                let mut items: Vec<Execution> = rows.into_iter().map(|row| row.execution).collect();
+                with_names(tx, &mut items).await?;
+                Ok(PageOf { items, next })
             })
         })
         .await

@@ -84,6 +84,7 @@ pub(crate) async fn install_view(tx: &mut Tx, app: &AppRow, row: InstallRow) -> 
         settings: row.settings,
         brakes: row.brakes,
         last_check: row.last_check,
+        last_failure: row.failed,
         plan: row.plan,
         next_check_at: row.next_check_at,
         on_trial: row.trial_seq.is_some(),

@@ -3,6 +3,7 @@
 mod app_versions;
 mod apps;
 mod builds;
+mod causes;
 mod executions;
 mod history;
 mod installs;

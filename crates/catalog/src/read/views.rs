@@ -4,7 +4,7 @@ use milepost_model::pointer::Alias;
 use milepost_model::release::Live;
 use milepost_model::snapshot::{AppObject, Version};
 use milepost_model::spec::PinRole;
-use milepost_model::{AliasName, UnitSpec};
+use milepost_model::{AliasName, UnitKind, UnitSpec};
 
 use crate::db::Tx;
 use crate::error::{CatalogError, Result};
@@ -37,7 +37,7 @@ pub(crate) async fn spec_of(tx: &mut Tx, version: &VersionRow) -> Result<UnitSpe
 
 pub(crate) async fn version_view(tx: &mut Tx, app: &AppRow, unit: &UnitRow, version: &VersionRow) -> Result<Version> {
     let spec = spec_of(tx, version).await?;
-    let holding = releases::names_by_version(tx, app.id, unit.id).await?;
+    let releases = holding(tx, app, unit, version).await?;
     Ok(Version {
         kind: unit.kind,
         name: unit.name.clone(),
@@ -50,10 +50,21 @@ pub(crate) async fn version_view(tx: &mut Tx, app: &AppRow, unit: &UnitRow, vers
         created_by: version.created_by.clone(),
         latest: unit.current_version_id == Some(version.id),
         aliases: aliases::of_version(tx, version.id).await?.into_iter().map(|alias| alias.name).collect(),
-        releases: holding.into_iter().filter(|(id, _)| *id == version.id).map(|(_, name)| name).collect(),
+        releases,
         groups: groups::of_version(tx, version.id).await?,
         spec: serde_json::to_value(&spec).map_err(|error| CatalogError::inconsistent(error.to_string()))?,
     })
+}
+
+/// The active releases that hold a version, newest first. A package is held by what runs from it, also when the app has
+/// a newer one by now.
+async fn holding(tx: &mut Tx, app: &AppRow, unit: &UnitRow, version: &VersionRow) -> Result<Vec<String>> {
+    if unit.kind == UnitKind::Package {
+        let held = releases::holding(tx, app.id, version.id).await?;
+        return Ok(held.into_iter().rev().map(|release| release.name).collect());
+    }
+    let held = releases::names_by_version(tx, app.id, unit.id).await?;
+    Ok(held.into_iter().filter(|(id, _)| *id == version.id).map(|(_, name)| name).collect())
 }
 
 /// A version as the group view of seed 003 shows it. Works for deleted versions too.

@@ -1,8 +1,7 @@
 use std::collections::HashSet;
 
 use milepost_model::execution::{Cause, ExecutedVersion, Execution, ExecutionFilter, ExecutionStatus, MAX_LISTED};
-use milepost_model::{AppName, Timestamp};
-use serde_json::Value;
+use milepost_model::{AppName, RawJson, Timestamp};
 
 use crate::db::{Row, Tx, Val, placeholders};
 use crate::error::Result;
@@ -97,7 +96,7 @@ fn read(row: &Row) -> Result<ExecutionRow> {
         shortened: row.bool(12)?,
         description: row.text(13)?,
         started_by: row.text(14)?,
-        cause: Cause { kind: row.parse(15)?, id: row.opt_text(16)? },
+        cause: Cause::of(row.parse(15)?, row.opt_text(16)?),
         scheduled_at: row.opt_time(17)?,
         created_at: row.time(18)?,
         started_at: row.opt_time(19)?,
@@ -114,10 +113,6 @@ fn read(row: &Row) -> Result<ExecutionRow> {
         node: row.opt_text(24)?,
         execution,
     })
-}
-
-pub(crate) fn json_text(value: &Value) -> String {
-    value.to_string()
 }
 
 /// Answers which were written: a tick that is there already is left as it is.
@@ -144,7 +139,7 @@ fn values(row: &NewRow) -> [Val; COLUMNS] {
         Birth::Queued => (ExecutionStatus::Queued, None, None, None, 0, None),
         Birth::Running { node } => (ExecutionStatus::Running, None, Some(at), None, 1, Some(node.as_str())),
         Birth::Error(why) => {
-            (ExecutionStatus::Error, Some(json_text(&Value::from(why.as_str()))), None, Some(at), 0, None)
+            (ExecutionStatus::Error, Some(RawJson::from(why.as_str()).to_string()), None, Some(at), 0, None)
         }
     };
     [
@@ -253,11 +248,11 @@ pub(crate) async fn end(
     tx: &mut Tx,
     id: &str,
     status: ExecutionStatus,
-    result: Option<&Value>,
+    result: Option<&RawJson>,
     at: Timestamp,
 ) -> Result<()> {
     let sql = "UPDATE executions SET status = $2, result = $3, finished_at = $4, cancel = 0 WHERE id = $1";
-    let params = [id.into(), status.as_str().into(), result.map(json_text).into(), at.into()];
+    let params = [id.into(), status.as_str().into(), result.map(RawJson::as_str).into(), at.into()];
     tx.execute(sql, &params).await?;
     Ok(())
 }
@@ -366,16 +361,20 @@ pub(crate) struct Lost {
     pub node: String,
     pub sync: bool,
     pub cancel: bool,
+    /// Whether an instance had it. Of a first attempt nobody knows: that would cost each execution a write.
+    pub begun: bool,
 }
+
+const LOST: &str = "SELECT id, attempt, attempt_at, node, sync, cancel, CASE WHEN attempt = 1 OR begun = attempt THEN 1 ELSE 0 END \
+                    FROM executions WHERE status = 'running'";
 
 /// Running executions of a node, if its last beat is still this one; without a node, of all of them.
 pub(crate) async fn lost(tx: &mut Tx, dead: Option<&Node>, limit: i64) -> Result<Vec<Lost>> {
-    let columns = "SELECT id, attempt, attempt_at, node, sync, cancel FROM executions WHERE status = 'running'";
     let rows = match dead {
-        None => tx.query(&format!("{columns} LIMIT $1{}", tx.for_claim()), &[limit.into()]).await?,
+        None => tx.query(&format!("{LOST} LIMIT $1{}", tx.for_claim()), &[limit.into()]).await?,
         Some(dead) => {
             let beat = "SELECT 1 FROM nodes WHERE name = $2 AND beat_at IS DISTINCT FROM CAST($3 AS BIGINT)";
-            let sql = format!("{columns} AND node = $2 AND NOT EXISTS ({beat}) LIMIT $1{}", tx.for_claim());
+            let sql = format!("{LOST} AND node = $2 AND NOT EXISTS ({beat}) LIMIT $1{}", tx.for_claim());
             tx.query(&sql, &[limit.into(), dead.name.as_str().into(), dead.beat_at.into()]).await?
         }
     };
@@ -392,11 +391,7 @@ pub(crate) async fn nodes(tx: &mut Tx) -> Result<Vec<Node>> {
 
 /// An attempt of a node, if it is still the present one; then nobody changes it until the end of the transaction.
 pub(crate) async fn lost_attempt(tx: &mut Tx, id: &str, node: &str, attempt: i64) -> Result<Option<Lost>> {
-    let sql = format!(
-        "SELECT id, attempt, attempt_at, node, sync, cancel FROM executions \
-         WHERE id = $1 AND node = $2 AND attempt = $3 AND status = 'running'{}",
-        tx.for_update()
-    );
+    let sql = format!("{LOST} AND id = $1 AND node = $2 AND attempt = $3{}", tx.for_update());
     tx.query_opt(&sql, &[id.into(), node.into(), attempt.into()]).await?.as_ref().map(read_lost).transpose()
 }
 
@@ -408,7 +403,15 @@ fn read_lost(row: &Row) -> Result<Lost> {
         node: row.text(3)?,
         sync: row.bool(4)?,
         cancel: row.bool(5)?,
+        begun: row.bool(6)?,
     })
+}
+
+/// An instance has the attempt. False when it is not the present one any more.
+pub(crate) async fn begin(tx: &mut Tx, id: &str, node: &str, attempt: i64) -> Result<bool> {
+    let sql =
+        "UPDATE executions SET begun = attempt WHERE id = $1 AND node = $2 AND attempt = $3 AND status = 'running'";
+    Ok(tx.execute(sql, &[id.into(), node.into(), attempt.into()]).await? == 1)
 }
 
 pub(crate) async fn requeue(tx: &mut Tx, id: &str) -> Result<()> {
@@ -418,7 +421,7 @@ pub(crate) async fn requeue(tx: &mut Tx, id: &str) -> Result<()> {
 
 /// Puts one back as if it had not been claimed, to be claimed again at `not_before`.
 pub(crate) async fn unclaim(tx: &mut Tx, id: &str, not_before: Timestamp) -> Result<()> {
-    let sql = "UPDATE executions SET status = 'queued', node = NULL, attempt = attempt - 1, attempt_at = NULL, not_before = $2, \
+    let sql = "UPDATE executions SET status = 'queued', node = NULL, attempt = attempt - 1, attempt_at = NULL, begun = NULL, not_before = $2, \
                started_at = CASE WHEN attempt = 1 THEN NULL ELSE started_at END WHERE id = $1";
     tx.execute(sql, &[id.into(), not_before.into()]).await?;
     Ok(())

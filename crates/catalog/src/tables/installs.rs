@@ -1,8 +1,9 @@
 use milepost_model::Timestamp;
 use milepost_model::channel::{Brakes, ChannelName, Entry, PackageName};
 use milepost_model::clock::from_millis;
-use milepost_model::install::{Check, InstallMode, InstallSettings, UpgradePlan};
+use milepost_model::install::{Check, FailedUpgrade, InstallMode, InstallSettings, UpgradePlan};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::db::{Row, Tx, Val};
 use crate::error::{CatalogError, Result};
@@ -20,8 +21,10 @@ pub(crate) struct InstallRow {
     pub installed_by: String,
     pub settings: InstallSettings,
     pub brakes: Brakes,
+    pub failed: Option<FailedUpgrade>,
+    /// Live was pinned by us and not by a person: after a rollback, or until the version on trial has shown that it is well.
     pub rollback_pin: bool,
-    /// 0 when there is nothing to go back to.
+    /// What live goes back to; 0 when there is nothing.
     pub trial_seq: Option<i64>,
     pub serial: u64,
     pub last_check: Option<Check>,
@@ -32,32 +35,85 @@ pub(crate) struct InstallRow {
     pub lease_until: Option<Timestamp>,
 }
 
-const COLUMNS: &str = "app_id, mode, package, channel, place, entry, app_seq, installed_at, installed_by, settings, brakes, \
-                       rollback_pin, trial_seq, serial, last_check, plan, revision, next_check_at, lease, lease_until";
+/// Every column, in the order in which [`read`] reads them and [`values`] writes them.
+const COLUMNS: [&str; 21] = [
+    "app_id",
+    "mode",
+    "package",
+    "channel",
+    "place",
+    "entry",
+    "app_seq",
+    "installed_at",
+    "installed_by",
+    "settings",
+    "brakes",
+    "failed",
+    "rollback_pin",
+    "trial_seq",
+    "serial",
+    "last_check",
+    "plan",
+    "revision",
+    "next_check_at",
+    "lease",
+    "lease_until",
+];
+/// What stays as it was made, and what those who hold the lease write without the lock of the app.
+const NOT_SAVED: [&str; 6] = ["app_id", "package", "channel", "last_check", "lease", "lease_until"];
 
 fn read(row: &Row) -> Result<InstallRow> {
+    let mut columns = 0..COLUMNS.len();
+    let mut next = || columns.next().unwrap_or(COLUMNS.len());
     Ok(InstallRow {
-        app_id: row.int(0)?,
-        mode: row.parse(1)?,
-        package: row.parse(2)?,
-        channel: row.opt_parse(3)?,
-        place: row.text(4)?,
-        entry: json(row, 5)?,
-        app_seq: row.int(6)?,
-        installed_at: row.time(7)?,
-        installed_by: row.text(8)?,
-        settings: json(row, 9)?,
-        brakes: json(row, 10)?,
-        rollback_pin: row.bool(11)?,
-        trial_seq: row.opt_int(12)?,
-        serial: u64::try_from(row.int(13)?).unwrap_or(0),
-        last_check: row.opt_json(14)?,
-        plan: row.opt_json(15)?,
-        revision: row.int(16)?,
-        next_check_at: row.opt_time(17)?,
-        lease: row.opt_text(18)?,
-        lease_until: row.opt_time(19)?,
+        app_id: row.int(next())?,
+        mode: row.parse(next())?,
+        package: row.parse(next())?,
+        channel: row.opt_parse(next())?,
+        place: row.text(next())?,
+        entry: json(row, next())?,
+        app_seq: row.int(next())?,
+        installed_at: row.time(next())?,
+        installed_by: row.text(next())?,
+        settings: json(row, next())?,
+        brakes: json(row, next())?,
+        failed: row.opt_json(next())?,
+        rollback_pin: row.bool(next())?,
+        trial_seq: row.opt_int(next())?,
+        serial: u64::try_from(row.int(next())?).unwrap_or(0),
+        last_check: row.opt_json(next())?,
+        plan: row.opt_json(next())?,
+        revision: row.int(next())?,
+        next_check_at: row.opt_time(next())?,
+        lease: row.opt_text(next())?,
+        lease_until: row.opt_time(next())?,
     })
+}
+
+fn values(row: &InstallRow) -> Result<[Val; COLUMNS.len()]> {
+    Ok([
+        row.app_id.into(),
+        row.mode.as_str().into(),
+        row.package.as_str().into(),
+        row.channel.as_ref().map(ChannelName::as_str).into(),
+        row.place.as_str().into(),
+        text(&row.entry)?,
+        row.app_seq.into(),
+        row.installed_at.into(),
+        row.installed_by.as_str().into(),
+        text(&row.settings)?,
+        text(&row.brakes)?,
+        opt_text(row.failed.as_ref())?,
+        row.rollback_pin.into(),
+        row.trial_seq.into(),
+        number(row.serial),
+        opt_text(row.last_check.as_ref())?,
+        opt_text(row.plan.as_ref())?,
+        row.revision.into(),
+        row.next_check_at.into(),
+        row.lease.as_deref().into(),
+        row.lease_until.into(),
+    ])
 }
 
 fn json<T: serde::de::DeserializeOwned>(row: &Row, index: usize) -> Result<T> {
@@ -78,84 +134,47 @@ fn number(serial: u64) -> Val {
 }
 
 pub(crate) async fn find(tx: &mut Tx, app_id: i64) -> Result<Option<InstallRow>> {
-    let sql = format!("SELECT {COLUMNS} FROM installs WHERE app_id = $1");
+    let sql = format!("SELECT {} FROM installs WHERE app_id = $1", COLUMNS.join(", "));
     tx.query_opt(&sql, &[app_id.into()]).await?.as_ref().map(read).transpose()
 }
 
 /// The same, unchanged until the end of the transaction. Who holds the app's row may ask for it, and not the other way
 /// round.
 pub(crate) async fn lock(tx: &mut Tx, app_id: i64) -> Result<Option<InstallRow>> {
-    let sql = format!("SELECT {COLUMNS} FROM installs WHERE app_id = $1{}", tx.for_update());
+    let sql = format!("SELECT {} FROM installs WHERE app_id = $1{}", COLUMNS.join(", "), tx.for_update());
     tx.query_opt(&sql, &[app_id.into()]).await?.as_ref().map(read).transpose()
 }
 
 /// Apps in the order of their names, after one, each with its install.
 pub(crate) async fn list(tx: &mut Tx, after: Option<&str>, limit: i64) -> Result<Vec<(String, InstallRow)>> {
-    let columns = COLUMNS.split(", ").map(|column| format!("i.{}", column.trim())).collect::<Vec<_>>().join(", ");
+    let columns = COLUMNS.map(|column| format!("i.{column}")).join(", ");
     let sql = format!(
         "SELECT {columns}, a.name FROM installs i JOIN apps a ON a.id = i.app_id \
          WHERE a.deleted_at IS NULL AND a.name > $1 ORDER BY a.name LIMIT $2"
     );
     let rows = tx.query(&sql, &[after.unwrap_or("").into(), limit.into()]).await?;
-    rows.iter().map(|row| Ok((row.text(20)?, read(row)?))).collect()
+    rows.iter().map(|row| Ok((row.text(COLUMNS.len())?, read(row)?))).collect()
 }
 
 pub(crate) async fn insert(tx: &mut Tx, row: &InstallRow) -> Result<()> {
-    let sql = format!(
-        "INSERT INTO installs ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, \
-         $18, $19, $20)"
-    );
-    let params = [
-        row.app_id.into(),
-        row.mode.as_str().into(),
-        row.package.as_str().into(),
-        row.channel.as_ref().map(ChannelName::as_str).into(),
-        row.place.as_str().into(),
-        text(&row.entry)?,
-        row.app_seq.into(),
-        row.installed_at.into(),
-        row.installed_by.as_str().into(),
-        text(&row.settings)?,
-        text(&row.brakes)?,
-        row.rollback_pin.into(),
-        row.trial_seq.into(),
-        number(row.serial),
-        opt_text(row.last_check.as_ref())?,
-        opt_text(row.plan.as_ref())?,
-        row.revision.into(),
-        row.next_check_at.into(),
-        row.lease.as_deref().into(),
-        row.lease_until.into(),
-    ];
-    tx.execute(&sql, &params).await?;
+    let places: Vec<String> = (1..=COLUMNS.len()).map(|number| format!("${number}")).collect();
+    let sql = format!("INSERT INTO installs ({}) VALUES ({})", COLUMNS.join(", "), places.join(", "));
+    tx.execute(&sql, &values(row)?).await?;
     Ok(())
 }
 
 /// Writes back what changes under the lock of the app: all but the lease and what checks found.
 pub(crate) async fn save(tx: &mut Tx, row: &mut InstallRow) -> Result<()> {
     row.revision += 1;
-    let sql = "UPDATE installs SET mode = $2, place = $3, entry = $4, app_seq = $5, installed_at = $6, installed_by = $7, \
-               settings = $8, brakes = $9, rollback_pin = $10, trial_seq = $11, plan = $12, next_check_at = $13, serial = $14, \
-               revision = $15 \
-               WHERE app_id = $1";
-    let params = [
-        row.app_id.into(),
-        row.mode.as_str().into(),
-        row.place.as_str().into(),
-        text(&row.entry)?,
-        row.app_seq.into(),
-        row.installed_at.into(),
-        row.installed_by.as_str().into(),
-        text(&row.settings)?,
-        text(&row.brakes)?,
-        row.rollback_pin.into(),
-        row.trial_seq.into(),
-        opt_text(row.plan.as_ref())?,
-        row.next_check_at.into(),
-        number(row.serial),
-        row.revision.into(),
-    ];
-    tx.execute(sql, &params).await?;
+    let (mut sets, mut params) = (Vec::new(), vec![row.app_id.into()]);
+    for (column, value) in COLUMNS.into_iter().zip(values(row)?) {
+        if !NOT_SAVED.contains(&column) {
+            params.push(value);
+            sets.push(format!("{column} = ${}", params.len()));
+        }
+    }
+    let sql = format!("UPDATE installs SET {} WHERE app_id = $1", sets.join(", "));
+    tx.execute(&sql, &params).await?;
     Ok(())
 }
 
@@ -300,9 +319,22 @@ pub(crate) async fn version_at(tx: &mut Tx, app_id: i64, seq: i64) -> Result<Opt
     row.map(|row| Ok((row.int(0)?, json(&row, 1)?))).transpose()
 }
 
-pub(crate) async fn put_version(tx: &mut Tx, app_id: i64, seq: i64, entry: &Entry) -> Result<()> {
-    let sql = "INSERT INTO install_versions (app_id, app_seq, entry) VALUES ($1, $2, $3) \
-               ON CONFLICT (app_id, app_seq) DO UPDATE SET entry = excluded.entry";
-    tx.execute(sql, &[app_id.into(), seq.into(), text(entry)?]).await?;
+pub(crate) async fn put_version(
+    tx: &mut Tx,
+    app_id: i64,
+    seq: i64,
+    entry: &Entry,
+    config: Option<&Value>,
+) -> Result<()> {
+    let sql = "INSERT INTO install_versions (app_id, app_seq, entry, config) VALUES ($1, $2, $3, $4) \
+               ON CONFLICT (app_id, app_seq) DO UPDATE SET entry = excluded.entry, config = excluded.config";
+    tx.execute(sql, &[app_id.into(), seq.into(), text(entry)?, opt_text(config)?]).await?;
     Ok(())
+}
+
+/// The author's configuration in the published version that an app version holds; nothing when it was not kept then.
+pub(crate) async fn config_at(tx: &mut Tx, app_id: i64, seq: i64) -> Result<Option<Value>> {
+    let sql = "SELECT config FROM install_versions WHERE app_id = $1 AND app_seq <= $2 ORDER BY app_seq DESC LIMIT 1";
+    let row = tx.query_opt(sql, &[app_id.into(), seq.into()]).await?;
+    row.map_or(Ok(None), |row| row.opt_json(0))
 }

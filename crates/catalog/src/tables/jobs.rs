@@ -1,6 +1,5 @@
-use milepost_model::Timestamp;
 use milepost_model::job::{Job, JobState};
-use serde_json::Value;
+use milepost_model::{RawJson, Timestamp};
 
 use crate::db::{Row, Tx, Val, typed_placeholders};
 use crate::error::Result;
@@ -46,7 +45,7 @@ fn read(row: &Row) -> Result<JobRow> {
 }
 
 fn input(job: &Job) -> Val {
-    job.input.as_ref().map(Value::to_string).into()
+    job.input.as_ref().map(RawJson::as_str).into()
 }
 
 pub(crate) async fn insert(tx: &mut Tx, row: &JobRow) -> Result<()> {

@@ -24,6 +24,7 @@ pub(crate) mod timers;
 pub(crate) mod tokens;
 pub(crate) mod units;
 pub(crate) mod v1;
+pub(crate) mod v1_counts;
 pub(crate) mod v1_jobs;
 pub(crate) mod versions;
 pub(crate) mod webhooks;

@@ -97,12 +97,13 @@ pub(crate) async fn list(
     tx.query(&sql, &params).await?.iter().map(read).collect()
 }
 
-/// The last move at or before a moment. Moves of one pointer are recorded in the order of their times.
+/// The last move at or before a moment. Moves of one pointer are recorded in the order of their times. That live was pinned
+/// where it was is no move: what was live had been so since before.
 pub(crate) async fn at(tx: &mut Tx, app_id: i64, pointer: Pointer<'_>, moment: Timestamp) -> Result<Option<MoveRow>> {
     let (kind, unit_id, name) = pointer.key();
     let sql = format!(
         "SELECT {COLUMNS} FROM pointer_moves WHERE app_id = $1 AND kind = $2 AND unit_id = $3 AND name = $4 AND moved_at <= $5 \
-         ORDER BY id DESC LIMIT 1"
+         AND (from_id IS NULL OR to_id IS NULL OR from_id <> to_id) ORDER BY id DESC LIMIT 1"
     );
     let params = [app_id.into(), kind.into(), unit_id.into(), name.into(), moment.into()];
     tx.query_opt(&sql, &params).await?.as_ref().map(read).transpose()

@@ -97,6 +97,12 @@ pub(crate) async fn expire(tx: &mut Tx, id: i64, at: Timestamp) -> Result<()> {
     Ok(())
 }
 
+/// The number of the newest app version that was ever released; 0 when none was.
+pub(crate) async fn newest_released(tx: &mut Tx, app_id: i64) -> Result<i64> {
+    let sql = "SELECT coalesce(max(app_seq), 0) FROM releases WHERE app_id = $1";
+    tx.query_one(sql, &[app_id.into()]).await?.int(0)
+}
+
 /// Active releases that need a version: as a member, or because a member is pinned to it.
 pub(crate) async fn holding(tx: &mut Tx, app_id: i64, version_id: i64) -> Result<Vec<ReleaseRow>> {
     let rest = "app_id = $1 AND state = 'active' AND EXISTS (SELECT 1 FROM memberships m \

@@ -12,7 +12,7 @@ pub(crate) struct UnitRow {
     pub name: UnitName,
     pub last_number: i64,
     pub current_version_id: Option<i64>,
-    /// The deployment that declares it; none once the unit is removed.
+    /// The deployment that declares it; none once the unit is removed. A secret may have one before it is first set.
     pub deployment_id: Option<i64>,
 }
 
@@ -113,6 +113,15 @@ pub(crate) async fn list_present(
     );
     let params = [app_id.into(), kind.into(), after_kind.into(), after_name.into(), limit.into(), deployment.into()];
     tx.query(&sql, &params).await?.iter().map(read).collect()
+}
+
+/// The units that a deployment claims and the app does not have yet.
+pub(crate) async fn list_claimed_ahead(tx: &mut Tx, app_id: i64, deployment_id: i64) -> Result<Vec<UnitRow>> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM units WHERE app_id = $1 AND deployment_id = $2 AND current_version_id IS NULL \
+         ORDER BY kind, name"
+    );
+    tx.query(&sql, &[app_id.into(), deployment_id.into()]).await?.iter().map(read).collect()
 }
 
 pub(crate) async fn count_present(tx: &mut Tx, app_id: i64, kind: UnitKind) -> Result<i64> {

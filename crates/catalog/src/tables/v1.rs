@@ -18,7 +18,7 @@ pub struct V1Unit {
     pub last_number: i64,
     /// The highest number that is published and was not deleted; 0 when there is none.
     pub latest: i64,
-    /// Executions of the newest code that v1 started.
+    /// Executions of the newest code that v1, jobs and webhooks started.
     pub executions: i64,
     /// What v1 says about it beside what the ledger knows.
     pub facts: Value,
@@ -37,7 +37,7 @@ pub struct V1Version {
     pub version: i64,
     pub version_id: i64,
     pub description: String,
-    /// Executions of it that v1 started.
+    /// Executions of it that v1, jobs and webhooks started.
     pub executions: i64,
     pub created_at: Timestamp,
     pub updated_at: Option<Timestamp>,
@@ -244,16 +244,6 @@ pub(crate) async fn insert_version(tx: &mut Tx, unit_id: i64, version: &V1Versio
 
 pub(crate) async fn touch_version(tx: &mut Tx, version_id: i64, at: Timestamp) -> Result<()> {
     tx.execute("UPDATE v1_versions SET updated_at = $2 WHERE version_id = $1", &[version_id.into(), at.into()]).await?;
-    Ok(())
-}
-
-pub(crate) async fn count_execution(tx: &mut Tx, unit_id: i64, version_id: i64, newest: bool) -> Result<()> {
-    if newest {
-        tx.execute("UPDATE v1_ids SET executions = executions + 1 WHERE unit_id = $1", &[unit_id.into()]).await?;
-    } else {
-        let sql = "UPDATE v1_versions SET executions = executions + 1 WHERE version_id = $1";
-        tx.execute(sql, &[version_id.into()]).await?;
-    }
     Ok(())
 }
 

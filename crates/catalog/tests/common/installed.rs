@@ -3,10 +3,10 @@
 use milepost_catalog::{
     CatalogError, ChangeInput, InstallInput, InstallLease, InstallOutcome, LeasedInstall, VersionInput,
 };
-use milepost_model::Digest;
 use milepost_model::channel::Entry;
 use milepost_model::install::{Install, InstallMode, InstallSettings};
 use milepost_model::unit_put::Put;
+use milepost_model::{Digest, UnitPut};
 
 use super::{Fixture, input};
 
@@ -22,7 +22,13 @@ pub fn version(version: &str, puts: impl IntoIterator<Item = Put>, inputs: &[&st
     let inputs = inputs.iter().map(|name| name.parse().unwrap()).collect();
     let mut change = VersionInput::change(&"acme/shop".parse().unwrap(), &entry, &inputs);
     change.puts = puts.into_iter().collect();
-    VersionInput { entry, change: ChangeInput { actor: "ina".to_owned(), ..input(change) }, inputs, forced: false }
+    let config = change.puts.iter().find_map(|put| match &put.unit {
+        UnitPut::Config(config) => Some(config.resolve(None).unwrap().document),
+        _ => None,
+    });
+    let config = config.unwrap_or_else(|| serde_json::json!({}));
+    let change = ChangeInput { actor: "ina".to_owned(), ..input(change) };
+    VersionInput { entry, change, config, inputs, forced: false }
 }
 
 impl Fixture {
@@ -78,6 +84,11 @@ impl Fixture {
 
     pub async fn install(&self) -> Install {
         self.catalog.install_get(&self.app).await.unwrap()
+    }
+
+    /// As a Milepost left it that did not keep what authors have as configuration.
+    pub async fn forget_configs(&self) {
+        self.engine.batch("UPDATE install_versions SET config = NULL").await;
     }
 
     pub async fn let_go(&self, lease: &InstallLease) {

@@ -14,7 +14,7 @@ pub const NODE: &str = "node-1";
 
 pub fn new_execution(function: &str, version: &str) -> NewExecution {
     let (function, version) = (function.parse().unwrap(), version.parse().unwrap());
-    NewExecution { function, version, input: Some(json!({ "a": 1 })), sync: false, description: String::new() }
+    NewExecution { function, version, input: Some(json!({ "a": 1 }).into()), sync: false, description: String::new() }
 }
 
 pub fn asked(new: NewExecution) -> Accept {
@@ -22,7 +22,7 @@ pub fn asked(new: NewExecution) -> Accept {
 }
 
 pub fn ended(status: ExecutionStatus) -> Finish {
-    Finish { status, result: Some(json!("done")), log: "line\n".to_owned(), duration_ms: 7 }
+    Finish { status, result: Some("done".into()), log: "line\n".to_owned(), duration_ms: 7 }
 }
 
 pub fn new_job(function: &str, version: &str, cron: &str) -> NewJob {
@@ -56,6 +56,11 @@ impl Fixture {
 
     pub async fn claim(&self, node: &str, most: usize) -> Vec<Claimed> {
         self.catalog.executions_claim(node, &mut Turn::default(), most).await.unwrap()
+    }
+
+    /// An instance has what was claimed.
+    pub async fn begin(&self, claimed: &Claimed) -> bool {
+        self.catalog.execution_begin(claimed.execution.id.clone(), NODE, claimed.attempt).await.unwrap()
     }
 
     pub async fn finish(&self, claimed: &Claimed, status: ExecutionStatus) -> bool {

@@ -172,6 +172,28 @@ async fn something_stays_live(t: &Fixture) {
     t.delete(FUNCTION, "hello", "1").await.unwrap();
 }
 
+async fn deleting_what_was_never_released_releases_nothing(t: &Fixture) {
+    let release = deploy(t, &["one"]).await.remove(0);
+    let tree = t.tree("two").await;
+    t.send(Change { release: false, ..change([config("a", 1)]) }).await.unwrap();
+    let quiet = Change { release: false, ..change([package("hello", tree), function_on("hello", "hello")]) };
+    t.send(quiet).await.unwrap();
+    let outcome = t.delete(FUNCTION, "hello", "2").await.unwrap();
+    assert!(outcome.release.is_none() && outcome.app_version.is_some(), "{outcome:?}");
+    assert_eq!((t.live_id().await, t.active().await), (release.clone(), vec![release]));
+    assert_eq!(t.objects("head").await["function hello"], 1);
+}
+
+async fn deleting_what_users_get_says_that_other_work_goes_out_with_it(t: &Fixture) {
+    deploy(t, &["one", "two"]).await;
+    let outcome = t.send(Change { release: false, ..change([config("a", 1)]) }).await.unwrap();
+    assert!(outcome.release.is_none());
+    let outcome = t.delete(FUNCTION, "hello", "2").await.unwrap();
+    assert!(outcome.release.unwrap().live);
+    assert!(outcome.warnings[0].contains("without a release"), "{:?}", outcome.warnings);
+    assert!(t.delete(FUNCTION, "hello", "1").await.unwrap().warnings.is_empty());
+}
+
 async fn a_delete_under_a_pinned_live_says_that_live_stays(t: &Fixture) {
     let releases = deploy(t, &["one", "two"]).await;
     t.catalog.rollback(&t.app, "x", RollbackInput { to: None, why: String::new(), dry_run: false }).await.unwrap();
@@ -216,6 +238,8 @@ on_both_engines!(
     a_package_version_stays_when_one_function_on_it_is_in_use,
     all_versions_go_or_none,
     something_stays_live,
+    deleting_what_was_never_released_releases_nothing,
+    deleting_what_users_get_says_that_other_work_goes_out_with_it,
     a_delete_under_a_pinned_live_says_that_live_stays,
     a_planned_delete_tells_what_goes_and_keeps_it,
     only_functions_and_packages_have_versions_to_delete,

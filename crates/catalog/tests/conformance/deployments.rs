@@ -209,6 +209,43 @@ async fn secrets_are_pruned_only_when_asked(t: &Fixture) {
     assert_eq!((removed(&pruned), pruned.warnings.len()), (vec!["secret S".to_owned()], 0));
 }
 
+async fn a_secret_that_was_claimed_before_it_was_set_is_pruned_when_asked(t: &Fixture) {
+    let claiming = |names: &[&str]| {
+        let claims = names.iter().map(|name| key(UnitKind::Secret, name)).collect();
+        with(declared("a", []), |declaration| declaration.claims = claims)
+    };
+    let first = t.send(claiming(&["S", "T"])).await.unwrap();
+    assert_eq!((first.changed, first.taken_over.len()), (false, 2));
+    // A claim that is known already is no news; and it is not another deployment's.
+    assert!(t.send(claiming(&["S", "T"])).await.unwrap().taken_over.is_empty());
+    let theirs = with(declared("b", []), |declaration| declaration.claims = vec![key(UnitKind::Secret, "S")]);
+    assert!(t.send(theirs).await.unwrap().taken_over.is_empty());
+    assert!(t.present().await.is_empty(), "a claim makes nothing");
+    // Of two, one is given up before it is set.
+    t.send(claiming(&["S"])).await.unwrap();
+    t.put([secret("S", "x"), secret("T", "x")]).await;
+    assert_eq!(t.owners().await, owned(&[("secret S", "a")]));
+    let kept = t.send(declared("a", [])).await.unwrap();
+    assert_eq!(kept.warnings, ["secret S is not named any more; kept (--prune-secrets removes it)"]);
+    let pruned = t.send(with(declared("a", []), |declaration| declaration.prune_secrets = true)).await.unwrap();
+    assert_eq!(removed(&pruned), ["secret S"]);
+    assert_eq!(t.present().await, ["secret T"]);
+}
+
+async fn the_history_says_which_deployment_made_an_app_version(t: &Fixture) {
+    let tree = t.tree("one").await;
+    t.send(declared("a", [package("code", tree), function_on("foo", "code")])).await.unwrap();
+    let removing = t.send(declared("a", [package("code", tree)])).await.unwrap();
+    t.put([config("by", "hand")]).await;
+    let page = milepost_catalog::Page { below: None, limit: 100 };
+    let events = t.catalog.event_list(&t.app, page).await.unwrap().items;
+    let made = events.iter().filter(|event| event.kind == "app-version.created");
+    let made: Vec<_> = made.map(|event| event.after.clone().unwrap()).collect();
+    assert_eq!(made[0].get("deployment"), None, "{made:?}");
+    assert_eq!((&made[1]["deployment"], &made[1]["id"]), (&"a".into(), &removing.app_version.into()), "{made:?}");
+    assert_eq!(made[2]["deployment"], "a");
+}
+
 async fn what_others_still_need_stays_with_a_warning(t: &Fixture) {
     let tree = t.tree("one").await;
     let mut shared = package("shared", tree);
@@ -293,6 +330,8 @@ on_both_engines!(
     claims_take_what_is_nobodys_and_nothing_else,
     a_claim_of_what_the_change_removes_is_none,
     secrets_are_pruned_only_when_asked,
+    a_secret_that_was_claimed_before_it_was_set_is_pruned_when_asked,
+    the_history_says_which_deployment_made_an_app_version,
     what_others_still_need_stays_with_a_warning,
     a_function_that_a_foreign_trigger_starts_is_not_pruned_and_nothing_is_written,
     a_change_that_is_refused_late_owns_nothing,

@@ -1,5 +1,6 @@
 //! Groups and tokens.
 
+use milepost_model::unit_put::{FunctionPut, PutOnly};
 use milepost_model::{Code, Digest, GroupName, Role, UnitKind};
 
 use crate::common::*;
@@ -20,6 +21,26 @@ async fn a_group_holds_one_version_of_each_unit(t: &Fixture) {
         t.catalog.group_list(&t.app).await.unwrap().iter().map(|group| group.name.to_string()).collect();
     assert_eq!(names, ["autumn", "spring"]);
     assert_eq!(t.version(UnitKind::Config, "config", "2").await.unwrap().groups, [name("spring")]);
+}
+
+async fn a_version_that_stays_as_it_is_joins_the_group_and_keeps_its_description(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let merge = || FunctionPut { merge: true, ..FunctionPut::default() };
+    let described = |group: &str| {
+        let mut put = function_with("hello", merge()).grouped(group);
+        put.description = Some("other words".to_owned());
+        put.only = Some(PutOnly::Existing);
+        put
+    };
+    let outcome = t.put([described("spring")]).await;
+    assert!(!outcome.changed);
+    assert!(outcome.warnings[0].contains("version describe --name hello --version 1"), "{:?}", outcome.warnings);
+    let version = t.version(UnitKind::Function, "hello", "1").await.unwrap();
+    assert_eq!((version.groups, version.description.as_str()), (vec![name("spring")], ""));
+    let joined = async || t.events().await.iter().filter(|event| event.kind == "group.changed").count();
+    assert_eq!(joined().await, 1);
+    t.put([described("spring")]).await;
+    assert_eq!(joined().await, 1, "it is in it");
 }
 
 async fn a_deleted_group_deletes_no_version(t: &Fixture) {
@@ -66,6 +87,7 @@ async fn a_token_of_a_deleted_app_is_good_for_no_app(t: &Fixture) {
 
 on_both_engines!(
     a_group_holds_one_version_of_each_unit,
+    a_version_that_stays_as_it_is_joins_the_group_and_keeps_its_description,
     a_deleted_group_deletes_no_version,
     a_deleted_version_leaves_its_group,
     tokens_are_known_by_their_hash,

@@ -101,6 +101,23 @@ async fn a_function_with_jobs_or_webhooks_is_not_removed(t: &Fixture) {
     t.remove(FUNCTION, "hello").await.unwrap();
 }
 
+async fn everything_that_needs_a_function_is_named_at_once(t: &Fixture) {
+    two_versions(t).await;
+    t.put([route("/p", "hello", "latest"), timer("n", "hello", "latest")]).await;
+    let job = t.job(new_job("hello", "latest", "* * * * *")).await;
+    let webhook = t.webhook("hello", "latest").await.unwrap();
+    let users =
+        ["route /p".to_owned(), "timer n".to_owned(), format!("job {}", job.id), format!("webhook {}", webhook.id)];
+    let expected = users.map(|user| format!("{user} needs function hello"));
+    let refusal = refused(t.remove(FUNCTION, "hello").await);
+    assert_eq!((refusal.code, refusal.blockers.as_slice()), (Code::StillReferenced, &expected[..]));
+    // Versions that are in use besides do not hide them.
+    t.alias("hello", "stable", "1").await;
+    let blockers = blocked(t, "all").await;
+    assert_eq!(blockers[0], "alias stable points at function hello version 1");
+    assert_eq!(blockers[1..], expected);
+}
+
 async fn an_alias_that_a_job_or_webhook_follows_is_not_deleted(t: &Fixture) {
     two_versions(t).await;
     t.alias("hello", "stable", "1").await;
@@ -146,6 +163,7 @@ on_both_engines!(
     a_job_on_latest_holds_no_version,
     a_version_is_not_deleted_while_a_webhook_is_pinned_to_it,
     a_function_with_jobs_or_webhooks_is_not_removed,
+    everything_that_needs_a_function_is_named_at_once,
     an_alias_that_a_job_or_webhook_follows_is_not_deleted,
     what_a_removed_function_has_running_is_kept_until_it_ends,
 );

@@ -79,7 +79,7 @@ async fn a_rollback_skips_the_version_and_holds_until_a_newer_one(t: &Fixture) {
     roll_back(t).await;
     let install = t.install().await;
     assert_eq!((install.entry, install.live), (entry("1.0.0"), Some(semver("1.0.0"))));
-    assert_eq!(install.brakes.skipped, [semver("1.1.0")]);
+    assert_eq!((install.brakes.skipped, install.installed_by.as_str()), (vec![semver("1.1.0")], "liz"));
     let hold = install.brakes.hold.unwrap();
     assert_eq!(hold.until, HoldUntil::Above(semver("1.1.0")));
     assert!(hold.reason.contains("oops") && hold.reason.contains("liz"), "{}", hold.reason);
@@ -162,14 +162,100 @@ async fn a_version_that_is_not_healthy_goes_back_and_is_skipped(t: &Fixture) {
     t.let_go(&first.install.lease).await;
     let taken = t.take("second").await.unwrap();
     let second = t.upgrade(&taken, version("1.1.0", [config("n", 2)], &[])).await.unwrap();
-    assert!(second.is_live && second.install.install.on_trial);
+    assert!(!second.is_live && second.install.install.on_trial, "users keep what they have");
+    assert_eq!(second.outcome.warnings, Vec::<String>::new());
     // Whoever dies here leaves it due, so that the trial ends.
     assert!(second.install.install.next_check_at.is_some());
+    let moved = t.catalog.install_healthy(&taken.lease).await.unwrap().install;
+    assert_eq!((moved.live, moved.on_trial), (Some(semver("1.1.0")), true), "and once more where users are");
+    assert_eq!(t.live().await.mode, LiveMode::Following);
     let (after, back) = t.catalog.install_unhealthy(&taken.lease, "status 500".into()).await.unwrap();
     assert_eq!((back, after.install.live), (WentBack::To(entry("1.0.0")), Some(semver("1.0.0"))));
     let install = t.install().await;
     assert_eq!((install.on_trial, install.brakes.skipped), (false, vec![semver("1.1.0")]));
     assert!(install.brakes.hold.unwrap().reason.contains("status 500"));
+}
+
+async fn live_never_moves_to_a_version_that_is_not_healthy_before(t: &Fixture) {
+    let tried = on_trial(t, [config("n", 2)]).await;
+    let moves = || async { t.events().await.into_iter().filter(|event| event.kind == "live.moved").count() };
+    let before = moves().await;
+    let (after, went) = t.catalog.install_unhealthy(&tried.lease, "status 500".into()).await.unwrap();
+    assert_eq!((went, after.install.live), (WentBack::Stayed(entry("1.0.0")), Some(semver("1.0.0"))));
+    assert_eq!((moves().await, after.install.entry), (before, entry("1.0.0")));
+    assert_eq!((after.install.on_trial, after.install.brakes.skipped), (false, vec![semver("1.1.0")]));
+    assert!(after.install.brakes.hold.unwrap().reason.contains("status 500"));
+    t.let_go(&tried.lease).await;
+    // What is above the hold takes live along again, when it is well.
+    let taken = t.take("third").await.unwrap();
+    t.upgrade(&taken, version("1.2.0", [config("n", 3)], &[])).await.unwrap();
+    assert_eq!(t.install().await.live, Some(semver("1.0.0")));
+    for _ in 0..2 {
+        t.catalog.install_healthy(&taken.lease).await.unwrap();
+    }
+    let install = t.install().await;
+    assert_eq!((install.live, install.on_trial), (Some(semver("1.2.0")), false));
+    assert_eq!(t.live().await.mode, LiveMode::Following);
+}
+
+async fn why_a_version_failed_is_told_until_a_newer_one_succeeds_or_it_is_lifted(t: &Fixture) {
+    let tried = on_trial(t, [config("n", 2)]).await;
+    t.catalog.install_unhealthy(&tried.lease, "status 500".into()).await.unwrap();
+    let record = CheckRecord { revision: tried.revision, ..CheckRecord::default() };
+    t.catalog.install_give_back(&tried.lease, record).await.unwrap();
+    let failure = t.install().await.last_failure.unwrap();
+    assert_eq!((failure.version, failure.at), (semver("1.1.0"), t.catalog.now()));
+    assert!(failure.reason.contains("status 500"), "{}", failure.reason);
+    let taken = t.take("third").await.unwrap();
+    t.upgrade(&taken, version("1.2.0", [config("n", 3)], &[])).await.unwrap();
+    assert!(t.install().await.last_failure.is_some(), "1.2.0 has not succeeded yet");
+    for _ in 0..2 {
+        t.catalog.install_healthy(&taken.lease).await.unwrap();
+    }
+    assert_eq!(t.install().await.last_failure, None);
+    t.let_go(&taken.lease).await;
+    roll_back(t).await;
+    assert!(t.install().await.last_failure.unwrap().reason.contains("oops"));
+    t.catalog.install_lift(&t.app, "liz", LiftInstall::default()).await.unwrap();
+    assert_eq!(t.install().await.last_failure, None);
+}
+
+async fn a_secret_that_is_set_during_the_trial_waits_with_the_version(t: &Fixture) {
+    let tried = on_trial(t, [config("n", 2)]).await;
+    t.put([secret("KEY", "x")]).await;
+    assert_eq!(t.install().await.live, Some(semver("1.0.0")), "a secret does not put it live");
+    let moved = t.catalog.install_healthy(&tried.lease).await.unwrap().install;
+    assert_eq!(moved.live, Some(semver("1.1.0")));
+    assert_eq!(t.live_id().await, t.release("latest").await.id, "and live has the secret");
+}
+
+async fn what_a_person_does_with_live_during_the_trial_is_theirs(t: &Fixture) {
+    let tried = on_trial(t, [config("n", 2)]).await;
+    // Pinned where it is: the version is well, and live stays.
+    put_live(t, LiveTarget::Release(t.live_id().await)).await;
+    let well = t.catalog.install_healthy(&tried.lease).await.unwrap().install;
+    assert_eq!((well.live, well.on_trial), (Some(semver("1.0.0")), false));
+    assert_eq!(t.live().await.mode, LiveMode::Pinned);
+    put_live(t, LiveTarget::Follow).await;
+    t.let_go(&tried.lease).await;
+    // Followed: the next version is live at once, and its trial goes on.
+    let taken = t.take("third").await.unwrap();
+    t.upgrade(&taken, version("1.2.0", [config("n", 3)], &[])).await.unwrap();
+    put_live(t, LiveTarget::Follow).await;
+    let install = t.install().await;
+    assert_eq!((install.live, install.on_trial), (Some(semver("1.2.0")), true));
+    let (after, went) = t.catalog.install_unhealthy(&taken.lease, "status 500".into()).await.unwrap();
+    assert_eq!((went, after.install.live), (WentBack::To(entry("1.1.0")), Some(semver("1.1.0"))));
+}
+
+async fn a_health_check_by_a_function_that_is_not_there_is_refused(t: &Fixture) {
+    t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
+    let before = t.install().await;
+    let change = InstallChange { health: Some("function:check".to_owned()), ..InstallChange::default() };
+    let refusal = refused(t.catalog.install_change(&t.app, "liz", change).await);
+    assert_eq!(refusal.code, Code::UnitNotFound);
+    assert!(refusal.message.contains("`check`"), "{}", refusal.message);
+    assert_eq!(t.install().await, before);
 }
 
 async fn a_first_version_that_is_not_healthy_has_nothing_to_go_back_to(t: &Fixture) {
@@ -243,21 +329,6 @@ async fn settings_are_changed_as_a_whole_and_overrides_at_once(t: &Fixture) {
     assert_eq!(found.spec["document"], json!({ "n": 1, "mail": { "from": "me" } }));
 }
 
-async fn an_override_that_goes_takes_nothing_of_the_authors_along_and_says_what_is_missing(t: &Fixture) {
-    t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
-    let overriding = |overrides| InstallChange { overrides: Some(overrides), ..InstallChange::default() };
-    let change = async |overrides| t.catalog.install_change(&t.app, "liz", overriding(overrides)).await.unwrap();
-    let document = async || {
-        t.version(milepost_model::UnitKind::Config, "config", "latest").await.unwrap().spec["document"].clone()
-    };
-    change(json!({ "mail": { "from": "me" }, "a": 1 })).await;
-    let (install, warnings) = change(json!({ "n": null, "mail": null })).await;
-    assert_eq!(document().await, json!({ "n": 1, "mail": {}, "a": 1 }), "n was never overridden");
-    assert_eq!((install.settings.overrides, warnings.len()), (json!({ "a": 1 }), 1));
-    assert!(warnings[0].starts_with("no longer overridden: mail.from; "), "{warnings:?}");
-    assert!(warnings[0].contains("next upgrade"), "{warnings:?}");
-}
-
 async fn what_was_changed_by_hand_is_told_until_the_next_upgrade(t: &Fixture) {
     t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
     t.put([config("n", 5), secret("KEY", "x"), environment("mine", "python3")]).await;
@@ -328,6 +399,7 @@ async fn on_trial(t: &Fixture, puts: [milepost_model::unit_put::Put; 1]) -> Leas
 
 async fn a_secret_that_is_set_during_the_trial_does_not_keep_an_unhealthy_version_live(t: &Fixture) {
     let tried = on_trial(t, [config("n", 2)]).await;
+    t.catalog.install_healthy(&tried.lease).await.unwrap();
     t.put([secret("KEY", "x")]).await;
     assert_eq!(t.install().await.live, Some(semver("1.1.0")));
     let (after, went) = t.catalog.install_unhealthy(&tried.lease, "status 500".into()).await.unwrap();
@@ -337,6 +409,7 @@ async fn a_secret_that_is_set_during_the_trial_does_not_keep_an_unhealthy_versio
 
 async fn a_version_that_a_person_rolled_back_during_its_trial_is_no_longer_on_trial(t: &Fixture) {
     let tried = on_trial(t, [config("n", 2)]).await;
+    t.catalog.install_healthy(&tried.lease).await.unwrap();
     roll_back(t).await;
     let before = t.install().await;
     let (after, went) = t.catalog.install_unhealthy(&tried.lease, "status 500".into()).await.unwrap();
@@ -352,7 +425,7 @@ async fn a_version_with_the_content_that_users_have_is_not_tried(t: &Fixture) {
     let next = t.take("third").await.unwrap();
     let next = t.upgrade(&next, version("1.2.0", [config("n", 2)], &[])).await.unwrap().install;
     let (_, went) = t.catalog.install_unhealthy(&next.lease, "status 500".into()).await.unwrap();
-    assert_eq!(went, WentBack::To(entry("1.1.0")));
+    assert_eq!(went, WentBack::Stayed(entry("1.1.0")));
 }
 
 async fn moments_that_a_wrong_clock_set_keep_nobody_from_looking(t: &Fixture) {
@@ -389,7 +462,11 @@ async fn another_key_counts_its_serials_anew_also_when_a_check_is_under_way(t: &
 }
 
 on_both_engines!(
-    an_override_that_goes_takes_nothing_of_the_authors_along_and_says_what_is_missing,
+    live_never_moves_to_a_version_that_is_not_healthy_before,
+    why_a_version_failed_is_told_until_a_newer_one_succeeds_or_it_is_lifted,
+    a_secret_that_is_set_during_the_trial_waits_with_the_version,
+    what_a_person_does_with_live_during_the_trial_is_theirs,
+    a_health_check_by_a_function_that_is_not_there_is_refused,
     what_a_person_says_while_a_version_is_fetched_is_not_undone_by_it,
     a_secret_that_is_set_during_the_trial_does_not_keep_an_unhealthy_version_live,
     a_version_that_a_person_rolled_back_during_its_trial_is_no_longer_on_trial,

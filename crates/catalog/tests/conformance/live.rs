@@ -1,7 +1,7 @@
 use milepost_catalog::{CatalogError, LiveTarget, Rollback, RollbackInput};
 use milepost_model::change::Change;
 use milepost_model::release::{Live, LiveMode};
-use milepost_model::{Code, PlanName};
+use milepost_model::{Code, PlanName, UnitKind};
 
 use crate::common::*;
 
@@ -99,6 +99,19 @@ async fn a_rollback_may_name_an_app_version_that_was_never_released(t: &Fixture)
     assert_eq!(done.to.app_version, uid);
 }
 
+async fn a_rollback_to_what_is_gone_names_it_and_the_next_place_that_can_be_reached(t: &Fixture) {
+    let first = t.put([config("n", 1)]).await.app_version.unwrap();
+    let second = t.deploy("hello", "one").await;
+    t.deploy("hello", "two").await;
+    t.delete(UnitKind::Function, "hello", "1").await.unwrap();
+    let refusal = refused(back(t, None).await);
+    assert_eq!(refusal.code, Code::VersionDeleted);
+    let (uid, release) = (second.app_version.unwrap(), second.release.unwrap().id);
+    assert!(refusal.message.contains(&uid) && refusal.message.contains(&release), "{}", refusal.message);
+    assert_eq!(refusal.hint.unwrap(), format!("`milepost rollback --to {first}` goes to what was live before that"));
+    assert_eq!(back(t, Some(&first)).await.unwrap().to.app_version, first);
+}
+
 async fn a_planned_rollback_moves_nothing(t: &Fixture) {
     let one = release(t, 1).await;
     let two = release(t, 2).await;
@@ -123,13 +136,45 @@ async fn every_move_of_live_and_latest_is_in_their_histories(t: &Fixture) {
     assert_eq!(ends, [two, one]);
 }
 
+async fn pinning_live_where_it_is_and_letting_it_follow_again_are_on_record(t: &Fixture) {
+    let one = release(t, 1).await;
+    let since = t.catalog.now();
+    let told = async || {
+        let moves = t.catalog.live_history(&t.app, ALL).await.unwrap().items;
+        let events = t.events().await;
+        let event = events.last().unwrap();
+        let mode = event.after.as_ref().unwrap()["mode"].as_str().unwrap().to_owned();
+        let newest = &moves[0];
+        assert_eq!((&newest.from, &newest.to), (&Some(one.clone()), &Some(one.clone())));
+        assert_eq!((newest.by.as_str(), newest.at), ("liz", t.catalog.now()));
+        assert_eq!((event.actor.as_str(), &event.after.as_ref().unwrap()["why"]), ("liz", &newest.why.as_str().into()));
+        (event.kind.clone(), mode, newest.why.clone(), moves.len())
+    };
+    let expect = |kind: &str, mode: &str, why: &str, moves| (kind.to_owned(), mode.to_owned(), why.to_owned(), moves);
+
+    set(t, LiveTarget::Release("latest".into())).await.unwrap();
+    assert_eq!(told().await, expect("live.pinned", "pinned", "pinned where it was", 2));
+    // Said again, it is nothing new.
+    set(t, LiveTarget::Release(one.clone())).await.unwrap();
+    assert_eq!(t.catalog.live_history(&t.app, ALL).await.unwrap().items.len(), 2);
+    set(t, LiveTarget::Follow).await.unwrap();
+    assert_eq!(told().await, expect("live.unpinned", "following", "follows latest, from where it was", 3));
+    back(t, Some(&one)).await.unwrap();
+    assert_eq!(told().await, expect("live.pinned", "pinned", "pinned where it was: oops", 4));
+    // What is live has been so for as long as before, and a rollback does not take these for places.
+    assert_eq!(t.catalog.at(&t.app, t.catalog.now()).await.unwrap().live_since, since);
+    assert_eq!(refused(back(t, None).await).code, Code::NothingToRollBackTo);
+}
+
 on_both_engines!(
+    pinning_live_where_it_is_and_letting_it_follow_again_are_on_record,
     live_follows_until_it_is_pinned_and_again_when_told,
     live_is_pinned_by_tag_uid_or_id,
     each_rollback_goes_one_further_back,
     a_change_after_a_rollback_leaves_live_and_says_so,
     a_rollback_to_an_expired_release_releases_it_again,
     a_rollback_may_name_an_app_version_that_was_never_released,
+    a_rollback_to_what_is_gone_names_it_and_the_next_place_that_can_be_reached,
     a_planned_rollback_moves_nothing,
     every_move_of_live_and_latest_is_in_their_histories,
 );

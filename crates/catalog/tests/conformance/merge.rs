@@ -51,6 +51,34 @@ fn package_with(package: PackagePut) -> milepost_model::unit_put::Put {
     put("code", UnitPut::Package(PackagePut { merge: true, ..package }))
 }
 
+async fn a_function_that_moves_to_a_package_of_its_own_keeps_its_environment(t: &Fixture) {
+    let (one, two) = (t.tree("one").await, t.tree("two").await);
+    let mut shared = package("shared", one);
+    if let UnitPut::Package(package) = &mut shared.unit {
+        package.environment = Some(reference("snake", "latest"));
+    }
+    t.put([environment("snake", "3.12"), shared, function_on("hello", "shared")]).await;
+    let own = PackagePut { merge: true, deployment: Some(two), ..PackagePut::default() };
+    let moved = FunctionPut { merge: true, package: Some(reference("hello-pkg", "latest")), ..FunctionPut::default() };
+    t.put([put("hello-pkg", UnitPut::Package(own)), function_with("hello", moved)]).await;
+    let function = t.version(UnitKind::Function, "hello", "latest").await.unwrap();
+    assert_eq!(
+        (&function.spec["package"]["name"], &function.spec["environment"]["name"]),
+        (&"hello-pkg".into(), &"snake".into())
+    );
+    let package = t.version(UnitKind::Package, "hello-pkg", "latest").await.unwrap();
+    assert_eq!(package.spec["environment"]["name"], "snake");
+}
+
+async fn a_command_for_a_package_without_a_source_is_refused(t: &Fixture) {
+    let tree = t.tree("one").await;
+    t.put([package("p", tree)]).await;
+    let command = PackagePut { merge: true, build_command: Some("./build.sh".into()), ..PackagePut::default() };
+    let refusal = t.refuse([put("p", UnitPut::Package(command))]).await;
+    assert_eq!(refusal.code, Code::InvalidSpec);
+    assert!(refusal.hint.unwrap().contains("--src"));
+}
+
 async fn a_merged_package_keeps_its_environment_command_and_log(t: &Fixture) {
     let (source, built, log) = (t.tree("source").await, t.tree("built").await, t.tree("log").await);
     let first = PackagePut {
@@ -142,6 +170,8 @@ on_both_engines!(
     a_merged_function_keeps_what_is_left_out,
     an_unmerged_function_gets_defaults,
     a_merged_function_stays_on_its_package_version,
+    a_function_that_moves_to_a_package_of_its_own_keeps_its_environment,
+    a_command_for_a_package_without_a_source_is_refused,
     a_merged_package_keeps_its_environment_command_and_log,
     a_package_needs_code_and_an_environment,
     config_keys_are_set_unset_and_replaced,

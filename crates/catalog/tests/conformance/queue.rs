@@ -120,14 +120,45 @@ async fn after_three_attempts_that_died_it_is_an_error(t: &Fixture) {
     for attempt in 1..=MAX_ATTEMPTS {
         let claimed = t.claim(NODE, 1).await.remove(0);
         assert_eq!(claimed.attempt, attempt);
+        assert!(t.begin(&claimed).await);
         let found = t.catalog.give_back_all(MAX_ATTEMPTS).await.unwrap();
         let last = u64::from(attempt == MAX_ATTEMPTS);
         assert_eq!(found, GivenBack { requeued: 1 - last, ended: last });
     }
     let ended = t.execution(&id).await;
     assert_eq!((ended.status, ended.attempts.len()), (ExecutionStatus::Error, 3));
-    assert!(ended.result.unwrap().as_str().unwrap().contains("3 times"));
+    assert!(ended.result.unwrap().as_str().contains("3 times"));
     assert!(t.claim(NODE, 1).await.is_empty());
+}
+
+async fn an_attempt_that_only_waited_for_an_instance_does_not_count(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let id = t.accept("hello", "latest").await.execution.id;
+    // Nobody knows whether the first had begun, so it counts; none of the others had.
+    for attempt in 1..=MAX_ATTEMPTS + 2 {
+        assert_eq!(t.claim(NODE, 1).await.remove(0).attempt, attempt);
+        let found = t.catalog.give_back_all(MAX_ATTEMPTS).await.unwrap();
+        assert_eq!(found, GivenBack { requeued: 1, ended: 0 }, "attempt {attempt}");
+    }
+    let begun = t.claim(NODE, 1).await.remove(0);
+    assert!(t.begin(&begun).await);
+    t.catalog.give_back_all(MAX_ATTEMPTS).await.unwrap();
+    assert!(!t.begin(&begun).await, "it is not the present one any more");
+    // One that had begun and then found nobody is as good as not begun.
+    let busy = t.claim(NODE, 1).await.remove(0);
+    assert!(t.begin(&busy).await);
+    assert!(t.catalog.execution_postpone(id.clone(), NODE, busy.attempt, 0).await.unwrap());
+    assert_eq!(t.claim(NODE, 1).await.remove(0).attempt, busy.attempt);
+    t.catalog.give_back_all(MAX_ATTEMPTS).await.unwrap();
+    assert_eq!(t.execution(&id).await.status, ExecutionStatus::Queued);
+    let last = t.claim(NODE, 1).await.remove(0);
+    assert!(t.begin(&last).await);
+    assert_eq!(t.catalog.give_back_all(MAX_ATTEMPTS).await.unwrap(), GivenBack { requeued: 0, ended: 1 });
+    let ended = t.execution(&id).await;
+    let ends: Vec<_> = ended.attempts.iter().map(|attempt| attempt.end.unwrap()).collect();
+    let (lost, unbegun) = (AttemptEnd::Lost, AttemptEnd::Unbegun);
+    assert_eq!(ends, [lost, unbegun, unbegun, unbegun, unbegun, lost, unbegun, lost], "all of them are told");
+    assert!(ended.status == ExecutionStatus::Error && ended.result.unwrap().as_str().contains("3 times"));
 }
 
 async fn nobody_waits_for_a_synchronous_one_of_a_dead_server(t: &Fixture) {
@@ -165,14 +196,16 @@ async fn what_a_server_that_stops_gives_back_does_not_count(t: &Fixture) {
     }
     for death in 1..=MAX_ATTEMPTS {
         assert_eq!(t.execution(&id).await.status, ExecutionStatus::Queued);
-        assert_eq!(t.claim(NODE, 1).await.remove(0).attempt, MAX_ATTEMPTS + death);
+        let claimed = t.claim(NODE, 1).await.remove(0);
+        assert_eq!(claimed.attempt, MAX_ATTEMPTS + death);
+        assert!(t.begin(&claimed).await);
         t.catalog.give_back_all(MAX_ATTEMPTS).await.unwrap();
     }
     let ended = t.execution(&id).await;
     let ends: Vec<_> = ended.attempts.iter().map(|attempt| attempt.end.unwrap()).collect();
     assert_eq!(ends, [[AttemptEnd::Stopped; 3], [AttemptEnd::Lost; 3]].concat());
     assert_eq!(ended.status, ExecutionStatus::Error);
-    assert!(ended.result.unwrap().as_str().unwrap().contains("3 times"));
+    assert!(ended.result.unwrap().as_str().contains("3 times"));
 
     let new = NewExecution { sync: true, ..new_execution("hello", "1") };
     let sync = t.catalog.execution_accept(&t.app, asked(new)).await.unwrap().execution.id;
@@ -216,7 +249,7 @@ async fn the_queue_of_an_app_is_bounded_by_its_plan(t: &Fixture) {
     let timed = ExecutionFilter { cause: Some(CauseKind::Timer), ..ExecutionFilter::default() };
     let tick = t.executions_where(timed).await.remove(0);
     assert_eq!((tick.status, tick.version.is_some()), (ExecutionStatus::Error, true));
-    assert!(tick.result.unwrap().as_str().unwrap().contains("as many executions"));
+    assert!(tick.result.unwrap().as_str().contains("as many executions"));
     let other = second_app(t, "other", PlanName::Free).await;
     t.accept_in(&other, "hello", "latest").await;
     t.claim(NODE, 2).await;
@@ -304,6 +337,7 @@ on_both_engines!(
     of_an_app_the_oldest_comes_first,
     what_a_dead_node_had_is_tried_again_on_the_same_version,
     after_three_attempts_that_died_it_is_an_error,
+    an_attempt_that_only_waited_for_an_instance_does_not_count,
     nobody_waits_for_a_synchronous_one_of_a_dead_server,
     a_node_that_leaves_gives_back_at_once,
     what_a_server_that_stops_gives_back_does_not_count,

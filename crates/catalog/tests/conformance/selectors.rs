@@ -29,6 +29,23 @@ async fn a_label_without_v_is_found_with_it(t: &Fixture) {
     assert_eq!(t.version(UnitKind::Config, "config", "v2.0").await.unwrap().number, 1);
 }
 
+async fn only_functions_are_said_to_have_aliases(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let refusal = refused(t.version(UnitKind::Package, "hello", "@stable").await);
+    assert_eq!(refusal.code, Code::AliasNotFound);
+    assert!(refusal.message.contains("only functions have aliases"), "{}", refusal.message);
+    assert_eq!(refusal.hint.unwrap(), "name the version by its number, uid or label");
+}
+
+async fn a_package_version_is_held_by_the_releases_whose_functions_run_it(t: &Fixture) {
+    let one = t.deploy("hello", "one").await.release.unwrap().id;
+    let tree = t.tree("two").await;
+    let two = t.put([package("hello", tree)]).await.release.unwrap().id;
+    let held = async |number| t.version(UnitKind::Package, "hello", number).await.unwrap().releases;
+    assert_eq!(held("1").await, [two.clone(), one]);
+    assert_eq!(held("2").await, [two]);
+}
+
 async fn an_unknown_name_is_refused_with_the_closest(t: &Fixture) {
     two_versions(t).await;
     t.alias("hello", "stable", "2").await;
@@ -113,6 +130,8 @@ async fn a_description_is_the_one_thing_that_can_be_edited(t: &Fixture) {
 on_both_engines!(
     all_names_say_the_same_version,
     a_label_without_v_is_found_with_it,
+    only_functions_are_said_to_have_aliases,
+    a_package_version_is_held_by_the_releases_whose_functions_run_it,
     an_unknown_name_is_refused_with_the_closest,
     a_digest_of_equal_versions_means_the_newest,
     a_beginning_of_two_digests_is_refused,

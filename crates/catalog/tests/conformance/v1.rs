@@ -1,5 +1,6 @@
 //! The names of the v1 interface.
 
+use milepost_catalog::Accept;
 use milepost_model::{AliasName, Code, Selector, UnitKind, UnitName};
 use serde_json::json;
 
@@ -101,6 +102,39 @@ async fn executions_of_v1_are_counted_where_they_belong(t: &Fixture) {
     t.accept("hello", "latest").await;
     assert_eq!(t.catalog.v1_unit_named(&t.app, key(FUNCTION, "hello")).await.unwrap().executions, 2);
     assert_eq!(t.catalog.v1_versions(&t.app, hello()).await.unwrap()[0].executions, 1);
+}
+
+async fn executions_of_jobs_and_webhooks_are_counted_too(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    publish(t).await;
+    t.alias("hello", "stable", "1").await;
+    t.deploy("hello", "two").await;
+    let newest: AliasName = "newest".parse().unwrap();
+    let target = (hello(), Selector::Latest);
+    t.catalog.v1_alias_create(&t.app, "vic", newest, target, String::new()).await.unwrap();
+    for version in ["latest", "1", "@stable", "@newest"] {
+        t.job(new_job("hello", version, "* * * * *")).await;
+    }
+    t.clock.advance_ms(60_000);
+    assert_eq!(t.catalog.fire_due(100).await.unwrap().executions, 4);
+    t.clock.advance_ms(60_000);
+    assert_eq!(t.catalog.fire_due(100).await.unwrap().executions, 4);
+    let counts = async || {
+        let unit = t.catalog.v1_unit_named(&t.app, key(FUNCTION, "hello")).await.unwrap();
+        (unit.executions, t.catalog.v1_versions(&t.app, hello()).await.unwrap()[0].executions)
+    };
+    assert_eq!(counts().await, (4, 4), "version 0 is the newest code, by whichever name");
+    for version in ["@stable", "@newest", "latest"] {
+        let cause = milepost_model::execution::Cause::webhook("w");
+        let accept = Accept { cause, ..asked(new_execution("hello", version)) };
+        t.catalog.execution_accept(&t.app, accept).await.unwrap();
+    }
+    assert_eq!(counts().await, (6, 5));
+    // A firing that finds nothing to run is no execution of anything.
+    t.number("DELETE FROM aliases WHERE name = 'stable' RETURNING version_id").await;
+    t.clock.advance_ms(60_000);
+    assert_eq!(t.catalog.fire_due(100).await.unwrap().executions, 4);
+    assert_eq!(counts().await, (8, 6));
 }
 
 async fn one_alias_name_is_one_alias_in_the_whole_app(t: &Fixture) {
@@ -209,6 +243,7 @@ on_both_engines!(
     publishing_the_same_code_again_shares_what_is_stored,
     a_published_version_is_found_both_ways_and_described,
     executions_of_v1_are_counted_where_they_belong,
+    executions_of_jobs_and_webhooks_are_counted_too,
     one_alias_name_is_one_alias_in_the_whole_app,
     an_alias_of_version_0_goes_along_with_the_newest_code,
     deleting_a_version_keeps_the_newest_code,

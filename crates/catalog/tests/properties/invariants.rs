@@ -187,7 +187,7 @@ pub fn invariant_8_every_move_and_snapshot_is_in_the_event_log<'w>(world: &'w Wo
             ("app_versions", &["app-version.created"]),
             ("releases", &["release.created"]),
             ("releases WHERE state = 'expired'", &["release.expired"]),
-            ("pointer_moves WHERE kind = 'live'", &["live.moved"]),
+            ("pointer_moves WHERE kind = 'live'", &["live.moved", "live.pinned", "live.unpinned"]),
             ("pointer_moves WHERE kind = 'latest'", &["latest.moved"]),
             ("pointer_moves WHERE kind = 'tag'", &["tag.moved", "tag.deleted"]),
             ("pointer_moves WHERE kind = 'alias'", &["alias.moved", "alias.deleted"]),
@@ -196,6 +196,12 @@ pub fn invariant_8_every_move_and_snapshot_is_in_the_event_log<'w>(world: &'w Wo
             let rows = world.t.number(&format!("SELECT count(*) FROM {table} {and} app_id = {}", app(world))).await;
             assert_eq!(told(kinds), rows, "{table}");
         }
+        // Where live is, and whether it follows, can be read from the log alone.
+        let told = events.iter().rfind(|event| event.kind.starts_with("live.")).and_then(|event| event.after.clone());
+        let mode = told.as_ref().map_or("following", |told| told["mode"].as_str().unwrap_or("none"));
+        assert_eq!(mode, if world.pinned { "pinned" } else { "following" });
+        let release = told.as_ref().and_then(|told| told["release"].as_str());
+        assert_eq!(release, world.live.as_deref());
         assert_eq!(
             world.t.number(&format!("SELECT event_seq FROM apps WHERE id = {}", app(world))).await,
             events.len() as i64

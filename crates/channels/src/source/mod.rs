@@ -1,5 +1,6 @@
 //! Reading a channel of somebody else.
 
+mod both;
 mod place;
 
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use crate::files::{self, ALL, LATEST, MAX_SIGNATURE_BYTES};
 use crate::http::{self, Http};
 use crate::registry::{self, Registry, RegistryError};
 use crate::signature::{PublicKey, SignatureError};
+pub use both::ReadChannel;
 pub(crate) use place::FileAnswer;
 use place::Place;
 
@@ -75,6 +77,10 @@ pub struct ReadLatest {
 pub struct ReadAll {
     pub all: All,
     pub serial: Option<u64>,
+    /// To be given the next time. Nothing when the server gives none.
+    pub tag: Option<String>,
+    /// How many bytes the document has.
+    pub size: usize,
 }
 
 impl Default for SourceOptions {
@@ -133,23 +139,24 @@ impl Source {
 
     /// The document `all`.
     pub async fn all(&self) -> Result<ReadAll, ChannelError> {
-        let gone = || ChannelError::Gone { place: self.place.file(ALL) };
-        let read = self.checked(ALL, MAX_ALL_BYTES as u64, None).await?.ok_or_else(gone)?;
+        self.all_unless(None).await?.ok_or_else(|| ChannelError::Gone { place: self.place.file(ALL) })
+    }
+
+    /// The same, unless it is the one that the caller knows by its tag.
+    async fn all_unless(&self, known_tag: Option<&str>) -> Result<Option<ReadAll>, ChannelError> {
+        let Some(read) = self.checked(ALL, MAX_ALL_BYTES as u64, known_tag).await? else { return Ok(None) };
         let all = All::read(&read.bytes).map_err(ChannelError::Damaged)?;
         self.check_names(|package, channel| all.expect(package, channel), all.package(), all.name())?;
         self.check_statement(ALL, &read, all.package(), all.name())?;
         all.check_clock(self.options.clock.now()).map_err(ChannelError::ClockSkew)?;
-        Ok(ReadAll { serial: read.statement.map(|statement| statement.serial), all })
+        let (serial, size) = (read.statement.map(|statement| statement.serial), read.bytes.len());
+        Ok(Some(ReadAll { serial, all, tag: read.tag, size }))
     }
 
-    /// The document `all` that belongs to a `latest` that was read: one that is older comes from a cache. The serial also tells
-    /// when the older one has the same latest version, as before an unpublish.
+    /// The document `all` that belongs to a `latest` that was read.
     pub async fn all_for(&self, latest: &ReadLatest) -> Result<ReadAll, ChannelError> {
         let read = self.all().await?;
-        // Nothing is below everything: without a key neither has a serial.
-        if read.serial < latest.serial || read.all.is_behind(&latest.latest) {
-            return Err(ChannelError::Behind);
-        }
+        read.check_not_behind(latest)?;
         Ok(read)
     }
 

@@ -22,6 +22,7 @@ pub mod job;
 pub mod logs;
 pub mod open;
 pub mod package;
+mod paged;
 pub mod plan;
 pub mod publish;
 pub mod reference;

@@ -6,13 +6,14 @@ use futures::StreamExt as _;
 use indicatif::{ProgressBar, ProgressStyle};
 use milepost_channels::{Publish, Published, Store, WriteError};
 use milepost_model::channel::publish::version_to_publish;
-use milepost_model::channel::{ChannelName, PackageName, PublishRefusal, SemVer};
+use milepost_model::channel::{ChannelName, PackageName, Publication, PublicationKind, PublishRefusal, SemVer};
 use milepost_model::digest::Hasher;
 use milepost_model::{Digest, Timestamp};
 use serde_json::json;
 use tempfile::NamedTempFile;
 
 use crate::commands::channel::place::{PlaceArgs, SignArgs, channel_of};
+use crate::commands::channel::tell_app::tell_app;
 use crate::context::Context;
 use crate::declared::manifest::version_of;
 use crate::failure::{Failure, Result};
@@ -89,6 +90,16 @@ pub async fn run(context: &Context<'_>, args: PublishArgs) -> Result<()> {
             digest and are not affected; delete the tag, and publish again to set it"
         ));
     }
+    let told = Publication {
+        done: PublicationKind::Published,
+        package: wanted.package.clone(),
+        channel: wanted.channel.clone(),
+        version: wanted.version.clone(),
+        id: made.digest.into(),
+        place: store.channel_url(&wanted.package, &wanted.channel),
+        app_version: Some(made.app_version.clone()),
+    };
+    tell_app(context, &told).await;
     tell(context, &store, &wanted, &made, Some(&published))
 }
 

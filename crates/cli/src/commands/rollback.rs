@@ -61,7 +61,12 @@ fn report_text(report: &RolledBack) -> String {
     } else {
         format!("release {}", report.to.id)
     };
-    lines.push(format!("Live {verb} from {from} to {to}{again}, pinned."));
+    let stays = report.from.as_ref().is_some_and(|release| !report.released_again && release.id == report.to.id);
+    lines.push(match (stays, report.dry_run) {
+        (true, false) => format!("Live stays at {to}, pinned."),
+        (true, true) => format!("Live would stay at {to}, pinned."),
+        (false, _) => format!("Live {verb} from {from} to {to}{again}, pinned."),
+    });
     if report.changes.is_empty() {
         lines.push("Both hold the same.".to_owned());
     } else {

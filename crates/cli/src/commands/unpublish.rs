@@ -1,9 +1,10 @@
 use clap::Args;
 use milepost_channels::{Unpublish, WriteError};
-use milepost_model::channel::{self, SemVer};
+use milepost_model::channel::{self, Publication, PublicationKind, SemVer};
 use serde_json::json;
 
 use crate::commands::channel::place::{PlaceArgs, SignArgs, channel_of};
+use crate::commands::channel::tell_app::tell_app;
 use crate::context::{Context, Unattended};
 use crate::failure::{Failure, Result};
 
@@ -56,6 +57,18 @@ pub async fn run(context: &Context<'_>, args: UnpublishArgs) -> Result<()> {
     };
     if let Some(problem) = &done.tag_problem {
         context.ui.warn(&problem.to_string());
+    }
+    if let Some(unpublished) = &done.unpublished {
+        let told = Publication {
+            done: PublicationKind::Unpublished,
+            package: package.clone(),
+            channel: channel.clone(),
+            version: version.clone(),
+            id: unpublished.removed.id.clone(),
+            place: store.channel_url(&package, &channel),
+            app_version: None,
+        };
+        tell_app(context, &told).await;
     }
     let latest = match &done.unpublished {
         Some(unpublished) => unpublished.all.latest().map(|entry| entry.version.to_string()),

@@ -63,8 +63,20 @@ pub struct Declared {
 pub struct Unread {
     /// The kinds of which it may declare more than was read.
     pub kinds: BTreeSet<UnitKind>,
+    /// Units that are there and could not be read.
+    pub names: BTreeSet<UnitKey>,
+    /// The texts of what could not be read at all: whatever is named in there may be declared there.
+    pub texts: Vec<String>,
     /// The app that it names.
     pub app: bool,
+}
+
+impl Unread {
+    /// Whether a mistake may hide that this is declared.
+    pub fn may_declare(&self, key: &UnitKey) -> bool {
+        let is_in = |text: &String| text.contains(key.name.as_str());
+        self.kinds.contains(&key.kind) || self.names.contains(key) || self.texts.iter().any(is_in)
+    }
 }
 
 /// That one unit names another.
@@ -175,8 +187,7 @@ impl Declared {
     pub fn unresolved(&self) -> Vec<&Reference> {
         let built_in =
             |key: &UnitKey| key.kind == UnitKind::Environment && EnvironmentSpec::built_in(key.name.as_str()).is_some();
-        let declared =
-            |key: &UnitKey| self.unread.kinds.contains(&key.kind) || self.unit(key.kind, &key.name).is_some();
+        let declared = |key: &UnitKey| self.unread.may_declare(key) || self.unit(key.kind, &key.name).is_some();
         // A folder of specs must have these itself, and is told so when it is read.
         let specs = self.origin.is_dir();
         let own = |key: &UnitKey| specs && matches!(key.kind, UnitKind::Package | UnitKind::Function);

@@ -118,8 +118,11 @@ impl Ui {
 
 fn yaml<T: Serialize>(value: &T) -> Result<String> {
     // Through JSON, so that both forms have the same names and the same nulls.
-    let value = serde_json::to_value(value).map_err(|error| Failure::new(error.to_string()))?;
-    serde_saphyr::to_string(&value).map_err(|error| Failure::new(error.to_string()))
+    match serde_json::to_value(value) {
+        Ok(value) => serde_saphyr::to_string(&value).map_err(|error| Failure::new(error.to_string())),
+        // An input or a result has a number that is larger than any of ours. JSON is YAML, too.
+        Err(_) => serde_json::to_string_pretty(value).map_err(|error| Failure::new(error.to_string())),
+    }
 }
 
 /// A reader that goes away early (`| head`) is not an error.

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use milepost_model::execution::{AttemptEnd, Execution, ExecutionFilter, ExecutionStatus};
+use milepost_model::execution::{AttemptEnd, Execution, ExecutionFilter, ExecutionStatus, MAX_ATTEMPTS};
 use milepost_testkit::eventually_blocking;
 use serde_json::json;
 
@@ -49,11 +49,29 @@ fn slow_a_killed_server_loses_no_execution_and_tells_the_attempts() {
     for (number, execution) in queued.iter().enumerate() {
         let ended = stage.get(&execution.id);
         assert_eq!((ended.status, ended.attempts.len()), (ExecutionStatus::Success, 1));
-        assert_eq!(ended.result.unwrap()["given"], number);
+        assert_eq!(ended.result.unwrap().to_value()["given"], number);
     }
     let synchronous = all.iter().find(|execution| execution.sync).unwrap();
     assert_eq!(synchronous.status, ExecutionStatus::Error);
-    assert!(synchronous.result.as_ref().unwrap().as_str().unwrap().contains("nobody waits"), "{synchronous:?}");
+    assert!(synchronous.result.as_ref().unwrap().as_str().contains("nobody waits"), "{synchronous:?}");
+}
+
+#[test]
+fn slow_one_that_runs_in_three_servers_that_die_is_not_tried_again() {
+    let mut stage = Stage::new(&[]);
+    let gate = Gate::new();
+    let poison = stage.queue("wait", Some(gate.input()));
+    for _ in 1..=MAX_ATTEMPTS {
+        let _held = gate.next();
+        // That an instance has it is written by now: what was accepted later has ended.
+        stage.world.ok("execution create echo");
+        stage.world.server.kill9();
+        stage.world.server.restart();
+    }
+    let ended = stage.ended(&poison.id);
+    let ends: Vec<_> = ended.attempts.iter().map(|attempt| attempt.end.unwrap()).collect();
+    assert_eq!((ended.status, ends), (ExecutionStatus::Error, vec![AttemptEnd::Lost; 3]));
+    assert!(ended.result.unwrap().as_str().contains("3 times"));
 }
 
 #[test]

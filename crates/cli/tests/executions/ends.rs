@@ -20,12 +20,30 @@ fn a_synchronous_execution_answers_its_result_and_keeps_its_log() {
     assert_eq!((&ended["startedBy"], &ended["cause"]["kind"]), (&json!("admin"), &json!("api")));
     assert_eq!(ended["attempts"].as_array().unwrap().len(), 1);
     assert_eq!(stage.world.ok(&format!("execution logs {id}")), "got {'a': [1, None]}\n");
+    let log = stage.world.json(&format!("execution logs {id}"));
+    assert_eq!(log, json!({ "execution": id, "log": "got {'a': [1, None]}\n" }));
     assert!(stage.world.ok(&format!("logs --request {id}")).contains("got {'a': [1, None]}"));
     assert!(stage.world.ok(&format!("execution get {id}")).contains("success"));
     stage.world.ok(&format!("execution delete {id}"));
     let gone = stage.world.run(&format!("execution get {id}"));
     assert_eq!(gone.status, Some(1), "{}", gone.snapshot());
     assert!(gone.stderr.contains("has no execution"), "{}", gone.stderr);
+}
+
+#[test]
+fn inputs_and_results_are_passed_on_letter_by_letter() {
+    let stage = Stage::new(&[]);
+    // Larger than any 64-bit number, with digits that a float does not need, and not in the order of the names.
+    let sent = r#"{"z": 123456789012345678901234567890, "a": [0.1000], "b": -0.0}"#;
+    stage.world.env.write_file("input.json", sent);
+    let id = stage.world.json("execution create echo --input @input.json")["id"].as_str().unwrap().to_owned();
+    let ended = stage.get(&id);
+    assert_eq!(ended.input.unwrap().as_str(), sent);
+    let given = r#""given":{"z":123456789012345678901234567890,"a":[0.1],"b":-0.0}"#;
+    assert!(ended.result.as_ref().unwrap().as_str().contains(given), "as Python tells it again: {:?}", ended.result);
+    assert!(stage.world.ok(&format!("execution get {id}")).contains("0.1000"));
+    stage.world.ok("execution create echo --async --input '{\"a\": 1e999}'");
+    assert!(stage.world.ok("execution list -o yaml").contains("1e999"), "also what no number of ours can hold");
 }
 
 #[test]
@@ -57,7 +75,7 @@ fn a_queued_execution_is_accepted_at_once_and_ends_by_itself() {
     let id = accepted["id"].as_str().unwrap();
     let ended = stage.ended(id);
     assert_eq!(ended.status, ExecutionStatus::Success);
-    assert_eq!(ended.result.unwrap()["given"], 7);
+    assert_eq!(ended.result.unwrap().to_value()["given"], 7);
     assert_eq!(stage.world.ok(&format!("execution logs {id}")), "got 7\n");
     let waited = stage.world.json("execution create echo --async --wait");
     assert_eq!((&waited["status"], &waited["result"]["given"]), (&json!("success"), &Value::Null));
@@ -80,7 +98,7 @@ fn a_function_that_fails_is_told_as_failed_and_not_tried_again() {
         let ended = stage.queue("fail", Some(json!({ "how": how })));
         let ended = stage.ended(&ended.id);
         assert_eq!((ended.status, ended.attempts.len()), (ExecutionStatus::Failed, 1), "{how}");
-        assert_eq!(ended.result, Some(json!(told)));
+        assert_eq!(ended.result, Some(told.into()));
         let log = stage.world.ok(&format!("execution logs {}", ended.id));
         assert!(log.contains(&format!("about to {how}")), "{log}");
     }
@@ -99,6 +117,7 @@ fn a_wrong_request_starts_nothing_and_says_what_is_wrong() {
         ("job create --function echo", 2, "needs a pattern or a first execution time"),
         ("job create --function echo --cron 'x y'", 2, "is not a schedule"),
         ("job create --function echo --cron @daily --zone Mars/Base", 2, "zone"),
+        ("job create --function echo --first-at 2020-01-01T00:00:00Z", 1, "is over"),
         ("job get nosuch", 1, "has no job"),
     ] {
         let refused = stage.world.run(line);

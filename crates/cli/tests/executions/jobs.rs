@@ -17,10 +17,15 @@ fn a_job_with_a_count_makes_that_many_executions_and_is_done() {
     assert_eq!((&done["fired"], &done["count"], &done["nextAt"]), (&json!(2), &json!(0), &Value::Null));
     let made = stage.world.json(&format!("execution list --job {id}"));
     assert_eq!(made.as_array().unwrap().len(), 2);
+    assert_eq!(stage.world.json("execution list --job twice"), made, "its name is enough here too");
+    let table = stage.world.ok("execution list --cause job");
+    assert!(table.contains("job twice") && !table.contains(id), "people read names: {table}");
+    let shown = stage.world.ok(&format!("execution get {}", made[0]["id"].as_str().unwrap()));
+    assert!(shown.contains(&format!("job twice ({id})")), "{shown}");
     for one in made.as_array().unwrap() {
         let ended = stage.ended(one["id"].as_str().unwrap());
         assert_eq!(ended.status, ExecutionStatus::Success);
-        assert_eq!(ended.result.unwrap()["given"], json!({ "a": 1 }));
+        assert_eq!(ended.result.unwrap().to_value()["given"], json!({ "a": 1 }));
     }
     assert_ne!(made[0]["scheduledAt"], made[1]["scheduledAt"], "two ticks");
     let refused = stage.world.run(&format!("job resume {id}"));

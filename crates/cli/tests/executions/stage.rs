@@ -132,7 +132,7 @@ pub fn new(function: &str, input: Option<Value>, sync: bool) -> NewExecution {
     NewExecution {
         function: function.parse().unwrap(),
         version: Selector::Latest,
-        input,
+        input: input.map(Into::into),
         sync,
         description: String::new(),
     }

@@ -24,7 +24,7 @@ fn a_queued_execution_runs_the_version_that_was_decided_on_through_ten_updates()
     assert_eq!(stage.ended(&first.id).status, ExecutionStatus::Success);
     let ended = stage.ended(&queued.id);
     assert_eq!((ended.status, ended.version.unwrap().number), (ExecutionStatus::Success, 1));
-    assert_eq!(ended.result.unwrap()["answer"], 1);
+    assert_eq!(ended.result.unwrap().to_value()["answer"], 1);
     for (selector, answer) in [("1", 1), ("5", 5), ("latest", 11)] {
         let ended = stage.world.json(&format!("execution create echo --version {selector}"));
         assert_eq!((&ended["version"]["number"], &ended["result"]["answer"]), (&json!(answer), &json!(answer)));

@@ -53,10 +53,11 @@ fn a_call_of_a_webhook_runs_the_function_with_the_body_as_input() {
     assert_eq!(status, 202, "{started}");
     let ended = stage.ended(started["execution"].as_str().unwrap());
     assert_eq!(ended.status, ExecutionStatus::Success);
-    assert_eq!(ended.result.unwrap()["given"], json!({ "a": [1] }));
+    assert_eq!(ended.result.unwrap().to_value()["given"], json!({ "a": [1] }));
     assert_eq!(ended.started_by, "admin");
     let listed = stage.world.json(&format!("execution list --webhook {id}"));
     assert_eq!((listed.as_array().unwrap().len(), &listed[0]["cause"]["id"]), (1, &json!(id)));
+    assert!(stage.world.ok("execution list").contains("webhook from git"));
     let table = stage.world.ok("webhook list");
     assert!(table.contains("echo latest") && table.contains("from git"), "{table}");
     assert_eq!(stage.world.ok("webhook list -o name").trim(), id);
@@ -67,7 +68,7 @@ fn a_call_of_a_webhook_runs_the_function_with_the_body_as_input() {
     stage.world.ok("function alias create echo --alias stable --version 1");
     let answer = || {
         let (_, started) = call(&stage, url, None, "");
-        stage.ended(started["execution"].as_str().unwrap()).result.unwrap()["answer"].clone()
+        stage.ended(started["execution"].as_str().unwrap()).result.unwrap().to_value()["answer"].clone()
     };
     assert_eq!(answer(), 2);
     stage.world.ok(&format!("webhook update {id} --alias stable"));
@@ -99,7 +100,10 @@ fn a_secret_is_shown_once_and_calls_must_be_signed_with_it() {
     assert_eq!(call(&stage, url, Some(&signed("not it", body)), body).0, 401);
     let (status, started) = call(&stage, url, Some(&signed(secret, body)), body);
     assert_eq!(status, 202, "{started}");
-    assert_eq!(stage.ended(started["execution"].as_str().unwrap()).result.unwrap()["given"], json!({ "a": 1 }));
+    assert_eq!(
+        stage.ended(started["execution"].as_str().unwrap()).result.unwrap().to_value()["given"],
+        json!({ "a": 1 })
+    );
 
     let rotated = stage.world.json(&format!("webhook rotate {id}"));
     let new = rotated["secret"].as_str().unwrap();

@@ -39,6 +39,16 @@ pub fn life_of_a_function(story: &mut Story) {
     }
     story.run("function version describe --name hello --version 2 --description 'the one with two'");
 
+    story.note("What would never be built, and what no server would take, is refused before anything is sent.");
+    story.run("function version create --name built --env nodejs --code hello1.js --buildcmd ./build.sh");
+    story.run("package version create --name built --env nodejs --deploy hello1.js --buildcmd ./build.sh");
+    story.run(
+        "package version create --name built --env nodejs --src hello1.js --deploy hello2.js --buildcmd ./build.sh",
+    );
+    story.run("package version update --name hello-pkg --buildcmd ./build.sh");
+    story.run("function version update --name hello --timeout 100h");
+    story.run("package list -o name");
+
     story.note("Its files.");
     story.run("function version download --name hello --version 2 --to two.zip");
 }
@@ -69,6 +79,9 @@ pub fn groups(story: &mut Story) {
     story.run("function create --name bar --env nodejs --code bar.js —-tag v1.0.0");
     story.run("group list");
     story.run("group get v1.0.0");
+    story.run("group get v2.0.0");
+    story.note("What stays as it is joins a group too; its description stays.");
+    story.run("function version update --name foo --tag v2.0.0 --description 'the one of spring'");
     story.run("group get v2.0.0");
     story.note("Deleting a group deletes no function.");
     story.run("group delete v1.0.0");

@@ -42,6 +42,7 @@ pub fn names_and_selectors(story: &mut Story) {
     story.run("app create Shop");
     story.run("app create default");
     story.run("app delete default");
+    story.run("app delete nope");
     story.run("--app 'no app' function list");
     story.note("Things that are not there, or not enough.");
     story.run("function create --name other --env nodejs --code missing.js");
@@ -69,6 +70,13 @@ pub fn servers_and_tokens(story: &mut Story) {
     let only = story.value("token create joe --role deployer --only default", "/token");
     story.run_with("MILEPOST_TOKEN", &only, "config set a=1");
     story.run_with("MILEPOST_TOKEN", &only, "--app shop config set a=1");
+    story.note("A token is for the app that the command line names, or for all; a variable has no say in it.");
+    story.run_without_data("token create ci --role deployer --app default");
+    story.world().env.set("MILEPOST_APP", "default");
+    story.run_without_data("token create everywhere --role reader");
+    story.world().env.unset("MILEPOST_APP");
+    story.run("token create two --role reader --only default --app shop");
+    story.run("token list");
     story.note("After the server was killed, and after it was stopped.");
     story.world().server.kill9();
     story.run("app list");

@@ -85,6 +85,12 @@ pub fn live_following_and_pinned(story: &mut Story) {
     story.run("release tag latest live");
     story.run("release tag latest Beta");
     story.run("release live nosuch");
+    story.note("Pinned where it is, and following again: both are on record.");
+    story.run("release live latest -m 'freeze before the fair'");
+    story.run("release live --follow");
+    story.run("rollback --to live -m 'freeze again'");
+    story.run("release history --limit 3");
+    story.run("app history --limit 3");
 }
 
 pub fn rollback(story: &mut Story) {

@@ -29,6 +29,16 @@ pub fn config(story: &mut Story) {
     story.run("config apply missing.yaml");
     story.note("Nobody could type into an editor here.");
     story.run("config edit");
+    story.note("Its versions, and what is said of those that do not exist.");
+    story.run("config version list");
+    story.run("config version get --version 1 -o name");
+    story.run("config version describe --version 1 --description 'the first one'");
+    story.run("config get --version 99");
+    story.run("config get --version @stable");
+    story.note("Removed and set again, it goes on counting.");
+    story.run("config delete");
+    story.run("config get");
+    story.run("config set greeting=hi");
 }
 
 pub fn secrets(story: &mut Story) {
@@ -50,6 +60,8 @@ pub fn secrets(story: &mut Story) {
     story.run("secret set API_KEY=quokka");
     story.run("secret set API_KEY");
     story.run("secret set API_KEY --from-file missing.txt");
+    story.note("A file is no secret.");
+    story.run_with_input("secret set API_KEY", &"quokka".repeat(11_000));
 }
 
 pub fn static_files(story: &mut Story) {

@@ -85,7 +85,9 @@ fn a_trial_that_a_killed_server_left_is_ended_by_the_next() {
     world.server.kill9();
     assert!(runtime.block_on(sent).unwrap().is_err());
     world.server.restart();
-    assert_eq!(world.json("install status shop")["entry"]["version"], "1.0.1", "the upgrade itself had landed");
+    let status = world.json("install status shop");
+    assert_eq!(status["entry"]["version"], "1.0.1", "the upgrade itself had landed");
+    assert_eq!(status["live"], "1.0.0", "and waits for its trial");
     eventually_blocking(PATIENCE, || world.json("install status shop")["lastCheck"]["kind"] == "unhealthy");
     assert_eq!(runtime.block_on(world.client().install_get(APP)).unwrap().live.unwrap().as_str(), "1.0.0");
 }

@@ -73,14 +73,85 @@ fn a_server_that_runs_takes_patches_by_itself_and_goes_back_when_they_are_not_we
     author.world.env.write_file("public/other.html", "x");
     author.deploy();
     author.ok("publish --to channels");
-    eventually_blocking(PATIENCE, || author.json("install status copy")["lastCheck"]["kind"] == "unhealthy");
+    eventually_blocking(PATIENCE, || author.json("install status copy")["lastFailure"]["version"] == "1.0.2");
     let status = author.json("install status copy");
     assert_eq!((&status["entry"]["version"], &status["live"]), (&"1.0.1".into(), &"1.0.1".into()), "{status:#}");
     assert_eq!(status["brakes"]["skipped"][0], "1.0.2");
+    assert_eq!(live_moves(&author, "copy"), 2, "users never got it");
+    // What the next looks find does not hide why it is skipped.
+    eventually_blocking(PATIENCE, || author.json("install status copy")["lastCheck"]["kind"] != "unhealthy");
+    let status = author.ok("install status copy");
+    let failed = status.lines().find(|line| line.starts_with("Failed")).unwrap_or_else(|| panic!("{status}"));
+    assert!(failed.contains("1.0.2, ") && failed.contains("status 404"), "{failed}");
     author.world.env.write_file("public/index.html", "again");
     author.release("1.0.3", "--to channels");
     eventually_blocking(PATIENCE, || version(&author, "copy") == "1.0.3");
-    assert_eq!(author.json("install status copy")["live"], "1.0.3");
+    eventually_blocking(PATIENCE, || author.json("install status copy")["live"] == "1.0.3");
+    eventually_blocking(PATIENCE, || author.json("install status copy")["lastFailure"].is_null());
+}
+
+/// How often live was moved since the app was made.
+fn live_moves(author: &Author, app: &str) -> usize {
+    let events = author.json(&format!("app history --limit 1000 --app {app}"));
+    events.as_array().unwrap().iter().filter(|event| event["kind"] == "live.moved").count()
+}
+
+#[test]
+fn an_override_counts_at_once_and_gives_the_authors_value_back_at_once() {
+    let (author, channel) = author();
+    author.ok(&format!("install --channel {channel} --app copy --poll 1h"));
+    author.ok("install policy copy --set greeting=Moin --set mail.from=me");
+    assert_eq!(
+        author.json("config get --app copy"),
+        serde_json::json!({ "greeting": "Moin", "mail": { "from": "me" } })
+    );
+    let status = author.ok("install policy copy --unset greeting");
+    assert!(!status.contains("greeting") && status.contains("Override   mail.from"), "{status}");
+    assert_eq!(author.json("config get --app copy")["greeting"], "Hello");
+    let refused = author.refused("install policy copy --unset greeting");
+    assert!(refused.contains("does not override `greeting`"), "{refused}");
+    // What the server warns of is shown.
+    author.release("1.0.1", "--to channels");
+    author.ok("upgrade copy");
+    author.ok("rollback --app copy");
+    let said = author.run("install policy copy --set greeting=Tach");
+    assert!(said.succeeded() && said.stderr.contains("live stays pinned"), "{}", said.stderr);
+}
+
+#[test]
+fn a_health_check_by_a_function_that_a_version_does_not_have_changes_nothing() {
+    let (author, channel) = author();
+    let manifest = "app: shop\nversion: 1.1.0\nfunctions:\n  check: { env: python, src: check/ }\n";
+    author.world.env.write_file("milepost.yaml", manifest);
+    author.world.env.write_file("check/main.py", "def main():\n    return 'well'\n");
+    author.deploy();
+    author.ok("publish --to channels");
+    let install = format!("install --channel {channel} --app copy --poll 1s --policy minor=immediate");
+    let refused = author.refused(&format!("{install} --health function:chek"));
+    assert!(refused.contains("shop 1.1.0 has no function `chek`") && refused.contains("`check`"), "{refused}");
+    assert!(author.refused("install status copy").contains("no app called `copy`"));
+    author.ok(&format!("{install} --health function:check --health-deadline 30s"));
+    let refused = author.refused("install policy copy --health function:chek");
+    assert!(refused.contains("App `copy` has no function `chek`") && refused.contains("`check`"), "{refused}");
+    author.release("1.2.0", "--to channels");
+    eventually_blocking(PATIENCE, || author.json("install status copy")["lastCheck"]["kind"] == "no_health_function");
+    assert_eq!((version(&author, "copy").as_str(), live_moves(&author, "copy")), ("1.1.0", 1));
+    let refused = author.refused("upgrade copy --to 1.2.0");
+    assert!(refused.contains("shop 1.2.0 has no function `check`"), "{refused}");
+}
+
+#[test]
+fn names_that_are_nearly_right_are_understood() {
+    let author = Author::of(World::on_machine_time());
+    author.ok("publish");
+    author.ok("install shop:1.0.0 --app copy");
+    assert!(author.refused("install status cpy").contains("did you mean `copy`?"));
+    assert!(author.refused("upgrade cpy").contains("did you mean `copy`?"));
+    let unknown = author.refused("install shpo:1.0.0 --app other");
+    assert!(unknown.contains("This server has no `/channels/shpo/stable`"), "{unknown}");
+    assert!(unknown.contains("did you mean `shop`?"), "{unknown}");
+    let typed = author.refused("install statu");
+    assert!(typed.contains("did you mean `milepost install status`?"), "{typed}");
 }
 
 #[test]

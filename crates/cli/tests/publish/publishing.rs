@@ -127,3 +127,41 @@ fn a_registry_gets_the_artifact_under_the_version_as_its_tag() {
     author.ok("unpublish 1.0.0-beta+5 --yes");
     registry.skopeo(&["inspect", "--raw", &format!("docker://{repository}:1.0.0-beta_5")]).unwrap_err();
 }
+
+#[test]
+fn what_is_published_and_taken_back_stands_in_the_history_of_the_app() {
+    let author = Author::new();
+    let published = author.json("publish --package team/shop --to channels");
+    author.release("1.1.0", "--pre beta.1 --package team/shop --to channels");
+    author.ok("unpublish 1.0.0 --yes --package team/shop --to channels");
+    let events = author.json("app history");
+    let told: Vec<_> =
+        events.as_array().unwrap().iter().filter(|event| text(&event["kind"]).contains("published")).collect();
+    let kinds: Vec<String> = told.iter().map(|event| text(&event["kind"])).collect();
+    assert_eq!(kinds, ["app.unpublished", "app.published", "app.published"], "{events:#}");
+    let first = told[2];
+    assert_eq!((text(&first["actor"]), text(&first["subject"])), ("admin".to_owned(), "package team/shop".to_owned()));
+    let after = &first["after"];
+    assert_eq!((text(&after["version"]), text(&after["channel"])), ("1.0.0".to_owned(), "stable".to_owned()));
+    assert_eq!((&after["id"], &after["appVersion"]), (&published["id"], &published["appVersion"]));
+    assert!(text(&after["place"]).ends_with("/channels/team/shop/stable"), "{after}");
+    assert_eq!((text(&told[0]["before"]["version"]), &told[0]["before"]["id"]), ("1.0.0".to_owned(), &published["id"]));
+    // Neither a dry run nor a refusal is one.
+    author.ok("publish --pre beta.2 --dry-run --package team/shop --to channels");
+    author.refused("publish --pre beta.1 --package team/shop --to channels");
+    assert_eq!(author.json("app history").as_array().unwrap().len(), events.as_array().unwrap().len());
+}
+
+#[test]
+fn a_version_that_could_not_be_told_to_the_app_is_published_all_the_same() {
+    let mut author = Author::new();
+    let reader = author.json("token create reader --role reader");
+    author.world.env.set("MILEPOST_TOKEN", &text(&reader["token"]));
+    let said = author.run("publish --to channels");
+    assert!(said.succeeded(), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("1.0.0 is published, but the history of app shop does not have it"),
+        "{}",
+        said.stderr
+    );
+}

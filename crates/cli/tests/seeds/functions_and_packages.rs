@@ -43,6 +43,18 @@ pub const ROWS: &[Row] = &[
         ],
     },
     Row {
+        // After scenario 2: the function has its code from a package that others may share, and gets one of its own.
+        at: "003, high level proposal #3",
+        line: "fission fn version update --name fnA --code <new_code>",
+        fill: &[("<new_code>", "new_code.py")],
+        before: &[SRC_PKG, FN_A],
+        after: &[
+            (FN_A_VERSIONS, "number", "[2, 1]"),
+            (FN_A_VERSIONS, "spec.package.name", r#"["fnA-pkg", "src-pkg"]"#),
+            (FN_A_VERSIONS, "spec.environment.name", r#"["python", "python"]"#),
+        ],
+    },
+    Row {
         at: "003, version create for packages",
         line: "fission package version create --name <pkg> --other-options...",
         fill: &[("<pkg>", "src-pkg"), ("--other-options...", "--deploy src-archive.zip --env python --version v1")],

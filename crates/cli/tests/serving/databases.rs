@@ -40,8 +40,22 @@ mod lock {
     }
 }
 
-/// What was served is served, and a change is refused with the reason.
+/// The usual app with a function that nobody calls before the database is away.
+fn stage_with_a_cold_function(args: &[&str]) -> Stage {
+    let manifest = TWO_KINDS[0].1.replace("functions:\n", "functions:\n  cold: { env: python, src: cold/ }\n");
+    let manifest = manifest.replace("routes:\n", "routes:\n  - GET /cold: cold\n");
+    let mut files = vec![("milepost.yaml", manifest.as_str()), TWO_KINDS[1], TWO_KINDS[2]];
+    files.push(("cold/main.py", "from words import frozen\n\ndef main():\n    return frozen.WORD\n"));
+    files.push(("cold/words/frozen.py", "WORD = 'cold'\n"));
+    let stage = Stage::new("shop", args, &files);
+    stage.deploy();
+    stage
+}
+
+/// What was served is served, what nobody has called yet too, and a change is refused with the reason.
 async fn goes_on_without_changes(stage: &Stage) {
+    let cold = stage.get("/cold").await;
+    assert_eq!((cold.status, cold.body.as_str()), (200, "cold"), "{}", cold.body);
     for _ in 0..20 {
         assert_eq!(stage.get("/").await.body, "one one");
         assert_eq!(stage.get("/site/x.txt").await.body, "one");
@@ -53,15 +67,25 @@ async fn goes_on_without_changes(stage: &Stage) {
     assert_eq!(stage.get("/").await.body, "one one");
 }
 
+/// And not the token, nor the ports, which the server itself has.
+fn doctor_names_the_database(stage: &Stage) {
+    let told = stage.world.run("doctor -o json");
+    let checks: serde_json::Value = serde_json::from_str(&told.stdout).unwrap();
+    let bad: Vec<_> = checks.as_array().into_iter().flatten().filter(|check| check["state"] == "bad").collect();
+    assert_eq!(bad.len(), 1, "{checks}");
+    assert_eq!(bad[0]["name"], "database", "{checks}");
+    assert!(bad[0]["fix"].as_str().is_some_and(|fix| fix.contains("start the database")), "{checks}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn traffic_goes_on_while_postgresql_is_away() {
     let mut cluster = tokio::task::spawn_blocking(|| Cluster::start_private(true)).await.unwrap();
     let database = cluster.database();
-    let stage = Stage::new("shop", &["--database", &database.url], TWO_KINDS);
-    stage.deploy();
+    let stage = stage_with_a_cold_function(&["--database", &database.url]);
     assert_eq!(stage.get("/").await.body, "one one");
     cluster.kill9();
     goes_on_without_changes(&stage).await;
+    doctor_names_the_database(&stage);
     cluster.restart();
     // Connections of before are found to be broken one by one.
     let deadline = Instant::now() + Duration::from_secs(60);
@@ -79,8 +103,7 @@ async fn traffic_goes_on_while_postgresql_is_away() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn traffic_goes_on_while_the_sqlite_file_is_locked() {
-    let stage = Stage::new("shop", &[], TWO_KINDS);
-    stage.deploy();
+    let stage = stage_with_a_cold_function(&[]);
     let locked = Locked::hold(&stage.world.env.data_dir().join("catalog.db"));
     goes_on_without_changes(&stage).await;
     locked.let_go();

@@ -82,7 +82,7 @@ const FAULTS: &[(&str, &[u16], &str)] = &[
     ("/bad/memory", &[500, 502], "about to memory"),
     ("/bad/forks", &[500, 502, 504], "about to forks"),
     ("/broken", &[503], "no_such_module"),
-    ("/stuck", &[503, 504], "instances are busy"),
+    ("/stuck", &[503], "was not ready within 30 s; `milepost logs --function stuck --version 1` has what it printed"),
     ("/missing", &[503], "NOT_SET"),
 ];
 
@@ -101,6 +101,8 @@ async fn a_fault_costs_its_own_request_and_nothing_else() {
         assert!(log.contains(said), "{path}: the log of {} has no `{said}`:\n{log}", answer.request);
         assert_eq!(stage.get("/bad/none").await.body, "fine", "after {path}");
     }
+    let printed = stage.world.ok("logs --function stuck --version 1");
+    assert!(printed.contains("about to be never ready"), "{printed}");
     let beside = steady.stop().await;
     println!("a healthy function alone: {alone}; beside the faults: {beside}");
     // A fault lasts up to its second; who waited for one would have taken as long.
@@ -124,9 +126,13 @@ async fn a_response_that_stops_halfway_is_cut_at_its_deadline() {
     let stage = Stage::new("shop", &[], FILES);
     stage.deploy();
     let begun = Instant::now();
-    let cut = stage.try_get("/bad/hang").await;
+    let asked = stage.client.get(stage.url("/bad/hang")).header("host", "shop.localhost").send().await.unwrap();
+    let request = asked.headers()["milepost-request-id"].to_str().unwrap().to_owned();
+    let cut = asked.text().await;
     assert!(cut.is_err(), "{cut:?}");
     assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+    let log = stage.log_of(&request);
+    assert!(log.contains("sent nothing more for 1 s") && log.contains("about to hang"), "{log}");
     assert_eq!(stage.get("/bad/none").await.body, "fine");
 }
 

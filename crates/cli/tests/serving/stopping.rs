@@ -73,7 +73,7 @@ async fn a_killed_server_takes_its_workers_along() {
 }
 
 /// Waits until the function says that it runs.
-async fn begun(stage: &Stage) {
+pub async fn begun(stage: &Stage) {
     let query = milepost_client::LogQuery { follow: true, ..milepost_client::LogQuery::default() };
     let mut logs = stage.world.client().logs("shop", &query).await.unwrap();
     loop {

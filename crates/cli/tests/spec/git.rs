@@ -1,5 +1,5 @@
 use crate::project::{Project, commit, git, says_word};
-use crate::seed::HELLO;
+use crate::seed::{HELLO, own_package};
 
 /// Two work trees of one project, each on a branch of its own that changed the same file.
 fn two_branches() -> (Project, [String; 2]) {
@@ -132,4 +132,27 @@ fn the_facts_of_a_folder_are_those_of_its_own_last_change() {
             assert!(shown.contains(text), "`{text}` is not in {shown}");
         }
     }
+}
+
+#[test]
+fn a_change_that_only_took_units_out_is_the_last_one_of_its_folder() {
+    let project = Project::new(&[]);
+    project.file("specs/foo.yaml", &own_package("foo"));
+    project.file("specs/bar.yaml", &own_package("bar"));
+    for name in ["foo", "bar"] {
+        project.code(name, name, name);
+    }
+    let both = project.apply("both");
+    assert_eq!(project.json("spec version list")["id"], both.as_str());
+    std::fs::remove_file(project.env().work_dir().join("specs/bar.yaml")).unwrap();
+    let commit = project.commit("without bar");
+    let outcome = project.json("spec version apply");
+    // Somebody else's change does not count.
+    project.stage.world.ok("environment create --name other --image python");
+    let listed = project.json("spec version list");
+    assert_eq!((&listed["id"], &listed["git"]["commit"]), (&outcome["appVersion"], &commit.into()), "{listed}");
+    assert_eq!(listed["objects"].as_array().map(Vec::len), Some(2), "{listed}");
+    let destroyed = project.json("spec version destroy --yes");
+    let listed = project.json("spec version list");
+    assert_eq!((&listed["id"], &listed["objects"]), (&destroyed["appVersion"], &serde_json::json!([])), "{listed}");
 }

@@ -104,6 +104,28 @@ fn secrets_go_only_when_it_is_asked_for() {
 }
 
 #[test]
+fn a_secret_that_was_named_before_it_was_set_goes_when_it_is_asked_for() {
+    let project = Project::new(&[]);
+    project.env().write_file("value", "s3cret");
+    project.file("main.py", "def main():\n    return 'hi'\n");
+    let manifest = "app: default\nfunctions:\n  hi: { env: python, src: main.py }\n";
+    project.file("milepost.yaml", manifest);
+    project.stage.world.ok("deploy");
+    // Nothing but the claim is new.
+    project.file("milepost.yaml", &format!("{manifest}secrets: [TOKEN]\n"));
+    assert_eq!(project.stage.world.ok("deploy"), "Everything up to date.\n");
+    for name in ["TOKEN", "OTHER"] {
+        project.stage.world.ok(&format!("secret set {name} --from-file value"));
+    }
+    project.file("milepost.yaml", manifest);
+    let kept = project.run("deploy");
+    assert!(kept.stderr.contains("secret TOKEN is not named any more; kept"), "{}", kept.snapshot());
+    project.stage.world.ok("deploy --prune-secrets");
+    let left = project.json("secret list");
+    assert_eq!((left.as_array().map(Vec::len), &left[0]["name"]), (Some(1), &"OTHER".into()), "{left}");
+}
+
+#[test]
 fn what_was_made_by_hand_and_is_equal_belongs_to_the_folder_that_declares_it() {
     let project = Project::new(&[]);
     project.file("main.py", "def main():\n    return 'hi'\n");

@@ -134,3 +134,36 @@ fn a_folder_that_cannot_be_deployed_starts_no_server() {
     assert!(output.stderr.contains("shop/milepost.yaml:2: unknown key `funtions`"), "{}", output.snapshot());
     assert!(!env.data_dir().exists());
 }
+
+#[test]
+fn up_tells_all_that_deploy_tells() {
+    let world = World::on_machine_time();
+    shop(&world.env);
+    // One mistake of the manifest, one that only the app can tell, and one of the files.
+    let manifest = MANIFEST.replace("GET /hello: hello", "GET /hello: helo");
+    let manifest = manifest.replace("    entrypoint: hello.main\n", "    entrypoint: hello.main\n    memori: 128Mi\n");
+    world.env.write_file("shop/milepost.yaml", manifest);
+    std::os::unix::fs::symlink("/etc/passwd", world.env.work_dir().join("shop/hello/link")).unwrap();
+    let deploy = world.run("deploy shop");
+    assert_eq!(deploy.status, Some(2), "{}", deploy.snapshot());
+    for text in ["unknown key `memori`", "names function `helo`", "hello/link` points to", "3 mistakes"] {
+        assert!(deploy.stderr.contains(text), "`{text}` is not in {}", deploy.snapshot());
+    }
+    let up = world.run("up shop --no-logs");
+    assert_eq!((up.status, &up.stderr), (Some(2), &deploy.stderr));
+}
+
+#[test]
+fn a_manifest_that_is_about_another_app_now_is_not_deployed_into_the_first() {
+    let world = World::on_machine_time();
+    shop(&world.env);
+    let mut up = Terminal::start(world.env.command(&["up", "shop", "--watch", "--no-logs"]));
+    up.wait_for("Watching for saved files");
+    world.env.write_file("shop/milepost.yaml", MANIFEST.replace("app: shop", "app: shelf"));
+    up.wait_for("the manifest is about app shelf now");
+    // Mistakes are told as a deploy tells them.
+    world.env.write_file("shop/milepost.yaml", MANIFEST.replace("path: /", "pfad: /").replace(": hello\n", ": helo\n"));
+    up.wait_for("unknown key `pfad`");
+    up.wait_for("names function `helo`");
+    assert!(up.interrupt().success());
+}

@@ -111,6 +111,10 @@ fn executions_jobs_and_aliases_are_refused_with_the_words_of_the_interface() {
     stage.refused(post("/v1/aliases", json!({ "name": "a", "function_id": NOWHERE })), 404, &unknown);
     assert_eq!(stage.json(Method::GET, "/v1/aliases", &json!({}), 200), json!({ "function_aliases": [] }));
 
+    // What `curl -d` sends without a word about its type is taken for what it is.
+    let put = stage.request(Method::PUT, &format!("/v1/functions/{function}")).body("{\"timeout\": 0}");
+    let range = "timeout resource limitation not within the allowable range: 1 ~ 300(seconds).";
+    stage.refused(put.header("content-type", "application/x-www-form-urlencoded"), 400, range);
     let versions = format!("/v1/functions/{function}/versions");
     let zero = format!("FunctionVersion not found [function_id={function}, version_number=0]");
     stage.refused(get(&format!("{versions}/0")), 404, &zero);
@@ -135,6 +139,13 @@ fn a_token_is_needed_but_for_the_address_itself() {
         let (status, answer) = stage.send(stage.bare(Method::GET, path));
         assert_eq!((status, &answer["faultcode"]), (401, &json!("Client")), "{path}");
         assert_eq!(stage.send(stage.request_as("wrong", Method::GET, path)).0, 401);
+    }
+    for path in ["/v1/functions", &format!("/v1/executions/{NOWHERE}/log"), &format!("/v1/webhooks/{NOWHERE}")] {
+        assert_eq!(stage.send(stage.bare(Method::PATCH, path)).0, 401, "strangers are not told what {path} takes");
+        assert_eq!(stage.send(stage.request(Method::PATCH, path)).0, 405);
+    }
+    for path in ["/", "/v1", "/v1/", &format!("/v1/webhooks/{NOWHERE}/invoke")] {
+        assert_eq!(stage.send(stage.bare(Method::PATCH, path)).0, 405, "{path} needs no token");
     }
     let bearer = stage.bare(Method::GET, "/v1/functions").bearer_auth(&stage.token);
     assert_eq!(stage.send(bearer).0, 200);

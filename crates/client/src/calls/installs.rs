@@ -1,7 +1,9 @@
 use bytes::Bytes;
 use futures::stream::{Stream, StreamExt};
+use milepost_model::channel::Publication;
 use milepost_model::install::{
-    HoldInstall, Install, InstallChange, Installed, LiftInstall, NewInstall, Upgrade, UpgradeFromBundle, UpgradePlan,
+    ChangedInstall, HoldInstall, Install, InstallChange, Installed, LiftInstall, NewInstall, Upgrade,
+    UpgradeFromBundle, UpgradePlan,
 };
 use reqwest::{Body, Method};
 use serde::Serialize;
@@ -39,7 +41,7 @@ impl Client {
         self.get(&["apps", app, "install"]).await
     }
 
-    pub async fn install_change(&self, app: &str, change: &InstallChange) -> Result<Install, ClientError> {
+    pub async fn install_change(&self, app: &str, change: &InstallChange) -> Result<ChangedInstall, ClientError> {
         self.json(self.request(Method::PATCH, &["apps", app, "install"]).json(change)).await
     }
 
@@ -53,6 +55,11 @@ impl Client {
 
     pub async fn install_detach(&self, app: &str) -> Result<Install, ClientError> {
         self.json(self.request(Method::DELETE, &["apps", app, "install"])).await
+    }
+
+    /// Tells the app's log what was published, or taken back.
+    pub async fn publication_tell(&self, app: &str, told: &Publication) -> Result<(), ClientError> {
+        self.send(self.request(Method::POST, &["apps", app, "publications"]).json(told)).await.map(drop)
     }
 
     pub async fn upgrade_plan(&self, app: &str, asked: &Upgrade) -> Result<UpgradePlan, ClientError> {

@@ -17,6 +17,7 @@ mod literal;
 mod named;
 mod options;
 mod pool;
+mod refused;
 mod rules;
 mod unmatched;
 mod unpack;
@@ -39,6 +40,7 @@ pub use include::{Unmatched, fits, is_plain};
 pub use named::cache_name;
 pub use options::{FolderLimits, Progress, ProgressFn, SourceOptions, ZipLimits};
 
+pub use refused::refused;
 pub use unmatched::{broken_patterns, unmatched};
 pub use walk::Ignored;
 

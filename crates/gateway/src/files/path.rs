@@ -35,6 +35,19 @@ pub(crate) fn decode(path: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(decoded))
 }
 
+/// A path that names no file, for the choice of the mount it is below. It is never looked up.
+pub(crate) fn decode_loosely(path: &str) -> Cow<'_, str> {
+    if !path.contains('%') {
+        return Cow::Borrowed(path);
+    }
+    let segments = path.split('/').map(|segment| {
+        let decoded = percent_decode_str(segment).decode_utf8_lossy();
+        // A slash in disguise does not end a segment.
+        if decoded.contains('/') { Cow::Borrowed(segment) } else { decoded }
+    });
+    Cow::Owned(segments.collect::<Vec<_>>().join("/"))
+}
+
 fn is_plain(segment: &str, at: usize) -> bool {
     let hidden = segment.starts_with('.') && !(at == 0 && segment == ".well-known");
     !segment.is_empty() && !hidden && !segment.bytes().any(|byte| byte == b'\\' || byte.is_ascii_control())

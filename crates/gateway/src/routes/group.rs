@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use regex_lite::Regex;
 
-use super::pattern::{self, Pattern};
+use super::pattern::{self, RoutePattern};
 use super::tree::{Growing, Place, Tree};
 use super::{Route, RouteError};
 
@@ -65,7 +65,7 @@ struct Compared {
 impl GrowingGroup {
     pub(super) fn add<T>(&mut self, route: &Route<T>, at: usize) -> Result<(), RouteError> {
         match pattern::compile(&route.path, route.prefix)? {
-            Pattern::Segments { segments, trailing_slash } => {
+            RoutePattern::Segments { segments, trailing_slash } => {
                 let place = match (route.prefix, trailing_slash) {
                     (true, _) => Place::Prefix,
                     (false, true) => Place::Slashed,
@@ -73,7 +73,7 @@ impl GrowingGroup {
                 };
                 self.tree.insert(&segments, place, at);
             }
-            Pattern::Regex(regex) => {
+            RoutePattern::Regex(regex) => {
                 let all = if route.prefix { &mut self.prefixes } else { &mut self.whole };
                 all.push(Compared { length: route.path.len(), regex, route: at });
             }

@@ -1,3 +1,6 @@
+use milepost_model::spec::RouteSpec;
+use milepost_model::unit_put::{RoutePut, TargetPut};
+use milepost_model::{Selector, UnitName};
 use proptest::prelude::*;
 
 use super::*;
@@ -198,8 +201,44 @@ fn any_route() -> impl Strategy<Value = Route<usize>> {
     )
 }
 
+/// Paths of every kind, most of which make sense.
+fn any_pattern() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        4 => Just("/".to_owned()),
+        3 => "[a-z]{1,3}",
+        3 => "\\{[a-z]{1,3}\\}",
+        2 => "\\{[a-z]{1,2}:[a-z0-9\\[\\](){},.*+|^$-]{0,8}\\}",
+        1 => "[{}:*.%\\[\\]()\u{fc}-]{1,3}",
+        1 => "%[0-9a-fA-F]{2}",
+        1 => Just("{p*}".to_owned()),
+        1 => Just(".milepost".to_owned()),
+    ];
+    proptest::collection::vec(piece, 0..8).prop_map(|pieces| format!("/{}", pieces.concat()))
+}
+
+/// What the model stores for a path, if it takes it.
+fn stored(path: &str, prefix: bool) -> Option<RouteSpec> {
+    let target = TargetPut { function: UnitName::config(), version: Selector::Latest };
+    let put = RoutePut { methods: BTreeSet::new(), path: path.to_owned(), prefix, host: String::new(), target };
+    put.resolve(None).ok()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn every_path_that_the_model_takes_the_table_takes_and_finds(path in any_pattern(), prefix in any::<bool>()) {
+        let Some(spec) = stored(&path, prefix) else { return Ok(()) };
+        let (table, errors) = RouteTable::with_errors(vec![route("GET", &spec.path, spec.prefix, "", "it")]);
+        prop_assert_eq!(errors, vec![], "{}", path);
+        prop_assert_eq!(table.len(), 1);
+        // A request whose variables are all `x`; what a regular expression wants is not for us to guess.
+        if path.contains(':') {
+            return Ok(());
+        }
+        let asked = pattern::names(&path).fold(path.clone(), |path, name| path.replacen(&format!("{{{name}}}"), "x", 1));
+        prop_assert!(matches!(table.find("", &Method::GET, &asked), Lookup::Found { .. }), "{} for {}", asked, path);
+    }
 
     #[test]
     fn the_table_says_what_the_plain_rules_say(

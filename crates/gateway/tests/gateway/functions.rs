@@ -30,7 +30,7 @@ async fn a_function_sees_a_clean_request() {
     let got = world.ask(asked).await;
     let expected = "POST /orders/%C3%BC%2F1/x?q=1&r=%20 route=/orders/{id}/{what} id=\u{fc}/1 what=x\n\
         release=r1 token=call:shop:r1\n\
-        authorization: Bearer of-the-app\ncookie: a=1\ncookie: b=2\nhost: Shop.localhost:8080\n\
+        authorization: Bearer of-the-app\ncookie: a=1; b=2\nhost: Shop.localhost:8080\n\
         x-forwarded-for: 192.0.2.1\nx-forwarded-host: Shop.localhost:8080\nx-forwarded-proto: http\n\
         x-request-id: mine-1\nbody \u{fc}";
     assert_eq!(got.text(), expected);
@@ -252,18 +252,59 @@ async fn a_body_that_stalls_is_given_up() {
     served.stopped().await;
 }
 
-#[tokio::test]
-async fn a_function_whose_body_breaks_breaks_the_answer_and_nothing_else() {
-    let world = World::new();
-    let broken = public(Fake::Answer(Box::new(|| {
-        let start = futures::stream::iter([Ok(Bytes::from_static(b"start"))]);
+/// A function that sends these pieces at once, and breaks.
+fn breaking(pieces_of_it: &'static [&'static str]) -> Fake {
+    Fake::Answer(Box::new(move || {
+        let start = futures::stream::iter(pieces_of_it.iter().map(|piece| Ok(Bytes::from_static(piece.as_bytes()))));
         Response::new(pieces(start.chain(futures::stream::iter([Err(std::io::ErrorKind::BrokenPipe.into())]))))
-    })));
+    }))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_function_whose_body_breaks_breaks_the_answer_after_what_it_sent_and_nothing_else() {
+    let world = World::new();
+    let broken = public(breaking(&["start", "more"]));
     world.shop(vec![], vec![route("", "/broken", &broken), route("", "/fine", &public(Fake::Tell))]);
     let served = world.serve().await;
-    let answer = served.raw("GET /broken HTTP/1.1\r\nhost: shop.localhost\r\n\r\n").await;
-    assert!(!answer.ends_with("0\r\n\r\n"), "it must not look complete: {answer}");
+    for _ in 0..50 {
+        let answer = served.raw("GET /broken HTTP/1.1\r\nhost: shop.localhost\r\n\r\n").await;
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("milepost-request-id: "), "{answer:?}");
+        assert!(answer.contains("start") && answer.contains("more"), "{answer:?}");
+        assert!(!answer.ends_with("0\r\n\r\n"), "it must not look complete: {answer}");
+    }
     let fine = served.raw("GET /fine HTTP/1.1\r\nhost: shop.localhost\r\nconnection: close\r\n\r\n").await;
     assert!(fine.starts_with("HTTP/1.1 200"), "{fine}");
+    served.stopped().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn over_http2_too_the_head_comes_before_the_break() {
+    let world = World::new();
+    world.shop(vec![], vec![route("", "/broken", &public(breaking(&["start"])))]);
+    let served = world.serve().await;
+    let io = TokioIo::new(served.connect().await);
+    let executor = hyper_util::rt::TokioExecutor::new();
+    let (mut client, connection) = hyper::client::conn::http2::handshake(executor, io).await.expect("it connects");
+    let connection = tokio::spawn(connection);
+    for _ in 0..50 {
+        let request = http::Request::get("http://shop.localhost/broken").body(full("")).expect("a request");
+        let answer = soon(client.send_request(request)).await.expect("a head");
+        assert!(answer.headers().contains_key("milepost-request-id"), "{answer:?}");
+        soon(answer.into_body().collect()).await.expect_err("it breaks");
+    }
+    drop(client);
+    soon(connection).await.expect("no panic").expect("it ends well");
+    served.stopped().await;
+}
+
+#[tokio::test]
+async fn a_body_that_fails_before_its_first_piece_is_a_502_with_the_id() {
+    let world = World::new();
+    world.shop(vec![], vec![route("", "/broken", &public(breaking(&[])))]);
+    let served = world.serve().await;
+    let answer = served.raw("GET /broken HTTP/1.1\r\nhost: shop.localhost\r\nconnection: close\r\n\r\n").await;
+    assert!(answer.starts_with("HTTP/1.1 502"), "{answer}");
+    let id = answer.lines().find_map(|line| line.strip_prefix("milepost-request-id: ")).expect("an id");
+    assert!(answer.contains("broke off") && answer.contains(&format!("milepost logs --request {id}")), "{answer}");
     served.stopped().await;
 }

@@ -70,6 +70,7 @@ async fn an_address_without_a_release_says_what_is_wrong() {
         assert_eq!((got.status(), problem["code"].as_str()), (status, Some(code)), "{host}");
         assert_eq!(got.header("content-type"), "application/problem+json", "{host}");
         assert_eq!(problem["status"], status, "{host}");
+        assert_eq!(got.header("milepost-release"), if status == 410 { "r0" } else { "" }, "{host}");
         if status == 410 {
             assert!(problem["detail"].as_str().is_some_and(|text| text.contains("2026-01-02T03:04:05Z")), "{problem}");
         }
@@ -133,6 +134,24 @@ async fn a_release_in_one_label_is_loaded_too() {
     let world = World::new();
     world.memory.apps.lock().expect("no panic").insert("shop".to_owned(), shop(&world));
     assert_eq!(world.get("r2--shop.localhost/").await.text(), "r2");
+}
+
+/// The label is tried as an app first. That there is none is remembered for a second, and the other app may take longer.
+#[tokio::test]
+async fn a_release_in_one_label_is_loaded_however_slow_the_database_is() {
+    let world = World::new();
+    world.memory.apps.lock().expect("no panic").insert("shop".to_owned(), shop(&world));
+    let gate = Arc::new(Semaphore::new(1));
+    *world.memory.load_gate.lock().expect("no panic") = Some(gate.clone());
+    let slow = async {
+        while world.memory.loads.load(Ordering::SeqCst) < 2 {
+            tokio::task::yield_now().await;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
+        gate.add_permits(1);
+    };
+    let (got, ()) = soon(futures::future::join(world.get("r2--shop.localhost/"), slow)).await;
+    assert_eq!((got.status(), got.text()), (200, "r2"));
 }
 
 #[tokio::test]

@@ -1,3 +1,5 @@
+use milepost_gateway::view::Mount;
+
 use crate::support::*;
 
 /// Sends a path byte by byte as it is written here.
@@ -96,4 +98,52 @@ async fn well_known_files_and_names_in_any_letters_are_served() {
     {
         assert_eq!(world.get(&format!("shop.localhost{path}")).await.text(), expected, "{path}");
     }
+}
+
+#[tokio::test]
+async fn what_can_be_no_file_gets_the_fallback_or_the_error_page_like_what_is_none() {
+    let world = World::new();
+    let secret = "SECRET";
+    let app = Mount {
+        fallback: Some("app.html".into()),
+        ..mount("/spa", world.memory.tree(&[("app.html", "the app"), (".env", secret), ("a/b", secret)]))
+    };
+    let site = Mount {
+        error_page: Some("lost.html".into()),
+        ..mount("/", world.memory.tree(&[("lost.html", "lost"), (".env", secret), ("x\\y", secret)]))
+    };
+    world.shop(vec![app, site], vec![route("GET", "/called/{x}", &public(Fake::Tell))]);
+    let served = world.serve().await;
+    for (path, status, expected) in [
+        (&b"/spa/nope"[..], "200", "the app"),
+        (b"/spa/a%2fb", "200", "the app"),
+        (b"/spa//x", "200", "the app"),
+        (b"/spa/.x", "200", "the app"),
+        (b"/spa/.env", "200", "the app"),
+        (b"/spa/%2eenv", "200", "the app"),
+        (b"/spa/%ff", "200", "the app"),
+        (b"/spa/..%2f.env", "200", "the app"),
+        (b"/spa/../.env", "200", "the app"),
+        (b"/sp%61/.x", "200", "the app"),
+        (b"/spa%2fx", "404", "lost"),
+        (b"/nope", "404", "lost"),
+        (b"/.env", "404", "lost"),
+        (b"/%2eenv", "404", "lost"),
+        (b"//x", "404", "lost"),
+        (b"//", "404", "lost"),
+        (b"/x%5cy", "404", "lost"),
+        (b"/a%00", "404", "lost"),
+        (b"/../../etc/passwd", "404", "lost"),
+    ] {
+        let answer = ask(&served, path).await;
+        let shown = String::from_utf8_lossy(path);
+        assert_eq!(answer.split(' ').nth(1), Some(status), "{shown}: {answer}");
+        assert!(answer.ends_with(&format!("\r\n\r\n{expected}")), "{shown}: {answer}");
+        assert!(!answer.contains(secret), "{shown}: {answer}");
+    }
+    // Routes come first, and other methods have no page.
+    assert!(ask(&served, b"/called/a%2fb").await.contains("x=a/b"));
+    let posted = served.raw("POST /spa/.x HTTP/1.1\r\nhost: shop.localhost\r\nconnection: close\r\n\r\n").await;
+    assert!(posted.starts_with("HTTP/1.1 404") && !posted.contains("the app"), "{posted}");
+    served.stopped().await;
 }

@@ -4,6 +4,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::name::UnitName;
+use crate::refusal::{Code, Refusal};
 
 /// What tells that a release is well: a path that answers with 2xx, or a function that does. `/healthz`,
 /// `function:check`.
@@ -31,6 +32,16 @@ impl FromStr for Health {
         let fits = text.starts_with('/') && text.len() <= MOST && text.bytes().all(|byte| byte.is_ascii_graphic());
         if fits { Ok(Self::Path(text.to_owned())) } else { Err(wrong()) }
     }
+}
+
+/// A function that is to tell whether a version is well, and that is not there.
+pub fn no_health_function(whose: &str, name: &UnitName, functions: &[String]) -> Refusal {
+    let message = format!("{whose} has no function `{name}` that could tell whether it is well.");
+    let otherwise = match functions {
+        [] => "it has no function at all; name a path, like `--health /healthz`".to_owned(),
+        names => format!("name one that it has, or a path like `--health /healthz`; it has {}", names.join(", ")),
+    };
+    Refusal::unknown(Code::UnitNotFound, message, name.as_str(), functions, &otherwise)
 }
 
 impl TryFrom<String> for Health {

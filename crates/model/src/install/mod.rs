@@ -10,7 +10,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-pub use health::{Health, HealthError};
+pub use health::{Health, HealthError, no_health_function};
 pub use settings::{InstallChange, InstallSettings, RollbackHolds, SettingsError};
 
 use crate::channel::{Brakes, ChannelName, Entry, Outlook, PackageName, SemVer};
@@ -64,6 +64,9 @@ pub struct Install {
     pub brakes: Brakes,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_check: Option<Check>,
+    /// The last version that did not stay; until one that is not below it does, or a person lifts it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_failure: Option<FailedUpgrade>,
     /// What the last check found to do, and when.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<UpgradePlan>,
@@ -96,6 +99,27 @@ pub struct Check {
     /// How many checks in a row could not be read.
     #[serde(default)]
     pub failures: i64,
+}
+
+/// A version that was not healthy, or that a person went back from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FailedUpgrade {
+    pub version: SemVer,
+    #[schema(value_type = String, format = DateTime)]
+    pub at: Timestamp,
+    /// For people.
+    pub reason: String,
+}
+
+/// An installed app after a change of its settings
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ChangedInstall {
+    #[serde(flatten)]
+    pub install: Install,
+    /// What to know about it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// The decision about a channel, in words and in parts.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{SpecError, VersionRef};
+use crate::digest::Digest;
 use crate::name::UnitName;
 use crate::spec::{FunctionPermission, FunctionSpec, Pin, Scale};
 
@@ -105,6 +106,14 @@ impl FunctionPut {
         };
         check(&spec)?;
         Ok(spec)
+    }
+}
+
+impl FunctionPut {
+    /// What no server would take, whatever the function has now.
+    pub fn check(&self) -> Result<(), SpecError> {
+        let anything = Pin { name: UnitName::config(), number: None, digest: Digest::of(b"") };
+        self.resolve(None, anything.clone(), anything).map(drop)
     }
 }
 

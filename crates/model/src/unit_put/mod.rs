@@ -142,6 +142,24 @@ pub struct SecretPut {
     pub value: String,
 }
 
+impl SecretPut {
+    /// What a program can be given as one variable of its environment, with room for the rest.
+    pub const MOST: usize = 64 << 10;
+
+    /// Says what is wrong without saying what the value is.
+    pub fn check(&self, name: &UnitName) -> Result<(), SpecError> {
+        if self.value.len() <= Self::MOST {
+            return Ok(());
+        }
+        let problem = format!(
+            "the value of secret {name} has {} bytes, and {} KiB is the most that a secret may have",
+            self.value.len(),
+            Self::MOST >> 10
+        );
+        Err(SpecError::new("", problem, "keep the large part in a file of a package, and only its key in the secret"))
+    }
+}
+
 impl std::fmt::Debug for SecretPut {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("SecretPut(…)")

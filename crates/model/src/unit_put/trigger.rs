@@ -5,6 +5,7 @@ use utoipa::ToSchema;
 
 use super::SpecError;
 use crate::name::UnitName;
+use crate::route_path::{BELOW, RoutePathError, RoutePattern};
 use crate::schedule::Schedule;
 use crate::selector::Selector;
 use crate::spec::{Pin, RouteSpec, Target, TimerSpec};
@@ -59,7 +60,7 @@ impl RoutePut {
                 format!("use {}", METHODS.join(", ")),
             ));
         }
-        check_path(&self.path)?;
+        check_path(&self.path, self.prefix)?;
         Ok(RouteSpec {
             methods: self.methods.clone(),
             path: self.path.clone(),
@@ -70,7 +71,7 @@ impl RoutePut {
     }
 }
 
-fn check_path(path: &str) -> Result<(), SpecError> {
+fn check_path(path: &str, prefix: bool) -> Result<(), SpecError> {
     let wrong = |problem: &str, hint: &str| Err(SpecError::new("path", format!("`{path}` {problem}"), hint));
     if !path.starts_with('/') || path.len() > 255 {
         return wrong("must start with `/` and have at most 255 letters", "write it like `/orders/{id}`");
@@ -82,13 +83,15 @@ fn check_path(path: &str) -> Result<(), SpecError> {
     {
         return wrong("must be a plain path without `?`, `#`, `..` or backslash", "write it like `/orders/{id}`");
     }
-    for part in path.split('/') {
-        let opens = part.matches('{').count();
-        if opens != part.matches('}').count() {
-            return wrong("has a `{` without its `}`", "write a part that varies like `/orders/{id}`");
-        }
+    if path.strip_prefix("/.milepost").is_some_and(|rest| rest.is_empty() || rest.starts_with('/')) {
+        return wrong("cannot be used: what begins with `/.milepost` is the gateway's own", "give it another path");
     }
-    Ok(())
+    if path.split('/').any(|part| part == "*" || part == "**") {
+        return wrong("cannot be used: a `*` does not stand for other paths", BELOW);
+    }
+    RoutePattern::parse(path, prefix)
+        .map(drop)
+        .or_else(|RoutePathError { reason, hint }| wrong(&format!("cannot be used: {reason}"), hint))
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -105,5 +108,57 @@ impl TimerPut {
     pub fn resolve(&self, pin: Option<Pin>) -> Result<TimerSpec, SpecError> {
         Schedule::parse(&self.cron, &self.zone)?;
         Ok(TimerSpec { cron: self.cron.trim().to_owned(), zone: self.zone.clone(), target: self.target.resolve(pin) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(path: &str, prefix: bool) -> Option<SpecError> {
+        let target = TargetPut { function: UnitName::config(), version: Selector::Latest };
+        let methods = BTreeSet::new();
+        RoutePut { methods, path: path.to_owned(), prefix, host: String::new(), target }.resolve(None).err()
+    }
+
+    #[test]
+    fn a_path_that_the_gateway_could_not_serve_is_refused_with_what_to_write() {
+        for (path, said, hint) in [
+            ("/any/{p*}", "a variable is written `{name}`", "`prefix`"),
+            ("/any/*", "a `*` does not stand", "`prefix`"),
+            ("/any/**", "a `*` does not stand", "`prefix`"),
+            ("/{}", "a variable is written `{name}`", "`/orders/{id}`"),
+            ("/{a:}", "is empty", "`/orders/{id}`"),
+            ("/{a:[}", "regular expression cannot be read", "mend"),
+            ("/{a:)(}", "regular expression cannot be read", "mend"),
+            ("/{a", "has no `}`", "`/orders/{id}`"),
+            ("/a}", "has no `{`", "`/orders/{id}`"),
+            ("/}{", "has no `{`", "`/orders/{id}`"),
+            ("/.milepost", "the gateway's own", "another path"),
+            ("/.milepost/health", "the gateway's own", "another path"),
+        ] {
+            for prefix in [false, true] {
+                let error = problem(path, prefix).unwrap_or_else(|| panic!("{path} was taken"));
+                assert!(error.problem.contains(said), "{path}: {error:?}");
+                assert!(error.problem.contains(path) && error.hint.contains(hint), "{path}: {error:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn paths_with_variables_of_every_form_are_taken() {
+        for path in [
+            "/",
+            "/a/",
+            "/{id}",
+            "/v{major}.{minor}",
+            "/{id:[0-9]{1,3}}",
+            "/{rest:.*}",
+            "/{a:x/y}",
+            "/a*b",
+            "/.milepostx",
+        ] {
+            assert_eq!(problem(path, false), None, "{path}");
+        }
     }
 }

@@ -1,41 +1,71 @@
 //! How a pool's instances come and go: started when calls wait or somebody wants them warm, put to sleep, stopped.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::time::Instant;
 
 use super::Pool;
 use super::state::Effects;
+use crate::call::Seconds;
 use crate::executor::{Executor, Instance as _, StartError};
+
+/// A start that made no instance.
+struct Failed {
+    error: StartError,
+    /// It took all the time that it had, and so did the calls with lower tickets that waited for it.
+    waited_for_all: Option<u64>,
+}
+
+impl From<StartError> for Failed {
+    fn from(error: StartError) -> Self {
+        Self { error, waited_for_all: None }
+    }
+}
 
 impl<E: Executor> Pool<E> {
     pub(super) async fn start(self: Arc<Self>) {
         match self.try_start().await {
             Ok(instance) => self.started(Arc::new(instance)),
-            Err(error) => {
-                self.report("", 0, &format!("no instance of the function became ready: {error}"));
+            Err(failed) => {
+                self.report("", 0, &format!("no instance of the function became ready: {}", failed.error));
                 let mut effects = Effects::default();
-                self.lock().start_failed(&error, Instant::now(), &mut effects);
+                self.lock().start_failed(&failed.error, failed.waited_for_all, Instant::now(), &mut effects);
                 self.carry_out(effects);
                 self.after_change();
             }
         }
     }
 
-    async fn try_start(&self) -> Result<E::Instance, StartError> {
+    async fn try_start(&self) -> Result<E::Instance, Failed> {
         let executor = &self.shared.executor;
         let bound = self.shared.settings.start;
         let start = async {
             let prepared = self.prepared.get_or_try_init(|| executor.prepare(&self.function)).await?;
+            let next_ticket = self.lock().next_ticket();
             match tokio::time::timeout(bound, executor.start(&self.function, prepared)).await {
-                Ok(outcome) => outcome,
-                Err(_) => Err(StartError::new(format!("it was not ready within {} s", bound.as_secs_f64()))),
+                Ok(outcome) => Ok(outcome?),
+                Err(_) => {
+                    Err(Failed { error: StartError::new(self.took_too_long(bound)), waited_for_all: Some(next_ticket) })
+                }
             }
         };
         tokio::select! {
             outcome = start => outcome,
-            () = self.shared.cut.cancelled() => Err(StartError::new("the server is stopping")),
+            () = self.shared.cut.cancelled() => Err(StartError::new("the server is stopping").into()),
         }
+    }
+
+    /// Why there is no instance, when nothing else is known than how long it was waited for.
+    pub(super) fn took_too_long(&self, bound: Duration) -> String {
+        let bound = Seconds(bound);
+        if self.prepared.get().is_none() {
+            return format!("its code was not on this machine within {bound}");
+        }
+        let (name, number) = (&self.function.name, self.function.number);
+        format!(
+            "it was not ready within {bound}; `milepost logs --function {name} --version {number}` has what it printed"
+        )
     }
 
     fn started(self: &Arc<Self>, instance: Arc<E::Instance>) {
@@ -97,8 +127,7 @@ impl<E: Executor> Pool<E> {
     /// How many instances are kept although nobody calls. False: the pool is closed.
     pub(super) fn want(&self, wanted: usize) -> bool {
         let mut state = self.lock();
-        state.wanted = wanted;
-        state.kept_until = None;
+        state.want(wanted, Instant::now());
         let open = !state.closed;
         drop(state);
         self.changed.notify_one();

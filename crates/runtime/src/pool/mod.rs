@@ -21,7 +21,7 @@ use tokio_util::task::TaskTracker;
 
 use self::lease::{Home, Lease};
 pub(crate) use self::pools::Pools;
-use self::state::{Arrival, Bounds, Effects, State};
+use self::state::{Arrival, Bounds, Effects, RETRY_AFTER, State};
 use self::status::Recent;
 pub use self::status::{PoolStatus, RecentError};
 use crate::call::CallError;
@@ -176,14 +176,27 @@ impl<E: Executor> Pool<E> {
         };
         let Waiting { answer, place } = waiting;
         let longest = self.shared.settings.wait;
-        let answer = tokio::time::timeout(patience.map_or(longest, |patience| patience.min(longest)), answer).await;
+        let impatient = patience.filter(|patience| *patience < longest);
+        let answer = tokio::time::timeout(impatient.unwrap_or(longest), answer).await;
         drop(place);
         match answer {
             Ok(Ok(outcome)) => outcome,
             // The pool answers every waiter; only a runtime that is being torn down drops the other end.
             Ok(Err(_)) => Err(CallError::Stopping),
-            Err(_) => Err(CallError::Busy { retry_after: Duration::from_secs(1) }),
+            Err(_) => Err(self.given_up(impatient)),
         }
+    }
+
+    /// What a call is told that waited in vain. One that has little patience comes again, and hears no more than that.
+    fn given_up(&self, impatient: Option<Duration>) -> CallError {
+        let waited = impatient.unwrap_or(self.shared.settings.wait);
+        let state = self.lock();
+        let reason = match state.lacks_instances().filter(|_| impatient.is_none()) {
+            None => return CallError::Busy { retry_after: RETRY_AFTER, waited: Some(waited) },
+            Some("") => self.took_too_long(waited),
+            Some(failure) => failure.to_owned(),
+        };
+        CallError::NotReady { reason }
     }
 
     fn give_back(self: &Arc<Self>, member: u64, slot: SlotOf<E>) {

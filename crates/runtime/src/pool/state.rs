@@ -3,6 +3,9 @@
 //!
 //! What holds between two transitions: a slot is free, or with one call, or gone with its member; there are no free slots
 //! while calls wait; members and starts together are never more than `max`.
+//!
+//! A start that fails is the news that the next may fail too. From then on one instance is tried at a time, with a growing
+//! pause, until one is ready. Nobody waits longer than for one whole start: see [`State::start_failed`].
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,6 +22,8 @@ use crate::executor::{Executor, Instance as _, StartError, StopReason};
 /// After the second failure in a row; doubled with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// What a call that finds no place is told.
+pub(super) const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// The bounds of one pool.
 #[derive(Debug, Clone)]
@@ -76,6 +81,8 @@ pub(super) struct Member<E: Executor> {
     retiring: Option<StopReason>,
     /// Served its share; goes when its replacement is there.
     due: bool,
+    /// Failures in a row before it started: they go on if it ends before it was of use.
+    failures_before: u32,
 }
 
 /// What is left to do when the lock is free.
@@ -138,7 +145,11 @@ impl<E: Executor> State<E> {
             return Arrival::Slot(id, slot);
         }
         if self.waiters.len() >= self.bounds.queue {
-            return Arrival::Refused(CallError::Busy { retry_after: Duration::from_secs(1) });
+            // Those who wait while starts fail are not in front of busy instances.
+            return Arrival::Refused(match self.lacks_instances() {
+                Some(reason) if self.failures > 0 => CallError::NotReady { reason: reason.to_owned() },
+                _ => CallError::Busy { retry_after: RETRY_AFTER, waited: None },
+            });
         }
         if self.pausing(now) && self.healthy() == 0 && self.starting == 0 {
             return Arrival::Refused(CallError::NotReady { reason: self.last_failure.clone() });
@@ -149,6 +160,18 @@ impl<E: Executor> State<E> {
         self.waiters.push_back(Waiter { ticket, answer });
         effects.starts += self.plan_starts(now);
         Arrival::Wait(ticket, receiver)
+    }
+
+    /// Why a call that waits has nothing to wait for but starts: the last failure of one, if there was any. `None`: there are
+    /// instances, and they are busy.
+    pub fn lacks_instances(&self) -> Option<&str> {
+        // Instances that only run their last calls are busy too, as long as none is started in their place.
+        (self.healthy() == 0 && (self.starting > 0 || self.failures > 0)).then_some(&*self.last_failure)
+    }
+
+    /// The number that the next call to wait will have: all that wait now have lower ones.
+    pub fn next_ticket(&self) -> u64 {
+        self.next_ticket
     }
 
     /// The caller does not wait any more. Nothing to do if it was served in between: the lease then comes back by itself.
@@ -229,7 +252,8 @@ impl<E: Executor> State<E> {
     /// An instance is ready. Its slots are placed by the caller, as if calls had just ended on them.
     pub fn started(&mut self, instance: Arc<InstanceOf<E>>, slots: usize, now: Instant, effects: &mut Effects<E>) {
         self.starting -= 1;
-        self.failures = 0;
+        let failures_before = std::mem::take(&mut self.failures);
+        self.last_failure.clear();
         self.retry_at = None;
         let id = instance.id();
         for due in self.members.iter().filter(|member| member.due).map(|member| member.id).collect::<Vec<_>>() {
@@ -243,20 +267,37 @@ impl<E: Executor> State<E> {
             last_used: now,
             retiring: None,
             due: false,
+            failures_before,
         });
     }
 
-    pub fn start_failed(&mut self, error: &StartError, now: Instant, effects: &mut Effects<E>) {
+    /// While an instance is healthy, whoever waits goes on waiting for it. Without one, a failure is told to all when nothing
+    /// else is being started; and one that took its whole time also to those who waited all that time (`waited_for_all`: their
+    /// tickets are below it), since what was started after it is no better and began later.
+    pub fn start_failed(
+        &mut self,
+        error: &StartError,
+        waited_for_all: Option<u64>,
+        now: Instant,
+        effects: &mut Effects<E>,
+    ) {
         self.starting -= 1;
         for member in self.members.iter_mut().filter(|member| member.due) {
             member.due = false;
             member.served = 0;
         }
         self.failed(error.reason.clone(), now);
-        if self.healthy() == 0 && self.starting == 0 {
+        if self.healthy() == 0 {
+            let told = match waited_for_all {
+                _ if self.starting == 0 => self.waiters.len(),
+                Some(ticket) => self.waiters.partition_point(|waiter| waiter.ticket < ticket),
+                None => 0,
+            };
             let reason = &self.last_failure;
             effects.failed.extend(
-                self.waiters.drain(..).map(|waiter| (waiter.answer, CallError::NotReady { reason: reason.clone() })),
+                self.waiters
+                    .drain(..told)
+                    .map(|waiter| (waiter.answer, CallError::NotReady { reason: reason.clone() })),
             );
         }
         self.note_emptied(now);
@@ -281,6 +322,7 @@ impl<E: Executor> State<E> {
             self.restarts += 1;
         }
         if member.retiring.is_none() && member.served == 0 && member.leased == 0 {
+            self.failures = self.failures.max(member.failures_before);
             self.failed(format!("it ended right after its start ({how})"), now);
         }
         effects.starts += self.plan_starts(now);
@@ -297,7 +339,9 @@ impl<E: Executor> State<E> {
         let for_waiters = self.waiters.len().div_ceil(self.bounds.concurrency).saturating_sub(self.starting);
         let kept = if self.stopping { 0 } else { self.floor() };
         let for_kept = kept.saturating_sub(self.healthy() + self.starting);
-        let starts = for_waiters.max(for_kept).min(room);
+        // After a failure one start shows whether the next would be ready; its end looks here again.
+        let most = if self.failures > 0 { 1_usize.saturating_sub(self.starting) } else { room };
+        let starts = for_waiters.max(for_kept).min(room).min(most);
         self.starting += starts;
         starts
     }
@@ -349,6 +393,17 @@ impl<E: Executor> State<E> {
     /// Instances that are kept although nobody calls.
     fn floor(&self) -> usize {
         self.wanted.max(self.asked.map_or(0, |(count, _)| count)).min(self.bounds.max)
+    }
+
+    /// Something points here. What was kept for a rollback has been gone back to: its idle time begins now, or the rollback
+    /// itself would put it to sleep.
+    pub fn want(&mut self, wanted: usize, now: Instant) {
+        self.wanted = wanted;
+        if self.kept_until.take().is_some() {
+            for member in &mut self.members {
+                member.last_used = now;
+            }
+        }
     }
 
     /// So many more than there are now, kept until then.

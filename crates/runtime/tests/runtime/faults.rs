@@ -243,10 +243,21 @@ async fn code_that_cannot_be_loaded_says_why() {
 
 #[tokio::test]
 async fn an_instance_that_never_becomes_ready_is_given_up() {
-    let place = Place::with(|settings| settings.start = Duration::from_secs(1)).await;
-    let function = place.python("import time\ntime.sleep(60)\n", |_| {});
-    let error = place.call(&function, "r1").await.err().expect("a failure");
-    assert!(error.to_string().contains("was not ready within 1 s"), "{error}");
+    // As the server has it: a call waits no longer than a start may take.
+    let place = Place::with(|settings| {
+        settings.start = Duration::from_secs(3);
+        settings.wait = Duration::from_secs(3);
+    })
+    .await;
+    let function = place.python("import time\ntime.sleep(60)\n", |function| function.scale.max = 2);
+    let calls = ["r1", "r2", "r3"].map(|request| place.call(&function, request));
+    for (outcome, request) in futures::future::join_all(calls).await.into_iter().zip(["r1", "r2", "r3"]) {
+        let error = outcome.err().expect("a failure");
+        assert_eq!((error.status(), error.code()), (503, "function_not_ready"), "{error}");
+        assert!(error.to_string().contains("was not ready within 3 s"), "{error}");
+        let told = place.lines_of(request);
+        assert!(told.iter().any(|line| line.contains("was not ready within 3 s")), "{request}: {told:?}");
+    }
     eventually("its process is gone", || processes_of(place.folder.path()).is_empty()).await;
     place.stop().await;
 }

@@ -67,6 +67,67 @@ def main(request):
     place.stop().await;
 }
 
+/// As much as a request keeps, and more than a pipe holds: Node by itself would write the rest after the response.
+#[tokio::test]
+async fn each_line_of_a_long_output_of_node_belongs_to_its_request() {
+    let place = Place::new().await;
+    let code = "
+let count = 0
+module.exports = () => {
+  count++
+  for (let line = 0; line < 2300; line++) console.log(`${count} ${line} ${'x'.repeat(80)}`)
+  return 'ok'
+}
+";
+    let function = place.node(code, |_| {});
+    for request in 1..=5 {
+        let id = format!("r{request}");
+        place.call(&function, &id).await.expect("an answer");
+        let lines = place.lines_of(&id);
+        assert_eq!(lines.len(), 2300, "lines of the request {id}");
+        let own = format!("{request} ");
+        assert!(lines.iter().all(|line| line.starts_with(&own)), "a line of another request");
+    }
+    place.stop().await;
+}
+
+#[tokio::test]
+async fn a_hundred_megabytes_of_output_of_node_cost_the_next_request_nothing() {
+    let place = Place::new().await;
+    let code = "
+module.exports = ({ request }) => {
+  if (request.headers['x-quiet']) {
+    console.log('quiet')
+    return 'quiet'
+  }
+  const lines = ('x'.repeat(999) + '\\n').repeat(1000)
+  for (let piece = 0; piece < 100; piece++) process.stdout.write(lines)
+  return 'ok'
+}
+";
+    let function = place.node(code, |function| function.memory = 128 << 20);
+    for round in 0..3 {
+        let flood = format!("flood{round}");
+        assert_eq!(place.call(&function, &flood).await.expect("an answer").text(), "ok");
+        let kept: usize = place.lines_of(&flood).iter().map(String::len).sum();
+        assert!((200 << 10..=257 << 10).contains(&kept), "{kept} bytes were kept");
+        assert!(place.lines_of(&flood).last().is_some_and(|last| last.starts_with("dropped ")));
+
+        let quiet = format!("quiet{round}");
+        let request =
+            http::Request::get("/").header("x-quiet", 1).body(http_body_util::Empty::new()).expect("a request");
+        let context = milepost_runtime::CallContext {
+            request_id: quiet.as_str().into(),
+            ..milepost_runtime::CallContext::default()
+        };
+        let answer = place.runtime.call(&function, request, context).await.expect("the next request is answered");
+        assert_eq!(answer.status(), 200);
+        assert_eq!(place.lines_of(&quiet), ["quiet"]);
+    }
+    assert_eq!(place.status(&function).restarts, 0);
+    place.stop().await;
+}
+
 #[tokio::test]
 async fn a_line_without_an_end_is_cut_and_bytes_that_are_no_text_do_no_harm() {
     let place = Place::new().await;

@@ -80,6 +80,13 @@ class Case(unittest.TestCase):
                 self.end_headers()
                 self.wfile.write(data)
 
+            def do_GET(self):
+                seen.append((self.path, self.headers["milepost-call"], self.headers["x-a"]))
+                self.send_response(200)
+                self.send_header("content-length", "2")
+                self.end_headers()
+                self.wfile.write(b"ok")
+
             def log_message(self, *arguments):
                 pass
 
@@ -95,6 +102,16 @@ class Case(unittest.TestCase):
         self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
         return address, seen
+
+
+# What a function calls, and what must arrive.
+ADDRESSES = (
+    ("/é/☃ x", "/.milepost/call/inner/%C3%A9/%E2%98%83%20x"),
+    ("/%C3%A9/a%2Fb?q=ü&r=%20+", "/.milepost/call/inner/%C3%A9/a%2Fb?q=%C3%BC&r=%20+"),
+    ("//a/../b;c=1,2@:!$&'()*[]|~-._#gone", "/.milepost/call/inner/a/../b;c=1,2@:!$&'()*[]|~-._"),
+    ('/"<>`{}\n', "/.milepost/call/inner/%22%3C%3E%60%7B%7D%0A"),
+    ("", "/.milepost/call/inner/"),
+)
 
 
 class UnixServer(ThreadingMixIn, UnixStreamServer):

@@ -1,9 +1,10 @@
 """Which function an entrypoint names, what surrounds it, and its calls to others."""
 
+import json
 import subprocess
 
-from case import NodeCase
-from drive import Failed, node
+from case import ADDRESSES, JSON, NodeCase
+from drive import Failed, Threw, node
 
 
 class Entrypoints(NodeCase):
@@ -137,3 +138,52 @@ class Calls(NodeCase):
                 self.assertEqual(answer, {"status": 202, "json": {"got": {"paid": True}}, "header": "1"})
             self.assertEqual(len({one[4] for one in seen}), 1, "the connection is kept")
             self.assertEqual(seen[0][:4], ("/.milepost/call/orders/7?a=1", "t1", "application/json", b'{"paid":true}'))
+
+    def test_a_path_is_sent_as_a_browser_would_send_it(self):
+        code = """
+            const milepost = require('milepost')
+            module.exports = async ({ request }) =>
+              (await milepost.call('inner', request.body.path, { headers: { 'x-a': '☃' }, params: request.body.params })).text()
+        """
+        address, seen = self.gateway()
+        channel = self.run_function(code, environment={"MILEPOST_GATEWAY": address})
+        for path, sent in ADDRESSES:
+            self.assertEqual(channel.call("POST", "/", [JSON], json.dumps({"path": path}).encode()).text, "ok")
+            self.assertEqual(seen[-1][0], sent)
+            self.assertEqual(seen[-1][2].encode("latin-1").decode(), "☃")
+        asked = {"path": "/ä?x=1", "params": {"ö": "1 2"}}
+        channel.call("POST", "/", [JSON], json.dumps(asked).encode())
+        self.assertEqual(seen[-1][0], "/.milepost/call/inner/%C3%A4?x=1&%C3%B6=1+2")
+
+    def test_a_call_that_fails_does_not_harm_the_next(self):
+        code = """
+            const milepost = require('milepost')
+            const bad = { method: { method: 'GÄT' }, header: { headers: { 'x-☃': '1' } }, body: { body: Symbol('x') } }
+            module.exports = async ({ request }) => (await milepost.call('inner', '/', bad[request.path.slice(1)])).text()
+        """
+        address, seen = self.gateway()
+        channel = self.run_function(code, environment={"MILEPOST_GATEWAY": address})
+        for fault in ("method", "header", "body"):
+            with self.assertRaises(Threw):
+                channel.call("GET", "/" + fault)
+            self.assertEqual(channel.call("GET", "/").text, "ok", fault)
+
+
+class Output(NodeCase):
+    def test_what_a_function_writes_is_in_the_pipe_when_the_write_returns(self):
+        code = """
+            const { stdout, stderr } = process
+            module.exports = () => {
+              for (let line = 0; line < 100; line++) {
+                console.log('x'.repeat(9999))
+                console.error('y'.repeat(99999))
+              }
+              return { waiting: stdout.writableLength + stderr.writableLength }
+            }
+        """
+        channel = self.run_function(code)
+        for _ in range(2):
+            self.assertEqual(channel.call().json(), {"waiting": 0})
+        channel.close()
+        self.assertEqual(self.last.wait(), 0)
+        self.assertEqual({name: len(text) for name, text in self.last.output.items()}, {"stdout": 2 * 1000000, "stderr": 2 * 10000000})

@@ -48,6 +48,20 @@ class StandIn(Case):
         self.assertNotIn(":client", json.dumps(found["headers"]))
         self.until(lambda: "seen /u/ü x".encode() in self.last.output["stderr"], "the log line")
 
+    PLAIN = """
+        from flask import request, jsonify
+        def main():
+            return jsonify(args=dict(request.args), form=dict(request.form), cookies=dict(request.cookies), both={**request.args, "x": 1},
+                names=list(request.args), same=request.args == request.args.copy())
+    """
+
+    def test_a_plain_dict_of_values_has_the_first_of_each(self):
+        headers = [("content-type", "application/x-www-form-urlencoded"), ("cookie", "c=5")]
+        found = self.run_function(self.PLAIN).call("POST", "/?a=1&a=2&b=3", headers, b"f=4&f=5").json()
+        args = {"a": "1", "b": "3"}
+        wanted = {"args": args, "form": {"f": "4"}, "cookies": {"c": "5"}, "both": {**args, "x": 1}, "names": ["a", "b"]}
+        self.assertEqual(found, {**wanted, "same": True})
+
     def test_forms_are_parsed(self):
         channel = self.run_function(self.ECHO)
         form = channel.call(

@@ -2,7 +2,7 @@
 
 import json
 
-from case import Case
+from case import ADDRESSES, JSON, Case
 from drive import Failed, Threw
 
 
@@ -170,6 +170,42 @@ class Calls(Case):
         channel = self.run_function(code, environment={"MILEPOST_GATEWAY": address})
         self.assertEqual(channel.call(headers=[(":call", "t")]).json()["status"], 202)
         self.assertEqual(seen[0][1], "t")
+
+    def test_a_path_is_sent_as_a_browser_would_send_it(self):
+        code = """
+            import milepost
+            def main(request):
+                asked = request.get_json()
+                return milepost.call("inner", asked["path"], headers={"x-a": "☃"}, params=asked["params"]).text
+        """
+        address, seen = self.gateway()
+        channel = self.run_function(code, environment={"MILEPOST_GATEWAY": address})
+        for path, sent in ADDRESSES:
+            asked = {"path": path, "params": None}
+            self.assertEqual(channel.call("POST", "/", [JSON], json.dumps(asked).encode()).text, "ok")
+            self.assertEqual(seen[-1][0], sent)
+            self.assertEqual(seen[-1][2].encode("latin-1").decode(), "☃")
+        asked = {"path": "/ä?x=1", "params": {"ö": ["1 2", "&"]}}
+        channel.call("POST", "/", [JSON], json.dumps(asked).encode())
+        self.assertEqual(seen[-1][0], "/.milepost/call/inner/%C3%A4?x=1&%C3%B6=1+2&%C3%B6=%26")
+
+    def test_a_call_that_fails_does_not_harm_the_next(self):
+        code = """
+            import milepost
+            def broken():
+                yield b"some"
+                raise ValueError("no more")
+            def main(request):
+                bad = {"method": {"method": "G\\u00c4T"}, "header": {"headers": {"x-\\u2603": "1"}}, "body": {"method": "GET", "data": broken()}}
+                return milepost.call("inner", "/", **bad.get(request.path[1:], {})).text
+        """
+        address, seen = self.gateway()
+        channel = self.run_function(code, environment={"MILEPOST_GATEWAY": address})
+        for fault in ("method", "header", "body"):
+            with self.assertRaises(Threw) as caught:
+                channel.call("GET", "/" + fault)
+            self.assertNotIn("Request-", caught.exception.message)
+            self.assertEqual(channel.call("GET", "/").text, "ok", fault)
 
     def test_a_call_without_a_gateway_says_so(self):
         with self.assertRaises(Threw) as caught:

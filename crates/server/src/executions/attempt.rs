@@ -69,8 +69,8 @@ pub(crate) fn start(state: &State, claimed: Claimed, place: Option<OwnedSemaphor
 
 async fn run(state: &State, claimed: &Claimed, cancelled: &CancellationToken) -> Over {
     let tap = state.logs.tap(&claimed.execution.id);
-    let started = Instant::now();
-    let calling = AssertUnwindSafe(call(state, claimed)).catch_unwind();
+    let (started, began) = (Instant::now(), Began::default());
+    let calling = AssertUnwindSafe(call(state, claimed, &began)).catch_unwind();
     let outcome = tokio::select! {
         biased;
         () = state.executions.cut.cancelled() => return let_go(state, claimed).await,
@@ -86,7 +86,8 @@ async fn run(state: &State, claimed: &Claimed, cancelled: &CancellationToken) ->
         status: outcome.status,
         result: outcome.result,
         log: tap.take(),
-        duration_ms: i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX),
+        // The wait for an instance is not the function's.
+        duration_ms: i64::try_from(began.at().unwrap_or(started).elapsed().as_millis()).unwrap_or(i64::MAX),
     };
     end(state, claimed, finish).await
 }
@@ -142,13 +143,13 @@ async fn end(state: &State, claimed: &Claimed, finish: Finish) -> Over {
     }
 }
 
-async fn call(state: &State, claimed: &Claimed) -> Called {
+async fn call(state: &State, claimed: &Claimed, began: &Began) -> Called {
     // Nobody waits for those of the queue, so what is in the way is waited for; somebody who waits is told.
     let patient = !claimed.execution.sync;
     let mut pause = FIRST_PAUSE;
     loop {
         match binding::of(state, claimed).await {
-            Ok(bound) => match once(state, claimed, bound).await {
+            Ok(bound) => match once(state, claimed, bound, began).await {
                 Err(CallError::Stopping) if state.executions.is_stopping() => return Called::Stopping,
                 Err(CallError::Busy { .. }) if patient => return Called::Busy,
                 // A pool may stop for itself, and then there is another one.
@@ -164,16 +165,38 @@ async fn call(state: &State, claimed: &Claimed) -> Called {
     }
 }
 
-async fn once(state: &State, claimed: &Claimed, bound: Binding) -> Result<Outcome, CallError> {
+async fn once(state: &State, claimed: &Claimed, bound: Binding, began: &Began) -> Result<Outcome, CallError> {
     let Binding { function, context } = bound;
-    let began = Began::default();
-    let response = state.plane.runtime.call(&function, request(claimed, &began), context).await?;
-    let (parts, body) = response.into_parts();
-    // A function that answers in pieces has its time for the head and all of them together.
-    let deadline = began.at().unwrap_or_else(Instant::now) + function.timeout;
-    match tokio::time::timeout_at(deadline.into(), outcome::of_response(&parts, body)).await {
-        Ok(outcome) => Ok(outcome),
-        Err(_) => Err(CallError::TimedOut { after: function.timeout }),
+    began.forget();
+    let calling = async {
+        let response = state.plane.runtime.call(&function, request(claimed, began), context).await?;
+        let (parts, body) = response.into_parts();
+        // A function that answers in pieces has its time for the head and all of them together.
+        let deadline = began.at().unwrap_or_else(Instant::now) + function.timeout;
+        match tokio::time::timeout_at(deadline.into(), outcome::of_response(&parts, body)).await {
+            Ok(outcome) => Ok(outcome),
+            Err(_) => Err(CallError::TimedOut { after: function.timeout }),
+        }
+    };
+    // Of a first attempt nobody asks whether it had begun, so nearly all executions do without this write.
+    if claimed.attempt == 1 {
+        return calling.await;
+    }
+    tokio::pin!(calling);
+    tokio::select! {
+        biased;
+        outcome = &mut calling => outcome,
+        () = note_begin(state, claimed, began) => calling.await,
+    }
+}
+
+/// Writes down that an instance has the attempt, as soon as one has. The function does not wait for it.
+async fn note_begin(state: &State, claimed: &Claimed, began: &Began) {
+    began.wait().await;
+    let id = &claimed.execution.id;
+    if let Err(error) = state.catalog.execution_begin(id.clone(), state.executions.node(), claimed.attempt).await {
+        let error = &error as &dyn std::error::Error;
+        tracing::warn!(error, execution = id, "an attempt has begun and that could not be written; it may not count");
     }
 }
 

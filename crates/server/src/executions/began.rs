@@ -1,18 +1,25 @@
 //! A request body that notes when it was first asked for. That is when an instance got the call: the wait for one, and its
-//! start, are not the function's time.
+//! start, are not the function's time, and an attempt that got no further has not begun.
 
 use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
 use axum::body::{Body, HttpBody};
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
+use tokio::sync::Notify;
 
 /// When the call reached an instance, once it has.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Began(Arc<OnceLock<Instant>>);
+pub(super) struct Began(Arc<Noted>);
+
+#[derive(Debug, Default)]
+struct Noted {
+    at: Mutex<Option<Instant>>,
+    told: Notify,
+}
 
 impl Began {
     pub fn body(&self, input: Option<String>) -> Body {
@@ -21,11 +28,31 @@ impl Began {
     }
 
     pub fn at(&self) -> Option<Instant> {
-        self.0.get().copied()
+        *self.lock()
+    }
+
+    /// Waits until the call has reached an instance.
+    pub async fn wait(&self) {
+        while self.at().is_none() {
+            self.0.told.notified().await;
+        }
+    }
+
+    /// Another call is made: what became of the last one is over.
+    pub fn forget(&self) {
+        *self.lock() = None;
     }
 
     fn note(&self) {
-        let _ = self.0.get_or_init(Instant::now);
+        let mut at = self.lock();
+        if at.is_none() {
+            *at = Some(Instant::now());
+            self.0.told.notify_one();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.0.at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

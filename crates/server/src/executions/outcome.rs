@@ -5,9 +5,10 @@ use axum::http::header::CONTENT_TYPE;
 use bytes::BytesMut;
 use futures::StreamExt;
 use http::response::Parts;
-use milepost_model::execution::{ExecutionStatus, MAX_RESULT};
+use milepost_model::RawJson;
+use milepost_model::execution::{ExecutionStatus, MAX_DEPTH, MAX_RESULT};
 use milepost_runtime::{CallError, ResponseBody};
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// What is told of the answer of a function that failed.
 const TOLD: usize = 4 << 10;
@@ -15,7 +16,7 @@ const TOLD: usize = 4 << 10;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Outcome {
     pub status: ExecutionStatus,
-    pub result: Option<Value>,
+    pub result: Option<RawJson>,
 }
 
 impl Outcome {
@@ -63,7 +64,7 @@ pub(super) async fn of_response(parts: &Parts, body: ResponseBody) -> Outcome {
         return Outcome::failed(&refused(parts.status.as_u16(), &bytes));
     }
     let result = result(kind, &bytes);
-    if result.as_ref().is_some_and(|result| result.to_string().len() > MAX_RESULT) {
+    if result.as_ref().is_some_and(|result| result.as_str().len() > MAX_RESULT) {
         return too_large();
     }
     Outcome { status: ExecutionStatus::Success, result }
@@ -74,19 +75,20 @@ fn too_large() -> Outcome {
 }
 
 /// JSON as it is, text as a string, everything else in base64 with its type.
-fn result(kind: &str, bytes: &[u8]) -> Option<Value> {
+fn result(kind: &str, bytes: &[u8]) -> Option<RawJson> {
     if bytes.is_empty() {
         return None;
     }
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return Some(json!({ "contentType": kind, "base64": data_encoding::BASE64.encode(bytes) }).into());
+    };
     if is_json(kind)
-        && let Ok(value) = serde_json::from_slice(bytes)
+        && let Ok(value) = RawJson::parse(text.to_owned())
+        && value.depth() <= MAX_DEPTH
     {
         return Some(value);
     }
-    Some(match std::str::from_utf8(bytes) {
-        Ok(text) => text.into(),
-        Err(_) => json!({ "contentType": kind, "base64": data_encoding::BASE64.encode(bytes) }),
-    })
+    Some(text.into())
 }
 
 fn is_json(kind: &str) -> bool {
@@ -120,12 +122,15 @@ mod tests {
 
     #[test]
     fn json_stays_json_and_text_is_a_string() {
-        assert_eq!(result("application/json; charset=utf-8", br#"{"a":1}"#), Some(json!({"a": 1})));
-        assert_eq!(result("text/html", b"12"), Some(json!("12")));
-        assert_eq!(result("application/json", b"{broken"), Some(json!("{broken")));
+        let told = |kind, bytes| result(kind, bytes).expect("something").to_string();
+        let odd = r#"{"z": 123456789012345678901, "a": 1e400}"#;
+        assert_eq!(told("application/json; charset=utf-8", odd.as_bytes()), odd, "letter by letter");
+        assert_eq!(told("text/html", b"12"), r#""12""#);
+        assert_eq!(told("application/json", b"{broken"), r#""{broken""#);
+        let deep = "[".repeat(MAX_DEPTH + 1) + &"]".repeat(MAX_DEPTH + 1);
+        assert_eq!(told("application/json", deep.as_bytes()), format!("\"{deep}\""), "who could read that?");
         assert_eq!(result("text/plain", b""), None);
-        let bytes = result("image/png", &[0xff, 0xd8]).expect("something");
-        assert_eq!(bytes, json!({"contentType": "image/png", "base64": "/9g="}));
+        assert_eq!(told("image/png", &[0xff, 0xd8]), r#"{"base64":"/9g=","contentType":"image/png"}"#);
     }
 
     #[test]

@@ -2,34 +2,38 @@
 
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
-use milepost_model::{Code, Refusal};
+use milepost_model::{Code, RawJson, Refusal};
 use serde_json::{Map, Value};
 
 /// JSON as it is, a form or a query as an object, any other text as a string.
-pub(super) fn input_of(headers: &HeaderMap, query: Option<&str>, body: &[u8]) -> Result<Option<Value>, Refusal> {
+pub(super) fn input_of(headers: &HeaderMap, query: Option<&str>, body: &[u8]) -> Result<Option<RawJson>, Refusal> {
     if body.is_empty() {
-        return Ok(query.filter(|query| !query.is_empty()).map(|query| pairs(query.as_bytes())));
+        return Ok(query.filter(|query| !query.is_empty()).map(|query| pairs(query.as_bytes()).into()));
     }
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     if kind == "application/json" || kind.ends_with("+json") {
-        return match serde_json::from_slice(body) {
-            Ok(value) => Ok(Some(value)),
-            Err(error) => Err(invalid(&format!("The body says that it is JSON and is not: {error}."))),
-        };
+        return json(body)
+            .map(Some)
+            .map_err(|why| invalid(&format!("The body says that it is JSON and is not: {why}.")));
     }
     // `curl -d '{…}'` says that it sends a form; nobody's form begins like this.
     let looks_like_json = matches!(body.trim_ascii_start().first(), Some(b'{' | b'['));
-    if looks_like_json && let Ok(value) = serde_json::from_slice(body) {
+    if looks_like_json && let Ok(value) = json(body) {
         return Ok(Some(value));
     }
     if kind == "application/x-www-form-urlencoded" {
-        return Ok(Some(pairs(body)));
+        return Ok(Some(pairs(body).into()));
     }
     match std::str::from_utf8(body) {
         Ok(text) => Ok(Some(text.into())),
         Err(_) => Err(invalid("The body is neither JSON, nor a form, nor text.")),
     }
+}
+
+fn json(body: &[u8]) -> Result<RawJson, String> {
+    let text = std::str::from_utf8(body).map_err(|error| error.to_string())?;
+    RawJson::parse(text.to_owned()).map_err(|error| error.to_string())
 }
 
 fn invalid(message: &str) -> Refusal {
@@ -92,7 +96,7 @@ mod tests {
         if !kind.is_empty() {
             headers.insert(CONTENT_TYPE, kind.parse().expect("a header"));
         }
-        input_of(&headers, query, body.as_bytes())
+        Ok(input_of(&headers, query, body.as_bytes())?.map(|input| input.to_value()))
     }
 
     #[test]
@@ -109,6 +113,14 @@ mod tests {
         );
         assert_eq!(ok(form, r#" {"a": 1}"#), Some(json!({ "a": 1 })), "what `curl -d` sends");
         assert_eq!(ok(form, "{a=1"), Some(json!({ "{a": "1" })));
+    }
+
+    #[test]
+    fn json_is_passed_on_letter_by_letter() {
+        let body = r#"{"z": 123456789012345678901234567890, "a": 0.10, "b": 1e999}"#;
+        let headers = HeaderMap::from_iter([(CONTENT_TYPE, "application/json".parse().expect("a header"))]);
+        let input = input_of(&headers, None, body.as_bytes()).expect("JSON").expect("something");
+        assert_eq!(input.as_str(), body);
     }
 
     #[test]

@@ -18,6 +18,7 @@ pub(crate) mod latest;
 pub(crate) mod live;
 pub(crate) mod logs;
 pub(crate) mod plans;
+pub(crate) mod publications;
 pub(crate) mod releases;
 pub(crate) mod storage;
 pub(crate) mod system;

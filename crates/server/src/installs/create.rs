@@ -3,12 +3,13 @@
 use bytes::Bytes;
 use futures::stream::Stream;
 use milepost_catalog::{CatalogError, InstallInput};
-use milepost_channels::{LatestAnswer, Source};
+use milepost_channels::{ChannelError, LatestAnswer, Source};
 use milepost_model::channel::{Artifact, ChannelName, Entry, PackageName, SemVer};
 use milepost_model::install::{Check, CheckResult, InstallFrom, InstallMode, Installed, NewInstall};
 use milepost_model::{AppName, Code, Permission, PlanName, Refusal};
 
 use super::health;
+use super::own;
 use super::problem::Problem;
 use super::put::{self, Wanted};
 use super::rules::check_serial;
@@ -150,7 +151,12 @@ async fn find(state: &State, caller: &Caller, new: &NewInstall) -> ApiResult<(Fo
             let place = channel.clone().unwrap_or_else(|| source::own_place(package, version));
             check_place(caller, &place)?;
             let source = source::open(state, &place, &Known { package: Some(package), key, ..Known::default() })?;
-            let read = source.all().await.map_err(Problem::from)?;
+            let read = match source.all().await {
+                Err(ChannelError::Gone { .. }) if channel.is_none() => {
+                    return Err(own::not_published(state, caller, package, &place).await.into());
+                }
+                read => read.map_err(Problem::from)?,
+            };
             let entry = listed(&read.all, version)?;
             let found = Found {
                 mode: InstallMode::Pinned,
@@ -272,6 +278,7 @@ async fn put_first(
         package: &found.package,
         entry: &found.entry,
         overrides: &new.settings.overrides,
+        health: new.settings.health.as_ref(),
         secrets: &new.secrets,
         actor: caller.name(),
         forced: false,

@@ -1,4 +1,4 @@
-//! Whether a version that was just installed is well.
+//! Whether a version that was just installed is well, before users get it and after.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use axum::body::Body;
 use http::{Method, Request, header};
 use milepost_catalog::{CatalogError, LeasedInstall, WentBack};
 use milepost_gateway::{Peer, RequestBody};
-use milepost_model::install::Health;
+use milepost_model::install::{Health, Install};
 use milepost_model::{AppName, Selector, UnitName};
 use milepost_runtime::CallContext;
 use tokio::time::Instant;
@@ -25,44 +25,46 @@ pub(super) struct Judged {
     pub unhealthy: Option<(String, WentBack)>,
 }
 
-/// Asks until the installed version is well or its time is up; then live goes back. An install that is not on trial is as it
-/// is.
-pub(super) async fn judge(state: &State, leased: LeasedInstall) -> Result<Judged, CatalogError> {
-    let install = &leased.install;
-    if !install.on_trial {
-        return Ok(Judged { install: leased, unhealthy: None });
-    }
-    let Some(health) = &install.settings.health else {
-        // It was taken away meanwhile.
-        return Ok(Judged { install: state.catalog.install_healthy(&leased.lease).await?, unhealthy: None });
-    };
-    let deadline = Duration::from_secs(u64::from(install.settings.health_deadline_s));
-    match becomes_well(state, &install.app, health, &install.app_version, deadline).await {
-        Ok(()) => Ok(Judged { install: state.catalog.install_healthy(&leased.lease).await?, unhealthy: None }),
-        Err(why) => {
-            let (install, went) = state.catalog.install_unhealthy(&leased.lease, why.clone()).await?;
-            if let Err(error) = state.views.refresh(&install.lease.app).await {
-                tracing::warn!(message = %error.0, "live went back, but this node shows it only later");
+/// Asks until the installed version is well or its time is up: at its own address first, and when live has moved to it, at
+/// live's. If it is not well, live stays or goes back. An install that is not on trial is as it is.
+pub(super) async fn judge(state: &State, mut leased: LeasedInstall) -> Result<Judged, CatalogError> {
+    while leased.install.on_trial {
+        let install = &leased.install;
+        let deadline = Duration::from_secs(u64::from(install.settings.health_deadline_s));
+        // Without a check it was taken away meanwhile.
+        let well = match &install.settings.health {
+            Some(health) => becomes_well(state, install, health, deadline).await,
+            None => Ok(()),
+        };
+        match well {
+            Ok(()) => leased = state.catalog.install_healthy(&leased.lease).await?,
+            Err(why) => {
+                let (install, went) = state.catalog.install_unhealthy(&leased.lease, why.clone()).await?;
+                shown(state, &install.lease.app).await;
+                return Ok(Judged { install, unhealthy: Some((why, went)) });
             }
-            Ok(Judged { install, unhealthy: Some((why, went)) })
         }
+        shown(state, &leased.lease.app).await;
+    }
+    Ok(Judged { install: leased, unhealthy: None })
+}
+
+/// Live may have moved.
+async fn shown(state: &State, app: &AppName) {
+    state.executions.wake_scheduler();
+    if let Err(error) = state.views.refresh(app).await {
+        tracing::warn!(message = %error.0, "live moved, but this node shows it only later");
     }
 }
 
-async fn becomes_well(
-    state: &State,
-    app: &AppName,
-    health: &Health,
-    app_version: &str,
-    within: Duration,
-) -> Result<(), String> {
+async fn becomes_well(state: &State, install: &Install, health: &Health, within: Duration) -> Result<(), String> {
     let until = Instant::now() + within;
     let mut last = "it did not answer".to_owned();
     loop {
         let asked = async {
             match health {
-                Health::Path(path) => ask_path(state, app, app_version, path).await,
-                Health::Function(name) => ask_function(state, app, name).await,
+                Health::Path(path) => ask_path(state, install, path).await,
+                Health::Function(name) => ask_function(state, &install.app, name).await,
             }
         };
         match tokio::time::timeout_at(until, asked).await {
@@ -77,10 +79,16 @@ async fn becomes_well(
     }
 }
 
-/// As a visitor of the release's own address would, without the way over the network.
-async fn ask_path(state: &State, app: &AppName, app_version: &str, path: &str) -> Result<(), String> {
-    let release = state.catalog.release_get(app, app_version.to_owned()).await.map_err(|error| error.to_string())?;
-    let host = format!("{app}.{}.{}", release.id, state.urls.domain());
+/// As a visitor would, without the way over the network: of live once users have the version, before that of its release's own
+/// address.
+async fn ask_path(state: &State, install: &Install, path: &str) -> Result<(), String> {
+    let app = &install.app;
+    let host = if install.live.as_ref() == Some(&install.entry.version) {
+        format!("{app}.{}", state.urls.domain())
+    } else {
+        let release = state.catalog.release_get(app, install.app_version.clone()).await;
+        format!("{app}.{}.{}", release.map_err(|error| error.to_string())?.id, state.urls.domain())
+    };
     let request = Request::builder()
         .method(Method::GET)
         .uri(path)

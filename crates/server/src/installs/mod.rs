@@ -9,9 +9,11 @@ mod create;
 mod health;
 mod lease;
 mod look;
+mod own;
 mod person;
 mod problem;
 mod put;
+mod remembered;
 mod rules;
 mod source;
 mod times;
@@ -58,6 +60,7 @@ pub(crate) struct Installs {
     registries: Vec<Credentials>,
     /// Connections that all checks share.
     http: Option<Http>,
+    remembered: remembered::Remembered,
 }
 
 impl Installs {
@@ -72,6 +75,7 @@ impl Installs {
             aws: settings.aws.clone(),
             registries: settings.registries.clone(),
             http: Http::new().ok(),
+            remembered: remembered::Remembered::default(),
             node: format!("installs-{}-{}", ids.short_id(), ids.short_id()),
             leases: AtomicU64::new(0),
             places: Arc::new(Semaphore::new(at_once.min(Semaphore::MAX_PERMITS))),

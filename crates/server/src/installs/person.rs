@@ -250,15 +250,15 @@ fn choose(seen: &Seen, install: &Install, asked: &Upgrade, now: Timestamp) -> Re
         let decision = seen.decide_as(install, &policy, &windows, now)?;
         return Ok(decision.now().map(|outlook| outlook.entry.clone()));
     };
-    let entry = listed(&seen.all, version)?;
+    let entry = listed(seen.all(), version)?;
     if entry.version == install.entry.version {
         return Ok(None);
     }
     if entry.id.digest().is_none() {
         return Err(milepost_channels::ChannelError::NoDigest(version.clone()).into());
     }
-    let hold = install.brakes.active_hold(&seen.all);
-    let taken_back = seen.all.get(&install.entry.version).is_none();
+    let hold = install.brakes.active_hold(seen.all());
+    let taken_back = seen.all().get(&install.entry.version).is_none();
     Named { entry: &entry, hold, taken_back, force: asked.now }.check(install, now)?;
     Ok(Some(entry))
 }

@@ -26,6 +26,11 @@ impl Problem {
         self.refusal.as_ref().is_none_or(|refusal| artifacts.contains(&refusal.code))
     }
 
+    /// The same under a word that tells more than its code.
+    pub(super) fn of_kind(self, kind: &str) -> Self {
+        Self { kind: kind.to_owned(), ..self }
+    }
+
     pub(super) fn check(&self, at: Timestamp, failures: i64) -> Check {
         let result = if self.transient { CheckResult::Retrying } else { CheckResult::Refused };
         Check { at, result, kind: self.kind.clone(), message: self.message.clone(), failures }

@@ -8,6 +8,7 @@ use futures::stream::{Stream, StreamExt};
 use milepost_catalog::{ChangeInput, VersionInput};
 use milepost_channels::{ChannelError, Source};
 use milepost_model::channel::{Artifact, Entry, PackageName};
+use milepost_model::install::{Health, no_health_function};
 use milepost_model::unit_put::{Put, SecretPut};
 use milepost_model::{AppName, Code, Refusal, UnitName, UnitPut};
 use serde_json::Value;
@@ -52,6 +53,8 @@ pub(super) struct Wanted<'a> {
     pub package: &'a PackageName,
     pub entry: &'a Entry,
     pub overrides: &'a Value,
+    /// What is going to tell whether it is well.
+    pub health: Option<&'a Health>,
     pub secrets: &'a BTreeMap<UnitName, SecretPut>,
     pub actor: &'a str,
     pub forced: bool,
@@ -59,6 +62,7 @@ pub(super) struct Wanted<'a> {
 
 /// The change that makes the app what the artifact says, checked as the change of anybody is.
 pub(super) async fn version(state: &State, artifact: &Artifact, wanted: Wanted<'_>) -> Result<VersionInput, Problem> {
+    check_health(artifact, &wanted)?;
     let inputs = artifact.inputs.clone();
     if let Some(stranger) = wanted.secrets.keys().find(|name| !inputs.contains(*name)) {
         let names: Vec<String> = inputs.iter().map(ToString::to_string).collect();
@@ -71,12 +75,25 @@ pub(super) async fn version(state: &State, artifact: &Artifact, wanted: Wanted<'
     }
     let mut change = VersionInput::change(wanted.package, wanted.entry, &inputs);
     change.puts = artifact.puts(wanted.overrides);
+    let config = artifact.config();
     change.puts.extend(wanted.secrets.iter().map(|(name, secret)| secret_put(name, secret)));
     trees::check(state, trees_of(&change)).await?;
     named_files::check(state, &change).await?;
     let secrets = seal(state, &change)?;
     let change = ChangeInput { change, secrets, actor: wanted.actor.to_owned(), idempotency_key: None };
-    Ok(VersionInput { entry: wanted.entry.clone(), change, inputs, forced: wanted.forced })
+    Ok(VersionInput { entry: wanted.entry.clone(), change, config, inputs, forced: wanted.forced })
+}
+
+/// A function that is not there would never be well, so nothing is tried with it.
+fn check_health(artifact: &Artifact, wanted: &Wanted<'_>) -> Result<(), Problem> {
+    let Some(Health::Function(name)) = wanted.health else { return Ok(()) };
+    let functions = artifact.units.iter().filter(|put| matches!(put.unit, UnitPut::Function(_)));
+    let functions: Vec<String> = functions.map(|put| put.name.to_string()).collect();
+    if functions.iter().any(|function| function == name.as_str()) {
+        return Ok(());
+    }
+    let whose = format!("{} {}", wanted.package, wanted.entry.version);
+    Err(Problem::from(no_health_function(&whose, name, &functions)).of_kind("no_health_function"))
 }
 
 fn secret_put(name: &UnitName, secret: &SecretPut) -> Put {

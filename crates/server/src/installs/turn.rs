@@ -185,6 +185,10 @@ pub(super) fn went_back(install: &Install, why: &str, went: &WentBack) -> String
             let bad = install.brakes.skipped.last().map_or_else(String::new, ToString::to_string);
             format!("{bad} was not healthy, so live went back to {}: {why}", back.version)
         }
+        WentBack::Stayed(at) => {
+            let bad = install.brakes.skipped.last().map_or_else(String::new, ToString::to_string);
+            format!("{bad} was not healthy, so live stayed at {}: {why}", at.version)
+        }
         WentBack::Nowhere => {
             format!("{} is not healthy, and there is nothing to go back to: {why}", install.entry.version)
         }
@@ -227,15 +231,24 @@ impl Step<'_> {
             package: &install.package,
             entry: self.entry,
             overrides: &install.settings.overrides,
+            health: install.settings.health.as_ref(),
             secrets: self.secrets,
             actor: self.actor,
             forced: self.forced,
         };
         let version = put::version(state, artifact, wanted).await?;
-        let outcome = state.catalog.install_upgrade(&leased.lease, leased.revision, version).await?;
+        let mut outcome = state.catalog.install_upgrade(&leased.lease, leased.revision, version).await?;
         tracing::info!(app = %leased.lease.app, version = %self.entry.version, actor = self.actor, "a version was installed");
         show(state, &leased.lease.app).await;
         let judged = health::judge(state, outcome.install.clone()).await?;
+        if outcome.install.install.on_trial
+            && let Some(release) = &outcome.release
+        {
+            // Live has moved since, if it was well.
+            let release = state.catalog.release_get(&leased.lease.app, release.id.clone()).await?;
+            outcome.is_live = judged.install.install.live.as_ref() == Some(&self.entry.version);
+            outcome.release = Some(release);
+        }
         Ok(Stepped { outcome, judged })
     }
 }

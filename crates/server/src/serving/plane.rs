@@ -29,19 +29,21 @@ pub(crate) struct Plane {
     pub(super) clock: Arc<dyn Clock>,
     pub(crate) runtime: Runtime,
     pub(super) trees: FileTrees,
+    pub(super) packages: Arc<Packages>,
     pub(crate) tokens: Tokens,
     /// What is remembered of each app between two views. One refresh of an app runs at a time.
     apps: Mutex<HashMap<AppName, Arc<tokio::sync::Mutex<AppMemory>>>>,
 }
 
 impl Plane {
-    pub(crate) fn new(store: Store, keyring: Arc<Keyring>, runtime: Runtime) -> Self {
+    pub(crate) fn new(store: Store, keyring: Arc<Keyring>, runtime: Runtime, packages: Arc<Packages>) -> Self {
         Self {
             clock: Arc::clone(store.catalog.clock()),
             store,
             keyring,
             runtime,
             trees: FileTrees::default(),
+            packages,
             tokens: Tokens::default(),
             apps: Mutex::default(),
         }
@@ -59,7 +61,7 @@ impl Plane {
 
 /// What the runtime asks of the server.
 pub(crate) struct Host {
-    pub packages: Packages,
+    pub packages: Arc<Packages>,
     pub keyring: Arc<Keyring>,
     pub logs: Arc<Logs>,
     pub clock: Arc<dyn Clock>,
@@ -144,8 +146,22 @@ impl Backend for Plane {
 }
 
 fn failure(error: &CallError) -> CallFailure {
-    let retry_after = if let CallError::Busy { retry_after } = error { Some(*retry_after) } else { None };
-    CallFailure { status: error.status(), code: error.code(), message: error.to_string(), retry_after }
+    let retry_after = if let CallError::Busy { retry_after, .. } = error { Some(*retry_after) } else { None };
+    CallFailure { status: error.status(), code: error.code(), message: told(error), retry_after }
+}
+
+/// What callers are told, who may be anybody. Texts of the function's own, be it of an exception, are in its log.
+fn told(error: &CallError) -> String {
+    match error {
+        CallError::Threw { .. } => "The function failed.".to_owned(),
+        CallError::NotReady { .. } => "No instance of the function became ready.".to_owned(),
+        CallError::Malformed { .. } => "The function answered what is not a response.".to_owned(),
+        CallError::Busy { .. }
+        | CallError::TimedOut { .. }
+        | CallError::Crashed { .. }
+        | CallError::RequestBody { .. }
+        | CallError::Stopping => error.to_string(),
+    }
 }
 
 fn place(file: &FileRef) -> Location {

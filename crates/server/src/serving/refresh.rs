@@ -97,6 +97,10 @@ impl Plane {
         }
         let made = memory.build(serving, &self.store, &self.trees).await?;
         self.runtime.keep_warm(app, &made.warm);
+        let unknown = memory.not_noted(&made.packages);
+        if !unknown.is_empty() {
+            memory.noted(self.packages.note(unknown).await);
+        }
         Ok(Some(made.view))
     }
 }

@@ -27,6 +27,8 @@ pub(crate) struct AppMemory {
     expired: Arc<Names<Timestamp>>,
     newest_release: i64,
     app_id: i64,
+    /// Packages of what live and tags point at that this node can fetch without the database.
+    noted: HashSet<Digest>,
 }
 
 struct Built {
@@ -46,8 +48,11 @@ struct Followed {
 /// A view, and which functions should be warm for it.
 pub(crate) struct NewView {
     pub view: Arc<AppView<Function>>,
-    /// What live, tags and aliases point at, each with the instances that it wants kept.
+    /// What live points at, and what tags point at if it wants instances kept, each with how many. What only a tag points
+    /// at and wants none is left out: for the runtime it is left when live leaves it, and then kept for a rollback.
     pub warm: Vec<(Arc<Function>, u32)>,
+    /// The packages of all that live and tags point at.
+    pub packages: HashSet<Digest>,
 }
 
 impl AppMemory {
@@ -95,6 +100,16 @@ impl AppMemory {
         Ok(self.view(&serving.app, serving.event, serving.live, serving.latest, &serving.releases))
     }
 
+    /// Those of the view that would need the database when they are called first.
+    pub(crate) fn not_noted(&mut self, packages: &HashSet<Digest>) -> Vec<Digest> {
+        self.noted.retain(|package| packages.contains(package));
+        packages.difference(&self.noted).copied().collect()
+    }
+
+    pub(crate) fn noted(&mut self, packages: Vec<Digest>) {
+        self.noted.extend(packages);
+    }
+
     /// Drops what no active release needs any more.
     fn forget(&mut self, releases: &[ServingRelease], aliases: &[ServingAlias]) {
         let active: HashSet<i64> = releases.iter().map(|release| release.app_version).collect();
@@ -132,20 +147,24 @@ impl AppMemory {
             |id: &Option<String>| id.as_ref().and_then(|id| self.releases.get(id)).map(|built| Arc::clone(&built.view));
         let mut by_name = Vec::new();
         let mut named: HashMap<Digest, Arc<Function>> = HashMap::new();
-        let mut name = |built: &Built| {
-            named.extend(built.view.targets().iter().map(|at| (at.function.key, Arc::clone(&at.function))));
+        let mut packages = HashSet::new();
+        let mut name = |built: &Built, is_live: bool| {
+            let functions = || built.view.targets().iter().map(|at| &at.function);
+            packages.extend(functions().map(|function| function.package));
+            let kept = functions().filter(|function| is_live || function.scale.min > 0);
+            named.extend(kept.map(|function| (function.key, Arc::clone(function))));
         };
         for release in releases {
             let Some(built) = self.releases.get(&release.id) else { continue };
             by_name.push((release.id.as_str(), Arc::clone(&built.view)));
             for tag in &release.tags {
                 by_name.push((tag.as_str(), Arc::clone(&built.view)));
-                name(built);
+                name(built, false);
             }
         }
         let (live, latest) = (find(&live), find(&latest));
         if let Some(live) = live.as_ref().and_then(|live| self.releases.get(live.id.as_str())) {
-            name(live);
+            name(live, true);
         }
         let view = AppView {
             app: app.as_str().into(),
@@ -156,7 +175,7 @@ impl AppMemory {
             expired: Arc::clone(&self.expired),
         };
         let warm = named.into_values().map(|function| (Arc::clone(&function), function.scale.min)).collect();
-        NewView { view: Arc::new(view), warm }
+        NewView { view: Arc::new(view), warm, packages }
     }
 
     async fn release(

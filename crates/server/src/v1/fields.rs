@@ -21,10 +21,11 @@ pub(crate) struct Fields(Map<String, Value>);
 /// Reads a body of JSON.
 pub(super) async fn read(request: Request) -> V1Result<Fields> {
     let bytes = read_all(request, MAX_BODY).await?;
-    if bytes.is_empty() {
-        return Ok(Fields::default());
-    }
-    let object: Object = serde_json::from_slice(&bytes).map_err(|error| unreadable(&error.to_string()))?;
+    if bytes.is_empty() { Ok(Fields::default()) } else { parse(&bytes) }
+}
+
+pub(super) fn parse(json: &[u8]) -> V1Result<Fields> {
+    let object: Object = serde_json::from_slice(json).map_err(|error| unreadable(&error.to_string()))?;
     Fields::of(object.0)
 }
 

@@ -15,6 +15,7 @@ use tokio::io::AsyncWriteExt;
 use super::fault::{Fault, V1Result};
 use super::fields::{self, Fields};
 use super::unread::{read_all, unreadable};
+use super::uploads;
 use crate::error::internal;
 use crate::state::State;
 
@@ -53,6 +54,10 @@ pub(super) async fn read(request: Request, state: &State) -> V1Result<Form> {
     }
     if kind.starts_with("application/x-www-form-urlencoded") {
         let bytes = read_all(request, MAX_TEXT).await?;
+        // `curl -d '{…}'` says that it sends a form; nobody's form begins like this.
+        if bytes.trim_ascii_start().starts_with(b"{") {
+            return Ok(Form { fields: fields::parse(&bytes)?, package: None });
+        }
         let pairs = form_urlencoded::parse(&bytes).filter(|(name, _)| TEXTS.contains(&&**name));
         let fields = pairs.map(|(name, value)| (name.into_owned(), Value::String(value.into_owned()))).collect();
         return Ok(Form { fields: Fields::of(fields)?, package: None });
@@ -112,10 +117,8 @@ struct Incoming {
 }
 
 impl Incoming {
-    /// In the data folder, where room is planned for; what a crash leaves there is one folder by this name.
     async fn new(data: &Path) -> V1Result<Self> {
-        let mut named = tempfile::Builder::new();
-        let folder = named.prefix("v1-upload-").tempdir_in(data).map_err(|error| internal(&error))?;
+        let folder = uploads::folder(data).map_err(|error| internal(&error))?;
         let file = tokio::fs::File::create(folder.path().join(ZIP)).await.map_err(|error| internal(&error))?;
         Ok(Self { folder, file, hash: Md5::new(), size: 0 })
     }

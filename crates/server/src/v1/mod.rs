@@ -29,6 +29,7 @@ mod root;
 mod runtimes;
 mod targets;
 mod unread;
+pub(crate) mod uploads;
 mod versions;
 mod webhooks;
 

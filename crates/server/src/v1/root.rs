@@ -26,7 +26,20 @@ pub(crate) async fn unknown(_: Project, uri: Uri) -> Fault {
     )
 }
 
-pub(crate) async fn wrong_method(method: Method, uri: Uri) -> Fault {
+/// Who has no token is told so first, except where none is needed.
+pub(crate) async fn wrong_method(project: Result<Project, Fault>, method: Method, uri: Uri) -> Fault {
+    if let Err(refused) = project
+        && !is_open(uri.path())
+    {
+        return refused;
+    }
     let message = format!("The call `{}` does not take {method}; docs/v1.md lists the calls.", uri.path());
     Fault::no_such_call(message, StatusCode::METHOD_NOT_ALLOWED)
+}
+
+/// Calls that need no token, by the path alone.
+fn is_open(path: &str) -> bool {
+    let path = path.trim_end_matches('/');
+    let invoked = path.strip_prefix("/v1/webhooks/").and_then(|rest| rest.strip_suffix("/invoke"));
+    matches!(path, "" | "/v1") || invoked.is_some_and(|id| !id.contains('/'))
 }

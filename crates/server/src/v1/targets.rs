@@ -1,12 +1,10 @@
 //! Which function and version something is about, from v1's names to the ledger's and back.
 
 use std::collections::HashMap;
-use std::io;
 
 use milepost_model::change::UnitKey;
-use milepost_model::execution::MAX_INPUT;
-use milepost_model::{AliasName, AppName, Code, Refusal, Selector, Timestamp, UnitKind, UnitName};
-use serde::Serialize;
+use milepost_model::execution::{MAX_DEPTH, MAX_INPUT};
+use milepost_model::{AliasName, AppName, Code, RawJson, Refusal, Selector, Timestamp, UnitKind, UnitName};
 use serde_json::{Map, Value};
 
 use super::fault::{Fault, V1Result, is_unknown};
@@ -125,72 +123,44 @@ impl Names {
 }
 
 /// Text of v1 as the ledger's input: an object is keyword arguments, everything else one text.
-pub(crate) fn input(text: Option<String>) -> V1Result<Option<Value>> {
+pub(crate) fn input(text: Option<String>) -> V1Result<Option<RawJson>> {
     let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(None) };
     if text.len() > MAX_INPUT {
         let message = format!("The input has {} bytes, and {MAX_INPUT} (1 MiB) is the most.", text.len());
         let hint = "store it elsewhere, and give the function its address";
         return Err(Refusal::new(Code::RequestTooLarge, message).hint(hint).into());
     }
-    let input = match serde_json::from_str(&text) {
-        Ok(Value::Object(object)) => Value::Object(object),
-        _ => Value::String(text),
-    };
+    let object = text.trim_start().starts_with('{').then(|| RawJson::parse(text.clone()).ok()).flatten();
+    let object = object.filter(|object| object.depth() <= MAX_DEPTH);
+    let input = object.unwrap_or_else(|| text.as_str().into());
     check_input(Some(&input))?;
     Ok(Some(input))
 }
 
-/// And back.
-pub(crate) fn input_text(input: Option<&Value>) -> Value {
+/// And back: an object as Python writes it, since some scripts look for text and not for values.
+pub(crate) fn input_text(input: Option<&RawJson>) -> Value {
     match input {
-        None | Some(Value::Null) => Value::Null,
-        Some(Value::String(text)) => text.as_str().into(),
-        Some(other) => python_json(other).into(),
-    }
-}
-
-/// JSON as Python writes it, with a space after commas and colons: some scripts look for text and not for values.
-pub(crate) fn python_json(value: &Value) -> String {
-    let mut out = Vec::new();
-    let mut writer = serde_json::Serializer::with_formatter(&mut out, Spaced);
-    match value.serialize(&mut writer) {
-        Ok(()) => String::from_utf8(out).unwrap_or_default(),
-        Err(_) => value.to_string(),
-    }
-}
-
-struct Spaced;
-
-impl serde_json::ser::Formatter for Spaced {
-    fn begin_array_value<W: ?Sized + io::Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
-        if first { Ok(()) } else { writer.write_all(b", ") }
-    }
-
-    fn begin_object_key<W: ?Sized + io::Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
-        if first { Ok(()) } else { writer.write_all(b", ") }
-    }
-
-    fn begin_object_value<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        writer.write_all(b": ")
+        None => Value::Null,
+        Some(null) if null.is_null() => Value::Null,
+        Some(input) => input.to_text().unwrap_or_else(|| input.spaced()).into(),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
     fn an_object_is_keyword_arguments_and_all_else_is_text() {
         let given = |text: &str| input(Some(text.to_owned())).expect("it is small");
-        assert_eq!(given(r#"{"name": "x"}"#), Some(json!({"name": "x"})));
-        assert_eq!(given("[1, 2]"), Some(json!("[1, 2]")));
-        assert_eq!(given("plain"), Some(json!("plain")));
-        assert_eq!(given("{broken"), Some(json!("{broken")));
+        assert_eq!(given(r#" {"name":  "x"} "#).expect("an object").as_str(), r#"{"name":  "x"}"#);
+        for text in ["[1, 2]", "plain", "{broken"] {
+            assert_eq!(given(text), Some(text.into()));
+        }
         assert_eq!(given(""), None);
         assert!(input(Some("x".repeat(MAX_INPUT + 1))).is_err());
         assert_eq!(input_text(given("plain").as_ref()), "plain");
-        assert_eq!(input_text(given(r#"{"a":[1,2],"b":"c"}"#).as_ref()), r#"{"a": [1, 2], "b": "c"}"#);
+        let (sent, told) = (r#"{"b":[1,2e999],"a":"c:d"}"#, r#"{"b": [1, 2e999], "a": "c:d"}"#);
+        assert_eq!(input_text(given(sent).as_ref()), told);
     }
 }

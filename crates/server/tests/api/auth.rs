@@ -57,6 +57,12 @@ async fn a_token_of_one_app_is_good_for_that_app_alone() {
     ] {
         refused(ask(method, path).json(&body), 403, "forbidden").await;
     }
+    let plan = ask(Method::PUT, "/apps/shop/plan").json(&json!({ "plan": "unlimited" }));
+    let problem = refused(plan, 403, "forbidden").await;
+    assert!(problem.detail.contains("no app chooses its own plan"), "{problem:?}");
+    let reader = server.token_for("reader", Role::Reader, None).await;
+    let problem = refused(server.ask_as(&reader, Method::GET, "/tokens"), 403, "forbidden").await;
+    assert_eq!(problem.hint.as_deref(), Some("use a token with the role admin"), "there is no higher one");
 }
 
 #[tokio::test]

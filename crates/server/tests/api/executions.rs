@@ -24,6 +24,8 @@ async fn a_request_that_is_wrong_is_refused_before_anything_is_written() {
     let problem = refused(post().json(&large), 413, "request_too_large").await;
     assert!(problem.detail.contains("1 MiB"), "{problem:?}");
     refused(post().body(vec![b' '; 100 << 20]), 413, "request_too_large").await;
+    let deep = format!("{{\"function\": \"hello\", \"input\": {}{}}}", "[".repeat(101), "]".repeat(101));
+    assert!(refused(post().body(deep), 400, "invalid_request").await.detail.contains("inside each other"));
     let jobs = || server.ask(Method::POST, "/apps/default/jobs");
     let job = json!({ "function": "hello", "cron": "@hourly", "input": "x".repeat(1 << 20) });
     refused(jobs().json(&job), 413, "request_too_large").await;

@@ -46,6 +46,71 @@ async fn an_upload_under_way_finishes_after_the_server_is_told_to_stop() {
 }
 
 #[tokio::test]
+async fn connections_that_ask_nothing_are_closed_and_those_that_do_go_on() {
+    let server = TestServer::start_with(|settings| settings.rest = Duration::from_millis(300)).await;
+    let bytes = pack(&[(BlobKind::File, b"takes its time")]);
+    let head = format!(
+        "POST /api/v1/apps/default/blobs HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\ncontent-length: {}\r\n\
+         connection: close\r\n\r\n",
+        server.token,
+        bytes.len()
+    );
+    let mut sending = TcpStream::connect(server.address).await.unwrap();
+    sending.write_all(head.as_bytes()).await.unwrap();
+    for said in
+        ["", "GET /healthz HTTP/1.1\r\nhost: x\r\n", "PRI * HTTP/2.0\r\n", "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n"]
+    {
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        stream.write_all(said.as_bytes()).await.unwrap();
+        let mut answer = Vec::new();
+        let closed = tokio::time::timeout(Duration::from_secs(10), stream.read_to_end(&mut answer)).await;
+        closed.unwrap_or_else(|_| panic!("still open after {said:?}")).unwrap();
+        assert_eq!(answer.starts_with(b"HTTP/1.1 200"), said.ends_with("\r\n\r\n"), "{said:?}");
+    }
+    sending.write_all(&bytes).await.unwrap();
+    let mut answer = String::new();
+    sending.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
+}
+
+#[tokio::test]
+async fn connections_that_ask_nothing_do_not_hold_up_the_end() {
+    let server = TestServer::start().await;
+    let silent = TcpStream::connect(server.address).await.unwrap();
+    let mut half = TcpStream::connect(server.address).await.unwrap();
+    half.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n").await.unwrap();
+    // Accepted in their order, so the others have been by now; this one is kept for a next request.
+    server.get("/apps/default").await;
+    tokio::time::timeout(Duration::from_secs(12), server.ended()).await.expect("it waits for nobody");
+    drop((silent, half));
+}
+
+#[tokio::test]
+async fn what_a_server_keeps_is_its_owners_also_in_a_folder_that_others_may_look_into() {
+    use std::os::unix::fs::PermissionsExt;
+    let data = tempfile::tempdir().unwrap();
+    let set =
+        |path: &std::path::Path, mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    set(data.path(), 0o755);
+    let server = TestServer::start_in(data, |_| {}).await;
+    server.change(&config("a", 1)).await;
+    let mode =
+        |data: &std::path::Path, name: &str| std::fs::metadata(data.join(name)).unwrap().permissions().mode() & 0o077;
+    for name in ["catalog.db", "catalog.db-wal", "logs", "blobs", "admin.token", "secret.key"] {
+        assert_eq!(mode(server.data(), name), 0, "{name}");
+    }
+    // What an earlier Milepost left open is closed.
+    let data = server.ended().await;
+    for name in ["catalog.db", "logs", "admin.token"] {
+        set(&data.path().join(name), 0o755);
+    }
+    let again = TestServer::start_in(data, |_| {}).await;
+    for name in ["catalog.db", "logs", "admin.token"] {
+        assert_eq!(mode(again.data(), name), 0, "{name}");
+    }
+}
+
+#[tokio::test]
 async fn a_second_server_on_the_same_folder_is_refused_with_the_pid_of_the_first() {
     let server = TestServer::start().await;
     for _ in 0..2 {

@@ -134,6 +134,40 @@ async fn a_body_that_is_too_large_is_refused() {
     assert!(problem.detail.contains("32 MiB"), "{problem:?}");
 }
 
+#[tokio::test]
+async fn a_sender_that_listens_only_at_the_end_hears_that_its_body_is_too_large() {
+    let server = TestServer::start().await;
+    let length = 40 << 20;
+    let head = format!(
+        "POST /api/v1/apps/default/changes HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n",
+        server.token
+    );
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    stream.write_all(head.as_bytes()).await.unwrap();
+    stream.write_all(&vec![b' '; length]).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 413 ") && answer.contains("32 MiB"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_query_that_cannot_be_read_is_told_by_its_field() {
+    let server = TestServer::start().await;
+    let problem = refused(server.ask(Method::GET, "/apps/default/versions?limit=many"), 400, "invalid_request").await;
+    assert_eq!(problem.detail, "`limit` in the query must be a whole number.");
+}
+
+#[tokio::test]
+async fn a_secret_that_is_no_secret_any_more_is_refused_without_its_value() {
+    let server = TestServer::start().await;
+    let put = |value: String| json!({ "puts": [{ "kind": "secret", "name": "KEY", "spec": { "value": value } }] });
+    let request = server.ask(Method::POST, "/apps/default/changes").json(&put("quokka".repeat(11_000)));
+    let problem = refused(request, 400, "invalid_spec").await;
+    assert!(problem.detail.contains("66000 bytes") && problem.detail.contains("64 KiB"), "{problem:?}");
+    assert!(!format!("{problem:?}").contains("quokka"), "{problem:?}");
+    server.change(&put("x".repeat(64 << 10))).await;
+}
+
 /// Sends a head and no body, and reads what comes back.
 pub async fn answer_to_head(server: &TestServer, path: &str, length: u64) -> String {
     let mut stream = TcpStream::connect(server.address).await.unwrap();

@@ -157,3 +157,16 @@ async fn a_sender_hears_why_it_is_refused_while_it_still_sends() {
         refused(server.ask(Method::POST, "/apps/small/blobs").body(body), 413, "upload_too_large").await;
     }
 }
+
+#[tokio::test]
+async fn what_a_crash_left_of_a_package_for_v1_goes_at_the_next_start() {
+    let data = tempfile::tempdir().unwrap();
+    let (left, other) = (data.path().join("v1-upload-Xy12z9"), data.path().join("v1-uploaded"));
+    for folder in [&left, &other] {
+        std::fs::create_dir(folder).unwrap();
+        std::fs::write(folder.join("package.zip"), "half of a package").unwrap();
+    }
+    let _server = TestServer::start_in(data, |_| {}).await;
+    eventually(Duration::from_secs(10), || async { !left.exists() }).await;
+    assert!(other.exists(), "it has another name");
+}

@@ -60,7 +60,7 @@ async fn a_call_starts_an_execution_that_tells_what_started_it() {
     );
     let execution = started(&server, call(&server, &webhook).json(&json!({ "a": 1 }))).await;
     assert_eq!((&execution["status"], &execution["input"]), (&json!("queued"), &json!({ "a": 1 })));
-    assert_eq!(execution["cause"], json!({ "kind": "webhook", "id": id }));
+    assert_eq!(execution["cause"], json!({ "kind": "webhook", "id": id, "name": "from git" }));
     assert_eq!((&execution["startedBy"], &execution["version"]["number"]), (&json!("admin"), &json!(1)));
     let listed = server.get(&format!("/apps/default/executions?cause=webhook&causeId={id}")).await;
     assert_eq!(listed["items"].as_array().unwrap().len(), 1);
@@ -69,7 +69,7 @@ async fn a_call_starts_an_execution_that_tells_what_started_it() {
     let reader = server.token_for("ron", Role::Reader, None).await;
     let path = format!("/apps/default/executions/{}", execution["id"].as_str().unwrap());
     let seen: Value = server.ask_as(&reader, Method::GET, &path).send().await.unwrap().json().await.unwrap();
-    assert_eq!(seen["cause"]["id"], format!("{}…", &id[..8]));
+    assert_eq!(seen["cause"], json!({ "kind": "webhook", "id": format!("{}…", &id[..8]) }));
     refused(server.ask_as(&reader, Method::GET, WEBHOOKS), 403, "forbidden").await;
 }
 

@@ -182,10 +182,16 @@ async fn a_version_that_is_not_healthy_goes_back_by_itself_and_is_skipped() {
     assert!(!install.on_trial);
     let check = install.last_check.unwrap();
     assert_eq!((check.result, check.kind.as_str()), (CheckResult::Refused, "unhealthy"));
-    assert!(check.message.contains("1.0.1 was not healthy, so live went back to 1.0.0"), "{}", check.message);
+    assert!(check.message.contains("1.0.1 was not healthy, so live stayed at 1.0.0"), "{}", check.message);
     assert!(check.message.contains("status 404"), "{}", check.message);
+    assert_eq!(stage.events().await.iter().filter(|(kind, _)| kind == "live.moved").count(), 1, "users never got it");
     stage.poll().await;
     assert_eq!(stage.version().await, "1.0.0", "it is not tried again");
+    let install = stage.status().await;
+    assert_eq!(install.last_check.unwrap().kind, "planned");
+    let failure = install.last_failure.unwrap();
+    assert_eq!(failure.version, semver("1.0.1"));
+    assert!(failure.reason.contains("status 404"), "{}", failure.reason);
 }
 
 #[tokio::test]
@@ -200,6 +206,45 @@ async fn overrides_survive_upgrades_and_are_shown() {
     stage.poll().await;
     assert_eq!(stage.config().await, json!({ "version": "1.0.1", "mail": mail }));
     assert_eq!(stage.status().await.settings.overrides, overrides);
+}
+
+#[tokio::test]
+async fn an_override_that_goes_brings_the_authors_value_back_at_once() {
+    let (stage, mut author) = (Stage::new().await, Author::new());
+    author.publish("1.0.0", at(LONG_AGO));
+    let overrides = json!({ "mail": { "from": "me" } });
+    stage.follow(&author.url(), InstallSettings { overrides, ..InstallSettings::default() }).await;
+    let gone = InstallChange { overrides: Some(json!({ "mail": null })), ..InstallChange::default() };
+    let changed = stage.client.install_change(APP, &gone).await.unwrap();
+    assert_eq!((changed.warnings, changed.install.changed_by_hand), (Vec::new(), Vec::new()));
+    assert_eq!(stage.config().await["mail"], json!({ "from": "author", "to": "all" }));
+}
+
+#[tokio::test]
+async fn a_channel_that_has_not_changed_costs_two_answers_without_a_body() {
+    for signed in [false, true] {
+        let stage = Stage::new().await;
+        let (mut author, key) = Author::signing();
+        let key = signed.then_some(key);
+        author.publish("1.0.0", at(LONG_AGO));
+        let web = Web::serve(author.root().to_owned()).await;
+        stage.follow(&web.channel(), InstallSettings { key, ..InstallSettings::default() }).await;
+        stage.poll().await;
+        web.answers();
+        for _ in 0..2 {
+            stage.poll().await;
+            let file = |name: &str| (format!("/acme/shop/stable/{name}"), 304);
+            assert_eq!(web.answers(), [file("latest"), file("all")], "signed: {signed}");
+        }
+        author.publish("1.0.1", at("2026-11-18T00:00:00Z"));
+        stage.poll().await;
+        assert_eq!(stage.version().await, "1.0.1");
+        // A version that is taken back changes the list alone, and what is remembered with it.
+        author.publish("1.0.2", at("2026-11-18T00:00:00Z"));
+        author.unpublish("1.0.1", false);
+        stage.poll().await;
+        assert_eq!(stage.version().await, "1.0.2");
+    }
 }
 
 #[tokio::test]

@@ -173,7 +173,7 @@ async fn a_key_is_refused_where_nothing_is_signed_and_when_it_is_none() {
     refused(stage.client.install_change(APP, &no_key).await, "invalid_request");
     assert_eq!(stage.status().await.settings.key, None);
     let change = InstallChange { key: key.clone(), ..InstallChange::default() };
-    assert_eq!(stage.client.install_change(APP, &change).await.unwrap().settings.key, key);
+    assert_eq!(stage.client.install_change(APP, &change).await.unwrap().install.settings.key, key);
 }
 
 #[tokio::test]
@@ -186,6 +186,21 @@ async fn a_first_version_that_is_not_healthy_is_told_until_the_next_usual_look()
     assert!(done.went_back.unwrap().contains("nothing to go back to"));
     assert_eq!(stage.run_due().await, 0);
     assert_eq!(stage.last_check().await.kind, "unhealthy");
+    stage.poll().await;
+    let install = stage.status().await;
+    assert_eq!((install.last_check.unwrap().kind.as_str(), install.live), ("current", Some(semver("1.0.0"))));
+    assert_eq!(install.last_failure.unwrap().version, semver("1.0.0"), "it is still told");
+}
+
+#[tokio::test]
+async fn a_first_version_without_the_function_that_tells_its_health_is_not_installed() {
+    let (stage, mut author) = (Stage::new().await, Author::new());
+    author.publish("1.0.0", at(LONG_AGO));
+    let health = Some("function:check".parse().unwrap());
+    let new = following(&author.url(), InstallSettings { health, ..InstallSettings::default() });
+    let problem = refused(stage.client.install_create(&new).await, "unit_not_found");
+    assert!(problem.detail.contains("acme/shop 1.0.0 has no function `check`"), "{problem:?}");
+    assert!(stage.client.app_get(APP).await.is_err(), "no app was left behind");
 }
 
 #[tokio::test]
@@ -212,7 +227,7 @@ async fn a_trial_that_was_cut_off_is_ended_before_a_person_upgrades() {
     stage.client.install_change(APP, &waiting(1)).await.unwrap();
     author.publish("1.1.0", at(LONG_AGO));
     let problem = refused(stage.upgrade(to("1.1.0")).await, "upgrade_refused");
-    assert!(problem.detail.contains("1.0.1 was not healthy, so live went back to 1.0.0"), "{problem:?}");
+    assert!(problem.detail.contains("1.0.1 was not healthy, so live stayed at 1.0.0"), "{problem:?}");
     let install = stage.status().await;
     assert_eq!((install.entry.version.as_str(), install.on_trial), ("1.0.0", false));
     assert_eq!(install.brakes.skipped, [semver("1.0.1")]);

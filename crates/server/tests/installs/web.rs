@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::{StatusCode, Uri, header};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use tokio_util::task::AbortOnDropHandle;
@@ -26,7 +26,7 @@ pub enum Fault {
 pub struct Web {
     address: SocketAddr,
     fault: Arc<Mutex<Fault>>,
-    requests: Arc<Mutex<Vec<String>>>,
+    requests: Arc<Mutex<Vec<(String, u16)>>>,
     _serving: AbortOnDropHandle<()>,
 }
 
@@ -34,7 +34,7 @@ pub struct Web {
 struct Shared {
     root: PathBuf,
     fault: Arc<Mutex<Fault>>,
-    requests: Arc<Mutex<Vec<String>>>,
+    requests: Arc<Mutex<Vec<(String, u16)>>>,
 }
 
 impl Web {
@@ -62,12 +62,22 @@ impl Web {
 
     /// Paths that were asked for since the last time.
     pub fn requests(&self) -> Vec<String> {
+        self.answers().into_iter().map(|(path, _)| path).collect()
+    }
+
+    /// The same, with the status of each answer.
+    pub fn answers(&self) -> Vec<(String, u16)> {
         std::mem::take(&mut self.requests.lock().unwrap())
     }
 }
 
-async fn answer(State(shared): State<Shared>, uri: Uri) -> Response {
-    shared.requests.lock().unwrap().push(uri.path().to_owned());
+async fn answer(State(shared): State<Shared>, uri: Uri, headers: HeaderMap) -> Response {
+    let response = answer_to(&shared, &uri, &headers);
+    shared.requests.lock().unwrap().push((uri.path().to_owned(), response.status().as_u16()));
+    response
+}
+
+fn answer_to(shared: &Shared, uri: &Uri, headers: &HeaderMap) -> Response {
     let fault = shared.fault.lock().unwrap().clone();
     match fault {
         Fault::Status(status) => return StatusCode::from_u16(status).unwrap().into_response(),
@@ -93,5 +103,9 @@ async fn answer(State(shared): State<Shared>, uri: Uri) -> Response {
         });
         return (length, Body::from_stream(pieces)).into_response();
     }
-    bytes.into_response()
+    let tag = format!("\"{}\"", milepost_model::Digest::of(&bytes).short());
+    if headers.get(header::IF_NONE_MATCH).is_some_and(|known| known == tag.as_str()) {
+        return StatusCode::NOT_MODIFIED.into_response();
+    }
+    ([(header::ETAG, tag)], bytes).into_response()
 }

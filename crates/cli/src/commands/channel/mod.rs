@@ -4,6 +4,7 @@ mod key;
 mod list;
 pub mod place;
 mod show;
+pub mod tell_app;
 
 use clap::Subcommand;
 

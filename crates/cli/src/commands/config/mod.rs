@@ -1,9 +1,11 @@
 mod apply;
+mod delete;
 mod document;
 mod edit;
 mod get;
 mod set;
 mod unset;
+mod version;
 
 use clap::Subcommand;
 
@@ -22,6 +24,11 @@ pub enum ConfigCommand {
     Edit(edit::EditArgs),
     /// Replace the configuration by a file
     Apply(apply::ApplyArgs),
+    /// Remove the configuration from the app
+    Delete(delete::DeleteArgs),
+    /// Versions of the configuration
+    #[command(subcommand)]
+    Version(version::VersionCommand),
 }
 
 pub async fn run(context: &Context<'_>, command: ConfigCommand) -> Result<()> {
@@ -31,5 +38,7 @@ pub async fn run(context: &Context<'_>, command: ConfigCommand) -> Result<()> {
         ConfigCommand::Unset(args) => unset::run(context, args).await,
         ConfigCommand::Edit(args) => edit::run(context, args).await,
         ConfigCommand::Apply(args) => apply::run(context, args).await,
+        ConfigCommand::Delete(args) => delete::run(context, args).await,
+        ConfigCommand::Version(command) => version::run(context, command).await,
     }
 }

@@ -61,24 +61,31 @@ pub async fn run(ui: &Ui, global: &Global, args: DeployArgs) -> Result<()> {
 }
 
 /// Applies what a folder declares, and shows what that did; or tells all that is wrong with it.
-pub async fn apply_declared(
-    ui: &Ui,
-    global: &Global,
-    (mut declared, mut errors): (Declared, Vec<Problem>),
-    options: &Options,
-) -> Result<()> {
-    agreed_app(global, &declared)?;
-    if !errors.is_empty() {
-        let conflicts = check::complete(ui, global, &mut declared, &mut errors).await;
-        errors.extend(conflicts.into_iter().filter(|_| !options.allow_conflicts));
-        errors.sort_by(|one, other| one.place.cmp(&other.place));
-        return Err(declared::failure(errors, declared.warnings));
-    }
+pub async fn apply_declared(ui: &Ui, global: &Global, read: (Declared, Vec<Problem>), options: &Options) -> Result<()> {
+    let declared = without_mistakes(ui, global, read, options.allow_conflicts).await?;
     tell::warnings(ui, &declared);
     tell::unnamed(ui, &declared);
     let context = Context::new(ui, &agreed_app(global, &declared)?)?;
     let applied = apply::stoppable(ui, apply::apply(&context, &declared, options)).await?;
     tell::outcome(&context, &applied, || url_lines(&applied))
+}
+
+/// What a folder declares, when reading found nothing wrong with it. Otherwise everything is told that is: also what only its
+/// files and the app can tell.
+pub async fn without_mistakes(
+    ui: &Ui,
+    global: &Global,
+    (mut declared, mut errors): (Declared, Vec<Problem>),
+    allow_conflicts: bool,
+) -> Result<Declared> {
+    agreed_app(global, &declared)?;
+    if errors.is_empty() {
+        return Ok(declared);
+    }
+    let conflicts = check::complete(ui, global, &mut declared, &mut errors).await;
+    errors.extend(conflicts.into_iter().filter(|_| !allow_conflicts));
+    errors.sort_by(|one, other| one.place.cmp(&other.place));
+    Err(declared::failure(errors, declared.warnings))
 }
 
 /// [`with_app`] for those who act on it. A flag was typed for this very command and may name another app; a variable was set
@@ -102,13 +109,8 @@ pub fn with_app(global: &Global, declared: &Declared) -> Global {
     Global { app: app.or_else(|| Some(crate::context::DEFAULT_APP.to_owned())), ..global.clone() }
 }
 
-pub fn read_manifest(dir: &Path, verb: &str) -> Result<Declared> {
-    let (declared, errors) = look_at_manifest(dir, verb)?;
-    if errors.is_empty() { Ok(declared) } else { Err(declared::failure(errors, declared.warnings)) }
-}
-
 /// What can be read of the manifest in a folder, and what is wrong with it.
-fn look_at_manifest(dir: &Path, verb: &str) -> Result<(Declared, Vec<Problem>)> {
+pub fn look_at_manifest(dir: &Path, verb: &str) -> Result<(Declared, Vec<Problem>)> {
     use declared::manifest;
     match manifest::Location::find(dir) {
         Some(_) => declared::look_at_manifest(dir),

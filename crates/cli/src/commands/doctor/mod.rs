@@ -51,6 +51,7 @@ pub async fn run(ui: &Ui, global: &Global, args: DoctorArgs) -> Result<()> {
             ));
             checks.extend(programs::checks().await);
         }
+        server::Found::Unwell(check) => checks.push(check.clone()),
         server::Found::Some { context, facts } => {
             checks.extend(server::checks(context, facts).await);
             checks.push(clock::of_the_server(ui.now(), facts.now));

@@ -1,7 +1,7 @@
 //! What a running server says about itself.
 
 use milepost_client::ClientError;
-use milepost_client::api::{RuntimeFacts, SystemFacts};
+use milepost_client::api::{Problem, RuntimeFacts, SystemFacts};
 use milepost_model::UnitKind;
 
 use super::check::Check;
@@ -11,9 +11,15 @@ use crate::commands::shared;
 use crate::context::Context;
 use crate::output::Ui;
 
+const DATABASE: &str = "database";
+const DATABASE_AWAY: &str =
+    "traffic goes on; start the database, or end what has locked its file, and changes work again";
+
 pub enum Found<'a> {
     /// Why there is none, which may be as it should be.
     None(Check),
+    /// One answers, and tells nothing of itself.
+    Unwell(Check),
     Some {
         context: Box<Context<'a>>,
         facts: Box<SystemFacts>,
@@ -38,7 +44,18 @@ pub async fn find<'a>(ui: &'a Ui, global: &Global) -> Found<'a> {
             let detail = format!("the one that was at {at} does not run any more, and did not stop in order");
             Found::None(Check::warn(NAME, detail, "start it again with `milepost serve`"))
         }
+        Err(ClientError::Refused(problem)) => Found::Unwell(refused(NAME, &at, &problem)),
         Err(error) => Found::None(Check::bad(NAME, format!("{at}: {error}"), "check `--server` and `--token`")),
+    }
+}
+
+fn refused(name: &str, at: &str, problem: &Problem) -> Check {
+    let detail = format!("{at}: {}", problem.detail);
+    match problem.status {
+        // Who asks is looked up there, before anything is told.
+        503 if problem.detail.contains("database") => Check::bad(DATABASE, detail, DATABASE_AWAY),
+        401 | 403 => Check::bad(name, detail, "check `--token`, or MILEPOST_TOKEN"),
+        _ => Check::bad(name, detail, "try again; what the server says on its standard error has the cause"),
     }
 }
 
@@ -52,10 +69,10 @@ pub async fn checks(context: &Context<'_>, facts: &SystemFacts) -> Vec<Check> {
     }
     let message = |message: &Option<String>| message.clone().unwrap_or_else(|| "it does not answer".to_owned());
     checks.push(if facts.database.ok {
-        Check::ok("database", format!("{} answers", facts.database.engine))
+        Check::ok(DATABASE, format!("{} answers", facts.database.engine))
     } else {
         let detail = format!("{}: {}", facts.database.engine, message(&facts.database.message));
-        Check::bad("database", detail, "traffic goes on; start the database, and changes work again")
+        Check::bad(DATABASE, detail, DATABASE_AWAY)
     });
     checks.push(if facts.blobs.ok {
         Check::ok("files", "the store of files answers")

@@ -3,13 +3,13 @@
 use std::io::Read;
 use std::path::Path;
 
+use milepost_model::RawJson;
 use milepost_model::execution::MAX_INPUT;
-use serde_json::Value;
 
 use crate::failure::{Failure, Result};
 
 /// JSON, `@FILE`, or `-` for stdin.
-pub fn read_input(given: Option<&str>) -> Result<Option<Value>> {
+pub fn read_input(given: Option<&str>) -> Result<Option<RawJson>> {
     let Some(given) = given else { return Ok(None) };
     let text = match given.strip_prefix('@').unwrap_or(if given == "-" { "-" } else { "" }) {
         "-" => {
@@ -21,7 +21,7 @@ pub fn read_input(given: Option<&str>) -> Result<Option<Value>> {
         "" => given.to_owned(),
         file => std::fs::read_to_string(file).map_err(|error| Failure::unreadable(Path::new(file), &error))?,
     };
-    let value = serde_json::from_str(&text).map_err(|error| {
+    let value = RawJson::parse(text).map_err(|error| {
         Failure::usage(format!("the input is not JSON: {error}"))
             .hint("write it like '{\"name\": \"x\"}'; a text needs quotes of its own, like '\"x\"'")
     })?;
@@ -34,7 +34,8 @@ mod tests {
 
     #[test]
     fn an_input_is_json_or_refused() {
-        assert_eq!(read_input(Some(r#"{"a":1}"#)).expect("JSON"), Some(serde_json::json!({"a": 1})));
+        let sent = r#"{"z": 123456789012345678901234567890, "a": 0.10}"#;
+        assert_eq!(read_input(Some(sent)).expect("JSON").expect("something").as_str(), sent, "letter by letter");
         assert_eq!(read_input(None).expect("nothing"), None);
         assert!(read_input(Some("hello")).expect_err("a bare word").message().contains("not JSON"));
     }

@@ -1,11 +1,13 @@
 use clap::Args;
+use milepost_client::ClientError;
 use milepost_model::execution::{CauseKind, ExecutionFilter, ExecutionStatus};
-use milepost_model::{UnitKind, UnitName};
+use milepost_model::{Code, UnitKind, UnitName};
 
 use super::show::{cause, length};
+use crate::commands::paged::{self, PageArgs};
 use crate::context::Context;
 use crate::failure::Result;
-use crate::output::{Table, age, parse_moment};
+use crate::output::{age, parse_moment};
 
 /// List executions, newest first
 ///
@@ -24,8 +26,8 @@ pub struct ListArgs {
     /// Only those started by this: api, job, timer, webhook or v1
     #[arg(long, value_name = "CAUSE")]
     cause: Option<CauseKind>,
-    /// Only those of this job
-    #[arg(long, value_name = "ID", conflicts_with_all = ["cause", "timer", "webhook"])]
+    /// Only those of this job: its id or its name
+    #[arg(long, value_name = "JOB", conflicts_with_all = ["cause", "timer", "webhook"])]
     job: Option<String>,
     /// Only those of this timer
     #[arg(long, value_name = "NAME", conflicts_with_all = ["cause", "webhook"])]
@@ -36,18 +38,14 @@ pub struct ListArgs {
     /// Only those since this time: RFC 3339, `2026-11-10 12:00`, or a length of time ago like `2h`
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// How many
-    #[arg(long, default_value_t = 50)]
-    limit: i64,
-    /// Where the page before ended
-    #[arg(long)]
-    cursor: Option<String>,
+    #[command(flatten)]
+    page: PageArgs,
 }
 
 pub async fn run(context: &Context<'_>, args: ListArgs) -> Result<()> {
     let now = context.ui.now();
     let (cause_kind, cause_id) = match (args.job, args.timer, args.webhook) {
-        (Some(job), _, _) => (Some(CauseKind::Job), Some(job)),
+        (Some(job), _, _) => (Some(CauseKind::Job), Some(job_id(context, job).await?)),
         (None, Some(timer), _) => (Some(CauseKind::Timer), Some(timer)),
         (None, None, Some(webhook)) => (Some(CauseKind::Webhook), Some(webhook)),
         (None, None, None) => (args.cause, None),
@@ -60,31 +58,36 @@ pub async fn run(context: &Context<'_>, args: ListArgs) -> Result<()> {
         cause_id,
         since: args.since.as_deref().map(|since| parse_moment(since, now)).transpose()?,
     };
-    let page = context.client.execution_list(&context.app, &filter, args.limit, args.cursor.as_deref()).await?;
-    let empty = format!("App {} has no such executions.", context.app);
-    context.ui.show(
-        &page.items,
-        |executions| executions.iter().map(|execution| execution.id.clone()).collect(),
-        |executions| {
-            let headers = ["ID", "FUNCTION", "VERSION", "STATUS", "TOOK", "AGE", "ATTEMPTS", "CAUSE"];
-            let mut table = Table::new(headers, &empty);
-            for execution in executions {
-                table.row([
-                    execution.id.clone(),
-                    execution.function.to_string(),
-                    execution.version.as_ref().map(|version| version.number.to_string()).unwrap_or_default(),
-                    execution.status.to_string(),
-                    execution.duration_ms.map(length).unwrap_or_default(),
-                    age(now, execution.created_at),
-                    execution.attempts.len().to_string(),
-                    cause(execution),
-                ]);
-            }
-            table.render()
+    let page =
+        context.client.execution_list(&context.app, &filter, args.page.limit, args.page.cursor.as_deref()).await?;
+    let headers = ["ID", "FUNCTION", "VERSION", "STATUS", "TOOK", "AGE", "ATTEMPTS", "CAUSE"];
+    paged::show(
+        context,
+        &page,
+        "such executions",
+        headers,
+        |execution| execution.id.clone(),
+        |execution| {
+            [
+                execution.id.clone(),
+                execution.function.to_string(),
+                execution.version.as_ref().map(|version| version.number.to_string()).unwrap_or_default(),
+                execution.status.to_string(),
+                execution.duration_ms.map(length).unwrap_or_default(),
+                age(now, execution.created_at),
+                execution.attempts.len().to_string(),
+                cause(execution),
+            ]
         },
-    )?;
-    if let Some(next) = &page.next {
-        context.ui.say(&format!("There are more: --cursor {next}"));
+    )
+}
+
+/// The id of a job that is given by its id or its name. One that is gone has left executions all the same, so what is not
+/// known is taken for an id.
+async fn job_id(context: &Context<'_>, given: String) -> Result<String> {
+    match context.client.job_get(&context.app, &given).await {
+        Ok(job) => Ok(job.id),
+        Err(ClientError::Refused(problem)) if problem.code == Code::JobNotFound.as_str() => Ok(given),
+        Err(error) => Err(error.into()),
     }
-    Ok(())
 }

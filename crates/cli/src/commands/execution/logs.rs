@@ -1,4 +1,5 @@
 use clap::Args;
+use serde_json::json;
 
 use crate::context::Context;
 use crate::failure::Result;
@@ -19,5 +20,8 @@ pub async fn run(context: &Context<'_>, args: LogsArgs) -> Result<()> {
     if log.is_empty() && !context.client.execution_get(&context.app, &args.id).await?.status.is_ended() {
         context.ui.say(&format!("It has not ended. `milepost logs --request {}` has its lines so far.", args.id));
     }
-    print_data(&log)
+    if context.ui.is_table() {
+        return print_data(&log);
+    }
+    context.ui.show(&json!({ "execution": args.id, "log": log }), |_| vec![args.id.clone()], |_| String::new())
 }

@@ -13,6 +13,7 @@ use crate::context::Context;
 use crate::failure::Result;
 
 pub use input::read_input;
+pub use show::value;
 
 #[derive(Debug, Subcommand)]
 pub enum ExecutionCommand {

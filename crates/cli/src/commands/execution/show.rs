@@ -1,7 +1,7 @@
 //! An execution as people read it.
 
+use milepost_model::RawJson;
 use milepost_model::execution::{AttemptEnd, Execution, ExecutionStatus};
-use serde_json::Value;
 
 use crate::context::Context;
 use crate::failure::Result;
@@ -21,7 +21,7 @@ fn text(execution: &Execution) -> String {
             "Started    {} by {}, {}",
             local(execution.created_at),
             printable(&execution.started_by),
-            printable(&cause(execution))
+            printable(&whole_cause(execution))
         ),
     ];
     if let Some(tick) = execution.scheduled_at {
@@ -30,7 +30,8 @@ fn text(execution: &Execution) -> String {
     if !execution.description.is_empty() {
         lines.push(format!("About      {}", printable(&execution.description)));
     }
-    let died = execution.attempts.iter().any(|attempt| attempt.end == Some(AttemptEnd::Lost));
+    let died =
+        execution.attempts.iter().any(|attempt| matches!(attempt.end, Some(AttemptEnd::Lost | AttemptEnd::Unbegun)));
     if execution.attempts.len() > 1 || died {
         for attempt in &execution.attempts {
             let end = attempt.end.map_or("running", |end| end.as_str());
@@ -57,20 +58,26 @@ pub fn status(execution: &Execution) -> String {
     }
 }
 
-/// `api`, `job 0190…`, `timer nightly`
+/// `api`, `job nightly`, `job 0190…` where it has no name, `timer nightly`
 pub fn cause(execution: &Execution) -> String {
-    match &execution.cause.id {
-        Some(id) => format!("{} {id}", execution.cause.kind),
-        None => execution.cause.kind.to_string(),
+    let cause = &execution.cause;
+    match cause.name.as_ref().or(cause.id.as_ref()) {
+        Some(called) => format!("{} {called}", cause.kind),
+        None => cause.kind.to_string(),
     }
 }
 
-/// A text as it is, everything else as JSON.
-fn value(value: &Value) -> String {
-    match value {
-        Value::String(text) => printable(text),
-        other => other.to_string(),
+/// `job nightly (0190…)`
+fn whole_cause(execution: &Execution) -> String {
+    match (&execution.cause.name, &execution.cause.id) {
+        (Some(_), Some(id)) => format!("{} ({id})", cause(execution)),
+        _ => cause(execution),
     }
+}
+
+/// A text as it is, everything else as JSON on one line.
+pub fn value(value: &RawJson) -> String {
+    printable(&value.to_text().unwrap_or_else(|| value.spaced()))
 }
 
 /// `850 ms`, `12.4 s`

@@ -19,5 +19,7 @@ pub struct CreateArgs {
 
 pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
     let (puts, files) = args.function.puts(Mode::Create).await?;
-    apply::send(context, args.change.change(puts, Vec::new()), files).await
+    apply::send(context, args.change.change(puts, Vec::new()), files).await?;
+    args.function.tell_group(context, &args.change);
+    Ok(())
 }

@@ -9,8 +9,9 @@ use milepost_model::unit_put::{FunctionPut, PackagePut, Put, PutOnly, ScalePut, 
 use milepost_model::{GroupName, Selector, UnitKind, UnitName};
 
 use crate::commands::shared::{
-    self, NameArgs, parse_duration_ms, parse_label, parse_memory, parse_pair, parse_permission,
+    self, ChangeArgs, NameArgs, parse_duration_ms, parse_label, parse_memory, parse_pair, parse_permission,
 };
+use crate::context::Context;
 use crate::failure::{Failure, Result};
 use crate::sources::CodeArgs;
 
@@ -134,6 +135,7 @@ impl FunctionArgs {
             timeout_ms: self.timeout,
             scale: self.scale(),
         };
+        function.check()?;
         if let (Some(label), Some(version), None) = (&self.label, &self.version, &self.pkg) {
             return Err(Failure::usage(format!(
                 "`--label {label}` and `--version {version}` both name the new version"
@@ -155,6 +157,13 @@ impl FunctionArgs {
         };
         puts.push(put);
         Ok((puts, files))
+    }
+
+    /// Says which group has the version: the table of a change does not.
+    pub fn tell_group(&self, context: &Context<'_>, change: &ChangeArgs) {
+        if let Some(group) = self.tag.as_ref().filter(|_| !change.dry_run) {
+            context.ui.say(&format!("Function {} is in group {group}.", self.name.get()));
+        }
     }
 
     fn environment(&self) -> Result<Option<VersionRef>> {

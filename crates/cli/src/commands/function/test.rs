@@ -4,6 +4,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use clap::Args;
 use milepost_client::{FunctionAnswer, FunctionCall};
+use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::KIND;
 use crate::commands::shared::NameArgs;
@@ -24,10 +25,10 @@ pub struct TestArgs {
     /// The HTTP method [default: GET, or POST with a body]
     #[arg(short = 'X', long, value_name = "METHOD")]
     method: Option<String>,
-    /// The path that the function sees, with its query
+    /// The path that the function sees, with its query; what a URL cannot hold is encoded
     #[arg(long, visible_alias = "subpath", value_name = "PATH", default_value = "/")]
     path: String,
-    /// A pair of the query (can be repeated)
+    /// A pair of the query, as the function is to read it (can be repeated)
     #[arg(long, value_name = "KEY=VALUE")]
     query: Vec<String>,
     /// A header (can be repeated)
@@ -93,11 +94,33 @@ fn call(args: &TestArgs) -> Result<FunctionCall> {
     })
 }
 
+/// Left as it is in a path with its query: a part of it that is encoded already stays so. A `#` would end it.
+const IN_PATH: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'#')
+    .add(b'<')
+    .add(b'>')
+    .add(b'\\')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
+/// Everything that means something in a query, and `%`: a pair is what it says.
+const IN_PAIR: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
 fn path_with_query(path: &str, query: &[String]) -> String {
-    let mut path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+    let slash = if path.starts_with('/') { "" } else { "/" };
+    let mut path = format!("{slash}{}", utf8_percent_encode(path, IN_PATH));
     for pair in query {
         path.push(if path.contains('?') { '&' } else { '?' });
-        path.push_str(pair);
+        let (key, value) = pair.split_once('=').map_or((pair.as_str(), None), |(key, value)| (key, Some(value)));
+        path.extend(utf8_percent_encode(key, IN_PAIR));
+        if let Some(value) = value {
+            path.push('=');
+            path.extend(utf8_percent_encode(value, IN_PAIR));
+        }
     }
     path
 }
@@ -162,6 +185,38 @@ mod tests {
         let pairs = ["a=1".to_owned(), "b=2".to_owned()];
         assert_eq!(path_with_query("/", &pairs), "/?a=1&b=2");
         assert_eq!(path_with_query("x?c=3", &pairs), "/x?c=3&a=1&b=2");
+    }
+
+    #[test]
+    fn pairs_of_the_query_arrive_as_they_were_written() {
+        for (pair, encoded) in [
+            ("a=b c", "/?a=b%20c"),
+            ("a=x+y", "/?a=x%2By"),
+            ("a=b#c", "/?a=b%23c"),
+            ("a=b&c=d", "/?a=b%26c%3Dd"),
+            ("a=50%", "/?a=50%25"),
+            ("a=%20", "/?a=%2520"),
+            ("\u{fc} b=\u{2603}", "/?%C3%BC%20b=%E2%98%83"),
+            ("a=", "/?a="),
+            ("flag", "/?flag"),
+            ("a=1/2?", "/?a=1%2F2%3F"),
+        ] {
+            assert_eq!(path_with_query("/", &[pair.to_owned()]), encoded, "{pair}");
+        }
+    }
+
+    #[test]
+    fn a_path_keeps_what_is_encoded_and_encodes_the_rest() {
+        for (path, encoded) in [
+            ("/a b", "/a%20b"),
+            ("/a%20b", "/a%20b"),
+            ("/a+b&c", "/a+b&c"),
+            ("/a#b", "/a%23b"),
+            ("/\u{fc}/\u{2603}?q=\u{e9} x", "/%C3%BC/%E2%98%83?q=%C3%A9%20x"),
+            ("/orders/{id}", "/orders/%7Bid%7D"),
+        ] {
+            assert_eq!(path_with_query(path, &[]), encoded, "{path}");
+        }
     }
 
     #[test]

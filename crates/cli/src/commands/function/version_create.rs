@@ -20,5 +20,7 @@ pub struct CreateArgs {
 
 pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
     let (puts, files) = args.function.puts(Mode::Version).await?;
-    apply::send(context, args.change.change(puts, Vec::new()), files).await
+    apply::send(context, args.change.change(puts, Vec::new()), files).await?;
+    args.function.tell_group(context, &args.change);
+    Ok(())
 }

@@ -19,5 +19,7 @@ pub struct UpdateArgs {
 
 pub async fn run(context: &Context<'_>, args: UpdateArgs) -> Result<()> {
     let (puts, files) = args.function.puts(Mode::Update).await?;
-    apply::send(context, args.change.change(puts, Vec::new()), files).await
+    apply::send(context, args.change.change(puts, Vec::new()), files).await?;
+    args.function.tell_group(context, &args.change);
+    Ok(())
 }

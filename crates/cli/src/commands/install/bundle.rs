@@ -54,7 +54,15 @@ pub async fn open_bundle(
         let names: Vec<&str> = all.versions().iter().map(|entry| entry.version.as_str()).collect();
         let what = version.map_or_else(|| "no latest version".to_owned(), |version| format!("no version `{version}`"));
         Failure::new(format!("the bundle of `{}` has {what}", all.package()))
-            .hint(format!("name one that it has: {}", names.join(", ")))
+            .hint(match names.first() {
+                None => "it has none; ask for another bundle".to_owned(),
+                Some(newest) => format!(
+                    "name one that it has, like `milepost install {}:{newest} --bundle FILE`, or `milepost upgrade --to {newest} \
+                     --bundle FILE` for an app that is installed; it has {}",
+                    all.package(),
+                    names.join(", ")
+                ),
+            })
     })?;
     let serial = latest.serial.unwrap_or(0);
     Ok(FromBundle { package: all.package().clone(), channel: all.name().clone(), entry, serial, source })

@@ -1,8 +1,9 @@
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, Subcommand as _};
 use milepost_client::ClientError;
 use milepost_model::install::{InstallFrom, InstallSettings, Installed, NewInstall};
+use milepost_model::suggest::closest;
 
 use super::inputs::{SecretArgs, ask_for};
 use super::reference::{self, Reference};
@@ -33,7 +34,8 @@ pub struct CreateArgs {
 
 pub async fn run(context: &Context<'_>, app: Option<&str>, args: CreateArgs) -> Result<()> {
     let settings = args.settings.over(InstallSettings::default())?;
-    let reference = args.reference.as_deref().map(reference::parse).transpose()?;
+    let reference = args.reference.as_deref().map(|text| reference::parse(text).map_err(|error| meant(text, error)));
+    let reference = reference.transpose()?;
     let app = app.map(str::parse).transpose()?;
     let secrets = args.secrets.read()?;
     if let Some(file) = &args.bundle {
@@ -61,6 +63,20 @@ pub async fn run(context: &Context<'_>, app: Option<&str>, args: CreateArgs) -> 
         }
     };
     done(context, &installed)
+}
+
+/// What is no reference may be a command that was mistyped.
+fn meant(text: &str, failure: Failure) -> Failure {
+    let commands: Vec<String> = super::InstallCommand::augment_subcommands(clap::Command::new("install"))
+        .get_subcommands()
+        .map(|command| command.get_name().to_owned())
+        .collect();
+    match closest(text, commands.iter().map(String::as_str)).first() {
+        Some(near) => failure.hint(format!(
+            "did you mean `milepost install {near}`? To install an app, name its version too, like `{text}:1.2.3`"
+        )),
+        None => failure,
+    }
 }
 
 async fn from_bundle(

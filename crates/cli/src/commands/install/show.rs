@@ -34,11 +34,7 @@ fn done_text(done: &Installed) -> String {
     match (&done.from, &done.to) {
         // The record is that of the version it went back to.
         (Some(_), Some(to)) if done.went_back.is_some() => {
-            lines.push(format!(
-                "Installed {to}, which is not healthy: app {app} is at {} again.",
-                install.entry.version
-            ));
-            return lines.join("\n");
+            return format!("{to} is not healthy: app {app} is at {}.", install.entry.version);
         }
         (Some(from), Some(to)) if to.cmp_precedence(from).is_lt() => {
             lines.push(format!("App {app} went down from {from} to {to}."));
@@ -72,11 +68,14 @@ fn text(install: &Install) -> String {
     lines.add("Digest", install.entry.id.to_string());
     lines.add("Channel", place(install));
     lines.add("Installed", format!("{} by {}", local(install.installed_at), install.installed_by));
-    if let Some(live) = install.live.as_ref().filter(|live| **live != install.entry.version) {
-        lines.add("Live", format!("{live}, pinned there; `milepost release live --follow` changes that"));
-    }
-    if install.on_trial {
-        lines.add("Health", "not known yet".to_owned());
+    let elsewhere = install.live.as_ref().filter(|live| **live != install.entry.version);
+    match elsewhere {
+        Some(live) if install.on_trial => {
+            lines.add("Live", format!("{live}, until {} has shown that it is healthy", install.entry.version));
+        }
+        Some(live) => lines.add("Live", format!("{live}, pinned there; `milepost release live --follow` changes that")),
+        None if install.on_trial => lines.add("Health", "not known yet".to_owned()),
+        None => {}
     }
     if install.mode == InstallMode::Channel {
         lines.add("Policy", settings.policy.to_string());
@@ -99,6 +98,9 @@ fn text(install: &Install) -> String {
     if !install.brakes.skipped.is_empty() {
         let skipped: Vec<String> = install.brakes.skipped.iter().map(ToString::to_string).collect();
         lines.add("Skipped", skipped.join(", "));
+    }
+    if let Some(failure) = &install.last_failure {
+        lines.add("Failed", format!("{}, {}: {}", failure.version, local(failure.at), failure.reason));
     }
     if !install.changed_by_hand.is_empty() {
         let units = install.changed_by_hand.join(", ");

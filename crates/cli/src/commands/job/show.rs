@@ -2,6 +2,7 @@
 
 use milepost_model::job::Job;
 
+use crate::commands::execution::value;
 use crate::context::Context;
 use crate::failure::Result;
 use crate::output::{local, printable};
@@ -17,13 +18,13 @@ fn text(job: &Job) -> String {
     }
     lines.push(format!("Runs      {}", target(job)));
     lines.push(format!("Schedule  {}", printable(&schedule(job))));
-    lines.push(format!("State     {}, made {} executions{}", job.state, job.fired, left(job)));
+    lines.push(format!("State     {}, made {}{}", job.state, made(job.fired), left(job)));
     if let Some(next) = job.next_at {
         lines.push(format!("Next      {}", local(next)));
     }
     lines.push(format!("Created   {} by {}", local(job.created_at), printable(&job.created_by)));
     if let Some(input) = &job.input {
-        lines.push(format!("Input     {input}"));
+        lines.push(format!("Input     {}", value(input)));
     }
     lines.join("\n")
 }
@@ -48,6 +49,10 @@ pub fn schedule(job: &Job) -> String {
         (None, Some(first)) => format!("once at {first}"),
         (None, None) => String::new(),
     }
+}
+
+fn made(fired: i64) -> String {
+    if fired == 1 { "1 execution".to_owned() } else { format!("{fired} executions") }
 }
 
 fn left(job: &Job) -> String {

@@ -44,6 +44,8 @@ pub async fn run(context: &Context<'_>, args: SetArgs) -> Result<()> {
     if value.is_empty() {
         return Err(Failure::usage("the value is empty").hint("type it, pipe it in, or give `--from-file FILE`"));
     }
-    let put = shared::put(key.name, UnitPut::Secret(SecretPut { value }));
+    let secret = SecretPut { value };
+    secret.check(&key.name)?;
+    let put = shared::put(key.name, UnitPut::Secret(secret));
     shared::send(context, &args.change.change(vec![put], Vec::new())).await
 }

@@ -1,6 +1,7 @@
 use clap::Args;
 use milepost_model::UnitKind;
-use milepost_model::change::GitFacts;
+use milepost_model::change::{Deployment, GitFacts};
+use milepost_model::event::EventKind;
 use serde::Serialize;
 
 use super::{FolderArgs, owned};
@@ -11,10 +12,14 @@ use crate::declared::fission;
 use crate::failure::Result;
 use crate::output::{Table, Ui};
 
+/// Events that are asked for at once, and how often: a deployment that did nothing for longer has nothing new to tell.
+const PAGE: i64 = 500;
+const MOST_PAGES: usize = 40;
+
 /// List what a folder of specs made
 ///
 /// Each unit with the version that the app has now. With `-o json` it is the group view of seed 003: the git facts of the
-/// app version that last gave one of them a version, and the objects as type, name and version.
+/// app version that last gave one of them a version or took one out, and the objects as type, name and version.
 #[derive(Debug, Args)]
 pub struct ListArgs {
     #[command(flatten)]
@@ -62,7 +67,7 @@ pub async fn run(ui: &Ui, global: &Global, args: &ListArgs) -> Result<()> {
             number: unit.current.number,
         })
         .collect();
-    let made = match newest {
+    let made = match made_last(&context, &declared.deployment, newest).await? {
         Some(uid) => Some(context.client.app_version_get(&context.app, &uid).await?),
         None => None,
     };
@@ -85,4 +90,25 @@ pub async fn run(ui: &Ui, global: &Global, args: &ListArgs) -> Result<()> {
             table.render()
         },
     )
+}
+
+/// The app version that the deployment made last. One that only took units out gave none of those that are left its version
+/// (`newest` is the last that did), and is found in the history.
+async fn made_last(context: &Context<'_>, deployment: &Deployment, newest: Option<String>) -> Result<Option<String>> {
+    let mut cursor: Option<String> = None;
+    for _ in 0..MOST_PAGES {
+        let page = context.client.event_list(&context.app, PAGE, cursor.as_deref()).await?;
+        for event in page.items.iter().filter(|event| event.kind == EventKind::AppVersionCreated.as_str()) {
+            let said = |key: &str| event.after.as_ref().and_then(|after| after.get(key)).and_then(|said| said.as_str());
+            let Some(id) = said("id") else { continue };
+            if said("deployment") == Some(deployment.id.as_str()) || newest.as_deref() == Some(id) {
+                return Ok(Some(id.to_owned()));
+            }
+        }
+        cursor = page.next;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    Ok(newest)
 }

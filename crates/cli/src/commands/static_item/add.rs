@@ -5,9 +5,11 @@ use milepost_model::UnitKind;
 use milepost_model::spec::StaticSpec;
 use milepost_model::unit_put::UnitPut;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::commands::shared::{self, ChangeArgs};
 use crate::context::{Context, unit_key};
+use crate::declared::apply;
 use crate::failure::{Failure, Result};
 use crate::sources;
 
@@ -46,12 +48,18 @@ pub async fn run(context: &Context<'_>, args: AddArgs) -> Result<()> {
     }
     let key = unit_key(UnitKind::Static, &path)?;
     let options = SourceOptions { exclude: args.exclude, keep_archives: true, ..SourceOptions::default() };
-    let (tree, summary) = sources::upload(context, &args.src, &options).await?;
-    context.ui.say(&sent(&summary));
+    let source = Arc::new(sources::scan_some(&args.src, &options).await?);
+    let tree = source.root()?;
     let file = args.src.is_file();
     let spec = StaticSpec { path, tree, file, index: args.index, fallback: args.fallback, error_page: args.error_page };
     let put = shared::put(key.name, UnitPut::Static(spec));
-    shared::send(context, &args.change.change(vec![put], Vec::new())).await
+    let change = args.change.change(vec![put], Vec::new());
+    if change.dry_run {
+        return apply::send(context, change, vec![source]).await;
+    }
+    let summary = sources::upload_all(context, vec![source], &format!("Uploading {}", args.src.display())).await?;
+    context.ui.say(&sent(&summary));
+    shared::send(context, &change).await
 }
 
 /// The lists of what folders hold travel too, also when no file does.

@@ -3,11 +3,12 @@ use milepost_client::api::NewToken;
 use milepost_model::{AppName, Role};
 
 use crate::context::Context;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 
 /// Create a token
 ///
-/// It is printed once; the server keeps only its hash.
+/// It is printed once; the server keeps only its hash. With `--only APP` (or `--app APP`) it is good for that app and no
+/// other, without it for all apps; `MILEPOST_APP` and the folder that the command runs in have no say in it.
 #[derive(Debug, Args)]
 pub struct CreateArgs {
     /// A name to know it by
@@ -21,12 +22,29 @@ pub struct CreateArgs {
 }
 
 pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
-    let token = context.client.token_create(&NewToken { name: args.name, role: args.role, app: args.only }).await?;
+    let app = confined_to(args.only, context.app_in_so_many_words.clone())?;
+    let token = context.client.token_create(&NewToken { name: args.name, role: args.role, app }).await?;
     context.ui.show(
         &token,
         |token| token.token.clone().into_iter().collect(),
         |token| token.token.clone().unwrap_or_default(),
     )?;
+    let scope = match &token.app {
+        Some(app) => format!("for app {app}"),
+        None => "for all apps (`--only APP` would confine it to one)".to_owned(),
+    };
+    context.ui.say(&format!("Token {}, role {}, {scope}.", token.name, token.role));
     context.ui.say("Keep it: it is not shown again.");
     Ok(())
+}
+
+/// Who writes `--app shop` means a token for the shop: it must not become one for everything.
+fn confined_to(only: Option<AppName>, app: Option<AppName>) -> Result<Option<AppName>> {
+    match (only, app) {
+        (Some(only), Some(app)) if only != app => {
+            Err(Failure::usage(format!("`--only {only}` and `--app {app}` name two apps for one token"))
+                .hint("give `--only` alone; a token is for one app or for all"))
+        }
+        (only, app) => Ok(only.or(app)),
+    }
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
-use super::deploy::{agreed_app, read_manifest};
+use super::deploy::{agreed_app, look_at_manifest, without_mistakes};
 use crate::args::Global;
 use crate::context::Context;
 use crate::declared::apply::tell;
@@ -40,22 +40,26 @@ pub struct UpArgs {
 
 pub async fn run(ui: &Ui, global: &Global, args: UpArgs) -> Result<()> {
     // A mistake in the manifest is told before anything is started.
-    let declared = read_manifest(&args.dir, "up")?;
+    let declared = without_mistakes(ui, global, look_at_manifest(&args.dir, "up")?, false).await?;
     tell::warnings(ui, &declared);
+    let asked = global.app.clone();
     let global = agreed_app(global, &declared)?;
+    // What is saved later may be about another app: only what was typed holds for all of it.
+    let typed = |global: &Global| Global { app: asked.clone(), ..global.clone() };
     let stop = CancellationToken::new();
     stop_on_signals(stop.clone())?;
     let plan = session::Plan { watch: args.watch, logs: !args.no_logs, message: args.message };
     match server::find_or_start(ui, &global, args.serve).await? {
         Found::Running => {
             let context = Context::new(ui, &global)?;
-            session::run(&context, &global, declared, &plan, &stop, false).await
+            session::run(&context, &typed(&global), declared, &plan, &stop, false).await
         }
         Found::Started { global, server } => {
             let drain = CancellationToken::new();
             let mut serving = tokio::spawn(server.run(drain.clone()));
             let context = Context::new(ui, &global)?;
-            let session = session::run(&context, &global, declared, &plan, &stop, true);
+            let typed = typed(&global);
+            let session = session::run(&context, &typed, declared, &plan, &stop, true);
             let outcome = tokio::select! {
                 outcome = session => outcome,
                 ended = &mut serving => {

@@ -24,6 +24,7 @@ pub struct Plan {
     pub message: Option<String>,
 }
 
+/// `global`: the options as they were typed.
 pub async fn run(
     context: &Context<'_>,
     global: &Global,
@@ -141,7 +142,8 @@ fn announce(context: &Context<'_>, applied: &Applied, started: Instant) -> Resul
 /// Deploys what was saved; answers whether that changed anything.
 async fn redeploy(context: &Context<'_>, global: &Global, declared: &mut Declared, saved: &Saved) -> Result<bool> {
     if saved.manifest {
-        let read = declared::read_manifest(&declared.origin)?;
+        let read = declared::look_at_manifest(&declared.origin)?;
+        let read = deploy::without_mistakes(context.ui, global, read, false).await?;
         tell::warnings(context.ui, &read);
         let app = deploy::with_app(global, &read).app;
         if app.as_deref() != Some(context.app.as_str()) {

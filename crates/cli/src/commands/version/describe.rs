@@ -1,5 +1,6 @@
 use clap::Args;
 use milepost_model::UnitKind;
+use milepost_model::change::UnitKey;
 
 use super::VersionArgs;
 use crate::context::Context;
@@ -16,7 +17,10 @@ pub struct DescribeArgs {
 }
 
 pub async fn run(context: &Context<'_>, kind: UnitKind, args: DescribeArgs) -> Result<()> {
-    let key = args.version.name.key(kind)?;
-    let version = context.client.version_describe(&context.app, &key, &args.version.version, &args.description).await?;
+    edit(context, &args.version.name.key(kind)?, &args.version.version, &args.description).await
+}
+
+pub async fn edit(context: &Context<'_>, key: &UnitKey, version: &str, description: &str) -> Result<()> {
+    let version = context.client.version_describe(&context.app, key, version, description).await?;
     super::get::show(context, &version, |version| version.number.to_string())
 }

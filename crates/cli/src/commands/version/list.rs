@@ -1,5 +1,6 @@
 use clap::Args;
 use milepost_model::UnitKind;
+use milepost_model::change::UnitKey;
 
 use crate::commands::shared::NameArgs;
 use crate::context::Context;
@@ -11,6 +12,12 @@ use crate::output::{Table, age};
 pub struct ListArgs {
     #[command(flatten)]
     name: NameArgs,
+    #[command(flatten)]
+    page: PageArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct PageArgs {
     /// How many
     #[arg(long, default_value_t = 50)]
     limit: i64,
@@ -20,8 +27,11 @@ pub struct ListArgs {
 }
 
 pub async fn run(context: &Context<'_>, kind: UnitKind, args: ListArgs) -> Result<()> {
-    let key = args.name.key(kind)?;
-    let page = context.client.version_list(&context.app, &key, args.limit, args.cursor.as_deref()).await?;
+    show(context, &args.name.key(kind)?, args.page).await
+}
+
+pub async fn show(context: &Context<'_>, key: &UnitKey, args: PageArgs) -> Result<()> {
+    let page = context.client.version_list(&context.app, key, args.limit, args.cursor.as_deref()).await?;
     let now = context.ui.now();
     context.ui.show(
         &page.items,

@@ -1,44 +1,36 @@
 use clap::Args;
 
 use super::show::target;
+use crate::commands::paged::{self, PageArgs};
 use crate::context::Context;
 use crate::failure::Result;
-use crate::output::{Table, age};
+use crate::output::age;
 
 /// List webhooks
 #[derive(Debug, Args)]
 pub struct ListArgs {
-    /// How many
-    #[arg(long, default_value_t = 50)]
-    limit: i64,
-    /// Where the page before ended
-    #[arg(long)]
-    cursor: Option<String>,
+    #[command(flatten)]
+    page: PageArgs,
 }
 
 pub async fn run(context: &Context<'_>, args: ListArgs) -> Result<()> {
-    let page = context.client.webhook_list(&context.app, args.limit, args.cursor.as_deref()).await?;
-    let empty = format!("App {} has no webhooks.", context.app);
+    let page = context.client.webhook_list(&context.app, args.page.limit, args.page.cursor.as_deref()).await?;
     let now = context.ui.now();
-    context.ui.show(
-        &page.items,
-        |webhooks| webhooks.iter().map(|webhook| webhook.id.clone()).collect(),
-        |webhooks| {
-            let mut table = Table::new(["ID", "RUNS", "SIGNED", "AGE", "ABOUT"], &empty);
-            for webhook in webhooks {
-                table.row([
-                    webhook.id.clone(),
-                    target(webhook),
-                    if webhook.signed { "yes" } else { "no" }.to_owned(),
-                    age(now, webhook.created_at),
-                    webhook.description.clone(),
-                ]);
-            }
-            table.render()
+    let headers = ["ID", "RUNS", "SIGNED", "AGE", "ABOUT"];
+    paged::show(
+        context,
+        &page,
+        "webhooks",
+        headers,
+        |webhook| webhook.id.clone(),
+        |webhook| {
+            [
+                webhook.id.clone(),
+                target(webhook),
+                if webhook.signed { "yes" } else { "no" }.to_owned(),
+                age(now, webhook.created_at),
+                webhook.description.clone(),
+            ]
         },
-    )?;
-    if let Some(next) = &page.next {
-        context.ui.say(&format!("There are more: --cursor {next}"));
-    }
-    Ok(())
+    )
 }

@@ -2,62 +2,45 @@
 
 use std::path::PathBuf;
 
-use milepost_client::source::{Source, SourceError};
+use milepost_client::source::{self, SourceError};
 
 use crate::declared::Selection;
 
-/// Each one is found by another scan; whoever has more than this many mends those first.
-const MOST: usize = 20;
+/// Whoever has more of them than this is told how many.
+const MOST: usize = 1000;
 
 /// One sentence each, with paths as people write them: from where the command runs.
 pub async fn all(selection: Selection) -> Vec<String> {
-    tokio::task::spawn_blocking(move || find(&selection)).await.unwrap_or_default()
+    tokio::task::spawn_blocking(move || find(&selection, MOST)).await.unwrap_or_default()
 }
 
-fn find(selection: &Selection) -> Vec<String> {
-    let mut options = selection.options();
-    let mut told = Vec::new();
-    while told.len() < MOST {
-        let Err(mut error) = Source::open(&selection.root, &options, None) else { break };
-        let (path, shown) = match &mut error {
-            SourceError::LinkLeaves { path, .. } | SourceError::BadPath { path, .. } => {
-                let shown = selection.root.join(path.as_str());
-                (path, shown)
-            }
-            // This one is told with the folder in front.
-            SourceError::NotRegular { path, .. } => {
-                let shown = PathBuf::from(path.as_str());
-                (path, shown)
-            }
-            // It is told as it is, unless it only comes from what was left out to find more.
-            other => {
-                told.extend(told.is_empty().then(|| other.to_string()));
-                break;
-            }
-        };
-        let below = shown.strip_prefix(&selection.root).unwrap_or(&shown).to_string_lossy();
-        let pattern = format!("/{}", literal(&below));
-        *path = shown.strip_prefix("./").unwrap_or(&shown).display().to_string();
-        if options.exclude.contains(&pattern) {
-            break;
-        }
-        told.push(error.to_string());
-        options.exclude.push(pattern);
-    }
+fn find(selection: &Selection, most: usize) -> Vec<String> {
+    let mut told: Vec<String> = source::refused(&selection.root, &selection.options())
+        .into_iter()
+        .map(|error| sentence(selection, error))
+        .collect();
     told.sort();
+    let more = told.len().saturating_sub(most);
+    told.truncate(most);
+    if more > 0 {
+        told.push(format!("{more} more in `{}` cannot be taken", selection.root.display()));
+    }
     told
 }
 
-/// A pattern that fits this path alone.
-fn literal(path: &str) -> String {
-    let mut pattern = String::new();
-    for letter in path.chars() {
-        if matches!(letter, '*' | '?' | '[' | ']' | '{' | '}' | '!' | '\\') {
-            pattern.push('\\');
+fn sentence(selection: &Selection, mut error: SourceError) -> String {
+    let shown = |path: PathBuf| path.strip_prefix("./").unwrap_or(&path).display().to_string();
+    match &mut error {
+        // These are told without the folder in front.
+        SourceError::LinkLeaves { path, .. } | SourceError::BadPath { path, .. } => {
+            *path = shown(selection.root.join(path.as_str()));
         }
-        pattern.push(letter);
+        SourceError::NotRegular { path, .. } | SourceError::Unreadable { path, .. } => {
+            *path = shown(PathBuf::from(path.as_str()));
+        }
+        _ => {}
     }
-    pattern
+    error.to_string()
 }
 
 #[cfg(test)]
@@ -79,11 +62,32 @@ mod tests {
         let _socket = std::os::unix::net::UnixListener::bind(root.join("s")).expect("a socket");
         let (include, exclude) = (Vec::new(), Vec::new());
         let selection = Selection { root: root.clone(), include, exclude, keep_archives: false, gitignore: true };
-        let told = find(&selection);
+        let told = find(&selection, MOST);
         assert_eq!(told.len(), 3, "{told:#?}");
         for name in ["l1", "deep/l[2]", "s"] {
             let path = format!("`{}`", root.join(name).display());
             assert!(told.iter().any(|told| told.contains(&path)), "{path} is not in {told:#?}");
         }
+    }
+
+    #[test]
+    fn many_are_told_all_and_very_many_are_counted() {
+        let place = tempfile::tempdir().expect("a folder");
+        std::fs::write(place.path().join("hello.py"), "x = 1\n").expect("a file");
+        for at in 0..50 {
+            symlink("/etc/passwd", place.path().join(format!("l{at:02}"))).expect("a link");
+        }
+        // Each of these stays inside by itself, and both together lead out.
+        std::fs::create_dir(place.path().join("d")).expect("a folder");
+        symlink("..", place.path().join("d/up")).expect("a link");
+        symlink("d/up/..", place.path().join("out")).expect("a link");
+        let (root, include, exclude) = (place.path().to_owned(), Vec::new(), Vec::new());
+        let selection = Selection { root, include, exclude, keep_archives: false, gitignore: true };
+        let told = find(&selection, MOST);
+        assert_eq!(told.len(), 51, "{told:#?}");
+        assert!(told.iter().any(|told| told.contains("out` points to `d/up/..`")), "{told:#?}");
+        let cut = find(&selection, 10);
+        assert_eq!(cut.len(), 11, "{cut:#?}");
+        assert!(cut[10].starts_with("41 more in `"), "{cut:#?}");
     }
 }

@@ -5,8 +5,9 @@ use super::super::problems::Sink;
 use super::super::yaml::{Fields, Node};
 use super::super::{Place, Selection};
 use super::Reader;
+use super::document::note_whole_metadata;
 
-const KEYS: [&str; 7] = ["apiVersion", "kind", "metadata", "name", "rootdir", "include", "exclude"];
+pub const KEYS: [&str; 7] = ["apiVersion", "kind", "metadata", "name", "rootdir", "include", "exclude"];
 
 pub struct Archive {
     pub place: Place,
@@ -19,6 +20,7 @@ impl Reader<'_> {
     pub fn archive(&mut self, sink: &Sink<'_>, node: Node) {
         let line = node.line;
         let mut fields = Fields::read(sink, node, line, "an ArchiveUploadSpec", &KEYS);
+        note_whole_metadata(&mut fields);
         let name = fields.need("name", "packages name it with `url: archive://NAME`");
         let what =
             name.as_ref().map_or_else(|| "an ArchiveUploadSpec".to_owned(), |(name, _)| format!("archive `{name}`"));

@@ -13,21 +13,26 @@ use super::package::Bytes;
 impl Reader<'_> {
     pub fn check(&mut self) {
         self.fill_trees();
-        if self.lost.documents.is_empty() {
-            let meant = self.unknown();
-            self.unused(&meant);
-        } else if !self.references.is_empty() {
-            // What names something nobody has would be told here; it may be in what cannot be read.
-            for (place, hidden) in &self.lost.documents {
-                let message = format!("what refers to things that may be in {hidden} was not checked");
-                self.problems.warn(place.clone(), message, None);
-            }
-        }
+        let meant = self.unknown();
+        self.unused(&meant);
+        self.tell_unchecked();
         super::super::checks::answered_twice(self.problems, &self.units, "HTTP trigger");
         if let (count @ 1.., Some(place)) = (self.labelled.0, self.labelled.1.clone()) {
             let whose = if count == 1 { "this object".to_owned() } else { format!("{count} objects, this one first,") };
             let message = format!("the labels and annotations of {whose} are not kept");
             self.problems.warn(place, message, None);
+        }
+    }
+
+    /// Says which names were not checked, because what cannot be read has them in it.
+    fn tell_unchecked(&self) {
+        for hidden in &self.lost.documents {
+            let held = self.unchecked.iter().filter(|(_, name)| hidden.may_hold(name));
+            let held: Vec<&str> = held.map(|(told, _)| told.as_str()).collect();
+            if !held.is_empty() {
+                let message = format!("what {} says of these was not checked: {}", hidden.called, held.join(", "));
+                self.problems.warn(hidden.place.clone(), message, None);
+            }
         }
     }
 
@@ -59,9 +64,12 @@ impl Reader<'_> {
                 unit.trees.push((pending.slot, files));
             }
         }
+        for (name, ..) in unknown.extract_if(.., |(name, ..)| self.lost.may_hold(name)) {
+            self.unchecked.insert(format!("archive `{name}`"), name);
+        }
         let names: BTreeSet<&str> = unknown.iter().map(|(name, ..)| name.as_str()).collect();
         // They may be the ones that have no name yet.
-        if !self.lost.documents.is_empty() || names.len() <= self.unnamed("archive") {
+        if names.len() <= self.unnamed("archive") {
             return;
         }
         for (name, slot, what, place) in unknown {
@@ -76,7 +84,6 @@ impl Reader<'_> {
             self.archives.entry(meant.clone()).and_modify(|archive| archive.used = true);
         }
         let hint = if near.is_empty() {
-            self.lost.archives.push(quoted_in(what));
             format!("declare it with `kind: ArchiveUploadSpec` and `name: {name}`")
         } else {
             format!("did you mean {}?", suggest::or_list(&near))
@@ -127,7 +134,15 @@ impl Reader<'_> {
             let of_kind = self.seen.keys().filter(|(seen, _)| *seen == kind.as_str());
             let known: BTreeSet<&str> = of_kind.map(|(_, name)| name.as_str()).collect();
             let references = self.references.iter().filter(|reference| reference.key.kind == kind);
-            let unknown: Vec<_> = references.filter(|found| !known.contains(found.key.name.as_str())).collect();
+            let unknown = references.filter(|found| !known.contains(found.key.name.as_str()));
+            let (hidden, unknown): (Vec<_>, Vec<_>) =
+                unknown.partition(|found| self.lost.may_hold(found.key.name.as_str()));
+            let hidden = hidden.into_iter().map(|found| &found.key);
+            self.unchecked.extend(hidden.map(|key| (format!("{kind} `{}`", key.name), key.name.to_string())));
+            if kind == UnitKind::Package {
+                let misnamed = self.lost.misnamed.iter();
+                meant.extend(misnamed.flat_map(|name| suggest::closest(name, known.iter().copied())));
+            }
             let names: BTreeSet<&UnitName> = unknown.iter().map(|reference| &reference.key.name).collect();
             // They may be the ones that have no name yet.
             if names.len() <= self.unnamed(kind.as_str()) {
@@ -137,9 +152,6 @@ impl Reader<'_> {
                 let name = reference.key.name.as_str();
                 let near = suggest::closest(name, known.iter().copied());
                 let hint = if near.is_empty() {
-                    if kind == UnitKind::Package {
-                        self.lost.packages.push(quoted_in(&reference.by));
-                    }
                     format!("declare it with `kind: {called}` and `name: {name}`")
                 } else {
                     format!("did you mean {}?", suggest::or_list(&near))
@@ -152,10 +164,13 @@ impl Reader<'_> {
         meant
     }
 
-    fn unused(&self, meant: &BTreeSet<String>) {
-        let archives =
-            self.archives.iter().filter(|(_, archive)| !archive.used).map(|(name, archive)| (name.as_str(), archive));
-        let archives = without_meant(archives.collect(), &self.lost.archives);
+    /// What nothing names, as far as everything that could name it was read.
+    fn unused(&mut self, meant: &BTreeSet<String>) {
+        let archives = self.archives.iter().map(|(name, archive)| (name.as_str(), archive));
+        let (hidden, archives): (Vec<_>, Vec<_>) =
+            archives.filter(|(_, archive)| !archive.used).partition(|(name, _)| self.lost.may_hold(name));
+        self.unchecked.extend(hidden.into_iter().map(|(name, _)| (format!("archive `{name}`"), name.to_owned())));
+        let archives = without_meant(archives, &self.lost.archives);
         for (name, archive) in archives {
             let message = format!("archive `{name}` is used by no package");
             let hint = format!("name it in a package with `url: archive://{name}`, or take it out");
@@ -166,7 +181,9 @@ impl Reader<'_> {
             references.filter(|key| key.kind == UnitKind::Package).map(|key| key.name.as_str()).collect();
         let packages = self.units.iter().filter(|unit| unit.put.unit.kind() == UnitKind::Package);
         let packages = packages.map(|unit| (unit.put.name.as_str(), &unit.place));
-        let unused = packages.filter(|(name, _)| !named.contains(name) && !meant.contains(*name)).collect();
+        let unused = packages.filter(|(name, _)| !named.contains(name) && !meant.contains(*name));
+        let (hidden, unused): (Vec<_>, Vec<_>) = unused.partition(|(name, _)| self.lost.may_hold(name));
+        self.unchecked.extend(hidden.into_iter().map(|(name, _)| (format!("package `{name}`"), name.to_owned())));
         for (name, place) in without_meant(unused, &self.lost.packages) {
             let message = format!("package `{name}` is used by no function");
             self.problems.warn(place.clone(), message, None);
@@ -185,9 +202,4 @@ fn without_meant<'a, T>(mut unused: Vec<(&'a str, T)>, lost: &[String]) -> Vec<(
         }
     }
     unused
-}
-
-/// The name in ``function `hello` ``.
-fn quoted_in(what: &str) -> String {
-    what.split('`').nth(1).unwrap_or_default().to_owned()
 }

@@ -4,14 +4,14 @@ use milepost_model::change::Deployment;
 use milepost_model::{AppName, UnitKind, UnitName, suggest};
 
 use super::super::problems::Sink;
-use super::super::yaml::{Content, Fields, Key, Node};
-use super::Reader;
+use super::super::yaml::{Content, Fields, Key, Node, meant, text};
+use super::{Hidden, Reader};
 
 const API_VERSION: &str = "fission.io/v1";
-const KEYS: [&str; 5] = ["apiVersion", "kind", "metadata", "spec", "status"];
-const DEPLOYMENT_KEYS: [&str; 5] = ["apiVersion", "kind", "metadata", "name", "uid"];
+pub const KEYS: [&str; 5] = ["apiVersion", "kind", "metadata", "spec", "status"];
+pub const DEPLOYMENT_KEYS: [&str; 5] = ["apiVersion", "kind", "metadata", "name", "uid"];
 /// What Kubernetes and its tools keep there, besides name and namespace.
-const METADATA_KEYS: [&str; 14] = [
+pub const METADATA_KEYS: [&str; 14] = [
     "name",
     "namespace",
     "labels",
@@ -78,11 +78,12 @@ impl Reader<'_> {
         };
         let kinds = KINDS.map(|(kind, _)| kind);
         let Some((kind, kind_line)) = kind_of(sink, line, entries) else {
-            self.lost.documents.push((sink.place(line), "this document".to_owned()));
+            let (called, text) = ("this document".to_owned(), Some(node.words()));
+            self.lost.documents.push(Hidden { place: sink.place(line), called, text });
             return;
         };
-        let written = |key: &str| text_of(entries, key);
-        if let Some((version, line)) = written("apiVersion").filter(|(version, _)| version != API_VERSION) {
+        let version = text_of(sink, entries, "apiVersion");
+        if let Some((version, line)) = version.filter(|(version, _)| version != API_VERSION) {
             if kinds.contains(&kind.as_str()) {
                 let message = format!("`{version}` is not an `apiVersion` that Milepost knows");
                 sink.wrong_hint(line, message, format!("write `{API_VERSION}`"));
@@ -126,10 +127,11 @@ impl Reader<'_> {
     fn object(&mut self, sink: &Sink<'_>, node: Node, kind: &str) {
         let line = node.line;
         let called = KINDS.iter().find(|(known, _)| *known == kind).map_or(kind, |(_, called)| called);
-        let name = name_of(&node).unwrap_or_default();
+        let name = name_of(&node).unwrap_or_default().to_owned();
         let what = if name.is_empty() { format!("a {called}") } else { format!("{called} `{name}`") };
         let mut fields = Fields::read(sink, node, line, &what, &KEYS);
-        let mut metadata = fields.inner("metadata", &METADATA_KEYS);
+        note_build_log(&mut fields, &what);
+        let mut metadata = fields.inner_short("metadata", &METADATA_KEYS, "name");
         metadata.line = line;
         let name = metadata.need("name", "name it with `metadata:` and `name: NAME` below it");
         if let Some((namespace, line)) = metadata.text_at("namespace") {
@@ -140,6 +142,7 @@ impl Reader<'_> {
             self.labelled.0 += 1;
             self.labelled.1.get_or_insert(sink.place(line));
         }
+        note_metadata(&mut metadata, &what);
         let unit_kind = match kind {
             "Function" => UnitKind::Function,
             "Package" => UnitKind::Package,
@@ -157,6 +160,8 @@ impl Reader<'_> {
         let Some(spec) = fields.take("spec") else {
             let name = name.as_ref().map(ToString::to_string).unwrap_or_default();
             match unit_kind {
+                // What is there and cannot be read may name something; what is not there names nothing.
+                _ if !fields.is_unreadable("spec") => {}
                 UnitKind::Package => self.lost.archives.push(name),
                 UnitKind::Function => self.lost.packages.push(name),
                 _ => {}
@@ -221,6 +226,7 @@ impl Reader<'_> {
     fn deployment_config(&mut self, sink: &Sink<'_>, node: Node) {
         let line = node.line;
         let mut fields = Fields::read(sink, node, line, "the DeploymentConfig", &DEPLOYMENT_KEYS);
+        note_whole_metadata(&mut fields);
         let name = fields.need("name", "it is how people call this deployment");
         let uid = fields.need("uid", "`milepost spec init` writes one; it tells this folder from others");
         if let Some(place) = &self.config {
@@ -237,30 +243,31 @@ impl Reader<'_> {
     }
 }
 
-/// The text under a key, and the line of the key.
-fn text_of(entries: &[(Key, Node)], key: &str) -> Option<(String, u64)> {
-    entries.iter().find(|(found, _)| found.text == key).and_then(|(key, value)| match &value.content {
-        Content::Scalar(_, text) => Some((text.clone(), key.line)),
-        _ => None,
-    })
+/// The text under a key, and the line of the key. What is told not to be text is read all the same, where it is plain what was
+/// meant.
+fn text_of(sink: &Sink<'_>, entries: &[(Key, Node)], key: &str) -> Option<(String, u64)> {
+    let (key, node) = entries.iter().find(|(found, _)| found.text == key)?;
+    let text = text(sink, node.clone(), &format!("`{}` of a document", key.text))?;
+    Some((text, key.line))
 }
 
 /// The kind of a document, and its line. When it is missing, that is told, and it is what the rest looks like: a document is
 /// read even so.
 fn kind_of(sink: &Sink<'_>, line: u64, entries: &mut [(Key, Node)]) -> Option<(String, u64)> {
-    if let Some(found) = text_of(entries, "kind") {
-        return Some(found);
+    let looks = looks_like(entries).map(|kind| (kind.to_owned(), line));
+    if entries.iter().any(|(key, _)| key.text == "kind") {
+        return text_of(sink, entries, "kind").or(looks);
     }
     let near = entries.iter_mut().find(|(key, _)| !suggest::closest(&key.text, ["kind"]).is_empty());
     if let Some((key, _)) = near {
         sink.wrong_hint(line, "this document has no `kind`", "did you mean `kind`?");
         key.text = "kind".to_owned();
-        return text_of(entries, "kind");
+        return text_of(sink, entries, "kind").or(looks);
     }
-    let looks = looks_like(entries);
-    let hint = looks.map_or_else(|| one_of(&KINDS.map(|(kind, _)| kind)), |kind| format!("write `kind: {kind}`"));
+    let kinds = || one_of(&KINDS.map(|(kind, _)| kind));
+    let hint = looks.as_ref().map_or_else(kinds, |(kind, _)| format!("write `kind: {kind}`"));
     sink.wrong_hint(line, "this document has no `kind`", hint);
-    looks.map(|kind| (kind.to_owned(), line))
+    looks
 }
 
 /// By what only one kind has.
@@ -285,14 +292,47 @@ fn looks_like(entries: &[(Key, Node)]) -> Option<&'static str> {
     }
 }
 
-fn name_of(node: &Node) -> Option<String> {
-    let get = |node: &Node, key: &str| match &node.content {
-        Content::Map(entries) => entries.iter().find(|(found, _)| found.text == key).map(|(_, value)| value.clone()),
-        _ => None,
-    };
-    match get(&get(node, "metadata")?, "name")?.content {
-        Content::Scalar(_, name) => Some(name),
-        _ => None,
+fn name_of(node: &Node) -> Option<&str> {
+    let metadata = value_of(node, "metadata")?;
+    match &metadata.content {
+        Content::Scalar(..) => meant(metadata),
+        _ => meant(value_of(metadata, "name")?),
+    }
+}
+
+/// What a key of a map has, or of a list that should be a map.
+fn value_of<'n>(node: &'n Node, key: &str) -> Option<&'n Node> {
+    match &node.content {
+        Content::Map(entries) => entries.iter().find(|(found, _)| found.text == key).map(|(_, value)| value),
+        Content::List(items) => items.iter().find_map(|item| value_of(item, key)),
+        Content::Null | Content::Scalar(..) => None,
+    }
+}
+
+/// What Kubernetes does with an object, and nobody here.
+fn note_metadata(metadata: &mut Fields<'_>, what: &str) {
+    for key in ["finalizers", "generateName", "ownerReferences"] {
+        if let Some(node) = metadata.take_set(key) {
+            let message = format!("`{key}` of {what} is not carried over");
+            metadata.sink().note(node.line, message, "there is no Kubernetes that could read it");
+        }
+    }
+}
+
+/// The metadata of a document that is no object, and has its name elsewhere.
+pub fn note_whole_metadata(fields: &mut Fields<'_>) {
+    if let Some(node) = fields.take_set("metadata") {
+        let message = format!("`metadata` of {} is not carried over", fields.what());
+        fields.sink().note(node.line, message, "only its `name` is read, and it stands beside `kind`");
+    }
+}
+
+/// The state of a build is no specification; its log is somebody's text.
+fn note_build_log(fields: &mut Fields<'_>, what: &str) {
+    let Some(Node { content: Content::Map(status), .. }) = fields.take("status") else { return };
+    if let Some((key, _)) = status.iter().find(|(key, node)| key.text == "buildlog" && node.says_something()) {
+        let message = format!("`buildlog` of {what} is not carried over");
+        fields.sink().note(key.line, message, "`milepost build log` has the logs of builds that ran here");
     }
 }
 

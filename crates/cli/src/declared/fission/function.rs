@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use milepost_model::change::UnitKey;
 use milepost_model::unit_put::{FunctionPut, ScalePut, UnitPut, VersionRef};
 use milepost_model::{Selector, UnitKind, UnitName, suggest};
+use serde_json::Value;
 
 use super::super::problems::Sink;
-use super::super::yaml::{Fields, Node};
+use super::super::yaml::{Content, Fields, Key, Node, meant};
 use super::super::{Reference, checks};
 use super::document::{Object, unit_name};
 use super::{Reader, quantity};
@@ -27,12 +28,12 @@ pub const KEYS: [&str; 13] = [
     "retainPods",
     "podspec",
 ];
-const PACKAGE_KEYS: [&str; 2] = ["packageref", "functionName"];
-const PACKAGE_REF_KEYS: [&str; 3] = ["name", "namespace", "resourceversion"];
-const REF_KEYS: [&str; 2] = ["name", "namespace"];
-const RESOURCE_KEYS: [&str; 3] = ["limits", "requests", "claims"];
-const STRATEGY_KEYS: [&str; 2] = ["ExecutionStrategy", "StrategyType"];
-const EXECUTION_KEYS: [&str; 7] =
+pub const PACKAGE_KEYS: [&str; 2] = ["packageref", "functionName"];
+pub const PACKAGE_REF_KEYS: [&str; 3] = ["name", "namespace", "resourceversion"];
+pub const REF_KEYS: [&str; 2] = ["name", "namespace"];
+pub const RESOURCE_KEYS: [&str; 3] = ["limits", "requests", "claims"];
+pub const STRATEGY_KEYS: [&str; 2] = ["ExecutionStrategy", "StrategyType"];
+pub const EXECUTION_KEYS: [&str; 7] =
     ["ExecutorType", "MinScale", "MaxScale", "TargetCPUPercent", "SpecializationTimeout", "hpaMetrics", "hpaBehavior"];
 const EXECUTORS: [&str; 3] = ["poolmgr", "newdeploy", "container"];
 /// What is written for everybody who did not think about it, and is more than most plans allow.
@@ -42,10 +43,7 @@ impl Reader<'_> {
     pub fn function(&mut self, object: Object<'_>) {
         let Object { sink, what, name, mut spec, line } = object;
         let environment = self.reference(&mut spec, "environment", UnitKind::Environment, &REF_KEYS);
-        let (package, entrypoint) = self.package_of(&mut spec);
-        if package.is_none() {
-            self.lost.packages.push(name.as_ref().map(ToString::to_string).unwrap_or_default());
-        }
+        let (package, entrypoint) = self.package_of(&mut spec, name.as_ref());
         let Resources { memory, cpu, lines } = resources(&mut spec);
         let timeout_ms = spec.parsed("functionTimeout", seconds).filter(|ms| *ms > 0);
         let scale = scale(&mut spec, sink);
@@ -85,30 +83,40 @@ impl Reader<'_> {
         self.add(name, UnitPut::Function(put), Vec::new(), sink.place(line));
     }
 
-    fn package_of(&mut self, spec: &mut Fields<'_>) -> (Option<VersionRef>, Option<String>) {
+    fn package_of(&mut self, spec: &mut Fields<'_>, name: Option<&UnitName>) -> (Option<VersionRef>, Option<String>) {
         let hint = "name one with `package:`, `packageref:` below it, and `name: NAME` below that";
+        let lost = || name.map(ToString::to_string).unwrap_or_default();
         let given = spec.take_set("package");
         let Some(node) = given else {
+            // What is there and cannot be read may name one; what is not there names none.
+            self.lost.packages.extend(spec.is_unreadable("package").then(lost));
             spec.missing("package", hint);
             return (None, None);
         };
         let line = node.line;
+        let node = with_packageref(spec, node);
         let mut package = Fields::read(spec.sink(), node, line, &spec.of("package"), &PACKAGE_KEYS);
         let entrypoint = package.text("functionName").filter(|name| !name.is_empty());
         let by = spec.what().to_owned();
-        let reference = self.reference_by(&mut package, "packageref", UnitKind::Package, &PACKAGE_REF_KEYS, &by, hint);
-        (reference, entrypoint)
+        let named = self.reference_by(&mut package, "packageref", UnitKind::Package, &PACKAGE_REF_KEYS, &by, hint);
+        self.lost.packages.extend((named.is_none() && package.is_unreadable("packageref")).then(lost));
+        (named, entrypoint)
     }
 
     fn secrets(&mut self, spec: &mut Fields<'_>) -> BTreeSet<UnitName> {
         let what = spec.of("secrets");
         let mut names = BTreeSet::new();
-        for node in spec.list("secrets", "write each as `- name: NAME`") {
+        let entries = spec.list("secrets", "write each as `- name: NAME`");
+        let is_told = spec.is_unreadable("secrets");
+        for node in entries {
             let line = node.line;
-            let mut secret = Fields::read(spec.sink(), node, line, &format!("an entry of {what}"), &REF_KEYS);
+            let node = if is_told && matches!(node.content, Content::Scalar(..)) { under("name", node) } else { node };
+            let what = format!("an entry of {what}");
+            let mut secret = Fields::short(spec.sink(), node, line, &what, &REF_KEYS, "name");
             self.reference_namespace(&mut secret);
             let Some((name, line)) = secret.need("name", "name the secret with `name: NAME`") else { continue };
-            let Some(name) = unit_name(spec.sink(), UnitKind::Secret, &name, line, &format!("{what}: ")) else {
+            let before = format!("{}: ", spec.of("secrets"));
+            let Some(name) = unit_name(spec.sink(), UnitKind::Secret, &name, line, &before) else {
                 continue;
             };
             let key = UnitKey { kind: UnitKind::Secret, name: name.clone() };
@@ -146,10 +154,26 @@ impl Reader<'_> {
         };
         let line = node.line;
         let what = spec.of(key);
-        let mut inner = Fields::read(spec.sink(), node, line, &what, known);
+        let mut inner = Fields::short(spec.sink(), node, line, &what, known, "name");
         self.reference_namespace(&mut inner);
-        let (name, line) = inner.need("name", hint)?;
-        let name = unit_name(spec.sink(), kind, &name, line, &format!("{what}: "))?;
+        if let Some(node) = inner.take_set("resourceversion") {
+            let message = format!("`resourceversion` of {what} is not carried over");
+            spec.sink().note(
+                node.line,
+                message,
+                "a function gets the version of its package that the same change makes",
+            );
+        }
+        let Some((text, line)) = inner.need("name", hint) else {
+            if inner.is_unreadable("name") {
+                spec.spoil(key);
+            }
+            return None;
+        };
+        let Some(name) = unit_name(spec.sink(), kind, &text, line, &format!("{what}: ")) else {
+            self.lost.misnamed.extend((kind == UnitKind::Package).then_some(text));
+            return None;
+        };
         self.refer(kind, &name, by, spec.sink().place(line));
         Some(VersionRef { name, version: Selector::Latest })
     }
@@ -170,6 +194,41 @@ struct Resources {
     lines: (u64, u64),
 }
 
+/// What people write for `packageref` and `name` below it: the name alone, or `name` without `packageref`. Told, and read as what
+/// it means.
+fn with_packageref(spec: &Fields<'_>, node: Node) -> Node {
+    let what = spec.of("package");
+    let line = node.line;
+    let form = |name: &str| format!("write `packageref:` below it, and `name: {name}` below that");
+    match node.content {
+        Content::Scalar(Value::String(_), name) => {
+            spec.sink().wrong_hint(line, format!("{what} must be a map of keys, not text"), form(&name));
+            let name = Node { line, content: Content::Scalar(name.clone().into(), name) };
+            under("packageref", under("name", name))
+        }
+        Content::Map(mut entries) => {
+            let has = |wanted: &str| entries.iter().position(|(key, _)| key.text == wanted);
+            if let (Some(at), None) = (has("name"), has("packageref")) {
+                let name = meant(&entries[at].1).unwrap_or("NAME").to_owned();
+                let line = entries[at].0.line;
+                spec.sink().wrong_hint(line, format!("{what} has its `name` under `packageref`"), form(&name));
+                let (inner, mut outer): (Vec<_>, Vec<_>) =
+                    entries.into_iter().partition(|(key, _)| PACKAGE_REF_KEYS.contains(&key.text.as_str()));
+                let inner = Node { line, content: Content::Map(inner) };
+                outer.push((Key { line, text: "packageref".to_owned() }, inner));
+                entries = outer;
+            }
+            Node { line, content: Content::Map(entries) }
+        }
+        content => Node { line, content },
+    }
+}
+
+fn under(key: &str, node: Node) -> Node {
+    let line = node.line;
+    Node { line, content: Content::Map(vec![(Key { line, text: key.to_owned() }, node)]) }
+}
+
 /// What is asked for at most, else what is asked for at least.
 fn resources(spec: &mut Fields<'_>) -> Resources {
     let Some(node) = spec.take("resources") else { return Resources::default() };
@@ -179,7 +238,7 @@ fn resources(spec: &mut Fields<'_>) -> Resources {
     let mut found = Resources { lines: (line, line), ..Resources::default() };
     for key in ["limits", "requests"] {
         let what = resources.of(key);
-        for (resource, node) in resources.map(key) {
+        for (resource, node) in resources.values(key, "write each as `memory: 128Mi` below it") {
             let parsed = |sink: &Sink<'_>, node: Node, key: &str| {
                 let line = node.line;
                 super::super::yaml::text(sink, node, &format!("`{key}` of {what}")).map(|text| (text, line))
@@ -187,19 +246,27 @@ fn resources(spec: &mut Fields<'_>) -> Resources {
             let told = |line: u64, problem: String| {
                 spec.sink().wrong(line, format!("`{}` of {what}: {problem}", resource.text));
             };
+            let not_used = |line: u64, key: &str| {
+                let hint = "a function has one amount of each, and the limit is it";
+                spec.sink().note(line, format!("`{key}` of {what} is not carried over"), hint);
+            };
             match resource.text.as_str() {
                 "memory" => {
                     let Some((text, line)) = parsed(spec.sink(), node, "memory") else { continue };
                     let amount = quantity::bytes(&text).map_err(|problem| told(line, problem)).ok();
-                    if let (None, Some(amount)) = (found.memory, amount.filter(|amount| *amount > 0)) {
-                        (found.memory, found.lines.0) = (Some(amount), line);
+                    match (found.memory, amount.filter(|amount| *amount > 0)) {
+                        (None, Some(amount)) => (found.memory, found.lines.0) = (Some(amount), line),
+                        (Some(most), Some(amount)) if most != amount => not_used(line, "memory"),
+                        _ => {}
                     }
                 }
                 "cpu" => {
                     let Some((text, line)) = parsed(spec.sink(), node, "cpu") else { continue };
                     let amount = quantity::millicores(&text).map_err(|problem| told(line, problem)).ok();
-                    if let (None, Some(amount)) = (found.cpu, amount.filter(|amount| *amount > 0)) {
-                        (found.cpu, found.lines.1) = (Some(amount), line);
+                    match (found.cpu, amount.filter(|amount| *amount > 0)) {
+                        (None, Some(amount)) => (found.cpu, found.lines.1) = (Some(amount), line),
+                        (Some(most), Some(amount)) if most != amount => not_used(line, "cpu"),
+                        _ => {}
                     }
                 }
                 other => {
@@ -246,8 +313,13 @@ fn scale(spec: &mut Fields<'_>, sink: &Sink<'_>) -> ScalePut {
     let (min, max) = (execution.parsed_at("MinScale", number), execution.parsed_at("MaxScale", number));
     let concurrency = spec.parsed_at("concurrency", number);
     let own = executor.is_some_and(|(executor, _)| executor == "newdeploy");
-    // The only one there is.
-    drop(strategy.take("StrategyType"));
+    // The only one there is; another one is noted with the rest.
+    if let Some(kind) = strategy.take("StrategyType").filter(|kind| meant(kind) != Some("execution")) {
+        let message = format!("`StrategyType` of `InvokeStrategy` of {} is not carried over", spec.what());
+        if kind.says_something() {
+            sink.note(kind.line, message, "`execution` is the only one there is");
+        }
+    }
     execution.note_rest(&EXECUTION_KEYS, "instances are started and stopped by the requests that wait");
     strategy.note_rest(&STRATEGY_KEYS, "instances are started and stopped by the requests that wait");
     let without_use = if own { vec![("concurrency", concurrency)] } else { vec![("MinScale", min), ("MaxScale", max)] };

@@ -73,7 +73,9 @@ pub fn look_at_folder(path: &Path) -> Result<(Declared, Vec<Problem>)> {
     claims.sort_by(|one, other| one.key.cmp(&other.key));
     claims.dedup_by(|one, other| one.key == other.key);
     let named = namespace.filter(|(name, _)| name != NO_APP).map(|(name, _)| name.parse::<AppName>());
-    let unread = Unread { kinds: lost.kinds(), app: matches!(named, Some(Err(_))) };
+    let texts = lost.documents.iter().filter_map(|hidden| hidden.text.clone()).collect();
+    let app = matches!(named, Some(Err(_)));
+    let unread = Unread { kinds: lost.kinds(), names: BTreeSet::new(), texts, app };
     let declared = Declared {
         is_unnamed: deployment.is_none(),
         deployment: deployment.unwrap_or_else(|| unnamed(path)),
@@ -141,30 +143,54 @@ struct Reader<'a> {
     seen: BTreeMap<(&'static str, String), Place>,
     /// What could not be read, so that nothing is told to be unknown or unused only because of it.
     lost: Lost,
+    /// What is named, and may be in what could not be read: how it is told, and its name.
+    unchecked: BTreeMap<String, String>,
     /// Objects with labels or annotations, and where the first one is.
     labelled: (usize, Option<Place>),
 }
 
 #[derive(Debug, Default)]
 struct Lost {
-    /// Whole files, and documents of which nobody knows what they are: where they begin, and what they are called.
-    documents: Vec<(Place, String)>,
-    /// The packages that do not say which archive they are made of.
+    /// Whole files, and documents of which nobody knows what they are.
+    documents: Vec<Hidden>,
+    /// The packages that name their archive in a way that cannot be read.
     archives: Vec<String>,
-    /// The functions that do not say which package they are made of.
+    /// The functions that name their package in a way that cannot be read.
     packages: Vec<String>,
+    /// Names that cannot be one, where a package is named.
+    misnamed: Vec<String>,
     /// How many objects of a kind have no name: something may name what they should be called.
     unnamed: BTreeMap<&'static str, usize>,
 }
 
+/// What cannot be read.
+#[derive(Debug)]
+struct Hidden {
+    /// Where it begins.
+    place: Place,
+    /// How an error calls it.
+    called: String,
+    /// What is written in it, where that can be told.
+    text: Option<String>,
+}
+
+impl Hidden {
+    /// Whether it may declare or use something of this name.
+    fn may_hold(&self, name: &str) -> bool {
+        self.text.as_ref().is_none_or(|text| text.contains(name))
+    }
+}
+
 impl Lost {
-    /// The kinds of which there may be more than was read.
+    /// The kinds of which there may be more than was read, under any name.
     fn kinds(&self) -> BTreeSet<UnitKind> {
         let kinds = [UnitKind::Environment, UnitKind::Package, UnitKind::Function];
-        kinds
-            .into_iter()
-            .filter(|kind| !self.documents.is_empty() || self.unnamed.contains_key(kind.as_str()))
-            .collect()
+        let anything = self.documents.iter().any(|hidden| hidden.text.is_none());
+        kinds.into_iter().filter(|kind| anything || self.unnamed.contains_key(kind.as_str())).collect()
+    }
+
+    fn may_hold(&self, name: &str) -> bool {
+        self.documents.iter().any(|hidden| hidden.may_hold(name))
     }
 }
 
@@ -189,6 +215,7 @@ impl<'a> Reader<'a> {
             pending: Vec::new(),
             seen: BTreeMap::new(),
             lost: Lost::default(),
+            unchecked: BTreeMap::new(),
             labelled: (0, None),
         }
     }
@@ -199,8 +226,9 @@ impl<'a> Reader<'a> {
         match sink.documents(text_of(file)) {
             Some(documents) => documents.into_iter().for_each(|node| self.document(&sink, node)),
             None => {
-                let hidden = format!("`{}`", file.display());
-                self.lost.documents.push((sink.place(1), hidden));
+                let text = std::fs::read(file).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+                let called = format!("`{}`", file.display());
+                self.lost.documents.push(Hidden { place: sink.place(1), called, text });
             }
         }
     }

@@ -4,15 +4,15 @@ use data_encoding::BASE64;
 use milepost_model::unit_put::{PackagePut, UnitPut};
 use milepost_model::{Digest, UnitKind, UnitName};
 
-use super::super::yaml::{Content, Fields};
+use super::super::yaml::Fields;
 use super::super::{Place, TreeSlot};
 use super::Reader;
 use super::document::Object;
 use super::environment::command;
 
 pub const KEYS: [&str; 4] = ["environment", "source", "deployment", "buildcmd"];
-const ARCHIVE_KEYS: [&str; 5] = ["type", "literal", "url", "oci", "checksum"];
-const CHECKSUM_KEYS: [&str; 2] = ["type", "sum"];
+pub const ARCHIVE_KEYS: [&str; 5] = ["type", "literal", "url", "oci", "checksum"];
+pub const CHECKSUM_KEYS: [&str; 2] = ["type", "sum"];
 const ARCHIVE: &str = "archive://";
 const DOWNLOAD: &str =
     "put the file into the project, name it in an ArchiveUploadSpec, and write `url: archive://NAME` here";
@@ -94,14 +94,14 @@ fn archive(spec: &mut Fields<'_>, key: &str) -> Archive {
     let sink = spec.sink();
     let start = node.line;
     let what = spec.of(key);
-    let is_map = matches!(node.content, Content::Map(_) | Content::Null);
-    let mut fields = Fields::read(sink, node, start, &what, &ARCHIVE_KEYS);
+    let mut fields = Fields::short(sink, node, start, &what, &ARCHIVE_KEYS, "url");
     let kind = fields.text_at("type").filter(|(kind, _)| !kind.is_empty());
     let oci = fields.take_set("oci").map(|node| node.line);
     let literal = fields.text_at("literal").filter(|(literal, _)| !literal.is_empty());
     let url = fields.text_at("url").filter(|(url, _)| !url.is_empty());
     let checksum = checksum(&mut fields);
-    let mut right = is_map && !fields.is_unreadable("literal") && !fields.is_unreadable("url");
+    let (no_literal, no_url) = (fields.is_unreadable("literal"), fields.is_unreadable("url"));
+    let mut right = !fields.is_wrong && !no_literal && !no_url;
     let mut wrong = |line: u64, message: String, hint: &str| {
         right = false;
         sink.wrong_hint(line, message, hint);
@@ -115,7 +115,11 @@ fn archive(spec: &mut Fields<'_>, key: &str) -> Archive {
         wrong(*line, format!("{what} has both `literal` and `url`"), "keep one of them");
     }
     let mut bytes = None;
-    let is_literal = literal.is_some() || is_map && fields.is_unreadable("literal");
+    let is_literal = literal.is_some() || no_literal && !no_url;
+    if let Some(((_, line), true)) = checksum.as_ref().map(|checksum| (checksum, literal.is_none())) {
+        let message = format!("`checksum` of {what} is not carried over");
+        sink.note(*line, message, "the files are read anew whenever they are deployed");
+    }
     if let Some((literal, line)) = literal {
         let letters: String = literal.split_whitespace().collect();
         match BASE64.decode(letters.as_bytes()) {

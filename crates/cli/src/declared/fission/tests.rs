@@ -339,3 +339,37 @@ fn many_files_and_many_documents_are_one_folder() {
         format!("{}:8", project.0.path().join("specs/deep/er/one.yml").display())
     );
 }
+
+/// The table of what becomes of each field when a folder is imported has all that are read here.
+#[test]
+fn every_key_that_is_known_is_in_the_table_of_what_an_import_keeps() {
+    use super::{archive, document, environment, function, package, trigger};
+    const TABLE: &str = include_str!("../../../tests/import/every_field/specs/all.yaml");
+    // A folder with these is refused.
+    const REFUSED: [&str; 2] = ["oci", "functionweights"];
+    let all: [&[&str]; 20] = [
+        &archive::KEYS,
+        &document::KEYS,
+        &document::DEPLOYMENT_KEYS,
+        &document::METADATA_KEYS,
+        &environment::KEYS,
+        &environment::RUNTIME_KEYS,
+        &environment::BUILDER_KEYS,
+        &function::KEYS,
+        &function::PACKAGE_KEYS,
+        &function::PACKAGE_REF_KEYS,
+        &function::REF_KEYS,
+        &function::RESOURCE_KEYS,
+        &function::STRATEGY_KEYS,
+        &function::EXECUTION_KEYS,
+        &package::KEYS,
+        &package::ARCHIVE_KEYS,
+        &package::CHECKSUM_KEYS,
+        &trigger::ROUTE_KEYS,
+        &trigger::TIMER_KEYS,
+        &trigger::REF_KEYS,
+    ];
+    for key in all.into_iter().flatten().filter(|key| !REFUSED.contains(key)) {
+        assert!(TABLE.contains(&format!("{key}: ")) || TABLE.contains(&format!("{key}:\n")), "{key}");
+    }
+}

@@ -23,7 +23,7 @@ pub const ROUTE_KEYS: [&str; 10] = [
     "corsConfig",
 ];
 pub const TIMER_KEYS: [&str; 4] = ["cron", "functionref", "method", "subpath"];
-const REF_KEYS: [&str; 5] = ["type", "name", "version", "alias", "functionweights"];
+pub const REF_KEYS: [&str; 5] = ["type", "name", "version", "alias", "functionweights"];
 
 impl Reader<'_> {
     pub fn http_trigger(&mut self, object: Object<'_>) {
@@ -57,7 +57,13 @@ impl Reader<'_> {
                 }
                 Some((prefix, true))
             }
-            (Some((url, _)), None) => Some((url, false)),
+            (Some((url, _)), None) => {
+                if keeps {
+                    let message = format!("`keepPrefix` of {what} is not carried over");
+                    sink.note(spec.line_of("keepPrefix"), message, "it has no effect without `prefix`");
+                }
+                Some((url, false))
+            }
             (None, None) => {
                 if !spec.is_unreadable("prefix") {
                     spec.missing("relativeurl", "write the path that it answers, like `relativeurl: /hello`");
@@ -102,7 +108,7 @@ impl Reader<'_> {
         let line = node.line;
         let by = spec.what().to_owned();
         let what = spec.of("functionref");
-        let mut fields = Fields::read(sink, node, line, &what, &REF_KEYS);
+        let mut fields = Fields::short(sink, node, line, &what, &REF_KEYS, "name");
         let kind = fields.text_at("type").filter(|(kind, _)| !kind.is_empty());
         let weights = fields.take_set("functionweights").map(|node| node.line);
         let by_weight = kind.as_ref().filter(|(kind, _)| kind == "function-weights").map(|(_, line)| *line);

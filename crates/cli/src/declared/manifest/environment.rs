@@ -7,21 +7,20 @@ use milepost_model::unit_put::UnitPut;
 use super::super::yaml::{Content, Fields, Key, Node, text};
 use super::{Found, called};
 
-const KEYS: [&str; 3] = ["runtime", "interpreter", "builder"];
+pub(super) const KEYS: [&str; 3] = ["runtime", "interpreter", "builder"];
 const RUNTIMES: &str = "the runtimes are `python`, `node`, `binary` and `wasm`";
 
 impl Found<'_> {
     pub(super) fn environment(&mut self, key: Key, node: Node) {
         let what = called(UnitKind::Environment, &key);
-        let name = self.name(UnitKind::Environment, &key.text, key.line, "");
+        let name = self.own_name(UnitKind::Environment, &key);
         let line = node.line;
-        let (runtime, interpreter, builder) = match node.content {
-            Content::Map(_) | Content::Null => {
-                let mut fields = Fields::read(self.sink, node, key.line, &what, &KEYS);
-                let runtime = fields.need("runtime", RUNTIMES);
-                (runtime, fields.text("interpreter"), fields.text("builder"))
-            }
-            _ => (text(self.sink, node, &what).map(|runtime| (runtime, line)), None, None),
+        let (runtime, interpreter, builder) = if node.has_keys() || node.content == Content::Null {
+            let mut fields = Fields::read(self.sink, node, key.line, &what, &KEYS);
+            let runtime = fields.need("runtime", RUNTIMES);
+            (runtime, fields.text("interpreter"), fields.text("builder"))
+        } else {
+            (text(self.sink, node, &what).map(|runtime| (runtime, line)), None, None)
         };
         let parse = |(text, line): (String, u64)| match text.parse::<Runtime>() {
             Ok(runtime) => Some(runtime),

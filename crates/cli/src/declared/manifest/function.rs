@@ -11,7 +11,7 @@ use super::package::environment_hint;
 use super::{Found, called};
 use crate::commands::shared::{parse_duration_ms, parse_memory, parse_permission};
 
-const KEYS: [&str; 15] = [
+pub(super) const KEYS: [&str; 15] = [
     "env",
     "src",
     "package",
@@ -33,7 +33,7 @@ const SCALE_KEYS: [&str; 4] = ["min", "max", "concurrency", "idle"];
 impl Found<'_> {
     pub(super) fn function(&mut self, key: &Key, node: Node) {
         let what = called(UnitKind::Function, key);
-        let name = self.name(UnitKind::Function, &key.text, key.line, "");
+        let name = self.own_name(UnitKind::Function, key);
         // One of two of the same name, which was told, is looked at and not taken.
         let name = name.filter(|name| self.earlier(UnitKind::Function, name).is_none());
         let mut fields = Fields::read(self.sink, node, key.line, &what, &KEYS);
@@ -83,6 +83,9 @@ impl Found<'_> {
             self.sink.wrong_hint(*line, format!("{what} has both `src` and `package`"), hint);
         }
         if let (None, None) = (&src, &package) {
+            if fields.is_unreadable("src") {
+                self.is_there(UnitKind::Package, &format!("{}-pkg", key.text));
+            }
             super::super::files::check_alone(self.sink, &what, &include, &exclude);
             if !fields.is_unreadable("package") {
                 let hint =
@@ -137,7 +140,7 @@ impl Found<'_> {
             let value = text(self.sink, node, &format!("variable `{}` of {what}", key.text))?;
             Some((key.text, Some(value)))
         };
-        fields.map("vars").into_iter().filter_map(pair).collect()
+        fields.values("vars", "write each as `MODE: fast` below it").into_iter().filter_map(pair).collect()
     }
 
     fn secrets(&mut self, fields: &mut Fields<'_>) -> BTreeSet<UnitName> {

@@ -22,7 +22,7 @@ use milepost_model::unit_put::{ConfigPut, UnitPut};
 use milepost_model::{AppName, UnitKind, UnitName};
 
 use super::problems::{Problems, Sink, failure};
-use super::yaml::{Content, Documents, Fields, Key, Node, quoted, text};
+use super::yaml::{Content, Documents, Fields, Key, Node, Things, quoted, text};
 use super::{Declared, DeclaredUnit, Place, Pointer, Problem, Reference, Unread};
 use crate::commands::shared;
 use crate::failure::{Failure, Result};
@@ -165,33 +165,25 @@ impl<'a> Found<'a> {
         // The version is for `publish`, which this Milepost does not have yet.
         fields.text("version");
         self.config(&mut fields);
-        for (key, node) in fields.map("environments") {
+        for (key, node) in self.things(&mut fields, "environments", UnitKind::Environment) {
             self.environment(key, node);
         }
-        for (key, node) in fields.map("packages") {
+        for (key, node) in self.things(&mut fields, "packages", UnitKind::Package) {
             self.package(&key, node);
         }
-        for (key, node) in fields.map("functions") {
+        for (key, node) in self.things(&mut fields, "functions", UnitKind::Function) {
             self.function(&key, node);
         }
         for (name, line) in fields.names("secrets", SECRETS_HINT) {
             self.claim(&name, line, "`secrets`", "the manifest");
         }
-        for node in fields.list("static", "write `- src: public` and `path: /` below it") {
-            self.static_item(node);
-        }
+        let items = fields.list("static", static_item::FORM);
+        let is_told = fields.is_unreadable("static");
+        items.into_iter().for_each(|node| self.static_items(node, is_told));
         let routes = fields.list("routes", "write each as `- GET /hello: hello`");
-        let in_a_map = fields.is_unreadable("routes");
-        for node in routes {
-            match node.content {
-                // That they are no list was told.
-                Content::Map(entries) if in_a_map => {
-                    entries.into_iter().for_each(|(key, node)| self.one_route(&key, node));
-                }
-                content => self.route(Node { line: node.line, content }),
-            }
-        }
-        for (key, node) in fields.map("timers") {
+        let is_told = fields.is_unreadable("routes");
+        routes.into_iter().for_each(|node| self.route(node, is_told));
+        for (key, node) in self.things(&mut fields, "timers", UnitKind::Timer) {
             self.timer(&key, node);
         }
         for (key, kind) in [
@@ -208,6 +200,44 @@ impl<'a> Found<'a> {
         (app, deployment)
     }
 
+    /// What stands under names. Of those that cannot be read it is remembered that they are there.
+    fn things(&mut self, fields: &mut Fields<'_>, key: &str, kind: UnitKind) -> Vec<(Key, Node)> {
+        let (known, plain, form) = match kind {
+            UnitKind::Environment => (&environment::KEYS[..], true, "write each as `py311: python` below it"),
+            UnitKind::Package => {
+                (&package::KEYS[..], false, "write each as `shared: { env: python, src: lib }` below it")
+            }
+            UnitKind::Function => {
+                (&function::KEYS[..], false, "write each as `hello: { env: python, src: hello }` below it")
+            }
+            _ => (
+                &trigger::TIMER_KEYS[..],
+                false,
+                "write each as `nightly: { cron: \"0 3 * * *\", function: hello }` below it",
+            ),
+        };
+        let Things { whole, bare } = fields.things(key, known, plain, form);
+        bare.iter().for_each(|name| self.is_there(kind, &name.text));
+        if whole.iter().any(|(key, _)| key.text.is_empty()) {
+            // It may be what something else names.
+            self.unread.kinds.insert(kind);
+            self.unread.kinds.extend((kind == UnitKind::Function).then_some(UnitKind::Package));
+        }
+        whole
+    }
+
+    /// Notes that there is a unit of this name, about which no more can be said.
+    fn is_there(&mut self, kind: UnitKind, name: &str) {
+        let mut note = |kind: UnitKind, name: &str| {
+            self.unread.names.extend(UnitName::for_kind(kind, name).ok().map(|name| UnitKey { kind, name }));
+        };
+        note(kind, name);
+        if kind == UnitKind::Function {
+            // A function with code of its own has a package.
+            note(UnitKind::Package, &format!("{name}-pkg"));
+        }
+    }
+
     fn config(&mut self, fields: &mut Fields<'_>) {
         let Some(node) = fields.take("config") else { return };
         match node.content {
@@ -216,13 +246,26 @@ impl<'a> Found<'a> {
                 let config = ConfigPut { document: Some(node.to_json()), ..ConfigPut::default() };
                 self.add(UnitName::config(), UnitPut::Config(config), Vec::new(), node.line);
             }
-            _ => self.sink.wrong(node.line, format!("`config` must be a map of keys, not {}", node.kind())),
+            _ => {
+                let message = format!("`config` must be a map of keys, not {}", node.kind());
+                self.sink.wrong_hint(node.line, message, "write each value under a key, like `greeting: hi`");
+            }
         }
     }
 
     /// A name of the user's for a unit, told when it cannot be one. `before`: what an error begins with.
     fn name(&self, kind: UnitKind, text: &str, line: u64, before: &str) -> Option<UnitName> {
         UnitName::for_kind(kind, text).map_err(|error| self.sink.wrong(line, format!("{before}{error}"))).ok()
+    }
+
+    /// The name under which something stands.
+    fn own_name(&self, kind: UnitKind, key: &Key) -> Option<UnitName> {
+        if key.text.is_empty() {
+            let message = format!("{} has no name", called(kind, key));
+            self.sink.wrong_hint(key.line, message, "write its name in front of its keys, and them below it");
+            return None;
+        }
+        self.name(kind, &key.text, key.line, "")
     }
 
     /// The same for something that exists elsewhere: it is also a reference.
@@ -311,5 +354,9 @@ pub fn app_of_this_folder() -> Option<String> {
 
 /// ``function `hello` ``
 fn called(kind: UnitKind, key: &Key) -> String {
-    format!("{kind} `{}`", key.text)
+    match (kind, key.text.as_str()) {
+        (UnitKind::Environment, "") => format!("an {kind}"),
+        (_, "") => format!("a {kind}"),
+        (_, name) => format!("{kind} `{name}`"),
+    }
 }

@@ -4,11 +4,11 @@ use milepost_model::unit_put::{PackagePut, UnitPut, VersionRef};
 use milepost_model::{Selector, UnitKind, UnitName};
 
 use super::super::files::{Patterns, check, check_alone};
-use super::super::yaml::{Fields, Key, Node};
+use super::super::yaml::{Fields, Key, Node, meant};
 use super::super::{FileSet, Selection, TreeSlot};
 use super::{Found, called};
 
-const KEYS: [&str; 6] = ["env", "src", "include", "exclude", "build", "deploy"];
+pub(super) const KEYS: [&str; 6] = ["env", "src", "include", "exclude", "build", "deploy"];
 
 impl Found<'_> {
     pub(super) fn package(&mut self, key: &Key, node: Node) {
@@ -42,7 +42,7 @@ impl Found<'_> {
         if trees.is_empty() && !fields.is_unreadable("deploy") {
             fields.missing("src", "name its code with `src: FOLDER`, or what is built already with `deploy: FOLDER`");
         }
-        let Some(name) = self.name(UnitKind::Package, &key.text, key.line, "") else { return };
+        let Some(name) = self.own_name(UnitKind::Package, key) else { return };
         let build_command = build.map(|(command, _)| command);
         let put = PackagePut { environment, build_command, ..PackagePut::default() };
         let trees = trees.into_iter().filter_map(|(slot, files)| Some((slot, files?))).collect();
@@ -53,7 +53,8 @@ impl Found<'_> {
     pub(super) fn environment_of(&mut self, fields: &mut Fields<'_>) -> Option<VersionRef> {
         let node = fields.take("env")?;
         let line = node.line;
-        if matches!(node.content, super::Content::Map(_)) {
+        // With `name` in it, it is what specs have there; else it is what others call the environment.
+        if matches!(node.content, super::Content::Map(_)) && meant(&node).is_none() {
             let message = format!("`env` of {} names what runs it, like `python`", fields.what());
             self.sink.wrong_hint(line, message, "variables are set under `vars`");
             fields.spoil("env");

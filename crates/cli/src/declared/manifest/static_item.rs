@@ -5,16 +5,48 @@ use milepost_model::unit_put::UnitPut;
 use milepost_model::{Digest, UnitKind};
 
 use super::super::files::{Patterns, check_alone};
-use super::super::yaml::{Fields, Node};
+use super::super::yaml::{Content, Fields, Key, Node};
 use super::super::{FileSet, Selection, TreeSlot, checks};
 use super::Found;
 
 const KEYS: [&str; 7] = ["src", "path", "include", "exclude", "index", "fallback", "error"];
+pub(super) const FORM: &str = "write `- src: public` and `path: /` below it";
 
 impl Found<'_> {
-    pub(super) fn static_item(&mut self, node: Node) {
+    /// An item of the list, or what stands there instead of the list, which `is_told`.
+    pub(super) fn static_items(&mut self, node: Node, is_told: bool) {
+        let Node { line, content } = node;
+        match content {
+            // Under its path, as a route has it.
+            Content::Map(entries)
+                if entries.iter().all(|(key, _)| key.text.starts_with('/')) && !entries.is_empty() =>
+            {
+                if !is_told {
+                    self.sink.wrong_hint(line, "a static item has its path under `path`", FORM);
+                }
+                for (key, value) in entries {
+                    self.static_item(under(key, value), false);
+                }
+            }
+            Content::Scalar(value, text) if value.is_string() => {
+                if !is_told {
+                    self.sink.wrong_hint(line, "a static item must be a map of keys, not text", FORM);
+                }
+                let src = Node { line, content: Content::Scalar(value, text) };
+                let entries = vec![(Key { line, text: "src".to_owned() }, src)];
+                self.static_item(Node { line, content: Content::Map(entries) }, true);
+            }
+            content => self.static_item(Node { line, content }, false),
+        }
+    }
+
+    /// `without_path`: it was told in which form the path is to be written.
+    fn static_item(&mut self, node: Node, without_path: bool) {
         let line = node.line;
         let mut fields = Fields::read(self.sink, node, line, "a static item", &KEYS);
+        if without_path {
+            fields.spoil("path");
+        }
         let src = fields.need("src", "name a folder or a file with `src: public`");
         let path = fields.need("path", "say where it is served, like `path: /`");
         // `/static` and `/static/` are one place.
@@ -70,4 +102,17 @@ impl Found<'_> {
         let trees = right.then_some((TreeSlot::Static, FileSet::Files(selection))).into_iter().collect();
         self.add(name, UnitPut::Static(spec), trees, line);
     }
+}
+
+/// What stands under its path as an item that has the path in it.
+fn under(path: Key, value: Node) -> Node {
+    let line = path.line;
+    let key = |text: &str| Key { line, text: text.to_owned() };
+    let text = Content::Scalar(path.text.clone().into(), path.text);
+    let mut entries = vec![(key("path"), Node { line, content: text })];
+    match value.content {
+        Content::Map(more) => entries.extend(more),
+        content => entries.push((key("src"), Node { line: value.line, content })),
+    }
+    Node { line, content: Content::Map(entries) }
 }

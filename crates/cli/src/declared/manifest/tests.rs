@@ -1,3 +1,5 @@
+mod forms;
+
 use std::fs;
 
 use milepost_model::unit_put::UnitPut;
@@ -227,7 +229,7 @@ fn the_new_keys_are_checked_like_the_old_ones() {
         "deployment: { name: x }\n",
         "1: `deployment` has no `uid` | the `uid` is what tells this folder from others; it may be any text",
     );
-    refused("deployment: [x]\n", "1: `deployment` must be text, not a list");
+    refused("deployment: [x]\n", "1: `deployment` must be text, not a list | write `x` alone");
     refused(
         "secrets: [a/b]\n",
         "1: `secrets`: `a/b` is not a valid secret name: use 1 to 63 letters, digits, `-`, `_` and `.`, starting with a letter, digit or `_`",
@@ -265,20 +267,33 @@ fn an_unknown_key_is_named_with_its_line_and_the_closest_known_one() {
 
 #[test]
 fn a_value_of_the_wrong_kind_is_named_with_its_line() {
-    refused("functions: [hello]\n", "1: `functions` must be a map of keys, not a list");
-    refused("config: 3\n", "1: `config` must be a map of keys, not a number");
+    refused(
+        "functions: [hello]\n",
+        "1: `functions` must be a map of keys, not a list | write each as `hello: { env: python, src: hello }` below it",
+    );
+    refused(
+        "config: 3\n",
+        "1: `config` must be a map of keys, not a number | write each value under a key, like `greeting: hi`",
+    );
     refused(
         "- app\n",
         "1: the manifest must be a map of keys, not a list | its keys are `app`, `deployment`, `version`, `environments`, `packages`, `functions`, `secrets`, `config`, `static`, `routes`, `timers`",
     );
-    refused("functions:\n  f: { env: python, src: [a] }\n", "2: `src` of function `f` must be text, not a list");
+    refused("functions:\n  f: { env: python, src: [a, b] }\n", "2: `src` of function `f` must be text, not a list");
+    refused_all(
+        "functions:\n  f: { env: python, src: [helo] }\n",
+        &[
+            "2: `src` of function `f` must be text, not a list | write `helo` alone",
+            "2: `src` of function `f`: there is no `DIR/helo` | paths start at the folder of the manifest",
+        ],
+    );
     refused(
         "routes:\n  GET /x: f\n",
         "2: `routes` must be a list, not a map of keys | write each as `- GET /hello: hello`",
     );
     refused(
         "functions:\n  f: { env: python, src: hello, vars: { A: [1] } }\n",
-        "2: variable `A` of function `f` must be text, not a list",
+        "2: variable `A` of function `f` must be text, not a list | write `1` alone",
     );
 }
 
@@ -319,11 +334,11 @@ fn a_value_that_cannot_be_is_named_with_what_would_be_right() {
     );
     refused(
         "routes:\n  - hello: f\n",
-        "2: `hello` is not a route | write `- GET /hello: hello`, or `- GET /hello: { function: hello, alias: stable }`",
+        "2: `hello` is not a route | write `- GET /hello: hello`, or `- { path: /hello, method: GET, function: hello }`",
     );
     refused(
         "routes:\n  - hello\n",
-        "2: a route is one line with a method, a path and a function | write `- GET /hello: hello`, or `- GET /hello: { function: hello, alias: stable }`",
+        "2: a route is one line with a method, a path and a function | write `- GET /hello: hello`, or `- { path: /hello, method: GET, function: hello }`",
     );
     refused(
         "routes:\n  - GET /x: { function: f, alias: a, version: 1 }\n",

@@ -3,88 +3,167 @@
 use std::collections::BTreeSet;
 
 use milepost_model::unit_put::{RoutePut, TargetPut, TimerPut, UnitPut};
-use milepost_model::{Selector, UnitKind};
+use milepost_model::{Selector, UnitKind, suggest};
 
 use super::super::target::selector;
-use super::super::yaml::{Content, Fields, Key, Node, text};
+use super::super::yaml::{Content, Fields, Key, Node, meant, text};
 use super::super::{Pointer, checks};
 use super::{Found, called};
 
 const ROUTE_KEYS: [&str; 7] = ["function", "alias", "version", "prefix", "host", "methods", "name"];
-const TIMER_KEYS: [&str; 5] = ["cron", "zone", "function", "alias", "version"];
-const ROUTE_FORM: &str = "write `- GET /hello: hello`, or `- GET /hello: { function: hello, alias: stable }`";
+/// Of a route that has everything under a key of its own.
+const WHOLE_ROUTE_KEYS: [&str; 9] =
+    ["path", "method", "function", "alias", "version", "prefix", "host", "methods", "name"];
+/// What only such a route begins with.
+const WHOLE_ROUTE_MARKS: [&str; 4] = ["path", "method", "methods", "function"];
+pub(super) const TIMER_KEYS: [&str; 5] = ["cron", "zone", "function", "alias", "version"];
+const ROUTE_FORM: &str = "write `- GET /hello: hello`, or `- { path: /hello, method: GET, function: hello }`";
+
+/// What a route is made of besides what it starts.
+struct Parts {
+    what: String,
+    line: u64,
+    /// None: it was told to be wrong.
+    path: Option<(String, u64)>,
+    methods: Vec<(String, u64)>,
+    prefix: bool,
+    host: String,
+    own_name: Option<(String, u64)>,
+}
 
 impl Found<'_> {
-    pub(super) fn route(&mut self, node: Node) {
-        let line = node.line;
-        let entries = match node.content {
-            Content::Map(entries) => entries,
-            _ => Vec::new(),
+    /// An item of the list, or what stands there instead of the list, which `is_told`.
+    pub(super) fn route(&mut self, node: Node, is_told: bool) {
+        let Node { line, content } = node;
+        let sink = self.sink;
+        let told = || {
+            if !is_told {
+                let message = "a route is one line with a method, a path and a function";
+                sink.wrong_hint(line, message, ROUTE_FORM);
+            }
         };
-        if entries.len() != 1 {
-            let message = "a route is one line with a method, a path and a function";
-            self.sink.wrong_hint(line, message, ROUTE_FORM);
-            // Several that only lack their `-` are looked at all the same.
-            let routes = entries.into_iter().filter(|(key, _)| key.text.contains('/'));
-            routes.for_each(|(key, target)| self.one_route(&key, target));
-            return;
+        let mut entries = match content {
+            Content::Map(entries) => entries,
+            // In quotes that should not be there.
+            Content::Scalar(_, text) => {
+                told();
+                if let Some((key, function)) = text.split_once(": ") {
+                    let function = Content::Scalar(function.into(), function.trim().to_owned());
+                    self.one_route(&Key { line, text: key.to_owned() }, Node { line, content: function }, true);
+                }
+                return;
+            }
+            _ => return told(),
+        };
+        if is_whole(&entries) {
+            return self.whole_route(line, entries, None);
         }
-        entries.into_iter().for_each(|(key, target)| self.one_route(&key, target));
+        let beside = matches!(entries.first(), Some((_, Node { content: Content::Null, .. })));
+        if beside && entries.len() > 1 && entries[1..].iter().all(|(key, _)| ROUTE_KEYS.contains(&key.text.as_str())) {
+            let (key, _) = entries.remove(0);
+            let message = format!("what {} is made of must stand below it", called(UnitKind::Route, &key));
+            self.sink.wrong_hint(entries[0].0.line, message, "indent these lines deeper than the route");
+            return self.one_route(&key, Node { line, content: Content::Map(entries) }, false);
+        }
+        if entries.len() != 1 {
+            told();
+            if !is_told {
+                // Several that only lack their `-` are looked at all the same.
+                entries.retain(|(key, _)| key.text.contains('/'));
+            }
+        }
+        entries.into_iter().for_each(|(key, target)| self.one_route(&key, target, is_told));
     }
 
-    pub(super) fn one_route(&mut self, key: &Key, target: Node) {
+    /// A route with its methods and its path in front. `is_told`: it was said in which form a route is written.
+    fn one_route(&mut self, key: &Key, target: Node, is_told: bool) {
         let line = key.line;
         let what = called(UnitKind::Route, key);
         let split = match key.text.split_once(char::is_whitespace) {
             Some((methods, path)) => Some((methods, path.trim())),
             None if key.text.starts_with('/') => Some(("", key.text.as_str())),
             None => {
-                self.sink.wrong_hint(line, format!("`{}` is not a route", key.text), ROUTE_FORM);
+                // Under a name, as timers are.
+                let has_path = |entries: &[(Key, Node)]| entries.iter().any(|(key, _)| key.text == "path");
+                let is_named = matches!(&target.content, Content::Map(entries) if has_path(entries));
+                if !(is_told && is_named) {
+                    self.sink.wrong_hint(line, format!("`{}` is not a route", key.text), ROUTE_FORM);
+                }
+                if let (Content::Map(entries), true) = (&target.content, is_named) {
+                    return self.whole_route(line, entries.clone(), Some(key));
+                }
                 None
             }
         };
-        let upper = |method: &str| method.trim().to_uppercase();
         let in_key = split.map_or("", |(methods, _)| methods).split(',').map(|method| (upper(method), line));
-        let mut methods: Vec<(String, u64)> = in_key.filter(|(method, _)| !method.is_empty()).collect();
-        let (mut prefix, mut host, mut own_name) = (false, String::new(), None);
-        let target = match target.content {
-            Content::Map(_) => {
-                let mut fields = Fields::read(self.sink, target, line, &what, &ROUTE_KEYS);
-                prefix = fields.flag("prefix");
-                host = fields.text("host").unwrap_or_default();
-                methods.extend(fields.texts("methods").into_iter().map(|(method, line)| (upper(&method), line)));
-                own_name = fields.text_at("name");
-                self.target(&mut fields)
-            }
-            _ => {
-                let at = target.line;
-                let function = text(self.sink, target, &what);
-                function.and_then(|function| self.function_target(&function, at, line, &what, Selector::Latest))
-            }
+        let mut parts = Parts {
+            what: what.clone(),
+            line,
+            path: split.map(|(_, path)| (path.to_owned(), line)),
+            methods: in_key.filter(|(method, _)| !method.is_empty()).collect(),
+            prefix: false,
+            host: String::new(),
+            own_name: None,
         };
+        let target = if target.has_keys() {
+            let mut fields = Fields::read(self.sink, target, line, &what, &ROUTE_KEYS);
+            parts.take(&mut fields);
+            self.target(&mut fields)
+        } else {
+            let at = target.line;
+            let function = text(self.sink, target, &what);
+            function.and_then(|function| self.function_target(&function, at, line, &what, Selector::Latest))
+        };
+        self.add_route(parts, target);
+    }
+
+    /// A route with everything under a key of its own. `name`: what it stands under, where it should not.
+    fn whole_route(&mut self, line: u64, entries: Vec<(Key, Node)>, name: Option<&Key>) {
+        let said = |key: &str| entries.iter().find(|(found, _)| found.text == key).and_then(|(_, node)| meant(node));
+        let what = match (said("method").or_else(|| said("methods")), said("path")) {
+            (_, None) => "a route".to_owned(),
+            (None, Some(path)) => format!("route `{path}`"),
+            (Some(method), Some(path)) => format!("route `{} {path}`", method.to_uppercase()),
+        };
+        let node = Node { line, content: Content::Map(entries) };
+        let mut fields = Fields::read(self.sink, node, line, &what, &WHOLE_ROUTE_KEYS);
+        let path = fields.need("path", "write the path that it answers, like `path: /hello`");
+        let methods = fields.texts("method").into_iter();
+        let methods = methods
+            .flat_map(|(methods, line)| methods.split(',').map(|method| (upper(method), line)).collect::<Vec<_>>());
+        let own_name = name.map(|name| (name.text.clone(), name.line));
+        let mut parts =
+            Parts { what, line, path, methods: methods.collect(), prefix: false, host: String::new(), own_name };
+        parts.take(&mut fields);
+        let target = self.target(&mut fields);
+        self.add_route(parts, target);
+    }
+
+    fn add_route(&mut self, parts: Parts, target: Option<TargetPut>) {
+        let Parts { what, line, path, methods, prefix, host, own_name } = parts;
         for (error, line) in methods.iter().filter_map(|(method, line)| Some((checks::method(method)?, *line))) {
             self.sink.wrong(line, format!("{what}: {error}"));
         }
         let methods: BTreeSet<String> = methods.into_iter().map(|(method, _)| method).collect();
         let names: Vec<&str> = methods.iter().map(String::as_str).collect();
-        let wrong_path = split.and_then(|(_, path)| checks::path(path));
-        if let Some(error) = &wrong_path {
-            self.sink.wrong(line, format!("{what}: {error}"));
+        let wrong_path = path.as_ref().and_then(|(path, line)| Some((checks::path(path)?, *line)));
+        if let Some((error, line)) = &wrong_path {
+            self.sink.wrong(*line, format!("{what}: {error}"));
         }
         let by_path =
             |path: &str| if names.is_empty() { path.to_owned() } else { format!("{} {path}", names.join(",")) };
         // A name that is made from what is wrong is not another mistake.
         let given = own_name.or_else(|| {
-            let (_, path) = split.filter(|_| wrong_path.is_none())?;
-            Some((by_path(path), line))
+            let (path, line) = path.as_ref().filter(|_| wrong_path.is_none())?;
+            Some((by_path(path), *line))
         });
         let name = given.and_then(|(name, line)| self.name(UnitKind::Route, &name, line, ""));
         if let Some((name, place)) = name.as_ref().and_then(|name| Some((name, self.earlier(UnitKind::Route, name)?))) {
             let message = format!("route `{name}` is there twice, first on line {}", place.line);
             self.sink.wrong_hint(line, message, "keep one of them");
         }
-        let (Some((_, path)), Some(target), Some(name)) = (split, target, name) else { return };
-        let put = RoutePut { methods, path: path.to_owned(), prefix, host, target };
+        let (Some((path, _)), Some(target), Some(name)) = (path, target, name) else { return };
+        let put = RoutePut { methods, path, prefix, host, target };
         self.add(name, UnitPut::Route(put), Vec::new(), line);
     }
 
@@ -99,7 +178,7 @@ impl Found<'_> {
             self.sink.wrong(line, format!("{what}: {error}"));
         }
         let target = self.target(&mut fields);
-        let name = self.name(UnitKind::Timer, &key.text, key.line, "");
+        let name = self.own_name(UnitKind::Timer, key);
         let (Some((cron, _)), Some(target), Some(name)) = (cron, target, name) else { return };
         let put = TimerPut { cron, zone: zone.map(|(zone, _)| zone).unwrap_or_default(), target };
         self.add(name, UnitPut::Timer(put), Vec::new(), key.line);
@@ -126,4 +205,27 @@ impl Found<'_> {
         self.refer(UnitKind::Function, name, at, what, "")?;
         Some(TargetPut { function, version })
     }
+}
+
+impl Parts {
+    /// What both forms of a route have under keys.
+    fn take(&mut self, fields: &mut Fields<'_>) {
+        self.prefix = fields.flag("prefix");
+        self.host = fields.text("host").unwrap_or_default();
+        self.methods.extend(fields.texts("methods").into_iter().map(|(method, line)| (upper(&method), line)));
+        self.own_name = fields.text_at("name").or(self.own_name.take());
+    }
+}
+
+fn upper(method: &str) -> String {
+    method.trim().to_uppercase()
+}
+
+/// Whether these are the keys of a route, and not its methods and its path.
+fn is_whole(entries: &[(Key, Node)]) -> bool {
+    let marks = |key: &Key| {
+        WHOLE_ROUTE_MARKS.contains(&key.text.as_str())
+            || entries.len() > 1 && !suggest::closest(&key.text, WHOLE_ROUTE_MARKS).is_empty()
+    };
+    entries.iter().all(|(key, _)| !key.text.contains('/')) && entries.iter().any(|(key, _)| marks(key))
 }

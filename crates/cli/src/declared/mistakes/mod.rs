@@ -1,6 +1,8 @@
 //! One mistake must not hide another, nor be told twice in other words: a folder without mistakes, a list of single mistakes,
 //! and every set of them at once. What is told must be what each of them tells alone.
 
+mod forms_of_manifests;
+mod forms_of_specs;
 mod of_manifests;
 mod of_specs;
 
@@ -20,7 +22,7 @@ struct Subject {
     texts: fn() -> Texts,
     /// Files that are only there to be named.
     others: &'static [&'static str],
-    mistakes: &'static [Mistake],
+    mistakes: &'static [&'static [Mistake]],
     /// The errors and the warnings.
     read: fn(&Folder) -> (Vec<Problem>, Vec<Problem>),
 }
@@ -55,11 +57,16 @@ const fn warning(at: &'static str, message: &'static str) -> Told {
 }
 
 impl Subject {
+    fn mistakes(&self) -> Vec<&'static Mistake> {
+        self.mistakes.iter().copied().flatten().collect()
+    }
+
     /// Makes as many of these mistakes as there is room for: each must find what it spoils, and leave what the others did.
     fn spoiled(&self, wanted: &[usize]) -> (Texts, Vec<&'static Mistake>) {
         let mut texts = (self.texts)();
         let mut made: Vec<&'static Mistake> = Vec::new();
-        for mistake in wanted.iter().map(|at| &self.mistakes[*at]) {
+        let mistakes = self.mistakes();
+        for mistake in wanted.iter().map(|at| mistakes[*at]) {
             let same = |other: &Mistake| other.about.iter().any(|about| mistake.about.contains(about));
             if made.iter().any(|other| same(other)) {
                 continue;
@@ -116,30 +123,32 @@ impl Subject {
     /// Every mistake by itself, so that the list is known to be right.
     fn check_each(&self) {
         self.check(&(self.texts)(), &[]).unwrap_or_else(|wrong| panic!("the folder without mistakes: {wrong}"));
-        let alone = (0..self.mistakes.len()).filter_map(|at| {
+        let mistakes = self.mistakes();
+        let alone = (0..mistakes.len()).filter_map(|at| {
             let (texts, made) = self.spoiled(&[at]);
             if made.is_empty() {
-                return Some(format!("cannot be made: {:?}", self.mistakes[at].wrong));
+                return Some(format!("cannot be made: {:?}", mistakes[at].wrong));
             }
             self.check(&texts, &made).err()
         });
         let wrong: Vec<String> = alone.collect();
-        assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), self.mistakes.len(), wrong.join("\n\n"));
+        assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), mistakes.len(), wrong.join("\n\n"));
     }
 
     /// All of them at once, as far as they go together.
     fn check_all(&self) {
-        let all: Vec<usize> = (0..self.mistakes.len()).collect();
+        let all: Vec<usize> = (0..self.mistakes().len()).collect();
         let (texts, made) = self.spoiled(&all);
-        assert!(made.len() * 3 > self.mistakes.len() * 2, "only {} go together", made.len());
+        assert!(made.len() * 3 > all.len() * 2, "only {} of {} go together", made.len(), all.len());
         self.check(&texts, &made).unwrap_or_else(|wrong| panic!("{wrong}"));
     }
 }
 
 /// Some of them, in any order: which of two that do not go together is made depends on it.
 fn some(subject: &Subject) -> impl Strategy<Value = Vec<usize>> + use<> {
-    let all: Vec<usize> = (0..subject.mistakes.len()).collect();
-    subsequence(all, 0..=subject.mistakes.len()).prop_shuffle()
+    let all: Vec<usize> = (0..subject.mistakes().len()).collect();
+    let count = all.len();
+    subsequence(all, 0..=count).prop_shuffle()
 }
 
 #[test]

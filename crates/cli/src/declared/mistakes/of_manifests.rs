@@ -5,8 +5,16 @@ use super::{Mistake, Subject, error};
 
 pub const SUBJECT: Subject = Subject {
     texts: || [(M, include_str!("milepost.yaml").to_owned())].into(),
-    others: &["lib/shared.py", "dist/main.js", "api/api.py", "public/home.html", "public/robots.txt"],
-    mistakes: MISTAKES,
+    others: &[
+        "lib/shared.py",
+        "dist/main.js",
+        "api/api.py",
+        "public/home.html",
+        "public/robots.txt",
+        "bin/tool",
+        "clock/main.py",
+    ],
+    mistakes: &[MISTAKES, super::forms_of_manifests::MISTAKES],
     read: |folder| {
         let (declared, mut errors) = look_at_manifest(folder.path()).expect("a manifest");
         // What nobody has is told when the app is asked; here there is none.
@@ -16,10 +24,10 @@ pub const SUBJECT: Subject = Subject {
     },
 };
 
-const M: &str = "milepost.yaml";
+pub const M: &str = "milepost.yaml";
 
 /// A mistake of the only file.
-const fn mistake(right: &'static str, wrong: &'static str, told: &'static [super::Told]) -> Mistake {
+pub const fn mistake(right: &'static str, wrong: &'static str, told: &'static [super::Told]) -> Mistake {
     Mistake { file: M, right, wrong, told, about: &[], renames: None }
 }
 
@@ -250,7 +258,10 @@ const MISTAKES: &[Mistake] = &[
         file: M,
         right: "  - POST /orders/{id}: {",
         wrong: "  - POST /orders/{id: {",
-        told: &[error("POST /orders/{id: {", "route `POST /orders/{id`: `path`: `/orders/{id` has a `{`")],
+        told: &[error(
+            "POST /orders/{id: {",
+            "route `POST /orders/{id`: `path`: `/orders/{id` cannot be used: a `{` has no `}`",
+        )],
         about: &[],
         renames: Some(("route `POST /orders/{id}`", "route `POST /orders/{id`")),
     },
@@ -297,8 +308,8 @@ const MISTAKES: &[Mistake] = &[
         ],
     ),
     mistake(
-        "environments:\n  py311:\n    runtime: python\n    interpreter: \"3.11\"\n  js: node\n",
-        "environments:\n  - py311: python\n  - js: nodd\n",
+        "environments:\n  py311:\n    runtime: python\n    interpreter: \"3.11\"\n  js: node\n  bin: binary\n",
+        "environments:\n  - py311: python\n  - js: nodd\n  - name: bin\n    runtime: binary\n",
         &[
             error("- py311: python", "`environments` must be a map of keys, not a list"),
             error("js: nodd", "`runtime` of environment `js`: there is no runtime called `nodd`"),

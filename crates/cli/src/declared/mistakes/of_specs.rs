@@ -1,19 +1,24 @@
 //! Folders of `fission.io/v1` documents.
 
 use super::super::fission::look_at_folder;
+use super::forms_of_specs::K;
 use super::{Mistake, Subject, error, warning};
 
 pub const SUBJECT: Subject = Subject {
-    texts: || [(F, include_str!("functions.yaml").to_owned()), (T, include_str!("triggers.yaml").to_owned())].into(),
-    others: &["api/api.py", "api/requirements.txt", "web/main.js", "tools/tools.py"],
-    mistakes: MISTAKES,
+    texts: || {
+        let texts =
+            [(F, include_str!("functions.yaml")), (T, include_str!("triggers.yaml")), (K, include_str!("more.yaml"))];
+        texts.map(|(file, text)| (file, text.to_owned())).into()
+    },
+    others: &["api/api.py", "api/requirements.txt", "web/main.js", "tools/tools.py", "bin/run"],
+    mistakes: &[MISTAKES, super::forms_of_specs::MISTAKES],
     read: |folder| {
         let (declared, errors) = look_at_folder(&folder.path().join("specs")).expect("a folder");
         (errors, declared.warnings)
     },
 };
 
-const F: &str = "specs/functions.yaml";
+pub const F: &str = "specs/functions.yaml";
 const T: &str = "specs/triggers.yaml";
 
 /// A document of its own, behind the others: it is where the text ends.
@@ -134,7 +139,7 @@ const MISTAKES: &[Mistake] = &[
         wrong: "include",
         told: &[error("kind: ArchiveUploadSpec\ninclude", "an ArchiveUploadSpec has no `name`")],
         // Which archive a package means is then anybody's guess.
-        about: &["unknown archive", "unknown archive of tools"],
+        about: &["unknown archive", "unknown archive of tools", "unknown archive of bin"],
         renames: Some(("archive `api-archive`:", "an ArchiveUploadSpec:")),
     },
     // Packages.
@@ -166,15 +171,10 @@ const MISTAKES: &[Mistake] = &[
         file: F,
         right: "    url: archive://tools-archive",
         wrong: "    url: archive://zzz",
-        told: &[error("archive://zzz", "`source` of package `tools-pkg` names archive `zzz`")],
-        about: &["unknown archive of tools"],
-        renames: None,
-    },
-    Mistake {
-        file: F,
-        right: "  source:\n    url: archive://tools-archive",
-        wrong: "  source: archive://tools-archive",
-        told: &[error("  source: archive://tools", "`source` of package `tools-pkg` must be a map of keys, not text")],
+        told: &[
+            error("archive://zzz", "`source` of package `tools-pkg` names archive `zzz`"),
+            error("kind: ArchiveUploadSpec\nname: tools-archive", "archive `tools-archive` is used by no package"),
+        ],
         about: &["unknown archive of tools"],
         renames: None,
     },
@@ -409,7 +409,7 @@ const MISTAKES: &[Mistake] = &[
         right: "  relativeurl: /inline\n",
         wrong: "  relativeurl: /inline\n  prefix: /in{line\n",
         told: &[
-            error("/in{line", "HTTP trigger `inline-http`: `path`: `/in{line` has a `{`"),
+            error("/in{line", "HTTP trigger `inline-http`: `path`: `/in{line` cannot be used: a `{` has no `}`"),
             error("/in{line", "HTTP trigger `inline-http` has both `relativeurl` and `prefix`"),
         ],
         about: &[],

@@ -4,6 +4,7 @@
 use milepost_model::suggest;
 use serde_json::Value;
 
+use super::forms::{Things, is_one_thing, is_text, joined, meant, named_value, unnamed, without_dashes};
 use super::node::{Content, Key, Node};
 use crate::declared::problems::Sink;
 
@@ -18,6 +19,8 @@ pub struct Fields<'a> {
     lines: Vec<(String, u64)>,
     /// Keys that are there and could not be read: they are not missing.
     unreadable: Vec<String>,
+    /// Whether it was told that all of it is in the wrong form.
+    pub is_wrong: bool,
 }
 
 impl<'a> Fields<'a> {
@@ -31,24 +34,47 @@ impl<'a> Fields<'a> {
         Self::named(sink, node, 1, what, "", known)
     }
 
-    fn named(sink: &'a Sink<'a>, node: Node, line: u64, called: &str, what: &str, known: &[&str]) -> Self {
-        let new = |entries: Vec<(Key, Node)>| {
-            let lines = entries.iter().map(|(key, _)| (key.text.clone(), key.line)).collect();
-            Self { sink, what: what.to_owned(), line, entries, lines, unreadable: Vec::new() }
+    /// What people like to write as the one value that matters: `environment: python` for a map with `name: python` in it. That
+    /// is told, and read as what it means.
+    pub fn short(sink: &'a Sink<'a>, node: Node, line: u64, what: &str, known: &[&str], main: &str) -> Self {
+        let kind = node.kind();
+        let one = match node {
+            Node { content: Content::List(mut items), .. } if is_text(items.as_slice()) => items.remove(0),
+            node if is_text(std::slice::from_ref(&node)) => node,
+            node => return Self::read(sink, node, line, what, known),
         };
+        let form = format!("write `{main}: {}` below it", one.words());
+        sink.wrong_hint(one.line, format!("{what} must be a map of keys, not {kind}"), form);
+        let at = one.line;
+        let content = Content::Map(vec![(Key { line: at, text: main.to_owned() }, one)]);
+        Self { is_wrong: true, ..Self::read(sink, Node { line: at, content }, line, what, known) }
+    }
+
+    fn named(sink: &'a Sink<'a>, node: Node, line: u64, called: &str, what: &str, known: &[&str]) -> Self {
+        let kind = node.kind();
+        let mut unreadable = Vec::new();
+        let is_wrong = !matches!(node.content, Content::Map(_) | Content::Null);
         let mut entries = match node.content {
             Content::Map(entries) => joined(entries),
             Content::Null => Vec::new(),
-            _ => {
-                let message = format!("{called} must be a map of keys, not {}", node.kind());
-                sink.wrong_hint(node.line, message, format!("its keys are {}", quoted(known)));
-                let mut fields = new(Vec::new());
-                // One mistake, not as many as it has keys.
-                fields.unreadable = known.iter().map(|&key| key.to_owned()).collect();
-                return fields;
+            content => {
+                let message = format!("{called} must be a map of keys, not {kind}");
+                let (entries, whole) = without_dashes(content);
+                let entries = joined(entries);
+                let hint = if entries.is_empty() {
+                    format!("its keys are {}", quoted(known))
+                } else {
+                    "take the `-` in front of its keys away".to_owned()
+                };
+                sink.wrong_hint(node.line, message, hint);
+                if !whole {
+                    // One mistake, not as many as it has keys.
+                    unreadable.extend(known.iter().map(|&key| key.to_owned()));
+                    unreadable.retain(|key| entries.iter().all(|(found, _)| found.text != *key));
+                }
+                entries
             }
         };
-        let mut unreadable = Vec::new();
         for at in 0..entries.len() {
             let key = &entries[at].0;
             if known.contains(&key.text.as_str()) {
@@ -72,7 +98,8 @@ impl<'a> Fields<'a> {
                 _ => unreadable.extend(near),
             }
         }
-        Self { unreadable, ..new(entries) }
+        let lines = entries.iter().map(|(key, _)| (key.text.clone(), key.line)).collect();
+        Self { sink, what: what.to_owned(), line, entries, lines, unreadable, is_wrong }
     }
 
     pub fn sink(&self) -> &'a Sink<'a> {
@@ -174,6 +201,7 @@ impl<'a> Fields<'a> {
             Content::Scalar(Value::Bool(value), _) => *value,
             _ => {
                 self.sink.wrong(node.line, format!("{} must be true or false, not {}", self.of(key), node.kind()));
+                self.unreadable.push(key.to_owned());
                 false
             }
         }
@@ -210,11 +238,10 @@ impl<'a> Fields<'a> {
     /// [`Self::texts`] that people like to write as a map, with values that do not belong there.
     pub fn names(&mut self, key: &str, hint: &str) -> Vec<(String, u64)> {
         match self.take(key) {
-            Some(Node { line, content: Content::Map(_) }) => {
+            Some(Node { line, content: Content::Map(entries) }) => {
                 let message = format!("{} must be a list of names, not a map of keys", self.of(key));
                 self.sink.wrong_hint(line, message, hint);
-                self.unreadable.push(key.to_owned());
-                Vec::new()
+                entries.into_iter().map(|(key, _)| (key.text, key.line)).collect()
             }
             Some(node) => {
                 self.entries.push((Key { line: node.line, text: key.to_owned() }, node));
@@ -224,30 +251,70 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The entries of a map whose keys are the user's own. Those of a list of maps are told to be in the wrong form, and are
-    /// looked at all the same.
-    pub fn map(&mut self, key: &str) -> Vec<(Key, Node)> {
+    /// The entries of a map whose keys are the user's own and whose values are plain. Those of a list of maps are told to be in the
+    /// wrong form, and are looked at all the same.
+    pub fn values(&mut self, key: &str, form: &str) -> Vec<(Key, Node)> {
         let node = match self.take(key) {
             None | Some(Node { content: Content::Null, .. }) => return Vec::new(),
             Some(Node { content: Content::Map(entries), .. }) => return entries,
             Some(node) => node,
         };
-        let message = format!("{} must be a map of keys, not {}", self.of(key), node.kind());
-        self.sink.wrong(node.line, message);
-        let items = if let Content::List(items) = node.content { items } else { Vec::new() };
-        let count = items.len();
-        let maps = items.into_iter().filter_map(|item| match item.content {
-            Content::Map(entries) => Some(entries),
-            _ => None,
-        });
-        let maps: Vec<_> = maps.collect();
-        if maps.is_empty() || maps.len() < count {
+        self.not_a_map(key, &node, form);
+        let Content::List(items) = node.content else {
             self.unreadable.push(key.to_owned());
+            return Vec::new();
+        };
+        let mut found = Vec::new();
+        for item in items {
+            match item.content {
+                Content::Map(entries) => match named_value(entries) {
+                    Ok(pair) => found.push(pair),
+                    Err(entries) => found.extend(entries),
+                },
+                _ => self.unreadable.push(key.to_owned()),
+            }
         }
-        maps.into_iter().flatten().collect()
+        found
     }
 
-    /// The items of a list. A map is told not to be one, and is looked at as if it were the only item.
+    /// Things under names of the user's own. A list of them is told to be in the wrong form, and they are looked at all the same,
+    /// one that has no name under an empty one, which is for the caller to tell. `known` are the keys of such a thing; `plain`:
+    /// it may be a text as well.
+    pub fn things(&mut self, key: &str, known: &[&str], plain: bool, form: &str) -> Things {
+        let mut found = Things::default();
+        let node = match self.take(key) {
+            None | Some(Node { content: Content::Null, .. }) => return found,
+            Some(Node { line, content: Content::Map(entries) }) if !plain && is_one_thing(&entries, known) => {
+                found.whole.push((unnamed(line), Node { line, content: Content::Map(entries) }));
+                return found;
+            }
+            Some(Node { content: Content::Map(entries), .. }) => {
+                found.whole = entries;
+                return found;
+            }
+            Some(node) => node,
+        };
+        self.not_a_map(key, &node, form);
+        let items = match node.content {
+            Content::List(items) => items,
+            content => vec![Node { line: node.line, content }],
+        };
+        for Node { line, content } in items {
+            match content {
+                Content::Map(entries) => found.add(entries, line, known),
+                Content::Scalar(Value::String(_), text) => found.bare.push(Key { line, text }),
+                _ => self.unreadable.push(key.to_owned()),
+            }
+        }
+        found
+    }
+
+    fn not_a_map(&self, key: &str, node: &Node, form: &str) {
+        let message = format!("{} must be a map of keys, not {}", self.of(key), node.kind());
+        self.sink.wrong_hint(node.line, message, form);
+    }
+
+    /// The items of a list. A map or a text is told not to be one, and is looked at as if it were the only item.
     pub fn list(&mut self, key: &str, hint: &str) -> Vec<Node> {
         match self.take(key) {
             None | Some(Node { content: Content::Null, .. }) => Vec::new(),
@@ -256,20 +323,32 @@ impl<'a> Fields<'a> {
                 let message = format!("{} must be a list, not {}", self.of(key), node.kind());
                 self.sink.wrong_hint(node.line, message, hint);
                 self.unreadable.push(key.to_owned());
-                Some(node)
-                    .filter(|node| matches!(&node.content, Content::Map(entries) if !entries.is_empty()))
-                    .into_iter()
-                    .collect()
+                let says = match &node.content {
+                    Content::Map(entries) => !entries.is_empty(),
+                    Content::Scalar(value, _) => value.is_string(),
+                    Content::Null | Content::List(_) => false,
+                };
+                if says { vec![node] } else { Vec::new() }
             }
         }
     }
 
     /// A map with known keys of its own. One that is left out has none of them.
     pub fn inner(&mut self, key: &str, known: &[&str]) -> Fields<'a> {
-        let what = self.of(key);
-        let node = self.take(key).unwrap_or(Node { line: self.line, content: Content::Null });
+        let (what, node) = (self.of(key), self.inner_node(key));
         let line = node.line;
         Fields::read(self.sink, node, line, &what, known)
+    }
+
+    /// [`Self::inner`] of which people like to write only the value of `main`.
+    pub fn inner_short(&mut self, key: &str, known: &[&str], main: &str) -> Fields<'a> {
+        let (what, node) = (self.of(key), self.inner_node(key));
+        let line = node.line;
+        Fields::short(self.sink, node, line, &what, known, main)
+    }
+
+    fn inner_node(&mut self, key: &str) -> Node {
+        self.take(key).unwrap_or(Node { line: self.line, content: Content::Null })
     }
 
     /// ``` `memory` of function `hello` ```, or the key alone at the top.
@@ -278,34 +357,24 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Entries with the same key as one: what is in the second is looked at too. That it is there twice was told.
-fn joined(entries: Vec<(Key, Node)>) -> Vec<(Key, Node)> {
-    let mut found: Vec<(Key, Node)> = Vec::with_capacity(entries.len());
-    for (key, node) in entries {
-        match found.iter_mut().find(|(known, _)| known.text == key.text) {
-            None => found.push((key, node)),
-            Some((_, first)) => match (&mut first.content, node.content) {
-                (Content::Map(first), Content::Map(second)) => first.extend(second),
-                (Content::List(first), Content::List(second)) => first.extend(second),
-                (Content::Null, second) => *first = Node { line: node.line, content: second },
-                _ => {}
-            },
-        }
-    }
-    found
-}
-
 /// Whether one is only a misspelling of the other, and not a word of its own that begins like it.
 fn is_slip(written: &str, meant: &str) -> bool {
     written.chars().count().abs_diff(meant.chars().count()) <= 2
 }
 
-/// A scalar as it was written.
+/// A scalar as it was written. What is told not to be one is read all the same, where it is plain what was meant.
 pub fn text(sink: &Sink<'_>, node: Node, what: &str) -> Option<String> {
-    match node.content {
-        Content::Scalar(_, written) => Some(written),
-        _ => {
-            sink.wrong(node.line, format!("{what} must be text, not {}", node.kind()));
+    if let Content::Scalar(_, written) = node.content {
+        return Some(written);
+    }
+    let message = format!("{what} must be text, not {}", node.kind());
+    match meant(&node) {
+        Some(text) => {
+            sink.wrong_hint(node.line, message, format!("write `{text}` alone"));
+            Some(text.to_owned())
+        }
+        None => {
+            sink.wrong(node.line, message);
             None
         }
     }

@@ -4,7 +4,9 @@
 //! one mistake must not hide the next.
 
 mod fields;
+mod forms;
 mod node;
 
 pub use fields::{Fields, quoted, text};
+pub use forms::{Things, meant};
 pub use node::{Content, Documents, Key, Node, NotYaml};

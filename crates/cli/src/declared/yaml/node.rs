@@ -138,6 +138,28 @@ impl Node {
         }
     }
 
+    /// Whether it is a map, or a list that should be one.
+    pub fn has_keys(&self) -> bool {
+        match &self.content {
+            Content::Map(_) => true,
+            Content::List(items) => items.iter().any(|item| matches!(item.content, Content::Map(_))),
+            Content::Null | Content::Scalar(..) => false,
+        }
+    }
+
+    /// All that is written in it, in whatever form.
+    pub fn words(&self) -> String {
+        match &self.content {
+            Content::Null => String::new(),
+            Content::Scalar(_, text) => text.clone(),
+            Content::List(items) => items.iter().map(Self::words).collect::<Vec<_>>().join("\n"),
+            Content::Map(entries) => {
+                let words = entries.iter().map(|(key, value)| format!("{}\n{}", key.text, value.words()));
+                words.collect::<Vec<_>>().join("\n")
+            }
+        }
+    }
+
     /// Whether it is more than the empty values that programs write for what nobody set.
     pub fn says_something(&self) -> bool {
         match &self.content {

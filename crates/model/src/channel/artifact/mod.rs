@@ -136,6 +136,15 @@ impl Artifact {
         self.units.iter().flat_map(of).flatten().collect()
     }
 
+    /// The author's configuration; an empty one when there is none.
+    pub fn config(&self) -> Value {
+        let mut documents = self.units.iter().filter_map(|put| match &put.unit {
+            UnitPut::Config(config) => config.document.clone(),
+            _ => None,
+        });
+        documents.next_back().unwrap_or_else(|| Value::Object(serde_json::Map::new()))
+    }
+
     /// The units with the installer's own configuration over the author's. Overrides alone make a configuration too.
     pub fn puts(&self, overrides: &Value) -> Vec<Put> {
         let mut puts = self.units.clone();

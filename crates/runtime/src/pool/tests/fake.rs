@@ -33,6 +33,10 @@ pub struct World {
     pub shared_slots: AtomicUsize,
     /// Starts that fail, counted down.
     pub failing: AtomicUsize,
+    /// Starts that never end, counted down.
+    pub hanging: AtomicUsize,
+    /// Instances end as soon as they are ready.
+    pub short_lived: AtomicBool,
     pub living: Mutex<Vec<watch::Sender<bool>>>,
     next: AtomicU64,
 }
@@ -90,8 +94,12 @@ impl Executor for Fake {
         let alive = Alive::new(&self.0);
         self.0.starts.fetch_add(1, Ordering::SeqCst);
         tokio::time::sleep(Duration::from_millis(10)).await;
-        let fails = self.0.failing.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
-        if fails.is_ok() {
+        let count_down =
+            |left: &AtomicUsize| left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        if count_down(&self.0.hanging).is_ok() {
+            std::future::pending::<()>().await;
+        }
+        if count_down(&self.0.failing).is_ok() {
             return Err(StartError::new("it would not"));
         }
         let ended = watch::Sender::new(false);
@@ -104,6 +112,9 @@ impl Executor for Fake {
             drop(alive);
         });
         let id = self.0.next.fetch_add(1, Ordering::SeqCst) + 1;
+        if self.0.short_lived.load(Ordering::SeqCst) {
+            ended.send_replace(true);
+        }
         Ok(FakeInstance { id, slots: Mutex::new(slots), ended, world: self.0.clone() })
     }
 }

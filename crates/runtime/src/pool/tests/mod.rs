@@ -3,3 +3,4 @@
 mod fake;
 mod promises;
 mod rules;
+mod unready;

@@ -1,5 +1,5 @@
 //! What must hold whatever happens in whatever order: calls come, leave, break their slot or kill their instance, instances
-//! die, starts fail, and in the end the pool is stopped.
+//! die, starts fail or hang, and in the end the pool is stopped.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -17,6 +17,7 @@ enum Step {
     Leave(usize),
     Kill(usize),
     FailStarts(usize),
+    HangStarts(usize),
     Keep(u32),
     Pass(u64),
 }
@@ -29,6 +30,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         2 => (0_usize..6).prop_map(Step::Leave),
         1 => (0_usize..8).prop_map(Step::Kill),
         1 => (1_usize..3).prop_map(Step::FailStarts),
+        1 => (1_usize..3).prop_map(Step::HangStarts),
         1 => (0_u32..4).prop_map(Step::Keep),
         4 => (0_u64..25).prop_map(Step::Pass),
     ];
@@ -66,6 +68,7 @@ async fn run(steps: Vec<Step>, scale: Scale, recycle: u64) {
             }
             Step::Kill(which) => place.world.kill(which),
             Step::FailStarts(count) => place.world.failing.store(count, Ordering::SeqCst),
+            Step::HangStarts(count) => place.world.hanging.store(count, Ordering::SeqCst),
             Step::Keep(count) => place.pools.keep_warm(&shop, &[(place.function.clone(), count)]),
             Step::Pass(ms) => pass(ms).await,
         }
@@ -73,13 +76,15 @@ async fn run(steps: Vec<Step>, scale: Scale, recycle: u64) {
     }
     place.pools.keep_warm(&shop, &[]);
     place.world.failing.store(0, Ordering::SeqCst);
+    place.world.hanging.store(0, Ordering::SeqCst);
     let deadline = Instant::now() + Duration::from_secs(50);
     for call in calls {
         // An error of the task is a call that left; anything else is the one outcome. Nobody may wait for ever.
         let outcome = tokio::time::timeout_at(deadline, call).await;
         assert!(outcome.is_ok(), "a call got no outcome");
     }
-    pass(200).await;
+    // Starts that hang end at their bound.
+    pass(6_000).await;
     for pool in place.pools.status(&shop) {
         assert_eq!((pool.busy, pool.queued, pool.starting), (0, 0, 0), "nothing runs, so nothing is busy");
     }

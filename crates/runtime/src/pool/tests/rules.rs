@@ -70,7 +70,7 @@ async fn a_full_queue_refuses_with_a_time_to_come_back() {
     for call in calls.into_iter().chain(late) {
         match call.await.unwrap() {
             Ok(()) => {}
-            Err(CallError::Busy { retry_after }) => {
+            Err(CallError::Busy { retry_after, waited: None }) => {
                 assert!(!retry_after.is_zero());
                 refused += 1;
             }
@@ -125,6 +125,27 @@ async fn what_was_warm_is_kept_for_a_rollback_and_sleeps_later() {
     assert_eq!(place.starts(), 2, "the rollback was not a cold start");
     pass(3_700_000).await;
     assert_eq!(place.alive(), 0);
+}
+
+/// Nothing is wanted at the least, so it is the idle time that decides, and that was over long before.
+#[tokio::test(start_paused = true)]
+async fn what_a_rollback_goes_back_to_is_not_put_to_sleep_by_it() {
+    let mut sleepy = scale(4, 1);
+    sleepy.idle_ms = 1_000;
+    let place = Place::new(sleepy);
+    let live = [(place.function.clone(), 0)];
+    place.pools.keep_warm(&shop(), &live);
+    place.call(1, "/run/1").await.unwrap();
+    place.pools.keep_warm(&shop(), &[]);
+    pass(60_000).await;
+    assert_eq!(place.alive(), 1, "it is kept for a rollback");
+    place.pools.keep_warm(&shop(), &live);
+    pass(500).await;
+    assert_eq!(place.alive(), 1, "the rollback put it to sleep");
+    // Views that are made again change nothing about when it sleeps.
+    place.pools.keep_warm(&shop(), &live);
+    pass(600).await;
+    assert_eq!((place.alive(), place.starts()), (0, 1));
 }
 
 #[tokio::test(start_paused = true)]

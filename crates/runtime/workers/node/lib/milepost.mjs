@@ -13,6 +13,21 @@ class CallError extends Error {
   }
 }
 
+/** The path and query as a browser would send them; what is encoded already stays as it is. */
+function addressed(path) {
+  return path
+    .replace(/#.*$/s, '')
+    .replace(/[^\x21-\x7e]|["<>`{}]/gu, (letter) =>
+      Buffer.from(letter).reduce((text, byte) => text + '%' + byte.toString(16).toUpperCase().padStart(2, '0'), ''),
+    )
+}
+
+/** The values of HTTP are Latin-1; what does not fit goes as UTF-8. */
+function header(value) {
+  // eslint-disable-next-line no-control-regex
+  return typeof value === 'string' && /[^\x00-\xff]/.test(value) ? Buffer.from(value).latin1Slice() : value
+}
+
 export const helper = {
   CallError,
   config: state.config,
@@ -34,7 +49,7 @@ export const helper = {
       return Promise.reject(
         new CallError('MILEPOST_GATEWAY is not set: calls to other functions are not possible here'),
       )
-    const fields = Object.fromEntries(Object.entries(headers).map(([key, value]) => [key.toLowerCase(), value]))
+    const fields = Object.fromEntries(Object.entries(headers).map(([key, value]) => [key.toLowerCase(), header(value)]))
     if (json !== undefined) {
       body = JSON.stringify(json)
       fields['content-type'] ??= 'application/json'
@@ -44,7 +59,7 @@ export const helper = {
     }
     if (body !== undefined) fields['content-length'] = Buffer.byteLength(body)
     fields['milepost-call'] = current()?.header(':call') ?? ''
-    let target = `/.milepost/call/${name}/${path.replace(/^\/+/, '')}`
+    let target = `/.milepost/call/${encodeURIComponent(name)}/${addressed(path.replace(/^\/+/, ''))}`
     if (params) target += (target.includes('?') ? '&' : '?') + new URLSearchParams(params)
     agent ??= new http.Agent({ keepAlive: true })
     const place = address.startsWith('unix:')

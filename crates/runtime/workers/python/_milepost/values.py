@@ -16,6 +16,10 @@ class MultiDict(dict):
     def add(self, name, value):
         dict.setdefault(self, name, []).append(value)
 
+    def __iter__(self):
+        # A dict that has an __iter__ of its own is copied by `dict()` and `**` through its items, not through its insides.
+        return dict.__iter__(self)
+
     def __getitem__(self, name):
         return dict.__getitem__(self, name)[0]
 

@@ -14,11 +14,14 @@ import os as _os
 import select as _select
 import socket as _socket
 import threading as _threading
+from urllib.parse import quote as _quote
 from urllib.parse import urlencode as _urlencode
 
 from _milepost import state as _state
 
 config = _state.config
+# What a browser leaves as it is in an address: `%` too, so that what is encoded already stays as it was meant.
+_PLAIN = "%/?:@!$&'()*+,;=[]|^\\"
 _connections = _threading.local()
 
 
@@ -90,12 +93,28 @@ def _connection(address):
     return found[1]
 
 
+def _target(function, path, params):
+    target = "/.milepost/call/%s/" % _quote(function, safe="", errors="replace")
+    target += _quote(path.lstrip("/").partition("#")[0], safe=_PLAIN, errors="replace")
+    if params:
+        target += ("&" if "?" in target else "?") + _urlencode(params, doseq=True)
+    return target
+
+
+def _header(value):
+    """As the bytes that are sent. The names and values of HTTP are Latin-1; what does not fit goes as UTF-8."""
+    try:
+        return value.encode("latin-1") if isinstance(value, str) else value
+    except UnicodeEncodeError:
+        return value.encode("utf-8", "replace")
+
+
 def call(function, path="", method=None, json=None, data=None, headers=None, params=None, timeout=None):
     """Calls another function of the same release, whatever its routes. Sends GET, or POST when there is a body."""
     address = _os.environ.get("MILEPOST_GATEWAY")
     if not address:
         raise CallError("MILEPOST_GATEWAY is not set: calls to other functions are not possible here")
-    fields = {name.lower(): value for name, value in (headers or {}).items()}
+    fields = {name.lower(): _header(value) for name, value in (headers or {}).items()}
     body = data
     if json is not None:
         body = _json.dumps(json).encode()
@@ -106,9 +125,7 @@ def call(function, path="", method=None, json=None, data=None, headers=None, par
     elif isinstance(data, str):
         body = data.encode()
     fields["milepost-call"] = _fact(":call")
-    target = "/.milepost/call/%s/%s" % (function, path.lstrip("/"))
-    if params:
-        target += ("&" if "?" in target else "?") + _urlencode(params, doseq=True)
+    target = _target(function, path, params)
     method = method or ("GET" if body is None else "POST")
     connection = _connection(address)
     connection.timeout = timeout
@@ -122,8 +139,11 @@ def call(function, path="", method=None, json=None, data=None, headers=None, par
         connection.request(method, target, body, fields)
         answer = connection.getresponse()
         return Response(answer.status, answer.headers, answer.read())
-    except (OSError, _client.HTTPException) as error:
+    except BaseException as error:
+        # Half a request or half an answer is on the connection: the next call of this thread must not meet it.
         connection.close()
+        if not isinstance(error, (OSError, _client.HTTPException)):
+            raise
         raise CallError("the function %s could not be called: %s" % (function, error)) from error
 
 

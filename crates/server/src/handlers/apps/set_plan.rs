@@ -1,6 +1,6 @@
 use axum::Json;
 use milepost_client::api::{PlanChanged, SetPlan};
-use milepost_model::Permission;
+use milepost_model::{Code, Permission, Refusal};
 
 use crate::auth::Caller;
 use crate::error::ApiResult;
@@ -16,8 +16,14 @@ pub(crate) async fn apps_set_plan(
     Path(app): Path<String>,
     Body(body): Body<SetPlan>,
 ) -> ApiResult<Json<PlanChanged>> {
-    caller.may_everywhere(Permission::Administer)?;
     let app = caller.may(Permission::Administer, &app)?;
+    if let Some(only) = &caller.row().app {
+        // A plan bounds what an app may take from all others, so it is not for the app to choose.
+        let message =
+            format!("The token `{}` is good for app `{only}` only, and no app chooses its own plan.", caller.name());
+        let hint = "ask somebody who has an admin token for all apps";
+        return Err(Refusal::new(Code::Forbidden, message).hint(hint).into());
+    }
     let after = state.catalog.app_set_plan(&app, body.plan, caller.name()).await?;
     let mut warnings = Vec::new();
     if let Some(bound) = after.plan.limits().active_releases {

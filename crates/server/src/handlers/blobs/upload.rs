@@ -6,7 +6,7 @@ use milepost_model::Permission;
 
 use crate::auth::Caller;
 use crate::error::ApiResult;
-use crate::extract::{Path, declared_length};
+use crate::extract::Path;
 use crate::handlers::Shared;
 use crate::ingest;
 
@@ -20,5 +20,5 @@ pub(crate) async fn blobs_upload(
     body: Body,
 ) -> ApiResult<Json<Uploaded>> {
     let app = caller.may(Permission::ChangeCode, &app)?;
-    Ok(Json(ingest::upload(&state, &app, body, declared_length(&headers)).await?))
+    Ok(Json(ingest::upload(&state, &app, &headers, body).await?))
 }

@@ -93,6 +93,7 @@ pub(crate) fn seal(state: &State, change: &Change) -> Result<BTreeMap<UnitName, 
     let mut sealed = BTreeMap::new();
     for put in &change.puts {
         let UnitPut::Secret(secret) = &put.unit else { continue };
+        secret.check(&put.name).map_err(Refusal::from)?;
         let value = state.keyring.seal(&secret.value, &OsIds);
         let value = value.ok_or_else(|| {
             Refusal::new(Code::InvalidSpec, format!("The value of secret `{}` is too long.", put.name))

@@ -8,9 +8,8 @@ pub(crate) mod get;
 pub(crate) mod list;
 pub(crate) mod log;
 
-use milepost_model::execution::{CauseKind, Execution, MAX_INPUT};
-use milepost_model::{Code, Permission, Refusal};
-use serde_json::Value;
+use milepost_model::execution::{CauseKind, Execution, MAX_DEPTH, MAX_INPUT};
+use milepost_model::{Code, Permission, RawJson, Refusal};
 
 use crate::auth::Caller;
 
@@ -21,18 +20,25 @@ fn seen_by(caller: &Caller, mut execution: Execution) -> Execution {
     if execution.cause.kind == CauseKind::Webhook && !caller.row().role.may(Permission::Invoke) {
         let id = execution.cause.id.unwrap_or_default();
         execution.cause.id = Some(format!("{}…", id.chars().take(8).collect::<String>()));
+        execution.cause.name = None;
     }
     execution
 }
 
-/// Inputs stand in the database.
-pub(crate) fn check_input(input: Option<&Value>) -> Result<(), Refusal> {
-    let length = input.map_or(0, |input| input.to_string().len());
-    if length <= MAX_INPUT {
-        return Ok(());
+/// Inputs stand in the database, and everybody who lists executions reads them.
+pub(crate) fn check_input(input: Option<&RawJson>) -> Result<(), Refusal> {
+    let Some(input) = input else { return Ok(()) };
+    let length = input.as_str().len();
+    if length > MAX_INPUT {
+        let message = format!("The input has {length} bytes, and {MAX_INPUT} (1 MiB) is the most.");
+        let hint = "store it elsewhere, and give the function its address";
+        return Err(Refusal::new(Code::RequestTooLarge, message).hint(hint));
     }
-    let message = format!("The input has {length} bytes, and {MAX_INPUT} (1 MiB) is the most.");
-    Err(Refusal::new(Code::RequestTooLarge, message).hint("store it elsewhere, and give the function its address"))
+    if input.depth() > MAX_DEPTH {
+        let message = format!("In the input more than {MAX_DEPTH} lists and objects stand inside each other.");
+        return Err(Refusal::new(Code::InvalidRequest, message).hint("send what is that deep as a text"));
+    }
+    Ok(())
 }
 
 pub(crate) fn check_text(what: &str, text: &str) -> Result<(), Refusal> {

@@ -1,9 +1,8 @@
 //! How an execution ended, in the words of v1.
 
+use milepost_model::RawJson;
 use milepost_model::execution::{Execution, ExecutionStatus};
 use serde_json::Value;
-
-use crate::v1::targets::python_json;
 
 const TIMED_OUT: &str = "Function execution timeout.";
 const KILLED: &str = "Function execution failed because of too much resource consumption";
@@ -23,14 +22,13 @@ pub(super) fn result(execution: &Execution) -> Value {
     if !execution.status.is_ended() || execution.shortened {
         return Value::Null;
     }
-    let output = match (execution.status, &execution.result) {
-        (ExecutionStatus::Success, result) => result.clone().unwrap_or_default(),
-        (ExecutionStatus::Cancelled, _) => "The execution was cancelled.".into(),
-        (_, Some(Value::String(why))) => told(why).into(),
-        (_, result) => result.clone().unwrap_or_default(),
+    let result = execution.result.as_ref();
+    let output = match (execution.status, result.and_then(RawJson::to_text)) {
+        (ExecutionStatus::Cancelled, _) => RawJson::from("The execution was cancelled.").to_string(),
+        (ExecutionStatus::Failed | ExecutionStatus::Error, Some(why)) => RawJson::from(&*told(&why)).to_string(),
+        _ => result.map_or_else(|| "null".to_owned(), RawJson::spaced),
     };
     let duration = execution.duration_ms.unwrap_or(0);
-    let output = python_json(&output);
     format!("{{\"output\": {output}, \"duration\": {}.{:03}}}", duration / 1000, duration % 1000).into()
 }
 

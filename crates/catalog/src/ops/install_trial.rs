@@ -1,0 +1,151 @@
+//! How a version shows that it is well, before live moves to it and after; and the way back from one that is not.
+//!
+//! A version is on trial while `trial_seq` says where to go back to. With `rollback_pin` live has not moved yet, without it has
+//! (or a person has it elsewhere): who takes the lease of a server that died goes on from there.
+
+use milepost_model::channel::Entry;
+use milepost_model::event::EventKind;
+use milepost_model::install::{FailedUpgrade, RollbackHolds};
+use milepost_model::pointer::Step;
+use milepost_model::release::LiveMode;
+use serde_json::json;
+
+use super::install::{live_seq, looked_at, subject, unpin};
+use super::install_lease::{InstallLease, LeasedInstall, held, leased};
+use super::live::{Target, make_reachable};
+use crate::db::Ending;
+use crate::error::Result;
+use crate::tables::installs::{self, InstallRow};
+use crate::tables::releases;
+use crate::work::Work;
+use crate::{Catalog, releasing};
+
+/// What became of a version that is not healthy.
+#[derive(Debug, Clone, PartialEq)]
+pub enum WentBack {
+    /// Live is at this version again.
+    To(Entry),
+    /// Live was at this version all the time.
+    Stayed(Entry),
+    /// There was no version before it.
+    Nowhere,
+    /// A person moved live while it was tried: there is nothing left to undo.
+    NoLongerOnTrial,
+}
+
+impl Catalog {
+    /// The installed version is well where it was asked. If live waited for that, it moves, and the version stays on trial until
+    /// it is well there too; else the trial is over.
+    pub async fn install_healthy(&self, lease: &InstallLease) -> Result<LeasedInstall> {
+        let lease = lease.clone();
+        self.work(&lease.app.clone(), &lease.actor(), Ending::Commit, move |work| {
+            Box::pin(async move {
+                let mut row = held(work, &lease).await?;
+                if row.waits_for_live() {
+                    go_live(work, &mut row).await?;
+                } else if row.trial_seq.take().is_some() {
+                    row.succeeded();
+                }
+                installs::save(work.tx, &mut row).await?;
+                leased(work.tx, &work.app, row, lease).await
+            })
+        })
+        .await
+    }
+
+    /// The installed version is not healthy: live stays at what it was before or goes back to it, the version is skipped and
+    /// upgrades are held.
+    pub async fn install_unhealthy(&self, lease: &InstallLease, why: String) -> Result<(LeasedInstall, WentBack)> {
+        let lease = lease.clone();
+        self.work(&lease.app.clone(), &lease.actor(), Ending::Commit, move |work| {
+            Box::pin(async move {
+                let mut row = held(work, &lease).await?;
+                let went = go_back(work, &mut row, &why).await?;
+                if went != WentBack::NoLongerOnTrial {
+                    installs::save(work.tx, &mut row).await?;
+                }
+                Ok((leased(work.tx, &work.app, row, lease).await?, went))
+            })
+        })
+        .await
+    }
+}
+
+impl InstallRow {
+    /// It is on trial, and users have what they had before.
+    pub(super) fn waits_for_live(&self) -> bool {
+        self.trial_seq.is_some() && self.rollback_pin
+    }
+
+    /// The installed version stays. One that failed and is not above it needs no more words.
+    pub(super) fn succeeded(&mut self) {
+        let version = &self.entry.version;
+        self.failed = self.failed.take().filter(|failed| failed.version.cmp_precedence(version).is_gt());
+    }
+}
+
+async fn go_live(work: &mut Work<'_>, row: &mut InstallRow) -> Result<()> {
+    let why = format!("{} {} is healthy", row.package, row.entry.version);
+    unpin(work, row);
+    // A secret that was set meanwhile made a newer release, which holds the same published version.
+    let newest = releases::newest_active(work.tx, work.app.id).await?.filter(|newest| newest.app_seq >= row.app_seq);
+    let release = match newest {
+        Some(newest) => newest,
+        None => make_reachable(work, Target::AppVersion(row.app_seq), &why).await?.0,
+    };
+    if work.app.live_release_id != Some(release.id) {
+        releasing::move_live(work, Some(release.id), Step::Forward, &why).await?;
+    }
+    Ok(())
+}
+
+async fn go_back(work: &mut Work<'_>, row: &mut InstallRow, why: &str) -> Result<WentBack> {
+    let never_moved = row.waits_for_live();
+    let Some(seq) = row.trial_seq.take() else { return Ok(WentBack::NoLongerOnTrial) };
+    let why = format!("{} {} is not healthy: {why}", row.package, row.entry.version);
+    // Before the first one there is none, also not at 0.
+    let Some((_, before)) = installs::version_at(work.tx, work.app.id, seq).await? else {
+        row.failed = Some(FailedUpgrade { version: row.entry.version.clone(), at: work.act.at, reason: why });
+        return Ok(WentBack::Nowhere);
+    };
+    // Only what the upgrade moved goes back: live may be pinned elsewhere. A secret that was set meanwhile made another app
+    // version, which holds the same published one.
+    let live = match live_seq(work).await? {
+        Some(live) => installs::version_at(work.tx, work.app.id, live).await?,
+        None => None,
+    };
+    if live.is_some_and(|(_, entry)| entry.version == row.entry.version) {
+        work.app.live_mode = LiveMode::Pinned;
+        let (release, ..) = make_reachable(work, Target::AppVersion(seq), &why).await?;
+        if work.app.live_release_id != Some(release.id) {
+            releasing::move_live(work, Some(release.id), Step::Back, &why).await?;
+        }
+        row.rollback_pin = true;
+    }
+    set_back(work, row, (seq, before.clone()), &why);
+    Ok(if never_moved { WentBack::Stayed(before) } else { WentBack::To(before) })
+}
+
+/// Brakes after live went to a lower version, and the record that it did.
+pub(super) fn set_back(work: &mut Work<'_>, row: &mut InstallRow, to: (i64, Entry), why: &str) {
+    let stays = row.settings.rollback_holds == RollbackHolds::UntilLifted;
+    let bad = row.entry.version.clone();
+    if to.1.is_above(&row.entry) {
+        // It went down by hand, to what is not healthy: what it came from is right again, and the hold was made by going down.
+        row.brakes.skipped.retain(|skipped| *skipped != to.1.version && *skipped != bad);
+        row.brakes.skipped.push(bad.clone());
+        row.brakes.hold = None;
+    } else {
+        row.brakes.roll_back(bad.clone(), stays, why, work.act.at);
+    }
+    row.failed = Some(FailedUpgrade { version: bad.clone(), at: work.act.at, reason: why.to_owned() });
+    (row.app_seq, row.entry) = to;
+    row.installed_at = work.act.at;
+    row.installed_by.clone_from(&work.act.actor);
+    row.trial_seq = None;
+    row.plan = None;
+    row.next_check_at = looked_at(row, work.act.at);
+    let hold = row.brakes.hold.as_ref().map(ToString::to_string);
+    let after = json!({ "version": row.entry.version, "skipped": bad, "hold": hold });
+    work.event(EventKind::InstallHeld, &subject(row), Some(json!({ "version": bad })), Some(after));
+}

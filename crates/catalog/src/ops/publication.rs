@@ -1,0 +1,30 @@
+//! What an author tells about a channel, for the app's log.
+
+use milepost_model::AppName;
+use milepost_model::channel::{Publication, PublicationKind};
+use milepost_model::event::EventKind;
+use serde_json::json;
+
+use crate::Catalog;
+use crate::db::Ending;
+use crate::error::Result;
+
+impl Catalog {
+    /// Writes down that a version of the app was published, or taken back.
+    pub async fn publication_told(&self, app: &AppName, actor: &str, told: Publication) -> Result<()> {
+        self.work(app, actor, Ending::Commit, move |work| {
+            Box::pin(async move {
+                let Publication { done, package, channel, version, id, place, app_version } = told;
+                let what = json!({ "version": version, "channel": channel, "id": id, "place": place,
+                                   "appVersion": app_version });
+                let subject = format!("package {package}");
+                match done {
+                    PublicationKind::Published => work.event(EventKind::AppPublished, &subject, None, Some(what)),
+                    PublicationKind::Unpublished => work.event(EventKind::AppUnpublished, &subject, Some(what), None),
+                }
+                Ok(())
+            })
+        })
+        .await
+    }
+}

@@ -1,0 +1,57 @@
+use milepost_gateway::Listener;
+use milepost_model::spec::FunctionPermission;
+use tokio::io::AsyncWriteExt;
+
+use crate::support::*;
+
+/// The door for calls from function to function is open to every program of the machine.
+#[tokio::test]
+async fn the_inner_door_opens_to_a_genuine_call_token_only() {
+    let world = World::new();
+    let internal = target("hidden", Fake::Tell, FunctionPermission::Internal);
+    let routes = vec![route("", "/open", &public(Fake::Tell)), route("", "/hidden", &internal)];
+    world.shop(vec![mount("/", world.memory.tree(&[("a.txt", "hello")]))], routes);
+    let served = world.serve_on(Listener::inside).await;
+    let paths = ["/a.txt", "/open", "/hidden", "/.milepost/call/hidden/x", "/.milepost/health", "/none"];
+    for path in paths {
+        for token in ["", "milepost-call: forged\r\n", "authorization: Bearer invoker-of-shop\r\n"] {
+            let asked = format!("GET {path} HTTP/1.1\r\nhost: shop.localhost\r\n{token}connection: close\r\n\r\n");
+            let answer = served.raw(asked).await;
+            assert!(answer.starts_with("HTTP/1.1 401 "), "{path} {token}: {answer}");
+            assert!(answer.contains("call token"), "{path} {token}: {answer}");
+        }
+    }
+    let mut stream = served.connect().await;
+    for path in ["/a.txt", "/open", "/hidden", "/.milepost/call/hidden/x", "/.milepost/health"] {
+        let asked = format!("GET {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nmilepost-call: call:shop:r1\r\n\r\n");
+        stream.write_all(asked.as_bytes()).await.expect("sent");
+        let answer = read_answer(&mut stream).await;
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{path}: {answer}");
+    }
+    served.stopped().await;
+}
+
+/// A function that runs while the server stops may still call others: the inner door has a stop of its own.
+#[tokio::test]
+async fn the_inner_door_stays_open_while_the_outer_one_drains() {
+    let world = World::new();
+    let gate = std::sync::Arc::new(tokio::sync::Semaphore::new(0));
+    world.shop(
+        vec![],
+        vec![route("", "/wait", &public(Fake::Wait(gate.clone()))), route("", "/f", &public(Fake::Tell))],
+    );
+    let outer = world.serve().await;
+    let inner = world.serve_on(Listener::inside).await;
+    let mut busy = outer.connect().await;
+    busy.write_all(b"GET /wait HTTP/1.1\r\nhost: shop.localhost\r\n\r\n").await.expect("sent");
+    while world.gateway.stats().connections < 1 {
+        tokio::task::yield_now().await;
+    }
+    outer.stop.cancel();
+    let called = "GET /f HTTP/1.1\r\nhost: x\r\nmilepost-call: call:shop:r1\r\n\r\n";
+    assert!(inner.raw(called).await.starts_with("HTTP/1.1 200 "));
+    gate.add_permits(1);
+    assert!(read_to_close(&mut busy).await.ends_with("waited"));
+    soon(outer.done).await.expect("it ends");
+    inner.stopped().await;
+}

@@ -1,0 +1,247 @@
+//! The paths of routes: the one grammar for those who store a route and for those who serve it.
+
+use percent_encoding::percent_decode_str;
+use regex_lite::{Regex, RegexBuilder};
+
+/// A compiled regular expression takes no more than this.
+const REGEX_BYTES: usize = 256 << 10;
+
+const VARIES: &str = "write a part that varies like `/orders/{id}` or `/orders/{id:[0-9]+}`";
+pub(crate) const BELOW: &str = "a route with `prefix` set takes all that is below its path; a star as such is `%2A`";
+
+/// How the paths of a route are recognised.
+#[derive(Debug)]
+pub enum RoutePattern {
+    /// Segment by segment.
+    Segments { segments: Vec<Segment>, trailing_slash: bool },
+    /// The whole path at once, since a variable has a regular expression or shares its segment.
+    Regex(Regex),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Segment {
+    /// Decoded.
+    Literal(Box<str>),
+    Param,
+}
+
+/// Why no request could be compared with a path.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct RoutePathError {
+    /// To be read behind the path and `cannot be used: `.
+    pub reason: String,
+    pub hint: &'static str,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Piece<'p> {
+    Text(&'p str),
+    Param(&'p str),
+    Matching(&'p str, &'p str),
+}
+
+impl RoutePattern {
+    /// Reads a path. What this takes can be served.
+    pub fn parse(path: &str, prefix: bool) -> Result<Self, RoutePathError> {
+        if !path.starts_with('/') {
+            let reason = "it must start with `/`".to_owned();
+            return Err(RoutePathError { reason, hint: "write it like `/orders/{id}`" });
+        }
+        let pieces = pieces(path)?;
+        if let Some((segments, trailing_slash)) = segments(&pieces) {
+            return Ok(Self::Segments { segments, trailing_slash });
+        }
+        // Each by itself first: what closes a bracket that it did not open could fit into the whole by chance.
+        for piece in &pieces {
+            if let Piece::Matching(_, source) = piece {
+                regex(source)?;
+            }
+        }
+        regex(&regex_source(&pieces, prefix)).map(Self::Regex)
+    }
+}
+
+fn regex(source: &str) -> Result<Regex, RoutePathError> {
+    RegexBuilder::new(source).size_limit(REGEX_BYTES).build().map_err(|error| RoutePathError {
+        reason: format!("its regular expression cannot be read: {error}"),
+        hint: "mend the regular expression behind the `:`, or leave it out",
+    })
+}
+
+/// The names of the variables of a path that was compiled, in order.
+pub fn variable_names(path: &str) -> impl Iterator<Item = &str> {
+    let mut rest = path;
+    std::iter::from_fn(move || {
+        let open = rest.find('{')?;
+        let close = open + closing(&rest[open..])?;
+        let inner = &rest[open + 1..close];
+        rest = &rest[close + 1..];
+        Some(inner.split_once(':').map_or(inner, |(name, _)| name))
+    })
+}
+
+/// The name of the group that catches the variable at `at`; the user's own groups keep theirs.
+pub fn variable_group(at: usize) -> String {
+    format!("milepost{at}")
+}
+
+fn pieces(path: &str) -> Result<Vec<Piece<'_>>, RoutePathError> {
+    let wrong = |reason: &str, hint| RoutePathError { reason: reason.to_owned(), hint };
+    let mut pieces = Vec::new();
+    let mut rest = path;
+    while let Some(open) = rest.find(['{', '}']) {
+        if rest.as_bytes()[open] == b'}' {
+            return Err(wrong("a `}` has no `{` before it", VARIES));
+        }
+        if open > 0 {
+            pieces.push(Piece::Text(&rest[..open]));
+        }
+        let close = closing(&rest[open..]).ok_or_else(|| wrong("a `{` has no `}` behind it", VARIES))?;
+        let inner = &rest[open + 1..open + close];
+        let (name, regex) = inner.split_once(':').map_or((inner, None), |(name, regex)| (name, Some(regex)));
+        let named = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.');
+        if name.is_empty() || !name.chars().all(named) {
+            let hint = if name.contains('*') { BELOW } else { VARIES };
+            return Err(wrong("a variable is written `{name}` or `{name:regular expression}`", hint));
+        }
+        pieces.push(match regex {
+            Some("") => return Err(wrong("the regular expression of a variable is empty", VARIES)),
+            Some(regex) => Piece::Matching(name, regex),
+            None => Piece::Param(name),
+        });
+        rest = &rest[open + close + 1..];
+    }
+    if !rest.is_empty() {
+        pieces.push(Piece::Text(rest));
+    }
+    Ok(pieces)
+}
+
+/// Where the brace that opens `text` is closed. Regular expressions have braces of their own.
+fn closing(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'{' => depth += 1,
+            b'}' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(at);
+        }
+    }
+    None
+}
+
+/// `None` when the path cannot be compared segment by segment.
+fn segments(pieces: &[Piece<'_>]) -> Option<(Vec<Segment>, bool)> {
+    let mut segments = Vec::new();
+    // Whether the last segment can still grow; a variable must have its segment for itself.
+    let mut open = false;
+    let mut trailing_slash = false;
+    for piece in pieces {
+        match piece {
+            Piece::Matching(..) => return None,
+            Piece::Param(_) if !open => return None,
+            Piece::Param(_) => {
+                segments.push(Segment::Param);
+                (open, trailing_slash) = (false, false);
+            }
+            Piece::Text(text) => {
+                let body = text.strip_prefix('/')?;
+                let (body, slash) = match body.strip_suffix('/') {
+                    Some(body) => (Some(body), true),
+                    None if body.is_empty() => (None, true),
+                    None => (Some(body), false),
+                };
+                for part in body.into_iter().flat_map(|body| body.split('/')) {
+                    segments.push(Segment::Literal(percent_decode_str(part).decode_utf8_lossy().into()));
+                }
+                (open, trailing_slash) = (slash, slash);
+            }
+        }
+    }
+    // `/` itself has no segment and no trailing slash.
+    Some((segments.clone(), trailing_slash && !segments.is_empty()))
+}
+
+fn regex_source(pieces: &[Piece<'_>], prefix: bool) -> String {
+    let mut source = "^".to_owned();
+    let mut variable = 0;
+    for (at, piece) in pieces.iter().enumerate() {
+        match piece {
+            Piece::Text(text) => {
+                let text = if prefix && at + 1 == pieces.len() { text.trim_end_matches('/') } else { text };
+                source.push_str(&regex_lite::escape(&percent_decode_str(text).decode_utf8_lossy()));
+                continue;
+            }
+            Piece::Param(_) => source.push_str(&format!("(?P<{}>[^/]+)", variable_group(variable))),
+            Piece::Matching(_, regex) => source.push_str(&format!("(?P<{}>{regex})", variable_group(variable))),
+        }
+        variable += 1;
+    }
+    source.push_str(if prefix { "(?s:/.*)?$" } else { "$" });
+    source
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn in_segments(path: &str) -> Option<(Vec<Segment>, bool)> {
+        match RoutePattern::parse(path, false) {
+            Ok(RoutePattern::Segments { segments, trailing_slash }) => Some((segments, trailing_slash)),
+            Ok(RoutePattern::Regex(_)) | Err(_) => None,
+        }
+    }
+
+    #[test]
+    fn plain_paths_are_read_by_segments() {
+        let literal = |text: &str| Segment::Literal(text.into());
+        assert_eq!(in_segments("/"), Some((vec![], false)));
+        assert_eq!(in_segments("/a"), Some((vec![literal("a")], false)));
+        assert_eq!(in_segments("/a/"), Some((vec![literal("a")], true)));
+        assert_eq!(in_segments("/a%20b/c"), Some((vec![literal("a b"), literal("c")], false)));
+        assert_eq!(in_segments("/{x}"), Some((vec![Segment::Param], false)));
+        assert_eq!(in_segments("/{x}/"), Some((vec![Segment::Param], true)));
+        assert_eq!(
+            in_segments("/a/{x}/b/{y}"),
+            Some((vec![literal("a"), Segment::Param, literal("b"), Segment::Param], false))
+        );
+        assert_eq!(in_segments("/v{x}"), None);
+        assert_eq!(in_segments("/{x}y"), None);
+        assert_eq!(in_segments("/{x}{y}"), None);
+        assert_eq!(in_segments("/{x:[0-9]{3}}"), None);
+    }
+
+    #[test]
+    fn the_names_of_variables_are_read_from_the_path() {
+        let all = |path| variable_names(path).collect::<Vec<_>>();
+        assert_eq!(all("/a/b"), Vec::<&str>::new());
+        assert_eq!(all("/a/{x}/b/{y}"), ["x", "y"]);
+        assert_eq!(all("/v{major:[0-9]{1,3}}.{minor}/x"), ["major", "minor"]);
+    }
+
+    #[test]
+    fn a_path_that_cannot_be_used_is_refused_with_the_reason() {
+        for (path, reason) in [
+            ("a", "start with `/`"),
+            ("/{a", "no `}`"),
+            ("/a}", "no `{`"),
+            ("/{}", "written `{name}`"),
+            ("/{a b}", "written `{name}`"),
+            ("/{a:}", "is empty"),
+            ("/{a:[}", "regular expression"),
+            ("/{a:(}", "regular expression"),
+            ("/{a:)(}", "regular expression"),
+            ("/{a:(x{1000}){1000}}", "regular expression"),
+            ("/{a:(?P<milepost0>x)}", "regular expression"),
+            ("/any/{p*}", "written `{name}`"),
+            ("/any/{*}", "written `{name}`"),
+        ] {
+            let error = RoutePattern::parse(path, false).expect_err(path).to_string();
+            assert!(error.contains(reason), "{path}: {error}");
+        }
+    }
+}

@@ -1,0 +1,32 @@
+use axum::http::StatusCode;
+use milepost_model::channel::Publication;
+use milepost_model::{Code, Permission, Refusal};
+
+use crate::auth::Caller;
+use crate::error::ApiResult;
+use crate::extract::{Json as Body, Path};
+use crate::handlers::Shared;
+
+/// Far longer than any address of a channel.
+const LONGEST: usize = 2000;
+
+/// Write into the log of an app that a version of it was published or taken back
+///
+/// `milepost publish` and `milepost unpublish` tell it when they are done: a channel may be where this server never looks. What
+/// is published is what the channel says.
+#[utoipa::path(post, path = "/apps/{app}/publications", tag = "app versions", params(("app" = String, Path, description = "Name of the app")), request_body = Publication, responses((status = 204, description = "Written")))]
+pub(crate) async fn publications_create(
+    caller: Caller,
+    state: Shared,
+    Path(app): Path<String>,
+    Body(told): Body<Publication>,
+) -> ApiResult<StatusCode> {
+    let app = caller.may(Permission::ChangeCode, &app)?;
+    let words = format!("{}{}", told.place, told.app_version.as_deref().unwrap_or_default());
+    if words.len() > LONGEST || words.contains(char::is_control) {
+        let message = "The place of the channel, or the app version, is not one that could be shown.";
+        return Err(Refusal::new(Code::InvalidRequest, message).hint("send the address of the channel").into());
+    }
+    state.catalog.publication_told(&app, caller.name(), told).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
