@@ -10,6 +10,13 @@ pub(crate) fn v7(ids: &dyn IdSource, now: Timestamp) -> String {
     text(bytes)
 }
 
+/// So many of one moment, in the order in which they sort.
+pub(crate) fn v7_ascending(ids: &dyn IdSource, now: Timestamp, count: usize) -> Vec<String> {
+    let mut made: Vec<String> = (0..count).map(|_| v7(ids, now)).collect();
+    made.sort_unstable();
+    made
+}
+
 /// What no id of this moment or later is below.
 pub(crate) fn first_of(moment: Timestamp) -> String {
     let ms = moment.as_millisecond().max(0).to_be_bytes();

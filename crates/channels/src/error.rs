@@ -23,7 +23,11 @@ pub enum ChannelError {
     Truncated { place: String, got: u64 },
     #[error("the list `all` of the channel is older than its `latest`: a cache gave an old copy; try again later")]
     Behind,
-    #[error("the channel cannot be read from its storage: {0}")]
+    #[error(
+        "the channel cannot be read from its storage: {}; check the address, and for `s3://` that what reads it has the credentials \
+        (`AWS_…`)",
+        causes(.0)
+    )]
     Storage(BlobError),
 
     // It would be the same again: somebody must do something.
@@ -85,10 +89,25 @@ pub enum ChannelError {
     NotPublished { version: SemVer, channel: ChannelName },
     #[error("not a bundle: {0}; make it again with `milepost bundle`")]
     BadBundle(String),
-    #[error("`{place}` is no place for a channel: {reason}")]
+    /// The reason says what to write instead.
+    #[error("`{place}` is no place for a channel; {reason}")]
     Unusable { place: String, reason: String },
     #[error(transparent)]
     Registry(RegistryError),
+}
+
+/// The error and what it comes from, which says more.
+fn causes(error: &BlobError) -> String {
+    let mut text = error.to_string();
+    let mut next = std::error::Error::source(error);
+    while let Some(cause) = next {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        next = cause.source();
+    }
+    text
 }
 
 impl ChannelError {
@@ -130,5 +149,17 @@ impl ChannelError {
 impl From<RegistryError> for ChannelError {
     fn from(error: RegistryError) -> Self {
         Self::Registry(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_storage_refused_is_told_with_its_reason() {
+        let error = BlobError::Storage { doing: "read an object", source: "no credentials".into() };
+        let said = ChannelError::Storage(error).to_string();
+        assert!(said.contains("could not read an object: no credentials; check"), "{said}");
     }
 }

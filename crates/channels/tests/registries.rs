@@ -94,7 +94,8 @@ async fn an_install_fetches_by_digest_whatever_the_tag_says() {
     // Somebody moves the tag of 1.0.0 to what 1.1.0 has.
     let (file, digest) = world.author.artifact("the artifact of 1.1.0");
     let registry = Registry::open(&world.repository, &[], None).unwrap();
-    registry.delete_tag(&version("1.0.0")).await.unwrap();
+    let before = first.entry.id.digest().unwrap();
+    registry.delete_tag(&package(), &version("1.0.0"), before, &[]).await.unwrap();
     registry.push(&package(), &version("1.0.0"), &file, digest).await.unwrap();
     let source = world.source("stable");
     for published in [first, second] {
@@ -129,6 +130,50 @@ async fn unpublishing_takes_one_tag_and_no_other() {
     assert_eq!(bytes, b"the same");
     world.author.publish_as("1.0.0", "the same").await.expect("the same bytes can come again");
     world.raw(":1.0.0").unwrap();
+}
+
+/// As somebody does it by hand.
+fn move_tag(world: &World, tag: &str, to: &str) {
+    let named = |tag: &str| format!("docker://{}:{tag}", world.repository);
+    world.registry.skopeo(&["copy", "--dest-tls-verify=false", &named(to), &named(tag)]).unwrap();
+}
+
+#[tokio::test]
+async fn unpublishing_a_version_whose_tag_was_moved_takes_no_other_version_with_it() {
+    let world = World::open();
+    let kept = world.author.publish("1.0.0").await.unwrap();
+    world.author.publish("1.1.0").await.unwrap();
+    let before = world.raw(":1.0.0").unwrap();
+    move_tag(&world, "1.1.0", "1.0.0");
+    let done = world.unpublish("1.1.0").await;
+    assert!(matches!(done.tag_problem, Some(RegistryError::TagMoved { .. })), "{:?}", done.tag_problem);
+    assert!(!done.tag_removed);
+    assert_eq!(world.raw(":1.0.0").unwrap(), before);
+    assert_eq!(world.author.versions("stable").await, ["1.0.0"]);
+    collect(world.source("stable").artifact(&kept.entry).await.unwrap()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_manifest_that_the_tag_of_a_version_with_the_same_artifact_names_stays() {
+    let world = World::open();
+    world.author.publish_as("1.0.0", "the same").await.unwrap();
+    world.author.publish_as("1.0.1", "the same").await.unwrap();
+    move_tag(&world, "1.0.1", "1.0.0");
+    let done = world.unpublish("1.0.0").await;
+    assert!(matches!(done.tag_problem, Some(RegistryError::TagShared { .. })), "{:?}", done.tag_problem);
+    world.raw(":1.0.1").expect("the other version lost its tag");
+}
+
+#[tokio::test]
+async fn a_tag_that_was_moved_to_another_version_is_not_taken_for_it() {
+    let world = World::open();
+    let first = world.author.publish("1.0.0").await.unwrap();
+    world.author.publish("1.1.0").await.unwrap();
+    let registry = Registry::open(&world.repository, &[], None).unwrap();
+    move_tag(&world, "1.1.0", "1.0.0");
+    let error = registry.find(&version("1.1.0")).await.unwrap_err();
+    assert!(error.to_string().contains("it names version `1.0.0` now"), "{error}");
+    assert_eq!(registry.find(&version("1.0.0")).await.unwrap(), first.entry.id.digest());
 }
 
 #[tokio::test]
@@ -172,7 +217,7 @@ async fn a_large_artifact_goes_in_parts() {
 #[tokio::test]
 async fn a_registry_that_is_not_there_is_asked_again_later() {
     let registry = Registry::open("127.0.0.1:9/team/shop", &[], None).unwrap();
-    let error = registry.delete_tag(&version("1.0.0")).await.unwrap_err();
+    let error = registry.delete_tag(&package(), &version("1.0.0"), Digest::of(b""), &[]).await.unwrap_err();
     assert!(error.is_transient(), "{error}");
 }
 
@@ -204,12 +249,12 @@ async fn a_registry_that_sends_us_for_a_token_gets_it_and_no_password_of_ours() 
 #[tokio::test]
 async fn a_tag_that_another_publisher_took_does_not_undo_what_is_published() {
     let world = World::open();
-    world.author.publish("1.0.0").await.unwrap();
+    let before = world.author.publish("1.0.0").await.unwrap().entry.id.digest().unwrap();
     // Two published at once: this one has the list, the other one has the tag, and `latest` is not written yet.
     std::fs::remove_file(world.home.path().join(format!("{}/stable/latest", package()))).unwrap();
     let (file, digest) = world.author.artifact("of the other publisher");
     let registry = Registry::open(&world.repository, &[], None).unwrap();
-    registry.delete_tag(&version("1.0.0")).await.unwrap();
+    registry.delete_tag(&package(), &version("1.0.0"), before, &[]).await.unwrap();
     registry.push(&package(), &version("1.0.0"), &file, digest).await.unwrap();
     let done = world.author.publish("1.0.0").await.unwrap();
     assert!(matches!(done.tag_problem, Some(RegistryError::TagTaken { .. })), "{:?}", done.tag_problem);

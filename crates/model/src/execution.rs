@@ -12,8 +12,11 @@ use crate::name::UnitName;
 use crate::raw_json::RawJson;
 use crate::selector::Selector;
 
-/// Bytes of an input, as JSON. Inputs and results stand in the database, so that any node can show them.
+/// Bytes of an input as it was sent: of a text its own, of everything else those of the JSON. Inputs and results stand in the
+/// database, so that any node can show them.
 pub const MAX_INPUT: usize = 1 << 20;
+/// Bytes of an input as JSON, which may take six for a letter of a text.
+pub const MAX_STORED_INPUT: usize = 8 << 20;
 /// Bytes of a result, as JSON.
 pub const MAX_RESULT: usize = 1 << 20;
 /// Bytes of a log.
@@ -34,7 +37,7 @@ pub struct NewExecution {
     #[serde(default)]
     pub version: Selector,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<serde_json::Value>)]
     pub input: Option<RawJson>,
     /// Whether the answer waits for the end. Such an execution is not tried again when its server dies.
     #[serde(default)]
@@ -56,11 +59,11 @@ pub struct Execution {
     pub status: ExecutionStatus,
     pub sync: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<serde_json::Value>)]
     pub input: Option<RawJson>,
     /// What the function answered; of one that did not succeed, a text that says why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<serde_json::Value>)]
     pub result: Option<RawJson>,
     /// A list left out an input or a result that is large.
     #[serde(default, skip_serializing_if = "is_false")]

@@ -36,7 +36,7 @@ pub struct NewJob {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<serde_json::Value>)]
     pub input: Option<RawJson>,
 }
 
@@ -57,7 +57,7 @@ pub struct JobChange {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<serde_json::Value>)]
     pub input: Option<RawJson>,
 }
 
@@ -83,7 +83,7 @@ pub struct Job {
     /// How many executions are still to come; none means without end.
     pub count: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<serde_json::Value>)]
     pub input: Option<RawJson>,
     pub state: JobState,
     /// None unless the job is running.

@@ -38,7 +38,7 @@ impl<T: DeserializeOwned> FromRequest<State> for Json<T> {
         if declared_length(request.headers()).is_some_and(|length| length > MAX_JSON as u64) {
             let (parts, body) = request.into_parts();
             body::hear_out_aside(&parts.headers, body);
-            return Err(too_large().into());
+            return Err(too_large(parts.uri.path()).into());
         }
         let bytes = match tokio::time::timeout(MAX_WAIT, read(request)).await {
             Ok(read) => read?,
@@ -61,7 +61,8 @@ impl<T: DeserializeOwned> FromRequest<State> for Json<T> {
 }
 
 async fn read(request: Request) -> Result<Bytes, Refusal> {
-    let mut body = request.into_body().into_data_stream();
+    let (parts, body) = request.into_parts();
+    let mut body = body.into_data_stream();
     let mut bytes = BytesMut::new();
     while let Some(chunk) = body.next().await {
         let chunk = chunk.map_err(|_| {
@@ -69,7 +70,7 @@ async fn read(request: Request) -> Result<Bytes, Refusal> {
         })?;
         if bytes.len() + chunk.len() > MAX_JSON {
             body::hear_out(&mut body).await;
-            return Err(too_large());
+            return Err(too_large(parts.uri.path()));
         }
         bytes.extend_from_slice(&chunk);
     }
@@ -106,9 +107,15 @@ fn too_slow() -> Refusal {
     Refusal::new(Code::RequestTimeout, message).hint("check the connection, and send it again")
 }
 
-fn too_large() -> Refusal {
+fn too_large(path: &str) -> Refusal {
+    let input = path.ends_with("/executions") || path.ends_with("/jobs");
+    let hint = if input {
+        "store the input elsewhere, and give the function its address"
+    } else {
+        "files travel through the blobs calls"
+    };
     let message = format!("The request is larger than the {} MiB that a body of JSON may have.", MAX_JSON >> 20);
-    Refusal::new(Code::RequestTooLarge, message).hint("files travel through the blobs calls")
+    Refusal::new(Code::RequestTooLarge, message).hint(hint)
 }
 
 /// How long the body says that it is.
@@ -213,4 +220,18 @@ pub(crate) fn digest(text: &str) -> Result<Digest, Refusal> {
     text.parse().map_err(|error: DigestError| {
         Refusal::new(Code::InvalidRequest, format!("{}.", error.sentence())).hint(DigestError::HINT)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_large_is_told_with_a_way_that_helps() {
+        let hint = |path| too_large(path).hint.unwrap_or_default();
+        for path in ["/apps/shop/executions", "/api/v1/apps/shop/jobs"] {
+            assert!(hint(path).contains("give the function its address"), "{path}");
+        }
+        assert!(hint("/apps/shop/changes").contains("blobs"));
+    }
 }

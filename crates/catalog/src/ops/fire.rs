@@ -1,6 +1,7 @@
 //! Firing what is due: a tick, its execution and the next time are one fact.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use milepost_model::execution::{Cause, CauseKind};
@@ -230,7 +231,8 @@ async fn write(tx: &mut Tx, how: How<'_>, firings: &[Firing], fired: &mut Fired)
     let held: HashMap<i64, VersionState> = versions::hold(tx, &wanted, true).await?.into_iter().collect();
     let mut rows = Vec::new();
     let mut counted_rows = Vec::new();
-    let mut made: Vec<Option<Vec<String>>> = Vec::with_capacity(firings.len());
+    // Which of the rows each made.
+    let mut made: Vec<Option<Range<usize>>> = Vec::with_capacity(firings.len());
     for (firing, counted) in firings.iter().zip(counted) {
         let outcome = match found.get(&firing.aim) {
             Some(Ok(id)) => match held.get(id) {
@@ -247,13 +249,11 @@ async fn write(tx: &mut Tx, how: How<'_>, firings: &[Firing], fired: &mut Fired)
             Some(Err(why)) => Err(why.clone()),
             None => Err("There is nothing to run.".to_owned()),
         };
-        let mut of_firing = Vec::with_capacity(firing.ticks.len());
+        let first = rows.len();
         for tick in &firing.ticks {
-            let id = uuids::v7(how.ids, how.now);
-            of_firing.push(id.clone());
             counted_rows.push(counted);
             rows.push(NewRow {
-                id,
+                id: String::new(),
                 app_id: firing.app_id,
                 unit_id: firing.function_id,
                 version_id: outcome.as_ref().ok().copied(),
@@ -271,8 +271,9 @@ async fn write(tx: &mut Tx, how: How<'_>, firings: &[Firing], fired: &mut Fired)
                 },
             });
         }
-        made.push(Some(of_firing));
+        made.push(Some(first..rows.len()));
     }
+    name(how, &mut rows);
     bound(tx, how, &mut rows).await?;
     let written = executions::insert(tx, &rows).await?;
     for (row, counted) in rows.iter().zip(counted_rows) {
@@ -285,9 +286,19 @@ async fn write(tx: &mut Tx, how: How<'_>, firings: &[Firing], fired: &mut Fired)
     }
     counts.write(tx).await?;
     fired.executions += written.len() as u64;
-    fired.postponed += made.iter().filter(|ids| ids.is_none()).count() as u64;
-    let count = |ids: Vec<String>| ids.iter().filter(|id| written.contains(*id)).count() as i64;
-    Ok(made.into_iter().map(|ids| ids.map(count)).collect())
+    fired.postponed += made.iter().filter(|rows| rows.is_none()).count() as u64;
+    let count = |of: Range<usize>| rows[of].iter().filter(|row| written.contains(&row.id)).count() as i64;
+    Ok(made.into_iter().map(|of| of.map(count)).collect())
+}
+
+/// Executions are listed and begun in the order of their ids, and what is made up at one moment shall keep that of its ticks.
+fn name(how: How<'_>, rows: &mut [NewRow]) {
+    let ids = uuids::v7_ascending(how.ids, how.now, rows.len());
+    let mut by_tick: Vec<&mut NewRow> = rows.iter_mut().collect();
+    by_tick.sort_by_key(|row| row.scheduled_at);
+    for (row, id) in by_tick.into_iter().zip(ids) {
+        row.id = id;
+    }
 }
 
 /// What does not fit into the queue of its app has ended, with the reason: a tick is never just forgotten, and those who

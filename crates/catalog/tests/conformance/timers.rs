@@ -160,6 +160,17 @@ async fn after_downtime_the_newest_tick_is_made_up_once(t: &Fixture) {
     assert_eq!(fire_at(t, "2030-01-01T05:10:00Z").await, 1);
 }
 
+async fn ticks_that_are_made_up_together_run_in_their_order(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    t.put([timer_at("slow", "@every 7s", "hello", "latest"), timer_at("often", "@every 1s", "hello", "latest")]).await;
+    t.clock.advance_ms(106_000);
+    assert!(t.catalog.fire_due(100).await.unwrap().executions > 60);
+    let made = ticks(t).await;
+    let mut sorted = made.clone();
+    sorted.sort();
+    assert_eq!(made, sorted);
+}
+
 async fn a_tick_that_was_written_is_not_written_again(t: &Fixture) {
     t.deploy("hello", "one").await;
     t.put([timer_at("often", "*/10 * * * *", "hello", "latest")]).await;
@@ -193,6 +204,7 @@ on_both_engines!(
     what_only_plans_or_is_not_released_leaves_timers_alone,
     deleting_the_live_version_steps_the_timer_back_with_live,
     after_downtime_the_newest_tick_is_made_up_once,
+    ticks_that_are_made_up_together_run_in_their_order,
     a_tick_that_was_written_is_not_written_again,
     databases_from_before_timers_fired_get_their_rows,
 );

@@ -30,6 +30,21 @@ pub enum RegistryError {
         "the registry `{registry}` does not let anybody delete; the tag `{tag}` stays there, delete it in its own interface"
     )]
     DeleteDisabled { registry: String, tag: String },
+    #[error(
+        "the tag `{tag}` of `{repository}` was moved and names something else, which is left as it is; look at it with \
+        `skopeo inspect --raw`, and delete the tag there if nobody needs it"
+    )]
+    TagMoved { repository: String, tag: String },
+    #[error(
+        "in `{repository}` the tag `{other}` was moved to what `{tag}` names, and both would go, so both stay; set `{other}` right, \
+        then unpublish again"
+    )]
+    TagShared { repository: String, tag: String, other: String },
+    #[error(
+        "the tag `{tag}` of `{repository}` was moved: it names version `{found}` now; ask the author, or install that version by its \
+        own name"
+    )]
+    OtherVersion { repository: String, tag: String, found: String },
     #[error("the registry `{registry}` says that it stored `{found}` and not `{expected}`; publish again")]
     Stored { registry: String, expected: Digest, found: String },
     #[error("the registry `{registry}` has no `{digest}`; ask the author")]

@@ -11,6 +11,8 @@ const ARTIFACT_TYPE: &str = "application/vnd.milepost.app.v1";
 /// The specification's own way to say that there is no configuration.
 const EMPTY_TYPE: &str = "application/vnd.oci.empty.v1+json";
 pub(super) const EMPTY: &[u8] = b"{}";
+const TITLE: &str = "org.opencontainers.image.title";
+const VERSION: &str = "org.opencontainers.image.version";
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -33,10 +35,7 @@ struct Descriptor<'a> {
 
 /// The same version of the same artifact gives the same bytes; two versions never do.
 pub(super) fn write(package: &PackageName, version: &SemVer, artifact: Digest, size: u64) -> Vec<u8> {
-    let annotations = BTreeMap::from([
-        ("org.opencontainers.image.title", package.as_str()),
-        ("org.opencontainers.image.version", version.as_str()),
-    ]);
+    let annotations = BTreeMap::from([(TITLE, package.as_str()), (VERSION, version.as_str())]);
     let manifest = Manifest {
         schema_version: 2,
         media_type: MANIFEST_TYPE,
@@ -49,17 +48,40 @@ pub(super) fn write(package: &PackageName, version: &SemVer, artifact: Digest, s
     serde_json::to_vec(&manifest).unwrap_or_default()
 }
 
-/// The digests of the layers of a manifest that somebody wrote.
-pub(super) fn layers(manifest: &[u8]) -> Vec<Digest> {
+/// A manifest that somebody wrote, as far as it tells what it is.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    pub layers: Vec<Digest>,
+    pub package: Option<String>,
+    pub version: Option<String>,
+}
+
+impl Told {
+    /// Whether it is what [`write`] makes of this version, and so no other version's.
+    pub fn is(&self, package: &PackageName, version: &SemVer, artifact: Digest) -> bool {
+        self.layers == [artifact]
+            && self.package.as_deref() == Some(package.as_str())
+            && self.version.as_deref() == Some(version.as_str())
+    }
+}
+
+pub(super) fn read(manifest: &[u8]) -> Told {
     #[derive(Deserialize)]
     struct Read {
         #[serde(default)]
         layers: Vec<Layer>,
+        #[serde(default)]
+        annotations: Option<BTreeMap<String, String>>,
     }
     #[derive(Deserialize)]
     struct Layer {
         digest: Digest,
     }
-    let read = serde_json::from_slice::<Read>(manifest);
-    read.map(|read| read.layers.into_iter().map(|layer| layer.digest).collect()).unwrap_or_default()
+    let Ok(read) = serde_json::from_slice::<Read>(manifest) else { return Told::default() };
+    let mut annotations = read.annotations.unwrap_or_default();
+    Told {
+        layers: read.layers.into_iter().map(|layer| layer.digest).collect(),
+        package: annotations.remove(TITLE),
+        version: annotations.remove(VERSION),
+    }
 }

@@ -11,7 +11,7 @@ use reqwest::{Method, StatusCode, Url};
 use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _};
 
 use super::error::RegistryError;
-use super::manifest::{self, MANIFEST_TYPE};
+use super::manifest::{self, MANIFEST_TYPE, Told};
 use super::repository::{CHUNK, Registry};
 use crate::http::whole;
 
@@ -38,8 +38,8 @@ impl Registry {
         digest: Digest,
     ) -> Result<Pushed, RegistryError> {
         let tag = tag_of(version);
-        if let Some(layers) = self.tagged(&tag).await?
-            && layers != [digest]
+        if let Some((_, told)) = self.tagged(&tag).await?
+            && told.layers != [digest]
         {
             return Err(RegistryError::TagTaken { repository: self.shown(), tag });
         }
@@ -69,37 +69,52 @@ impl Registry {
 
     /// Removes the version's tag with its manifest; `false` when there was none. The layers stay until the registry collects
     /// what nothing refers to, so a version that shares the artifact keeps it.
-    pub async fn delete_tag(&self, version: &SemVer) -> Result<bool, RegistryError> {
+    ///
+    /// Registries delete manifests, and with one all of its tags. So it must be this version's own, and no tag of `sharing`,
+    /// the other versions with this artifact, may name it; else it stays.
+    pub async fn delete_tag(
+        &self,
+        package: &PackageName,
+        version: &SemVer,
+        artifact: Digest,
+        sharing: &[SemVer],
+    ) -> Result<bool, RegistryError> {
         let tag = tag_of(version);
-        let url = self.url(&format!("manifests/{tag}"));
-        let response = self.send(Method::HEAD, &url, |request| request.header(ACCEPT, MANIFEST_TYPE)).await?;
-        match response.status() {
-            StatusCode::OK => {}
-            StatusCode::NOT_FOUND => return Ok(false),
-            _ => return Err(self.refused("the look at a tag", response).await),
+        let Some((manifest, told)) = self.tagged(&tag).await? else { return Ok(false) };
+        if !told.is(package, version, artifact) {
+            return Err(RegistryError::TagMoved { repository: self.shown(), tag });
         }
-        let digest =
-            response.headers().get(CONTENT_DIGEST).and_then(|value| value.to_str().ok()?.parse::<Digest>().ok());
-        let disabled = || RegistryError::DeleteDisabled { registry: self.host(), tag: tag.clone() };
-        let digest = digest.ok_or_else(disabled)?;
-        let url = self.url(&format!("manifests/{digest}"));
+        for other in sharing.iter().map(tag_of) {
+            if self.tagged(&other).await?.is_some_and(|(named, _)| named == manifest) {
+                return Err(RegistryError::TagShared { repository: self.shown(), tag, other });
+            }
+        }
+        let url = self.url(&format!("manifests/{manifest}"));
         let response = self.send(Method::DELETE, &url, |request| request).await?;
         match response.status() {
             StatusCode::ACCEPTED | StatusCode::OK | StatusCode::NO_CONTENT => Ok(true),
             StatusCode::NOT_FOUND => Ok(false),
-            StatusCode::METHOD_NOT_ALLOWED | StatusCode::BAD_REQUEST | StatusCode::NOT_IMPLEMENTED => Err(disabled()),
+            StatusCode::METHOD_NOT_ALLOWED | StatusCode::BAD_REQUEST | StatusCode::NOT_IMPLEMENTED => {
+                Err(RegistryError::DeleteDisabled { registry: self.host(), tag })
+            }
             _ => Err(self.refused("the removal of a tag", response).await),
         }
     }
 
-    /// The artifact of a version; nothing when there is no such tag, or when it is no app's.
+    /// The artifact of a version; nothing when there is no such tag, or when it is no app's. A tag that was moved to another
+    /// version is refused. A manifest that names no version was not written by `publish`; its tag is all that there is.
     pub async fn find(&self, version: &SemVer) -> Result<Option<Digest>, RegistryError> {
-        let layers = self.tagged(&tag_of(version)).await?;
-        Ok(layers.and_then(|layers| if let [only] = layers.as_slice() { Some(*only) } else { None }))
+        let tag = tag_of(version);
+        let Some((_, told)) = self.tagged(&tag).await? else { return Ok(None) };
+        let [artifact] = told.layers.as_slice() else { return Ok(None) };
+        match told.version.filter(|found| found != version.as_str()) {
+            Some(found) => Err(RegistryError::OtherVersion { repository: self.shown(), tag, found }),
+            None => Ok(Some(*artifact)),
+        }
     }
 
-    /// The layers of what has the tag; nothing when nothing has it.
-    async fn tagged(&self, tag: &str) -> Result<Option<Vec<Digest>>, RegistryError> {
+    /// What has the tag, and its digest; nothing when nothing has it.
+    async fn tagged(&self, tag: &str) -> Result<Option<(Digest, Told)>, RegistryError> {
         let url = self.url(&format!("manifests/{tag}"));
         let response = self.send(Method::GET, &url, |request| request.header(ACCEPT, MANIFEST_TYPE)).await?;
         match response.status() {
@@ -107,7 +122,7 @@ impl Registry {
                 let read = whole(response, self.host(), MAX_MANIFEST).await;
                 let bytes = read
                     .map_err(|error| RegistryError::Unreachable { registry: self.host(), reason: error.to_string() })?;
-                Ok(Some(manifest::layers(&bytes)))
+                Ok(Some((Digest::of(&bytes), manifest::read(&bytes))))
             }
             StatusCode::NOT_FOUND => Ok(None),
             _ => Err(self.refused("the look at a tag", response).await),

@@ -50,7 +50,7 @@ impl Store {
             Err(error) => return Err(error),
         };
         let settled = self.settle(&files, package, channel, ours.as_deref()).await?;
-        let (tag_removed, tag_problem) = self.remove_tag(&entry).await?;
+        let (tag_removed, tag_problem) = self.remove_tag(unpublish, &entry).await?;
         let artifact_removed = self.remove_artifact(&files, unpublish, &entry).await?;
         if done.is_none() && !settled.mended && !tag_removed && !artifact_removed && tag_problem.is_none() {
             return Err(UnpublishRefusal::Already { version: version.clone(), channel: channel.clone() }.into());
@@ -85,11 +85,22 @@ impl Store {
         Err(WriteError::Contended)
     }
 
-    /// The manifest of a tag is the version's own, so no other version loses anything.
-    async fn remove_tag(&self, entry: &Entry) -> Result<(bool, Option<RegistryError>), WriteError> {
-        let Some(repository) = &entry.registry else { return Ok((false, None)) };
+    /// The manifest of a tag is the version's own, so no other version loses anything; one that was moved is left and told.
+    async fn remove_tag(
+        &self,
+        unpublish: &Unpublish<'_>,
+        entry: &Entry,
+    ) -> Result<(bool, Option<RegistryError>), WriteError> {
+        let (Some(repository), Some(digest)) = (&entry.registry, entry.id.digest()) else { return Ok((false, None)) };
+        let all = self.read(unpublish.package, unpublish.channel).await?;
+        let sharing: Vec<SemVer> = all
+            .iter()
+            .flat_map(|all| all.with_digest(digest))
+            .filter(|other| other.registry.as_ref() == Some(repository))
+            .map(|other| other.version.clone())
+            .collect();
         let registry = Registry::open(repository, &self.options.registries, self.options.http.clone())?;
-        Ok(match registry.delete_tag(&entry.version).await {
+        Ok(match registry.delete_tag(unpublish.package, &entry.version, digest, &sharing).await {
             Ok(removed) => (removed, None),
             Err(problem) => (false, Some(problem)),
         })

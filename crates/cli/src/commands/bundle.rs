@@ -67,8 +67,16 @@ pub async fn run(ui: &Ui, global: &Global, args: BundleArgs) -> Result<()> {
         |_| {
             let signed = if written.signed { "signed" } else { "not signed" };
             let count = written.versions.len();
+            // Without a name the latest is installed, which may have been left out.
+            let latest = written.all.latest().map(|latest| &latest.version);
+            let named = match written.versions.first() {
+                Some(first) if latest.is_none_or(|latest| !written.versions.contains(latest)) => {
+                    format!("{}:{first} ", written.all.package())
+                }
+                _ => String::new(),
+            };
             format!(
-                "Wrote {} with {count} version{} of {} {} ({} bytes, {signed}).\nInstall it with `milepost install --bundle {}`.",
+                "Wrote {} with {count} version{} of {} {} ({} bytes, {signed}).\nInstall it with `milepost install {named}--bundle {}`.",
                 file.display(),
                 if count == 1 { "" } else { "s" },
                 written.all.package(),

@@ -29,7 +29,7 @@ pub struct PublishArgs {
     #[arg(value_name = "DIR", default_value = ".", hide_default_value = true)]
     manifest: PathBuf,
     /// Publish a pre-release: the channel, more identifiers and a build, like `beta`, `beta.2` or `beta+123`
-    #[arg(long, value_name = "CHANNEL[.N][+BUILD]")]
+    #[arg(long, value_name = "CHANNEL[.N][+BUILD]", allow_hyphen_values = true)]
     pre: Option<String>,
     /// The app version to publish: a uid, a number, a release, a tag, `latest` or `head` [default: what is live]
     #[arg(long, value_name = "VERSION")]
@@ -214,11 +214,17 @@ fn tell(
                 Some(done) if done.is_latest => {
                     format!("Published {package} {version} to {channel}, which is its latest now.")
                 }
-                Some(done) => {
-                    let latest =
-                        done.all.latest().map_or_else(|| "none".to_owned(), |latest| latest.version.to_string());
-                    format!("Published {package} {version} to {channel}, whose latest stays {latest}.")
-                }
+                Some(done) => match (done.all.latest(), done.all.versions(), done.all.unpublished()) {
+                    (Some(latest), ..) => {
+                        format!("Published {package} {version} to {channel}, whose latest stays {}.", latest.version)
+                    }
+                    (None, [above, ..], [gone, ..]) => format!(
+                        "Published {package} {version} to {channel}, which has no latest still: {} is above it. `milepost unpublish \
+                         {} --promote-previous` makes {} the latest.",
+                        above.version, gone.version, above.version
+                    ),
+                    (None, ..) => format!("Published {package} {version} to {channel}, which has no latest."),
+                },
             };
             let mut lines = vec![first, format!("Digest   {} ({} bytes)", made.digest, made.size)];
             if let Some(registry) = &wanted.registry {

@@ -12,7 +12,8 @@ use crate::failure::{Failure, Result};
 ///
 /// Nobody installs it any more, and installs that have it move to a replacement patch at once where their policy allows. Its text
 /// stays bound to its content: publish a higher version, ideally before. If it is the latest, you are asked, and the channel
-/// has no latest until the next publish, or with `--promote-previous` the highest that remains.
+/// has no latest until you publish a version above all that remain, or with `--promote-previous`, now or in a second run, the
+/// highest that remains.
 #[derive(Debug, Args)]
 pub struct UnpublishArgs {
     /// The version, as it was published: `1.2.3`, `1.3.0-beta.1`
@@ -38,7 +39,9 @@ pub async fn run(context: &Context<'_>, args: UnpublishArgs) -> Result<()> {
     {
         let next = match preview.all.latest() {
             Some(entry) => format!("{} becomes the latest", entry.version),
-            None => "the channel will have no latest, so nobody can install it until the next publish".to_owned(),
+            None => "the channel will have no latest, so nobody can install it until you publish a version above all that remain, or \
+                     run this again with `--promote-previous`"
+                .to_owned(),
         };
         context.ui.warn(&format!("{version} is the latest of {channel}: {next}"));
         context.confirm("Unpublish it?", Unattended::Refuse)?;

@@ -119,12 +119,16 @@ fn a_wrong_request_starts_nothing_and_says_what_is_wrong() {
         ("job create --function echo --cron @daily --zone Mars/Base", 2, "zone"),
         ("job create --function echo --first-at 2020-01-01T00:00:00Z", 1, "is over"),
         ("job get nosuch", 1, "has no job"),
+        ("execution list --function nosuch", 1, "nosuch"),
+        ("execution list --job nosuch", 1, "has no job"),
+        ("execution list --timer nosuch", 1, "has no timer"),
+        ("execution list --webhook nosuch", 1, "webhook"),
     ] {
         let refused = stage.world.run(line);
         assert_eq!(refused.status, Some(code), "{}", refused.snapshot());
         assert!(refused.stderr.contains(told), "{line}: {}", refused.stderr);
     }
-    stage.world.env.write_file("large.json", format!("\"{}\"", "x".repeat(1 << 20)));
+    stage.world.env.write_file("large.json", format!("\"{}\"", "x".repeat((1 << 20) + 1)));
     let refused = stage.world.run("execution create echo --input @large.json");
     assert!(refused.stderr.contains("1048576 (1 MiB) is the most"), "{}", refused.stderr);
     assert_eq!(stage.world.json("execution list"), json!([]));

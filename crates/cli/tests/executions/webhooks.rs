@@ -88,6 +88,25 @@ fn a_call_of_a_webhook_runs_the_function_with_the_body_as_input() {
 }
 
 #[test]
+fn the_bound_of_a_body_is_on_what_was_sent_and_not_on_the_json_that_it_becomes() {
+    let stage = Stage::new(&[]);
+    let url = address(&stage, &stage.world.json("webhook create --function conf"));
+    let _client = stage.client();
+    let send = |length: usize| {
+        let text = reqwest::Client::new().post(&url).header("content-type", "text/plain").body("\n".repeat(length));
+        stage.block_on(async {
+            let response = text.send().await.unwrap();
+            (response.status().as_u16(), response.json::<Value>().await.unwrap())
+        })
+    };
+    let (status, started) = send(1 << 20);
+    assert_eq!(status, 202, "{started}");
+    let ended = stage.ended(started["execution"].as_str().unwrap());
+    assert_eq!((ended.status, ended.input), (ExecutionStatus::Success, Some("\n".repeat(1 << 20).as_str().into())));
+    assert_eq!(send((1 << 20) + 1).0, 413);
+}
+
+#[test]
 fn a_secret_is_shown_once_and_calls_must_be_signed_with_it() {
     let stage = Stage::new(&[]);
     let webhook = stage.world.json("webhook create --function echo --signed");

@@ -81,7 +81,7 @@ pub fn files(story: &mut Story) {
 }
 
 pub fn built_packages(story: &mut Story) {
-    let create = "package version create --name src-pkg --env python --src src --deploy built --buildcmd ./build.sh";
+    let create = "package version create --name src-pkg --env python --src src --deploy built";
     story.file("src/user.py", "import yaml\n\ndef main():\n    return 1\n");
     story.file("src/build.sh", "pip install -r requirements.txt\n");
     story.file("built/user.py", "import yaml\n\ndef main():\n    return 1\n");

@@ -27,6 +27,9 @@ fn folders_of_specs_become_manifests_and_what_is_lost_is_listed() {
         for file in ["milepost.yaml", "imported"] {
             show(&work, &work.join(file), &mut told);
         }
+        if !told.ends_with('\n') {
+            told.push_str("\n(no newline at its end)\n");
+        }
         let expected = case.join(EXPECTED);
         if update {
             fs::write(&expected, &told).unwrap();

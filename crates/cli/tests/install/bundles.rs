@@ -25,6 +25,19 @@ fn a_bundle_installs_and_upgrades_without_a_network() {
 }
 
 #[test]
+fn a_bundle_without_the_latest_tells_how_to_install_what_it_has() {
+    let author = Author::of(World::on_machine_time());
+    author.release("1.0.0", "--to channels");
+    author.release("1.1.0", "--to channels");
+    let channel = author.world.env.work_dir().join("channels/shop/stable");
+    let said = author.ok(&format!("bundle {} --version 1.0.0 --file old.bundle", channel.display()));
+    assert!(said.contains("`milepost install shop:1.0.0 --bundle old.bundle`"), "{said}");
+    let said = author.refused("install --bundle old.bundle --app offline");
+    assert!(said.contains("`milepost install shop:1.0.0 --bundle FILE`"), "{said}");
+    author.ok("install shop:1.0.0 --bundle old.bundle --app offline");
+}
+
+#[test]
 fn a_bundle_that_was_altered_installs_nothing() {
     let author = Author::of(World::on_machine_time());
     author.release("1.0.0", "--to channels");
@@ -36,7 +49,8 @@ fn a_bundle_that_was_altered_installs_nothing() {
     let at = bytes.windows(page.len()).rposition(|window| window == page).unwrap();
     bytes[at + 4] = b'6';
     std::fs::write(&path, bytes).unwrap();
-    author.refused("install --bundle one.bundle --app offline");
+    let said = author.refused("install --bundle one.bundle --app offline");
+    assert!(said.contains("cut off or altered") && !said.contains("connection"), "{said}");
     assert!(author.refused("install status offline").contains("no app called `offline`"));
     std::fs::write(&path, b"not a bundle at all").unwrap();
     assert!(author.refused("install --bundle one.bundle --app offline").contains("not a bundle"));

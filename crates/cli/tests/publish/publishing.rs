@@ -49,7 +49,8 @@ fn what_is_not_live_can_be_published_too_and_a_dry_run_publishes_nothing() {
 fn every_refusal_says_what_to_do() {
     let author = Author::new();
     author.ok("publish");
-    author.ok("publish --pre beta.1 --to folder");
+    // With the hyphen, as the seed writes it.
+    author.ok("publish --pre -beta.1 --to folder");
     for (manifest, line, says) in [
         ("1.0.0", "publish", "`1.0.0` is already in `stable`, and a published version never changes"),
         ("1.0.0", "publish --pre beta", "`1.0.0` is already a stable release"),
@@ -59,7 +60,7 @@ fn every_refusal_says_what_to_do() {
         ("01.0.0", "publish", "milepost.yaml:2: `version`"),
         ("2.0.0", "publish --pre Beta", "not a valid channel name"),
         ("2.0.0", "publish --pre 1", "not a valid channel name"),
-        ("2.0.0", "publish --pre stable", "stable"),
+        ("2.0.0", "publish --pre stable", "publish `2.0.0` without `--pre`"),
         ("2.0.0", "publish --pre beta..1", "`--pre`"),
         ("2.0.0", "publish --package Shop", "not a valid package name"),
         ("2.0.0", "publish --app-version 99", "99"),

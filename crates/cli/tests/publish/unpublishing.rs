@@ -38,6 +38,22 @@ fn the_latest_is_taken_back_only_after_a_yes() {
 }
 
 #[test]
+fn a_channel_without_a_latest_gets_one_by_promoting_later() {
+    let author = Author::new();
+    author.release("2.0.0", "");
+    author.release("3.0.0", "");
+    author.ok("unpublish 3.0.0 --yes");
+    author.manifest("1.5.0", "lower");
+    author.deploy();
+    let said = author.ok("publish");
+    assert!(said.contains("has no latest still: 2.0.0 is above it"), "{said}");
+    assert!(said.contains("`milepost unpublish 3.0.0 --promote-previous`"), "{said}");
+    let said = author.ok("unpublish 3.0.0 --promote-previous");
+    assert!(said.contains("The latest of stable is 2.0.0."), "{said}");
+    assert!(author.refused("unpublish 3.0.0 --promote-previous").contains("was already unpublished"));
+}
+
+#[test]
 fn an_artifact_that_another_version_has_stays() {
     let author = Author::new();
     author.ok("publish");

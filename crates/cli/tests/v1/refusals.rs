@@ -26,6 +26,13 @@ fn a_function_that_cannot_be_is_refused_with_the_words_of_the_interface() {
     stage.refused(not_a_zip, 400, "Package is not a valid ZIP package.");
     let cut = good()[..40].to_vec();
     stage.refused(post(cut, &[CODE, ("runtime_id", &runtime)]), 400, "Package is not a valid ZIP package.");
+    let no_file = "no file is in it; pack the function's code.";
+    let above = "the entry `../main.py` is not a plain path below its root (absolute, a drive letter, `..`, or too long); \
+                 make it again from inside the folder that you deploy.";
+    for (zip, reason) in [(zip(&[]), no_file), (zip(&[("../main.py", MAIN)]), above)] {
+        let words = format!("Package is not a valid ZIP package. It is refused: {reason}");
+        stage.refused(post(zip, &[CODE, ("runtime_id", &runtime)]), 400, &words);
+    }
     for (field, range) in [
         (("timeout", "0"), "timeout resource limitation not within the allowable range: 1 ~ 300(seconds)."),
         (("timeout", "301"), "timeout resource limitation not within the allowable range: 1 ~ 300(seconds)."),

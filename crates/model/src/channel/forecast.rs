@@ -34,6 +34,10 @@ impl fmt::Display for Forecast {
         if self.lines.is_empty() {
             return write!(f, "{} is the newest", self.installed);
         }
+        // Where its replacement comes now, that is told by the step's reason.
+        if self.unpublished && !self.lines.iter().any(|line| line.why == Why::Unpublished) {
+            write!(f, "{} was unpublished; ", self.installed)?;
+        }
         for (at, line) in self.lines.iter().enumerate() {
             write!(f, "{}{line}", if at == 0 { "" } else { ", " })?;
         }
@@ -94,6 +98,22 @@ impl Outlook {
                 "the channel names its artifact by a short id, and only a whole `sha256:` is fetched".to_owned()
             }
         }
+    }
+
+    /// What keeps a person from installing this now, when it is a matter of time only.
+    pub fn in_the_way(&self) -> Option<String> {
+        let Self { entry, step, fate, why } = self;
+        let what = match why {
+            Why::Denied => "upgrades are denied".to_owned(),
+            Why::Policy(When::Window) => format!("{step} updates wait for a window"),
+            _ => return None,
+        };
+        let until = match fate {
+            Fate::At { at } => format!("until {}", moment(at)),
+            Fate::NoWindow => "and no end is in sight".to_owned(),
+            _ => return None,
+        };
+        Some(format!("{} is not installed now: {what} {until}", entry.version))
     }
 
     /// What to tell a person before this is installed.

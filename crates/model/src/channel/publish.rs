@@ -22,6 +22,11 @@ pub struct Publishing<'a> {
 pub enum PublishRefusal {
     #[error("`{0}` has a pre-release, and `stable` has none; publish it with `--pre {1}`, or release `{2}`")]
     PreReleaseInStable(SemVer, String, String),
+    #[error(
+        "`{0}` names `stable` as its pre-release, and versions in `stable` have none; publish `{1}` without `--pre`, or name another \
+        channel, like `--pre beta`"
+    )]
+    PreReleaseCalledStable(SemVer, String),
     #[error("`{0}` has build metadata, and versions in `stable` have none; publish `{1}`")]
     BuildInStable(SemVer, String),
     #[error(
@@ -90,6 +95,9 @@ fn check_form(channel: &ChannelName, version: &SemVer, manifest: &SemVer) -> Res
     }
     if !channel.admits(version) {
         return Err(match (channel.is_stable(), version.as_str().split_once('-')) {
+            (true, Some(_)) if version.pre().next() == Some(ChannelName::STABLE) => {
+                PublishRefusal::PreReleaseCalledStable(version.clone(), core)
+            }
             (true, Some((_, pre))) => PublishRefusal::PreReleaseInStable(version.clone(), pre.to_owned(), core),
             _ => PublishRefusal::WrongChannel { version: version.clone(), channel: channel.clone() },
         });

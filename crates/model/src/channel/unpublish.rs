@@ -33,14 +33,16 @@ pub enum UnpublishRefusal {
 }
 
 /// The list without `version`. If it was latest, latest is nothing, as the seed says, or with `promote_previous` the
-/// greatest that remains. `others` are the package's other channels, whose versions may share the artifact.
+/// greatest that remains; that can be said later too, of a version that was taken back before. `others` are the package's other channels, whose versions may share the artifact.
 pub fn unpublish(
     all: &All,
     version: &SemVer,
     promote_previous: bool,
     others: &[&All],
 ) -> Result<Unpublished, UnpublishRefusal> {
-    let Some(removed) = all.get(version).cloned() else { return Err(unknown(all, version)) };
+    let Some(removed) = all.get(version).cloned() else {
+        return promoted_later(all, version).filter(|_| promote_previous).ok_or_else(|| unknown(all, version));
+    };
     let mut next = all.clone();
     next.versions.retain(|entry| entry.version != *version);
     next.unpublished.push(removed.clone());
@@ -59,6 +61,18 @@ pub fn unpublish(
         }
     }
     Ok(Unpublished { all: next, removed, was_latest, shared_with })
+}
+
+/// It was taken back before, and nothing is latest since: whoever wants the previous one to be it can say so later too.
+fn promoted_later(all: &All, version: &SemVer) -> Option<Unpublished> {
+    let removed = all.unpublished.iter().find(|entry| entry.version == *version)?.clone();
+    let greatest = all.versions.first().filter(|_| all.latest.is_none())?.clone();
+    let mut next = all.clone();
+    next.latest = Some(greatest);
+    let shared_with = removed.id.digest().map_or_else(Vec::new, |digest| {
+        next.with_digest(digest).map(|entry| (next.name.clone(), entry.version.clone())).collect()
+    });
+    Some(Unpublished { all: next, removed, was_latest: false, shared_with })
 }
 
 fn unknown(all: &All, version: &SemVer) -> UnpublishRefusal {

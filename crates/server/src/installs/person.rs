@@ -51,8 +51,20 @@ pub(crate) async fn plan(state: &State, app: &AppName, asked: &Upgrade) -> ApiRe
     if let Some(next) = choose(&seen, &install, asked, now)? {
         plan.warnings = warnings(&install, &next);
         plan.asked = Some(next.version);
+    } else if install.mode == InstallMode::Channel && asked.to.is_none() {
+        plan.warnings.extend(in_the_way(&seen, &install, now)?);
     }
     Ok(plan)
+}
+
+/// What a person could install but for a deny or a window, and the way around it.
+fn in_the_way(seen: &Seen, install: &Install, now: Timestamp) -> Result<Option<String>, Problem> {
+    let Some(next) = choose(seen, install, &Upgrade { now: true, ..Upgrade::default() }, now)? else { return Ok(None) };
+    let windows = &install.settings.windows;
+    let decision = seen.decide_as(install, &by_hand(&install.settings.policy), windows, now)?;
+    let outlook = decision.outlook.iter().find(|outlook| outlook.entry.version == next.version);
+    let why = outlook.and_then(milepost_model::channel::Outlook::in_the_way);
+    Ok(why.map(|why| format!("{why}; `--now` installs it all the same, which is written down")))
 }
 
 /// What to know before a version is installed by hand.

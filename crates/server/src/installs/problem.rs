@@ -95,7 +95,7 @@ impl From<Problem> for ApiError {
         // The sentences of channels end with the next step.
         let (what, next) = match problem.message.rsplit_once("; ") {
             Some((what, next)) => (what.to_owned(), next.to_owned()),
-            None => (problem.message.clone(), "`milepost install status` shows how it stands".to_owned()),
+            None => (problem.message.clone(), "check where it comes from, or ask who runs that".to_owned()),
         };
         let mut letters = what.chars();
         let what = letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect());

@@ -4,14 +4,14 @@ use std::collections::HashMap;
 
 use milepost_model::change::UnitKey;
 use milepost_model::execution::{MAX_DEPTH, MAX_INPUT};
-use milepost_model::{AliasName, AppName, Code, RawJson, Refusal, Selector, Timestamp, UnitKind, UnitName};
+use milepost_model::{AliasName, AppName, RawJson, Selector, Timestamp, UnitKind, UnitName};
 use serde_json::{Map, Value};
 
 use super::fault::{Fault, V1Result, is_unknown};
 use super::fields::Fields;
 use super::names;
 use super::project::Project;
-use crate::handlers::executions::check_input;
+use crate::handlers::executions::{check_form, check_length};
 use crate::state::State;
 
 pub(crate) struct Target {
@@ -125,15 +125,11 @@ impl Names {
 /// Text of v1 as the ledger's input: an object is keyword arguments, everything else one text.
 pub(crate) fn input(text: Option<String>) -> V1Result<Option<RawJson>> {
     let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(None) };
-    if text.len() > MAX_INPUT {
-        let message = format!("The input has {} bytes, and {MAX_INPUT} (1 MiB) is the most.", text.len());
-        let hint = "store it elsewhere, and give the function its address";
-        return Err(Refusal::new(Code::RequestTooLarge, message).hint(hint).into());
-    }
+    check_length(text.len(), MAX_INPUT)?;
     let object = text.trim_start().starts_with('{').then(|| RawJson::parse(text.clone()).ok()).flatten();
     let object = object.filter(|object| object.depth() <= MAX_DEPTH);
     let input = object.unwrap_or_else(|| text.as_str().into());
-    check_input(Some(&input))?;
+    check_form(&input)?;
     Ok(Some(input))
 }
 
@@ -158,6 +154,7 @@ mod tests {
             assert_eq!(given(text), Some(text.into()));
         }
         assert_eq!(given(""), None);
+        assert!(input(Some("\n".repeat(MAX_INPUT))).is_ok(), "what JSON makes of it is not the caller's");
         assert!(input(Some("x".repeat(MAX_INPUT + 1))).is_err());
         assert_eq!(input_text(given("plain").as_ref()), "plain");
         let (sent, told) = (r#"{"b":[1,2e999],"a":"c:d"}"#, r#"{"b": [1, 2e999], "a": "c:d"}"#);

@@ -16,6 +16,14 @@ fn calls() -> Vec<(&'static str, &'static str, &'static str, Option<Permission>,
     let digest = format!("sha256:{}", "0".repeat(64));
     let build = || json!({ "package": "p", "source": digest, "environment": { "runtime": "python" } });
     let version = "/apps/{app}/units/{kind}/{name}/versions/{selector}";
+    let publication = json!({
+        "done": "published",
+        "package": "shop",
+        "channel": "stable",
+        "version": "1.0.0",
+        "id": digest,
+        "place": "https://example.org/channels/shop/stable",
+    });
     let one_alias = "/apps/{app}/functions/{function}/aliases/{alias}";
     vec![
         ("GET", "/whoami", "", None, none()),
@@ -30,6 +38,7 @@ fn calls() -> Vec<(&'static str, &'static str, &'static str, Option<Permission>,
         ),
         ("POST", "/installs/bundle", "", Some(ChangeCode), none()),
         ("GET", "/apps/{app}/artifact", "", Some(Read), none()),
+        ("POST", "/apps/{app}/publications", "", Some(ChangeCode), publication),
         ("GET", "/apps/{app}/install", "", Some(Read), none()),
         ("PATCH", "/apps/{app}/install", "", Some(ChangeCode), none()),
         ("DELETE", "/apps/{app}/install", "", Some(ChangeCode), none()),

@@ -20,14 +20,14 @@ async fn a_request_that_is_wrong_is_refused_before_anything_is_written() {
     refused(post().json(&json!({ "function": "hello", "vers": 1 })), 400, "invalid_request").await;
     refused(post().json(&json!({ "function": "nosuch" })), 404, "unit_not_found").await;
     refused(post().json(&json!({ "function": "hello", "version": "9" })), 404, "version_not_found").await;
-    let large = json!({ "function": "hello", "input": "x".repeat(1 << 20) });
+    let large = json!({ "function": "hello", "input": "x".repeat((1 << 20) + 1) });
     let problem = refused(post().json(&large), 413, "request_too_large").await;
     assert!(problem.detail.contains("1 MiB"), "{problem:?}");
     refused(post().body(vec![b' '; 100 << 20]), 413, "request_too_large").await;
     let deep = format!("{{\"function\": \"hello\", \"input\": {}{}}}", "[".repeat(101), "]".repeat(101));
     assert!(refused(post().body(deep), 400, "invalid_request").await.detail.contains("inside each other"));
     let jobs = || server.ask(Method::POST, "/apps/default/jobs");
-    let job = json!({ "function": "hello", "cron": "@hourly", "input": "x".repeat(1 << 20) });
+    let job = json!({ "function": "hello", "cron": "@hourly", "input": "x".repeat((1 << 20) + 1) });
     refused(jobs().json(&job), 413, "request_too_large").await;
     refused(jobs().json(&json!({ "function": "hello", "cron": "61 * * * *" })), 400, "invalid_spec").await;
     refused(jobs().json(&json!({ "function": "hello", "cron": "@hourly", "count": 0 })), 400, "invalid_request").await;

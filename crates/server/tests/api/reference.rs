@@ -7,7 +7,7 @@ use crate::bodies::{config, function};
 use crate::server::TestServer;
 
 /// Every path of the API. One that goes is missed here, and one that comes is announced here.
-const PATHS: [&str; 63] = [
+const PATHS: [&str; 64] = [
     "/apps",
     "/apps/{app}",
     "/apps/{app}/artifact",
@@ -42,6 +42,7 @@ const PATHS: [&str; 63] = [
     "/apps/{app}/live/history",
     "/apps/{app}/logs",
     "/apps/{app}/plan",
+    "/apps/{app}/publications",
     "/apps/{app}/releases",
     "/apps/{app}/releases/{release}",
     "/apps/{app}/releases/{release}/expire",
@@ -128,6 +129,25 @@ async fn every_reference_inside_the_document_resolves() {
     }
     let document = serde_json::to_value(milepost_server::openapi()).unwrap();
     check(&document, &document);
+}
+
+#[test]
+fn inputs_and_results_are_any_json() {
+    let document = serde_json::to_value(milepost_server::openapi()).unwrap();
+    for (schema, field) in [
+        ("NewExecution", "input"),
+        ("Execution", "input"),
+        ("Execution", "result"),
+        ("NewJob", "input"),
+        ("JobChange", "input"),
+        ("Job", "input"),
+    ] {
+        let schema = &document["components"]["schemas"][schema];
+        let described = schema["properties"][field].as_object().unwrap();
+        let narrowed = ["type", "oneOf", "anyOf", "allOf", "$ref"].iter().find(|key| described.contains_key(**key));
+        assert_eq!(narrowed, None, "{field}: {described:?}");
+        assert!(!schema["required"].as_array().into_iter().flatten().any(|one| one == field), "{field}");
+    }
 }
 
 #[tokio::test]

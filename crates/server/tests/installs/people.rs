@@ -73,6 +73,19 @@ async fn a_deny_stops_patches_too_and_now_is_the_way_around_it() {
 }
 
 #[tokio::test]
+async fn a_deny_before_what_is_manual_is_named_with_the_way_around_it() {
+    let (stage, mut author) = installed("patch=manual", &["2026-11-18..2026-11-20"]).await;
+    author.publish("1.0.1", at(LONG_AGO));
+    let plan = stage.client.upgrade_plan(APP, &Upgrade::default()).await.unwrap();
+    assert_eq!(plan.asked, None);
+    let [warning] = plan.warnings.as_slice() else { panic!("{:?}", plan.warnings) };
+    assert!(warning.contains("1.0.1 is not installed now: upgrades are denied until Saturday 2026-11-21"), "{warning}");
+    assert!(warning.contains("`--now`"), "{warning}");
+    let forced = stage.client.upgrade_plan(APP, &now()).await.unwrap();
+    assert_eq!((forced.asked, forced.warnings), (Some(semver("1.0.1")), Vec::new()));
+}
+
+#[tokio::test]
 async fn a_hold_stops_people_too_until_they_lift_it() {
     let (stage, mut author) = installed("patch=immediate", &[]).await;
     let hold = HoldInstall { reason: "sale".to_owned(), ..HoldInstall::default() };
@@ -111,6 +124,15 @@ async fn a_version_that_does_not_exist_is_refused_with_those_that_do() {
     author.unpublish("1.0.9", false);
     let problem = refused(stage.upgrade(to("1.0.9")).await, "version_not_found");
     assert!(problem.detail.contains("taken back"), "{problem:?}");
+}
+
+#[tokio::test]
+async fn a_first_install_that_fails_is_not_sent_to_a_status_that_does_not_exist() {
+    let stage = Stage::new().await;
+    let new = following("ftp://example.com/shop", InstallSettings::default());
+    let problem = refused(stage.client.install_create(&new).await, "channel_refused");
+    assert_eq!(problem.detail, "`ftp://…` is no place for a channel.");
+    assert!(problem.hint.unwrap().contains("write `https://…`"));
 }
 
 #[tokio::test]

@@ -192,7 +192,11 @@ fn told(sentence: &str) -> Failure {
 impl From<ChannelError> for Failure {
     fn from(error: ChannelError) -> Self {
         match &error {
-            ChannelError::Storage(inner) => told(&error.to_string()).caused_by(inner),
+            // What the storage said may have semicolons too.
+            ChannelError::Storage(_) => match error.to_string().rsplit_once("; ") {
+                Some((message, hint)) => Self::new(message).hint(hint),
+                None => told(&error.to_string()),
+            },
             ChannelError::Unusable { place, reason } => {
                 let failure = Self::usage(format!("`{place}` is no place for a channel"));
                 match reason.split_once("; ") {

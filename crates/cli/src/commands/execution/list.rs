@@ -1,5 +1,6 @@
 use clap::Args;
 use milepost_client::ClientError;
+use milepost_model::change::UnitKey;
 use milepost_model::execution::{CauseKind, ExecutionFilter, ExecutionStatus};
 use milepost_model::{Code, UnitKind, UnitName};
 
@@ -60,6 +61,9 @@ pub async fn run(context: &Context<'_>, args: ListArgs) -> Result<()> {
     };
     let page =
         context.client.execution_list(&context.app, &filter, args.page.limit, args.page.cursor.as_deref()).await?;
+    if let (true, Some(kind), Some(id)) = (page.items.is_empty(), filter.cause, &filter.cause_id) {
+        check_cause(context, kind, id).await?;
+    }
     let headers = ["ID", "FUNCTION", "VERSION", "STATUS", "TOOK", "AGE", "ATTEMPTS", "CAUSE"];
     paged::show(
         context,
@@ -89,5 +93,28 @@ async fn job_id(context: &Context<'_>, given: String) -> Result<String> {
         Ok(job) => Ok(job.id),
         Err(ClientError::Refused(problem)) if problem.code == Code::JobNotFound.as_str() => Ok(given),
         Err(error) => Err(error.into()),
+    }
+}
+
+/// Nothing was found: then it may be because there is no such job, timer or webhook. One that is gone is not asked about as
+/// long as its executions are there.
+async fn check_cause(context: &Context<'_>, kind: CauseKind, id: &str) -> Result<()> {
+    let (client, app) = (&context.client, &context.app);
+    let looked = match kind {
+        CauseKind::Job => client.job_get(app, id).await.map(drop),
+        CauseKind::Webhook => client.webhook_get(app, id).await.map(drop),
+        CauseKind::Timer => {
+            let name = UnitName::for_kind(UnitKind::Timer, id)?;
+            client.unit_get(app, &UnitKey { kind: UnitKind::Timer, name }).await.map(drop)
+        }
+        CauseKind::Api | CauseKind::V1 => Ok(()),
+    };
+    let unknown = [Code::JobNotFound, Code::WebhookNotFound, Code::UnitNotFound].map(Code::as_str);
+    match looked {
+        Err(ClientError::Refused(problem)) if unknown.contains(&problem.code.as_str()) => {
+            Err(ClientError::Refused(problem).into())
+        }
+        // Who may see executions may not see every webhook.
+        _ => Ok(()),
     }
 }

@@ -30,9 +30,9 @@ fn text(execution: &Execution) -> String {
     if !execution.description.is_empty() {
         lines.push(format!("About      {}", printable(&execution.description)));
     }
-    let died =
-        execution.attempts.iter().any(|attempt| matches!(attempt.end, Some(AttemptEnd::Lost | AttemptEnd::Unbegun)));
-    if execution.attempts.len() > 1 || died {
+    let again = |end: AttemptEnd| matches!(end, AttemptEnd::Lost | AttemptEnd::Unbegun | AttemptEnd::Stopped);
+    let tried_again = execution.attempts.iter().any(|attempt| attempt.end.is_some_and(again));
+    if execution.attempts.len() > 1 || tried_again {
         for attempt in &execution.attempts {
             let end = attempt.end.map_or("running", |end| end.as_str());
             let node = printable(&attempt.node);
@@ -85,5 +85,31 @@ pub fn length(ms: i64) -> String {
     match ms {
         short @ ..1000 => format!("{short} ms"),
         long => format!("{:.1} s", long as f64 / 1000.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_attempt_after_which_it_waits_again_is_told_also_when_it_is_the_only_one() {
+        let told = |end: Option<&str>| {
+            let attempt = json!({ "number": 1, "startedAt": "2030-01-01T00:00:00Z", "node": "bcdfgh", "end": end });
+            let execution = json!({
+                "id": "01ba60d3-3800-7000-8000-000000000000", "function": "wait", "version": null, "selector": "latest",
+                "status": "queued", "sync": false, "startedBy": "admin", "cause": { "kind": "api" },
+                "createdAt": "2030-01-01T00:00:00Z", "attempts": [attempt],
+            });
+            text(&serde_json::from_value(execution).expect("an execution"))
+        };
+        for end in ["stopped", "lost", "unbegun"] {
+            assert!(told(Some(end)).contains(&format!("on bcdfgh, {end}")), "{}", told(Some(end)));
+        }
+        for end in [Some("success"), None] {
+            assert!(!told(end).contains("Attempt"), "the status says so already: {}", told(end));
+        }
     }
 }

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use milepost_channels::{ArtifactStream, LatestAnswer, Source, SourceOptions};
-use milepost_model::channel::{ChannelName, Entry, PackageName, SemVer};
+use futures::TryStreamExt as _;
+use milepost_channels::{ArtifactStream, ChannelError, LatestAnswer, Source, SourceOptions};
+use milepost_model::channel::{All, ChannelName, Entry, PackageName, SemVer};
 
 use crate::commands::channel::place::public_key;
 use crate::failure::{Failure, Result};
@@ -21,6 +22,31 @@ impl FromBundle {
     /// Its bytes, which are checked while they go by. May be asked for again.
     pub async fn artifact(&self) -> Result<ArtifactStream> {
         Ok(self.source.artifact(&self.entry).await?)
+    }
+}
+
+/// Reads it once before anything is sent: on its way to the server, what is wrong with the file would look like a broken
+/// connection.
+async fn check_artifact(source: &Source, all: &All, entry: &Entry) -> Result<()> {
+    match source.artifact(entry).await {
+        Ok(mut bytes) => {
+            while bytes.try_next().await?.is_some() {}
+            Ok(())
+        }
+        Err(error @ ChannelError::NotInBundle(_)) => {
+            for other in all.versions() {
+                if source.artifact(other).await.is_ok() {
+                    let version = &other.version;
+                    return Err(Failure::new(format!("the bundle has no artifact of `{}`", entry.version)).hint(format!(
+                        "name a version that it has, like `milepost install {}:{version} --bundle FILE`, or `milepost upgrade --to \
+                         {version} --bundle FILE` for an app that is installed",
+                        all.package()
+                    )));
+                }
+            }
+            Err(error.into())
+        }
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -64,6 +90,7 @@ pub async fn open_bundle(
                 ),
             })
     })?;
+    check_artifact(&source, &all, &entry).await?;
     let serial = latest.serial.unwrap_or(0);
     Ok(FromBundle { package: all.package().clone(), channel: all.name().clone(), entry, serial, source })
 }

@@ -106,6 +106,8 @@ fn text(plan: &UpgradePlan) -> String {
     lines.extend(plan.steps.iter().map(|step| format!("  {}: {}", step.outlook.entry.version, step.reason)));
     if let Some(asked) = &plan.asked {
         lines.push(format!("`milepost upgrade` installs {asked} now."));
+    } else {
+        lines.extend(plan.warnings.iter().cloned());
     }
     lines.join("\n")
 }

@@ -109,6 +109,12 @@ fn unpublishing_the_latest_leaves_nothing_or_promotes() {
     assert!(!older.was_latest);
     assert_eq!(latest(&older.all), Some("1.2.3"));
 
+    // The previous one is promoted later too, and only while nothing is latest.
+    let later = unpublish(&gone.all, &version("1.2.3"), true, &[]).expect("promoted");
+    assert_eq!((latest(&later.all), later.was_latest), (Some("1.1.3"), false));
+    let again = unpublish(&later.all, &version("1.2.3"), true, &[]);
+    assert!(matches!(again, Err(UnpublishRefusal::Already { .. })));
+
     // Latest comes back only with a version that is the greatest.
     let lower = try_publish(&gone.all, "1.0.4", "1.0.4", None).expect("published");
     assert_eq!(latest(&lower), None);

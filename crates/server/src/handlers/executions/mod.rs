@@ -8,7 +8,7 @@ pub(crate) mod get;
 pub(crate) mod list;
 pub(crate) mod log;
 
-use milepost_model::execution::{CauseKind, Execution, MAX_DEPTH, MAX_INPUT};
+use milepost_model::execution::{CauseKind, Execution, MAX_DEPTH, MAX_INPUT, MAX_STORED_INPUT};
 use milepost_model::{Code, Permission, RawJson, Refusal};
 
 use crate::auth::Caller;
@@ -28,17 +28,29 @@ fn seen_by(caller: &Caller, mut execution: Execution) -> Execution {
 /// Inputs stand in the database, and everybody who lists executions reads them.
 pub(crate) fn check_input(input: Option<&RawJson>) -> Result<(), Refusal> {
     let Some(input) = input else { return Ok(()) };
-    let length = input.as_str().len();
-    if length > MAX_INPUT {
-        let message = format!("The input has {length} bytes, and {MAX_INPUT} (1 MiB) is the most.");
-        let hint = "store it elsewhere, and give the function its address";
-        return Err(Refusal::new(Code::RequestTooLarge, message).hint(hint));
-    }
+    let json = input.as_str().len();
+    // Whoever sends a text does not know how long it is as JSON.
+    let length = if json > MAX_INPUT { input.to_text().map_or(json, |text| text.len()) } else { json };
+    check_length(length, MAX_INPUT)?;
+    check_form(input)
+}
+
+/// For what was measured when it came, and became JSON only here.
+pub(crate) fn check_form(input: &RawJson) -> Result<(), Refusal> {
+    check_length(input.as_str().len(), MAX_STORED_INPUT)?;
     if input.depth() > MAX_DEPTH {
         let message = format!("In the input more than {MAX_DEPTH} lists and objects stand inside each other.");
         return Err(Refusal::new(Code::InvalidRequest, message).hint("send what is that deep as a text"));
     }
     Ok(())
+}
+
+pub(crate) fn check_length(length: usize, most: usize) -> Result<(), Refusal> {
+    if length <= most {
+        return Ok(());
+    }
+    let message = format!("The input has {length} bytes, and {most} ({} MiB) is the most.", most >> 20);
+    Err(Refusal::new(Code::RequestTooLarge, message).hint("store it elsewhere, and give the function its address"))
 }
 
 pub(crate) fn check_text(what: &str, text: &str) -> Result<(), Refusal> {
@@ -47,4 +59,26 @@ pub(crate) fn check_text(what: &str, text: &str) -> Result<(), Refusal> {
     }
     let message = format!("The {what} has {} bytes, and {MAX_DESCRIPTION} is the most.", text.len());
     Err(Refusal::new(Code::InvalidRequest, message).hint("say it in fewer words"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_text_is_measured_as_it_was_sent_and_all_else_as_json() {
+        let text = |letter: &str, length: usize| RawJson::from(letter.repeat(length).as_str());
+        for letter in ["x", "\n", "\u{1}"] {
+            assert_eq!(check_input(Some(&text(letter, MAX_INPUT))), Ok(()), "{letter:?}");
+            let refused = check_input(Some(&text(letter, MAX_INPUT + 1))).expect_err("one too many");
+            assert_eq!(refused.message, "The input has 1048577 bytes, and 1048576 (1 MiB) is the most.");
+        }
+        let list = |length: usize| RawJson::from(json!(["x".repeat(length - 4)]));
+        assert_eq!(check_input(Some(&list(MAX_INPUT))), Ok(()));
+        assert!(check_input(Some(&list(MAX_INPUT + 1))).is_err());
+        assert_eq!(check_form(&list(MAX_STORED_INPUT)), Ok(()));
+        assert!(check_form(&list(MAX_STORED_INPUT + 1)).is_err());
+    }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use milepost_client::source::{Source, SourceError, SourceOptions};
+use milepost_client::source::{Source, SourceError, SourceOptions, ZipRefusal};
 use milepost_model::change::UnitKey;
 use milepost_model::spec::{FunctionSpec, PackageSpec};
 use milepost_model::unit_put::{PackagePut, VersionRef};
@@ -19,6 +19,9 @@ use crate::{archive, ingest_source, trees};
 
 /// What makes the one tree of the other, should somebody have to do it again.
 const UNPACK: &str = "python3 -m zipfile -e package.zip \"$DEPLOY_PKG\"";
+
+/// The interface's words. What we have to add comes after them, since clients look for these.
+const INVALID: &str = "Package is not a valid ZIP package.";
 
 /// Code that is stored.
 pub(crate) struct Code {
@@ -57,6 +60,9 @@ pub(crate) async fn store(state: &State, app: &AppName, upload: Upload, md5: Opt
         Ok::<_, SourceError>((inside, whole))
     });
     let (inside, whole) = read.await.map_err(|error| internal(&error))?.map_err(|error| refused(&error))?;
+    if inside.summary().files_seen == 0 {
+        return Err(Fault::bad(format!("{INVALID} It is refused: no file is in it; pack the function's code.")));
+    }
     let deployment = ingest_source::store(state, app, Arc::new(inside)).await?;
     let source = ingest_source::store(state, app, Arc::new(whole)).await?;
     Ok(Code { source, deployment, md5: upload.md5 })
@@ -64,10 +70,9 @@ pub(crate) async fn store(state: &State, app: &AppName, upload: Upload, md5: Opt
 
 fn refused(error: &SourceError) -> Fault {
     match error {
-        SourceError::Zip { reason, .. } => {
-            tracing::debug!(%reason, "a package was refused");
-            Fault::bad("Package is not a valid ZIP package.")
-        }
+        SourceError::Zip { reason: ZipRefusal::NotAZip | ZipRefusal::Damaged(_), .. } => Fault::bad(INVALID),
+        // A zip it is, and only the reason says why it is not taken.
+        SourceError::Zip { reason, .. } => Fault::bad(format!("{INVALID} It is refused: {reason}.")),
         other => internal(other).into(),
     }
 }
