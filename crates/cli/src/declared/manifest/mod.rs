@@ -162,7 +162,7 @@ impl<'a> Found<'a> {
         let app = fields.parsed("app", |name| name.parse::<AppName>().map_err(|error| error.to_string()));
         self.unread.app |= fields.is_unreadable("app");
         let deployment = deployment(&mut fields);
-        // The version is for `publish`, which this Milepost does not have yet.
+        // The version is for `publish`, which reads it by itself.
         fields.text("version");
         self.config(&mut fields);
         for (key, node) in self.things(&mut fields, "environments", UnitKind::Environment) {
