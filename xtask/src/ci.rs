@@ -53,7 +53,7 @@ fn format() -> Result<()> {
 }
 
 fn build() -> Result<()> {
-    run_command(&mut cargo(&["build", "--locked", "--workspace", "--all-targets"]))
+    run_command(&mut cargo(&["build", "--locked", "--workspace", "--all-targets", "--keep-going"]))
 }
 
 fn report(times: &[(&str, Duration)], failed: &[&str]) {

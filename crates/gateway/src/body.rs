@@ -46,14 +46,25 @@ pub enum BodyFailure {
 #[derive(Debug, Default)]
 pub(crate) struct Fate(AtomicU8);
 
+/// [`BodyFailure`] without what only the reader of the body gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BodyEnd {
+    TooLarge,
+    Stalled,
+    Broken,
+}
+
 const TOO_LARGE: u8 = 1;
 const STALLED: u8 = 2;
+const BROKEN: u8 = 3;
 
 impl Fate {
-    pub(crate) fn failure(&self) -> Option<BodyFailure> {
+    /// `None` as long as it has not failed.
+    pub(crate) fn end(&self) -> Option<BodyEnd> {
         match self.0.load(Ordering::Relaxed) {
-            TOO_LARGE => Some(BodyFailure::TooLarge),
-            STALLED => Some(BodyFailure::Stalled),
+            TOO_LARGE => Some(BodyEnd::TooLarge),
+            STALLED => Some(BodyEnd::Stalled),
+            BROKEN => Some(BodyEnd::Broken),
             _ => None,
         }
     }
@@ -83,7 +94,7 @@ impl RequestBody {
             let fate_of = match failure {
                 BodyFailure::TooLarge => TOO_LARGE,
                 BodyFailure::Stalled => STALLED,
-                BodyFailure::Broken(_) => 0,
+                BodyFailure::Broken(_) => BROKEN,
             };
             fate.0.store(fate_of, Ordering::Relaxed);
         }
@@ -157,12 +168,13 @@ impl Body for RequestBody {
 /// The body of an answer.
 ///
 /// hyper forgets what it has not written yet when a body fails. So a failure waits until what went before it, be it only
-/// the head, is out: the other side gets the status, the id and all pieces, and then the break.
+/// the head, is out: the other side gets the status, the id and all pieces, and then the break. Over HTTP/2 that is as far
+/// as the other side's window reaches: what it has no room for within the wait is lost.
 pub struct AnswerBody<B> {
     part: Part<B>,
     /// Held until the answer was sent or given up.
     busy: Option<Busy>,
-    /// The connection's flushes when the newest piece, or the head, was given to it.
+    /// The connection's flushes when the newest piece, or the head, was given to it, or when the body failed.
     flushes: u64,
     failed: Option<Box<Failed>>,
 }
@@ -189,6 +201,8 @@ impl Failed {
     const LOOK_EVERY: Duration = Duration::from_millis(5);
     /// A second: whoever has not taken what came before by then may miss it.
     const LOOKS: u32 = 200;
+    /// If there was a flush already since the newest piece, and nothing more may be written that would bring another one.
+    const LOOKS_AFTER_A_FLUSH: u32 = 10;
 }
 
 impl<B> AnswerBody<B> {
@@ -222,17 +236,20 @@ impl<B> AnswerBody<B> {
         self
     }
 
-    /// Whether nothing of what was given to the connection is still on its way.
+    /// Whether all that the connection had to send went out since it was last asked how often that was.
     fn is_out(&self) -> bool {
         self.busy.as_ref().is_none_or(|busy| busy.flushes() != self.flushes)
     }
 
+    /// A flush since the newest piece does not say that the piece is out: over HTTP/2 the connection is written by another
+    /// task, whose flush may have begun before it had the piece. So one that ends from now on is waited for. Over HTTP/1 it
+    /// comes with this very poll, and there is one look.
     fn fail(&mut self, context: &mut Context<'_>, error: io::Error) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        if self.is_out() {
-            return Poll::Ready(Some(Err(error)));
-        }
+        let Some(busy) = &self.busy else { return Poll::Ready(Some(Err(error))) };
+        let looks_left = if self.is_out() { Failed::LOOKS_AFTER_A_FLUSH } else { Failed::LOOKS };
+        self.flushes = busy.flushes();
         let timer = Box::pin(tokio::time::sleep(Failed::LOOK_EVERY));
-        self.failed = Some(Box::new(Failed { error: Some(error), timer, looks_left: Failed::LOOKS }));
+        self.failed = Some(Box::new(Failed { error: Some(error), timer, looks_left }));
         self.poll_failed(context)
     }
 
@@ -316,6 +333,52 @@ impl<B: Body<Data = Bytes> + Unpin> Body for AnswerBody<B> {
             // Only bodies of no known length are looked into.
             Part::Begun(Some(_), _) => SizeHint::default(),
             Part::Function(body) | Part::Begun(None, body) => body.size_hint(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::poll;
+    use http_body_util::{BodyExt, StreamBody};
+
+    use super::*;
+    use crate::connection::Pulse;
+
+    /// An answer that sent a piece, over a connection that was then flushed so often, and fails next.
+    async fn about_to_fail(pulse: &Arc<Pulse>, flushes: u32) -> AnswerBody<impl Body<Data = Bytes> + Unpin> {
+        let pieces = [Ok(Frame::data(Bytes::from_static(b"piece"))), Err(io::Error::other("it breaks"))];
+        let body = AnswerBody::function(None, StreamBody::new(futures::stream::iter(pieces)));
+        let mut body = body.hold(pulse.begin());
+        body.frame().await.expect("a piece").expect("it is whole");
+        (0..flushes).for_each(|_| pulse.all_is_out());
+        body
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_failure_waits_for_a_flush_of_its_own_even_if_there_was_one_since_the_newest_piece() {
+        for flushes in [0, 1] {
+            let pulse = Arc::new(Pulse::default());
+            let mut body = about_to_fail(&pulse, flushes).await;
+            let begun = Instant::now();
+            let mut failing = Box::pin(body.frame());
+            assert!(poll!(&mut failing).is_pending(), "what was flushed may have been what came before the piece");
+            pulse.all_is_out();
+            failing.await.expect("its failure").expect_err("it breaks");
+            assert!(begun.elapsed() < Failed::LOOK_EVERY * 2, "{:?} after {flushes} flushes", begun.elapsed());
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_failure_is_told_soon_if_nothing_is_left_to_be_flushed_and_at_last_in_any_case() {
+        for (flushes, looks) in [(1, Failed::LOOKS_AFTER_A_FLUSH), (0, Failed::LOOKS)] {
+            let pulse = Arc::new(Pulse::default());
+            let mut body = about_to_fail(&pulse, flushes).await;
+            let begun = Instant::now();
+            body.frame().await.expect("its failure").expect_err("it breaks");
+            let (took, least) = (begun.elapsed(), Failed::LOOK_EVERY * looks);
+            assert!(took >= least && took < least * 2, "{took:?} after {flushes} flushes");
+            assert!(body.frame().await.is_none(), "it is told once");
         }
     }
 }

@@ -12,7 +12,7 @@ use milepost_model::spec::FunctionPermission;
 
 use crate::answers::{MILEPOST_RELEASE, MILEPOST_REQUEST_ID, MILEPOST_VERSION, Problem};
 use crate::backend::{Backend, CallContext, CallFailure};
-use crate::body::{AnswerBody, BodyFailure, RequestBody};
+use crate::body::{AnswerBody, BodyEnd, RequestBody};
 use crate::decide::FunctionFound;
 use crate::gateway::{Asked, Inner};
 use crate::headers::{self, Forwarding, X_REQUEST_ID};
@@ -40,19 +40,15 @@ impl<F: Send + Sync + 'static> Call<F> {
         let mut request = request.map(|body| body.limit(&inner.settings.limits));
         let fate = request.body_mut().fate();
         let answered = inner.backend.call(&self.target().function, request, context).await;
-        let body_failure = fate.and_then(|fate| fate.failure());
-        let answered = match (answered, body_failure) {
-            (Ok(answer), _) if answer.status().is_informational() => Err(informational(answer.status())),
-            (Ok(answer), _) => Ok(answer),
-            (Err(_), Some(failure)) => Err(body_problem(&failure)),
-            (Err(failure), None) => Err(call_problem(failure, &id)),
-        };
+        // Asked when something failed, and not before: a function that has begun to answer may still read the body.
+        let sender_is_to_blame = || fate.as_ref().and_then(|fate| fate.end()).map(body_problem);
         let begun = match answered {
+            Ok(answer) if answer.status().is_informational() => Err(informational(answer.status())),
             Ok(mut answer) => match first_piece(answer.body_mut()).await {
                 Ok(first) => Ok((answer, first)),
-                Err(problem) => Err(problem.hint(why(&id))),
+                Err(problem) => Err(sender_is_to_blame().unwrap_or_else(|| problem.hint(why(&id)))),
             },
-            Err(problem) => Err(problem),
+            Err(failure) => Err(sender_is_to_blame().unwrap_or_else(|| call_problem(failure, &id))),
         };
         match begun {
             Ok((answer, first)) => self.pass_on(answer, first, &method, &id),
@@ -106,7 +102,7 @@ impl<F: Send + Sync + 'static> Call<F> {
     /// What is known to be too large is not even begun.
     fn fits<B: Backend>(&self, inner: &Inner<B>) -> Result<(), Problem> {
         if self.asked.body.size_hint().lower() > inner.settings.limits.body_bytes {
-            return Err(body_problem(&BodyFailure::TooLarge));
+            return Err(body_problem(BodyEnd::TooLarge));
         }
         Ok(())
     }
@@ -127,7 +123,9 @@ impl<F: Send + Sync + 'static> Call<F> {
         }
         let client = self.asked.peer.address;
         let proxies = &inner.settings.trusted_proxies;
-        let trusted = client.is_some_and(|client| proxies.iter().any(|network| network.contains(client)));
+        // A function on this machine is no proxy, whatever address it calls from.
+        let trusted = !self.asked.peer.inside
+            && client.is_some_and(|client| proxies.iter().any(|network| network.contains(client)));
         let forwarding = Forwarding { client, trusted, secure: self.asked.peer.secure, host: &host };
         let id_value = HeaderValue::from_str(id).unwrap_or_else(|_| HeaderValue::from_static("-"));
         headers::clean_request(&mut map, &forwarding, id_value);
@@ -225,15 +223,19 @@ fn cut_uri(uri: &Uri, at: usize) -> Uri {
     PathAndQuery::try_from(text).map(Uri::from).unwrap_or_default()
 }
 
-fn body_problem(failure: &BodyFailure) -> Problem {
-    match failure {
-        BodyFailure::TooLarge => {
+fn body_problem(end: BodyEnd) -> Problem {
+    match end {
+        BodyEnd::TooLarge => {
             let detail = "The body of the request is larger than what is allowed.";
             Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail)
         }
-        BodyFailure::Stalled | BodyFailure::Broken(_) => {
+        BodyEnd::Stalled => {
             let detail = "The body of the request did not arrive in time.";
             Problem::new(StatusCode::REQUEST_TIMEOUT, "body_stalled", detail)
+        }
+        BodyEnd::Broken => {
+            let detail = "The body of the request broke off before its end.";
+            Problem::new(StatusCode::BAD_REQUEST, "request_body", detail)
         }
     }
 }

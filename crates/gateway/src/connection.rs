@@ -1,19 +1,21 @@
-//! What is known about a connection while it is served.
+//! What is known about a connection while it is served. The server's own API watches its connections in the same way.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// Requests of one connection: how many began, and how many are being answered.
 #[derive(Debug, Default)]
-pub(crate) struct Pulse {
+pub struct Pulse {
     begun: AtomicU64,
     busy: AtomicU32,
     /// How often all that was to be sent was out.
     flushed: AtomicU64,
+    /// Something could not be sent at once, and not all is out since.
+    held_up: AtomicBool,
 }
 
 impl Pulse {
-    pub(crate) fn begin(self: &Arc<Self>) -> Busy {
+    pub fn begin(self: &Arc<Self>) -> Busy {
         self.begun.fetch_add(1, Ordering::Relaxed);
         self.busy.fetch_add(1, Ordering::Relaxed);
         Busy(self.clone())
@@ -22,17 +24,25 @@ impl Pulse {
     /// Said by the one task that writes to the connection, which is why there is no need to add atomically.
     pub(crate) fn all_is_out(&self) {
         self.flushed.store(self.flushed.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.held_up.store(false, Ordering::Relaxed);
     }
 
-    /// `None` while a request is being answered, else how many there were.
-    pub(crate) fn resting_since(&self) -> Option<u64> {
-        (self.busy.load(Ordering::Relaxed) == 0).then(|| self.begun.load(Ordering::Relaxed))
+    /// The other side does not take what is sent as fast as it comes.
+    pub(crate) fn hold_up(&self) {
+        self.held_up.store(true, Ordering::Relaxed);
+    }
+
+    /// `None` while a request is being answered, else how many there were. hyper lets go of a body when it has taken the
+    /// last piece, which is long before a slow reader has it, so that an answer has not ended while it is held up.
+    pub fn resting_since(&self) -> Option<u64> {
+        let rests = self.busy.load(Ordering::Relaxed) == 0 && !self.held_up.load(Ordering::Relaxed);
+        rests.then(|| self.begun.load(Ordering::Relaxed))
     }
 }
 
 /// One request, from its head to the end of its answer.
 #[derive(Debug)]
-pub(crate) struct Busy(Arc<Pulse>);
+pub struct Busy(Arc<Pulse>);
 
 impl Busy {
     /// Changes when all that was to be sent on the connection is out.
@@ -44,5 +54,53 @@ impl Busy {
 impl Drop for Busy {
     fn drop(&mut self) {
         self.0.busy.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// For how many ticks in a row no request began or was answered.
+#[derive(Debug)]
+pub struct Resting {
+    begun: Option<u64>,
+    ticks: u32,
+    most: u32,
+}
+
+impl Resting {
+    /// The time that a connection may rest, in parts.
+    pub const TICKS: u32 = 3;
+
+    /// A connection rests from its beginning.
+    pub fn new(most: u32) -> Self {
+        Self { begun: Some(0), ticks: 0, most }
+    }
+
+    /// Asked at each tick, with what [`Pulse::resting_since`] says.
+    pub fn is_too_long(&mut self, begun: Option<u64>) -> bool {
+        if begun.is_none() || begun != self.begun {
+            self.begun = begun;
+            self.ticks = 0;
+            return false;
+        }
+        self.ticks += 1;
+        self.ticks >= self.most
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// After how many ticks a connection is given up, of which each saw that many requests begun.
+    fn given_up(seen: &[Option<u64>]) -> Option<usize> {
+        let mut resting = Resting::new(Resting::TICKS);
+        seen.iter().position(|begun| resting.is_too_long(*begun)).map(|at| at + 1)
+    }
+
+    #[test]
+    fn a_first_head_has_exactly_its_time_and_a_later_one_at_most_a_tick_more() {
+        assert_eq!(given_up(&[Some(0); 9]), Some(3));
+        assert_eq!(given_up(&[Some(1), Some(1), Some(1), Some(1), Some(1)]), Some(4));
+        assert_eq!(given_up(&[Some(0), None, Some(1), Some(1), Some(1), Some(1)]), Some(6));
+        assert_eq!(given_up(&[Some(0), Some(0), Some(1), Some(2), Some(3), None, None, None, None]), None);
     }
 }

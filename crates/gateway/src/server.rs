@@ -6,7 +6,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
@@ -49,10 +49,14 @@ impl Listener {
 }
 
 impl<B: Backend> Gateway<B> {
-    /// Serves until `stop`, then lets requests end, and returns when all connections are gone.
+    /// Serves until `stop`, then lets requests end, and returns when all connections are gone. Dropped, it cuts all of
+    /// them off.
     pub async fn serve(&self, listeners: Vec<Listener>, stop: CancellationToken) -> io::Result<()> {
         let inner = &self.inner;
         let phases = Phases { stop: stop.clone(), kill: CancellationToken::new() };
+        let _cut = phases.kill.clone().drop_guard();
+        // Functions that call each other must not keep the world out, nor it them.
+        let (outside, within) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
         let connections = TaskTracker::new();
         let accepting = TaskTracker::new();
         for listener in listeners {
@@ -65,6 +69,7 @@ impl<B: Backend> Gateway<B> {
                 phases: phases.clone(),
                 tls: listener.tls,
                 inside: listener.inside,
+                taken: if listener.inside { within.clone() } else { outside.clone() },
             };
             accepting.spawn(door.accept_all(listener.socket));
         }
@@ -88,6 +93,8 @@ struct Door<B: Backend> {
     phases: Phases,
     tls: Option<Tls>,
     inside: bool,
+    /// Connections of all doors of its kind.
+    taken: Arc<AtomicUsize>,
 }
 
 impl<B: Backend> Door<B> {
@@ -120,7 +127,7 @@ impl<B: Backend> Door<B> {
 
     fn let_in(&self, stream: TcpStream, address: SocketAddr) {
         let peer = Peer { inside: self.inside, ..Peer::from(address) };
-        let Some(seat) = Seat::take(&self.inner) else {
+        let Some(seat) = Seat::take(&self.inner, &self.taken) else {
             if self.tls.is_none() {
                 let _ = stream.try_write(TOO_MANY);
             }
@@ -139,25 +146,30 @@ impl<B: Backend> Door<B> {
 }
 
 /// Whether an error of `accept` is about the one connection, not about the socket.
-fn is_about_one(error: &io::Error) -> bool {
+pub fn is_about_one(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
 /// One of the connections that are allowed.
-struct Seat<B: Backend>(Arc<Inner<B>>);
+struct Seat<B: Backend> {
+    inner: Arc<Inner<B>>,
+    taken: Arc<AtomicUsize>,
+}
 
 impl<B: Backend> Seat<B> {
-    fn take(inner: &Arc<Inner<B>>) -> Option<Self> {
-        let seat = Self(inner.clone());
-        let taken = inner.connections.fetch_add(1, Ordering::Relaxed);
-        (taken < inner.settings.limits.connections).then_some(seat)
+    fn take(inner: &Arc<Inner<B>>, taken: &Arc<AtomicUsize>) -> Option<Self> {
+        let seat = Self { inner: inner.clone(), taken: taken.clone() };
+        inner.connections.fetch_add(1, Ordering::Relaxed);
+        let before = taken.fetch_add(1, Ordering::Relaxed);
+        (before < inner.settings.limits.connections).then_some(seat)
     }
 }
 
 impl<B: Backend> Drop for Seat<B> {
     fn drop(&mut self) {
-        self.0.connections.fetch_sub(1, Ordering::Relaxed);
+        self.inner.connections.fetch_sub(1, Ordering::Relaxed);
+        self.taken.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 use crate::answering::Answering;
 use crate::backend::Backend;
 use crate::body::AnswerBody;
-use crate::connection::Pulse;
+use crate::connection::{Pulse, Resting};
 use crate::gateway::{Gateway, Inner, Peer};
 use crate::settings::Limits;
 use crate::tls::Tls;
@@ -173,7 +173,7 @@ impl Rest {
         events.push(self.tick());
         events.push(self.phases.stop.cancelled().map(|()| Event::Stop).boxed());
         events.push(self.phases.kill.cancelled().map(|()| Event::Kill).boxed());
-        let mut resting = Resting::default();
+        let mut resting = Resting::new(Resting::TICKS);
         loop {
             let event = match poll_fn(|context| next(connection.as_mut(), &mut events, context)).await {
                 Happened::Ended(ended) => return ended.map_err(Into::into),
@@ -217,34 +217,6 @@ fn next<C: GracefulConnection>(
     }
 }
 
-/// For how many ticks in a row no request began or was answered.
-struct Resting {
-    begun: Option<u64>,
-    ticks: u32,
-}
-
-impl Default for Resting {
-    /// A connection rests from its beginning.
-    fn default() -> Self {
-        Self { begun: Some(0), ticks: 0 }
-    }
-}
-
-impl Resting {
-    /// The time of a head, in parts.
-    const TICKS: u32 = 3;
-
-    fn is_too_long(&mut self, begun: Option<u64>) -> bool {
-        if begun.is_none() || begun != self.begun {
-            self.begun = begun;
-            self.ticks = 0;
-            return false;
-        }
-        self.ticks += 1;
-        self.ticks >= Self::TICKS
-    }
-}
-
 struct Service<B: Backend> {
     gateway: Gateway<B>,
     peer: Peer,
@@ -272,24 +244,5 @@ impl<B: Backend> Future for Served<B> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         self.0.poll_unpin(context).map(Ok)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// After how many ticks a connection is given up, of which each saw that many requests begun.
-    fn given_up(seen: &[Option<u64>]) -> Option<usize> {
-        let mut resting = Resting::default();
-        seen.iter().position(|begun| resting.is_too_long(*begun)).map(|at| at + 1)
-    }
-
-    #[test]
-    fn a_first_head_has_exactly_its_time_and_a_later_one_at_most_a_tick_more() {
-        assert_eq!(given_up(&[Some(0); 9]), Some(3));
-        assert_eq!(given_up(&[Some(1), Some(1), Some(1), Some(1), Some(1)]), Some(4));
-        assert_eq!(given_up(&[Some(0), None, Some(1), Some(1), Some(1), Some(1)]), Some(6));
-        assert_eq!(given_up(&[Some(0), Some(0), Some(1), Some(2), Some(3), None, None, None, None]), None);
     }
 }

@@ -12,8 +12,9 @@ use tokio::time::{Instant, Sleep};
 
 use crate::connection::Pulse;
 
-/// Gives up when a write was not possible for as long as the patience lasts. Costs nothing while writes succeed.
-pub(crate) struct Patient<S> {
+/// Gives up when a write was not possible for as long as the patience lasts, and says in the pulse when not all is out.
+/// Costs nothing while writes succeed.
+pub struct Patient<S> {
     stream: S,
     patience: Duration,
     timer: Option<Pin<Box<Sleep>>>,
@@ -22,8 +23,16 @@ pub(crate) struct Patient<S> {
 }
 
 impl<S> Patient<S> {
-    pub(crate) fn new(stream: S, patience: Duration, pulse: Arc<Pulse>) -> Self {
+    pub fn new(stream: S, patience: Duration, pulse: Arc<Pulse>) -> Self {
         Self { stream, patience, timer: None, waiting: false, pulse }
+    }
+
+    /// What was held up is out with the next flush, not with the next write.
+    fn sent<T>(&mut self, context: &mut Context<'_>, polled: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if polled.is_pending() {
+            self.pulse.hold_up();
+        }
+        self.judge(context, polled)
     }
 
     fn judge<T>(&mut self, context: &mut Context<'_>, polled: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
@@ -53,7 +62,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
 impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.judge(context, polled)
+        self.sent(context, polled)
     }
 
     fn poll_write_vectored(
@@ -62,7 +71,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
-        self.judge(context, polled)
+        self.sent(context, polled)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -74,7 +83,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
         if let Poll::Ready(Ok(())) = polled {
             self.pulse.all_is_out();
         }
-        self.judge(context, polled)
+        self.sent(context, polled)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -105,5 +114,22 @@ mod tests {
         }
         let error = near.write_all(&[0; 1]).await.expect_err("nobody reads");
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    }
+
+    #[tokio::test]
+    async fn a_connection_does_not_rest_before_a_slow_reader_has_everything() {
+        let (near, mut far) = tokio::io::duplex(10);
+        let pulse = Arc::new(Pulse::default());
+        let mut near = Patient::new(near, Duration::from_secs(60), pulse.clone());
+        drop(pulse.begin());
+        near.write_all(&[0; 10]).await.expect("it fits");
+        assert_eq!(pulse.resting_since(), Some(1));
+        assert!(near.write(&[0; 10]).now_or_never().is_none(), "there is no room");
+        assert_eq!(pulse.resting_since(), None);
+        far.read_exact(&mut [0; 10]).await.expect("it comes");
+        near.write_all(&[0; 10]).await.expect("it is taken");
+        assert_eq!(pulse.resting_since(), None, "more may be waiting to be written");
+        near.flush().await.expect("all is out");
+        assert_eq!(pulse.resting_since(), Some(1));
     }
 }

@@ -240,7 +240,7 @@ words! {
     Cancelled => "cancelled",
     /// The node died with it.
     Lost => "lost",
-    /// The node died before an instance had it. It does not count.
+    /// The node died before an instance had it. It does not count as one of three, only as one of ten.
     Unbegun => "unbegun",
     /// The server was told to stop and gave it back. It does not count.
     Stopped => "stopped",

@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -17,7 +16,9 @@ use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
+use milepost_gateway::{Busy, Patient, Pulse, Resting, is_about_one};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -25,6 +26,8 @@ use tokio_util::sync::CancellationToken;
 const PING_EVERY: Duration = Duration::from_secs(30);
 /// A request that was on its way when the server was told to stop has so long to get its head through.
 const LAST_WORD: Duration = Duration::from_secs(1);
+/// A reader may be slow, but must take something of its answer within this time.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// The machine has no room for a connection; it may have soon.
 const OUT_OF_ROOM: Duration = Duration::from_millis(200);
 
@@ -37,8 +40,9 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, rest: Duration,
             () = stop.cancelled() => break,
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => stream,
+                Err(error) if is_about_one(&error) => continue,
                 Err(error) => {
-                    tracing::debug!(%error, "a connection could not be accepted");
+                    tracing::warn!(%error, "a connection could not be accepted");
                     tokio::time::sleep(OUT_OF_ROOM).await;
                     continue;
                 }
@@ -52,7 +56,12 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, rest: Duration,
 }
 
 /// One connection, to its end.
-async fn attend(stream: TcpStream, router: Router, rest: Duration, stop: CancellationToken) {
+async fn attend(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    router: Router,
+    rest: Duration,
+    stop: CancellationToken,
+) {
     let pulse = Arc::new(Pulse::default());
     let api = TowerToHyperService::new(router);
     let asked = Arc::clone(&pulse);
@@ -65,7 +74,8 @@ async fn attend(stream: TcpStream, router: Router, rest: Duration, stop: Cancell
     // How long a head may take is watched below, together with connections that never begin one.
     builder.http1().timer(TokioTimer::new()).header_read_timeout(None);
     builder.http2().timer(TokioTimer::new()).keep_alive_interval(PING_EVERY);
-    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
+    let io = TokioIo::new(Patient::new(stream, PATIENCE, Arc::clone(&pulse)));
+    let mut connection = pin!(builder.serve_connection(io, service));
     let mut stopping = false;
     let mut resting = Resting::new(Resting::TICKS);
     loop {
@@ -75,74 +85,17 @@ async fn attend(stream: TcpStream, router: Router, rest: Duration, stop: Cancell
             _ = connection.as_mut() => return,
             () = stop.cancelled(), if !stopping => {
                 stopping = true;
-                // The end of an answer may still be on its way out.
                 resting = Resting::new(1);
                 connection.as_mut().graceful_shutdown();
             }
-            () = tokio::time::sleep(tick) => if resting.is_too_long(pulse.quiet_since()) {
+            () = tokio::time::sleep(tick) => if resting.is_too_long(pulse.resting_since()) {
                 return;
             },
         }
     }
 }
 
-/// Requests of one connection: how many began, and how many are being answered.
-#[derive(Debug, Default)]
-struct Pulse {
-    begun: AtomicU64,
-    busy: AtomicUsize,
-}
-
-impl Pulse {
-    fn begin(self: &Arc<Self>) -> Busy {
-        self.begun.fetch_add(1, Ordering::Relaxed);
-        self.busy.fetch_add(1, Ordering::Relaxed);
-        Busy(Arc::clone(self))
-    }
-
-    /// `None` while a request is being answered, else how many there were.
-    fn quiet_since(&self) -> Option<u64> {
-        (self.busy.load(Ordering::Relaxed) == 0).then(|| self.begun.load(Ordering::Relaxed))
-    }
-}
-
-/// One request, from its head to the end of its answer.
-#[derive(Debug)]
-struct Busy(Arc<Pulse>);
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        self.0.busy.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// For how many ticks in a row no request began or was answered.
-struct Resting {
-    begun: Option<u64>,
-    ticks: u32,
-    most: u32,
-}
-
-impl Resting {
-    /// The time that a connection may rest, in parts.
-    const TICKS: u32 = 3;
-
-    fn new(most: u32) -> Self {
-        Self { begun: None, ticks: 0, most }
-    }
-
-    fn is_too_long(&mut self, begun: Option<u64>) -> bool {
-        if begun.is_none() || begun != self.begun {
-            self.begun = begun;
-            self.ticks = 0;
-            return false;
-        }
-        self.ticks += 1;
-        self.ticks >= self.most
-    }
-}
-
-/// The body of an answer; its request counts until it has gone out.
+/// The body of an answer; its request counts until hyper has taken the last piece, and the pulse until that is out.
 struct Answer {
     body: Body,
     _busy: Busy,
@@ -165,5 +118,44 @@ impl http_body::Body for Answer {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::routing::get;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    const LENGTH: usize = 1 << 20;
+    const BYTE: u8 = 7;
+
+    /// How many bytes of an answer arrive at somebody who begins to read only after a while.
+    async fn read_late(rest: Duration, stops: bool, late: Duration) -> usize {
+        let (near, mut far) = tokio::io::duplex(4096);
+        far.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.expect("it fits");
+        let router = Router::new().route("/", get(|| async { vec![BYTE; LENGTH] }));
+        let stop = CancellationToken::new();
+        let attending = tokio::spawn(attend(near, router, rest, stop.clone()));
+        far.read_exact(&mut [0; 17]).await.expect("the answer begins");
+        if stops {
+            stop.cancel();
+        }
+        tokio::time::sleep(late).await;
+        let mut answer = Vec::new();
+        far.read_to_end(&mut answer).await.expect("it ends");
+        attending.await.expect("it ends");
+        answer.iter().filter(|byte| **byte == BYTE).count()
+    }
+
+    #[tokio::test]
+    async fn a_slow_reader_has_the_whole_answer_and_then_the_connection_rests() {
+        // Both are closed in the end, which they would not be if they counted as held up for ever.
+        let (resting, stopping) = tokio::join!(
+            read_late(Duration::from_millis(60), false, Duration::from_millis(600)),
+            read_late(Duration::from_secs(30), true, LAST_WORD * 3),
+        );
+        assert_eq!((resting, stopping), (LENGTH, LENGTH));
     }
 }

@@ -36,6 +36,8 @@ use crate::{archive, auth, door, jobs, private, router, v1};
 const DRAIN: Duration = Duration::from_secs(20);
 /// Nobody waits for them any more by then.
 const WORKERS_DRAIN: Duration = Duration::from_secs(2);
+/// By then no function runs that could call another.
+const INSIDE_DRAIN: Duration = Duration::from_secs(1);
 /// A store that is there answers within a few seconds, also after a retry.
 const BLOBS_PATIENCE: Duration = Duration::from_secs(8);
 /// The app that is meant when none is named.
@@ -217,7 +219,7 @@ impl Server {
         });
         // Functions that are still running then may call others, so this door closes when nothing runs any more.
         let quiet = CancellationToken::new();
-        let inside = {
+        let mut inside = {
             let (gateway, door, quiet) = (state.gateway.clone(), Listener::inside(self.inside), quiet.clone());
             tokio::spawn(async move { gateway.serve(vec![door], quiet).await })
         };
@@ -246,10 +248,13 @@ impl Server {
         beat::leave(&state).await;
         sweeping.abort();
         refreshing.abort();
-        quiet.cancel();
         runtime.stop(WORKERS_DRAIN).await;
-        // Whoever was called has ended with the workers.
-        let _ = inside.await;
+        // Whoever called has ended with the workers; what is left are heads that never come to their end.
+        quiet.cancel();
+        if tokio::time::timeout(INSIDE_DRAIN, &mut inside).await.is_err() {
+            inside.abort();
+            let _ = inside.await;
+        }
         match ended {
             Ok(_) => Ok(()),
             Err(_) => {
@@ -392,7 +397,7 @@ async fn ensure_admin_token(catalog: &Catalog, settings: &Settings) -> Result<()
     let path = settings.data.join("admin.token");
     let token = match fs::read_to_string(&path) {
         Ok(token) => {
-            private::file(&path).map_err(|source| data_error(&settings.data, source))?;
+            private::close_to_others(&path);
             token.trim().to_owned()
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {

@@ -13,6 +13,9 @@ use crate::tables::{attempts, jobs, nodes};
 
 /// Rows per transaction: others get their turn in between.
 const BATCH: i64 = 500;
+/// Deaths after which an execution ends, also of attempts that no instance had: it may be what takes its servers along before that
+/// is written down.
+const MOST_DEATHS: i64 = 10;
 const DAY_MS: i64 = 24 * 3600 * 1000;
 
 /// What was found of nodes that are gone.
@@ -212,14 +215,17 @@ async fn settle(tx: &mut Tx, lost: &Lost, now: Timestamp, max_attempts: i64) -> 
     if end_without_retry(tx, lost, now).await? {
         return Ok(false);
     }
-    let deaths = attempts::lost(tx, &lost.id).await?;
-    if deaths < max_attempts {
+    let deaths = attempts::deaths(tx, &lost.id).await?;
+    let why = if deaths.begun >= max_attempts {
+        let times = if deaths.begun == 1 { "once".to_owned() } else { format!("{} times", deaths.begun) };
+        format!("The server died while it ran, {times}; it is not tried again.")
+    } else if deaths.all >= MOST_DEATHS {
+        format!("The server died {} times while it ran or was about to; it is not tried again.", deaths.all)
+    } else {
         executions::requeue(tx, &lost.id).await?;
         return Ok(true);
-    }
-    let times = if deaths == 1 { "once".to_owned() } else { format!("{deaths} times") };
-    let why = RawJson::from(&*format!("The server died while it ran, {times}; it is not tried again."));
-    executions::end(tx, &lost.id, ExecutionStatus::Error, Some(&why), now).await?;
+    };
+    executions::end(tx, &lost.id, ExecutionStatus::Error, Some(&RawJson::from(&*why)), now).await?;
     Ok(false)
 }
 

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use super::install_lease::{InstallLease, LeasedInstall, held_since, leased};
 use super::live::{Target, make_reachable};
+use super::release::no_room_by_hand;
 use crate::change::{self, ChangeInput};
 use crate::db::Ending;
 use crate::error::Result;
@@ -181,7 +182,8 @@ async fn upgrade(
     } else {
         unpin(work, &mut row);
     }
-    let mut outcome = change::apply(work, &change).await?;
+    // Whoever upgrades cannot do without a release.
+    let mut outcome = change::apply(work, &change).await.map_err(no_room_by_hand)?;
     let seq = work.app.head_seq;
     // Users have had this very content before: there is nothing new to judge, and nothing else to go back to.
     let is_new = outcome.changed || live_before != Some(seq);

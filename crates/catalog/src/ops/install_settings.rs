@@ -104,11 +104,15 @@ impl Catalog {
         .await
     }
 
-    /// The app stays as it is and belongs to nobody's channel any more.
+    /// The app stays as it is and belongs to nobody's channel any more. Refused while live waits for a version on trial: nobody would
+    /// end that, and live would stay pinned for good.
     pub async fn install_detach(&self, app: &AppName, actor: &str) -> Result<Install> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 let row = locked(work).await?;
+                if row.waits_for_live() {
+                    return Err(on_trial(&work.app.name, &row).into());
+                }
                 installs::delete(work.tx, work.app.id).await?;
                 deployments::free_units(work.tx, work.app.id, INSTALL_DEPLOYMENT).await?;
                 let before = json!({ "package": row.package, "version": row.entry.version, "place": row.place });
@@ -124,6 +128,14 @@ fn wrong(error: &SettingsError) -> CatalogError {
     Refusal::new(Code::InvalidRequest, format!("{error}."))
         .hint("`milepost install policy --help` shows the forms")
         .into()
+}
+
+fn on_trial(app: &AppName, row: &InstallRow) -> Refusal {
+    let message = format!("{} is on trial in app `{app}`, and live waits for how that ends.", row.entry.version);
+    Refusal::new(Code::InstallBusy, message).hint(
+        "try again when `milepost install status` shows that it has ended; or end the wait: `milepost release live --follow` puts it \
+         live, `milepost release live live` leaves users what they have",
+    )
 }
 
 /// What comes straight from a registry has no index that could be signed.

@@ -7,16 +7,17 @@ use milepost_model::channel::Entry;
 use milepost_model::event::EventKind;
 use milepost_model::install::{FailedUpgrade, RollbackHolds};
 use milepost_model::pointer::Step;
-use milepost_model::release::LiveMode;
+use milepost_model::release::{LiveMode, Release};
 use serde_json::json;
 
-use super::install::{live_seq, looked_at, subject, unpin};
+use super::install::{live_seq, looked_at, not_installed, subject, unpin};
 use super::install_lease::{InstallLease, LeasedInstall, held, leased};
 use super::live::{Target, make_reachable};
-use crate::db::Ending;
+use super::release::{check_releasable, no_room_by_hand};
+use crate::db::{Ending, Tx};
 use crate::error::Result;
 use crate::tables::installs::{self, InstallRow};
-use crate::tables::releases;
+use crate::tables::releases::{self, ReleaseRow};
 use crate::work::Work;
 use crate::{Catalog, releasing};
 
@@ -25,7 +26,7 @@ use crate::{Catalog, releasing};
 pub enum WentBack {
     /// Live is at this version again.
     To(Entry),
-    /// Live was at this version all the time.
+    /// Live was at this version, and did not move.
     Stayed(Entry),
     /// There was no version before it.
     Nowhere,
@@ -34,6 +35,40 @@ pub enum WentBack {
 }
 
 impl Catalog {
+    /// The release at whose address the installed version is asked before live moves to it: the newest that holds it. When all of
+    /// them made room for others meanwhile, which says nothing about the version, it is released again, and that is told by true.
+    pub async fn install_trial_release(&self, lease: &InstallLease) -> Result<(Release, bool)> {
+        let found = self
+            .look(&lease.app, |tx, app| {
+                Box::pin(async move {
+                    let row = installs::find(tx, app.id).await?.ok_or_else(|| not_installed(&app.name))?;
+                    match newest_holding(tx, &row).await? {
+                        Some(release) => releasing::view(tx, &app, &release).await.map(Some),
+                        None => Ok(None),
+                    }
+                })
+            })
+            .await?;
+        if let Some(release) = found {
+            return Ok((release, false));
+        }
+        let lease = lease.clone();
+        self.work(&lease.app.clone(), &lease.actor(), Ending::Commit, move |work| {
+            Box::pin(async move {
+                let row = held(work, &lease).await?;
+                let (release, again) = match newest_holding(work.tx, &row).await? {
+                    Some(release) => (release, false),
+                    None => {
+                        let why = format!("{} {} is on trial", row.package, row.entry.version);
+                        (release_again(work, &row, &why).await?, true)
+                    }
+                };
+                Ok((releasing::view(work.tx, &work.app, &release).await?, again))
+            })
+        })
+        .await
+    }
+
     /// The installed version is well where it was asked. If live waited for that, it moves, and the version stays on trial until
     /// it is well there too; else the trial is over.
     pub async fn install_healthy(&self, lease: &InstallLease) -> Result<LeasedInstall> {
@@ -84,14 +119,25 @@ impl InstallRow {
     }
 }
 
+/// A secret that was set during the trial made a newer release, which holds the same published version.
+async fn newest_holding(tx: &mut Tx, row: &InstallRow) -> Result<Option<ReleaseRow>> {
+    let active = releases::active(tx, row.app_id).await?;
+    Ok(active.into_iter().rev().find(|release| release.app_seq >= row.app_seq))
+}
+
+async fn release_again(work: &mut Work<'_>, row: &InstallRow, why: &str) -> Result<ReleaseRow> {
+    check_releasable(work, row.app_seq).await?;
+    Ok(releasing::create(work, row.app_seq, why).await.map_err(no_room_by_hand)?.0)
+}
+
 async fn go_live(work: &mut Work<'_>, row: &mut InstallRow) -> Result<()> {
     let why = format!("{} {} is healthy", row.package, row.entry.version);
     unpin(work, row);
-    // A secret that was set meanwhile made a newer release, which holds the same published version.
+    // Live follows from here on, so it must be at the newest: when that is of an older app version, a newer one is made.
     let newest = releases::newest_active(work.tx, work.app.id).await?.filter(|newest| newest.app_seq >= row.app_seq);
     let release = match newest {
         Some(newest) => newest,
-        None => make_reachable(work, Target::AppVersion(row.app_seq), &why).await?.0,
+        None => release_again(work, row, &why).await?,
     };
     if work.app.live_release_id != Some(release.id) {
         releasing::move_live(work, Some(release.id), Step::Forward, &why).await?;
@@ -100,7 +146,6 @@ async fn go_live(work: &mut Work<'_>, row: &mut InstallRow) -> Result<()> {
 }
 
 async fn go_back(work: &mut Work<'_>, row: &mut InstallRow, why: &str) -> Result<WentBack> {
-    let never_moved = row.waits_for_live();
     let Some(seq) = row.trial_seq.take() else { return Ok(WentBack::NoLongerOnTrial) };
     let why = format!("{} {} is not healthy: {why}", row.package, row.entry.version);
     // Before the first one there is none, also not at 0.
@@ -114,16 +159,18 @@ async fn go_back(work: &mut Work<'_>, row: &mut InstallRow, why: &str) -> Result
         Some(live) => installs::version_at(work.tx, work.app.id, live).await?,
         None => None,
     };
+    let mut moved = false;
     if live.is_some_and(|(_, entry)| entry.version == row.entry.version) {
         work.app.live_mode = LiveMode::Pinned;
         let (release, ..) = make_reachable(work, Target::AppVersion(seq), &why).await?;
         if work.app.live_release_id != Some(release.id) {
             releasing::move_live(work, Some(release.id), Step::Back, &why).await?;
+            moved = true;
         }
         row.rollback_pin = true;
     }
     set_back(work, row, (seq, before.clone()), &why);
-    Ok(if never_moved { WentBack::Stayed(before) } else { WentBack::To(before) })
+    Ok(if moved { WentBack::To(before) } else { WentBack::Stayed(before) })
 }
 
 /// Brakes after live went to a lower version, and the record that it did.

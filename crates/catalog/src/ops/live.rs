@@ -14,6 +14,8 @@ use crate::tables::releases::{self, ReleaseRow};
 use crate::work::Work;
 
 const HISTORY: i64 = 1000;
+/// Each place that is looked at costs queries while others wait to write.
+const MOST_OFFERS: usize = 20;
 
 #[derive(Debug, Clone)]
 pub enum LiveTarget {
@@ -108,6 +110,7 @@ impl Catalog {
                     live_moved(work, &why).await?;
                 } else {
                     releasing::tell_live_mode(work, &why).await?;
+                    live_kept(work).await?;
                 }
                 let to = releasing::view(work.tx, &work.app, &row).await?;
                 Ok(Rollback { from: from_view, to, released_again, expired })
@@ -159,7 +162,7 @@ async fn offer_earlier(work: &mut Work<'_>, refusal: Refusal) -> Result<CatalogE
     if refusal.code != Code::VersionDeleted {
         return Ok(refusal.into());
     }
-    for seq in previous(work).await?.into_iter().skip(1) {
+    for seq in previous(work).await?.into_iter().skip(1).take(MOST_OFFERS) {
         let release = releases::of_app_version(work.tx, work.app.id, seq).await?;
         let active = release.is_some_and(|release| release.state == ReleaseState::Active);
         if active || releasing::missing_versions(work.tx, work.app.id, seq).await?.is_empty() {

@@ -35,8 +35,12 @@ impl Catalog {
                 };
                 check_releasable(work, seq).await?;
                 let why = if why.is_empty() { "released by hand".to_owned() } else { why };
+                let before = work.app.live_release_id;
                 let (release, expired) = releasing::create(work, seq, &why).await.map_err(no_room_by_hand)?;
-                super::install_live::live_moved(work, &why).await?;
+                // While live is pinned, a release says nothing about what users get, nor about a version that is on trial.
+                if work.app.live_release_id != before {
+                    super::install_live::live_moved(work, &why).await?;
+                }
                 Ok((releasing::view(work.tx, &work.app, &release).await?, expired))
             })
         })

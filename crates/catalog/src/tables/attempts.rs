@@ -27,9 +27,17 @@ pub(crate) async fn insert(tx: &mut Tx, execution: &str, attempt: &Attempt, ende
 }
 
 /// How many attempts of an execution ended because their node died.
-pub(crate) async fn lost(tx: &mut Tx, execution: &str) -> Result<i64> {
-    let sql = "SELECT count(*) FROM execution_attempts WHERE execution_id = $1 AND ending = 'lost'";
-    tx.count(sql, &[execution.into()]).await
+pub(crate) struct Deaths {
+    /// Of those that an instance had, as far as is known.
+    pub begun: i64,
+    pub all: i64,
+}
+
+pub(crate) async fn deaths(tx: &mut Tx, execution: &str) -> Result<Deaths> {
+    let sql = "SELECT count(CASE WHEN ending = 'lost' THEN 1 END), count(*) FROM execution_attempts \
+               WHERE execution_id = $1 AND ending IN ('lost', 'unbegun')";
+    let row = tx.query_one(sql, &[execution.into()]).await?;
+    Ok(Deaths { begun: row.int(0)?, all: row.int(1)? })
 }
 
 /// Of each execution, oldest first.

@@ -19,7 +19,7 @@ impl Engine {
     }
 
     pub fn postgres() -> Self {
-        Self::Postgres(database(), Box::new(OnceCell::new()))
+        Self::Postgres(database(), Box::default())
     }
 
     /// Runs statements past the catalog.

@@ -49,5 +49,6 @@ mod selectors;
 mod serving;
 mod tags;
 mod timers;
+mod trials;
 mod v1;
 mod webhooks;

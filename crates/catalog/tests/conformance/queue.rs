@@ -161,6 +161,25 @@ async fn an_attempt_that_only_waited_for_an_instance_does_not_count(t: &Fixture)
     assert!(ended.status == ExecutionStatus::Error && ended.result.unwrap().as_str().contains("3 times"));
 }
 
+async fn one_whose_server_always_dies_before_it_begins_ends_after_ten_times(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let id = t.accept("hello", "latest").await.execution.id;
+    // A server that stops is no death.
+    let stopped = t.claim(NODE, 1).await.remove(0);
+    assert!(t.catalog.execution_stop(id.clone(), NODE, stopped.attempt).await.unwrap());
+    for death in 1..=10 {
+        assert_eq!(t.claim(NODE, 1).await.len(), 1, "death {death}");
+        let found = t.catalog.give_back_all(MAX_ATTEMPTS).await.unwrap();
+        let last = u64::from(death == 10);
+        assert_eq!(found, GivenBack { requeued: 1 - last, ended: last }, "death {death}");
+    }
+    let ended = t.execution(&id).await;
+    assert_eq!((ended.status, ended.attempts.len()), (ExecutionStatus::Error, 11));
+    let why = ended.result.unwrap();
+    assert!(why.as_str().contains("died 10 times while it ran or was about to"), "{}", why.as_str());
+    assert!(t.claim(NODE, 1).await.is_empty());
+}
+
 async fn nobody_waits_for_a_synchronous_one_of_a_dead_server(t: &Fixture) {
     t.deploy("hello", "one").await;
     let new = NewExecution { sync: true, ..new_execution("hello", "1") };
@@ -338,6 +357,7 @@ on_both_engines!(
     what_a_dead_node_had_is_tried_again_on_the_same_version,
     after_three_attempts_that_died_it_is_an_error,
     an_attempt_that_only_waited_for_an_instance_does_not_count,
+    one_whose_server_always_dies_before_it_begins_ends_after_ten_times,
     nobody_waits_for_a_synchronous_one_of_a_dead_server,
     a_node_that_leaves_gives_back_at_once,
     what_a_server_that_stops_gives_back_does_not_count,

@@ -61,7 +61,11 @@ pub async fn run(context: &Context<'_>, args: UnpublishArgs) -> Result<()> {
     if let Some(problem) = &done.tag_problem {
         context.ui.warn(&problem.to_string());
     }
-    if let Some(unpublished) = &done.unpublished {
+    // One that was taken back before is told already: this run made another one latest, or finished what was left.
+    let was_listed = before.as_ref().is_some_and(|all| all.get(&version).is_some());
+    // A package of another name is not known to be of this app, unless it is said.
+    let is_apps = args.place.package.is_none() || context.app_in_so_many_words.is_some();
+    if let Some(unpublished) = done.unpublished.as_ref().filter(|_| was_listed && is_apps) {
         let told = Publication {
             done: PublicationKind::Unpublished,
             package: package.clone(),
@@ -91,6 +95,13 @@ pub async fn run(context: &Context<'_>, args: UnpublishArgs) -> Result<()> {
         &report,
         |_| vec![version.to_string()],
         |_| {
+            let first = match (&done.unpublished, &latest) {
+                (Some(_), Some(latest)) if !was_listed => {
+                    format!("Promoted {package} {latest}: {version} was unpublished before.")
+                }
+                (None, _) => format!("{package} {version} was unpublished before; what was left undone is done."),
+                _ => format!("Unpublished {package} {version}."),
+            };
             let latest = match latest {
                 Some(latest) => format!("The latest of {channel} is {latest}."),
                 None => format!("{channel} has no latest now."),
@@ -101,7 +112,7 @@ pub async fn run(context: &Context<'_>, args: UnpublishArgs) -> Result<()> {
                 }
                 _ => "",
             };
-            format!("Unpublished {package} {version}. {latest}{kept}")
+            format!("{first} {latest}{kept}")
         },
     )
 }

@@ -27,8 +27,13 @@ use milepost_model::spec::{BUILT_IN_ENVIRONMENTS, EnvironmentSpec};
 use milepost_model::unit_put::{Put, UnitPut};
 use milepost_model::{AppName, Selector, UnitKind, UnitName, suggest};
 
+use self::yaml::quoted;
+
 pub use manifest::{look_at_manifest, read_manifest};
 pub use problems::failure;
+
+/// Units that a hint names, at most.
+const NAMED: usize = 5;
 
 #[derive(Debug)]
 pub struct Declared {
@@ -205,7 +210,7 @@ impl Declared {
         if key.kind == UnitKind::Environment {
             known.extend(BUILT_IN_ENVIRONMENTS.map(|(name, _)| name));
         }
-        let near = suggest::closest(key.name.as_str(), known);
+        let near = suggest::closest(key.name.as_str(), known.iter().copied());
         let mut hint = (!near.is_empty()).then(|| format!("did you mean {}?", suggest::or_list(&near)));
         if key.kind == UnitKind::Environment {
             let make = match app {
@@ -219,10 +224,11 @@ impl Declared {
             };
             hint = Some(hint.map_or_else(|| make.clone(), |near| format!("{near} Or {make}")));
         }
+        let hint = hint.unwrap_or_else(|| declare(key.kind, known));
         // A server that was asked says what the app has; the folder alone cannot.
         let nowhere = if app_has.is_empty() { "not in" } else { "neither in the app nor in" };
         let message = format!("{by} names {} `{}`, which is {nowhere} {origin}", key.kind, key.name);
-        Problem { place: place.clone(), message, hint }
+        Problem { place: place.clone(), message, hint: Some(hint) }
     }
 
     /// Whether a function of it wants this secret.
@@ -232,6 +238,21 @@ impl Declared {
 
     pub fn unit(&self, kind: UnitKind, name: &UnitName) -> Option<&DeclaredUnit> {
         self.units.iter().find(|unit| unit.put.unit.kind() == kind && unit.put.name == *name)
+    }
+}
+
+/// What to do about a package or a function of a manifest that is like none of those that there are.
+fn declare(kind: UnitKind, mut known: Vec<&str>) -> String {
+    known.sort_unstable();
+    known.dedup();
+    let declare = format!("declare it under `{kind}s:`");
+    match known.len() {
+        0 => declare,
+        1..=NAMED => {
+            let known: Vec<String> = known.into_iter().map(str::to_owned).collect();
+            format!("{declare}, or name one that is there: {}", suggest::or_list(&known))
+        }
+        _ => format!("{declare}, or name one that is there, like {}", quoted(&known[..NAMED])),
     }
 }
 

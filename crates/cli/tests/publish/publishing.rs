@@ -134,7 +134,7 @@ fn what_is_published_and_taken_back_stands_in_the_history_of_the_app() {
     let author = Author::new();
     let published = author.json("publish --package team/shop --to channels");
     author.release("1.1.0", "--pre beta.1 --package team/shop --to channels");
-    author.ok("unpublish 1.0.0 --yes --package team/shop --to channels");
+    author.ok("unpublish 1.0.0 --yes --package team/shop --to channels --app shop");
     let events = author.json("app history");
     let told: Vec<_> =
         events.as_array().unwrap().iter().filter(|event| text(&event["kind"]).contains("published")).collect();
@@ -150,6 +150,8 @@ fn what_is_published_and_taken_back_stands_in_the_history_of_the_app() {
     // Neither a dry run nor a refusal is one.
     author.ok("publish --pre beta.2 --dry-run --package team/shop --to channels");
     author.refused("publish --pre beta.1 --package team/shop --to channels");
+    // A package that is only named may be another app's.
+    author.ok("unpublish 1.1.0-beta.1 --yes --package team/shop --to channels");
     assert_eq!(author.json("app history").as_array().unwrap().len(), events.as_array().unwrap().len());
 }
 

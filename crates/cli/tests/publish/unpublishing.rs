@@ -48,8 +48,14 @@ fn a_channel_without_a_latest_gets_one_by_promoting_later() {
     let said = author.ok("publish");
     assert!(said.contains("has no latest still: 2.0.0 is above it"), "{said}");
     assert!(said.contains("`milepost unpublish 3.0.0 --promote-previous`"), "{said}");
+    let taken_back = |events: &serde_json::Value| {
+        events.as_array().unwrap().iter().filter(|event| event["kind"] == "app.unpublished").count()
+    };
+    assert_eq!(taken_back(&author.json("app history")), 1);
     let said = author.ok("unpublish 3.0.0 --promote-previous");
-    assert!(said.contains("The latest of stable is 2.0.0."), "{said}");
+    assert!(said.contains("Promoted shop 2.0.0: 3.0.0 was unpublished before."), "{said}");
+    assert!(said.contains("The latest of stable is 2.0.0.") && !said.contains("Unpublished"), "{said}");
+    assert_eq!(taken_back(&author.json("app history")), 1, "it is told once");
     assert!(author.refused("unpublish 3.0.0 --promote-previous").contains("was already unpublished"));
 }
 

@@ -1,6 +1,7 @@
 use std::time::{Duration, Instant};
 
 use lock::Locked;
+use milepost_testkit::eventually_blocking;
 use milepost_testkit::postgres::Cluster;
 
 use crate::stage::{Stage, TWO_KINDS, change_everything};
@@ -40,6 +41,16 @@ mod lock {
     }
 }
 
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Whether the node noted where the files of the cold function are, which it does after the deploy was answered.
+fn is_noted(stage: &Stage) -> bool {
+    let notes = stage.world.env.data_dir().join("cache/packages/notes");
+    let names_it =
+        |note: std::fs::DirEntry| std::fs::read_to_string(note.path()).is_ok_and(|note| note.contains("frozen.py"));
+    std::fs::read_dir(notes).unwrap().flatten().any(names_it)
+}
+
 /// The usual app with a function that nobody calls before the database is away.
 fn stage_with_a_cold_function(args: &[&str]) -> Stage {
     let manifest = TWO_KINDS[0].1.replace("functions:\n", "functions:\n  cold: { env: python, src: cold/ }\n");
@@ -49,6 +60,7 @@ fn stage_with_a_cold_function(args: &[&str]) -> Stage {
     files.push(("cold/words/frozen.py", "WORD = 'cold'\n"));
     let stage = Stage::new("shop", args, &files);
     stage.deploy();
+    eventually_blocking(PATIENCE, || is_noted(&stage));
     stage
 }
 
@@ -109,4 +121,17 @@ async fn traffic_goes_on_while_the_sqlite_file_is_locked() {
     locked.let_go();
     stage.deploy();
     assert_eq!(stage.get("/").await.body, "two two");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_note_of_a_package_goes_when_the_function_was_called_and_when_its_app_is_gone() {
+    let stage = stage_with_a_cold_function(&[]);
+    assert_eq!(stage.get("/cold").await.body, "cold");
+    eventually_blocking(PATIENCE, || !is_noted(&stage));
+    // Another version, which nobody calls.
+    stage.world.env.write_file("cold/main.py", "def main():\n    return 'colder'\n");
+    stage.deploy();
+    eventually_blocking(PATIENCE, || is_noted(&stage));
+    stage.world.ok("app delete shop --yes");
+    eventually_blocking(PATIENCE, || !is_noted(&stage));
 }

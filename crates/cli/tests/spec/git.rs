@@ -1,4 +1,8 @@
-use crate::project::{Project, commit, git, says_word};
+use std::io::Write;
+use std::net::TcpListener;
+use std::process::Stdio;
+
+use crate::project::{BUILD, Project, commit, git, says_word};
 use crate::seed::{HELLO, own_package};
 
 /// Two work trees of one project, each on a branch of its own that changed the same file.
@@ -39,6 +43,87 @@ fn applies_from_two_branches_at_once_both_land_with_their_commits() {
         assert_eq!(found["git"]["subject"], format!("what {branch} says"));
     }
     assert_eq!(project.uids("function", "hello").len(), 2);
+}
+
+/// A script that waits for a word at this gate before it builds: builds see no file of the test.
+fn waits_at(gate: &TcpListener) -> String {
+    let port = gate.local_addr().unwrap().port();
+    let wait = format!("import socket; s = socket.create_connection((\"127.0.0.1\", {port})); s.recv(1) or exit(9)");
+    BUILD.replacen('\n', &format!("\npython3 -c '{wait}' || exit 9\n"), 1)
+}
+
+#[test]
+fn whose_work_landed_during_a_build_is_told_before_it_is_overwritten_and_both_land() {
+    let (project, commits) = two_branches();
+    let gate = TcpListener::bind("127.0.0.1:0").unwrap();
+    project.file("right/hello/build.sh", &waits_at(&gate));
+    let right_commit = commit(project.env(), "right", "what right says");
+    let mut command = project.env().command(&["spec", "version", "apply"]);
+    command.current_dir(project.env().work_dir().join("right")).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let right = command.spawn().unwrap();
+    // From here on right has planned, and has nothing to overwrite.
+    let (mut held, _) = gate.accept().unwrap();
+    let left = project.env().run_in("left", &["spec", "version", "apply"]);
+    assert!(left.succeeded() && !left.stderr.contains("does not contain"), "{}", left.snapshot());
+    held.write_all(b"g").unwrap();
+
+    let output = right.wait_with_output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{told}");
+    let built = told.find("Package hello-pkg built in").unwrap_or_else(|| panic!("no build in {told}"));
+    let warned = told.find("does not contain").unwrap_or_else(|| panic!("no warning in {told}"));
+    assert!(built < warned, "{told}");
+    for text in ["branch left", &commits[0][..10], "what left says", "this would overwrite", "function hello"] {
+        assert!(told[warned..].contains(text), "`{text}` is not in {told}");
+    }
+    for once in ["does not contain", "sent (", "building in"] {
+        assert_eq!(told.matches(once).count(), 1, "`{once}` in {told}");
+    }
+    let versions = project.json("app list-version");
+    let landed: Vec<&str> =
+        versions.as_array().unwrap().iter().filter_map(|one| one["git"]["commit"].as_str()).collect();
+    assert_eq!(landed, [right_commit.as_str(), commits[0].as_str()], "{versions}");
+}
+
+#[test]
+fn what_lands_during_a_build_refuses_a_change_that_expects_what_was_before() {
+    let (project, _) = two_branches();
+    let gate = TcpListener::bind("127.0.0.1:0").unwrap();
+    project.file("right/hello/build.sh", &waits_at(&gate));
+    let head = project.json("app show")["id"].as_str().unwrap().to_owned();
+    let mut command = project.env().command(&["spec", "version", "apply", "--expect", &head]);
+    command.current_dir(project.env().work_dir().join("right")).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let right = command.spawn().unwrap();
+    let (mut held, _) = gate.accept().unwrap();
+    let left = project.env().run_in("left", &["spec", "version", "apply"]);
+    assert!(left.succeeded(), "{}", left.snapshot());
+    held.write_all(b"g").unwrap();
+    let output = right.wait_with_output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(1) && told.contains("has moved"), "{told}");
+    assert_eq!(project.uids("function", "hello").len(), 1);
+}
+
+#[test]
+fn whose_work_landed_during_the_first_deploy_of_an_app_is_told_too() {
+    let (project, commits) = two_branches();
+    let gate = TcpListener::bind("127.0.0.1:0").unwrap();
+    for branch in ["left", "right"] {
+        project.file(&format!("{branch}/specs/hello.yaml"), &HELLO.replace("python-27", "python"));
+    }
+    project.file("right/hello/build.sh", &waits_at(&gate));
+    let mut command = project.env().command(&["spec", "version", "apply", "--app", "fresh"]);
+    command.current_dir(project.env().work_dir().join("right")).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let right = command.spawn().unwrap();
+    let (mut held, _) = gate.accept().unwrap();
+    let left = project.env().run_in("left", &["spec", "version", "apply", "--app", "fresh"]);
+    assert!(left.succeeded(), "{}", left.snapshot());
+    held.write_all(b"g").unwrap();
+    let output = right.wait_with_output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && told.contains(&commits[0][..10]), "{told}");
+    assert_eq!(told.matches("does not contain").count(), 1, "{told}");
+    assert_eq!(project.json("function version list --name hello --app fresh").as_array().unwrap().len(), 2);
 }
 
 #[test]
@@ -116,6 +201,12 @@ fn the_facts_of_a_folder_are_those_of_its_own_last_change() {
     let listed = project.json("spec version list");
     assert_eq!(listed["id"], uid.as_str(), "{listed}");
     assert_eq!(listed["git"]["branch"], "main", "{listed}");
+    let commit = &listed["git"]["commit"].as_str().unwrap()[..10];
+    let table = project.stage.world.ok("spec version list");
+    let row = table.lines().find(|line| line.starts_with("function")).unwrap_or_else(|| panic!("{table}"));
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(cells, ["function", "hello", uid.as_str(), "1", commit], "{table}");
+    assert_eq!(table.lines().last(), Some(format!("Last change: app version {uid}, commit {commit} on main").as_str()));
     let functions = project.json("function list");
     assert_eq!(functions[0]["deployment"]["id"], "spec:example.org/team/hello/specs", "{functions}");
 

@@ -1,6 +1,7 @@
 //! The same for `milepost.yaml`, and for commands that make one package.
 
 use crate::project::{BUILD, Project, requests, says_word};
+use crate::seed::HELLO;
 
 const SHOP: &str =
     "app: shop\nfunctions:\n  hello: { env: python, src: hello, entrypoint: hello.main }\nroutes:\n  - GET /: hello\n";
@@ -81,4 +82,36 @@ fn a_package_from_the_command_line_is_built_before_its_version_is_made() {
     project.stage.world.ok(function);
     let unchanged = project.run("function version update --name f --src src");
     assert!(unchanged.succeeded() && unchanged.stdout.contains("Nothing changed."), "{}", unchanged.snapshot());
+}
+
+#[test]
+fn what_is_built_already_is_not_told_to_be_built_also_in_an_app_that_is_not_there() {
+    let project = Project::new(&[]);
+    let manifest = "packages:\n  both: { env: python, src: hello, deploy: hello }\n  none: { env: python, src: hello, build: \"\" }\n  \
+                    made: { env: python, src: hello, build: ./build.sh }\n";
+    project.file("milepost.yaml", manifest);
+    project.file("hello/hello.py", &says_word("one"));
+    project.file("hello/build.sh", BUILD);
+    for app in ["fresh", "default"] {
+        let plan = project.run(&format!("deploy --app {app} --dry-run"));
+        assert!(plan.succeeded(), "{}", plan.snapshot());
+        assert_eq!(plan.stdout.matches("would be built").count(), 1, "{}", plan.snapshot());
+        assert!(plan.stdout.contains("would be built: ./build.sh"), "{}", plan.snapshot());
+        let json = project.json(&format!("deploy --app {app} --dry-run"));
+        assert_eq!(json["builds"], serde_json::json!(["made"]), "{json}");
+    }
+}
+
+#[test]
+fn what_is_ignored_in_the_project_itself_is_named_as_people_name_it() {
+    let project = Project::new(&[]);
+    project.file(
+        "specs/hello.yaml",
+        &HELLO.replace("hello/*.py", "*.py").replace("hello/*.sh", "*.sh").replace("hello/req", "req"),
+    );
+    project.code(".", "hello", "one");
+    project.file("dist.py", "x = 1\n");
+    project.file(".gitignore", "dist.py\n");
+    let plan = project.run("spec version apply --dry-run");
+    assert!(plan.stderr.contains("Left out by ignore files: dist.py\n"), "{}", plan.snapshot());
 }

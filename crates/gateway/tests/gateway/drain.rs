@@ -61,6 +61,20 @@ async fn what_does_not_end_is_cut_at_the_deadline() {
     assert_eq!(read_to_close(&mut busy).await, "");
 }
 
+#[tokio::test]
+async fn whoever_gives_up_waiting_for_the_end_cuts_what_is_left() {
+    let (world, _gate) = waiting(Settings::default());
+    let served = world.serve().await;
+    let mut busy = served.connect().await;
+    busy.write_all(WAIT.as_bytes()).await.expect("sent");
+    while world.gateway.stats().connections < 1 {
+        tokio::task::yield_now().await;
+    }
+    served.stop.cancel();
+    served.done.abort();
+    assert_eq!(read_to_close(&mut busy).await, "");
+}
+
 /// Clients that use one connection until they are told that it was the last request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_request_is_cut_when_the_gateway_stops_under_load() {

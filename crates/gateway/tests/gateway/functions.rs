@@ -308,3 +308,24 @@ async fn a_body_that_fails_before_its_first_piece_is_a_502_with_the_id() {
     assert!(answer.contains("broke off") && answer.contains(&format!("milepost logs --request {id}")), "{answer}");
     served.stopped().await;
 }
+
+#[tokio::test]
+async fn a_function_is_not_blamed_for_a_request_that_breaks_off_before_its_first_piece() {
+    let limits = Limits { body_bytes: 1000, body_timeout: Duration::from_millis(100), ..Limits::default() };
+    let world = World::with(Settings { limits, ..Settings::default() });
+    world.shop(vec![], vec![route("POST", "/", &public(Fake::BreakOff))]);
+    let served = world.serve().await;
+    let head = "POST / HTTP/1.1\r\nhost: shop.localhost\r\naccept: application/json\r\nconnection: close\r\n";
+    let chunked = format!("{head}transfer-encoding: chunked\r\n\r\n");
+    let requests = [
+        (format!("{chunked}3e9\r\n{}\r\n0\r\n\r\n", "x".repeat(1001)), "413", "body_too_large"),
+        (format!("{head}content-length: 10\r\n\r\nabc"), "408", "body_stalled"),
+        (format!("{chunked}no length\r\n"), "400", "request_body"),
+        (format!("{chunked}3\r\nabc\r\n0\r\n\r\n"), "502", "function_broke_off"),
+    ];
+    for (request, status, code) in requests {
+        let answer = served.raw(request).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")) && answer.contains(code), "{answer}");
+    }
+    served.stopped().await;
+}

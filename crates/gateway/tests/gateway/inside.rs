@@ -1,4 +1,4 @@
-use milepost_gateway::Listener;
+use milepost_gateway::{Limits, Listener, Settings};
 use milepost_model::spec::FunctionPermission;
 use tokio::io::AsyncWriteExt;
 
@@ -54,4 +54,30 @@ async fn the_inner_door_stays_open_while_the_outer_one_drains() {
     assert!(read_to_close(&mut busy).await.ends_with("waited"));
     soon(outer.done).await.expect("it ends");
     inner.stopped().await;
+}
+
+#[tokio::test]
+async fn neither_door_can_take_the_connections_of_the_other() {
+    let limits = Limits { connections: 1, ..Limits::default() };
+    let world = World::with(Settings { limits, ..Settings::default() });
+    world.shop(vec![], vec![route("", "/f", &public(Fake::Tell))]);
+    let doors = [world.serve().await, world.serve_on(Listener::inside).await];
+    let called = "GET /f HTTP/1.1\r\nhost: shop.localhost\r\nmilepost-call: call:shop:r1\r\n\r\n";
+    let mut kept = Vec::new();
+    for door in &doors {
+        let mut stream = door.connect().await;
+        stream.write_all(called.as_bytes()).await.expect("sent");
+        let answer = read_answer(&mut stream).await;
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        kept.push(stream);
+    }
+    for door in &doors {
+        let refused = read_to_close(&mut door.connect().await).await;
+        assert!(refused.starts_with("HTTP/1.1 503 "), "{refused}");
+    }
+    assert_eq!(world.gateway.stats().connections, 2);
+    drop(kept);
+    for door in doors {
+        door.stopped().await;
+    }
 }

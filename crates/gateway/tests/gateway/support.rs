@@ -39,6 +39,8 @@ pub enum Fake {
     Fail(CallFailure),
     /// Reads the body to its end, and fails as a worker would if it cannot.
     Swallow,
+    /// Begins to answer, whatever becomes of the body, and breaks off before its first piece.
+    BreakOff,
     /// Waits to be let go on.
     Wait(Arc<tokio::sync::Semaphore>),
 }
@@ -97,6 +99,11 @@ impl Backend for Memory {
                     length += frame.map_err(broken)?.data_ref().map_or(0, Bytes::len);
                 }
                 Ok(Response::new(full(length.to_string())))
+            }
+            Fake::BreakOff => {
+                let mut body = request.into_body();
+                while let Some(Ok(_)) = body.frame().await {}
+                Ok(Response::new(pieces(stream::iter([Err(io::ErrorKind::BrokenPipe.into())]))))
             }
             Fake::Wait(gate) => {
                 gate.acquire().await.unwrap().forget();

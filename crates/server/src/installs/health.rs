@@ -7,7 +7,7 @@ use axum::body::Body;
 use http::{Method, Request, header};
 use milepost_catalog::{CatalogError, LeasedInstall, WentBack};
 use milepost_gateway::{Peer, RequestBody};
-use milepost_model::install::{Health, Install};
+use milepost_model::install::Health;
 use milepost_model::{AppName, Selector, UnitName};
 use milepost_runtime::CallContext;
 use tokio::time::Instant;
@@ -33,7 +33,7 @@ pub(super) async fn judge(state: &State, mut leased: LeasedInstall) -> Result<Ju
         let deadline = Duration::from_secs(u64::from(install.settings.health_deadline_s));
         // Without a check it was taken away meanwhile.
         let well = match &install.settings.health {
-            Some(health) => becomes_well(state, install, health, deadline).await,
+            Some(health) => becomes_well(state, &leased, health, deadline).await,
             None => Ok(()),
         };
         match well {
@@ -57,14 +57,14 @@ async fn shown(state: &State, app: &AppName) {
     }
 }
 
-async fn becomes_well(state: &State, install: &Install, health: &Health, within: Duration) -> Result<(), String> {
+async fn becomes_well(state: &State, leased: &LeasedInstall, health: &Health, within: Duration) -> Result<(), String> {
     let until = Instant::now() + within;
     let mut last = "it did not answer".to_owned();
     loop {
         let asked = async {
             match health {
-                Health::Path(path) => ask_path(state, install, path).await,
-                Health::Function(name) => ask_function(state, &install.app, name).await,
+                Health::Path(path) => ask_path(state, leased, path).await,
+                Health::Function(name) => ask_function(state, &leased.lease.app, name).await,
             }
         };
         match tokio::time::timeout_at(until, asked).await {
@@ -80,14 +80,19 @@ async fn becomes_well(state: &State, install: &Install, health: &Health, within:
 }
 
 /// As a visitor would, without the way over the network: of live once users have the version, before that of its release's own
-/// address.
-async fn ask_path(state: &State, install: &Install, path: &str) -> Result<(), String> {
+/// address. Which release that is may change from one try to the next.
+async fn ask_path(state: &State, leased: &LeasedInstall, path: &str) -> Result<(), String> {
+    let LeasedInstall { lease, install, .. } = leased;
     let app = &install.app;
     let host = if install.live.as_ref() == Some(&install.entry.version) {
         format!("{app}.{}", state.urls.domain())
     } else {
-        let release = state.catalog.release_get(app, install.app_version.clone()).await;
-        format!("{app}.{}.{}", release.map_err(|error| error.to_string())?.id, state.urls.domain())
+        let found = state.catalog.install_trial_release(lease).await;
+        let (release, again) = found.map_err(|error| error.to_string())?;
+        if again {
+            shown(state, app).await;
+        }
+        format!("{app}.{}.{}", release.id, state.urls.domain())
     };
     let request = Request::builder()
         .method(Method::GET)

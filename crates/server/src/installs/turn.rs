@@ -244,10 +244,11 @@ impl Step<'_> {
         if outcome.install.install.on_trial
             && let Some(release) = &outcome.release
         {
-            // Live has moved since, if it was well.
-            let release = state.catalog.release_get(&leased.lease.app, release.id.clone()).await?;
+            // Live has moved since, if it was well. All is done and written down, so what is only shown may be as it was before.
             outcome.is_live = judged.install.install.live.as_ref() == Some(&self.entry.version);
-            outcome.release = Some(release);
+            if let Ok(release) = state.catalog.release_get(&leased.lease.app, release.id.clone()).await {
+                outcome.release = Some(release);
+            }
         }
         Ok(Stepped { outcome, judged })
     }

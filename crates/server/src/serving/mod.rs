@@ -4,6 +4,7 @@
 
 mod bind;
 mod file_trees;
+mod package_needs;
 mod package_note;
 mod packages;
 mod plane;

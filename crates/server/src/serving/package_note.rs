@@ -19,12 +19,20 @@ enum Line<'t> {
     Link { path: Cow<'t, str>, target: Cow<'t, str> },
 }
 
-/// Written beside its place and renamed into it.
+/// Written beside its place and renamed into it. If that fails, nothing is left beside it.
 pub(super) async fn write(to: &Path, staged: &Path, tree: &Tree, places: &Places) -> io::Result<()> {
     let lines: Option<Vec<Line<'_>>> = tree.iter().map(|(path, leaf)| line(path, leaf, places)).collect();
     let lines = lines.ok_or_else(|| io::Error::other("some of its files are not on the server"))?;
-    tokio::fs::write(staged, serde_json::to_vec(&lines)?).await?;
-    tokio::fs::rename(staged, to).await
+    let bytes = serde_json::to_vec(&lines)?;
+    let written = async {
+        tokio::fs::write(staged, bytes).await?;
+        tokio::fs::rename(staged, to).await
+    };
+    let written = written.await;
+    if written.is_err() {
+        let _ = tokio::fs::remove_file(staged).await;
+    }
+    written
 }
 
 fn line<'t>(path: &'t str, leaf: &'t Leaf, places: &Places) -> Option<Line<'t>> {
@@ -61,4 +69,23 @@ pub(super) async fn read(note: &Path) -> Option<(Tree, Places)> {
         tree.insert(&path, leaf).ok()?;
     }
     Some((tree, places))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_written_is_read_and_what_cannot_be_put_in_place_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (note, staged) = (folder.path().join("note"), folder.path().join("staged"));
+        let mut tree = Tree::default();
+        tree.insert("link", Leaf::Link { target: "main.py".to_owned() }).expect("a good path");
+        write(&note, &staged, &tree, &Places::new()).await.expect("it is written");
+        let (read, _) = read(&note).await.expect("it can be read");
+        assert_eq!(read.len(), 1);
+        let nowhere = folder.path().join("nowhere").join("note");
+        write(&nowhere, &staged, &tree, &Places::new()).await.expect_err("there is no such folder");
+        assert!(!staged.exists() && note.exists());
+    }
 }

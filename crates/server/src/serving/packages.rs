@@ -2,21 +2,24 @@
 //! renamed into it, so what is there is whole; what a digest names never changes, so it is written once.
 //!
 //! The request path does without the database, and the first call of a function needs its package. So where the files of
-//! a package lie is noted beside it ([`super::package_note`]) when a view is made, while the database is there.
+//! a package lie is noted beside it ([`super::package_note`]) when a view was made, while the database is there. No view
+//! waits for that: it asks the catalog and reads from the blob store, which may be slow.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use futures::stream::{self, StreamExt};
 use milepost_model::tree::Tree;
-use milepost_model::{Digest, IdSource, OsIds};
+use milepost_model::{AppName, Digest, IdSource, OsIds};
 use milepost_runtime::{HostError, Package};
 use tokio::sync::OnceCell;
 
+use super::package_needs::{Needs, Work};
 use super::package_note as note;
 use crate::checkout::{self, Access, Places};
 use crate::state::Store;
@@ -29,19 +32,21 @@ pub(crate) struct Packages {
     folder: PathBuf,
     store: Store,
     known: Mutex<HashMap<Digest, Cell>>,
+    needs: Mutex<Needs>,
 }
 
 impl Packages {
-    /// Removes what a crash left half written.
+    /// Removes what a crash left half written, and all notes: nobody knows yet who needs them, and a server that has no
+    /// views needs the database anyway.
     pub(crate) fn open(folder: PathBuf, store: Store) -> io::Result<Self> {
-        let staging = folder.join(STAGING);
-        match fs::remove_dir_all(&staging) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
+        for anew in [STAGING, NOTES].map(|name| folder.join(name)) {
+            match fs::remove_dir_all(&anew) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+            fs::create_dir_all(&anew)?;
         }
-        fs::create_dir_all(&staging)?;
-        fs::create_dir_all(folder.join(NOTES))?;
-        Ok(Self { folder, store, known: Mutex::default() })
+        Ok(Self { folder, store, known: Mutex::default(), needs: Mutex::default() })
     }
 
     pub(crate) async fn get(&self, root: Digest) -> Result<Package, HostError> {
@@ -92,25 +97,68 @@ impl Packages {
         Ok(Package { folder: place.to_owned(), files: tree.len() })
     }
 
-    /// Makes sure that these packages can be had without the database. Gives those that can; the others are asked for again
-    /// with the next view.
-    pub(crate) async fn note(&self, roots: Vec<Digest>) -> Vec<Digest> {
-        let noted = stream::iter(roots).map(|root| async move {
-            let noted = self.note_one(root).await;
-            noted.inspect_err(|error| tracing::warn!(%error, package = %root, "a package needs the database")).ok()
-        });
-        noted.buffer_unordered(NOTES_AT_ONCE).filter_map(std::future::ready).collect().await
+    /// The app's view leads to these packages, and to no others any more: they should be had without the database, soon.
+    pub(crate) fn need(self: &Arc<Self>, app: &AppName, packages: HashSet<Digest>) {
+        if self.needs().set(app, packages) {
+            tokio::spawn(Arc::clone(self).work());
+        }
     }
 
-    async fn note_one(&self, root: Digest) -> Result<Digest, String> {
-        let note = self.note_of(root);
-        if tokio::fs::try_exists(self.folder.join(root.hex())).await.unwrap_or(false) || note::is_there(&note).await {
-            return Ok(root);
+    /// Tries again, after some time, what could not be noted.
+    pub(crate) fn note_again(self: &Arc<Self>) {
+        if self.needs().again() {
+            tokio::spawn(Arc::clone(self).work());
         }
+    }
+
+    async fn work(self: Arc<Self>) {
+        loop {
+            // A statement of its own, so that nothing is locked while the work is done.
+            let next = self.needs().next();
+            let Some(Work { remove, note }) = next else { return };
+            for root in remove {
+                let _ = tokio::fs::remove_file(self.note_of(root)).await;
+            }
+            let noting = note.into_iter().map(|root| self.note_and_say(root));
+            stream::iter(noting).buffer_unordered(NOTES_AT_ONCE).collect::<()>().await;
+        }
+    }
+
+    async fn note_and_say(&self, root: Digest) {
+        match self.note(root).await {
+            Ok(()) => self.needs().noted(root),
+            Err(error) => tracing::warn!(%error, package = %root, "a package needs the database"),
+        }
+    }
+
+    async fn note(&self, root: Digest) -> Result<(), String> {
+        let note = self.note_of(root);
+        if self.is_here(root).await || note::is_there(&note).await {
+            return Ok(());
+        }
+        // Only what may be slow can be given up: what is written is written to its end, or removed.
+        let located = tokio::time::timeout(NOTE_TIMEOUT, self.locate(root)).await;
+        let (tree, places) = located.map_err(|_| "the blob store, or the database, is slow".to_owned())??;
+        note::write(&note, &self.staged(), &tree, &places).await.map_err(|error| error.to_string())?;
+        if self.is_here(root).await {
+            // It was brought meanwhile, perhaps before there was a note to remove.
+            let _ = tokio::fs::remove_file(note).await;
+        }
+        Ok(())
+    }
+
+    async fn locate(&self, root: Digest) -> Result<(Tree, Places), String> {
         let tree = trees::load(&self.store, root).await.map_err(|error| error.0.message)?;
         let places = checkout::locate(&self.store, &tree).await.map_err(|error| error.to_string())?;
-        note::write(&note, &self.staged(), &tree, &places).await.map_err(|error| error.to_string())?;
-        Ok(root)
+        Ok((tree, places))
+    }
+
+    async fn is_here(&self, root: Digest) -> bool {
+        tokio::fs::try_exists(self.folder.join(root.hex())).await.unwrap_or(false)
+    }
+
+    fn needs(&self) -> MutexGuard<'_, Needs> {
+        self.needs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn note_of(&self, root: Digest) -> PathBuf {
@@ -128,6 +176,7 @@ impl Packages {
 const STAGING: &str = "staging";
 const NOTES: &str = "notes";
 const NOTES_AT_ONCE: usize = 8;
+const NOTE_TIMEOUT: Duration = Duration::from_secs(30);
 
 fn publish(staged: &Path, place: &Path) -> io::Result<()> {
     fs::set_permissions(staged, fs::Permissions::from_mode(0o755))?;

@@ -1,6 +1,6 @@
 //! What the gateway calls, and what the runtime asks for.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -56,6 +56,7 @@ impl Plane {
 
     pub(super) fn forget(&self, app: &AppName) {
         self.apps.lock().unwrap_or_else(PoisonError::into_inner).remove(app);
+        self.packages.need(app, HashSet::new());
     }
 }
 

@@ -45,7 +45,6 @@ impl Views {
                 if let Some(view) = self.directory.get(app.as_str()) {
                     self.directory.remove(app.as_str(), view.event);
                 }
-                self.plane.forget(app);
                 self.plane.runtime.keep_warm(app, &[]);
             }
         }
@@ -78,13 +77,22 @@ impl Views {
                 self.refresh(&app).await?;
             }
         }
+        self.plane.packages.note_again();
         Ok(())
     }
 }
 
 impl Plane {
-    /// The app as it is now; `None` when there is none.
+    /// The app as it is now; `None` when there is none, and then nothing is remembered of it.
     pub(super) async fn view(&self, app: &AppName) -> ApiResult<Option<Arc<AppView<Function>>>> {
+        let view = self.look(app).await?;
+        if view.is_none() {
+            self.forget(app);
+        }
+        Ok(view)
+    }
+
+    async fn look(&self, app: &AppName) -> ApiResult<Option<Arc<AppView<Function>>>> {
         let memory = self.memory(app);
         let mut memory = memory.lock().await;
         let Some(mut serving) = self.store.catalog.serving(app, memory.known()).await? else { return Ok(None) };
@@ -97,10 +105,7 @@ impl Plane {
         }
         let made = memory.build(serving, &self.store, &self.trees).await?;
         self.runtime.keep_warm(app, &made.warm);
-        let unknown = memory.not_noted(&made.packages);
-        if !unknown.is_empty() {
-            memory.noted(self.packages.note(unknown).await);
-        }
+        self.packages.need(app, made.packages);
         Ok(Some(made.view))
     }
 }

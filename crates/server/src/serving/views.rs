@@ -27,8 +27,6 @@ pub(crate) struct AppMemory {
     expired: Arc<Names<Timestamp>>,
     newest_release: i64,
     app_id: i64,
-    /// Packages of what live and tags point at that this node can fetch without the database.
-    noted: HashSet<Digest>,
 }
 
 struct Built {
@@ -98,16 +96,6 @@ impl AppMemory {
         self.releases = built;
         self.forget(&serving.releases, &serving.aliases);
         Ok(self.view(&serving.app, serving.event, serving.live, serving.latest, &serving.releases))
-    }
-
-    /// Those of the view that would need the database when they are called first.
-    pub(crate) fn not_noted(&mut self, packages: &HashSet<Digest>) -> Vec<Digest> {
-        self.noted.retain(|package| packages.contains(package));
-        packages.difference(&self.noted).copied().collect()
-    }
-
-    pub(crate) fn noted(&mut self, packages: Vec<Digest>) {
-        self.noted.extend(packages);
     }
 
     /// Drops what no active release needs any more.

@@ -47,7 +47,7 @@ async fn an_upload_under_way_finishes_after_the_server_is_told_to_stop() {
 
 #[tokio::test]
 async fn connections_that_ask_nothing_are_closed_and_those_that_do_go_on() {
-    let server = TestServer::start_with(|settings| settings.rest = Duration::from_millis(300)).await;
+    let server = TestServer::start_with(|settings| settings.rest = Duration::from_millis(1500)).await;
     let bytes = pack(&[(BlobKind::File, b"takes its time")]);
     let head = format!(
         "POST /api/v1/apps/default/blobs HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\ncontent-length: {}\r\n\
@@ -57,11 +57,15 @@ async fn connections_that_ask_nothing_are_closed_and_those_that_do_go_on() {
     );
     let mut sending = TcpStream::connect(server.address).await.unwrap();
     sending.write_all(head.as_bytes()).await.unwrap();
+    let mut others = Vec::new();
     for said in
         ["", "GET /healthz HTTP/1.1\r\nhost: x\r\n", "PRI * HTTP/2.0\r\n", "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n"]
     {
         let mut stream = TcpStream::connect(server.address).await.unwrap();
         stream.write_all(said.as_bytes()).await.unwrap();
+        others.push((said, stream));
+    }
+    for (said, mut stream) in others {
         let mut answer = Vec::new();
         let closed = tokio::time::timeout(Duration::from_secs(10), stream.read_to_end(&mut answer)).await;
         closed.unwrap_or_else(|_| panic!("still open after {said:?}")).unwrap();

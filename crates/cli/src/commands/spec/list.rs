@@ -1,3 +1,5 @@
+use std::collections::{BTreeMap, BTreeSet};
+
 use clap::Args;
 use milepost_model::UnitKind;
 use milepost_model::change::{Deployment, GitFacts};
@@ -10,16 +12,21 @@ use crate::commands::deploy::agreed_app;
 use crate::context::Context;
 use crate::declared::fission;
 use crate::failure::Result;
-use crate::output::{Table, Ui};
+use crate::output::{Table, Ui, git_short};
 
-/// Events that are asked for at once, and how often: a deployment that did nothing for longer has nothing new to tell.
+/// Events and app versions that are asked for at once, and how often: a deployment that did nothing for longer has nothing new
+/// to tell.
 const PAGE: i64 = 500;
 const MOST_PAGES: usize = 40;
+/// Letters of a commit that are enough to find it.
+const COMMIT: usize = 10;
 
 /// List what a folder of specs made
 ///
-/// Each unit with the version that the app has now. With `-o json` it is the group view of seed 003: the git facts of the
-/// app version that last gave one of them a version or took one out, and the objects as type, name and version.
+/// Each unit with the version that the app has now, which is named after the app version that made it, and the commit of that;
+/// below them the app version and the commit of the folder's last change. With `-o json` it is the group view of seed 003: the
+/// git facts of the app version that last gave one of them a version or took one out, and the objects as type, name and
+/// version.
 #[derive(Debug, Args)]
 pub struct ListArgs {
     #[command(flatten)]
@@ -71,6 +78,11 @@ pub async fn run(ui: &Ui, global: &Global, args: &ListArgs) -> Result<()> {
         Some(uid) => Some(context.client.app_version_get(&context.app, &uid).await?),
         None => None,
     };
+    let commits = commits(&context, objects.iter().map(|object| object.version.as_str()).collect()).await?;
+    let last = made.as_ref().map(|made| {
+        let commit = made.git.as_ref().map(|git| format!(", commit {}", git_short(git))).unwrap_or_default();
+        format!("Last change: app version {}{commit}", made.id)
+    });
     let git = |facts: GitFacts| Git { commit: facts.commit, branch: facts.branch, clean: facts.clean };
     let (id, git) = made.map_or((None, None), |made| (Some(made.id), made.git.map(git)));
     let empty = format!("Deployment {} has made nothing in app {}.", declared.deployment.name, context.app);
@@ -78,18 +90,44 @@ pub async fn run(ui: &Ui, global: &Global, args: &ListArgs) -> Result<()> {
         &Group { id, git, objects },
         |group| group.objects.iter().map(|object| format!("{}/{}", object.kind, object.name)).collect(),
         |group| {
-            let mut table = Table::new(["TYPE", "NAME", "VERSION", "NUMBER"], &empty);
+            let mut table = Table::new(["TYPE", "NAME", "VERSION", "NUMBER", "COMMIT"], &empty);
             for object in &group.objects {
                 table.row([
                     object.kind.to_string(),
                     object.name.clone(),
                     object.version.clone(),
                     object.number.to_string(),
+                    commits.get(&object.version).cloned().unwrap_or_default(),
                 ]);
             }
-            table.render()
+            let last = last.filter(|_| !group.objects.is_empty());
+            [table.render()].into_iter().chain(last).collect::<Vec<_>>().join("\n")
         },
     )
+}
+
+/// The commits of app versions, as far as they came from one and are not very old.
+async fn commits(context: &Context<'_>, mut wanted: BTreeSet<&str>) -> Result<BTreeMap<String, String>> {
+    let mut found = BTreeMap::new();
+    let mut cursor: Option<String> = None;
+    for _ in 0..MOST_PAGES {
+        if wanted.is_empty() {
+            break;
+        }
+        let page = context.client.app_version_list(&context.app, PAGE, cursor.as_deref()).await?;
+        for version in page.items {
+            if wanted.remove(version.id.as_str())
+                && let Some(git) = &version.git
+            {
+                found.insert(version.id, git.commit.chars().take(COMMIT).collect());
+            }
+        }
+        cursor = page.next;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    Ok(found)
 }
 
 /// The app version that the deployment made last. One that only took units out gave none of those that are left its version

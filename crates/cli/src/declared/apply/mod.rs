@@ -9,6 +9,7 @@ mod environments;
 mod files;
 mod git;
 mod interrupt;
+mod land;
 mod overwrite;
 mod refused;
 mod scan;
@@ -24,9 +25,8 @@ use milepost_model::{AppName, ChangeOutcome, Code, PlanName, UnitName};
 
 use super::{Declared, Problem, lookup};
 use crate::commands::shared::ChangeArgs;
-use crate::context::{Context, Unattended};
+use crate::context::Context;
 use crate::failure::{Failure, Result};
-use crate::sources;
 use environments::Environments;
 use scan::Trees;
 
@@ -66,8 +66,18 @@ pub async fn apply(context: &Context<'_>, declared: &Declared, options: &Options
         Ok(trees) => trees,
         Err(wrong) => return Err(with_what_the_app_lacks(context, declared, wrong).await),
     };
-    let mut apply =
-        Apply { context, declared, options, trees, git, environments: Environments::of(declared), made_app: false };
+    let mut apply = Apply {
+        context,
+        declared,
+        options,
+        trees,
+        git,
+        environments: Environments::of(declared),
+        made_app: false,
+        head: None,
+        moves: 0,
+        told: Vec::new(),
+    };
     if draft::unknown_environment(declared, &apply.environments) {
         apply.environments.ask(context).await?;
     }
@@ -104,6 +114,12 @@ struct Apply<'a> {
     environments: Environments,
     /// Whether the app is there only because of this apply.
     made_app: bool,
+    /// The app version that it is planned on, once something is to be sent.
+    head: Option<String>,
+    /// How often somebody else was faster.
+    moves: usize,
+    /// Whose work it overwrites, as far as that was told.
+    told: Vec<String>,
 }
 
 impl Apply<'_> {
@@ -118,8 +134,11 @@ impl Apply<'_> {
             }
             planned => planned?,
         };
-        // That a deployment takes over what is equal already is to be written down, though nothing else is.
-        if !plan.changed && (plan.taken_over.is_empty() || self.options.change.dry_run) {
+        // An unchanged folder costs one request: on what exactly it is planned is asked only when something is to be sent.
+        if !self.is_up_to_date(&plan) && !self.options.change.dry_run && self.options.change.expect.is_none() {
+            (change, plan) = self.plan_on_head().await?;
+        }
+        if self.is_up_to_date(&plan) {
             plan.dry_run = self.options.change.dry_run;
             return Ok(applied(plan));
         }
@@ -130,34 +149,12 @@ impl Apply<'_> {
             if !plan.builds.is_empty() {
                 self.environments.ask(self.context).await?;
             }
-            let commands = tell::commands(&plan, &change, &self.trees, &self.environments);
+            let commands = tell::commands(&mut plan, &change, &self.trees, &self.environments);
             tell::ignored(self.context.ui, &self.trees);
             plan.warnings.extend(self.unset_secrets().await);
             return Ok(Applied { commands, ..applied(plan) });
         }
-        let mut again = true;
-        let mut outcome = loop {
-            let sent = sources::upload_all(self.context, self.trees.sources(), "Uploading").await?;
-            if !self.options.watching {
-                tell::sent(self.context.ui, &sent, &self.trees);
-            }
-            let built = build::all(self.context, self.builds(&plan, &change).await?, self.options.verbose).await;
-            if let Err(failure) = built {
-                // The app stays: the log of the build is kept in it.
-                self.made_app = false;
-                return Err(failure);
-            }
-            change.dry_run = false;
-            match interrupt::landing(self.context.change(&change)).await {
-                // Somebody changed an environment, or a sweep took something, since it was planned.
-                Err(failure) if again && matches!(failure.code(), Some(Code::BuildNeeded | Code::MissingBlobs)) => {
-                    again = false;
-                    self.environments.forget_app();
-                    (change, plan) = self.plan().await?;
-                }
-                outcome => break outcome?,
-            }
-        };
+        let mut outcome = self.land(change, plan).await?;
         if !self.options.watching {
             outcome.warnings.extend(self.unset_secrets().await);
         }
@@ -183,6 +180,11 @@ impl Apply<'_> {
         Ok((change, plan))
     }
 
+    /// That a deployment takes over what is equal already is to be written down, though nothing else is.
+    fn is_up_to_date(&self, plan: &ChangeOutcome) -> bool {
+        !plan.changed && (plan.taken_over.is_empty() || self.options.change.dry_run)
+    }
+
     fn change(&self) -> Change {
         let puts = draft::puts(self.declared, &self.trees, &self.environments);
         let deployment = Declaration {
@@ -193,6 +195,7 @@ impl Apply<'_> {
             allow_conflicts: self.options.allow_conflicts,
         };
         let mut change = self.options.change.change(puts, Vec::new());
+        change.expect = change.expect.or_else(|| self.head.clone());
         change.git.clone_from(&self.git);
         change.deployment = Some(deployment);
         change.dry_run = true;
@@ -212,7 +215,7 @@ impl Apply<'_> {
             tell::ignored(context.ui, &self.trees);
             let mut plan = tell::all_new(self.declared, &change);
             plan.warnings = secrets.iter().map(tell::in_a_line).collect();
-            let commands = tell::commands(&plan, &change, &self.trees, &self.environments);
+            let commands = tell::commands(&mut plan, &change, &self.trees, &self.environments);
             return Ok(Some(Applied { commands, ..applied(plan) }));
         }
         let name: AppName = context.app.parse()?;
@@ -246,18 +249,13 @@ impl Apply<'_> {
     }
 
     /// What should be known before anything is sent.
-    async fn before_sending(&self, plan: &ChangeOutcome) -> Result<()> {
+    async fn before_sending(&mut self, plan: &ChangeOutcome) -> Result<()> {
         if self.git.is_none() && !self.options.watching {
             self.context
                 .ui
                 .say("Not in a git repository, or nothing is committed: the app version will carry no commit.");
         }
-        let overwritten = overwrite::find(self.context, &self.declared.folder, plan).await;
-        overwrite::tell(self.context, &overwritten);
-        if overwritten.is_empty() || self.options.change.dry_run || self.options.watching {
-            return Ok(());
-        }
-        self.context.confirm("Overwrite it?", Unattended::Proceed)
+        self.ask_to_overwrite(plan).await
     }
 
     async fn builds(&mut self, plan: &ChangeOutcome, change: &Change) -> Result<Vec<BuildRequest>> {

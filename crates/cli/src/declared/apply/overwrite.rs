@@ -53,13 +53,7 @@ pub async fn find(context: &Context<'_>, folder: &Path, plan: &ChangeOutcome) ->
     found
 }
 
-pub fn tell(context: &Context<'_>, found: &[Overwritten]) {
-    for overwritten in found {
-        context.ui.warn(&sentence(overwritten));
-    }
-}
-
-fn sentence(overwritten: &Overwritten) -> String {
+pub fn sentence(overwritten: &Overwritten) -> String {
     let by = &overwritten.by;
     let mut from = String::new();
     if let Some(git) = &by.git {

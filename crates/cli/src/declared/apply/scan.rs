@@ -53,6 +53,8 @@ impl Trees {
         let mut all = Ignored::default();
         for (root, ignored) in by_root {
             all.count += ignored.count;
+            // The current folder is not worth a `./`.
+            let root = root.strip_prefix(".").unwrap_or(root);
             all.first.extend(ignored.first.iter().map(|path| root.join(path).display().to_string()));
         }
         all

@@ -19,9 +19,10 @@ use crate::output::{Ui, outcome_name, plan_table, printable};
 /// What ignore files left out is named as long as it is so few.
 const NAMED: usize = 5;
 
-/// What would build each package that has to be built.
+/// What would build each package that has to be built. Where there is nothing to run, the source is what runs, and nothing is
+/// told to be built.
 pub fn commands(
-    plan: &ChangeOutcome,
+    plan: &mut ChangeOutcome,
     change: &Change,
     trees: &Trees,
     environments: &Environments,
@@ -34,6 +35,7 @@ pub fn commands(
             commands.insert(name.clone(), command);
         }
     }
+    plan.builds.retain(|name| commands.contains_key(name));
     commands
 }
 
@@ -103,7 +105,11 @@ pub fn all_new(declared: &Declared, change: &Change) -> ChangeOutcome {
             keys.insert(at, key.clone());
         }
     }
-    let has_source = |name: &UnitName| draft::package(&change.puts, name).is_some_and(|(_, source)| source.is_some());
+    // What comes with what runs is not built.
+    let is_source = |name: &UnitName| {
+        let found = draft::package(&change.puts, name);
+        found.is_some_and(|(package, source)| source.is_some() && package.deployment.is_none())
+    };
     let packages = declared.keys().filter(|key| key.kind == UnitKind::Package);
     ChangeOutcome {
         changed: true,
@@ -112,7 +118,7 @@ pub fn all_new(declared: &Declared, change: &Change) -> ChangeOutcome {
         versions: keys.into_iter().map(created).collect(),
         release: None,
         expired: Vec::new(),
-        builds: packages.map(|key| key.name).filter(has_source).collect(),
+        builds: packages.map(|key| key.name).filter(is_source).collect(),
         taken_over: Vec::new(),
         warnings: Vec::new(),
     }

@@ -1,6 +1,6 @@
 //! `HTTPTrigger` and `TimeTrigger`
 
-use milepost_model::unit_put::{RoutePut, TargetPut, TimerPut, UnitPut};
+use milepost_model::unit_put::{RoutePut, SpecError, TargetPut, TimerPut, UnitPut};
 use milepost_model::{Selector, UnitKind, suggest};
 
 use super::super::target::selector;
@@ -31,16 +31,23 @@ impl Reader<'_> {
         let url = set(spec.text_at("relativeurl"));
         let prefix = set(spec.text_at("prefix"));
         let host = spec.text("host").filter(|host| host != "*").unwrap_or_default();
-        let methods: Vec<(String, u64)> = spec.text_at("method").into_iter().chain(spec.texts("methods")).collect();
-        let methods = methods.into_iter().filter(|(method, _)| !method.is_empty());
-        let methods: Vec<(String, u64)> = methods.map(|(method, line)| (method.to_uppercase(), line)).collect();
-        for (error, line) in methods.iter().filter_map(|(method, line)| Some((checks::method(method)?, line))) {
-            sink.wrong(*line, format!("{what}: {error}"));
+        let one = spec.text_at("method").map(|(method, line)| ("method", method, line));
+        let several = spec.texts("methods").into_iter().map(|(method, line)| ("methods", method, line));
+        let methods = one.into_iter().chain(several).filter(|(_, method, _)| !method.is_empty());
+        let methods: Vec<_> = methods.map(|(key, method, line)| (key, method.to_uppercase(), line)).collect();
+        // Told under the keys that the document has.
+        let wrong = |error: Option<SpecError>, key: &str, line: u64| {
+            if let Some(error) = error {
+                sink.wrong(line, format!("{what}: {}", SpecError { field: key.to_owned(), ..error }));
+            }
+        };
+        for (key, method, line) in &methods {
+            wrong(checks::method(method), key, *line);
         }
-        for (error, line) in
-            [&url, &prefix].into_iter().flatten().filter_map(|(path, line)| Some((checks::path(path)?, line)))
-        {
-            sink.wrong(*line, format!("{what}: {error}"));
+        for (key, found) in [("relativeurl", &url), ("prefix", &prefix)] {
+            if let Some((path, line)) = found {
+                wrong(checks::path(path), key, *line);
+            }
         }
         warn_unsupported(&mut spec, &["createingress"], "the gateway serves the route at the app's own address");
         warn_unsupported(&mut spec, &["corsConfig"], "let the function itself answer `OPTIONS` and send the headers");
@@ -74,7 +81,7 @@ impl Reader<'_> {
         let target = self.target(&mut spec);
         spec.note_rest(&ROUTE_KEYS, "Milepost has nothing for it");
         let (Some((path, prefix)), Some(target), Some(name)) = (path, target, name) else { return };
-        let methods = methods.into_iter().map(|(method, _)| method).collect();
+        let methods = methods.into_iter().map(|(_, method, _)| method).collect();
         let put = RoutePut { methods, path, prefix, host, target };
         self.add(name, UnitPut::Route(put), Vec::new(), sink.place(line));
     }

@@ -18,6 +18,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use milepost_model::change::{Deployment, UnitKey};
+use milepost_model::channel::SemVer;
 use milepost_model::unit_put::{ConfigPut, UnitPut};
 use milepost_model::{AppName, UnitKind, UnitName};
 
@@ -162,8 +163,8 @@ impl<'a> Found<'a> {
         let app = fields.parsed("app", |name| name.parse::<AppName>().map_err(|error| error.to_string()));
         self.unread.app |= fields.is_unreadable("app");
         let deployment = deployment(&mut fields);
-        // The version is for `publish`, which reads it by itself.
-        fields.text("version");
+        // The version is for `publish`, which reads it by itself; what cannot be one is a mistake all the same.
+        fields.parsed("version", |version| version.parse::<SemVer>().map_err(|error| error.to_string()));
         self.config(&mut fields);
         for (key, node) in self.things(&mut fields, "environments", UnitKind::Environment) {
             self.environment(key, node);

@@ -406,6 +406,34 @@ fn what_is_named_and_not_there_is_found() {
 }
 
 #[test]
+fn what_is_like_nothing_that_is_there_is_told_with_what_is_there() {
+    let hints = |text: &str, app_has: &[&str]| {
+        let declared = parse(text).expect("a manifest");
+        let problems = declared.unresolved().into_iter().map(|found| declared.unknown(found, app_has, Some("default")));
+        problems.filter_map(|problem| problem.hint).collect::<Vec<_>>()
+    };
+    let text =
+        "functions:\n  hello: { env: python, src: hello }\n  page: { package: zzz }\nroutes:\n  - GET /: nobody\n";
+    let functions = "declare it under `functions:`, or name one that is there: `hello` or `page`";
+    let packages = "declare it under `packages:`, or name one that is there: `hello-pkg`";
+    assert_eq!(hints(text, &[]), [packages, functions]);
+    assert_eq!(hints("routes:\n  - GET /: nobody\n", &[]), ["declare it under `functions:`"]);
+    let many = ["f", "e", "d", "c", "b", "a"];
+    let like = "declare it under `functions:`, or name one that is there, like `a`, `b`, `c`, `d`, `e`";
+    assert_eq!(hints("routes:\n  - GET /: nobody\n", &many), [like]);
+}
+
+#[test]
+fn a_version_that_is_none_is_told_with_its_line() {
+    refused(
+        "app: shop\nversion: one.two\n",
+        "2: `version`: `one.two` is not a semantic version: `one` is not a number; write three numbers, like \
+         `1.2.3`, `1.2.3-beta.1` or `1.2.3-beta+123`",
+    );
+    assert!(parse("app: shop\nversion: 1.0.0-beta.1\n").is_ok());
+}
+
+#[test]
 fn what_is_not_yaml_is_named_with_its_line() {
     refused("app: shop\nfunctions: {\n", "2: unclosed bracket '{' | this line is not YAML as it stands");
     refused("a: b: c\n", "1: mapping values are not allowed in this context | this line is not YAML as it stands");

@@ -127,7 +127,7 @@ pub const MISTAKES: &[Mistake] = &[
         "spec:\n- relativeurl: bin\n",
         &[
             error("- relativeurl: bin", "HTTP trigger `bin-http` must be a map of keys, not a list"),
-            error("- relativeurl: bin", "HTTP trigger `bin-http`: `path`: `bin` must start with `/`"),
+            error("- relativeurl: bin", "HTTP trigger `bin-http`: `relativeurl`: `bin` must start with `/`"),
         ],
     ),
     mistake(

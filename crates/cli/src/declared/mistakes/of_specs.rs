@@ -340,7 +340,7 @@ const MISTAKES: &[Mistake] = &[
         file: T,
         right: "  method: GET\n",
         wrong: "  method: GTE\n",
-        told: &[error("method: GTE", "HTTP trigger `api-http`: `methods`: `GTE` is not an HTTP method")],
+        told: &[error("method: GTE", "HTTP trigger `api-http`: `method`: `GTE` is not an HTTP method")],
         about: &[],
         renames: None,
     },
@@ -348,7 +348,10 @@ const MISTAKES: &[Mistake] = &[
         file: T,
         right: "  relativeurl: /api/orders\n",
         wrong: "  relativeurl: api/orders\n",
-        told: &[error("relativeurl: api/orders", "HTTP trigger `api-http`: `path`: `api/orders` must start with `/`")],
+        told: &[error(
+            "relativeurl: api/orders",
+            "HTTP trigger `api-http`: `relativeurl`: `api/orders` must start with `/`",
+        )],
         about: &["path of api"],
         renames: None,
     },
@@ -358,7 +361,7 @@ const MISTAKES: &[Mistake] = &[
         wrong: "  relativurl: /api orders\n",
         told: &[
             error("relativurl", "unknown key `relativurl` in HTTP trigger `api-http`"),
-            error("relativurl", "HTTP trigger `api-http`: `path`: `/api orders` must not hold spaces"),
+            error("relativurl", "HTTP trigger `api-http`: `relativeurl`: `/api orders` must not hold spaces"),
         ],
         about: &["path of api"],
         renames: None,
@@ -409,7 +412,7 @@ const MISTAKES: &[Mistake] = &[
         right: "  relativeurl: /inline\n",
         wrong: "  relativeurl: /inline\n  prefix: /in{line\n",
         told: &[
-            error("/in{line", "HTTP trigger `inline-http`: `path`: `/in{line` cannot be used: a `{` has no `}`"),
+            error("/in{line", "HTTP trigger `inline-http`: `prefix`: `/in{line` cannot be used: a `{` has no `}`"),
             error("/in{line", "HTTP trigger `inline-http` has both `relativeurl` and `prefix`"),
         ],
         about: &[],

@@ -1,0 +1,115 @@
+//! The end of an apply: files and builds, then the change, on the app version that it was planned on.
+//!
+//! Others may land while files are sent and packages are built. That refuses nobody: the apply plans again, tells whose work
+//! it would overwrite now, and goes on.
+
+use milepost_client::ClientError;
+use milepost_model::change::Change;
+use milepost_model::{ChangeOutcome, Code};
+
+use super::{Apply, build, draft, interrupt, overwrite, tell};
+use crate::context::Unattended;
+use crate::failure::{Failure, Result};
+use crate::sources;
+
+/// How often others may be faster. Then the change is sent on whatever the app is: nobody has to wait for ever.
+const MOST_MOVES: usize = 10;
+
+impl Apply<'_> {
+    /// Plans on the newest app version, which the change then expects. What the user expects is not touched.
+    pub(super) async fn plan_on_head(&mut self) -> Result<(Change, ChangeOutcome)> {
+        while self.options.change.expect.is_none() && self.moves < MOST_MOVES {
+            self.head = self.newest().await?;
+            match self.plan().await {
+                Err(failure) if self.has_moved(&failure) => self.moves += 1,
+                planned => return planned,
+            }
+        }
+        if self.head.take().is_some() {
+            self.context.ui.warn(&format!(
+                "app {} changed again and again while this was planned; what landed last may be overwritten, and `milepost app \
+                 list-version` shows it",
+                self.context.app
+            ));
+        }
+        self.plan().await
+    }
+
+    pub(super) async fn land(&mut self, mut change: Change, mut plan: ChangeOutcome) -> Result<ChangeOutcome> {
+        let (mut again, mut files_are_there) = (true, false);
+        loop {
+            if !files_are_there {
+                let sent = sources::upload_all(self.context, self.trees.sources(), "Uploading").await?;
+                if !self.options.watching {
+                    tell::sent(self.context.ui, &sent, &self.trees);
+                }
+                files_are_there = true;
+            }
+            let built = build::all(self.context, self.builds(&plan, &change).await?, self.options.verbose).await;
+            if let Err(failure) = built {
+                // The app stays: the log of the build is kept in it.
+                self.made_app = false;
+                return Err(failure);
+            }
+            if self.is_first().await? {
+                change.dry_run = false;
+                match interrupt::landing(self.context.change(&change)).await {
+                    // Somebody changed an environment, or a sweep took something, since it was planned.
+                    Err(failure) if again && matches!(failure.code(), Some(Code::BuildNeeded | Code::MissingBlobs)) => {
+                        (again, files_are_there) = (false, false);
+                    }
+                    Err(failure) if self.has_moved(&failure) => self.moves += 1,
+                    outcome => return outcome,
+                }
+            } else {
+                self.moves += 1;
+            }
+            self.environments.forget_app();
+            if draft::unknown_environment(self.declared, &self.environments) {
+                self.environments.ask(self.context).await?;
+            }
+            (change, plan) = self.plan_on_head().await?;
+            if self.is_up_to_date(&plan) {
+                plan.dry_run = false;
+                return Ok(plan);
+            }
+            self.ask_to_overwrite(&plan).await?;
+        }
+    }
+
+    /// Tells whose work would be overwritten, unless that was told, and asks whoever can be asked.
+    pub(super) async fn ask_to_overwrite(&mut self, plan: &ChangeOutcome) -> Result<()> {
+        let found = overwrite::find(self.context, &self.declared.folder, plan).await;
+        let mut is_new = false;
+        for sentence in found.iter().map(overwrite::sentence) {
+            if !self.told.contains(&sentence) {
+                self.context.ui.warn(&sentence);
+                self.told.push(sentence);
+                is_new = true;
+            }
+        }
+        if !is_new || self.options.change.dry_run || self.options.watching {
+            return Ok(());
+        }
+        self.context.confirm("Overwrite it?", Unattended::Proceed)
+    }
+
+    /// No change can expect that an app has no version yet: whether it has one by now is asked, shortly before it is sent.
+    async fn is_first(&self) -> Result<bool> {
+        let is_known = self.head.is_some() || self.options.change.expect.is_some() || self.moves > 0;
+        Ok(is_known || self.newest().await?.is_none())
+    }
+
+    async fn newest(&self) -> Result<Option<String>> {
+        match self.context.client.app_version_get(&self.context.app, "head").await {
+            Err(ClientError::Refused(problem)) if problem.code == Code::AppVersionNotFound.as_str() => Ok(None),
+            found => Ok(Some(found?.id)),
+        }
+    }
+
+    /// Whether it was refused because the app is not any more at the version that it was planned on.
+    fn has_moved(&self, failure: &Failure) -> bool {
+        // An app version that is gone cannot be the newest one either.
+        self.head.is_some() && matches!(failure.code(), Some(Code::HeadMoved | Code::AppVersionNotFound))
+    }
+}
