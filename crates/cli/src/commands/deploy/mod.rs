@@ -66,7 +66,7 @@ pub async fn apply_declared(ui: &Ui, global: &Global, read: (Declared, Vec<Probl
     tell::warnings(ui, &declared);
     tell::unnamed(ui, &declared);
     let context = Context::new(ui, &agreed_app(global, &declared)?)?;
-    let applied = apply::stoppable(ui, apply::apply(&context, &declared, options)).await?;
+    let applied = apply::stoppable(ui, Box::pin(apply::apply(&context, &declared, options))).await?;
     tell::outcome(&context, &applied, || url_lines(&applied))
 }
 

@@ -348,10 +348,7 @@ const MISTAKES: &[Mistake] = &[
         file: T,
         right: "  relativeurl: /api/orders\n",
         wrong: "  relativeurl: api/orders\n",
-        told: &[error(
-            "relativeurl: api/orders",
-            "HTTP trigger `api-http`: `relativeurl`: `api/orders` must start with `/`",
-        )],
+        told: &[error("url: api/orders", "HTTP trigger `api-http`: `relativeurl`: `api/orders` must start with `/`")],
         about: &["path of api"],
         renames: None,
     },
