@@ -65,6 +65,37 @@ class Bodies(Case):
         self.assertEqual(channel.read(), (BODY, 0, b"second"))
         self.assertEqual(channel.read(), (BODY, END, b""))
 
+    def test_a_body_that_ends_while_an_asgi_application_does_something_else_is_told_as_ended(self):
+        fifo = os.path.join(self.write({}), "fifo")
+        os.mkfifo(fifo)
+        channel = self.run_function(
+            """
+            import asyncio
+            async def app(scope, receive, send):
+                first = await receive()
+                await send({"type": "http.response.start", "status": 200, "headers": []})
+                await send({"type": "http.response.body", "body": first["body"], "more_body": True})
+                await asyncio.get_running_loop().run_in_executor(None, lambda: open(%r).read())
+                for _ in range(5):
+                    await asyncio.sleep(0)  # what has come by now is seen
+                said = await receive()
+                told = "%%s %%s %%r" %% (first["more_body"], said["type"], said.get("more_body"))
+                await send({"type": "http.response.body", "body": told.encode()})
+            """
+            % fifo,
+            entrypoint="main.app",
+        )
+        for cut, told in ((False, b"True http.request False"), (True, b"True http.disconnect None")):
+            channel.request("POST", "/", [], b"first", end=False)
+            kind, _, payload = channel.read()
+            self.assertEqual((kind, Answer.head(payload).body), (RESPONSE, b"first"))
+            if cut:
+                channel.frame(CANCEL)
+            channel.body(b"", end=True)
+            with open(fifo, "w"):
+                pass
+            self.assertEqual(channel.read(), (BODY, END, told))
+
     def test_an_answer_before_the_body_has_come(self):
         for code in ("def main(request):\n    return request.path", "async def app(scope, receive, send):\n"
                      "    await send({'type': 'http.response.start', 'status': 200, 'headers': []})\n"

@@ -58,7 +58,8 @@ class Exchange:
     def __init__(self, slot, request):
         self.slot = slot
         self.request = request
-        self.first = True
+        self.first = request._piece  # what came with the head
+        self.more = True  # the application has not been told where the body ends
         self.head = None
         self.begun = False
         self.done = False
@@ -68,17 +69,15 @@ class Exchange:
         slot = self.slot
         if self.done:
             return {"type": "http.disconnect"}
-        if self.first:
-            self.first = False
-            more = bool(slot.pieces) or not slot.ended
-            if self.request._piece or not more:
-                return {"type": "http.request", "body": self.request._piece, "more_body": more}
-        if slot.pieces or not slot.ended:
-            piece = await slot.read()
-            if piece is not None:
-                return {"type": "http.request", "body": piece, "more_body": bool(slot.pieces) or not slot.ended}
-            if not slot.cancelled:
-                return {"type": "http.request", "body": b"", "more_body": False}
+        if self.more:
+            piece, self.first = self.first, b""
+            if not piece and (slot.pieces or not slot.ended):
+                piece = await slot.read()
+            # A body may end while the application does something else: whoever was told of more is told of the end.
+            # One that was cut has none.
+            if piece or not slot.cancelled:
+                self.more = bool(slot.pieces) or not slot.ended or slot.cancelled
+                return {"type": "http.request", "body": piece or b"", "more_body": self.more}
         while not (slot.cancelled or self.done):
             await slot.wait()
         return {"type": "http.disconnect"}
