@@ -162,6 +162,20 @@ class Faults(NodeCase):
             channel.response()
         self.assertEqual(channel.call("POST", "/", [], b"whole").text, "whole")
 
+    def test_a_body_that_was_cut_does_not_look_like_a_whole_one(self):
+        cut = bytes([0, 0, 0, 0, CANCEL, 0, 0, 0]) + bytes([0, 0, 0, 0, BODY, END, 0, 0])
+        for code in (
+            "module.exports = async (context) => context.request.rawBody.toString()",
+            "export default async (request) => new Response(await request.text())",
+        ):
+            name = "index.mjs" if code.startswith("export") else "index.js"
+            channel = self.run_function({name: code})
+            channel.request("POST", "/", [], b"half", end=False)
+            channel.sock.sendall(cut)
+            with self.assertRaises(Threw):
+                channel.response()
+            self.assertEqual(channel.call("POST", "/", [], b"whole").text, "whole")
+
 
 class Concurrency(NodeCase):
     def test_four_slots_run_at_once(self):

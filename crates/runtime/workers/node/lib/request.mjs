@@ -19,6 +19,7 @@ export class Request {
     this.first = first
     this.ended = ended // all of the body is here
     this.cancelled = false
+    this.cut = false // the caller left before all of the body was here
     this.skipped = false
     this.pieces = null
     this.held = 0
@@ -98,6 +99,8 @@ export class Request {
   // --- the body
 
   arrived(piece, ended) {
+    // What comes behind a cut is the end of the frames, and not that of the body: nobody may take a half for the whole.
+    if (this.cut) return
     this.ended = ended
     if (this.skipped) return
     if (piece.length !== 0) {
@@ -109,6 +112,7 @@ export class Request {
 
   cancel() {
     this.cancelled = true
+    this.cut = !this.ended
     this.wake()
     this.onCancel?.()
     this.abort?.abort(new CallerGone())
