@@ -1,71 +1,16 @@
 //! Channels of somebody who means no good, and servers that fail: everything is refused or tried again, with a clear sentence.
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "test code")]
+#![expect(clippy::expect_used, reason = "test code")]
 
 mod common;
 
 use std::fs;
 
 use common::web::{Answer, Web};
-use common::{Author, collect, latest, options, package};
-use milepost_channels::{ChannelError, PublicKey, Source, SourceOptions, StoreOptions, Unpublish};
+use common::world::World;
+use common::{collect, latest, options, package};
+use milepost_channels::{ChannelError, Source, SourceOptions, Unpublish};
 use milepost_model::Digest;
 use milepost_model::channel::Entry;
-use tempfile::TempDir;
-
-/// A signed channel with 1.0.0 and 1.1.0, on a web server that does what the test says.
-struct World {
-    web: Web,
-    home: TempDir,
-    key: PublicKey,
-    author: Author,
-}
-
-impl World {
-    async fn new() -> Self {
-        let (key, _) = common::key();
-        let public = key.public().clone();
-        let home = tempfile::tempdir().unwrap();
-        let author =
-            Author::at(home.path().to_str().unwrap(), StoreOptions { key: Some(key), ..StoreOptions::default() });
-        author.publish("1.0.0").await.unwrap();
-        author.publish("1.1.0").await.unwrap();
-        let web = Web::start().await;
-        web.put_folder(home.path());
-        Self { web, home, key: public, author }
-    }
-
-    fn path(&self, file: &str) -> String {
-        format!("/{}/stable/{file}", package())
-    }
-
-    fn file(&self, file: &str) -> Vec<u8> {
-        fs::read(self.home.path().join(format!("{}/stable/{file}", package()))).unwrap()
-    }
-
-    fn put(&self, file: &str, answer: Answer) {
-        self.web.put(&self.path(file), answer);
-    }
-
-    fn put_text(&self, file: &str, text: &str) {
-        self.put(file, Answer::Bytes(text.as_bytes().to_vec()));
-    }
-
-    fn url(&self) -> String {
-        format!("{}/{}/stable", self.web.url, package())
-    }
-
-    fn source(&self) -> Source {
-        self.source_with(options())
-    }
-
-    fn keyed(&self) -> Source {
-        self.source_with(SourceOptions { key: Some(self.key.clone()), ..options() })
-    }
-
-    fn source_with(&self, options: SourceOptions) -> Source {
-        Source::open(&self.url(), options).unwrap()
-    }
-}
 
 #[track_caller]
 fn refused<T: std::fmt::Debug>(result: Result<T, ChannelError>, kind: &str) -> String {
@@ -266,7 +211,7 @@ async fn an_old_index_that_is_replayed_is_refused() {
     let old: Vec<_> = ["latest", "latest.minisig", "all", "all.minisig"].map(|file| (file, world.file(file))).into();
     let before = latest(&world.keyed()).await.unwrap().serial.unwrap();
     world.author.publish("1.2.0").await.unwrap();
-    world.web.put_folder(world.home.path());
+    world.upload();
     let seen = latest(&world.keyed()).await.unwrap().serial.unwrap();
     assert!(seen > before);
     for (file, bytes) in old {
@@ -283,7 +228,7 @@ async fn a_list_that_is_older_than_latest_is_asked_for_again() {
     let world = World::new().await;
     let old = world.file("all");
     world.author.publish("1.2.0").await.unwrap();
-    world.web.put_folder(world.home.path());
+    world.upload();
     world.put("all", Answer::Bytes(old));
     let read = latest(&world.source()).await.unwrap();
     to_retry(world.source().all_for(&read).await, "behind");
@@ -307,7 +252,7 @@ async fn a_list_from_before_an_unpublish_is_behind_its_latest() {
     let (promote_previous, even_if_latest) = (true, true);
     let asked = Unpublish { package: &package, channel: &channel, version: &version, promote_previous, even_if_latest };
     world.author.store.unpublish(&asked).await.unwrap();
-    world.web.put_folder(world.home.path());
+    world.upload();
     let read = latest(&world.keyed()).await.unwrap();
     world.keyed().all_for(&read).await.unwrap();
     for (file, bytes) in old {

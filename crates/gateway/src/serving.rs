@@ -173,7 +173,7 @@ impl Rest {
         events.push(self.tick());
         events.push(self.phases.stop.cancelled().map(|()| Event::Stop).boxed());
         events.push(self.phases.kill.cancelled().map(|()| Event::Kill).boxed());
-        let mut resting = Resting::new(Resting::TICKS);
+        let mut resting = Resting::new();
         loop {
             let event = match poll_fn(|context| next(connection.as_mut(), &mut events, context)).await {
                 Happened::Ended(ended) => return ended.map_err(Into::into),

@@ -40,7 +40,7 @@ impl Default for Settings {
 pub struct Limits {
     pub head_bytes: usize,
     pub body_bytes: u64,
-    /// From the end of one request to the end of the next one's head.
+    /// From the beginning of a connection to the end of its first head. A later one may come after nearly three times that.
     pub head_timeout: Duration,
     /// Between two pieces of a body, in either direction.
     pub body_timeout: Duration,

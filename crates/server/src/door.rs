@@ -77,7 +77,7 @@ async fn attend(
     let io = TokioIo::new(Patient::new(stream, PATIENCE, Arc::clone(&pulse)));
     let mut connection = pin!(builder.serve_connection(io, service));
     let mut stopping = false;
-    let mut resting = Resting::new(Resting::TICKS);
+    let mut resting = Resting::new();
     loop {
         let tick = if stopping { LAST_WORD } else { rest / Resting::TICKS };
         tokio::select! {
@@ -85,7 +85,7 @@ async fn attend(
             _ = connection.as_mut() => return,
             () = stop.cancelled(), if !stopping => {
                 stopping = true;
-                resting = Resting::new(1);
+                resting = Resting::at_most(1);
                 connection.as_mut().graceful_shutdown();
             }
             () = tokio::time::sleep(tick) => if resting.is_too_long(pulse.resting_since()) {

@@ -93,7 +93,7 @@ fn write_loop(connection: &Connection, jobs: &mpsc::Receiver<Job>) {
         // Reading before writing under a plain BEGIN would fail when another process writes in between.
         if let Err(error) = connection.batch("BEGIN IMMEDIATE") {
             // Dropping the job tells its caller; running it outside a transaction would commit it piece by piece.
-            tracing::error!(%error, "the database did not let a transaction begin");
+            tracing::error!(error = &error as &dyn std::error::Error, "the database did not let a transaction begin");
             continue;
         }
         let mut finishers = vec![first(connection)];
@@ -104,7 +104,9 @@ fn write_loop(connection: &Connection, jobs: &mpsc::Receiver<Job>) {
         let committed = connection.batch("COMMIT").map_err(|error| {
             // A commit that failed leaves the transaction open.
             let _ = connection.batch("ROLLBACK");
-            error.to_string()
+            // All of it, since what is at the bottom is the cause, like a disk that is full.
+            let causes = std::iter::successors(std::error::Error::source(&error), |cause| cause.source());
+            causes.fold(error.to_string(), |told, cause| format!("{told}: {cause}"))
         });
         for finish in finishers {
             finish(committed.clone().map_err(|error| CatalogError::database("commit", std::io::Error::other(error))));

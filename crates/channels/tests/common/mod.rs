@@ -2,6 +2,7 @@
 #![expect(dead_code, clippy::unwrap_used, clippy::panic, reason = "shared by several tests, each of which uses a part")]
 
 pub mod web;
+pub mod world;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -56,7 +56,7 @@ pub fn plan_table(outcome: &ChangeOutcome, commands: &BTreeMap<UnitName, String>
         };
         lines.push(format!("{:width$}  {verb} {version}{label}{uid}", key(unit)).trim_end().to_owned());
         if outcome.dry_run {
-            lines.extend(reason_lines(&unit.reasons).into_iter().map(|line| format!("    {line}")));
+            lines.extend(reason_lines(unit.kind, &unit.reasons).into_iter().map(|line| format!("    {line}")));
             lines.extend(build_line(outcome, unit, commands));
         }
     }

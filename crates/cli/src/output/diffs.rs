@@ -1,5 +1,6 @@
 //! Differences and reasons as text.
 
+mod amounts_of_functions;
 mod files;
 mod lines;
 mod values;
@@ -40,7 +41,8 @@ pub fn diff_text_of(changes: &[UnitDiff], listed: Listed) -> String {
             UnitDiffKind::Changed => format!("~ {key} (version {before} -> {after})"),
             UnitDiffKind::Renumbered => format!("= {key} (version {before} -> {after}, same content)"),
         });
-        lines.extend(reasons_listed(&change.reasons, listed).into_iter().map(|line| format!("    {line}")));
+        lines
+            .extend(reasons_listed(change.kind, &change.reasons, listed).into_iter().map(|line| format!("    {line}")));
     }
     lines.join("\n")
 }
@@ -50,11 +52,11 @@ fn key(change: &UnitDiff) -> UnitKey {
 }
 
 /// Why a unit gets a new version, or is another one: a line for each field and file.
-pub fn reason_lines(reasons: &[Reason]) -> Vec<String> {
-    reasons_listed(reasons, Listed::Main)
+pub fn reason_lines(kind: UnitKind, reasons: &[Reason]) -> Vec<String> {
+    reasons_listed(kind, reasons, Listed::Main)
 }
 
-fn reasons_listed(reasons: &[Reason], listed: Listed) -> Vec<String> {
+fn reasons_listed(kind: UnitKind, reasons: &[Reason], listed: Listed) -> Vec<String> {
     let mut lines = Vec::new();
     for reason in reasons {
         match reason {
@@ -62,7 +64,7 @@ fn reasons_listed(reasons: &[Reason], listed: Listed) -> Vec<String> {
             Reason::Asked => lines.push("asked for, with the same content".to_owned()),
             Reason::Secret => lines.push("the value changed".to_owned()),
             Reason::Field { field, before, after } => {
-                lines.extend(values::field_lines(field, before.as_ref(), after.as_ref()));
+                lines.extend(values::field_lines(kind, field, before.as_ref(), after.as_ref()));
             }
             Reason::Pinned { kind, name, before, after } => lines.push(pin_line(*kind, name, *before, *after)),
             Reason::Files { field, files, .. } if files.is_empty() => lines.push(format!("{field}: other files")),
@@ -111,8 +113,11 @@ mod tests {
     #[test]
     fn a_changed_package_is_told_with_both_versions() {
         let pinned = |before, after| {
-            reason_lines(&[Reason::Pinned { kind: UnitKind::Package, name: "src-pkg".into(), before, after }])
-                .join("\n")
+            reason_lines(
+                UnitKind::Function,
+                &[Reason::Pinned { kind: UnitKind::Package, name: "src-pkg".into(), before, after }],
+            )
+            .join("\n")
         };
         assert_eq!(pinned(Some(1), Some(2)), "package `src-pkg` changed: version 1 -> 2");
         assert_eq!(pinned(None, Some(2)), "package is now `src-pkg` version 2");

@@ -1,5 +1,6 @@
 //! Everything that is printed goes through here: data to stdout, the rest to stderr.
 
+pub mod amounts;
 mod changes;
 mod diffs;
 mod git;

@@ -102,3 +102,22 @@ async fn a_function_that_runs_while_the_server_stops_can_still_call_another() {
     assert_eq!((answer.status, answer.body.as_str()), (200, "one /x"));
     assert!(stopped.await.unwrap().success());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_function_that_runs_outside_of_a_release_calls_those_of_the_newest() {
+    let stage = Stage::new("shop", &[], CALLS);
+    let old = stage.deploy();
+    stage.world.env.write_file("inner/main.py", CALLS[4].1.replace("one", "two"));
+    // Live stays where it is, so that its release is not the newest.
+    stage.world.ok(&format!("release live {old}"));
+    stage.deploy();
+    for function in ["py", "js"] {
+        let tested = stage.world.ok(&format!("function test {function}"));
+        assert!(tested.starts_with("two /é"), "{function}: {tested}");
+    }
+    // Live does not hold this version.
+    stage.world.env.write_file("py/main.py", format!("{}# changed\n", CALLS[1].1));
+    stage.deploy();
+    let run = stage.world.ok("execution create py --version 2 -o json");
+    assert!(run.contains("two /é"), "{run}");
+}

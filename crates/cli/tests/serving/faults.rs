@@ -3,6 +3,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use milepost_testkit::eventually;
 use tokio::sync::watch;
 
 use crate::stage::{Stage, get};
@@ -107,6 +108,24 @@ async fn a_fault_costs_its_own_request_and_nothing_else() {
     println!("a healthy function alone: {alone}; beside the faults: {beside}");
     // A fault lasts up to its second; who waited for one would have taken as long.
     assert!(beside.percentile(99) < Duration::from_millis(500), "alone {alone}, beside the faults {beside}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn that_a_function_cannot_start_is_in_the_log_of_the_server_too() {
+    let stage = Stage::new("shop", &[], FILES);
+    stage.deploy();
+    assert_eq!(stage.get("/broken").await.status, 503);
+    let line = || {
+        let log = stage.world.server.stderr();
+        log.lines().find(|line| line.contains("no instance of a function became ready")).map(str::to_owned)
+    };
+    // It is on its way through a pipe.
+    eventually(Duration::from_secs(30), async || line().is_some()).await;
+    let line = line().unwrap();
+    for text in ["WARN", "app=shop", "function=broken"] {
+        assert!(line.contains(text), "`{text}` is not in {line}");
+    }
+    assert!(!line.contains("no_such_module"), "what a function says is in its own log: {line}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -127,6 +127,29 @@ fn whose_work_landed_during_the_first_deploy_of_an_app_is_told_too() {
 }
 
 #[test]
+fn an_app_that_others_landed_in_during_its_first_deploy_is_not_said_to_be_taken_away() {
+    let (project, _) = two_branches();
+    let gate = TcpListener::bind("127.0.0.1:0").unwrap();
+    project.file("right/specs/hello.yaml", &HELLO.replace("python-27", "python"));
+    project.file("right/hello/build.sh", &waits_at(&gate));
+    let mut command = project.env().command(&["spec", "version", "apply", "--app", "fresh"]);
+    command.current_dir(project.env().work_dir().join("right")).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let right = command.spawn().unwrap();
+    let (mut held, _) = gate.accept().unwrap();
+    // What right is about to deploy belongs to somebody else by then.
+    project.file("left/other.yaml", "deployment: other\nfunctions:\n  hello: { env: python, src: code }\n");
+    project.file("left/code/main.py", &says_word("other"));
+    let left = project.env().run_in("left", &["deploy", "other.yaml", "--app", "fresh"]);
+    assert!(left.succeeded(), "{}", left.snapshot());
+    held.write_all(b"g").unwrap();
+    let output = right.wait_with_output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && told.contains("App fresh created"), "{told}");
+    assert!(!told.contains("taken away"), "{told}");
+    assert_eq!(project.json("function version list --name hello --app fresh").as_array().unwrap().len(), 1);
+}
+
+#[test]
 fn whose_work_would_be_overwritten_is_told_before_anything_is_sent() {
     let (project, commits) = two_branches();
     let left = project.env().run_in("left", &["spec", "version", "apply"]);

@@ -1,5 +1,5 @@
 use crate::project::{Project, requests, says_word};
-use crate::seed::{HELLO, HELLO_TRIGGER};
+use crate::seed::{HELLO, HELLO_TRIGGER, own_package};
 
 fn hello(args: &[&str]) -> Project {
     let project = Project::new(args);
@@ -50,6 +50,35 @@ async fn a_dry_run_tells_what_would_be_made_and_why_and_sends_no_file() {
     let package = json["versions"].as_array().unwrap().iter().find(|unit| unit["kind"] == "package").unwrap();
     assert!(package["reasons"].to_string().contains("more.py"), "{package}");
     assert_eq!(requests(&project).await.uploads, before.uploads);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commits_are_asked_for_by_app_version_and_only_to_be_shown() {
+    let project = hello(&[]);
+    for number in 0..2 {
+        project.file(&format!("specs/more{number}.yaml"), &own_package(&format!("more{number}")));
+        project.code(&format!("more{number}"), &format!("more{number}"), "one");
+        project.apply(&format!("more {number}"));
+    }
+    let before = requests(&project).await.all;
+    let listed = project.json("spec version list");
+    let as_json = requests(&project).await.all;
+    let table = project.stage.world.ok("spec version list");
+    let as_table = requests(&project).await.all;
+    let objects = listed["objects"].as_array().unwrap();
+    let mut versions: Vec<&str> = objects.iter().map(|object| object["version"].as_str().unwrap()).collect();
+    versions.sort_unstable();
+    versions.dedup();
+    assert_eq!(versions.len(), 2, "{listed}");
+    // That of the last change is known already.
+    assert_eq!((as_table - as_json) - (as_json - before), 1, "{table}");
+    let commits = project.json("app list-version");
+    for object in objects {
+        let made = commits.as_array().unwrap().iter().find(|version| version["id"] == object["version"]).unwrap();
+        let (name, commit) = (object["name"].as_str().unwrap(), &made["git"]["commit"].as_str().unwrap()[..10]);
+        let row = |line: &&str| line.split_whitespace().nth(1) == Some(name) && line.ends_with(commit);
+        assert!(table.lines().any(|line| row(&line)), "{name} with {commit} is not in\n{table}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

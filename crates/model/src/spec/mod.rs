@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 
 pub use config::ConfigSpec;
 pub use environment::{BUILT_IN_ENVIRONMENTS, EnvironmentSpec, Runtime};
-pub use function::{FunctionPermission, FunctionSpec, Scale};
+pub use function::{DEFAULT_CPU, DEFAULT_MEMORY, DEFAULT_TIMEOUT_MS, FunctionPermission, FunctionSpec, Scale};
 pub use package::PackageSpec;
 pub use reference::{Pin, Target};
 pub use route::RouteSpec;

@@ -28,6 +28,11 @@ impl<E: Executor> Pool<E> {
         match self.try_start().await {
             Ok(instance) => self.started(Arc::new(instance)),
             Err(failed) => {
+                if !self.shared.cut.is_cancelled() {
+                    let (app, function, number) = (&self.function.app, &self.function.name, self.function.number);
+                    // Why is the function's own affair, and may be a text of its own with anything in it: its log has that.
+                    tracing::warn!(%app, %function, number, "no instance of a function became ready; its log has the reason");
+                }
                 self.report("", 0, &format!("no instance of the function became ready: {}", failed.error));
                 let mut effects = Effects::default();
                 self.lock().start_failed(&failed.error, failed.waited_for_all, Instant::now(), &mut effects);

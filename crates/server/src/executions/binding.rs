@@ -28,7 +28,8 @@ pub(super) async fn of(state: &State, claimed: &Claimed) -> ApiResult<Binding> {
         return Ok(Binding { function, context: CallContext { release: release.into(), call_token, ..context } });
     }
     let serving = state.catalog.serving_version(&claimed.app, claimed.version_id).await?;
-    Ok(Binding { function: Arc::new(bind_alone(serving)?), context })
+    let call_token = state.views.call_token(&claimed.app).await?;
+    Ok(Binding { function: Arc::new(bind_alone(serving)?), context: CallContext { call_token, ..context } })
 }
 
 /// As the live release has the version, and which release that is.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use http::{Method, Request, header};
+use http::{Method, Request, StatusCode, header};
 use milepost_catalog::{CatalogError, LeasedInstall, WentBack};
 use milepost_gateway::{Peer, RequestBody};
 use milepost_model::install::Health;
@@ -12,7 +12,6 @@ use milepost_model::{AppName, Selector, UnitName};
 use milepost_runtime::CallContext;
 use tokio::time::Instant;
 
-use crate::error::ApiResult;
 use crate::serving::bind_alone;
 use crate::state::State;
 
@@ -25,20 +24,32 @@ pub(super) struct Judged {
     pub unhealthy: Option<(String, WentBack)>,
 }
 
+/// What a version said of its health.
+enum Answer {
+    Well,
+    Unwell(String),
+    /// Nothing, until its time was up.
+    Nothing,
+    /// Its time was up before the catalog had said where to ask.
+    NotAsked,
+}
+
 /// Asks until the installed version is well or its time is up: at its own address first, and when live has moved to it, at
 /// live's. If it is not well, live stays or goes back. An install that is not on trial is as it is.
+///
+/// On an error nothing is known of the version's health, and its trial goes on with the next turn.
 pub(super) async fn judge(state: &State, mut leased: LeasedInstall) -> Result<Judged, CatalogError> {
     while leased.install.on_trial {
         let install = &leased.install;
         let deadline = Duration::from_secs(u64::from(install.settings.health_deadline_s));
         // Without a check it was taken away meanwhile.
-        let well = match &install.settings.health {
-            Some(health) => becomes_well(state, &leased, health, deadline).await,
-            None => Ok(()),
+        let unwell = match &install.settings.health {
+            Some(health) => becomes_well(state, &leased, health, deadline).await?,
+            None => None,
         };
-        match well {
-            Ok(()) => leased = state.catalog.install_healthy(&leased.lease).await?,
-            Err(why) => {
+        match unwell {
+            None => leased = state.catalog.install_healthy(&leased.lease).await?,
+            Some(why) => {
                 let (install, went) = state.catalog.install_unhealthy(&leased.lease, why.clone()).await?;
                 shown(state, &install.lease.app).await;
                 return Ok(Judged { install, unhealthy: Some((why, went)) });
@@ -57,23 +68,35 @@ async fn shown(state: &State, app: &AppName) {
     }
 }
 
-async fn becomes_well(state: &State, leased: &LeasedInstall, health: &Health, within: Duration) -> Result<(), String> {
+/// Why it did not become well in time, if it did not. A catalog that cannot be asked is no word about the version: what it
+/// refuses is told at once, and what else is wrong with it may pass before the deadline.
+async fn becomes_well(
+    state: &State,
+    leased: &LeasedInstall,
+    health: &Health,
+    within: Duration,
+) -> Result<Option<String>, CatalogError> {
     let until = Instant::now() + within;
-    let mut last = "it did not answer".to_owned();
+    let mut last = Err(CatalogError::Database {
+        doing: "ask for the health of the version on trial".to_owned(),
+        source: format!("the database did not answer within {} s", within.as_secs()).into(),
+    });
     loop {
-        let asked = async {
-            match health {
-                Health::Path(path) => ask_path(state, leased, path).await,
-                Health::Function(name) => ask_function(state, &leased.lease.app, name).await,
-            }
+        let asked = match health {
+            Health::Path(path) => ask_path(state, leased, path, until).await,
+            Health::Function(name) => ask_function(state, &leased.lease.app, name, until).await,
         };
-        match tokio::time::timeout_at(until, asked).await {
-            Ok(Ok(())) => return Ok(()),
-            Ok(Err(why)) => last = why,
-            Err(_) => {}
+        match asked {
+            Ok(Answer::Well) => return Ok(None),
+            Ok(Answer::Unwell(why)) => last = Ok(why),
+            Ok(Answer::Nothing) if last.is_err() => last = Ok("it did not answer".to_owned()),
+            // What was found before tells more.
+            Ok(Answer::Nothing | Answer::NotAsked) => {}
+            Err(refused @ CatalogError::Refused(_)) => return Err(refused),
+            Err(error) => last = Err(error),
         }
         if Instant::now() + PAUSE >= until {
-            return Err(format!("{health} was not well within {} s: {last}", within.as_secs()));
+            return last.map(|why| Some(format!("{health} was not well within {} s: {why}", within.as_secs())));
         }
         tokio::time::sleep(PAUSE).await;
     }
@@ -81,14 +104,15 @@ async fn becomes_well(state: &State, leased: &LeasedInstall, health: &Health, wi
 
 /// As a visitor would, without the way over the network: of live once users have the version, before that of its release's own
 /// address. Which release that is may change from one try to the next.
-async fn ask_path(state: &State, leased: &LeasedInstall, path: &str) -> Result<(), String> {
+async fn ask_path(state: &State, leased: &LeasedInstall, path: &str, until: Instant) -> Result<Answer, CatalogError> {
     let LeasedInstall { lease, install, .. } = leased;
     let app = &install.app;
     let host = if install.live.as_ref() == Some(&install.entry.version) {
         format!("{app}.{}", state.urls.domain())
     } else {
-        let found = state.catalog.install_trial_release(lease).await;
-        let (release, again) = found.map_err(|error| error.to_string())?;
+        let found = tokio::time::timeout_at(until, state.catalog.install_trial_release(lease)).await;
+        let Ok(found) = found else { return Ok(Answer::NotAsked) };
+        let (release, again) = found?;
         if again {
             shown(state, app).await;
         }
@@ -99,35 +123,50 @@ async fn ask_path(state: &State, leased: &LeasedInstall, path: &str) -> Result<(
         .uri(path)
         .header(header::HOST, host)
         .header(header::USER_AGENT, "milepost-health")
-        .body(RequestBody::empty())
-        .map_err(|error| error.to_string())?;
-    let answer = state.gateway.handle(request, Peer::default()).await;
-    if answer.status().is_success() {
-        Ok(())
-    } else {
-        Err(format!("it answered with status {}", answer.status().as_u16()))
-    }
+        .body(RequestBody::empty());
+    let request = match request {
+        Ok(request) => request,
+        Err(error) => return Ok(Answer::Unwell(error.to_string())),
+    };
+    let answer = tokio::time::timeout_at(until, state.gateway.handle(request, Peer::default())).await;
+    Ok(answer.map_or(Answer::Nothing, |answer| Answer::with(answer.status())))
 }
 
-async fn ask_function(state: &State, app: &AppName, name: &UnitName) -> Result<(), String> {
-    let bound = async {
-        let serving = state.catalog.serving_function(app, name.clone(), Selector::Latest).await?;
-        ApiResult::Ok(Arc::new(bind_alone(serving)?))
+async fn ask_function(state: &State, app: &AppName, name: &UnitName, until: Instant) -> Result<Answer, CatalogError> {
+    let found = state.catalog.serving_function(app, name.clone(), Selector::Latest);
+    let function = match tokio::time::timeout_at(until, found).await {
+        Ok(Ok(serving)) => bind_alone(serving).map_err(|refusal| refusal.message),
+        // A function that somebody took out meanwhile does not become well.
+        Ok(Err(CatalogError::Refused(refusal))) => Err(refusal.message),
+        Ok(Err(error)) => return Err(error),
+        Err(_) => return Ok(Answer::NotAsked),
     };
-    let function = bound.await.map_err(|error| error.0.message.clone())?;
-    let request = Request::builder()
-        .method(Method::POST)
-        .uri("/")
-        .header(header::HOST, "localhost")
-        .body(Body::empty())
-        .map_err(|error| error.to_string())?;
+    let request =
+        Request::builder().method(Method::POST).uri("/").header(header::HOST, "localhost").body(Body::empty());
+    let (function, request) = match (function, request) {
+        (Ok(function), Ok(request)) => (Arc::new(function), request),
+        (Err(why), _) => return Ok(Answer::Unwell(why)),
+        (_, Err(error)) => return Ok(Answer::Unwell(error.to_string())),
+    };
     let context = CallContext {
         request_id: format!("health-{}", state.catalog.ids().short_id()).into(),
+        // Without one it runs all the same: only what it calls is refused.
+        call_token: state.views.call_token(app).await.unwrap_or_default(),
         ..CallContext::default()
     };
-    match state.plane.runtime.call(&function, request, context).await {
-        Ok(answer) if answer.status().is_success() => Ok(()),
-        Ok(answer) => Err(format!("it answered with status {}", answer.status().as_u16())),
-        Err(error) => Err(error.to_string()),
+    Ok(match tokio::time::timeout_at(until, state.plane.runtime.call(&function, request, context)).await {
+        Ok(Ok(answer)) => Answer::with(answer.status()),
+        Ok(Err(error)) => Answer::Unwell(error.to_string()),
+        Err(_) => Answer::Nothing,
+    })
+}
+
+impl Answer {
+    fn with(status: StatusCode) -> Self {
+        if status.is_success() {
+            Self::Well
+        } else {
+            Self::Unwell(format!("it answered with status {}", status.as_u16()))
+        }
     }
 }

@@ -75,7 +75,8 @@ impl Notes {
     /// The next look, when nothing is wrong.
     pub(super) fn usual(&mut self, state: &State, wake: Option<Timestamp>) {
         let (now, ids) = (state.catalog.now(), state.catalog.ids());
-        let follows = self.before.mode == InstallMode::Channel;
+        // A trial that could not be ended is taken up again whatever the install follows.
+        let follows = self.before.mode == InstallMode::Channel || self.before.on_trial;
         self.record.next_check_at = follows.then(|| times::usual(now, self.before.settings.poll_s, wake, &**ids));
     }
 
@@ -87,8 +88,7 @@ impl Notes {
         self.record.check = Some(problem.check(now, failures));
         let planned = self.record.plan.as_ref().and_then(|plan| wake_of(plan, now));
         self.usual(state, planned);
-        // A trial that could not be ended is taken up again whatever the install follows.
-        if problem.transient && (self.record.next_check_at.is_some() || self.before.on_trial) {
+        if problem.transient && self.record.next_check_at.is_some() {
             let retry = times::retry(now, self.before.settings.poll_s, failures, &**state.catalog.ids());
             self.record.next_check_at = Some(planned.map_or(retry, |planned| planned.min(retry)));
         }

@@ -52,6 +52,7 @@ impl Needs {
                 self.left.push(package);
             }
         }
+        self.forget_failures();
         self.begin()
     }
 
@@ -83,14 +84,19 @@ impl Needs {
             })
             .collect();
         if remove.is_empty() && note.is_empty() {
-            self.at_work = false;
-            // The time of the first that failed counts: new packages do not put off the others.
-            if !self.missing.is_empty() {
-                self.failing_since.get_or_insert_with(Instant::now);
-            }
+            self.stop();
             return None;
         }
         Some(Work { remove, note })
+    }
+
+    /// Nobody is at work any more. What is missing now could not be noted.
+    pub(super) fn stop(&mut self) {
+        self.at_work = false;
+        // The time of the first that failed counts: new packages do not put off the others.
+        if !self.missing.is_empty() {
+            self.failing_since.get_or_insert_with(Instant::now);
+        }
     }
 
     pub(super) fn noted(&mut self, package: Digest) {
@@ -98,6 +104,19 @@ impl Needs {
         if self.missing.get(&package) == Some(&true) {
             self.missing.remove(&package);
         }
+        self.forget_failures();
+    }
+
+    /// When none of those that failed is left, the next that fails is the first.
+    fn forget_failures(&mut self) {
+        if self.failing_since.is_some() && !self.missing.values().any(|tried| *tried) {
+            self.failing_since = None;
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_needed(&self, package: Digest) -> bool {
+        self.needed.contains_key(&package)
     }
 }
 
@@ -181,5 +200,26 @@ mod tests {
         needs.failing_since = Instant::now().checked_sub(AGAIN_AFTER);
         assert!(needs.again());
         assert_eq!(needs.next(), note(&["gone"]));
+    }
+
+    #[tokio::test]
+    async fn one_that_fails_when_those_of_before_are_gone_is_left_alone_for_as_long_as_they_were() {
+        let mut needs = Needs::default();
+        let fail = |needs: &mut Needs, name: &str| {
+            assert!(needs.set(&app("shop"), packages(&[name])));
+            while needs.next().is_some() {}
+        };
+        fail(&mut needs, "gone");
+        needs.failing_since = Instant::now().checked_sub(AGAIN_AFTER);
+        fail(&mut needs, "other");
+        assert!(!needs.again(), "the time of the one before does not count");
+        // The same when they go while somebody is at work on others.
+        needs.failing_since = Instant::now().checked_sub(AGAIN_AFTER);
+        assert!(needs.set(&app("two"), packages(&["sound"])));
+        assert_eq!(needs.next(), note(&["sound"]));
+        needs.set(&app("shop"), packages(&[]));
+        needs.noted(package("sound"));
+        assert_eq!(needs.next(), remove(&["other"]));
+        assert_eq!((needs.next(), needs.failing_since), (None, None));
     }
 }

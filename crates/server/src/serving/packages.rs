@@ -112,10 +112,14 @@ impl Packages {
     }
 
     async fn work(self: Arc<Self>) {
+        let mut at_work = AtWork { packages: &self, is_done: false };
         loop {
             // A statement of its own, so that nothing is locked while the work is done.
             let next = self.needs().next();
-            let Some(Work { remove, note }) = next else { return };
+            let Some(Work { remove, note }) = next else {
+                at_work.is_done = true;
+                return;
+            };
             for root in remove {
                 let _ = tokio::fs::remove_file(self.note_of(root)).await;
             }
@@ -161,6 +165,11 @@ impl Packages {
         self.needs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    #[cfg(test)]
+    pub(super) fn is_needed(&self, root: Digest) -> bool {
+        self.needs().is_needed(root)
+    }
+
     fn note_of(&self, root: Digest) -> PathBuf {
         self.folder.join(NOTES).join(root.hex())
     }
@@ -170,6 +179,21 @@ impl Packages {
         let mut name = [0u8; 8];
         OsIds.fill(&mut name);
         self.folder.join(STAGING).join(format!("{:016x}", u64::from_le_bytes(name)))
+    }
+}
+
+/// Whoever is at work. One that a panic ends leaves the rest to the next.
+struct AtWork<'a> {
+    packages: &'a Packages,
+    is_done: bool,
+}
+
+impl Drop for AtWork<'_> {
+    fn drop(&mut self) {
+        // Whose work is done has said so already, and somebody else may be at work since.
+        if !self.is_done {
+            self.packages.needs().stop();
+        }
     }
 }
 
@@ -206,4 +230,26 @@ fn count_files(folder: &Path) -> io::Result<usize> {
         }
     }
     Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn work_that_ends_early_is_taken_up_by_the_next() {
+        let data = tempfile::tempdir().expect("a folder");
+        let mut settings = crate::Settings::new(data.path().to_owned(), ([127, 0, 0, 1], 0).into());
+        settings.spares = Some(0);
+        let server = crate::Server::start(settings).await.expect("a server");
+        let packages = Arc::clone(&server.installs_due().0.plane.packages);
+        let app: AppName = "shop".parse().expect("a name");
+        let set = |name: &str| packages.needs().set(&app, HashSet::from([Digest::of(name.as_bytes())]));
+        assert!(set("one"), "there is work");
+        // Given up, unless it happened to be done at once.
+        let _ = Arc::clone(&packages).work().now_or_never();
+        assert!(set("two"), "nobody is at work");
+    }
 }

@@ -1,8 +1,8 @@
 //! What the gateway calls, and what the runtime asks for.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use futures::StreamExt;
@@ -13,6 +13,7 @@ use milepost_gateway::view::AppView;
 use milepost_gateway::{Backend, CallContext, CallFailure, CallScope, FileRef, LoadFailure, RequestBody};
 use milepost_model::{AppName, Clock, Digest, Timestamp};
 use milepost_runtime::{CallError, Function, HostError, LogLine, Package, ResponseBody, Runtime, SealedValue};
+use tokio::sync::OwnedMutexGuard;
 
 use super::file_trees::FileTrees;
 use super::packages::Packages;
@@ -49,14 +50,25 @@ impl Plane {
         }
     }
 
-    pub(super) fn memory(&self, app: &AppName) -> Arc<tokio::sync::Mutex<AppMemory>> {
-        let mut apps = self.apps.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(apps.entry(app.clone()).or_default())
+    /// What is remembered of the app. Nobody else looks at the app while it is held.
+    pub(super) async fn memory(&self, app: &AppName) -> OwnedMutexGuard<AppMemory> {
+        loop {
+            let memory = Arc::clone(self.apps().entry(app.clone()).or_default());
+            let held = Arc::clone(&memory).lock_owned().await;
+            // If it was forgotten while this waited, others hold another one by now.
+            if self.apps().get(app).is_some_and(|current| Arc::ptr_eq(current, &memory)) {
+                return held;
+            }
+        }
     }
 
+    /// For whoever holds the memory of an app that is gone.
     pub(super) fn forget(&self, app: &AppName) {
-        self.apps.lock().unwrap_or_else(PoisonError::into_inner).remove(app);
-        self.packages.need(app, HashSet::new());
+        self.apps().remove(app);
+    }
+
+    fn apps(&self) -> MutexGuard<'_, HashMap<AppName, Arc<tokio::sync::Mutex<AppMemory>>>> {
+        self.apps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

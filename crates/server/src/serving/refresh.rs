@@ -1,6 +1,7 @@
 //! Keeping views fresh: after every call that writes, before it is answered; by word from other nodes; and underneath by
 //! looking, so that a word that was lost costs seconds and not more.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,14 +10,15 @@ use axum::http::Method;
 use axum::middleware::Next;
 use axum::response::Response;
 use milepost_catalog::Heard;
-use milepost_gateway::Directory;
 use milepost_gateway::view::AppView;
+use milepost_gateway::{Backend as _, Directory};
 use milepost_model::AppName;
 use milepost_runtime::Function;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::plane::Plane;
-use super::views::stamp;
+use super::views::{AppMemory, NewView, stamp};
 use crate::error::ApiResult;
 use crate::state::State;
 
@@ -36,7 +38,7 @@ impl Views {
 
     /// Reads the app again and shows the gateway what is new. Returns when the next request sees it.
     pub(crate) async fn refresh(&self, app: &AppName) -> ApiResult<()> {
-        match self.plane.view(app).await? {
+        let show = |seen: Option<Arc<AppView<Function>>>| match seen {
             Some(view) => {
                 self.directory.publish(view);
             }
@@ -45,10 +47,9 @@ impl Views {
                 if let Some(view) = self.directory.get(app.as_str()) {
                     self.directory.remove(app.as_str(), view.event);
                 }
-                self.plane.runtime.keep_warm(app, &[]);
             }
-        }
-        Ok(())
+        };
+        self.plane.look(app, show).await
     }
 
     /// The app as the gateway serves it; one that nobody has asked for yet is read first. `None`: there is no such app.
@@ -58,6 +59,14 @@ impl Views {
         }
         self.refresh(app).await?;
         Ok(self.directory.get(app.as_str()))
+    }
+
+    /// With what a function that runs outside of any release calls others: those of the newest one, since it has the app's
+    /// newest configuration too. Empty when there is no release.
+    pub(crate) async fn call_token(&self, app: &AppName) -> ApiResult<Box<str>> {
+        let view = self.of(app).await?;
+        let release = view.as_ref().and_then(|view| view.latest.as_ref().or(view.live.as_ref()));
+        Ok(release.map(|release| self.plane.make_call_token(app.as_str(), &release.id)).unwrap_or_default())
     }
 
     /// Refreshes every app whose events went on since its view was made.
@@ -85,68 +94,88 @@ impl Views {
 impl Plane {
     /// The app as it is now; `None` when there is none, and then nothing is remembered of it.
     pub(super) async fn view(&self, app: &AppName) -> ApiResult<Option<Arc<AppView<Function>>>> {
-        let view = self.look(app).await?;
-        if view.is_none() {
-            self.forget(app);
-        }
-        Ok(view)
+        self.look(app, |seen| seen).await
     }
 
-    async fn look(&self, app: &AppName) -> ApiResult<Option<Arc<AppView<Function>>>> {
-        let memory = self.memory(app);
-        let mut memory = memory.lock().await;
+    /// Shows the app as it is now. Nobody else looks at it before that is done, so whoever looked last has the last word, also
+    /// when an app that was gone is made again meanwhile.
+    async fn look<T>(&self, app: &AppName, show: impl FnOnce(Option<Arc<AppView<Function>>>) -> T) -> ApiResult<T> {
+        let mut memory = self.memory(app).await;
+        if let Some(made) = self.read(app, &mut memory).await? {
+            self.runtime.keep_warm(app, &made.warm);
+            self.packages.need(app, made.packages);
+            return Ok(show(Some(made.view)));
+        }
+        self.runtime.keep_warm(app, &[]);
+        self.packages.need(app, HashSet::new());
+        let shown = show(None);
+        // At the end: from here on others look.
+        self.forget(app);
+        Ok(shown)
+    }
+
+    async fn read(&self, app: &AppName, memory: &mut AppMemory) -> ApiResult<Option<NewView>> {
         let Some(mut serving) = self.store.catalog.serving(app, memory.known()).await? else { return Ok(None) };
         if memory.is_of_another(&serving) {
-            *memory = super::views::AppMemory::default();
+            *memory = AppMemory::default();
             match self.store.catalog.serving(app, memory.known()).await? {
                 Some(again) => serving = again,
                 None => return Ok(None),
             }
         }
-        let made = memory.build(serving, &self.store, &self.trees).await?;
-        self.runtime.keep_warm(app, &made.warm);
-        self.packages.need(app, made.packages);
-        Ok(Some(made.view))
+        memory.build(serving, &self.store, &self.trees).await.map(Some)
+    }
+}
+
+/// When views are compared with the database next.
+struct NextLook(Instant);
+
+impl NextLook {
+    /// What is heard before that, or `None` when it is time to look: however much is heard does not put it off.
+    async fn unless<T>(&self, heard: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            biased;
+            () = tokio::time::sleep_until(self.0) => None,
+            heard = heard => Some(heard),
+        }
     }
 }
 
 /// Loads every view, then keeps them fresh until the server stops.
 pub(crate) async fn keep_fresh(state: State, stop: CancellationToken) {
     let mut news = state.catalog.listen();
-    let mut failing = false;
-    let mut look = true;
+    let (mut listening, mut failing) = (true, false);
+    let mut next_look = NextLook(Instant::now());
     loop {
-        if look {
-            let caught_up = state.views.catch_up().await;
-            if let Err(error) = &caught_up
-                && !failing
-            {
-                tracing::warn!(message = %error.0, "views could not be refreshed; what was served goes on being served");
-            }
-            if caught_up.is_ok() && failing {
-                tracing::info!("views are fresh again");
-            }
-            failing = caught_up.is_err();
-        }
-        look = tokio::select! {
+        let heard = async { if listening { news.recv().await } else { std::future::pending().await } };
+        let heard = tokio::select! {
             () = stop.cancelled() => return,
-            () = tokio::time::sleep(LOOK) => true,
-            heard = news.recv() => match heard {
-                Some(Heard::App(app)) => {
-                    // What fails here is caught up with at the next look.
-                    let _ = state.views.refresh(&app).await;
-                    false
-                }
-                Some(Heard::Gap) => true,
-                None => {
-                    // Nobody but this process writes: looking is enough.
-                    tokio::select! {
-                        () = stop.cancelled() => return,
-                        () = tokio::time::sleep(LOOK) => true,
-                    }
-                }
-            },
+            heard = next_look.unless(heard) => heard,
         };
+        match heard {
+            Some(Some(Heard::App(app))) => {
+                // What fails here is caught up with at the next look.
+                let _ = state.views.refresh(&app).await;
+                continue;
+            }
+            Some(None) => {
+                // Nobody but this process writes: looking is enough.
+                listening = false;
+                continue;
+            }
+            Some(Some(Heard::Gap)) | None => {}
+        }
+        let caught_up = state.views.catch_up().await;
+        if let Err(error) = &caught_up
+            && !failing
+        {
+            tracing::warn!(message = %error.0, "views could not be refreshed; what was served goes on being served");
+        }
+        if caught_up.is_ok() && failing {
+            tracing::info!("views are fresh again");
+        }
+        failing = caught_up.is_err();
+        next_look = NextLook(Instant::now() + LOOK);
     }
 }
 
@@ -193,7 +222,54 @@ fn app_of(route: &str, path: &str) -> Option<AppName> {
 
 #[cfg(test)]
 mod tests {
+    use futures::FutureExt;
+    use milepost_model::Digest;
+
     use super::*;
+
+    async fn plane() -> (Arc<Plane>, tempfile::TempDir) {
+        let data = tempfile::tempdir().expect("a folder");
+        let mut settings = crate::Settings::new(data.path().to_owned(), ([127, 0, 0, 1], 0).into());
+        settings.spares = Some(0);
+        let server = crate::Server::start(settings).await.expect("a server");
+        (Arc::clone(&server.installs_due().0.plane), data)
+    }
+
+    #[tokio::test]
+    async fn an_app_that_is_gone_is_forgotten_and_shown_as_gone_before_anybody_else_looks_at_it() {
+        let (plane, _data) = plane().await;
+        let app: AppName = "gone".parse().expect("a name");
+        plane.packages.need(&app, HashSet::from([Digest::of(b"left")]));
+        let show = |seen: Option<Arc<AppView<Function>>>| {
+            assert!(seen.is_none());
+            assert!(plane.memory(&app).now_or_never().is_none(), "somebody else may look already");
+            assert!(!plane.packages.is_needed(Digest::of(b"left")));
+        };
+        plane.look(&app, show).await.expect("the database answers");
+        assert!(plane.memory(&app).now_or_never().is_some(), "others look at it now");
+    }
+
+    #[tokio::test]
+    async fn whoever_waited_for_the_memory_of_an_app_that_was_forgotten_waits_for_the_next_one() {
+        let (plane, _data) = plane().await;
+        let app: AppName = "gone".parse().expect("a name");
+        let first = plane.memory(&app).await;
+        let mut waiting = std::pin::pin!(plane.memory(&app));
+        assert!(futures::poll!(&mut waiting).is_pending());
+        plane.forget(&app);
+        let second = plane.memory(&app).await;
+        drop(first);
+        assert!(futures::poll!(&mut waiting).is_pending(), "two look at the same time");
+        drop(second);
+        waiting.await;
+    }
+
+    #[tokio::test]
+    async fn views_are_compared_in_time_however_much_is_heard() {
+        let next_look = NextLook(Instant::now() + Duration::from_millis(20));
+        let hearing = async { while next_look.unless(tokio::task::yield_now()).await.is_some() {} };
+        tokio::time::timeout(Duration::from_secs(30), hearing).await.expect("nobody looks any more");
+    }
 
     #[test]
     fn a_write_to_an_app_names_the_app() {

@@ -15,4 +15,5 @@ mod refusals;
 #[path = "../../../model/src/channel/tests/script.rs"]
 mod script;
 mod stage;
+mod trials;
 mod web;

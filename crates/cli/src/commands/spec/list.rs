@@ -1,9 +1,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use clap::Args;
-use milepost_model::UnitKind;
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+use milepost_client::ClientError;
 use milepost_model::change::{Deployment, GitFacts};
 use milepost_model::event::EventKind;
+use milepost_model::snapshot::AppVersion;
+use milepost_model::{Code, UnitKind};
 use serde::Serialize;
 
 use super::{FolderArgs, owned};
@@ -14,10 +17,11 @@ use crate::declared::fission;
 use crate::failure::Result;
 use crate::output::{Table, Ui, git_short};
 
-/// Events and app versions that are asked for at once, and how often: a deployment that did nothing for longer has nothing new
-/// to tell.
+/// Events that are asked for at once, and how often: a deployment that did nothing for longer has nothing new to tell.
 const PAGE: i64 = 500;
 const MOST_PAGES: usize = 40;
+/// App versions that are asked for at the same time.
+const AT_ONCE: usize = 8;
 /// Letters of a commit that are enough to find it.
 const COMMIT: usize = 10;
 
@@ -78,7 +82,7 @@ pub async fn run(ui: &Ui, global: &Global, args: &ListArgs) -> Result<()> {
         Some(uid) => Some(context.client.app_version_get(&context.app, &uid).await?),
         None => None,
     };
-    let commits = commits(&context, objects.iter().map(|object| object.version.as_str()).collect()).await?;
+    let commits = if ui.is_table() { commits(&context, &objects, made.as_ref()).await? } else { BTreeMap::new() };
     let last = made.as_ref().map(|made| {
         let commit = made.git.as_ref().map(|git| format!(", commit {}", git_short(git))).unwrap_or_default();
         format!("Last change: app version {}{commit}", made.id)
@@ -106,28 +110,34 @@ pub async fn run(ui: &Ui, global: &Global, args: &ListArgs) -> Result<()> {
     )
 }
 
-/// The commits of app versions, as far as they came from one and are not very old.
-async fn commits(context: &Context<'_>, mut wanted: BTreeSet<&str>) -> Result<BTreeMap<String, String>> {
+/// The commits that app versions came from, of those that came from one. `made` is known already.
+async fn commits(
+    context: &Context<'_>,
+    objects: &[Object],
+    made: Option<&AppVersion>,
+) -> Result<BTreeMap<String, String>> {
+    let mut wanted: BTreeSet<&str> = objects.iter().map(|object| object.version.as_str()).collect();
     let mut found = BTreeMap::new();
-    let mut cursor: Option<String> = None;
-    for _ in 0..MOST_PAGES {
-        if wanted.is_empty() {
-            break;
-        }
-        let page = context.client.app_version_list(&context.app, PAGE, cursor.as_deref()).await?;
-        for version in page.items {
-            if wanted.remove(version.id.as_str())
-                && let Some(git) = &version.git
-            {
-                found.insert(version.id, git.commit.chars().take(COMMIT).collect());
-            }
-        }
-        cursor = page.next;
-        if cursor.is_none() {
-            break;
-        }
+    if let Some(made) = made
+        && wanted.remove(made.id.as_str())
+    {
+        found.extend(commit(made));
     }
+    let asked = stream::iter(wanted).map(|id| async move {
+        match context.client.app_version_get(&context.app, id).await {
+            // Its cell stays empty.
+            Err(ClientError::Refused(problem)) if problem.code == Code::AppVersionNotFound.as_str() => Ok(None),
+            version => version.map(|version| commit(&version)),
+        }
+    });
+    let more: Vec<_> = asked.buffer_unordered(AT_ONCE).try_collect().await?;
+    found.extend(more.into_iter().flatten());
     Ok(found)
+}
+
+fn commit(version: &AppVersion) -> Option<(String, String)> {
+    let git = version.git.as_ref()?;
+    Some((version.id.clone(), git.commit.chars().take(COMMIT).collect()))
 }
 
 /// The app version that the deployment made last. One that only took units out gave none of those that are left its version

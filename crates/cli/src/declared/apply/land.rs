@@ -107,9 +107,46 @@ impl Apply<'_> {
         }
     }
 
-    /// Whether it was refused because the app is not any more at the version that it was planned on.
     fn has_moved(&self, failure: &Failure) -> bool {
-        // An app version that is gone cannot be the newest one either.
-        self.head.is_some() && matches!(failure.code(), Some(Code::HeadMoved | Code::AppVersionNotFound))
+        self.head.as_ref().is_some_and(|head| has_moved_from(head, failure))
+    }
+}
+
+/// Whether it was refused because the app is not any more at the version that it was planned on.
+fn has_moved_from(head: &str, failure: &Failure) -> bool {
+    match failure.code() {
+        Some(Code::HeadMoved) => true,
+        // An app version that is gone cannot be the newest one either. What else is not there is another matter.
+        Some(Code::AppVersionNotFound) => failure.message().contains(&format!("`{head}`")),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use milepost_client::api::Problem;
+
+    use super::*;
+
+    fn refused(code: Code, detail: &str) -> Failure {
+        let problem = Problem {
+            kind: String::new(),
+            title: String::new(),
+            status: 404,
+            code: code.as_str().to_owned(),
+            detail: detail.to_owned(),
+            hint: None,
+            blockers: Vec::new(),
+        };
+        ClientError::Refused(Box::new(problem)).into()
+    }
+
+    #[test]
+    fn an_app_version_that_is_not_there_is_a_head_that_moved_only_if_it_was_the_head() {
+        let moved = |code: Code, detail: &str| has_moved_from("0192ab", &refused(code, detail));
+        assert!(moved(Code::HeadMoved, "App `shop` has moved."));
+        assert!(moved(Code::AppVersionNotFound, "App `shop` has no app version `0192ab`."));
+        assert!(!moved(Code::AppVersionNotFound, "App `shop` has no app version or release `0192abc`."));
+        assert!(!moved(Code::UnitNotFound, "App `shop` has no function `0192ab`."));
     }
 }

@@ -82,8 +82,7 @@ pub async fn apply(context: &Context<'_>, declared: &Declared, options: &Options
         apply.environments.ask(context).await?;
     }
     let done = apply.run().await;
-    if done.is_err() && apply.made_app {
-        unmake_app(context.client.clone(), context.app.clone()).await;
+    if done.is_err() && apply.made_app && unmake_app(context.client.clone(), context.app.clone()).await {
         context.ui.say(&format!("App {} was taken away again.", context.app));
     }
     interrupt::nothing_to_undo();
@@ -99,10 +98,11 @@ async fn with_what_the_app_lacks(context: &Context<'_>, declared: &Declared, mut
     super::failure(wrong, found.secrets)
 }
 
-/// Takes away the app that was made for a deploy that did not come to anything, unless it has a version by now.
-async fn unmake_app(client: milepost_client::Client, app: String) {
+/// Takes away the app that was made for a deploy that did not come to anything, unless it has a version by now: others may have
+/// landed in it. Answers whether it is gone.
+async fn unmake_app(client: milepost_client::Client, app: String) -> bool {
     // Best effort: an app without a version does no harm.
-    let _ = client.app_delete_unused(&app).await;
+    client.app_delete_unused(&app).await.is_ok()
 }
 
 struct Apply<'a> {
@@ -220,7 +220,10 @@ impl Apply<'_> {
         }
         let name: AppName = context.app.parse()?;
         // Before it is made: a stop between the two would leave it.
-        interrupt::undo_with(unmake_app(context.client.clone(), context.app.clone()));
+        let undo = unmake_app(context.client.clone(), context.app.clone());
+        interrupt::undo_with(async move {
+            undo.await;
+        });
         let app = context.client.app_create(&name, PlanName::default()).await.inspect_err(|_| {
             interrupt::nothing_to_undo();
         })?;

@@ -4,9 +4,9 @@ use milepost_model::Selector;
 use milepost_model::spec::FunctionPermission;
 use milepost_model::unit_put::{FunctionPut, PackagePut, ScalePut};
 
-use super::amounts;
 use super::outline::{OutlineUnit, Unsaid, build, patterns};
 use super::yaml::{Entry, Yaml, entry};
+use crate::output::amounts;
 
 pub fn function(
     put: &FunctionPut,

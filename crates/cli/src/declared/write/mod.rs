@@ -3,7 +3,6 @@
 //! The manifest is read again after it was written, and what came of it is compared with what was meant: nothing is lost
 //! without a word.
 
-mod amounts;
 mod compare;
 mod disk;
 mod download;

@@ -1,8 +1,10 @@
 //! A field before and after.
 
+use milepost_model::UnitKind;
 use serde_json::{Map, Value};
 use similar::{ChangeTag, TextDiff};
 
+use super::amounts_of_functions;
 use crate::output::printable;
 
 /// Longer than this, before and after stand below each other.
@@ -12,13 +14,19 @@ const LONGEST: usize = 160;
 /// Letters that are kept before the first difference of two long texts.
 const LEAD: usize = 30;
 
-pub fn field_lines(field: &str, before: Option<&Value>, after: Option<&Value>) -> Vec<String> {
+pub fn field_lines(kind: UnitKind, field: &str, before: Option<&Value>, after: Option<&Value>) -> Vec<String> {
     if let (Some(old), Some(new)) = (keys(before), keys(after))
         && !(old.is_empty() && new.is_empty())
     {
         let keys: std::collections::BTreeSet<&String> = old.keys().chain(new.keys()).collect();
         let changed = keys.into_iter().filter(|key| old.get(*key) != new.get(*key));
-        return changed.flat_map(|key| field_lines(&format!("{field}.{key}"), old.get(key), new.get(key))).collect();
+        let lines = changed.flat_map(|key| field_lines(kind, &format!("{field}.{key}"), old.get(key), new.get(key)));
+        return lines.collect();
+    }
+    if kind == UnitKind::Function
+        && let Some(line) = amounts_of_functions::line(field, before, after)
+    {
+        return vec![line];
     }
     let field = printable(field);
     let is_paragraph = [before, after].into_iter().flatten().any(|value| value.as_str().is_some_and(has_lines));
@@ -124,7 +132,7 @@ mod tests {
 
     #[track_caller]
     fn check(before: Option<Value>, after: Option<Value>, expected: &[&str]) {
-        assert_eq!(field_lines("f", before.as_ref(), after.as_ref()), expected);
+        assert_eq!(field_lines(UnitKind::Config, "f", before.as_ref(), after.as_ref()), expected);
     }
 
     #[test]
@@ -172,7 +180,7 @@ mod tests {
     #[test]
     fn long_texts_are_shown_where_they_differ() {
         let text = |letter: &str| json!(format!("{}{letter}{}", "x".repeat(500), "y".repeat(500)));
-        let lines = field_lines("f", Some(&text("A")), Some(&text("B")));
+        let lines = field_lines(UnitKind::Config, "f", Some(&text("A")), Some(&text("B")));
         assert_eq!(lines.len(), 3);
         assert!(lines[1].starts_with("  - ...xxx") && lines[1].contains("xAy"), "{}", lines[1]);
         assert!(lines[2].starts_with("  + ...xxx") && lines[2].ends_with("yyy... (1003 letters)"), "{}", lines[2]);

@@ -1,6 +1,7 @@
 use axum::body::Body;
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
+use futures::TryStreamExt;
 use milepost_model::Permission;
 
 use crate::auth::Caller;
@@ -21,5 +22,9 @@ pub(crate) async fn blobs_get(
     let row = trees::locate(&state.store, digest).await?;
     let stream = state.blobs.stream_verified(&trees::location(&row)?, digest).await?;
     let headers = [(CONTENT_LENGTH, row.size.to_string()), (CONTENT_TYPE, "application/octet-stream".to_owned())];
+    // The head is out by then: whoever runs the server learns from the log why it was cut.
+    let stream = stream.inspect_err(move |error| {
+        tracing::error!(error = error as &dyn std::error::Error, blob = %digest, "a blob could not be read to its end");
+    });
     Ok((headers, Body::from_stream(stream)).into_response())
 }

@@ -47,7 +47,8 @@ pub(crate) async fn functions_call(
     let serving = state.catalog.serving_function(&app, wire::function(&name)?, selector).await?;
     let function = Arc::new(bind_alone(serving)?);
     let request_id = request_id(&state);
-    let context = CallContext { request_id: request_id.clone().into(), ..CallContext::default() };
+    let call_token = state.views.call_token(&app).await?;
+    let context = CallContext { request_id: request_id.clone().into(), call_token, ..CallContext::default() };
     let request = for_function(request, &call)?;
     match state.plane.runtime.call(&function, request, context).await {
         Ok(answer) => Ok(answered(answer, &function, &request_id)),
