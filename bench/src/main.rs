@@ -15,6 +15,8 @@ mod rate;
 mod serve;
 mod static_tree;
 
+use std::path::Path;
+
 use anyhow::Result;
 
 #[tokio::main]
@@ -29,6 +31,8 @@ async fn main() -> Result<()> {
     match wanted.split_first().map(|(first, rest)| (first.as_str(), rest)) {
         Some(("executions", args)) => return executions::run(args).await,
         Some(("timers", args)) => return executions::timers(args).await,
+        // Started by `serve` itself.
+        Some(("relay", [socket])) => return serve::relay::run(Path::new(socket)),
         _ => {}
     }
     if runs("static") {

@@ -20,6 +20,7 @@ mod overhead;
 mod pinning;
 pub mod place;
 mod process;
+pub mod relay;
 pub mod report;
 mod resolve;
 mod static_files;

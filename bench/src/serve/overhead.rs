@@ -1,6 +1,7 @@
-//! What the gateway adds to a call: one connection through it, beside the same worker called over its socket. Both are measured
-//! with everything on one core and where the scheduler puts it.
+//! What the gateway adds to a call: one connection through it, beside the same worker called over its socket, and through a process that
+//! only passes bytes on. All are measured with everything on one core and where the scheduler puts it.
 
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
@@ -16,7 +17,7 @@ use super::pinning::Placement;
 use super::place::Place;
 use super::process;
 use super::report::{Report, Row, Spread, percentile, verdict};
-use super::worker::{self, Worker};
+use super::worker::{self, Way, Worker};
 
 const CALLS: usize = 5_000;
 const WARM_UP: usize = 500;
@@ -28,19 +29,20 @@ pub fn run(place: &Place, options: &Options, report: &mut Report) -> Result<()> 
     let python = place.copy_of("python")?;
     let node = place.copy_of("node")?;
     let languages = [
-        ("python", "python", worker::python()?, python.join("hello.py"), "hello.main"),
-        ("node", "nodejs", worker::node()?, node.join("hello.js"), "hello"),
+        ("python", "python", worker::python as fn() -> Result<Command>, python.join("hello.py"), "hello.main"),
+        ("node", "nodejs", worker::node, node.join("hello.js"), "hello"),
     ];
     for (language, environment, line, code, entrypoint) in languages {
-        let mut direct = {
+        let mut workers = Vec::new();
+        for (way, line) in [(Way::OverItsSocket, line()?), (Way::ThroughRelay, line()?)] {
             // The worker sees the handler alone, as it does in the sandbox.
-            let folder = place.folder(&format!("worker-{language}"))?;
-            let alone = place.folder(&format!("worker-{language}/app"))?;
+            let folder = place.folder(&format!("worker-{language}-{}", workers.len()))?;
+            let alone = place.folder(&format!("worker-{language}-{}/app", workers.len()))?;
             std::fs::copy(&code, alone.join(code.file_name().unwrap_or_default()))?;
-            Worker::start(line, &folder, &alone, entrypoint)?
-        };
+            workers.push(Worker::start(line, way, &folder, &alone, entrypoint)?);
+        }
         let function = Function { name: "hello", environment, code, entrypoint, scale: &SCALE };
-        measure(place, language, &function, &mut direct, options, report)?;
+        measure(place, language, &function, &mut workers, options, report)?;
     }
     Ok(())
 }
@@ -49,11 +51,10 @@ fn measure(
     place: &Place,
     language: &str,
     function: &Function<'_>,
-    direct: &mut Worker,
+    workers: &mut [Worker],
     options: &Options,
     report: &mut Report,
 ) -> Result<()> {
-    let worker = direct.pid();
     let mut gateway = None;
     if !options.peers_only {
         let mut milepost = Milepost::start(place, &format!("milepost-overhead-{language}"), &[])?;
@@ -68,7 +69,7 @@ fn measure(
             if let Some((connection, target, milepost)) = &mut gateway {
                 report.saw(machine::wait_until_idle(options.wait)?);
                 placement.put(&[milepost.server.pid()])?;
-                runs.ours.push(calls(milepost.server.pid(), || {
+                runs.ours.push(calls(&[milepost.server.pid()], || {
                     let answer = connection.get(target)?;
                     if answer.status != 200 || answer.body != HELLO {
                         bail!("the gateway answers {} and something else than it should", answer.status);
@@ -76,21 +77,25 @@ fn measure(
                     Ok(answer.took)
                 })?);
             }
-            report.saw(machine::wait_until_idle(options.wait)?);
-            placement.put(&[worker])?;
-            runs.theirs.push(calls(worker, || {
-                let (took, body) = direct.call()?;
-                if body != HELLO {
-                    bail!("the worker answers something else than it should");
-                }
-                Ok(took)
-            })?);
+            for (worker, runs) in workers.iter_mut().zip([&mut runs.direct, &mut runs.relayed]) {
+                report.saw(machine::wait_until_idle(options.wait)?);
+                let processes = worker.pids();
+                placement.put(&processes)?;
+                runs.push(calls(&processes, || {
+                    let (took, body) = worker.call()?;
+                    if body != HELLO {
+                        bail!("the worker answers something else than it should");
+                    }
+                    Ok(took)
+                })?);
+            }
             let p50 = |of: &[Calls]| of.last().map_or(0.0, |run| run.p50);
             eprintln!(
-                "{language} hello, {}, run {run}: {:.0} us through the gateway, {:.0} us directly",
+                "{language} hello, {}, run {run}: {:.0} us through the gateway, {:.0} us through a relay, {:.0} us directly",
                 placement.text(),
                 p50(&runs.ours),
-                p50(&runs.theirs)
+                p50(&runs.relayed),
+                p50(&runs.direct)
             );
         }
     }
@@ -103,23 +108,30 @@ fn measure(
 }
 
 fn tell(what: &str, runs: &Runs, report: &mut Report) {
-    let Runs { ours, theirs } = runs;
-    let mut peer = row(what, "the worker over its socket", theirs);
+    let Runs { ours, relayed, direct } = runs;
+    let added =
+        |more: &[Calls], less: &[Calls]| Spread::of(more.iter().zip(less).map(|(more, less)| more.p50 - less.p50));
+    let mut peer = row(what, "the worker over its socket", direct);
+    let mut relay = row(what, "the worker through a relay of bytes", relayed);
     if !ours.is_empty() {
         report.row(row(what, "milepost", ours));
-        let added = Spread::of(ours.iter().zip(theirs).map(|(ours, theirs)| ours.p50 - theirs.p50));
-        peer.against = format!("{} us added at p50", added.whole());
-        peer.bar = verdict("at most 100 us", added.median() <= BAR_MICROSECONDS);
+        let to_direct = added(ours, direct);
+        peer.against = format!("{} us added at p50", to_direct.whole());
+        peer.bar = verdict("at most 100 us", to_direct.median() <= BAR_MICROSECONDS);
+        relay.against = format!("{} us added at p50", added(ours, relayed).whole());
     }
+    relay.bar = format!("none; it adds {} us itself", added(relayed, direct).whole());
     report.row(peer);
-    report.keep("overhead", what, json!({ "calls": CALLS, "gateway": ours, "worker": theirs }));
+    report.row(relay);
+    report.keep("overhead", what, json!({ "calls": CALLS, "gateway": ours, "relay": relayed, "worker": direct }));
 }
 
 /// Of one placement.
 #[derive(Default)]
 struct Runs {
     ours: Vec<Calls>,
-    theirs: Vec<Calls>,
+    relayed: Vec<Calls>,
+    direct: Vec<Calls>,
 }
 
 /// Calls one after the other. Times are in microseconds.
@@ -131,16 +143,16 @@ struct Calls {
     cpu_per_call: f64,
 }
 
-fn calls(pid: u32, mut call: impl FnMut() -> Result<Duration>) -> Result<Calls> {
+fn calls(processes: &[u32], mut call: impl FnMut() -> Result<Duration>) -> Result<Calls> {
     for _ in 0..WARM_UP {
         call()?;
     }
     let mut took = Vec::with_capacity(CALLS);
-    let (started, before) = (Instant::now(), process::ticks_of_tree(pid)?);
+    let (started, before) = (Instant::now(), ticks(processes)?);
     for _ in 0..CALLS {
         took.push(call()?.as_secs_f64() * 1e6);
     }
-    let (wall, ticks) = (started.elapsed(), process::ticks_of_tree(pid)?.saturating_sub(before));
+    let (wall, ticks) = (started.elapsed(), ticks(processes)?.saturating_sub(before));
     took.sort_by(f64::total_cmp);
     Ok(Calls {
         p50: percentile(&took, 50.0),
@@ -148,6 +160,10 @@ fn calls(pid: u32, mut call: impl FnMut() -> Result<Duration>) -> Result<Calls> 
         per_second: CALLS as f64 / wall.as_secs_f64(),
         cpu_per_call: process::seconds(ticks) * 1e6 / CALLS as f64,
     })
+}
+
+fn ticks(processes: &[u32]) -> Result<u64> {
+    processes.iter().map(|process| process::ticks_of_tree(*process)).sum()
 }
 
 fn row(what: &str, server: &str, runs: &[Calls]) -> Row {

@@ -15,6 +15,7 @@ use serde_json::json;
 
 use super::place;
 use super::process::{Running, command};
+use super::relay::Relay;
 
 const DESCRIPTOR: i32 = 3;
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -27,9 +28,22 @@ const RESPONSE: u8 = 6;
 
 pub struct Worker {
     process: Running,
-    stream: UnixStream,
+    /// Between this and the worker, if there is one.
+    relay: Option<Relay>,
+    stream: Box<dyn Stream>,
     buffer: Vec<u8>,
     request: Vec<u8>,
+}
+
+trait Stream: Read + Write {}
+
+impl<S: Read + Write> Stream for S {}
+
+/// How a worker is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    OverItsSocket,
+    ThroughRelay,
 }
 
 /// Where the repository keeps the workers.
@@ -39,16 +53,27 @@ pub fn script(file: &str) -> PathBuf {
 
 impl Worker {
     /// Starts `line` with the socket, and gives it the function in `code`.
-    pub fn start(mut line: Command, folder: &Path, code: &Path, entrypoint: &str) -> Result<Self> {
+    pub fn start(mut line: Command, way: Way, folder: &Path, code: &Path, entrypoint: &str) -> Result<Self> {
         let socket = folder.join("worker.sock");
         let listener = UnixListener::bind(&socket).context("could not make the worker's socket")?;
         line.env_clear().env("PATH", place::PATH).env("HOME", folder).env("LANG", "C.UTF-8");
         line.fd_mappings(vec![FdMapping { parent_fd: OwnedFd::from(listener), child_fd: DESCRIPTOR }])?;
         let log = folder.join("worker.log");
         let process = Running::start(line, &log)?;
-        let stream = UnixStream::connect(&socket)?;
-        stream.set_read_timeout(Some(DEADLINE))?;
-        let mut worker = Self { process, stream, buffer: Vec::new(), request: request()? };
+        let mut relay = None;
+        let stream: Box<dyn Stream> = match way {
+            Way::OverItsSocket => {
+                let stream = UnixStream::connect(&socket)?;
+                stream.set_read_timeout(Some(DEADLINE))?;
+                Box::new(stream)
+            }
+            Way::ThroughRelay => {
+                let stream = relay.insert(Relay::start(&socket, &folder.join("relay.log"))?).connect()?;
+                stream.set_read_timeout(Some(DEADLINE))?;
+                Box::new(stream)
+            }
+        };
+        let mut worker = Self { process, relay, stream, buffer: Vec::new(), request: request()? };
         let init = json!({
             "protocol": 1, "entrypoint": entrypoint, "code": code, "variables": {}, "secrets": {}, "config": {},
             "function": "hello", "version": 1, "app": "bench", "threads": 1,
@@ -63,8 +88,9 @@ impl Worker {
         bail!("the worker did not become ready: {said}\n{}", std::fs::read_to_string(&log).unwrap_or_default());
     }
 
-    pub fn pid(&self) -> u32 {
-        self.process.pid()
+    /// Everything that works when it is called.
+    pub fn pids(&self) -> Vec<u32> {
+        [self.process.pid()].into_iter().chain(self.relay.as_ref().map(Relay::pid)).collect()
     }
 
     /// One request and its whole answer: how long it took, and the body.

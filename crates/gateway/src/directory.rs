@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
+use std::hint::black_box;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, Instant};
 
@@ -14,7 +15,7 @@ use tokio::sync::Semaphore;
 
 use crate::backend::{Backend, LoadFailure};
 use crate::stats::Counters;
-use crate::view::AppView;
+use crate::view::{AppView, ReleaseView};
 
 const SHARDS: usize = 64;
 /// How long an app that does not exist is not asked for again.
@@ -31,9 +32,20 @@ type Shard<F> = HashMap<SmolStr, Entry<F>, RandomState>;
 /// One app. Whoever looks it up finds the view right beside its name.
 struct Entry<F> {
     view: Option<Arc<AppView<F>>>,
+    /// The one of the view, to be fetched together with it.
+    live: Option<Arc<ReleaseView<F>>>,
     /// An older view never replaces a newer one, nor the news that the app is gone.
     newest: i64,
     counters: Arc<Counters>,
+}
+
+impl<F> Entry<F> {
+    /// All at once, as [`ReleaseView::read_ahead`] tells. To share one of them first would be to wait for it.
+    fn read_ahead(&self) {
+        let view = self.view.as_ref().map(|view| (Arc::strong_count(view), view.read_ahead()));
+        let live = self.live.as_ref().map(|live| (Arc::strong_count(live), live.sizes()));
+        black_box((view, live, Arc::strong_count(&self.counters), self.counters.read().success));
+    }
 }
 
 /// App name → current view.
@@ -68,6 +80,7 @@ impl<F> Directory<F> {
     pub(crate) fn find(&self, app: &str) -> Option<(Arc<AppView<F>>, Arc<Counters>)> {
         let shard = read(self.shard(app));
         let entry = shard.get(app)?;
+        entry.read_ahead();
         Some((entry.view.clone()?, entry.counters.clone()))
     }
 
@@ -86,16 +99,17 @@ impl<F> Directory<F> {
     }
 
     fn replace(&self, app: &str, event: i64, view: Option<Arc<AppView<F>>>) -> bool {
+        let live = view.as_ref().and_then(|view| view.live.clone());
         let mut shard = self.shard(app).write().unwrap_or_else(PoisonError::into_inner);
         let old = match shard.get_mut(app) {
             Some(entry) if event < entry.newest => return false,
             Some(entry) => {
                 entry.newest = event;
-                std::mem::replace(&mut entry.view, view)
+                (std::mem::replace(&mut entry.live, live), std::mem::replace(&mut entry.view, view))
             }
             None => {
-                shard.insert(app.into(), Entry { view, newest: event, counters: Arc::default() });
-                None
+                shard.insert(app.into(), Entry { view, live, newest: event, counters: Arc::default() });
+                (None, None)
             }
         };
         // The last reference to a large view may go here, outside of the lock.

@@ -75,7 +75,11 @@ impl<B: Backend> Inner<B> {
             return Ok(None);
         };
         match choose(&app, candidate.release) {
-            Ok(release) => Ok(Some(Place { counters, app, release, scope: None })),
+            Ok(release) => {
+                release.read_ahead();
+                let release = release.clone();
+                Ok(Some(Place { counters, app, release, scope: None }))
+            }
             Err(problem) => {
                 verdict.add(problem);
                 Ok(None)
@@ -165,15 +169,15 @@ impl Verdict {
 }
 
 /// The release that is asked for; live without a name.
-fn choose<F>(app: &AppView<F>, release: Option<&str>) -> Result<Arc<ReleaseView<F>>, Problem> {
+fn choose<'a, F>(app: &'a AppView<F>, release: Option<&str>) -> Result<&'a Arc<ReleaseView<F>>, Problem> {
     let none = |what: &str| {
         let detail = format!("The app `{}` has {what} release.", app.app);
         Problem::new(StatusCode::NOT_FOUND, "no_release", detail).hint("`milepost release list` shows what there is")
     };
     match release {
-        None | Some("live") => app.live.clone().ok_or_else(|| none("no live")),
-        Some("latest") => app.latest.clone().ok_or_else(|| none("no active")),
-        Some(name) => app.releases.get(name).cloned().ok_or_else(|| match app.expired.get(name) {
+        None | Some("live") => app.live.as_ref().ok_or_else(|| none("no live")),
+        Some("latest") => app.latest.as_ref().ok_or_else(|| none("no active")),
+        Some(name) => app.releases.get(name).ok_or_else(|| match app.expired.get(name) {
             Some(at) => {
                 let detail = format!("The release `{name}` of the app `{}` expired at {at}.", app.app);
                 let problem = Problem::new(StatusCode::GONE, "release_expired", detail)

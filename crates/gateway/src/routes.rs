@@ -10,6 +10,7 @@ mod pattern;
 mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use http::Method;
 use percent_encoding::percent_decode_str;
@@ -19,6 +20,9 @@ use crate::names::Names;
 use group::{Group, GrowingGroup, Matcher};
 use methods::Methods;
 use tree::PathRest;
+
+/// How many elements of a list are read ahead: most apps have fewer.
+const READ_AHEAD: usize = 8;
 
 /// The variables of a path by name, decoded.
 pub type Params = Vec<(Box<str>, Box<str>)>;
@@ -44,14 +48,15 @@ pub struct RouteError {
     pub reason: String,
 }
 
-/// Routes of one release, ready to be asked. Equal tables answer alike, so that releases can share one.
+/// Routes of one release, ready to be asked. Whoever has it has its parts: there is nothing between them to be read first. Releases
+/// share parts that are equal.
 #[derive(Debug, PartialEq, Eq)]
 pub struct RouteTable<T> {
     /// In the order in which groups count them.
-    routes: Box<[Kept<T>]>,
+    routes: Arc<[Kept<T>]>,
     every_host: Group,
     /// Hardly any table has some.
-    by_host: Option<Box<Names<Group>>>,
+    by_host: Option<Arc<Names<Group>>>,
 }
 
 /// What a table keeps of a route: how its path is compared, and for which host, is where it hangs.
@@ -78,7 +83,7 @@ pub enum Lookup<'t, T> {
 
 impl<T> Default for RouteTable<T> {
     fn default() -> Self {
-        Self { routes: Box::default(), every_host: Group::default(), by_host: None }
+        Self { routes: Arc::default(), every_host: Group::default(), by_host: None }
     }
 }
 
@@ -111,10 +116,32 @@ impl<T> RouteTable<T> {
         let mut order = Vec::with_capacity(routes.len());
         let every_host = every_host.finish(&mut order);
         let by_host: Names<Group> = by_host.into_iter().map(|(host, group)| (host, group.finish(&mut order))).collect();
-        let by_host = (!by_host.is_empty()).then(|| Box::new(by_host));
+        let by_host = (!by_host.is_empty()).then(|| Arc::new(by_host));
         let mut routes: Vec<Option<Route<T>>> = routes.into_iter().map(Some).collect();
         let routes = order.into_iter().filter_map(|at| routes[at].take()).map(Kept::from).collect();
         (Self { routes, every_host, by_host }, errors)
+    }
+
+    /// Takes the parts that are equal from another table.
+    pub(crate) fn share(&mut self, other: &Self)
+    where
+        T: PartialEq,
+    {
+        if self.routes == other.routes {
+            self.routes = other.routes.clone();
+        }
+        if self.every_host == other.every_host {
+            self.every_host = other.every_host.clone();
+        }
+        if self.by_host == other.by_host {
+            self.by_host = other.by_host.clone();
+        }
+    }
+
+    /// See [`crate::view::ReleaseView::read_ahead`].
+    pub(crate) fn read_ahead(&self) -> u32 {
+        let routes = self.routes.iter().take(READ_AHEAD).fold(0, |sum, route| sum ^ route.methods.bits());
+        self.every_host.tree.read_ahead() ^ u32::from(routes)
     }
 
     pub fn len(&self) -> usize {

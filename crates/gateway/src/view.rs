@@ -4,6 +4,7 @@
 //! ([`ReleaseView::sharing`]), and names stand where they are compared.
 
 use std::cmp::Reverse;
+use std::hint::black_box;
 use std::sync::Arc;
 
 use http::HeaderValue;
@@ -33,7 +34,7 @@ pub struct ReleaseView<F> {
     pub id: SmolStr,
     mounts: Arc<[Mount]>,
     /// A route leads to the number of a target.
-    routes: Arc<RouteTable<u32>>,
+    routes: RouteTable<u32>,
     /// The functions of the release by name, then what only routes lead to: other versions, through an alias or a pin.
     targets: Arc<[Target<F>]>,
     /// How many of the targets can be called by name.
@@ -61,6 +62,13 @@ pub struct Mount {
     pub error_page: Option<Box<str>>,
 }
 
+impl<F> AppView<F> {
+    /// See [`ReleaseView::read_ahead`].
+    pub(crate) fn read_ahead(&self) -> (Option<usize>, bool) {
+        (self.live.as_ref().map(|live| Arc::as_ptr(live).addr()), self.releases.is_empty())
+    }
+}
+
 impl<F> ReleaseView<F> {
     /// `functions` can be called by name, with or without a route that leads to them.
     pub fn new(
@@ -80,8 +88,7 @@ impl<F> ReleaseView<F> {
             Route { methods, path, prefix, host, target: number_of(target, &mut all) }
         });
         let routes = RouteTable::new(routes.collect());
-        let (mounts, routes) = (mounts.into(), Arc::new(routes));
-        Self { id: id.into(), mounts, routes, targets: all.into(), functions: named }
+        Self { id: id.into(), mounts: mounts.into(), routes, targets: all.into(), functions: named }
     }
 
     /// The same, with what is equal in another release taken from there.
@@ -91,14 +98,25 @@ impl<F> ReleaseView<F> {
             if self.mounts == other.mounts {
                 self.mounts = other.mounts.clone();
             }
-            if self.routes == other.routes {
-                self.routes = other.routes.clone();
-            }
+            self.routes.share(&other.routes);
             if self.targets == other.targets {
                 self.targets = other.targets.clone();
             }
         }
         self
+    }
+
+    /// Reads a little of every part, so that the processor fetches them all at once. Nothing of an app that rests is in its caches, and
+    /// each part would be waited for when its turn comes: with 100,000 apps a request takes a tenth longer without this.
+    pub(crate) fn read_ahead(self: &Arc<Self>) {
+        let mounts = self.mounts.first().map(|mount| (mount.path.len(), Arc::as_ptr(&mount.tree).addr()));
+        let targets = self.targets.iter().take(2).fold(0, |sum, target| sum ^ target.version);
+        black_box((Arc::strong_count(self), mounts, self.routes.read_ahead(), targets));
+    }
+
+    /// Something of all that is the release's own, without its parts.
+    pub(crate) fn sizes(&self) -> usize {
+        self.id.len() ^ self.mounts.len() ^ self.routes.len() ^ self.targets.len()
     }
 
     /// The id, to be sent. Made each time: to copy the few letters reads less memory than to share them would.

@@ -1,6 +1,7 @@
 //! The routes of one host, or of every host.
 
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 use regex_lite::Regex;
 
@@ -8,11 +9,11 @@ use super::pattern::{self, RoutePattern};
 use super::tree::{Growing, Place, Tree};
 use super::{Route, RouteError};
 
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Group {
     pub(super) tree: Tree,
     /// Hardly any group has some.
-    regexes: Option<Box<Regexes>>,
+    regexes: Option<Arc<Regexes>>,
 }
 
 /// Longest pattern first.
@@ -93,7 +94,7 @@ impl GrowingGroup {
             all.into_iter().map(matcher).collect()
         };
         let regexes = Regexes { whole: in_order(self.whole), prefixes: in_order(self.prefixes) };
-        let regexes = (regexes != Regexes::default()).then(|| Box::new(regexes));
+        let regexes = (regexes != Regexes::default()).then(|| Arc::new(regexes));
         Group { tree, regexes }
     }
 }

@@ -23,6 +23,11 @@ impl Methods {
         Self { usual, others: (!others.is_empty()).then_some(others) }
     }
 
+    /// For [`super::RouteTable::read_ahead`].
+    pub(super) fn bits(&self) -> u16 {
+        self.usual
+    }
+
     /// None named means all. Who wants GET gets HEAD too.
     pub(super) fn take(&self, method: &Method) -> bool {
         if self.usual == 0 && self.others.is_none() {

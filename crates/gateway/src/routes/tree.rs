@@ -3,15 +3,17 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
+use std::sync::Arc;
 
 use percent_encoding::percent_decode_str;
 use smol_str::SmolStr;
 
+use super::READ_AHEAD;
 use super::pattern::Segment;
 
 /// A tree that can be asked: the root, if there is any node.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Tree(Box<[Node]>);
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Tree(Arc<[Node]>);
 
 /// A place in the tree. Its routes have successive numbers in the table: those without a slash at the end, those with one, and
 /// prefixes, each best first.
@@ -100,7 +102,7 @@ impl Growing {
                 nodes.push(Node::default());
             }
         }
-        Tree(nodes.into_boxed_slice())
+        Tree(nodes.into())
     }
 }
 
@@ -142,6 +144,11 @@ pub(super) struct PrefixFit<'p> {
 }
 
 impl Tree {
+    /// Reads of the nodes that most paths go through, for [`super::RouteTable::read_ahead`].
+    pub(super) fn read_ahead(&self) -> u32 {
+        self.0.iter().take(READ_AHEAD).fold(0, |sum, node| sum ^ node.param)
+    }
+
     /// Offers the routes for exactly this path to `take`, best first, until it says yes.
     pub(super) fn exact<'p>(
         &self,
