@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::kind::UnitKind;
+use crate::route_path::without_variables;
 
 /// What is wrong with a name, as a sentence that says what would be right.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -190,9 +191,15 @@ fn check_label(text: &str) -> Result<(), &'static str> {
 }
 
 fn check_path(text: &str) -> Result<(), &'static str> {
+    check_path_of(text, text)
+}
+
+/// `plain` is what is not part of a pattern.
+fn check_path_of(text: &str, plain: &str) -> Result<(), &'static str> {
     let fits = text.starts_with('/')
         && text.len() <= 255
-        && !text.chars().any(|letter| letter.is_control() || matches!(letter, '?' | '#' | '\\'))
+        && !text.chars().any(char::is_control)
+        && !plain.contains(['?', '#', '\\'])
         && !text.split('/').any(|part| part == "." || part == "..");
     if fits {
         Ok(())
@@ -206,7 +213,7 @@ fn check_route(text: &str) -> Result<(), &'static str> {
     let methods_fit =
         methods.split(',').all(|method| method.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'*'));
     if methods_fit && path.starts_with('/') {
-        check_path(path)
+        check_path_of(path, &without_variables(path))
     } else {
         Err("write a method and a path, like `GET /hello`")
     }
@@ -229,6 +236,25 @@ mod tests {
         for bad in ["", "Shop", "a--b", "-a", "a-", "a.b", "live", "ümlaut", "a b", &"x".repeat(41)] {
             assert!(bad.parse::<AppName>().is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn patterns_of_routes_hold_letters_that_paths_do_not() {
+        for good in [r"GET /a/{id:\d+}", r"GET /{y:\d{4}(?:-\d\d)?}", r"* /a/{b:x?}/{c:[#?]}", "GET /a", "/a/{b}"] {
+            assert!(UnitName::for_kind(UnitKind::Route, good).is_ok(), "{good}");
+        }
+        for bad in [
+            r"GET /a\d",
+            r"GET /{y:\d{4}}?",
+            "GET /a{?b",
+            "GET /a?b={c}",
+            "GET /{a}#b",
+            "GET /{a:\u{7}}",
+            "GET /{a}/../b",
+        ] {
+            assert!(UnitName::for_kind(UnitKind::Route, bad).is_err(), "{bad}");
+        }
+        assert!(UnitName::for_kind(UnitKind::Static, r"/a/{id:\d+}").is_err());
     }
 
     #[test]

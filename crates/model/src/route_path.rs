@@ -73,12 +73,23 @@ fn regex(source: &str) -> Result<Regex, RoutePathError> {
 pub fn variable_names(path: &str) -> impl Iterator<Item = &str> {
     let mut rest = path;
     std::iter::from_fn(move || {
-        let open = rest.find('{')?;
-        let close = open + closing(&rest[open..])?;
+        let (open, close) = next_variable(rest)?;
         let inner = &rest[open + 1..close];
         rest = &rest[close + 1..];
         Some(inner.split_once(':').map_or(inner, |(name, _)| name))
     })
+}
+
+/// A path without the names of its variables: those do not tell two routes apart, what they may hold does.
+pub fn shape(path: &str) -> String {
+    let mut shape = String::new();
+    let mut rest = path;
+    while let Some((open, close)) = next_variable(rest) {
+        let pattern = rest[open + 1..close].split_once(':').map_or("", |(_, pattern)| pattern);
+        shape.extend([&rest[..open], "{", pattern, "}"]);
+        rest = &rest[close + 1..];
+    }
+    shape + rest
 }
 
 /// The name of the group that catches the variable at `at`; the user's own groups keep theirs.
@@ -116,6 +127,23 @@ fn pieces(path: &str) -> Result<Vec<Piece<'_>>, RoutePathError> {
         pieces.push(Piece::Text(rest));
     }
     Ok(pieces)
+}
+
+/// What stands outside of the variables: a regular expression may hold letters that a path may not.
+pub(crate) fn without_variables(path: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = path;
+    while let Some((open, close)) = next_variable(rest) {
+        plain.push_str(&rest[..open]);
+        rest = &rest[close + 1..];
+    }
+    plain + rest
+}
+
+/// Where the next variable begins and ends.
+fn next_variable(text: &str) -> Option<(usize, usize)> {
+    let open = text.find('{')?;
+    Some((open, open + closing(&text[open..])?))
 }
 
 /// Where the brace that opens `text` is closed. Regular expressions have braces of their own.
@@ -194,6 +222,16 @@ mod tests {
             Ok(RoutePattern::Segments { segments, trailing_slash }) => Some((segments, trailing_slash)),
             Ok(RoutePattern::Regex(_)) | Err(_) => None,
         }
+    }
+
+    #[test]
+    fn the_names_of_variables_do_not_tell_paths_apart() {
+        assert_eq!(shape("/x/{a}"), shape("/x/{b}"));
+        assert_eq!(shape("/x/v{a}-{b}/y"), shape("/x/v{c}-{d}/y"));
+        assert_ne!(shape("/x/{a:[0-9]+}"), shape("/x/{b}"));
+        assert_eq!(shape("/x/{a:[0-9]+}"), shape("/x/{b:[0-9]+}"));
+        assert_ne!(shape(r"/{a:\d{4}-\d{2}}"), shape(r"/{a:\d{4}-\d{3}}"));
+        assert_ne!(shape("/x/{a}"), shape("/{a}/x"));
     }
 
     #[test]

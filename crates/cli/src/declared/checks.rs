@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use milepost_model::route_path::shape;
 use milepost_model::schedule::Schedule;
 use milepost_model::spec::{Pin, StaticSpec};
 use milepost_model::unit_put::{FunctionPut, RoutePut, ScalePut, SpecError, TargetPut, UnitPut, check_static};
@@ -79,23 +80,6 @@ pub fn answered_twice(problems: &Problems, units: &[DeclaredUnit], called: &str)
     }
 }
 
-/// A path without the names of its parameters: those do not tell two routes apart, what they may hold does.
-fn shape(path: &str) -> String {
-    let part = |part: &str| -> String {
-        let mut found = String::new();
-        let mut rest = part;
-        while let Some((before, (inner, after))) =
-            rest.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
-        {
-            let pattern = inner.split_once(':').map_or("", |(_, pattern)| pattern);
-            found.push_str(&format!("{before}{{{pattern}}}"));
-            rest = after;
-        }
-        found + rest
-    };
-    path.split('/').map(part).collect::<Vec<_>>().join("/")
-}
-
 pub fn cron(cron: &str) -> Option<SpecError> {
     Schedule::parse(cron, "").err()
 }
@@ -121,18 +105,4 @@ pub fn static_item(spec: &StaticSpec) -> Vec<SpecError> {
         StaticSpec { error_page: spec.error_page.clone(), ..plain },
     ];
     parts.iter().filter_map(|part| check_static(part).err()).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_names_of_parameters_do_not_tell_paths_apart() {
-        assert_eq!(shape("/x/{a}"), shape("/x/{b}"));
-        assert_eq!(shape("/x/v{a}-{b}/y"), shape("/x/v{c}-{d}/y"));
-        assert_ne!(shape("/x/{a:[0-9]+}"), shape("/x/{b}"));
-        assert_eq!(shape("/x/{a:[0-9]+}"), shape("/x/{b:[0-9]+}"));
-        assert_ne!(shape("/x/{a}"), shape("/{a}/x"));
-    }
 }

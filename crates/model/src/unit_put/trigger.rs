@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use super::SpecError;
 use crate::name::UnitName;
-use crate::route_path::{BELOW, RoutePathError, RoutePattern};
+use crate::route_path::{BELOW, RoutePathError, RoutePattern, without_variables};
 use crate::schedule::Schedule;
 use crate::selector::Selector;
 use crate::spec::{Pin, RouteSpec, Target, TimerSpec};
@@ -77,11 +77,16 @@ fn check_path(path: &str, prefix: bool) -> Result<(), SpecError> {
         return wrong("must start with `/` and have at most 255 letters", "write it like `/orders/{id}`");
     }
     if path.contains(char::is_whitespace) {
-        return wrong("must not hold spaces", "write `%20` for one");
+        return wrong("must not hold spaces", "write `%20` for one, and `\\s` in a regular expression");
     }
-    if path.contains(['?', '#', '\\']) || path.chars().any(char::is_control) || path.split('/').any(|part| part == "..")
+    if without_variables(path).contains(['?', '#', '\\'])
+        || path.chars().any(char::is_control)
+        || path.split('/').any(|part| part == "..")
     {
-        return wrong("must be a plain path without `?`, `#`, `..` or backslash", "write it like `/orders/{id}`");
+        return wrong(
+            "must be a plain path, without `?`, `#` or backslash outside of `{…}`, and without `..`",
+            "write it like `/orders/{id}`",
+        );
     }
     if path.strip_prefix("/.milepost").is_some_and(|rest| rest.is_empty() || rest.starts_with('/')) {
         return wrong("cannot be used: what begins with `/.milepost` is the gateway's own", "give it another path");
@@ -134,6 +139,9 @@ mod tests {
             ("/{a", "has no `}`", "`/orders/{id}`"),
             ("/a}", "has no `{`", "`/orders/{id}`"),
             ("/}{", "has no `{`", "`/orders/{id}`"),
+            ("/a?b", "outside of `{…}`", "`/orders/{id}`"),
+            ("/{a}#b", "outside of `{…}`", "`/orders/{id}`"),
+            (r"/a\b", "outside of `{…}`", "`/orders/{id}`"),
             ("/.milepost", "the gateway's own", "another path"),
             ("/.milepost/health", "the gateway's own", "another path"),
         ] {
@@ -154,6 +162,8 @@ mod tests {
             "/v{major}.{minor}",
             "/{id:[0-9]{1,3}}",
             "/{rest:.*}",
+            r"/{id:\d{4}}",
+            "/{a:[#?]{2}x?}",
             "/{a:x/y}",
             "/a*b",
             "/.milepostx",

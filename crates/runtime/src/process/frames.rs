@@ -65,10 +65,10 @@ pub(crate) fn encode_request(
         out.push(0);
         out.extend_from_slice(value.as_bytes());
     }
-    fact(out, "", "id", &context.request_id);
-    fact(out, "", "release", &context.release);
-    fact(out, "", "call", &context.call_token);
-    fact(out, "", "route", &context.route);
+    fact(out, "id", &context.request_id);
+    fact(out, "release", &context.release);
+    fact(out, "call", &context.call_token);
+    fact(out, "route", &context.route);
     if let Some(client) = context.client {
         use std::io::Write as _;
         out.extend_from_slice(b"\0:client\0");
@@ -81,7 +81,7 @@ pub(crate) fn encode_request(
         let _ = write!(out, "{deadline_ms}");
     }
     for (name, value) in &context.params {
-        fact(out, "param.", name, value);
+        named(out, "param.", name, value);
     }
     let text = out.len() - HEADER - 4;
     let (Some(header), Ok(length)) = (FrameHeader::encode(REQUEST, end, 4 + text + first), u32::try_from(text)) else {
@@ -92,11 +92,15 @@ pub(crate) fn encode_request(
     true
 }
 
-/// Facts that are empty are left out. A NUL in one (a path may hold `%00`) must not begin a new field.
-fn fact(out: &mut Vec<u8>, prefix: &str, name: &str, value: &str) {
-    if value.is_empty() {
-        return;
+/// Facts that are empty are left out.
+fn fact(out: &mut Vec<u8>, name: &str, value: &str) {
+    if !value.is_empty() {
+        named(out, "", name, value);
     }
+}
+
+/// A NUL in one (a path may hold `%00`) must not begin a new field.
+fn named(out: &mut Vec<u8>, prefix: &str, name: &str, value: &str) {
     out.extend_from_slice(b"\0:");
     for text in [prefix, name] {
         divided(out, text);

@@ -29,6 +29,7 @@ class Context(NodeCase):
             ("x-m", "2"),
             ("cookie", "a=1; b=%C3%BC"),
             (":param.id", "ü"),
+            (":param.größe", ""),
             (":client", "10.0.0.9"),
             JSON,
         ]
@@ -38,7 +39,7 @@ class Context(NodeCase):
         )
         found = answer.json()
         self.assertEqual((found["method"], found["url"], found["path"]), ("POST", "/u/%C3%BC?a=1&b=2&b=3", "/u/ü"))
-        self.assertEqual((found["query"], found["params"]), ({"a": "1", "b": ["2", "3"]}, {"id": "ü"}))
+        self.assertEqual((found["query"], found["params"]), ({"a": "1", "b": ["2", "3"]}, {"id": "ü", "größe": ""}))
         self.assertEqual((found["headers"]["x-m"], found["agent"], found["ip"]), ("1, 2", "t/1", "10.0.0.9"))
         self.assertEqual((found["body"], found["cookies"]), ({"x": "€"}, {"a": "1", "b": "ü"}))
         self.assertEqual(bytes.fromhex(found["raw"]).decode(), '{"x": "€"}')

@@ -29,7 +29,7 @@ function eventOf(request, bytes) {
     if (request.head[at][0] !== ':') (repeated[request.head[at]] ??= []).push(request.head[at + 1])
   }
   const path = request.path
-  const route = request.header(':route') ?? ''
+  const route = utf8(request.header(':route') ?? '')
   const query = grouped(new URLSearchParams(utf8(request.query)))
   const type = headers['content-type'] ?? ''
   const isText = (type === '' || TEXT.test(type)) && isUtf8(bytes)

@@ -91,7 +91,7 @@ export class Request {
     const found = {}
     const head = this.head
     for (let at = 2; at < head.length; at += 2) {
-      if (head[at].startsWith(':param.')) found[head[at].slice(7)] = utf8(head[at + 1])
+      if (head[at].startsWith(':param.')) found[utf8(head[at].slice(7))] = utf8(head[at + 1])
     }
     return found
   }

@@ -8,6 +8,7 @@ from .encode import JSON_HEAD, dumps
 from .reply import answer as flask_answer
 from .reply import is_stream
 from .response import Response
+from .web import utf8
 
 
 class Context(dict):
@@ -28,7 +29,7 @@ def context(request):
         function=state.function,
         version=state.version,
         release=facts.get(":release", ""),
-        route=facts.get(":route", ""),
+        route=utf8(facts.get(":route", "")),
         params=request.view_args,
         deadline_ms=int(facts[":deadline"]) if facts.get(":deadline", "").isdigit() else None,
         client=facts.get(":client"),

@@ -9,6 +9,7 @@ from .encode import JSON, JSON_HEAD, dumps, head
 from .reply import answer as flask_answer
 from .reply import is_stream
 from .response import Response
+from .web import utf8
 
 _TEXT = ("text/", "application/json", "application/x-www-form-urlencoded", "application/xml", "application/javascript")
 
@@ -46,7 +47,7 @@ def event(request):
             repeated[name] = [value]
     body, encoded = _body(request)
     now = time.time()
-    route = facts.get(":route", "")
+    route = utf8(facts.get(":route", ""))
     return {
         "version": "2.0",
         "routeKey": "%s %s" % (request.method, route) if route else "$default",

@@ -116,12 +116,13 @@ class Request:
         found = {}
         for at, name in enumerate(self._head[2::2]):
             if name[:7] == ":param.":
-                found[name[7:]] = utf8(self._head[2 * at + 3])
+                found[utf8(name[7:])] = utf8(self._head[2 * at + 3])
         return found
 
     @property
     def url_rule(self):
-        return self.header(":route")
+        route = self.header(":route")
+        return route and utf8(route)
 
     endpoint = None
     blueprint = None
