@@ -56,10 +56,10 @@ pub(crate) async fn version_view(tx: &mut Tx, app: &AppRow, unit: &UnitRow, vers
     })
 }
 
-/// The active releases that hold a version, newest first. A package is held by what runs from it, also when the app has
-/// a newer one by now.
+/// The active releases that hold a version, newest first. A package is held by what runs from it, and a function by the routes
+/// that are pinned to it, also when the app has a newer one by now.
 async fn holding(tx: &mut Tx, app: &AppRow, unit: &UnitRow, version: &VersionRow) -> Result<Vec<String>> {
-    if unit.kind == UnitKind::Package {
+    if matches!(unit.kind, UnitKind::Package | UnitKind::Function) {
         let held = releases::holding(tx, app.id, version.id).await?;
         return Ok(held.into_iter().rev().map(|release| release.name).collect());
     }

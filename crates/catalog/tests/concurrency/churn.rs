@@ -6,9 +6,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use milepost_catalog::{CatalogError, LiveTarget, RollbackInput, VersionsToDelete};
 use milepost_model::{AppName, Code, IdSource, PlanName, SeededIds, UnitKind};
 
+use tokio::sync::Barrier;
+
 use crate::common::*;
 
-const STEPS: usize = 30;
+/// All begin each round together: reads of SQLite wait for nobody, and those who only read would be done before there is anything.
+const ROUNDS: usize = 10;
+const STEPS: usize = 3;
+const ACTORS: u64 = 16;
 const CODES: u64 = 4;
 
 struct Actor {
@@ -30,8 +35,8 @@ impl Actor {
     }
 
     /// Uploads what is missing and deploys. A sweep may come in between; then the files are sent again.
-    async fn deploy(&self) {
-        let (name, code) = (self.function(), format!("code {}", self.below(CODES)));
+    async fn deploy(&self, name: &str) -> bool {
+        let code = format!("code {}", self.below(CODES));
         let (file, root) = tree_digests(&code);
         for _ in 0..50 {
             if !self.t.catalog.blobs_missing(vec![file, root]).await.unwrap().is_empty() {
@@ -39,70 +44,77 @@ impl Actor {
                 let new = vec![blob(file, None), blob(root, Some(vec![file]))];
                 self.t.catalog.pack_register(&self.app, pack, 200, new).await.unwrap();
             }
-            let puts = change([package(&name, root), function_on(&name, &name)]);
+            let puts = change([package(name, root), function_on(name, name)]);
             match self.t.catalog.change(&self.app, input(puts)).await {
                 Err(CatalogError::Refused(refusal)) if refusal.code == Code::MissingBlobs => {}
-                result => return allowed(result),
+                result => return landed(result),
             }
         }
         panic!("sweeping always won");
     }
 
-    async fn delete(&self) {
+    async fn delete(&self) -> bool {
         let kind = if self.below(3) == 0 { UnitKind::Package } else { UnitKind::Function };
         let name = self.function();
-        let Ok(page) = self.t.catalog.version_list(&self.app, key(kind, &name), ALL).await else { return };
-        let Some(version) = page.items.get(self.below(page.items.len().max(1) as u64) as usize) else { return };
-        let which = VersionsToDelete::One(version.number.to_string().parse().unwrap());
-        allowed(self.t.catalog.version_delete(&self.app, "dan", key(kind, &name), which, false).await);
+        let Some(number) = self.some_version(kind, &name).await else { return false };
+        let which = VersionsToDelete::One(number.to_string().parse().unwrap());
+        landed(self.t.catalog.version_delete(&self.app, "dan", key(kind, &name), which, false).await)
     }
 
-    async fn remove(&self) {
+    async fn some_version(&self, kind: UnitKind, name: &str) -> Option<i64> {
+        let page = self.t.catalog.version_list(&self.app, key(kind, name), ALL).await.ok()?;
+        page.items.get(self.below(page.items.len().max(1) as u64) as usize).map(|version| version.number)
+    }
+
+    async fn remove(&self) -> bool {
         let name = self.function();
         let removes = vec![key(UnitKind::Function, &name), key(UnitKind::Package, &name)];
         let change = milepost_model::change::Change { removes, ..Default::default() };
-        allowed(self.t.catalog.change(&self.app, input(change)).await);
+        landed(self.t.catalog.change(&self.app, input(change)).await)
     }
 
-    async fn alias(&self) {
-        let (function, alias) = (self.function().parse().unwrap(), "stable".parse().unwrap());
+    async fn alias(&self) -> bool {
+        let name = self.function();
+        let Some(number) = self.some_version(UnitKind::Function, &name).await else { return false };
+        let (function, alias) = (name.parse().unwrap(), "stable".parse().unwrap());
         let existing = self.below(2) == 0;
-        let selector = (1 + self.below(9)).to_string().parse().unwrap();
+        let selector = number.to_string().parse().unwrap();
         let new = milepost_catalog::SetAlias { function, alias, selector, existing, why: String::new() };
-        allowed(self.t.catalog.alias_set(&self.app, "al", new).await);
+        landed(self.t.catalog.alias_set(&self.app, "al", new).await)
     }
 
-    async fn move_releases(&self) {
+    async fn move_releases(&self) -> bool {
         let page = self.t.catalog.release_list(&self.app, false, ALL).await.unwrap();
-        let Some(release) = page.items.get(self.below(page.items.len().max(1) as u64) as usize) else { return };
+        let Some(release) = page.items.get(self.below(page.items.len().max(1) as u64) as usize) else { return false };
         let (catalog, app, id) = (&self.t.catalog, &self.app, release.id.clone());
         match self.below(7) {
-            0 => allowed(catalog.tag_set(app, "tom", "beta".parse().unwrap(), id, String::new()).await),
-            1 => allowed(catalog.tag_delete(app, "tom", "beta".parse().unwrap()).await),
-            2 => allowed(catalog.release_create(app, "rob", Some(id), String::new()).await),
-            3 => allowed(catalog.release_expire(app, "rob", id, String::new()).await),
-            4 => allowed(catalog.live_set(app, "liz", LiveTarget::Release(id), String::new()).await),
-            5 => allowed(catalog.live_set(app, "liz", LiveTarget::Follow, String::new()).await),
+            0 => landed(catalog.tag_set(app, "tom", "beta".parse().unwrap(), id, String::new()).await),
+            1 => landed(catalog.tag_delete(app, "tom", "beta".parse().unwrap()).await),
+            2 => landed(catalog.release_create(app, "rob", Some(id), String::new()).await),
+            3 => landed(catalog.release_expire(app, "rob", id, String::new()).await),
+            4 => landed(catalog.live_set(app, "liz", LiveTarget::Release(id), String::new()).await),
+            5 => landed(catalog.live_set(app, "liz", LiveTarget::Follow, String::new()).await),
             _ => {
                 let input = RollbackInput { to: None, why: String::new(), dry_run: false };
-                allowed(catalog.rollback(app, "liz", input).await);
+                landed(catalog.rollback(app, "liz", input).await)
             }
         }
     }
 
-    async fn sweep(&self) {
+    async fn sweep(&self) -> bool {
         self.t.clock.advance_ms(3_600_000);
         self.t.catalog.sweep(1_800_000).await.unwrap();
+        true
     }
 }
 
-/// A refusal is an answer; anything else that goes wrong is a fault.
+/// Whether it was done. A refusal is an answer; anything else that goes wrong is a fault.
 #[track_caller]
-fn allowed<T: std::fmt::Debug>(result: Result<T, CatalogError>) {
-    if let Err(error) = result
-        && !matches!(error, CatalogError::Refused(_))
-    {
-        panic!("{error:?}");
+fn landed<T: std::fmt::Debug>(result: Result<T, CatalogError>) -> bool {
+    match result {
+        Ok(_) => true,
+        Err(CatalogError::Refused(_)) => false,
+        Err(error) => panic!("{error:?}"),
     }
 }
 
@@ -125,20 +137,36 @@ pub async fn invariant_5_nothing_needed_is_ever_missing_while_everything_moves(t
     t.catalog.app_create(&other, PlanName::Free, "ann").await.unwrap();
     let packs = Arc::new(AtomicU64::new(0));
     let mut tasks = Vec::new();
-    for seed in 0..16_u64 {
+    for app in [&t.app, &other] {
+        let random = SeededIds::new(ACTORS);
+        let first = Actor { t: Arc::clone(&t), app: app.clone(), random, packs: Arc::clone(&packs) };
+        for name in ["f0", "f1"] {
+            assert!(first.deploy(name).await);
+        }
+    }
+    let round = Arc::new(Barrier::new(ACTORS as usize));
+    for seed in 0..ACTORS {
         let app = if seed % 4 == 3 { other.clone() } else { t.app.clone() };
         let actor = Actor { t: Arc::clone(&t), app, random: SeededIds::new(seed), packs: Arc::clone(&packs) };
+        let round = Arc::clone(&round);
         tasks.push(tokio::spawn(async move {
-            for _ in 0..STEPS {
-                match seed {
-                    0..=5 => actor.deploy().await,
+            let mut done = 0;
+            for step in 0..ROUNDS * STEPS {
+                if step % STEPS == 0 {
+                    round.wait().await;
+                }
+                done += usize::from(match seed {
+                    0..=5 => actor.deploy(&actor.function()).await,
                     6 | 7 => actor.delete().await,
                     8 | 9 => actor.alias().await,
                     10..=12 => actor.move_releases().await,
-                    13 => actor.remove().await,
+                    // Once in a while: it takes everything away that the others work with.
+                    13 if step % (2 * STEPS) == 0 => actor.remove().await,
+                    13 => false,
                     _ => actor.sweep().await,
-                }
+                });
             }
+            (seed, done)
         }));
     }
     let done = Arc::new(AtomicBool::new(false));
@@ -154,11 +182,20 @@ pub async fn invariant_5_nothing_needed_is_ever_missing_while_everything_moves(t
             checks
         })
     };
+    let mut all = Vec::new();
     for task in tasks {
-        task.await.unwrap();
+        all.push(task.await.unwrap());
     }
     done.store(true, Ordering::Relaxed);
     assert!(checker.await.unwrap() > 0);
+    // Or it would be a dance of refusals.
+    let done = |seeds: std::ops::RangeInclusive<u64>| -> usize {
+        all.iter().filter(|(seed, _)| seeds.contains(seed)).map(|(_, done)| done).sum()
+    };
+    assert!(
+        done(0..=5) > 60 && done(6..=7) > 0 && done(8..=9) > 0 && done(10..=12) > 0 && done(13..=13) > 0,
+        "{all:?}"
+    );
     assert_eq!(t.number(MISSING).await, 0);
     for app in [&t.app, &other] {
         everything_served_is_there(&t, app).await;

@@ -46,6 +46,15 @@ async fn a_package_version_is_held_by_the_releases_whose_functions_run_it(t: &Fi
     assert_eq!(held("2").await, [two]);
 }
 
+async fn a_function_version_is_held_by_the_releases_whose_routes_are_pinned_to_it(t: &Fixture) {
+    let one = t.deploy("hello", "one").await.release.unwrap().id;
+    let pinned = t.put([route("GET /one", "hello", "1")]).await.release.unwrap().id;
+    let two = t.deploy("hello", "two").await.release.unwrap().id;
+    let held = async |number| t.version(FUNCTION, "hello", number).await.unwrap().releases;
+    assert_eq!(held("1").await, [two.clone(), pinned, one]);
+    assert_eq!(held("2").await, [two]);
+}
+
 async fn an_unknown_name_is_refused_with_the_closest(t: &Fixture) {
     two_versions(t).await;
     t.alias("hello", "stable", "2").await;
@@ -131,6 +140,7 @@ on_both_engines!(
     all_names_say_the_same_version,
     a_label_without_v_is_found_with_it,
     only_functions_are_said_to_have_aliases,
+    a_function_version_is_held_by_the_releases_whose_routes_are_pinned_to_it,
     a_package_version_is_held_by_the_releases_whose_functions_run_it,
     an_unknown_name_is_refused_with_the_closest,
     a_digest_of_equal_versions_means_the_newest,

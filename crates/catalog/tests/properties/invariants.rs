@@ -36,7 +36,13 @@ pub fn invariant_1_versions_and_their_names_never_change<'w>(world: &'w World<'_
             for version in &listed {
                 let spec = UnitSpec::from_json(version.kind, &version.spec.to_string()).unwrap();
                 assert_eq!(spec.digest(), version.digest);
-                for name in [version.number.to_string(), version.uid.clone()] {
+                let label = world.labels.iter().find(|((of, _), number)| of == unit && **number == version.number);
+                assert_eq!(
+                    version.label.as_ref().map(ToString::to_string).as_ref(),
+                    label.map(|((_, label), _)| label)
+                );
+                let label = version.label.as_ref().map(ToString::to_string);
+                for name in [version.number.to_string(), version.uid.clone()].into_iter().chain(label) {
                     let found = world.t.version(version.kind, version.name.as_str(), &name).await.unwrap();
                     assert_eq!(&found, version, "{unit} {name}");
                 }

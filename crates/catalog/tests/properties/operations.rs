@@ -9,6 +9,7 @@ pub enum Operation {
         function: u8,
         code: u8,
         force: bool,
+        label: Option<u8>,
     },
     Configure {
         value: u8,
@@ -73,8 +74,8 @@ fn operation() -> impl Strategy<Value = Operation> {
     let small = 0..2_u8;
     let any = any::<u8>();
     prop_oneof![
-        8 => (small.clone(), 0..3_u8, prop::bool::weighted(0.2))
-            .prop_map(|(function, code, force)| Operation::Deploy { function, code, force }),
+        8 => (small.clone(), 0..3_u8, prop::bool::weighted(0.2), prop::option::weighted(0.4, 0..4_u8))
+            .prop_map(|(function, code, force, label)| Operation::Deploy { function, code, force, label }),
         3 => (0..3_u8, prop::bool::weighted(0.7)).prop_map(|(value, release)| Operation::Configure { value, release }),
         2 => (small.clone(), prop::option::of(any)).prop_map(|(function, version)| Operation::Route { function, version }),
         1 => Just(Operation::Unroute),

@@ -28,6 +28,8 @@ pub struct World<'t> {
     pub live: Option<String>,
     pub pinned: bool,
     pub aliases: BTreeMap<(String, String), i64>,
+    /// Every label that was ever given, and the version that has it, deleted or not.
+    pub labels: BTreeMap<(String, String), i64>,
     /// The function of the route, and the version that it is pinned to.
     route: Option<(String, Option<i64>)>,
 }
@@ -50,6 +52,7 @@ impl<'t> World<'t> {
             live: None,
             pinned: false,
             aliases: BTreeMap::new(),
+            labels: BTreeMap::new(),
             route: None,
         }
     }
@@ -57,7 +60,10 @@ impl<'t> World<'t> {
     pub async fn step(&mut self, operation: &Operation) {
         self.t.clock.advance_ms(1000);
         match *operation {
-            Operation::Deploy { function, code, force } => self.deploy(&format!("f{function}"), code, force).await,
+            Operation::Deploy { function, code, force, label } => {
+                let label = label.map(|label| format!("label-{label}"));
+                self.deploy(&format!("f{function}"), code, force, label).await;
+            }
             Operation::Configure { value, release } => self.configure(value, release).await,
             Operation::Route { function, version } => self.route(&format!("f{function}"), version).await,
             Operation::Unroute => self.unroute().await,
@@ -170,13 +176,31 @@ impl<'t> World<'t> {
         }
     }
 
-    async fn deploy(&mut self, name: &str, code: u8, force: bool) {
+    async fn deploy(&mut self, name: &str, code: u8, force: bool, label: Option<String>) {
         let tree = self.t.tree(&format!("code {code}")).await;
         let (package_key, function_key) = (format!("package {name}"), format!("function {name}"));
         let same = self.content(&package_key) == Some(code) && self.content(&function_key) == Some(code);
         let mut function = function_on(name, name);
         function.force = force;
-        self.change(change([package(name, tree), function]), code, !same || force).await;
+        let Some(label) = label else {
+            return self.change(change([package(name, tree), function]), code, !same || force).await;
+        };
+        let new = self.content(&function_key) != Some(code) || force;
+        let change = change([package(name, tree), function.labelled(&label)]);
+        if !new {
+            // A version that is there already gets no other name.
+            return self.change(change, code, !same).await;
+        }
+        let key = (function_key.clone(), label);
+        if self.labels.contains_key(&key) {
+            assert_eq!(refused(self.t.send(change).await).code, Code::LabelTaken);
+            return;
+        }
+        let before = self.app_versions.len();
+        self.change(change, code, true).await;
+        if self.app_versions.len() > before {
+            self.labels.insert(key, self.manifest[&function_key]);
+        }
     }
 
     async fn configure(&mut self, value: u8, release: bool) {
