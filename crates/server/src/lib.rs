@@ -29,6 +29,7 @@ mod logs;
 mod metrics;
 mod middleware;
 mod named_files;
+mod open_files;
 mod private;
 mod router;
 mod serving;

@@ -30,7 +30,7 @@ use crate::settings::Settings;
 use crate::state::{Parts, State, Store};
 use crate::trees::CheckedTrees;
 use crate::urls::Urls;
-use crate::{archive, auth, door, jobs, private, router, v1};
+use crate::{archive, auth, door, jobs, open_files, private, router, v1};
 
 /// Requests that run when the server is told to stop have so long to end.
 const DRAIN: Duration = Duration::from_secs(20);
@@ -114,6 +114,7 @@ pub struct Server {
 
 impl Server {
     pub async fn start(settings: Settings) -> Result<Self, StartError> {
+        open_files::take_all();
         make_data_folder(&settings.data)?;
         let lock = lock_data_folder(&settings.data)?;
         v1::uploads::sweep(&settings.data);
