@@ -2,8 +2,9 @@
 //!
 //! The runner comes last, so that its summary is the last thing printed.
 
-use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
+use std::{env, fs, thread};
 
 use anyhow::{Context, Result};
 
@@ -36,6 +37,7 @@ pub fn all() -> Result<()> {
 fn nextest(profile: &str, args: &[&str]) -> Result<()> {
     let _lease = lease::hold()?;
     let mut command = cargo(&["nextest", "run", "--locked", "--profile", profile]);
+    at_a_time(&mut command, "NEXTEST_TEST_THREADS");
     if profile == "ci" {
         // What a gate prints is read in excerpts: the sentence of a failure must not drown in its backtrace.
         command.env("RUST_BACKTRACE", "0");
@@ -47,12 +49,22 @@ fn cargo_test(fast: bool, args: &[&str]) -> Result<()> {
     let _lease = lease::hold()?;
     // Not `--all-targets`: that would make tests of the examples, and tests start some of them as programs.
     let mut command = cargo(&["test", "--locked"]);
+    at_a_time(&mut command, "RUST_TEST_THREADS");
     command.args(scope(args)).args(args);
     if fast {
         // As the profile `fast` of nextest has it.
         command.args(["--", "--skip", "slow_", "--skip", "postgres::"]);
     }
     run_command(&mut command)
+}
+
+/// More tests than cores at a time: most of them wait for processes, disks and databases, and one at a time on each core
+/// leaves half of the machine idle. Whoever set the number keeps it.
+fn at_a_time(command: &mut Command, variable: &str) {
+    if env::var_os(variable).is_none() {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        command.env(variable, (cores * 2).to_string());
+    }
 }
 
 /// The whole workspace, unless the arguments choose packages.
