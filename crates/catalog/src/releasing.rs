@@ -214,6 +214,7 @@ pub(crate) async fn find(tx: &mut Tx, app: &AppRow, name: &str) -> Result<Releas
     let mut names: Vec<String> =
         releases::list(tx, app.id, false, None, 100).await?.into_iter().map(|release| release.name).collect();
     names.extend(tags::list(tx, app.id).await?.into_iter().map(|(tag, _)| tag.to_string()));
+    names.extend(["live", "latest"].map(str::to_owned));
     let message = format!("App `{}` has no release `{name}`.", app.name);
     Err(Refusal::unknown(Code::ReleaseNotFound, message, name, &names, "`milepost release list` shows what exists")
         .into())

@@ -82,6 +82,9 @@ async fn unknown(tx: &mut Tx, unit: &UnitRow, selector: &Selector) -> Result<Ref
     for alias in aliases::list(tx, unit.id).await? {
         names.push(format!("@{}", alias.name));
     }
+    if !recent.is_empty() {
+        names.push(Selector::Latest.to_string());
+    }
     let otherwise = match recent.first() {
         Some(newest) => {
             // There is one configuration, so nobody names it.

@@ -1,5 +1,7 @@
 //! The paths of routes: the one grammar for those who store a route and for those who serve it.
 
+use std::collections::BTreeSet;
+
 use percent_encoding::percent_decode_str;
 use regex_lite::{Regex, RegexBuilder};
 
@@ -78,6 +80,12 @@ pub fn variable_names(path: &str) -> impl Iterator<Item = &str> {
         rest = &rest[close + 1..];
         Some(inner.split_once(':').map_or(inner, |(name, _)| name))
     })
+}
+
+/// The name of a variable that stands in the path more than once: a function could get only one of its values.
+pub(crate) fn repeated_variable(path: &str) -> Option<&str> {
+    let mut known = BTreeSet::new();
+    variable_names(path).find(|name| !known.insert(*name))
 }
 
 /// A path without the names of its variables: those do not tell two routes apart, what they may hold does.
@@ -194,6 +202,17 @@ fn segments(pieces: &[Piece<'_>]) -> Option<(Vec<Segment>, bool)> {
     Some((segments.clone(), trailing_slash && !segments.is_empty()))
 }
 
+/// A variable's regular expression is compared with all that the variable holds, so that anchors at its ends say nothing
+/// new; in the middle of a path they would hold for no request.
+fn unanchored(regex: &str) -> &str {
+    let regex = regex.strip_prefix('^').unwrap_or(regex);
+    match regex.strip_suffix('$') {
+        // Behind an odd number of backslashes it is a dollar sign as such.
+        Some(rest) if rest.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 0 => rest,
+        _ => regex,
+    }
+}
+
 fn regex_source(pieces: &[Piece<'_>], prefix: bool) -> String {
     let mut source = "^".to_owned();
     let mut variable = 0;
@@ -205,7 +224,9 @@ fn regex_source(pieces: &[Piece<'_>], prefix: bool) -> String {
                 continue;
             }
             Piece::Param(_) => source.push_str(&format!("(?P<{}>[^/]+)", variable_group(variable))),
-            Piece::Matching(_, regex) => source.push_str(&format!("(?P<{}>{regex})", variable_group(variable))),
+            Piece::Matching(_, regex) => {
+                source.push_str(&format!("(?P<{}>{})", variable_group(variable), unanchored(regex)));
+            }
         }
         variable += 1;
     }

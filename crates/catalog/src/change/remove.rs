@@ -69,7 +69,9 @@ async fn drop_alias(work: &mut Work<'_>, unit: &UnitRow, alias: &AliasRow) -> Re
     };
     pointer_moves::insert(work.tx, work.app.id, pointer, &gone).await?;
     let subject = format!("alias {} of {}", alias.name, unit.key());
-    work.event(EventKind::AliasDeleted, &subject, None, Some(json!({ "why": why })));
+    let version = versions::get(work.tx, alias.version_id).await?;
+    let before = json!({ "number": version.number });
+    work.event(EventKind::AliasDeleted, &subject, Some(before), Some(json!({ "why": why })));
     Ok(())
 }
 

@@ -49,8 +49,10 @@ async fn a_removed_function_is_out_of_the_app_with_its_aliases(t: &Fixture) {
     }
     assert!(t.catalog.unit_list(&t.app, Some(FUNCTION), None, None, 10).await.unwrap().items.is_empty());
     assert_eq!(refused(t.remove(FUNCTION, "hello").await).code, Code::UnitNotFound);
-    let kinds: Vec<String> = t.events().await.into_iter().map(|event| event.kind).collect();
-    assert!(kinds.contains(&"alias.deleted".to_owned()) && kinds.contains(&"unit.removed".to_owned()));
+    let events = t.events().await;
+    assert!(events.iter().any(|event| event.kind == "unit.removed"));
+    let alias = events.iter().find(|event| event.kind == "alias.deleted").unwrap();
+    assert_eq!(alias.before, Some(serde_json::json!({ "number": 1 })), "{alias:?}");
 }
 
 async fn an_alias_that_a_release_follows_outlives_its_function(t: &Fixture) {

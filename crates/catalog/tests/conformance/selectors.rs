@@ -63,6 +63,7 @@ async fn an_unknown_name_is_refused_with_the_closest(t: &Fixture) {
     assert_eq!(refusal.code, Code::VersionNotFound);
     assert_eq!(refusal.message, "Function hello has no version `v1.0.3`.");
     assert_eq!(hint(refusal), "did you mean `v1.0.2`?");
+    assert_eq!(hint(refused(t.version(FUNCTION, "hello", "lates").await)), "did you mean `latest`?");
     let refusal = refused(t.version(FUNCTION, "hello", "@stabel").await);
     assert_eq!(refusal.code, Code::AliasNotFound);
     assert_eq!(hint(refusal), "did you mean `stable`?");

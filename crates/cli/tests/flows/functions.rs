@@ -117,7 +117,9 @@ pub fn deletes(story: &mut Story) {
 
     story.note("A package version takes along what was built on it.");
     story.run("package version delete --name hello-pkg --version 2");
-    story.note("A function that is deleted and made again goes on counting.");
+    story.note("A function that is deleted and made again goes on counting; its aliases go.");
+    story.run("function alias create --name hello --alias qa --version 1");
+    story.run("function delete hello --dry-run");
     story.run("function delete hello");
     story.run("function version list --name hello");
     story.run("function create --name hello --code hello2.js --env nodejs");

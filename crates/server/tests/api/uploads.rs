@@ -1,3 +1,4 @@
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use milepost_model::pack::{BlobKind, HEADER_LEN, MAGIC, encode_header};
@@ -28,6 +29,31 @@ async fn many_blobs_travel_in_one_request_and_come_back_whole() {
     assert_eq!(listed.as_array().unwrap().len(), 3000);
     let blob = server.ask(Method::GET, &format!("/apps/default/blobs/{}", digests[7])).send().await.unwrap();
     assert_eq!(blob.text().await.unwrap(), texts[7]);
+}
+
+/// Every file in and below the folder.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
+}
+
+#[tokio::test]
+async fn a_damaged_blob_is_answered_with_an_error_and_never_with_other_bytes() {
+    let server = TestServer::start().await;
+    server.upload_to("default", pack(&[(BlobKind::File, b"worth keeping")])).await;
+    let mut damaged = 0;
+    for path in files_below(&server.data().join("blobs")) {
+        let mut bytes = std::fs::read(&path).unwrap();
+        if let Some(at) = bytes.windows(5).position(|part| part == b"worth") {
+            bytes[at] = b'W';
+            std::fs::write(&path, bytes).unwrap();
+            damaged += 1;
+        }
+    }
+    assert_eq!(damaged, 1);
+    let path = format!("/apps/default/blobs/{}", Digest::of(b"worth keeping"));
+    let problem = problem(server.ask(Method::GET, &path).send().await.unwrap()).await;
+    assert_eq!((problem.status, problem.code.as_str()), (503, "unavailable"), "{problem:?}");
 }
 
 async fn check_refused(server: &TestServer, pack: Vec<u8>, status: u16, code: &str, says: &str) {

@@ -19,13 +19,22 @@ pub struct DeleteArgs {
 
 pub async fn run(context: &Context<'_>, args: DeleteArgs) -> Result<()> {
     let key = args.name.key(KIND)?;
-    if context.asks() && !args.change.dry_run {
-        let aliases = context.client.alias_list(&context.app, key.name.as_str()).await?;
+    let aliases = context.client.alias_list(&context.app, key.name.as_str()).await?;
+    let tell = |how: &str| {
         let points = |alias: &Alias| format!("{} (version {})", alias.name, alias.number);
         if !aliases.is_empty() {
             let list: Vec<String> = aliases.iter().map(points).collect();
-            context.ui.say(&format!("Its aliases go with it: {}", list.join(", ")));
+            context.ui.say(&format!("Its aliases {how} with it: {}", list.join(", ")));
         }
+    };
+    // Whoever is asked must know before; otherwise it is told when nothing refused it.
+    let asks = context.asks() && !args.change.dry_run;
+    if asks {
+        tell("go");
     }
-    shared::remove(context, vec![key], &args.change).await
+    shared::remove(context, vec![key], &args.change).await?;
+    if !asks {
+        tell(if args.change.dry_run { "would go" } else { "went" });
+    }
+    Ok(())
 }

@@ -390,6 +390,10 @@ fn a_place_that_is_taken_twice_is_refused() {
         "routes:\n  - GET /x: f\n  - GET /x: g\n",
         "3: route `GET /x` is there twice, first on line 2 | keep one of them",
     );
+    refused(
+        "routes:\n  - GET /x: f\n  - { path: /x, method: GET, host: a.example.com, function: g }\n",
+        "3: route `GET /x` is there twice, first on line 2 | give one of them another `name`",
+    );
 }
 
 #[test]
@@ -437,10 +441,7 @@ fn a_version_that_is_none_is_told_with_its_line() {
 fn what_is_not_yaml_is_named_with_its_line() {
     refused("app: shop\nfunctions: {\n", "2: unclosed bracket '{' | this line is not YAML as it stands");
     refused("a: b: c\n", "1: mapping values are not allowed in this context | this line is not YAML as it stands");
-    refused(
-        "functions:\n\t- x\n",
-        "2: tabs disallowed within this context (block indentation) | this line is not YAML as it stands",
-    );
+    refused("functions:\n\t- x\n", "2: a tab cannot indent YAML | indent with spaces");
     refused("app: a\napp: b\n", "2: the key `app` is there twice | it is on line 1 already: keep one");
     refused("app: a\n---\napp: b\n", "3: a manifest is one document; `---` begins another | take the `---` out");
 }

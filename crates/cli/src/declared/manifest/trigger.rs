@@ -160,7 +160,8 @@ impl Found<'_> {
         let name = given.and_then(|(name, line)| self.name(UnitKind::Route, &name, line, ""));
         if let Some((name, place)) = name.as_ref().and_then(|name| Some((name, self.earlier(UnitKind::Route, name)?))) {
             let message = format!("route `{name}` is there twice, first on line {}", place.line);
-            self.sink.wrong_hint(line, message, "keep one of them");
+            let hint = if host.is_empty() { "keep one of them" } else { "give one of them another `name`" };
+            self.sink.wrong_hint(line, message, hint);
         }
         let (Some((path, _)), Some(target), Some(name)) = (path, target, name) else { return };
         let put = RoutePut { methods, path, prefix, host, target };

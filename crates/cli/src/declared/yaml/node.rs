@@ -75,8 +75,19 @@ impl Documents {
                 return Ok(Self { nodes, repeated });
             }
         }
-        Err(reason(&error))
+        let reason = reason(&error);
+        Err(tab_in_front(text, reason.line).unwrap_or(reason))
     }
+}
+
+/// A tab in front of the line or of the one behind it, where the parser may not have arrived when it stopped: it is what
+/// people cannot see.
+fn tab_in_front(text: &str, line: u64) -> Option<NotYaml> {
+    let line = [line, line + 1].into_iter().find(|line| {
+        let text = usize::try_from(*line).ok().and_then(|line| text.lines().nth(line.checked_sub(1)?));
+        text.is_some_and(|text| text[..text.len() - text.trim_start().len()].contains('\t'))
+    })?;
+    Some(NotYaml { line, message: "a tab cannot indent YAML".to_owned(), hint: Some("indent with spaces") })
 }
 
 impl Node {
@@ -312,6 +323,15 @@ mod tests {
             documents.repeated.iter().map(|found| (found.key.as_str(), found.line, found.first)).collect();
         assert_eq!(told, [("x", 2, 2), ("d", 6, 5), ("c", 7, 4)]);
         assert_eq!(documents.nodes.len(), 2);
+    }
+
+    #[test]
+    fn a_tab_is_told_where_it_is() {
+        for (text, line) in [("a:\n\tb: 1\n", 2), ("a: 1\nb:\n  - x\n\t- y\n", 4)] {
+            let error = Documents::parse(text).expect_err("a tab");
+            assert_eq!((error.line, error.message.as_str()), (line, "a tab cannot indent YAML"), "{text:?}");
+        }
+        assert_ne!(Documents::parse("a: [\n").expect_err("cut").message, "a tab cannot indent YAML");
     }
 
     #[test]
