@@ -40,6 +40,7 @@ impl Catalog {
         T: Send + 'static,
         F: for<'w, 't> FnOnce(&'w mut Work<'t>) -> BodyFuture<'w, T> + Send + 'static,
     {
+        let _turn = self.db.turn(app.as_str()).await;
         let app = app.clone();
         let act = Act { actor: actor.to_owned(), at: self.clock.now() };
         let ids = Arc::clone(&self.ids);

@@ -57,3 +57,16 @@ on_both_engines!(
     runs::invariant_5_accepting_and_firing_while_versions_are_deleted,
     churn::invariant_5_nothing_needed_is_ever_missing_while_everything_moves,
 );
+
+/// What there is on PostgreSQL only: several servers, and connections that run out.
+mod shared {
+    mod postgres {
+        #[test]
+        fn who_waits_for_one_app_keeps_nobody_from_the_others() {
+            super::super::run(
+                super::super::Engine::postgres,
+                super::super::writers::who_waits_for_one_app_keeps_nobody_from_the_others,
+            );
+        }
+    }
+}

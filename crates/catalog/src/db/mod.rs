@@ -8,6 +8,7 @@ mod listen;
 mod migrate;
 mod postgres;
 mod sqlite;
+mod turns;
 mod value;
 
 use std::future::Future;
@@ -16,6 +17,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 pub use listen::Heard;
+pub(crate) use turns::Turn;
 pub use value::{Row, Val, placeholders, typed_placeholders};
 
 use crate::error::{CatalogError, Result};
@@ -81,6 +83,15 @@ impl Db {
         match &*self.0 {
             Engine::Sqlite(_) => tokio::sync::mpsc::channel(1).1,
             Engine::Postgres(postgres) => listen::start(postgres.config(), listen::EXECUTIONS),
+        }
+    }
+
+    /// To be first of those who write to the same app from here, for as long as the answer lives. Not on SQLite: there all
+    /// writes follow each other, and those that wait share a commit.
+    pub(crate) async fn turn(&self, app: &str) -> Option<Turn> {
+        match &*self.0 {
+            Engine::Sqlite(_) => None,
+            Engine::Postgres(postgres) => Some(postgres.turn(app).await),
         }
     }
 

@@ -1,11 +1,13 @@
 //! PostgreSQL: a pool of connections, one transaction each.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::{Client, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
 use tokio_postgres::NoTls;
 use tokio_postgres::types::{ToSql, Type};
 
+use super::turns::{Turn, Turns};
 use super::{BodyFuture, Ending, Row, Tx, Val};
 use crate::error::{CatalogError, Result};
 
@@ -14,6 +16,7 @@ const WAIT: Duration = Duration::from_secs(10);
 
 pub(super) struct Postgres {
     pool: Pool,
+    turns: Arc<Turns>,
     config: tokio_postgres::Config,
 }
 
@@ -36,11 +39,15 @@ impl Postgres {
             .create_timeout(Some(WAIT))
             .build()
             .map_err(|error| CatalogError::database("set up the connection pool", error))?;
-        Ok(Self { pool, config })
+        Ok(Self { pool, turns: Arc::default(), config })
     }
 
     pub(super) fn config(&self) -> tokio_postgres::Config {
         self.config.clone()
+    }
+
+    pub(super) async fn turn(&self, app: &str) -> Turn {
+        self.turns.wait(app).await
     }
 
     pub(super) async fn transaction<T, F>(&self, body: F, ending: Ending) -> Result<T>

@@ -1,9 +1,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use milepost_catalog::{CatalogError, ChangeInput};
 use milepost_model::change::Change;
 use milepost_model::{AppName, ChangeOutcome, Code, Digest, PlanName, UnitKind};
+use milepost_testkit::eventually;
 
 use crate::common::*;
 
@@ -148,4 +150,32 @@ pub async fn apps_with_equal_content_do_not_wait_for_each_other_in_a_circle(t: A
         result.unwrap();
     }
     assert_eq!(t.count("contents").await, 8 * CHANGES * WRITERS);
+}
+
+pub async fn who_waits_for_one_app_keeps_nobody_from_the_others(t: Arc<Fixture>) {
+    let other: AppName = "other".parse().unwrap();
+    t.catalog.app_create(&other, PlanName::Standard, "ann").await.unwrap();
+    // As another server does that is in the middle of a change.
+    let lock = |how| {
+        let sql = format!("pg_advisory_{how}(hashtextextended('milepost app shop', 0))");
+        format!("SELECT CAST(length(CAST({sql} AS TEXT)) AS BIGINT)")
+    };
+    t.number(&lock("lock")).await;
+    let waiting: Vec<_> = (0..40)
+        .map(|writer| {
+            let t = Arc::clone(&t);
+            tokio::spawn(async move { t.catalog.change(&t.app, input(change([config("a", writer)]))).await })
+        })
+        .collect();
+    let locked =
+        "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+    eventually(Duration::from_secs(30), || async { t.number(locked).await > 0 }).await;
+    t.catalog.change(&other, input(change([config("a", 1)]))).await.unwrap();
+    assert_eq!(t.catalog.app_version_list(&other, ALL).await.unwrap().items.len(), 1);
+    assert!(waiting.iter().all(|task| !task.is_finished()));
+    t.number(&lock("unlock")).await;
+    for task in waiting {
+        assert!(task.await.unwrap().unwrap().changed);
+    }
+    assert_eq!(t.numbers(UnitKind::Config, "config").await, (1..=40).rev().collect::<Vec<_>>());
 }
