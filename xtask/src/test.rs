@@ -15,12 +15,14 @@ pub fn run(args: &[&str]) -> Result<()> {
     let fast = args.contains(&"--fast");
     let runner_args: Vec<&str> = args.iter().copied().filter(|arg| *arg != "--fast").collect();
     setup::run()?;
-    let whole = !fast && runner_args.is_empty();
-    if whole {
+    if !setup::nextest() {
+        // Runs the examples in the documentation too.
+        return cargo_test(fast, &runner_args);
+    }
+    if !fast && runner_args.is_empty() {
         doctests()?;
     }
-    let profile = if fast { "fast" } else { "default" };
-    if setup::nextest() { nextest(profile, &runner_args) } else { cargo_test(fast, &runner_args) }
+    nextest(if fast { "fast" } else { "default" }, &runner_args)
 }
 
 /// The examples in the documentation, which nextest does not run. Not quietly: this compiles every dependency first, and

@@ -77,6 +77,7 @@ pub fn calls_and_logs(story: &mut Story) {
     story.run("logs");
     story.run("logs --version 1");
     story.run("logs --since yesterdayish");
+    story.run("logs --function nosuch");
     story.run("function test nosuch");
     story.run("fn test --name hello --header nonsense");
     story.run("fn test --name hello --body '{' --json");

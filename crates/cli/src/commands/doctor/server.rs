@@ -44,6 +44,10 @@ pub async fn find<'a>(ui: &'a Ui, global: &Global) -> Found<'a> {
             let detail = format!("the one that was at {at} does not run any more, and did not stop in order");
             Found::None(Check::warn(NAME, detail, "start it again with `milepost serve`"))
         }
+        Err(error @ ClientError::Unreachable { .. }) => {
+            let fix = "start it with `milepost serve`, or name another with `--server`";
+            Found::None(Check::bad(NAME, error.to_string(), fix))
+        }
         Err(ClientError::Refused(problem)) => Found::Unwell(refused(NAME, &at, &problem)),
         Err(error) => Found::None(Check::bad(NAME, format!("{at}: {error}"), "check `--server` and `--token`")),
     }

@@ -2,6 +2,8 @@ mod print;
 
 use clap::Args;
 use milepost_client::LogQuery;
+use milepost_model::UnitKind;
+use milepost_model::change::UnitKey;
 
 use crate::context::Context;
 use crate::failure::Result;
@@ -63,6 +65,11 @@ pub async fn run(context: &Context<'_>, args: LogsArgs) -> Result<()> {
     if args.follow {
         context.ui.say("The server closed the stream.");
     } else if !seen {
+        if let Some(name) = &query.function {
+            // Nothing, because there is no such function, is a mistake in the name.
+            let key = UnitKey { kind: UnitKind::Function, name: name.parse()? };
+            context.client.unit_get(&context.app, &key).await?;
+        }
         context.ui.say(&format!("Nothing was written by app {} that matches.", context.app));
     }
     Ok(())
