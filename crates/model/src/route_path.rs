@@ -1,9 +1,13 @@
 //! The paths of routes: the one grammar for those who store a route and for those who serve it.
 
+mod anchors;
+
 use std::collections::BTreeSet;
 
 use percent_encoding::percent_decode_str;
 use regex_lite::{Regex, RegexBuilder};
+
+use anchors::{has_inner_anchor, unanchored};
 
 /// A compiled regular expression takes no more than this.
 const REGEX_BYTES: usize = 256 << 10;
@@ -82,10 +86,19 @@ pub fn variable_names(path: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The name of a variable that stands in the path more than once: a function could get only one of its values.
-pub(crate) fn repeated_variable(path: &str) -> Option<&str> {
+/// Why a path that can be read is still a mistake of whoever writes it.
+pub(crate) fn mistake(path: &str) -> Option<RoutePathError> {
     let mut known = BTreeSet::new();
-    variable_names(path).find(|name| !known.insert(*name))
+    // Functions get them as headers, whose names have no case.
+    if let Some(name) = variable_names(path).find(|name| !known.insert(name.to_lowercase())) {
+        let reason = format!("the variable `{name}` stands in it twice");
+        return Some(RoutePathError { reason, hint: "give each variable a name of its own" });
+    }
+    let anchored = |piece: &Piece<'_>| matches!(piece, Piece::Matching(_, regex) if has_inner_anchor(regex));
+    pieces(path).ok()?.iter().any(anchored).then(|| RoutePathError {
+        reason: "a regular expression has `^` or `$` where no request can fulfil it".to_owned(),
+        hint: "leave them out: it is compared with all that the variable holds; write choices like `a|b`",
+    })
 }
 
 /// A path without the names of its variables: those do not tell two routes apart, what they may hold does.
@@ -94,7 +107,7 @@ pub fn shape(path: &str) -> String {
     let mut rest = path;
     while let Some((open, close)) = next_variable(rest) {
         let pattern = rest[open + 1..close].split_once(':').map_or("", |(_, pattern)| pattern);
-        shape.extend([&rest[..open], "{", pattern, "}"]);
+        shape.extend([&rest[..open], "{", unanchored(pattern), "}"]);
         rest = &rest[close + 1..];
     }
     shape + rest
@@ -202,17 +215,6 @@ fn segments(pieces: &[Piece<'_>]) -> Option<(Vec<Segment>, bool)> {
     Some((segments.clone(), trailing_slash && !segments.is_empty()))
 }
 
-/// A variable's regular expression is compared with all that the variable holds, so that anchors at its ends say nothing
-/// new; in the middle of a path they would hold for no request.
-fn unanchored(regex: &str) -> &str {
-    let regex = regex.strip_prefix('^').unwrap_or(regex);
-    match regex.strip_suffix('$') {
-        // Behind an odd number of backslashes it is a dollar sign as such.
-        Some(rest) if rest.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 0 => rest,
-        _ => regex,
-    }
-}
-
 fn regex_source(pieces: &[Piece<'_>], prefix: bool) -> String {
     let mut source = "^".to_owned();
     let mut variable = 0;
@@ -253,6 +255,7 @@ mod tests {
         assert_eq!(shape("/x/{a:[0-9]+}"), shape("/x/{b:[0-9]+}"));
         assert_ne!(shape(r"/{a:\d{4}-\d{2}}"), shape(r"/{a:\d{4}-\d{3}}"));
         assert_ne!(shape("/x/{a}"), shape("/{a}/x"));
+        assert_eq!(shape(r"/x/{a:^\d+$}"), shape(r"/x/{b:\d+}"));
     }
 
     #[test]

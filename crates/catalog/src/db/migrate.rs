@@ -74,7 +74,8 @@ pub(super) async fn run(db: &Db) -> Result<()> {
 async fn apply(tx: &mut Tx, migration: &Migration) -> Result<()> {
     let sqlite = tx.engine_name() == "sqlite";
     if !sqlite {
-        // Two servers that start at once take turns; the second finds the work done.
+        // Two servers that start at once take turns; the second finds the work done, however long that took.
+        tx.batch("SET LOCAL lock_timeout = 0").await?;
         tx.query("SELECT CAST(pg_advisory_xact_lock($1) AS TEXT)", &[Val::Int(LOCK)]).await?;
     }
     // Asked first, because PostgreSQL tells about every `IF NOT EXISTS` that finds something, in the server's log.

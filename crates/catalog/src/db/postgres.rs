@@ -13,6 +13,11 @@ use crate::error::{CatalogError, Result};
 
 const CONNECTIONS: usize = 16;
 const WAIT: Duration = Duration::from_secs(10);
+/// How long a database may say nothing, though its machine is asked, until the connection counts as broken.
+const SILENCE: Duration = Duration::from_secs(30);
+/// How long a statement waits for a lock. Whoever asked has been answered by then, and PostgreSQL does not notice by itself
+/// that nobody waits for it any more: without a bound such statements would take all of its connections.
+const LOCK_WAIT: &str = "-c lock_timeout=60s";
 
 pub(super) struct Postgres {
     pool: Pool,
@@ -28,8 +33,7 @@ pub(super) struct Connection {
 
 impl Postgres {
     pub(super) async fn open(url: &str) -> Result<Self> {
-        let config: tokio_postgres::Config =
-            url.parse().map_err(|error| CatalogError::database("read the database URL", error))?;
+        let config = bounded(url.parse().map_err(|error| CatalogError::database("read the database URL", error))?);
         let manager =
             Manager::from_config(config.clone(), NoTls, ManagerConfig { recycling_method: RecyclingMethod::Fast });
         let pool = Pool::builder(manager)
@@ -73,6 +77,20 @@ impl Postgres {
         }
         result.and_then(|value| ended.map(|()| value))
     }
+}
+
+/// No wait without an end, unless the address itself says how long.
+fn bounded(mut config: tokio_postgres::Config) -> tokio_postgres::Config {
+    // What comes later wins.
+    let options = [LOCK_WAIT, config.get_options().unwrap_or_default()].join(" ");
+    config.options(options.trim_end());
+    if config.get_tcp_user_timeout().is_none() {
+        config.tcp_user_timeout(SILENCE);
+    }
+    if config.get_keepalives_idle() > SILENCE {
+        config.keepalives_idle(SILENCE);
+    }
+    config
 }
 
 impl Drop for Connection {
@@ -125,4 +143,20 @@ fn read(row: &tokio_postgres::Row) -> Result<Row> {
         values.push(value.map_err(|error| CatalogError::database("read a row", error))?);
     }
     Ok(Row(values))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_are_bounded_unless_the_address_says_otherwise() {
+        let read = |url: &str| bounded(url.parse().expect("an address"));
+        let plain = read("postgres://ann@db/milepost");
+        assert_eq!(plain.get_options(), Some("-c lock_timeout=60s"));
+        assert_eq!((plain.get_tcp_user_timeout(), plain.get_keepalives_idle()), (Some(&SILENCE), SILENCE));
+        let own = read("postgres://ann@db/milepost?options=-c%20lock_timeout%3D5s&tcp_user_timeout=90");
+        assert_eq!(own.get_options(), Some("-c lock_timeout=60s -c lock_timeout=5s"));
+        assert_eq!(own.get_tcp_user_timeout(), Some(&Duration::from_secs(90)));
+    }
 }

@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use super::SpecError;
 use crate::name::UnitName;
-use crate::route_path::{BELOW, RoutePathError, RoutePattern, repeated_variable, without_variables};
+use crate::route_path::{BELOW, RoutePathError, RoutePattern, mistake, without_variables};
 use crate::schedule::Schedule;
 use crate::selector::Selector;
 use crate::spec::{Pin, RouteSpec, Target, TimerSpec};
@@ -94,12 +94,8 @@ fn check_path(path: &str, prefix: bool) -> Result<(), SpecError> {
     if path.split('/').any(|part| part == "*" || part == "**") {
         return wrong("cannot be used: a `*` does not stand for other paths", BELOW);
     }
-    if let Some(name) = repeated_variable(path) {
-        let reason = format!("cannot be used: the variable `{name}` stands in it twice");
-        return wrong(&reason, "give each variable a name of its own");
-    }
     RoutePattern::parse(path, prefix)
-        .map(drop)
+        .and_then(|_| mistake(path).map_or(Ok(()), Err))
         .or_else(|RoutePathError { reason, hint }| wrong(&format!("cannot be used: {reason}"), hint))
 }
 
@@ -141,6 +137,12 @@ mod tests {
             ("/{a:[}", "regular expression cannot be read", "mend"),
             ("/{a:)(}", "regular expression cannot be read", "mend"),
             (r"/{a:\d+}/{b}/{a}", "`a` stands in it twice", "a name of its own"),
+            ("/{id}/{ID}", "`ID` stands in it twice", "a name of its own"),
+            ("/{}/{}", "a variable is written `{name}`", "`/orders/{id}`"),
+            ("/{a:^x$|^y$}", "no request can fulfil", "`a|b`"),
+            ("/{a:(?i)^x$}", "no request can fulfil", "leave them out"),
+            ("/{a:^$}", "no request can fulfil", "leave them out"),
+            ("/{a:^^x}", "no request can fulfil", "leave them out"),
             ("/{a", "has no `}`", "`/orders/{id}`"),
             ("/a}", "has no `{`", "`/orders/{id}`"),
             ("/}{", "has no `{`", "`/orders/{id}`"),

@@ -24,7 +24,8 @@ pub async fn run(context: &Context<'_>, args: DeleteArgs) -> Result<()> {
         let points = |alias: &Alias| format!("{} (version {})", alias.name, alias.number);
         if !aliases.is_empty() {
             let list: Vec<String> = aliases.iter().map(points).collect();
-            context.ui.say(&format!("Its aliases {how} with it: {}", list.join(", ")));
+            let but = "but for those that a release still follows";
+            context.ui.say(&format!("Its aliases {how} with it, {but}: {}", list.join(", ")));
         }
     };
     // Whoever is asked must know before; otherwise it is told when nothing refused it.

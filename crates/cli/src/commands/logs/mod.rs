@@ -1,9 +1,10 @@
 mod print;
 
 use clap::Args;
-use milepost_client::LogQuery;
-use milepost_model::UnitKind;
+use milepost_client::{ClientError, LogQuery};
 use milepost_model::change::UnitKey;
+use milepost_model::snapshot::Unit;
+use milepost_model::{UnitKind, UnitName};
 
 use crate::context::Context;
 use crate::failure::Result;
@@ -43,6 +44,7 @@ pub struct LogsArgs {
 }
 
 pub async fn run(context: &Context<'_>, args: LogsArgs) -> Result<()> {
+    let named: Option<UnitName> = args.function.as_deref().map(str::parse).transpose()?;
     let since = args.since.as_deref().map(|since| parse_moment(since, context.ui.now())).transpose()?;
     let narrowed = since.is_some() || args.request.is_some();
     let query = LogQuery {
@@ -53,6 +55,12 @@ pub async fn run(context: &Context<'_>, args: LogsArgs) -> Result<()> {
         limit: Some(args.limit.unwrap_or(if narrowed { MOST_LINES } else { LINES })),
         follow: args.follow,
     };
+    if let (true, Some(name)) = (args.follow, &named)
+        && let Err(ClientError::Refused(problem)) = function(context, name).await
+    {
+        // It may come, or have left lines before it was removed.
+        context.ui.warn(&problem.detail);
+    }
     let mut stream = context.client.logs(&context.app, &query).await?;
     let mut printer = LogPrinter::new(context.ui, Detail::Full);
     let mut seen = false;
@@ -65,12 +73,16 @@ pub async fn run(context: &Context<'_>, args: LogsArgs) -> Result<()> {
     if args.follow {
         context.ui.say("The server closed the stream.");
     } else if !seen {
-        if let Some(name) = &query.function {
+        if let Some(name) = &named {
             // Nothing, because there is no such function, is a mistake in the name.
-            let key = UnitKey { kind: UnitKind::Function, name: name.parse()? };
-            context.client.unit_get(&context.app, &key).await?;
+            function(context, name).await?;
         }
         context.ui.say(&format!("Nothing was written by app {} that matches.", context.app));
     }
     Ok(())
+}
+
+async fn function(context: &Context<'_>, name: &UnitName) -> Result<Unit, ClientError> {
+    let key = UnitKey { kind: UnitKind::Function, name: name.clone() };
+    context.client.unit_get(&context.app, &key).await
 }

@@ -299,8 +299,8 @@ impl<'a> Found<'a> {
     }
 
     /// Where a unit of this name is already.
-    fn earlier(&self, kind: UnitKind, name: &UnitName) -> Option<&Place> {
-        self.units.iter().find(|unit| unit.put.unit.kind() == kind && unit.put.name == *name).map(|unit| &unit.place)
+    fn earlier(&self, kind: UnitKind, name: &UnitName) -> Option<&DeclaredUnit> {
+        self.units.iter().find(|unit| unit.put.unit.kind() == kind && unit.put.name == *name)
     }
 
     /// A path of the manifest, from its folder, told when nothing is there.

@@ -116,10 +116,10 @@ impl Found<'_> {
     /// The package of a function that has code of its own.
     pub(super) fn own_package(&mut self, function: &UnitName, line: u64) -> Option<UnitName> {
         let name = self.name(UnitKind::Package, &format!("{function}-pkg"), line, "")?;
-        if let Some(place) = self.earlier(UnitKind::Package, &name) {
+        if let Some(first) = self.earlier(UnitKind::Package, &name) {
             let message = format!(
                 "function `{function}` has a package of its own, `{name}`, and that name is taken on line {}",
-                place.line
+                first.place.line
             );
             self.sink.wrong_hint(
                 line,

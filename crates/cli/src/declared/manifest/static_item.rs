@@ -95,8 +95,8 @@ impl Found<'_> {
         };
         let right = self.check_patterns(&what, &selection, &include, &exclude) && selection.root.exists();
         let Some(name) = name.flatten() else { return };
-        if let Some(place) = self.earlier(UnitKind::Static, &name) {
-            let message = format!("`{name}` is served by another static item already, on line {}", place.line);
+        if let Some(first) = self.earlier(UnitKind::Static, &name) {
+            let message = format!("`{name}` is served by another static item already, on line {}", first.place.line);
             self.sink.wrong_hint(line, message, "give one of them another `path`");
         }
         let trees = right.then_some((TreeSlot::Static, FileSet::Files(selection))).into_iter().collect();

@@ -394,6 +394,12 @@ fn a_place_that_is_taken_twice_is_refused() {
         "routes:\n  - GET /x: f\n  - { path: /x, method: GET, host: a.example.com, function: g }\n",
         "3: route `GET /x` is there twice, first on line 2 | give one of them another `name`",
     );
+    refused(
+        "routes:\n  - { path: /x, method: GET, host: a.example.com, function: f }\n  - GET /x: g\n",
+        "3: route `GET /x` is there twice, first on line 2 | give one of them another `name`",
+    );
+    let once = "  - { path: /x, method: GET, host: a.example.com, function: f }\n";
+    refused(&format!("routes:\n{once}{once}"), "3: route `GET /x` is there twice, first on line 2 | keep one of them");
 }
 
 #[test]

@@ -158,9 +158,10 @@ impl Found<'_> {
             Some((by_path(path), *line))
         });
         let name = given.and_then(|(name, line)| self.name(UnitKind::Route, &name, line, ""));
-        if let Some((name, place)) = name.as_ref().and_then(|name| Some((name, self.earlier(UnitKind::Route, name)?))) {
-            let message = format!("route `{name}` is there twice, first on line {}", place.line);
-            let hint = if host.is_empty() { "keep one of them" } else { "give one of them another `name`" };
+        if let Some((name, first)) = name.as_ref().and_then(|name| Some((name, self.earlier(UnitKind::Route, name)?))) {
+            let message = format!("route `{name}` is there twice, first on line {}", first.place.line);
+            let same = matches!(&first.put.unit, UnitPut::Route(first) if first.host.eq_ignore_ascii_case(&host));
+            let hint = if same { "keep one of them" } else { "give one of them another `name`" };
             self.sink.wrong_hint(line, message, hint);
         }
         let (Some((path, _)), Some(target), Some(name)) = (path, target, name) else { return };

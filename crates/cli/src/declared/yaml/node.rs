@@ -76,18 +76,24 @@ impl Documents {
             }
         }
         let reason = reason(&error);
-        Err(tab_in_front(text, reason.line).unwrap_or(reason))
+        Err(match tab_in_front(text, reason.line) {
+            // The parser may not have arrived at its line when it stopped.
+            Some(line) if reason.message.contains("tabs disallowed") => {
+                NotYaml { line, message: "a tab cannot indent YAML".to_owned(), hint: Some("indent with spaces") }
+            }
+            Some(_) => NotYaml { hint: Some("a line here begins with a tab: indent with spaces"), ..reason },
+            None => reason,
+        })
     }
 }
 
-/// A tab in front of the line or of the one behind it, where the parser may not have arrived when it stopped: it is what
-/// people cannot see.
-fn tab_in_front(text: &str, line: u64) -> Option<NotYaml> {
-    let line = [line, line + 1].into_iter().find(|line| {
-        let text = usize::try_from(*line).ok().and_then(|line| text.lines().nth(line.checked_sub(1)?));
-        text.is_some_and(|text| text[..text.len() - text.trim_start().len()].contains('\t'))
-    })?;
-    Some(NotYaml { line, message: "a tab cannot indent YAML".to_owned(), hint: Some("indent with spaces") })
+/// Which of the line and the one behind it begins with a tab, which people cannot see.
+fn tab_in_front(text: &str, line: u64) -> Option<u64> {
+    [line, line + 1].into_iter().find(|line| {
+        let text = usize::try_from(*line).ok().and_then(|line| text.lines().nth(line.checked_sub(1)?)).unwrap_or("");
+        let words = text.trim_start();
+        !words.is_empty() && text[..text.len() - words.len()].contains('\t')
+    })
 }
 
 impl Node {
@@ -327,11 +333,16 @@ mod tests {
 
     #[test]
     fn a_tab_is_told_where_it_is() {
-        for (text, line) in [("a:\n\tb: 1\n", 2), ("a: 1\nb:\n  - x\n\t- y\n", 4)] {
-            let error = Documents::parse(text).expect_err("a tab");
-            assert_eq!((error.line, error.message.as_str()), (line, "a tab cannot indent YAML"), "{text:?}");
+        let told = |text: &str| Documents::parse(text).expect_err("not YAML");
+        for text in ["a:\n\tb: 1\n", "a:\n\t- x\n", "a: {\n\tb: 1\n"] {
+            let error = told(text);
+            assert_eq!((error.line, error.message.as_str()), (2, "a tab cannot indent YAML"), "{text:?}");
         }
-        assert_ne!(Documents::parse("a: [\n").expect_err("cut").message, "a tab cannot indent YAML");
+        // It may also be innocent.
+        let error = told("a: b: c\n\td: 1\n");
+        assert!(error.hint.is_some_and(|hint| hint.contains("tab")), "{error:?}");
+        assert_eq!((error.line, error.message), (1, told("a: b: c\n").message));
+        assert_eq!(told("a: b: c\n\t\nd: 1\n").hint, told("a: b: c\n").hint);
     }
 
     #[test]
