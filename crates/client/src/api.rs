@@ -264,6 +264,9 @@ pub struct Swept {
     pub blobs: u64,
     pub bytes: u64,
     pub packs: u64,
+    /// Packages that nothing on this server runs from any more, and whose copies on its disk went.
+    #[serde(default)]
+    pub packages: u64,
 }
 
 /// What a call of a webhook started.

@@ -1,5 +1,6 @@
 //! The runtime as the server sees it: calls go in, responses come out. Chooses the executor of a function.
 
+use std::collections::HashSet;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use milepost_model::spec::Runtime as Kind;
-use milepost_model::{AppName, UnitName};
+use milepost_model::{AppName, Digest, UnitName};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -126,6 +127,11 @@ impl Runtime {
         let mut pools = self.inner.process.status(app);
         pools.sort_by(|a, b| (&a.function, a.number).cmp(&(&b.function, b.number)));
         pools
+    }
+
+    /// The packages of all bindings that have instances, wait for some, or had some a moment ago.
+    pub fn packages(&self) -> HashSet<Digest> {
+        self.inner.process.packages()
     }
 
     /// A folder to build in.

@@ -115,6 +115,10 @@ impl<E: Executor> Pools<E> {
         pools.iter().filter(|pool| pool.function.app == *app).map(|pool| pool.status()).collect()
     }
 
+    pub fn packages(&self) -> HashSet<Digest> {
+        self.all().iter().map(|pool| pool.function.package).collect()
+    }
+
     /// Lets calls end until the deadline; afterwards nothing runs.
     pub async fn stop(&self, deadline: Instant) {
         self.map.write().unwrap_or_else(PoisonError::into_inner).stopping = true;

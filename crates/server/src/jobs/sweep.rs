@@ -24,6 +24,7 @@ pub(crate) async fn run(state: &State) -> ApiResult<Swept> {
         }
     }
     packs += remove_orphans(state).await?;
+    let packages = state.plane.sweep_packages(state.sweep_grace).await?;
     state.metrics.swept_bytes.inc_by(report.bytes);
     Ok(Swept {
         executions: report.executions,
@@ -32,6 +33,7 @@ pub(crate) async fn run(state: &State) -> ApiResult<Swept> {
         blobs: report.blobs,
         bytes: report.bytes,
         packs,
+        packages,
     })
 }
 

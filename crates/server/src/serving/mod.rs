@@ -6,6 +6,7 @@ mod bind;
 mod file_trees;
 mod package_needs;
 mod package_note;
+mod package_sweep;
 mod packages;
 mod plane;
 mod refresh;

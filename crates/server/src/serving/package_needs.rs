@@ -114,7 +114,6 @@ impl Needs {
         }
     }
 
-    #[cfg(test)]
     pub(super) fn is_needed(&self, package: Digest) -> bool {
         self.needed.contains_key(&package)
     }

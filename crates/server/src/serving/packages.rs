@@ -11,7 +11,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use futures::stream::{self, StreamExt};
 use milepost_model::tree::Tree;
@@ -21,16 +21,17 @@ use tokio::sync::OnceCell;
 
 use super::package_needs::{Needs, Work};
 use super::package_note as note;
+use super::package_sweep::mark_used;
 use crate::checkout::{self, Access, Places};
 use crate::state::Store;
 use crate::trees;
 
 /// One cell a package, so that calls that come together write it once.
-type Cell = Arc<OnceCell<Package>>;
+pub(super) type Cell = Arc<OnceCell<Package>>;
 
 pub(crate) struct Packages {
-    folder: PathBuf,
-    store: Store,
+    pub(super) folder: PathBuf,
+    pub(super) store: Store,
     known: Mutex<HashMap<Digest, Cell>>,
     needs: Mutex<Needs>,
 }
@@ -50,11 +51,16 @@ impl Packages {
     }
 
     pub(crate) async fn get(&self, root: Digest) -> Result<Package, HostError> {
-        let cell = {
-            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(known.entry(root).or_default())
-        };
-        cell.get_or_try_init(|| self.prepare(root)).await.cloned()
+        let cell = Arc::clone(self.known().entry(root).or_default());
+        let package = cell.get_or_try_init(|| self.prepare(root)).await?.clone();
+        let (place, now) = (package.folder.clone(), SystemTime::from(self.store.catalog.now()));
+        let marked =
+            tokio::task::spawn_blocking(move || mark_used(&place, now)).await.map_err(io::Error::other).flatten();
+        if let Err(error) = marked {
+            // All it can lead to is that the package is removed early and brought again.
+            tracing::debug!(%error, package = %root, "the use of a package was not marked");
+        }
+        Ok(package)
     }
 
     async fn prepare(&self, root: Digest) -> Result<Package, HostError> {
@@ -161,13 +167,12 @@ impl Packages {
         tokio::fs::try_exists(self.folder.join(root.hex())).await.unwrap_or(false)
     }
 
-    fn needs(&self) -> MutexGuard<'_, Needs> {
-        self.needs.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn known(&self) -> MutexGuard<'_, HashMap<Digest, Cell>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    #[cfg(test)]
-    pub(super) fn is_needed(&self, root: Digest) -> bool {
-        self.needs().is_needed(root)
+    pub(super) fn needs(&self) -> MutexGuard<'_, Needs> {
+        self.needs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn note_of(&self, root: Digest) -> PathBuf {
@@ -175,7 +180,7 @@ impl Packages {
     }
 
     /// A name that nobody else has.
-    fn staged(&self) -> PathBuf {
+    pub(super) fn staged(&self) -> PathBuf {
         let mut name = [0u8; 8];
         OsIds.fill(&mut name);
         self.folder.join(STAGING).join(format!("{:016x}", u64::from_le_bytes(name)))

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures::StreamExt;
@@ -19,6 +20,7 @@ use super::file_trees::FileTrees;
 use super::packages::Packages;
 use super::tokens::{self, Tokens};
 use super::views::AppMemory;
+use crate::error::{ApiResult, internal};
 use crate::keyring::Keyring;
 use crate::logs::Logs;
 use crate::state::Store;
@@ -65,6 +67,12 @@ impl Plane {
     /// For whoever holds the memory of an app that is gone.
     pub(super) fn forget(&self, app: &AppName) {
         self.apps().remove(app);
+    }
+
+    /// Makes room on this machine's disk.
+    pub(crate) async fn sweep_packages(&self, unused: Duration) -> ApiResult<u64> {
+        let swept = self.packages.sweep(unused, || self.runtime.packages()).await;
+        swept.map_err(|error| internal(&error))
     }
 
     fn apps(&self) -> MutexGuard<'_, HashMap<AppName, Arc<tokio::sync::Mutex<AppMemory>>>> {

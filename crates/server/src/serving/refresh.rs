@@ -243,7 +243,7 @@ mod tests {
         let show = |seen: Option<Arc<AppView<Function>>>| {
             assert!(seen.is_none());
             assert!(plane.memory(&app).now_or_never().is_none(), "somebody else may look already");
-            assert!(!plane.packages.is_needed(Digest::of(b"left")));
+            assert!(!plane.packages.needs().is_needed(Digest::of(b"left")));
         };
         plane.look(&app, show).await.expect("the database answers");
         assert!(plane.memory(&app).now_or_never().is_some(), "others look at it now");

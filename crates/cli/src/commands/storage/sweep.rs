@@ -16,8 +16,15 @@ pub async fn run(context: &Context<'_>, _args: SweepArgs) -> Result<()> {
         |_| Vec::new(),
         |swept| {
             format!(
-                "Swept {} ended executions, {} retired versions, {} contents, {} blobs ({} bytes), {} packs.",
-                swept.executions, swept.versions, swept.contents, swept.blobs, swept.bytes, swept.packs
+                "Swept {} ended executions, {} retired versions, {} contents, {} blobs ({} bytes), {} packs, and from this \
+                 server's cache {} packages.",
+                swept.executions,
+                swept.versions,
+                swept.contents,
+                swept.blobs,
+                swept.bytes,
+                swept.packs,
+                swept.packages
             )
         },
     )

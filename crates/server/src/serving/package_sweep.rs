@@ -1,0 +1,198 @@
+//! Removing packages from this machine's disk that nothing needs there any more. Their files stay in the blob store, and a
+//! call that needs them again brings them again.
+//!
+//! No count of users is kept. Whoever asks for a package has a pool by then, so a package that is looked for among the pools
+//! after everybody who asks has to wait is used by one of them or by nobody.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use milepost_model::Digest;
+
+use super::packages::{Cell, Packages};
+
+impl Packages {
+    /// Removes what nobody asked for within `unused`, unless the view of an app leads to it or `running` names it: the packages
+    /// that functions run from at that moment.
+    pub(crate) async fn sweep(&self, unused: Duration, running: impl Fn() -> HashSet<Digest>) -> io::Result<u64> {
+        let folder = self.folder.clone();
+        let now = SystemTime::from(self.store.catalog.now());
+        let Some(before) = now.checked_sub(unused) else { return Ok(0) };
+        let old = tokio::task::spawn_blocking(move || last_used_before(&folder, before)).await??;
+        let mut removed = 0;
+        for root in old {
+            removed += u64::from(self.remove(root, before, &running).await?);
+        }
+        Ok(removed)
+    }
+
+    async fn remove(
+        &self,
+        root: Digest,
+        before: SystemTime,
+        running: impl Fn() -> HashSet<Digest>,
+    ) -> io::Result<bool> {
+        let (place, away) = (self.folder.join(root.hex()), self.staged());
+        let closed = Cell::default();
+        self.known().insert(root, Arc::clone(&closed));
+        let mut outcome = Ok(false);
+        let opened = closed.get_or_try_init(|| async {
+            // All who ask wait for this to end, find nothing made and look for themselves.
+            let needs = self.needs();
+            if !running().contains(&root) && !needs.is_needed(root) && is_older(&place, before) {
+                // Not while a view comes to need it, who would think that it is here.
+                outcome = fs::rename(&place, &away).map(|()| true);
+            }
+            Err(())
+        });
+        let somebody_asked = opened.await.is_ok();
+        self.forget(root, &closed);
+        if !somebody_asked && outcome? {
+            tokio::task::spawn_blocking(move || fs::remove_dir_all(away)).await??;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// Unless somebody holds the cell, or the next one.
+    fn forget(&self, root: Digest, closed: &Cell) {
+        let mut known = self.known();
+        let is_ours = known.get(&root).is_some_and(|cell| Arc::ptr_eq(cell, closed) && !cell.initialized());
+        if is_ours && Arc::strong_count(closed) == 2 {
+            known.remove(&root);
+        }
+    }
+}
+
+/// Remembers on the disk, where it outlives the server, that somebody asks for a package.
+pub(super) fn mark_used(place: &Path, now: SystemTime) -> io::Result<()> {
+    fs::File::open(place)?.set_modified(now)
+}
+
+fn is_older(place: &Path, before: SystemTime) -> bool {
+    fs::metadata(place).and_then(|facts| facts.modified()).is_ok_and(|used| used < before)
+}
+
+fn last_used_before(folder: &Path, before: SystemTime) -> io::Result<Vec<Digest>> {
+    let mut old = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        // The other folders here are not named after a digest.
+        let name = entry.file_name();
+        let root: Option<Digest> = name.to_str().and_then(|name| format!("sha256:{name}").parse().ok());
+        old.extend(root.filter(|_| is_older(&entry.path(), before)));
+    }
+    Ok(old)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use milepost_model::AppName;
+
+    use super::*;
+    use crate::{Server, Settings};
+
+    struct Ground {
+        data: tempfile::TempDir,
+        packages: Arc<Packages>,
+        _server: Server,
+    }
+
+    impl Ground {
+        async fn new() -> Self {
+            let data = tempfile::tempdir().expect("a folder");
+            let mut settings = Settings::new(data.path().to_owned(), ([127, 0, 0, 1], 0).into());
+            settings.spares = Some(0);
+            let server = Server::start(settings).await.expect("a server");
+            let packages = Arc::clone(&server.installs_due().0.plane.packages);
+            Self { data, packages, _server: server }
+        }
+
+        /// A package on the disk, as it is when all of its files were brought.
+        fn bring(&self, name: &str) -> (Digest, PathBuf) {
+            let root = Digest::of(name.as_bytes());
+            let (beside, place) = (self.data.path().join("beside"), self.packages.folder.join(root.hex()));
+            fs::create_dir_all(beside.join("inner")).expect("a folder");
+            fs::write(beside.join("inner/main.py"), "").expect("a file");
+            fs::rename(beside, &place).expect("it is brought");
+            (root, place)
+        }
+
+        async fn sweep(&self, unused: Duration, running: &[Digest]) -> u64 {
+            let running = || running.iter().copied().collect();
+            self.packages.sweep(unused, running).await.expect("it sweeps")
+        }
+    }
+
+    const DAY: Duration = Duration::from_secs(86_400);
+
+    #[tokio::test]
+    async fn what_is_old_goes_unless_somebody_runs_it_or_a_view_leads_to_it() {
+        let ground = Ground::new().await;
+        let [(old, old_place), (running, running_place), (needed, needed_place), (fresh, fresh_place)] =
+            ["old", "running", "needed", "fresh"].map(|name| ground.bring(name));
+        let now = SystemTime::from(ground.packages.store.catalog.now());
+        for place in [&old_place, &running_place, &needed_place, &fresh_place] {
+            mark_used(place, now - 2 * DAY).expect("its time");
+        }
+        assert_eq!(ground.packages.get(fresh).await.expect("it is there").files, 1);
+        let app: AppName = "shop".parse().expect("a name");
+        ground.packages.need(&app, HashSet::from([needed]));
+
+        assert_eq!(ground.sweep(DAY, &[running]).await, 1);
+        assert!(!old_place.exists() && running_place.exists() && needed_place.exists() && fresh_place.exists());
+        assert!(ground.packages.get(old).await.is_err(), "it has to be brought again");
+        assert!(ground.packages.get(running).await.is_ok());
+        mark_used(&running_place, now - 2 * DAY).expect("its time");
+        ground.packages.need(&app, HashSet::new());
+        assert_eq!(ground.sweep(DAY, &[]).await, 2);
+        assert!(!running_place.exists() && !needed_place.exists() && fresh_place.exists());
+        let left = fs::read_dir(ground.packages.folder.join("staging")).expect("a folder").count();
+        assert_eq!(left, 0, "nothing is left half removed");
+        assert_eq!(ground.sweep(DAY, &[]).await, 0);
+    }
+
+    /// Asks for the package a few times, named among those who run it from before it asks until it is done, as a pool is.
+    async fn use_it(ground: Arc<Ground>, root: Digest, users: Arc<AtomicUsize>) -> usize {
+        let mut uses = 0;
+        for _ in 0..3 {
+            users.fetch_add(1, Ordering::SeqCst);
+            if let Ok(package) = ground.packages.get(root).await {
+                for _ in 0..3 {
+                    assert!(package.folder.join("inner/main.py").exists(), "it went while somebody ran it");
+                    tokio::task::yield_now().await;
+                }
+                uses += 1;
+            }
+            users.fetch_sub(1, Ordering::SeqCst);
+        }
+        uses
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn invariant_5_nothing_goes_under_those_who_run_it_whenever_they_ask() {
+        let ground = Arc::new(Ground::new().await);
+        let users = Arc::new(AtomicUsize::new(0));
+        let mut uses = 0;
+        for _ in 0..50 {
+            let root = ground.bring("shared").0;
+            let asking = [(); 3].map(|()| tokio::spawn(use_it(Arc::clone(&ground), root, Arc::clone(&users))));
+            let running = || (users.load(Ordering::SeqCst) > 0).then_some(root).into_iter().collect();
+            // When they are done at the latest.
+            while ground.packages.sweep(Duration::ZERO, running).await.expect("it sweeps") == 0 {
+                tokio::task::yield_now().await;
+            }
+            for task in asking {
+                uses += task.await.expect("nobody missed it");
+            }
+        }
+        assert!(uses > 0, "it was never there in time");
+    }
+}
