@@ -157,6 +157,7 @@ enum Event {
     Tick,
     Stop,
     LastCall,
+    LastWord,
     Kill,
 }
 
@@ -187,7 +188,14 @@ impl Rest {
                     let grace = tokio::time::sleep(self.limits.drain_idle);
                     events.push(grace.map(|()| Event::LastCall).boxed());
                 }
-                Event::Stop | Event::LastCall => connection.as_mut().graceful_shutdown(),
+                Event::Stop | Event::LastCall => {
+                    connection.as_mut().graceful_shutdown();
+                    let grace = tokio::time::sleep(self.limits.drain_head);
+                    events.push(grace.map(|()| Event::LastWord).boxed());
+                }
+                // Half of a head came, and nothing since.
+                Event::LastWord if self.pulse.resting_since().is_some() => return Ok(()),
+                Event::LastWord => {}
                 Event::Kill => return Ok(()),
             }
         }

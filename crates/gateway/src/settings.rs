@@ -49,6 +49,8 @@ pub struct Limits {
     pub drain: Duration,
     /// How long a connection without a request stays open after the stop, for the request that is on its way to it.
     pub drain_idle: Duration,
+    /// How long a request of which only a part of the head is here may take for the rest of it after that.
+    pub drain_head: Duration,
 }
 
 impl Default for Limits {
@@ -61,6 +63,7 @@ impl Default for Limits {
             connections: 10_000,
             drain: Duration::from_secs(30),
             drain_idle: Duration::from_millis(250),
+            drain_head: Duration::from_secs(5),
         }
     }
 }

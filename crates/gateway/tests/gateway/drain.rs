@@ -62,6 +62,26 @@ async fn what_does_not_end_is_cut_at_the_deadline() {
 }
 
 #[tokio::test]
+async fn half_a_head_holds_up_the_end_for_a_moment_and_its_other_half_is_waited_for() {
+    let limits = Limits { drain_head: Duration::from_millis(500), ..Limits::default() };
+    let (world, _gate) = waiting(Settings { limits, ..Settings::default() });
+    let served = world.serve().await;
+    let [mut slow, mut silent] = [served.connect().await, served.connect().await];
+    for stream in [&mut slow, &mut silent] {
+        stream.write_all(b"GET /a.txt HTTP/1.1\r\nhost: shop").await.expect("sent");
+    }
+    while world.gateway.stats().connections < 2 {
+        tokio::task::yield_now().await;
+    }
+    served.stop.cancel();
+    slow.write_all(b".localhost\r\n\r\n").await.expect("sent");
+    let answer = read_to_close(&mut slow).await;
+    assert!(answer.ends_with("hello"), "{answer}");
+    assert_eq!(read_to_close(&mut silent).await, "");
+    soon(served.done).await.expect("it ends");
+}
+
+#[tokio::test]
 async fn whoever_gives_up_waiting_for_the_end_cuts_what_is_left() {
     let (world, _gate) = waiting(Settings::default());
     let served = world.serve().await;
