@@ -101,6 +101,26 @@ pub(crate) fn mistake(path: &str) -> Option<RoutePathError> {
     })
 }
 
+/// What a route answers, as far as it is told apart from others by it.
+#[derive(Debug, Clone, Copy)]
+pub struct Answered<'a> {
+    /// Empty means every method.
+    pub methods: &'a BTreeSet<String>,
+    pub path: &'a str,
+    pub prefix: bool,
+    /// Empty means every host.
+    pub host: &'a str,
+}
+
+impl Answered<'_> {
+    /// Whether there are requests for which nothing says which of the two is meant.
+    pub fn is_also_by(&self, other: &Self) -> bool {
+        let methods = self.methods.is_empty() || other.methods.is_empty() || !self.methods.is_disjoint(other.methods);
+        let place = self.prefix == other.prefix && self.host.eq_ignore_ascii_case(other.host);
+        methods && place && shape(self.path) == shape(other.path)
+    }
+}
+
 /// A path without the names of its variables: those do not tell two routes apart, what they may hold does.
 pub fn shape(path: &str) -> String {
     let mut shape = String::new();
@@ -256,6 +276,25 @@ mod tests {
         assert_ne!(shape(r"/{a:\d{4}-\d{2}}"), shape(r"/{a:\d{4}-\d{3}}"));
         assert_ne!(shape("/x/{a}"), shape("/{a}/x"));
         assert_eq!(shape(r"/x/{a:^\d+$}"), shape(r"/x/{b:\d+}"));
+    }
+
+    #[test]
+    fn routes_that_cannot_be_told_apart_are_found() {
+        let (none, get, both) = (BTreeSet::new(), ["GET".to_owned()].into(), ["GET", "POST"].map(str::to_owned).into());
+        let post = ["POST".to_owned()].into();
+        let one = Answered { methods: &get, path: "/x/{a}", prefix: false, host: "" };
+        let other = Answered { path: "/x/{b}", ..one };
+        for also in [other, Answered { methods: &none, ..other }, Answered { methods: &both, ..other }] {
+            assert!(one.is_also_by(&also) && also.is_also_by(&one), "{also:?}");
+        }
+        for apart in [
+            Answered { methods: &post, ..other },
+            Answered { prefix: true, ..other },
+            Answered { host: "shop.example", ..other },
+            Answered { path: "/x/{b:[0-9]+}", ..other },
+        ] {
+            assert!(!one.is_also_by(&apart) && !apart.is_also_by(&one), "{apart:?}");
+        }
     }
 
     #[test]

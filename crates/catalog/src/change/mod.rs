@@ -5,6 +5,7 @@ mod declared;
 mod describe;
 pub(crate) mod put;
 pub(crate) mod remove;
+mod routes;
 mod specs;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -114,6 +115,7 @@ pub(crate) async fn apply(work: &mut Work<'_>, input: &ChangeInput) -> Result<Ch
         removed.extend(declared.prune(work, &mut draft, &change.removes).await?);
     }
     remove::check_references(work, &removed).await?;
+    routes::check(work, &mut draft).await?;
     check_plan(work, &draft).await?;
     crate::ops::v1_alias::follow(work, &draft.outcomes).await?;
 

@@ -181,7 +181,10 @@ async fn environment(
     };
     let unit = units::find(work.tx, work.app.id, UnitKind::Environment, &wanted.name).await?;
     let present = unit.is_some_and(|unit| unit.current_version_id.is_some());
-    if !present && let Some(spec) = EnvironmentSpec::built_in(wanted.name.as_str()) {
+    if !present {
+        let Some(spec) = EnvironmentSpec::built_in(wanted.name.as_str()) else {
+            return Err(units::unknown_environment(work.tx, &work.app, &wanted.name).await?.into());
+        };
         super::put::add_built_in(work, draft, &wanted.name, spec).await?;
     }
     pinned(work, UnitKind::Environment, &wanted.name, wanted).await

@@ -1,4 +1,5 @@
 use milepost_model::change::UnitKey;
+use milepost_model::spec::RouteSpec;
 use milepost_model::{Code, Digest, Refusal, UnitKind, UnitSpec, canonical};
 
 use crate::db::{Tx, Val};
@@ -87,11 +88,25 @@ pub(crate) async fn get(tx: &mut Tx, id: i64) -> Result<UnitSpec> {
 
 /// What the units are that may need others, as the app has them now: packages, functions, routes and timers.
 pub(crate) async fn of_dependents(tx: &mut Tx, app_id: i64) -> Result<Vec<(UnitKey, UnitSpec)>> {
-    let sql = "SELECT u.kind, u.name, c.body FROM units u JOIN versions v ON v.id = u.current_version_id \
-               JOIN contents c ON c.id = v.content_id WHERE u.app_id = $1 \
-               AND u.kind IN ('package', 'function', 'route', 'timer')";
+    of_kinds(tx, app_id, "'package', 'function', 'route', 'timer'").await
+}
+
+/// The routes, as the app has them now.
+pub(crate) async fn of_routes(tx: &mut Tx, app_id: i64) -> Result<Vec<(UnitKey, RouteSpec)>> {
+    let all = of_kinds(tx, app_id, "'route'").await?;
+    Ok(all
+        .into_iter()
+        .filter_map(|(key, spec)| if let UnitSpec::Route(route) = spec { Some((key, route)) } else { None })
+        .collect())
+}
+
+async fn of_kinds(tx: &mut Tx, app_id: i64, kinds: &str) -> Result<Vec<(UnitKey, UnitSpec)>> {
+    let sql = format!(
+        "SELECT u.kind, u.name, c.body FROM units u JOIN versions v ON v.id = u.current_version_id \
+         JOIN contents c ON c.id = v.content_id WHERE u.app_id = $1 AND u.kind IN ({kinds})"
+    );
     let mut found = Vec::new();
-    for row in tx.query(sql, &[app_id.into()]).await? {
+    for row in tx.query(&sql, &[app_id.into()]).await? {
         let key = UnitKey { kind: row.parse(0)?, name: row.parse(1)? };
         let spec = UnitSpec::from_json(key.kind, &row.text(2)?)
             .map_err(|error| CatalogError::inconsistent(format!("content of {key}: {error}")))?;

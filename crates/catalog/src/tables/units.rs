@@ -1,4 +1,8 @@
+use std::collections::BTreeSet;
+
 use milepost_model::change::UnitKey;
+use milepost_model::spec::BUILT_IN_ENVIRONMENTS;
+use milepost_model::suggest::or_list;
 use milepost_model::{Code, Refusal, UnitKind, UnitName};
 
 use crate::db::{Row, Tx};
@@ -89,9 +93,20 @@ pub(crate) async fn unknown(tx: &mut Tx, app: &AppRow, kind: UnitKind, name: &Un
         _ => Vec::new(),
     };
     if !by_path.is_empty() {
-        let hint = format!("did you mean {}?", milepost_model::suggest::or_list(&by_path));
+        let hint = format!("did you mean {}?", or_list(&by_path));
         return Ok(Refusal::new(Code::UnitNotFound, message).hint(hint));
     }
+    Ok(Refusal::unknown(Code::UnitNotFound, message, name.as_str(), &names, &otherwise))
+}
+
+/// For whoever wants to use an environment: those that are built in can be used before the app has them.
+pub(crate) async fn unknown_environment(tx: &mut Tx, app: &AppRow, name: &UnitName) -> Result<Refusal> {
+    let present = list_present(tx, app.id, UnitKind::Environment.into(), None, 500).await?;
+    let built_in = BUILT_IN_ENVIRONMENTS.map(|(name, _)| name.to_owned());
+    let names: BTreeSet<String> = present.into_iter().map(|unit| unit.name.to_string()).chain(built_in).collect();
+    let names: Vec<String> = names.into_iter().collect();
+    let message = format!("App `{}` has no environment `{name}`.", app.name);
+    let otherwise = format!("use {}, or make one with `milepost environment create`", or_list(&names));
     Ok(Refusal::unknown(Code::UnitNotFound, message, name.as_str(), &names, &otherwise))
 }
 

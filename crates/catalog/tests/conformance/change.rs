@@ -1,4 +1,4 @@
-use milepost_model::change::{Change, UnitAction};
+use milepost_model::change::{Change, UnitAction, UnitKey};
 use milepost_model::plan::Reason;
 use milepost_model::unit_put::{FunctionPut, PutOnly};
 use milepost_model::{Code, GitFacts, PlanName, UnitKind};
@@ -181,7 +181,24 @@ async fn a_plan_bounds_the_number_of_functions_and_lets_an_app_shrink(t: &Fixtur
     t.put([function_on("f2", "code")]).await;
 }
 
+async fn routes_that_answer_the_same_are_told_with_the_change_that_makes_them(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    t.put([route("GET /x/{a}", "hello", "latest"), route("GET /y", "hello", "latest")]).await;
+    let second = t.put([route("GET /x/{b}", "hello", "latest")]).await;
+    assert_eq!(second.warnings.len(), 1, "{:?}", second.warnings);
+    assert!(second.warnings[0].starts_with("route GET /x/{b} answers what route GET /x/{a} answers"));
+    // It was told, and this has nothing to do with it.
+    assert!(t.put([route("GET /z", "hello", "latest")]).await.warnings.is_empty());
+    // One takes over from the other.
+    t.remove(UnitKind::Route, "GET /x/{b}").await.unwrap();
+    let removes = vec![UnitKey { kind: UnitKind::Route, name: "GET /x/{a}".parse().unwrap() }];
+    let puts = vec![route("GET /x/{c}", "hello", "latest")];
+    let taken_over = t.send(Change { removes, ..change(puts) }).await.unwrap();
+    assert!(taken_over.changed && taken_over.warnings.is_empty(), "{:?}", taken_over.warnings);
+}
+
 on_both_engines!(
+    routes_that_answer_the_same_are_told_with_the_change_that_makes_them,
     one_change_puts_a_unit_of_every_kind,
     equal_content_makes_nothing,
     a_forced_put_makes_a_version_that_shares_the_stored_content,

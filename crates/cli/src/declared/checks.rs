@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use milepost_model::route_path::shape;
 use milepost_model::schedule::Schedule;
 use milepost_model::spec::{Pin, StaticSpec};
 use milepost_model::unit_put::{FunctionPut, RoutePut, ScalePut, SpecError, TargetPut, UnitPut, check_static};
@@ -60,23 +59,19 @@ fn route(methods: BTreeSet<String>, path: &str) -> Option<SpecError> {
 /// Tells of every route that answers what one before it answers. Two of one name are told elsewhere. `called`: what a route
 /// is there.
 pub fn answered_twice(problems: &Problems, units: &[DeclaredUnit], called: &str) {
-    let mut known: Vec<(&DeclaredUnit, &RoutePut, String)> = Vec::new();
+    let mut known: Vec<(&DeclaredUnit, &RoutePut)> = Vec::new();
     for unit in units {
         let UnitPut::Route(route) = &unit.put.unit else { continue };
-        let shape = shape(&route.path);
-        let same = |(other, earlier, known): &&(&DeclaredUnit, &RoutePut, String)| {
-            let methods =
-                route.methods.is_empty() || earlier.methods.is_empty() || !route.methods.is_disjoint(&earlier.methods);
-            let place = route.prefix == earlier.prefix && route.host.eq_ignore_ascii_case(&earlier.host);
-            *known == shape && methods && place && other.put.name != unit.put.name
+        let same = |(other, earlier): &&(&DeclaredUnit, &RoutePut)| {
+            route.answered().is_also_by(&earlier.answered()) && other.put.name != unit.put.name
         };
-        if let Some((other, ..)) = known.iter().find(same) {
+        if let Some((other, _)) = known.iter().find(same) {
             let (name, first, place) = (&unit.put.name, &other.put.name, &other.place);
             let message = format!("{called} `{name}` answers what {called} `{first}` answers, at {place}");
             let hint = "keep one of them, or give one another path, method or host";
             problems.error(unit.place.clone(), message, Some(hint.to_owned()));
         }
-        known.push((unit, route, shape));
+        known.push((unit, route));
     }
 }
 

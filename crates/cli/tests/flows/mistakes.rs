@@ -47,6 +47,7 @@ pub fn names_and_selectors(story: &mut Story) {
     story.note("Things that are not there, or not enough.");
     story.run("function create --name other --env nodejs --code missing.js");
     story.run("function create --name other --env cobol --code hello.js");
+    story.run("function create --name other --env pyton --code hello.js");
     story.run("function create --name other --code hello.js");
     story.run("function create --name other --env nodejs");
     story.run("function version update --name other --code hello.js");

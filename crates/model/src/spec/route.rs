@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{Target, is_default};
+use crate::route_path::Answered;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -21,4 +22,10 @@ pub struct RouteSpec {
     pub host: String,
     #[serde(flatten)]
     pub target: Target,
+}
+
+impl RouteSpec {
+    pub fn answered(&self) -> Answered<'_> {
+        Answered { methods: &self.methods, path: &self.path, prefix: self.prefix, host: &self.host }
+    }
 }

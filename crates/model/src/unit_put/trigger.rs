@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use super::SpecError;
 use crate::name::UnitName;
-use crate::route_path::{BELOW, RoutePathError, RoutePattern, mistake, without_variables};
+use crate::route_path::{Answered, BELOW, RoutePathError, RoutePattern, mistake, without_variables};
 use crate::schedule::Schedule;
 use crate::selector::Selector;
 use crate::spec::{Pin, RouteSpec, Target, TimerSpec};
@@ -47,6 +47,12 @@ pub struct RoutePut {
     pub host: String,
     #[serde(flatten)]
     pub target: TargetPut,
+}
+
+impl RoutePut {
+    pub fn answered(&self) -> Answered<'_> {
+        Answered { methods: &self.methods, path: &self.path, prefix: self.prefix, host: &self.host }
+    }
 }
 
 const METHODS: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"];

@@ -2,6 +2,7 @@ use clap::Args;
 use milepost_client::api::NewToken;
 use milepost_model::{AppName, Role};
 
+use crate::commands::shared::NameArgs;
 use crate::context::Context;
 use crate::failure::{Failure, Result};
 
@@ -11,8 +12,8 @@ use crate::failure::{Failure, Result};
 /// other, without it for all apps; `MILEPOST_APP` and the folder that the command runs in have no say in it.
 #[derive(Debug, Args)]
 pub struct CreateArgs {
-    /// A name to know it by
-    name: String,
+    #[command(flatten)]
+    name: NameArgs,
     /// reader, invoker, operator (moves pointers), deployer (changes code) or admin
     #[arg(long, value_name = "ROLE")]
     role: Role,
@@ -23,7 +24,8 @@ pub struct CreateArgs {
 
 pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
     let app = confined_to(args.only, context.app_in_so_many_words.clone())?;
-    let token = context.client.token_create(&NewToken { name: args.name, role: args.role, app }).await?;
+    let token =
+        context.client.token_create(&NewToken { name: args.name.get().to_owned(), role: args.role, app }).await?;
     context.ui.show(
         &token,
         |token| token.token.clone().into_iter().collect(),

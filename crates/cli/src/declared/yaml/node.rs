@@ -78,7 +78,7 @@ impl Documents {
         let reason = reason(&error);
         Err(match tab_in_front(text, reason.line) {
             // The parser may not have arrived at its line when it stopped.
-            Some(line) if reason.message.contains("tabs disallowed") => {
+            Some(line) if ["tabs disallowed", "found a tab"].iter().any(|says| reason.message.contains(says)) => {
                 NotYaml { line, message: "a tab cannot indent YAML".to_owned(), hint: Some("indent with spaces") }
             }
             Some(_) => NotYaml { hint: Some("a line here begins with a tab: indent with spaces"), ..reason },
@@ -334,7 +334,7 @@ mod tests {
     #[test]
     fn a_tab_is_told_where_it_is() {
         let told = |text: &str| Documents::parse(text).expect_err("not YAML");
-        for text in ["a:\n\tb: 1\n", "a:\n\t- x\n", "a: {\n\tb: 1\n"] {
+        for text in ["a:\n\tb: 1\n", "a:\n\t- x\n", "a: {\n\tb: 1\n", "a: b\n\tc: 1\n"] {
             let error = told(text);
             assert_eq!((error.line, error.message.as_str()), (2, "a tab cannot indent YAML"), "{text:?}");
         }
