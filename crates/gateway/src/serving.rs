@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::error::Error;
 use std::future::{Future, poll_fn};
+use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -18,8 +19,9 @@ use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::GracefulConnection;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 
 use crate::answering::Answering;
@@ -34,6 +36,9 @@ use crate::wire::Patient;
 const MOST_STREAMS: u32 = 256;
 /// Asked on a quiet HTTP/2 connection, to learn that the other side is gone.
 const PING_EVERY: Duration = Duration::from_secs(30);
+
+const SPEAK_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\n\
+    connection: close\r\ncontent-length: 54\r\n\r\nThis port speaks HTTPS: begin the address with https.\n";
 
 type Failure = Box<dyn Error + Send + Sync>;
 
@@ -71,15 +76,30 @@ pub(crate) async fn serve<B: Backend>(
     };
     peer.secure = true;
     let stream = tokio::select! {
-        stream = tokio::time::timeout(first_word, tls.acceptor().accept(stream)) => stream??,
+        stream = tokio::time::timeout(first_word, secure(stream, &tls)) => stream??,
         () = phases.kill.cancelled() => return Ok(()),
         () = silent(&phases.stop, inner.settings.limits.drain_idle) => return Ok(()),
     };
+    let Some(stream) = stream else { return Ok(()) };
     let protocol = match stream.get_ref().1.alpn_protocol() {
         Some(b"h2") => Protocol::Http2,
         _ => Protocol::Http1,
     };
     speak(inner, stream, peer, protocol, phases).await
+}
+
+/// `None` for whoever speaks HTTP without TLS, as people do who leave out the `s`: they are told, instead of getting what is
+/// garbage to them.
+async fn secure(mut stream: TcpStream, tls: &Tls) -> io::Result<Option<TlsStream<TcpStream>>> {
+    let mut first = [0];
+    // A method begins with a letter, TLS never does.
+    if stream.peek(&mut first).await? == 1 && first[0].is_ascii_alphabetic() {
+        // What is not read when the connection closes would take the answer with it.
+        stream.read(&mut [0; 8 << 10]).await?;
+        stream.write_all(SPEAK_TLS).await?;
+        return Ok(None);
+    }
+    tls.acceptor().accept(stream).await.map(Some)
 }
 
 /// Ends some time after the stop: a connection on which nothing was said does not hold it up.

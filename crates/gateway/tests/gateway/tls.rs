@@ -47,8 +47,12 @@ async fn tls_speaks_both_protocols() {
         assert!(got.text().contains("x-forwarded-proto: https\n"), "{}", got.text());
         assert!(got.text().starts_with("GET /x route=/\n"), "{}", got.text());
     }
-    // Who does not speak TLS is not answered, and disturbs nobody.
+    // Who does not speak TLS is told so, and disturbs nobody.
     let answer = served.raw("GET / HTTP/1.1\r\nhost: shop.localhost\r\n\r\n").await;
-    assert!(!answer.contains("HTTP/1.1 200"), "{answer}");
+    let (head, body) = answer.split_once("\r\n\r\n").expect("an answer");
+    assert!(head.starts_with("HTTP/1.1 400 ") && body.ends_with("begin the address with https.\n"), "{answer}");
+    assert!(head.ends_with(&format!("content-length: {}", body.len())), "{answer}");
+    let answer = served.raw("\u{1}\r\n").await;
+    assert!(!answer.contains("HTTP/1.1"), "{answer}");
     served.stopped().await;
 }
