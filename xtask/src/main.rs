@@ -20,7 +20,7 @@ Usage: cargo xtask COMMAND
 
   tour                     see Milepost at work, in a folder of its own
   setup                    install what the tests need
-  test [--fast] [ARG…]     run the tests; --fast leaves out the slow ones and the second engine, ARGs go to the test runner
+  test [--fast] [ARG…]     run the tests; --fast is what a minute suffices for, or with -p PACKAGE what is not slow; ARGs go to the test runner
   tidy                     check what the compiler does not: sizes, crate edges, leftovers
   docs                     write the generated reference
   bench [PART…]            measure: static, growth, history, rate

@@ -112,11 +112,12 @@ fn browser() -> Option<PathBuf> {
 /// Installs Python packages into a folder of their own, once.
 fn python_tool(thing: &str, folder: &str, packages: &[&str]) -> Result<()> {
     let home = target_dir()?.join("tools").join(folder);
-    // Written last, so that an interrupted installation is done again; and it names the versions, so that a new pin is
-    // installed.
+    // Written last, so that an interrupted installation is done again. It names the versions, so that a new pin is
+    // installed, and its own place, since what is installed does not work at another one.
     let mark = home.join("milepost-installed");
     let wanted = packages.join(" ");
-    if fs::read_to_string(&mark).is_ok_and(|installed| installed == wanted) {
+    let done = format!("{wanted} in {}", home.display());
+    if fs::read_to_string(&mark).is_ok_and(|installed| installed == done) {
         say(thing, &format!("found {}", home.display()));
         return Ok(());
     }
@@ -125,7 +126,7 @@ fn python_tool(thing: &str, folder: &str, packages: &[&str]) -> Result<()> {
     run_command(&mut command("python3", &["-m", "venv", "--clear", home_text]))?;
     let pip = [&["install", "--quiet", "--disable-pip-version-check"], packages].concat();
     run_command(&mut command(home.join("bin/pip"), &pip))?;
-    fs::write(&mark, &wanted).with_context(|| format!("could not write {}", mark.display()))?;
+    fs::write(&mark, &done).with_context(|| format!("could not write {}", mark.display()))?;
     say(thing, "ok");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask test [--fast] [ARG…]`: everything the tests need, then the tests.
+//! `cargo xtask test [--fast] [ARG…]`: everything the tests need, then the tests. `--fast` is for the inner loop.
 //!
 //! The runner comes last, so that its summary is the last thing printed.
 
@@ -22,8 +22,17 @@ pub fn run(args: &[&str]) -> Result<()> {
     if !fast && runner_args.is_empty() {
         doctests()?;
     }
+    if fast && scope(&runner_args).is_some() {
+        return nextest("fast", &[&["-E", A_MINUTE], &runner_args[..]].concat());
+    }
     nextest(if fast { "fast" } else { "default" }, &runner_args)
 }
+
+/// What a minute suffices for, of the whole workspace: not the tests that start servers, workers and registries, but for the
+/// command line's own. `--fast -p PACKAGE` runs those of one package too. Not in the profile: nextest refuses a filter that names a
+/// binary where it is not built.
+const A_MINUTE: &str = "binary(=snapshots) | not (kind(test) & (package(milepost-cli) | package(milepost-server) | \
+                        package(milepost-runtime) | package(milepost-channels)))";
 
 /// The examples in the documentation, which nextest does not run. Not quietly: this compiles every dependency first, and
 /// that takes minutes.

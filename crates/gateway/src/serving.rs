@@ -95,7 +95,8 @@ async fn secure(mut stream: TcpStream, tls: &Tls) -> io::Result<Option<TlsStream
     // A method begins with a letter, TLS never does.
     if stream.peek(&mut first).await? == 1 && first[0].is_ascii_alphabetic() {
         // What is not read when the connection closes would take the answer with it.
-        stream.read(&mut [0; 8 << 10]).await?;
+        // Not on the stack of every connection.
+        stream.read(&mut vec![0; 8 << 10]).await?;
         stream.write_all(SPEAK_TLS).await?;
         return Ok(None);
     }
@@ -213,8 +214,12 @@ impl Rest {
                     let grace = tokio::time::sleep(self.limits.drain_head);
                     events.push(grace.map(|()| Event::LastWord).boxed());
                 }
-                // Half of a head came, and nothing since.
-                Event::LastWord if self.pulse.resting_since().is_some() => return Ok(()),
+                // Half of a head came, and nothing since. Over HTTP/2 an answer may wait for its reader and look the same.
+                Event::LastWord
+                    if !matches!(self.protocol, Protocol::Http2) && self.pulse.resting_since().is_some() =>
+                {
+                    return Ok(());
+                }
                 Event::LastWord => {}
                 Event::Kill => return Ok(()),
             }

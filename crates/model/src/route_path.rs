@@ -1,13 +1,15 @@
 //! The paths of routes: the one grammar for those who store a route and for those who serve it.
 
 mod anchors;
+mod overlap;
 
 use std::collections::BTreeSet;
 
 use percent_encoding::percent_decode_str;
 use regex_lite::{Regex, RegexBuilder};
 
-use anchors::{has_inner_anchor, unanchored};
+use anchors::{Anchor, inner_anchors, unanchored};
+pub use overlap::{Answered, Overlaps};
 
 /// A compiled regular expression takes no more than this.
 const REGEX_BYTES: usize = 256 << 10;
@@ -87,38 +89,24 @@ pub fn variable_names(path: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Why a path that can be read is still a mistake of whoever writes it.
-pub(crate) fn mistake(path: &str) -> Option<RoutePathError> {
+pub(crate) fn mistake(path: &str, prefix: bool) -> Option<RoutePathError> {
     let mut known = BTreeSet::new();
     // Functions get them as headers, whose names have no case.
     if let Some(name) = variable_names(path).find(|name| !known.insert(name.to_lowercase())) {
         let reason = format!("the variable `{name}` stands in it twice");
         return Some(RoutePathError { reason, hint: "give each variable a name of its own" });
     }
-    let anchored = |piece: &Piece<'_>| matches!(piece, Piece::Matching(_, regex) if has_inner_anchor(regex));
-    pieces(path).ok()?.iter().any(anchored).then(|| RoutePathError {
+    let pieces = pieces(path).ok()?;
+    let is_last = |at: usize| at + 1 == pieces.len() && !prefix;
+    let in_vain = |(at, piece): (usize, &Piece<'_>)| match piece {
+        // The end of the last one is the end of the path.
+        Piece::Matching(_, regex) => inner_anchors(regex).any(|anchor| anchor == Anchor::Start || !is_last(at)),
+        _ => false,
+    };
+    pieces.iter().enumerate().any(in_vain).then(|| RoutePathError {
         reason: "a regular expression has `^` or `$` where no request can fulfil it".to_owned(),
         hint: "leave them out: it is compared with all that the variable holds; write choices like `a|b`",
     })
-}
-
-/// What a route answers, as far as it is told apart from others by it.
-#[derive(Debug, Clone, Copy)]
-pub struct Answered<'a> {
-    /// Empty means every method.
-    pub methods: &'a BTreeSet<String>,
-    pub path: &'a str,
-    pub prefix: bool,
-    /// Empty means every host.
-    pub host: &'a str,
-}
-
-impl Answered<'_> {
-    /// Whether there are requests for which nothing says which of the two is meant.
-    pub fn is_also_by(&self, other: &Self) -> bool {
-        let methods = self.methods.is_empty() || other.methods.is_empty() || !self.methods.is_disjoint(other.methods);
-        let place = self.prefix == other.prefix && self.host.eq_ignore_ascii_case(other.host);
-        methods && place && shape(self.path) == shape(other.path)
-    }
 }
 
 /// A path without the names of its variables: those do not tell two routes apart, what they may hold does.
@@ -276,25 +264,6 @@ mod tests {
         assert_ne!(shape(r"/{a:\d{4}-\d{2}}"), shape(r"/{a:\d{4}-\d{3}}"));
         assert_ne!(shape("/x/{a}"), shape("/{a}/x"));
         assert_eq!(shape(r"/x/{a:^\d+$}"), shape(r"/x/{b:\d+}"));
-    }
-
-    #[test]
-    fn routes_that_cannot_be_told_apart_are_found() {
-        let (none, get, both) = (BTreeSet::new(), ["GET".to_owned()].into(), ["GET", "POST"].map(str::to_owned).into());
-        let post = ["POST".to_owned()].into();
-        let one = Answered { methods: &get, path: "/x/{a}", prefix: false, host: "" };
-        let other = Answered { path: "/x/{b}", ..one };
-        for also in [other, Answered { methods: &none, ..other }, Answered { methods: &both, ..other }] {
-            assert!(one.is_also_by(&also) && also.is_also_by(&one), "{also:?}");
-        }
-        for apart in [
-            Answered { methods: &post, ..other },
-            Answered { prefix: true, ..other },
-            Answered { host: "shop.example", ..other },
-            Answered { path: "/x/{b:[0-9]+}", ..other },
-        ] {
-            assert!(!one.is_also_by(&apart) && !apart.is_also_by(&one), "{apart:?}");
-        }
     }
 
     #[test]

@@ -58,7 +58,7 @@ stories![
 ];
 
 #[tokio::test]
-async fn s3_tells_every_story() {
+async fn slow_s3_tells_every_story() {
     let s3 = moto::S3::find();
     let bucket = s3.new_bucket();
     // A prefix for each story, so that each begins with an empty store.

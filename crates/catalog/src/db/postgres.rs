@@ -17,7 +17,12 @@ const WAIT: Duration = Duration::from_secs(10);
 const SILENCE: Duration = Duration::from_secs(30);
 /// How long a statement waits for a lock. Whoever asked has been answered by then, and PostgreSQL does not notice by itself
 /// that nobody waits for it any more: without a bound such statements would take all of its connections.
-const LOCK_WAIT: &str = "-c lock_timeout=60s";
+///
+/// Said in each transaction: a pooler between here and the database refuses settings at the start of a connection.
+const LOCK_WAIT: &str = "; SET LOCAL lock_timeout = '60s'";
+const KEEPALIVE_EVERY: Duration = Duration::from_secs(10);
+/// What the driver takes when the address says nothing.
+const KEEPALIVES_IDLE_UNSAID: Duration = Duration::from_secs(2 * 60 * 60);
 
 pub(super) struct Postgres {
     pool: Pool,
@@ -50,6 +55,12 @@ impl Postgres {
         self.config.clone()
     }
 
+    /// Unless the address says how long.
+    fn lock_wait(&self) -> &'static str {
+        let said = self.config.get_options().is_some_and(|options| options.contains("lock_timeout"));
+        if said { "" } else { LOCK_WAIT }
+    }
+
     pub(super) async fn turn(&self, app: &str) -> Turn {
         self.turns.wait(app).await
     }
@@ -62,9 +73,11 @@ impl Postgres {
         let client = self.pool.get().await.map_err(|error| CatalogError::database("connect to PostgreSQL", error))?;
         let mut tx = Tx(super::Connection::Postgres(Box::new(Connection { client: Some(client) })));
         // Reads see one moment, as on SQLite. Writes lock the app's row first, so the default level is enough.
-        let begin =
-            if ending == Ending::ReadOnly { "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" } else { "BEGIN" };
-        tx.batch(begin).await?;
+        let begin = match ending {
+            Ending::ReadOnly => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY".to_owned(),
+            Ending::Commit | Ending::Forget => format!("BEGIN{}", self.lock_wait()),
+        };
+        tx.batch(&begin).await?;
         let result = body(&mut tx).await;
         let end = if result.is_ok() && ending == Ending::Commit { "COMMIT" } else { "ROLLBACK" };
         let ended = tx.batch(end).await;
@@ -79,16 +92,16 @@ impl Postgres {
     }
 }
 
-/// No wait without an end, unless the address itself says how long.
+/// No silence without an end, unless the address itself says how long.
 fn bounded(mut config: tokio_postgres::Config) -> tokio_postgres::Config {
-    // What comes later wins.
-    let options = [LOCK_WAIT, config.get_options().unwrap_or_default()].join(" ");
-    config.options(options.trim_end());
     if config.get_tcp_user_timeout().is_none() {
         config.tcp_user_timeout(SILENCE);
     }
-    if config.get_keepalives_idle() > SILENCE {
+    if config.get_keepalives_idle() == KEEPALIVES_IDLE_UNSAID {
         config.keepalives_idle(SILENCE);
+    }
+    if config.get_keepalives_interval().is_none() {
+        config.keepalives_interval(KEEPALIVE_EVERY);
     }
     config
 }
@@ -149,14 +162,18 @@ fn read(row: &tokio_postgres::Row) -> Result<Row> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn waits_are_bounded_unless_the_address_says_otherwise() {
-        let read = |url: &str| bounded(url.parse().expect("an address"));
-        let plain = read("postgres://ann@db/milepost");
-        assert_eq!(plain.get_options(), Some("-c lock_timeout=60s"));
-        assert_eq!((plain.get_tcp_user_timeout(), plain.get_keepalives_idle()), (Some(&SILENCE), SILENCE));
-        let own = read("postgres://ann@db/milepost?options=-c%20lock_timeout%3D5s&tcp_user_timeout=90");
-        assert_eq!(own.get_options(), Some("-c lock_timeout=60s -c lock_timeout=5s"));
-        assert_eq!(own.get_tcp_user_timeout(), Some(&Duration::from_secs(90)));
+    #[tokio::test]
+    async fn waits_are_bounded_unless_the_address_says_otherwise() {
+        let read = async |url: &str| Postgres::open(url).await.expect("an address");
+        let plain = read("postgres://ann@db/milepost").await;
+        assert_eq!((plain.lock_wait(), plain.config.get_options()), (LOCK_WAIT, None));
+        assert_eq!(plain.config.get_tcp_user_timeout(), Some(&SILENCE));
+        assert_eq!(plain.config.get_keepalives_idle(), SILENCE);
+        assert_eq!(plain.config.get_keepalives_interval(), Some(KEEPALIVE_EVERY));
+        let own = "postgres://ann@db/milepost?options=-c%20lock_timeout%3D5s&tcp_user_timeout=90&keepalives_idle=120";
+        let own = read(own).await;
+        assert_eq!((own.lock_wait(), own.config.get_options()), ("", Some("-c lock_timeout=5s")));
+        assert_eq!(own.config.get_tcp_user_timeout(), Some(&Duration::from_secs(90)));
+        assert_eq!(own.config.get_keepalives_idle(), Duration::from_secs(120));
     }
 }

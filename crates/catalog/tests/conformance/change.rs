@@ -186,7 +186,7 @@ async fn routes_that_answer_the_same_are_told_with_the_change_that_makes_them(t:
     t.put([route("GET /x/{a}", "hello", "latest"), route("GET /y", "hello", "latest")]).await;
     let second = t.put([route("GET /x/{b}", "hello", "latest")]).await;
     assert_eq!(second.warnings.len(), 1, "{:?}", second.warnings);
-    assert!(second.warnings[0].starts_with("route GET /x/{b} answers what route GET /x/{a} answers"));
+    assert!(second.warnings[0].starts_with("route GET /x/{b} answers requests that route GET /x/{a} answers too"));
     // It was told, and this has nothing to do with it.
     assert!(t.put([route("GET /z", "hello", "latest")]).await.warnings.is_empty());
     // One takes over from the other.

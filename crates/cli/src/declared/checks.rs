@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use milepost_model::route_path::Overlaps;
 use milepost_model::schedule::Schedule;
 use milepost_model::spec::{Pin, StaticSpec};
 use milepost_model::unit_put::{FunctionPut, RoutePut, ScalePut, SpecError, TargetPut, UnitPut, check_static};
@@ -59,19 +60,15 @@ fn route(methods: BTreeSet<String>, path: &str) -> Option<SpecError> {
 /// Tells of every route that answers what one before it answers. Two of one name are told elsewhere. `called`: what a route
 /// is there.
 pub fn answered_twice(problems: &Problems, units: &[DeclaredUnit], called: &str) {
-    let mut known: Vec<(&DeclaredUnit, &RoutePut)> = Vec::new();
+    let mut known = Overlaps::default();
     for unit in units {
         let UnitPut::Route(route) = &unit.put.unit else { continue };
-        let same = |(other, earlier): &&(&DeclaredUnit, &RoutePut)| {
-            route.answered().is_also_by(&earlier.answered()) && other.put.name != unit.put.name
-        };
-        if let Some((other, _)) = known.iter().find(same) {
+        if let Some(other) = known.add(route.answered(), unit).filter(|other| other.put.name != unit.put.name) {
             let (name, first, place) = (&unit.put.name, &other.put.name, &other.place);
             let message = format!("{called} `{name}` answers what {called} `{first}` answers, at {place}");
             let hint = "keep one of them, or give one another path, method or host";
             problems.error(unit.place.clone(), message, Some(hint.to_owned()));
         }
-        known.push((unit, route));
     }
 }
 

@@ -101,7 +101,7 @@ fn check_path(path: &str, prefix: bool) -> Result<(), SpecError> {
         return wrong("cannot be used: a `*` does not stand for other paths", BELOW);
     }
     RoutePattern::parse(path, prefix)
-        .and_then(|_| mistake(path).map_or(Ok(()), Err))
+        .and_then(|_| mistake(path, prefix).map_or(Ok(()), Err))
         .or_else(|RoutePathError { reason, hint }| wrong(&format!("cannot be used: {reason}"), hint))
 }
 
@@ -148,6 +148,8 @@ mod tests {
             ("/{a:^x$|^y$}", "no request can fulfil", "`a|b`"),
             ("/{a:(?i)^x$}", "no request can fulfil", "leave them out"),
             ("/{a:^$}", "no request can fulfil", "leave them out"),
+            ("/{a:x$|y$}/{b}", "no request can fulfil", "leave them out"),
+            (r"/{a:\Ax}", "no request can fulfil", "leave them out"),
             ("/{a:^^x}", "no request can fulfil", "leave them out"),
             ("/{a", "has no `}`", "`/orders/{id}`"),
             ("/a}", "has no `{`", "`/orders/{id}`"),

@@ -24,8 +24,8 @@ pub(crate) async fn run(state: &State) -> ApiResult<Swept> {
         }
     }
     packs += remove_orphans(state).await?;
-    let packages = state.plane.sweep_packages(state.sweep_grace).await?;
     state.metrics.swept_bytes.inc_by(report.bytes);
+    let packages = state.plane.sweep_packages(state.sweep_grace).await?;
     Ok(Swept {
         executions: report.executions,
         versions: report.versions,

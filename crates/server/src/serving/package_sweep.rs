@@ -16,16 +16,21 @@ use milepost_model::Digest;
 use super::packages::{Cell, Packages};
 
 impl Packages {
-    /// Removes what nobody asked for within `unused`, unless the view of an app leads to it or `running` names it: the packages
-    /// that functions run from at that moment.
+    /// Removes what was not used within `unused`, unless the view of an app leads to it or `running` names it: the packages
+    /// that functions run from at that moment. One that cannot be removed does not keep the others.
     pub(crate) async fn sweep(&self, unused: Duration, running: impl Fn() -> HashSet<Digest>) -> io::Result<u64> {
+        // Two would close the door to a package one after the other, and one might be opened meanwhile.
+        let _alone = self.sweeping.lock().await;
         let folder = self.folder.clone();
         let now = SystemTime::from(self.store.catalog.now());
         let Some(before) = now.checked_sub(unused) else { return Ok(0) };
         let old = tokio::task::spawn_blocking(move || last_used_before(&folder, before)).await??;
         let mut removed = 0;
         for root in old {
-            removed += u64::from(self.remove(root, before, &running).await?);
+            match self.remove(root, now, before, &running).await {
+                Ok(went) => removed += u64::from(went),
+                Err(error) => tracing::warn!(%error, package = %root, "a package stays on the disk"),
+            }
         }
         Ok(removed)
     }
@@ -33,6 +38,7 @@ impl Packages {
     async fn remove(
         &self,
         root: Digest,
+        now: SystemTime,
         before: SystemTime,
         running: impl Fn() -> HashSet<Digest>,
     ) -> io::Result<bool> {
@@ -43,7 +49,9 @@ impl Packages {
         let opened = closed.get_or_try_init(|| async {
             // All who ask wait for this to end, find nothing made and look for themselves.
             let needs = self.needs();
-            if !running().contains(&root) && !needs.is_needed(root) && is_older(&place, before) {
+            if running().contains(&root) || needs.is_needed(root) {
+                outcome = mark_used(&place, now).map(|()| false);
+            } else if is_older(&place, before) {
                 // Not while a view comes to need it, who would think that it is here.
                 outcome = fs::rename(&place, &away).map(|()| true);
             }
@@ -68,7 +76,7 @@ impl Packages {
     }
 }
 
-/// Remembers on the disk, where it outlives the server, that somebody asks for a package.
+/// Remembers on the disk, where it outlives the server, that a package is of use.
 pub(super) fn mark_used(place: &Path, now: SystemTime) -> io::Result<()> {
     fs::File::open(place)?.set_modified(now)
 }
@@ -150,8 +158,11 @@ mod tests {
         assert!(!old_place.exists() && running_place.exists() && needed_place.exists() && fresh_place.exists());
         assert!(ground.packages.get(old).await.is_err(), "it has to be brought again");
         assert!(ground.packages.get(running).await.is_ok());
-        mark_used(&running_place, now - 2 * DAY).expect("its time");
         ground.packages.need(&app, HashSet::new());
+        assert_eq!(ground.sweep(DAY, &[]).await, 0, "they were of use a moment ago");
+        for place in [&running_place, &needed_place] {
+            mark_used(place, now - 2 * DAY).expect("its time");
+        }
         assert_eq!(ground.sweep(DAY, &[]).await, 2);
         assert!(!running_place.exists() && !needed_place.exists() && fresh_place.exists());
         let left = fs::read_dir(ground.packages.folder.join("staging")).expect("a folder").count();

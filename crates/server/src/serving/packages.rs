@@ -34,6 +34,8 @@ pub(crate) struct Packages {
     pub(super) store: Store,
     known: Mutex<HashMap<Digest, Cell>>,
     needs: Mutex<Needs>,
+    /// One sweep at a time.
+    pub(super) sweeping: tokio::sync::Mutex<()>,
 }
 
 impl Packages {
@@ -47,7 +49,13 @@ impl Packages {
             }
             fs::create_dir_all(&anew)?;
         }
-        Ok(Self { folder, store, known: Mutex::default(), needs: Mutex::default() })
+        Ok(Self {
+            folder,
+            store,
+            known: Mutex::default(),
+            needs: Mutex::default(),
+            sweeping: tokio::sync::Mutex::default(),
+        })
     }
 
     pub(crate) async fn get(&self, root: Digest) -> Result<Package, HostError> {

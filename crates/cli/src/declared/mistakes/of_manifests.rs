@@ -291,10 +291,10 @@ const MISTAKES: &[Mistake] = &[
     ),
     mistake(
         "timers:\n",
-        "  - GET,POST /dup/{a}: api\n  - /dup/{b}: page\n  - PUT /dup/{c}/x: api\ntimers:\n",
+        "  - GET,POST /dup/{a}: api\n  - POST /dup/{b}: page\n  - /dup/{c}: page\n  - PUT /dup/{d}/x: api\ntimers:\n",
         &[error(
-            "- /dup/{b}: page",
-            "route `/dup/{b}` answers what route `GET,POST /dup/{a}` answers, at milepost.yaml:",
+            "- POST /dup/{b}: page",
+            "route `POST /dup/{b}` answers what route `GET,POST /dup/{a}` answers, at milepost.yaml:",
         )],
     ),
     // Timers.

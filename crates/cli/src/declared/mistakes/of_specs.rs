@@ -475,7 +475,7 @@ const MISTAKES: &[Mistake] = &[
     Mistake {
         file: T,
         right: END_OF_T,
-        wrong: "    alias: qa\n---\napiVersion: fission.io/v1\nkind: HTTPTrigger\nmetadata: {name: one}\nspec:\n  relativeurl: /dup/{a}\n  functionref: {name: web}\n---\napiVersion: fission.io/v1\nkind: HTTPTrigger\nmetadata: {name: two}\nspec:\n  relativeurl: /dup/{b}\n  method: PUT\n  functionref: {name: web}\n",
+        wrong: "    alias: qa\n---\napiVersion: fission.io/v1\nkind: HTTPTrigger\nmetadata: {name: one}\nspec:\n  relativeurl: /dup/{a}\n  method: PUT\n  functionref: {name: web}\n---\napiVersion: fission.io/v1\nkind: HTTPTrigger\nmetadata: {name: two}\nspec:\n  relativeurl: /dup/{b}\n  method: PUT\n  functionref: {name: web}\n",
         told: &[error(
             "apiVersion: fission.io/v1\nkind: HTTPTrigger\nmetadata: {name: two}",
             "HTTP trigger `two` answers what HTTP trigger `one` answers, at ",

@@ -43,7 +43,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
     #[test]
-    fn no_firing_is_skipped_or_made_up(
+    fn slow_no_firing_is_skipped_or_made_up(
         meaning in meaning(),
         zone in proptest::sample::select(&ZONES),
         second in 631_152_000..2_524_608_000_i64,

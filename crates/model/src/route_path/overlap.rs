@@ -1,0 +1,82 @@
+//! Routes that answer the same requests.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::shape;
+
+/// What a route answers, as far as it is told apart from others by it.
+#[derive(Debug, Clone, Copy)]
+pub struct Answered<'a> {
+    /// Empty means every method that no other route names.
+    pub methods: &'a BTreeSet<String>,
+    pub path: &'a str,
+    pub prefix: bool,
+    /// Empty means every host.
+    pub host: &'a str,
+}
+
+type Place = (String, bool, String);
+
+/// Routes of one app, added one by one. Only those of one place are compared: there may be thousands.
+#[derive(Debug)]
+pub struct Overlaps<'a, T> {
+    known: HashMap<Place, Vec<(&'a BTreeSet<String>, T)>>,
+}
+
+impl<T> Default for Overlaps<'_, T> {
+    fn default() -> Self {
+        Self { known: HashMap::new() }
+    }
+}
+
+impl<'a, T: Copy> Overlaps<'a, T> {
+    /// The first of those before it for which, with some requests, nothing says which of the two is meant.
+    pub fn add(&mut self, route: Answered<'a>, who: T) -> Option<T> {
+        let place = (shape(route.path), route.prefix, route.host.to_ascii_lowercase());
+        let known = self.known.entry(place).or_default();
+        let is_same = |methods: &BTreeSet<String>| {
+            !methods.is_disjoint(route.methods) || (methods.is_empty() && route.methods.is_empty())
+        };
+        let first = known.iter().find(|(methods, _)| is_same(methods)).map(|(_, first)| *first);
+        known.push((route.methods, who));
+        first
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn routes_that_cannot_be_told_apart_are_found() {
+        let every = BTreeSet::new();
+        let [get, post] = ["GET", "POST"].map(|method| BTreeSet::from([method.to_owned()]));
+        let both = get.union(&post).cloned().collect();
+        let one = Answered { methods: &get, path: "/x/{a}", prefix: false, host: "" };
+        let other = Answered { path: "/x/{b}", ..one };
+        let first_of = |a, b| {
+            let mut overlaps = Overlaps::default();
+            assert_eq!(overlaps.add(a, "first"), None);
+            overlaps.add(b, "second")
+        };
+        let (any, any_other) = (Answered { methods: &every, ..one }, Answered { methods: &every, ..other });
+        let on_host = |host| Answered { host, ..other };
+        for (a, b) in [
+            (one, other),
+            (one, Answered { methods: &both, ..other }),
+            (any, any_other),
+            (on_host("Shop.example"), on_host("shop.Example")),
+        ] {
+            assert_eq!((first_of(a, b), first_of(b, a)), (Some("first"), Some("first")), "{a:?} {b:?}");
+        }
+        for apart in [
+            Answered { methods: &post, ..other },
+            any_other,
+            Answered { prefix: true, ..other },
+            on_host("shop.example"),
+            Answered { path: "/x/{b:[0-9]+}", ..other },
+        ] {
+            assert_eq!((first_of(one, apart), first_of(apart, one)), (None, None), "{apart:?}");
+        }
+    }
+}
