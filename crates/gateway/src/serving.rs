@@ -37,6 +37,8 @@ const MOST_STREAMS: u32 = 256;
 /// Asked on a quiet HTTP/2 connection, to learn that the other side is gone.
 const PING_EVERY: Duration = Duration::from_secs(30);
 
+/// Of a request that is turned away.
+const MOST_OF_A_HEAD: usize = 16 << 10;
 const SPEAK_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\n\
     connection: close\r\ncontent-length: 54\r\n\r\nThis port speaks HTTPS: begin the address with https.\n";
 
@@ -95,8 +97,12 @@ async fn secure(mut stream: TcpStream, tls: &Tls) -> io::Result<Option<TlsStream
     // A method begins with a letter, TLS never does.
     if stream.peek(&mut first).await? == 1 && first[0].is_ascii_alphabetic() {
         // What is not read when the connection closes would take the answer with it.
-        // Not on the stack of every connection.
-        stream.read(&mut vec![0; 8 << 10]).await?;
+        let mut head = Vec::new();
+        while head.len() < MOST_OF_A_HEAD && !head.windows(4).any(|end| end == b"\r\n\r\n") {
+            if stream.read_buf(&mut head).await? == 0 {
+                break;
+            }
+        }
         stream.write_all(SPEAK_TLS).await?;
         return Ok(None);
     }

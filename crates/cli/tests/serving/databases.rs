@@ -1,3 +1,5 @@
+use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use lock::Locked;
@@ -121,6 +123,34 @@ async fn traffic_goes_on_while_the_sqlite_file_is_locked() {
     locked.let_go();
     stage.deploy();
     assert_eq!(stage.get("/").await.body, "two two");
+}
+
+/// Changes the SQLite file of a server that does not run.
+fn alter(file: &Path, statement: &str) {
+    let program = "import sqlite3, sys\nc = sqlite3.connect(sys.argv[1])\nc.execute(sys.argv[2])\nc.commit()\n";
+    let altered = Command::new("python3").args(["-c", program]).arg(file).arg(statement).status().unwrap();
+    assert!(altered.success());
+}
+
+#[test]
+fn an_app_that_cannot_be_read_keeps_no_other_from_being_served() {
+    let mut stage = Stage::new("shop", &[], TWO_KINDS);
+    stage.world.env.write_file("f/main.py", "print('awake')\n\ndef main():\n    return 'one'\n");
+    stage.deploy();
+    let awake = |stage: &Stage| stage.world.ok("logs --function f").matches("awake").count();
+    eventually_blocking(PATIENCE, || awake(&stage) == 1);
+    stage.world.ok("app create damaged");
+    // Those in which most happened are looked at first.
+    for number in 0..20 {
+        stage.world.ok(&format!("config set --app damaged a={number}"));
+    }
+    stage.world.server.stop();
+    let damage = "UPDATE contents SET body = '{' WHERE kind = 'config' AND body NOT LIKE '%one%'";
+    alter(&stage.world.env.data_dir().join("catalog.db"), damage);
+    stage.world.server.restart();
+    // Nobody asks for it: it is kept warm because its view was made.
+    eventually_blocking(PATIENCE, || awake(&stage) == 2);
+    eventually_blocking(PATIENCE, || stage.world.server.stderr().contains("App `damaged`"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

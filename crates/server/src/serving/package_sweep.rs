@@ -9,6 +9,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
 use milepost_model::Digest;
@@ -19,6 +20,9 @@ impl Packages {
     /// Removes what was not used within `unused`, unless the view of an app leads to it or `running` names it: the packages
     /// that functions run from at that moment. One that cannot be removed does not keep the others.
     pub(crate) async fn sweep(&self, unused: Duration, running: impl Fn() -> HashSet<Digest>) -> io::Result<u64> {
+        if !self.needs_told.load(Ordering::Relaxed) {
+            return Ok(0);
+        }
         // Two would close the door to a package one after the other, and one might be opened meanwhile.
         let _alone = self.sweeping.lock().await;
         let folder = self.folder.clone();
@@ -100,7 +104,7 @@ fn last_used_before(folder: &Path, before: SystemTime) -> io::Result<Vec<Digest>
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::AtomicUsize;
 
     use milepost_model::AppName;
 
@@ -120,6 +124,7 @@ mod tests {
             settings.spares = Some(0);
             let server = Server::start(settings).await.expect("a server");
             let packages = Arc::clone(&server.installs_due().0.plane.packages);
+            packages.all_needs_are_told();
             Self { data, packages, _server: server }
         }
 

@@ -10,6 +10,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -34,6 +35,8 @@ pub(crate) struct Packages {
     pub(super) store: Store,
     known: Mutex<HashMap<Digest, Cell>>,
     needs: Mutex<Needs>,
+    /// Every app's view was made once, so that what nobody needs is not needed.
+    pub(super) needs_told: AtomicBool,
     /// One sweep at a time.
     pub(super) sweeping: tokio::sync::Mutex<()>,
 }
@@ -54,6 +57,7 @@ impl Packages {
             store,
             known: Mutex::default(),
             needs: Mutex::default(),
+            needs_told: AtomicBool::new(false),
             sweeping: tokio::sync::Mutex::default(),
         })
     }
@@ -116,6 +120,10 @@ impl Packages {
         if self.needs().set(app, packages) {
             tokio::spawn(Arc::clone(self).work());
         }
+    }
+
+    pub(crate) fn all_needs_are_told(&self) {
+        self.needs_told.store(true, Ordering::Relaxed);
     }
 
     /// Tries again, after some time, what could not be noted.

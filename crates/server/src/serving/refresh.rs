@@ -1,7 +1,7 @@
 //! Keeping views fresh: after every call that writes, before it is answered; by word from other nodes; and underneath by
 //! looking, so that a word that was lost costs seconds and not more.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -69,25 +69,33 @@ impl Views {
         Ok(release.map(|release| self.plane.make_call_token(app.as_str(), &release.id)).unwrap_or_default())
     }
 
-    /// Refreshes every app whose events went on since its view was made.
+    /// Refreshes every app whose events went on since its view was made. One that cannot be read keeps no other from being
+    /// refreshed; the first is told at the end.
     async fn catch_up(&self) -> ApiResult<()> {
         let catalog = &self.plane.store.catalog;
         self.plane.tokens.refresh(catalog).await?;
         let marks = catalog.serving_marks().await?;
-        let mut here: std::collections::HashMap<_, i64> = self.directory.events().into_iter().collect();
+        let mut here: HashMap<_, i64> = self.directory.events().into_iter().collect();
+        let mut behind = Vec::new();
         for (app, id, event) in marks {
             let seen = here.remove(app.as_str());
             if seen.is_none_or(|seen| seen < stamp(id, event)) {
-                self.refresh(&app).await?;
+                behind.push(app);
             }
         }
-        for gone in here.into_keys() {
-            if let Ok(app) = gone.parse::<AppName>() {
-                self.refresh(&app).await?;
+        behind.extend(here.into_keys().filter_map(|gone| gone.parse().ok()));
+        let mut outcome = Ok(());
+        for app in behind {
+            if let Err(mut error) = self.refresh(&app).await {
+                // If it is the database, the others would be asked in vain.
+                catalog.ping().await?;
+                error.0.message = format!("App `{app}`: {}", error.0.message);
+                outcome = outcome.and(Err(error));
             }
         }
+        self.plane.packages.all_needs_are_told();
         self.plane.packages.note_again();
-        Ok(())
+        outcome
     }
 }
 
