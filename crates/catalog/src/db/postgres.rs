@@ -176,4 +176,20 @@ mod tests {
         assert_eq!(own.config.get_tcp_user_timeout(), Some(&Duration::from_secs(90)));
         assert_eq!(own.config.get_keepalives_idle(), Duration::from_secs(120));
     }
+
+    #[tokio::test]
+    async fn the_database_is_told_in_every_transaction_that_writes() {
+        let database = milepost_testkit::postgres::database();
+        let told = async |url: &str, ending| {
+            let postgres = Postgres::open(url).await.expect("an address");
+            let show = postgres
+                .transaction(|tx| Box::pin(async { tx.query_one("SHOW lock_timeout", &[]).await?.text(0) }), ending);
+            show.await.expect("it answers")
+        };
+        for ending in [Ending::Commit, Ending::Forget] {
+            assert_eq!(told(&database.url, ending).await, "1min");
+        }
+        let own = format!("{}?options=-c%20lock_timeout%3D5s", database.url);
+        assert_eq!(told(&own, Ending::Commit).await, "5s");
+    }
 }
