@@ -48,6 +48,7 @@ pub use ops::install_lease::{InstallLease, LeasedInstall};
 pub use ops::install_trial::WentBack;
 pub use ops::live::Rollback;
 pub use ops::live::{LiveTarget, RollbackInput};
+pub use ops::rekey::RekeyedSecret;
 pub use ops::v1_change::V1Change;
 pub use ops::v1_delete::V1Thing;
 pub use ops::webhook::{CalledWebhook, SecretChange};
@@ -56,6 +57,7 @@ pub use read::{Serving, ServingAlias, ServingFunction, ServingRelease, ServingVe
 pub use storage::SweepReport;
 pub use tables::blobs::{BlobRow, NewBlob};
 pub use tables::installs::CheckRecord;
+pub use tables::keyed_secrets::{OldSecret, OldSecretPlace};
 pub use tables::tokens::TokenRow;
 pub use tables::v1::{V1Alias, V1Unit, V1Version};
 

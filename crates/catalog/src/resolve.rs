@@ -4,9 +4,9 @@ use milepost_model::{Code, Refusal, Selector, UnitKind};
 
 use crate::db::Tx;
 use crate::error::Result;
-use crate::tables::aliases;
 use crate::tables::units::UnitRow;
 use crate::tables::versions::{self, VersionRow, VersionState};
+use crate::tables::{aliases, keyed_secrets};
 
 /// Versions whose names are offered when a selector matches nothing.
 const SUGGEST_FROM: i64 = 100;
@@ -61,7 +61,12 @@ async fn by_digest(tx: &mut Tx, unit: &UnitRow, hex: &str) -> Result<Option<Vers
         let padded = format!("{hex}{}", fill.repeat(64_usize.saturating_sub(hex.len())));
         (0..32).map(|at| u8::from_str_radix(&padded[at * 2..at * 2 + 2], 16).unwrap_or(0)).collect()
     };
-    let found = versions::find_by_digest_range(tx, unit.id, &bound("0"), &bound("f")).await?;
+    let (low, high) = (bound("0"), bound("f"));
+    let mut found = versions::find_by_digest_range(tx, unit.id, &low, &high).await?;
+    if unit.kind == UnitKind::Secret {
+        found.extend(keyed_secrets::find_by_former(tx, unit.id, &low, &high).await?);
+        found.sort_by_key(|version| std::cmp::Reverse(version.number));
+    }
     let Some(first) = found.first() else { return Ok(None) };
     if found.iter().any(|version| version.digest != first.digest) {
         let message = format!("`sha256:{hex}` begins the digests of several versions of {}.", unit.key());

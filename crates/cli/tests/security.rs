@@ -6,3 +6,6 @@ mod common;
 #[expect(dead_code, reason = "other tests use the rest")]
 #[path = "serving/stage.rs"]
 mod stage;
+
+#[path = "security/secret_fingerprints.rs"]
+mod secret_fingerprints;

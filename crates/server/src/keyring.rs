@@ -1,4 +1,4 @@
-//! The server's key: seals the values of secrets and gives them a digest that says nothing without it.
+//! The server's key: seals the values of secrets and gives them a fingerprint that says nothing without it.
 
 use std::fs;
 use std::io::Write;
@@ -9,7 +9,7 @@ use chacha20poly1305::aead::{Aead, KeyInit};
 use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
 use hmac::{Hmac, Mac};
 use milepost_catalog::SealedSecret;
-use milepost_model::{Digest, IdSource};
+use milepost_model::{AppName, Digest, IdSource, UnitName};
 use sha2::Sha256;
 
 const KEY_BYTES: usize = 32;
@@ -19,6 +19,8 @@ pub(crate) struct Keyring {
     cipher: XChaCha20Poly1305,
     /// Derived from the key, so that a fingerprint never shares a key with the cipher.
     fingerprint_key: [u8; KEY_BYTES],
+    /// Fingerprints of earlier programs: of the value alone. See docs/decisions/013.
+    former_fingerprint_key: [u8; KEY_BYTES],
     call_key: [u8; KEY_BYTES],
 }
 
@@ -51,22 +53,58 @@ impl Keyring {
         let key: [u8; KEY_BYTES] = bytes.try_into().map_err(|_| KeyringError::Length { path: name() })?;
         Ok(Self {
             cipher: XChaCha20Poly1305::new(&Key::from(key)),
-            fingerprint_key: keyed(&key, b"milepost secret fingerprint"),
+            fingerprint_key: keyed(&key, b"milepost secret fingerprint of app, name and value"),
+            former_fingerprint_key: keyed(&key, b"milepost secret fingerprint"),
             call_key: keyed(&key, b"milepost call token"),
         })
     }
 
     /// A name for the key that says nothing about it.
     pub(crate) fn name(&self) -> String {
-        Digest::from_bytes(keyed(&self.fingerprint_key, b"milepost key name")).short()
+        Digest::from_bytes(keyed(&self.former_fingerprint_key, b"milepost key name")).short()
     }
 
-    pub(crate) fn seal(&self, value: &str, ids: &dyn IdSource) -> Option<SealedSecret> {
+    /// Seals the value of an app's secret.
+    pub(crate) fn seal_secret(
+        &self,
+        app: &AppName,
+        name: &UnitName,
+        value: &str,
+        ids: &dyn IdSource,
+    ) -> Option<SealedSecret> {
+        Some(SealedSecret {
+            fingerprint: self.fingerprint(app, name, value),
+            former_fingerprint: Digest::from_bytes(keyed(&self.former_fingerprint_key, value.as_bytes())),
+            sealed: self.seal(value, ids)?,
+        })
+    }
+
+    pub(crate) fn seal(&self, value: &str, ids: &dyn IdSource) -> Option<Vec<u8>> {
         let mut nonce = [0u8; NONCE_BYTES];
         ids.fill(&mut nonce);
         let sealed = self.cipher.encrypt(&XNonce::from(nonce), value.as_bytes()).ok()?;
-        let fingerprint = Digest::from_bytes(keyed(&self.fingerprint_key, value.as_bytes()));
-        Some(SealedSecret { fingerprint, sealed: [nonce.as_slice(), &sealed].concat() })
+        Some([nonce.as_slice(), &sealed].concat())
+    }
+
+    /// Equal for equal values of one secret of one app, and unrelated for everything else.
+    pub(crate) fn fingerprint(&self, app: &AppName, name: &UnitName, value: &str) -> Digest {
+        self.bound(b"value", app, name, value.as_bytes())
+    }
+
+    /// What a version gets whose value is gone: bound as a fingerprint is, made of the former one.
+    pub(crate) fn fingerprint_without_value(&self, app: &AppName, name: &UnitName, former: &Digest) -> Digest {
+        self.bound(b"former digest", app, name, former.as_bytes())
+    }
+
+    /// Every part but the last goes in with its length, so no two lists of parts make one message.
+    fn bound(&self, of: &[u8], app: &AppName, name: &UnitName, last: &[u8]) -> Digest {
+        let mut message = Vec::with_capacity(last.len() + 256);
+        for part in [of, app.as_str().as_bytes(), name.as_str().as_bytes()] {
+            message.extend_from_slice(&(part.len() as u64).to_le_bytes());
+            message.extend_from_slice(part);
+        }
+        message.extend_from_slice(last);
+        Digest::from_bytes(keyed(&self.fingerprint_key, &message))
     }
 
     /// The value of a secret, for the function that it is bound to. `None`: it was sealed under another key, or damaged.
@@ -112,4 +150,28 @@ pub(crate) fn write_owner_only(path: &Path, bytes: &[u8]) -> std::io::Result<()>
         fs::File::open(folder)?.sync_all()?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use milepost_model::SeededIds;
+
+    use super::*;
+
+    #[test]
+    fn fingerprints_compare_only_versions_of_one_secret() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let ring = Keyring::open(&folder.path().join("secret.key"), &SeededIds::new(1)).expect("a key");
+        let of = |app: &str, name: &str, value: &str| {
+            let (app, name) = (app.parse().expect("an app"), name.parse().expect("a name"));
+            ring.fingerprint(&app, &name, value)
+        };
+        assert_eq!(of("shop", "PIN", "0137"), of("shop", "PIN", "0137"));
+        // Parts that run together differently are other messages.
+        for other in [of("shop", "PIN", "0138"), of("evil", "PIN", "0137"), of("shop", "PIM", "0137")] {
+            assert_ne!(of("shop", "PIN", "0137"), other);
+        }
+        assert_ne!(of("shop", "PIN", "0137"), of("shop", "PIN0", "137"));
+        assert_ne!(of("shopp", "IN", "0137"), of("shop", "pIN", "0137"));
+    }
 }

@@ -35,7 +35,6 @@ use crate::{docs_page, middleware};
         milepost_model::spec::EnvironmentSpec,
         milepost_model::spec::ConfigSpec,
         milepost_model::spec::StaticSpec,
-        milepost_model::spec::SecretSpec,
         milepost_model::spec::RouteSpec,
         milepost_model::spec::TimerSpec
     ))

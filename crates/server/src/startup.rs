@@ -197,6 +197,7 @@ impl Server {
     /// Serves until `stop`, then lets the requests that run end, then the workers.
     pub async fn run(self, stop: CancellationToken) -> Result<(), StartError> {
         let sweeping = tokio::spawn(jobs::sweep::repeat(self.state.clone(), self.settings.sweep_every, stop.clone()));
+        let rekeying = tokio::spawn(jobs::rekey::repeat(self.state.clone(), stop.clone()));
         let refreshing = tokio::spawn(keep_fresh(self.state.clone(), stop.clone()));
         // Others have to hear of this node until it has let go of everything.
         let left = CancellationToken::new();
@@ -248,6 +249,7 @@ impl Server {
         let _ = beating.await;
         beat::leave(&state).await;
         sweeping.abort();
+        rekeying.abort();
         refreshing.abort();
         runtime.stop(WORKERS_DRAIN).await;
         // Whoever called has ended with the workers; what is left are heads that never come to their end.

@@ -6,6 +6,7 @@ mod describe;
 pub(crate) mod put;
 pub(crate) mod remove;
 mod routes;
+mod secrets;
 mod specs;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +15,7 @@ use milepost_model::change::{Change, UnitAction, UnitKey, UnitOutcome};
 use milepost_model::event::EventKind;
 use milepost_model::release::LiveMode;
 use milepost_model::unit_put::Put;
-use milepost_model::{AppName, ChangeOutcome, Code, Digest, Refusal, UnitKind, UnitName, canonical};
+use milepost_model::{AppName, ChangeOutcome, Code, Digest, Refusal, UnitKind, UnitName};
 use serde_json::json;
 
 use crate::db::Ending;
@@ -35,10 +36,13 @@ pub struct ChangeInput {
     pub idempotency_key: Option<String>,
 }
 
-/// The value of a secret under the server's key, and its digest under that key.
+/// The value of a secret under the server's key, and its fingerprints under that key.
 #[derive(Debug, Clone)]
 pub struct SealedSecret {
+    /// Bound to app and name.
     pub fingerprint: Digest,
+    /// Of the value alone, as versions from before have it.
+    pub former_fingerprint: Digest,
     pub sealed: Vec<u8>,
 }
 
@@ -72,11 +76,10 @@ impl Catalog {
 
 pub(crate) async fn apply(work: &mut Work<'_>, input: &ChangeInput) -> Result<ChangeOutcome> {
     let change = &input.change;
-    let fingerprint = fingerprint(input);
     if let Some(key) = &input.idempotency_key
         && let Some((earlier, outcome)) = idempotency::find(work.tx, work.app.id, key).await?
     {
-        return replay(key, earlier == fingerprint, &outcome);
+        return replay(key, secrets::is_same_request(input, earlier), &outcome);
     }
     check_expectation(work, change).await?;
     check_once_each(change)?;
@@ -124,7 +127,7 @@ pub(crate) async fn apply(work: &mut Work<'_>, input: &ChangeInput) -> Result<Ch
         && !change.dry_run
     {
         let text = serde_json::to_string(&outcome).map_err(|error| CatalogError::inconsistent(error.to_string()))?;
-        idempotency::insert(work.tx, work.app.id, key, &fingerprint, &text, work.act.at).await?;
+        idempotency::insert(work.tx, work.app.id, key, &secrets::request_digest(input), &text, work.act.at).await?;
     }
     Ok(outcome)
 }
@@ -137,6 +140,10 @@ async fn finish(work: &mut Work<'_>, change: &Change, mut draft: Draft<'_>) -> R
         for unit in &mut draft.outcomes {
             if matches!(unit.action, UnitAction::Created | UnitAction::Updated) {
                 unit.uid = None;
+            }
+            // The digest of a value that is not set would confirm a guess.
+            if unit.kind == UnitKind::Secret {
+                unit.digest = None;
             }
         }
     }
@@ -226,18 +233,6 @@ pub(crate) async fn make_app_version(
     }
     work.event(EventKind::AppVersionCreated, &format!("app version {uid}"), None, Some(after));
     Ok(())
-}
-
-fn fingerprint(input: &ChangeInput) -> Digest {
-    // Secrets take part by their keyed fingerprints: the request itself is never kept.
-    let mut change = input.change.clone();
-    for put in &mut change.puts {
-        if let milepost_model::UnitPut::Secret(secret) = &mut put.unit {
-            secret.value =
-                input.secrets.get(&put.name).map_or_else(String::new, |sealed| sealed.fingerprint.to_string());
-        }
-    }
-    Digest::of(&canonical::to_bytes(&change))
 }
 
 fn replay(key: &str, same_request: bool, outcome: &str) -> Result<ChangeOutcome> {

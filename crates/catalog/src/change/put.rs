@@ -7,12 +7,12 @@ use milepost_model::unit_put::{Put, PutOnly};
 use milepost_model::{Code, GroupName, Label, Refusal, Selector, UnitKind, UnitName, UnitPut, UnitSpec};
 use serde_json::json;
 
-use super::{Draft, specs};
+use super::{Draft, secrets, specs};
 use crate::error::Result;
 use crate::tables::contents::Missing;
 use crate::tables::units::{self, UnitRow};
 use crate::tables::versions::{self, NewVersion, VersionRow};
-use crate::tables::{contents, groups, memberships};
+use crate::tables::{contents, groups, keyed_secrets, memberships};
 use crate::work::Work;
 
 /// The version that the app has now, with its content.
@@ -32,8 +32,10 @@ pub(super) async fn apply(work: &mut Work<'_>, draft: &mut Draft<'_>, put: &Put)
     let resolved = specs::resolve(work, draft, put, current.as_ref().map(|current| &current.spec)).await?;
     check_limits(work, &put.name, &resolved.spec)?;
     let digest = resolved.spec.digest();
+    let former = secrets::former_digest(draft, put);
+    let is_same = |version: &VersionRow| version.digest == digest || former == Some(version.digest);
     if let (Some(current), Some(unit)) = (&current, &unit)
-        && current.version.digest == digest
+        && is_same(&current.version)
         && !put.force
     {
         keep(work, draft, put, unit, &current.version).await?;
@@ -42,7 +44,7 @@ pub(super) async fn apply(work: &mut Work<'_>, draft: &mut Draft<'_>, put: &Put)
     }
     let why = match &current {
         None => vec![Reason::New],
-        Some(current) if current.version.digest == digest => vec![Reason::Asked],
+        Some(current) if is_same(&current.version) => vec![Reason::Asked],
         Some(current) => reasons(&with_numbers(work, current).await?, &resolved.spec),
     };
 
@@ -70,6 +72,9 @@ pub(super) async fn apply(work: &mut Work<'_>, draft: &mut Draft<'_>, put: &Put)
         created_by: &work.act.actor,
     };
     let version = versions::insert(work.tx, &new).await?;
+    if kind == UnitKind::Secret {
+        keyed_secrets::insert(work.tx, &version).await?;
+    }
     for (role, target_id) in &resolved.pins {
         versions::insert_pin(work.tx, version.id, *role, *target_id).await?;
     }

@@ -53,6 +53,12 @@ const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../../migrations/sqlite/0007_install_trials.sql"),
         postgres: include_str!("../../migrations/postgres/0007_install_trials.sql"),
     },
+    Migration {
+        number: 10,
+        name: "keyed secrets",
+        sqlite: include_str!("../../migrations/sqlite/0010_keyed_secrets.sql"),
+        postgres: include_str!("../../migrations/postgres/0010_keyed_secrets.sql"),
+    },
 ];
 
 /// Any number that no other program takes as its advisory lock.

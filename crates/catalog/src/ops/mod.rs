@@ -19,6 +19,7 @@ pub(crate) mod install_trial;
 pub(crate) mod job;
 pub(crate) mod live;
 mod publication;
+pub(crate) mod rekey;
 pub(crate) mod release;
 pub(crate) mod tag;
 pub(crate) mod token;

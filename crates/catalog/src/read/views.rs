@@ -52,7 +52,11 @@ pub(crate) async fn version_view(tx: &mut Tx, app: &AppRow, unit: &UnitRow, vers
         aliases: aliases::of_version(tx, version.id).await?.into_iter().map(|alias| alias.name).collect(),
         releases,
         groups: groups::of_version(tx, version.id).await?,
-        spec: serde_json::to_value(&spec).map_err(|error| CatalogError::inconsistent(error.to_string()))?,
+        spec: match &spec {
+            // Fingerprints stay inside the catalog.
+            UnitSpec::Secret(_) => serde_json::json!({}),
+            spec => serde_json::to_value(spec).map_err(|error| CatalogError::inconsistent(error.to_string()))?,
+        },
     })
 }
 

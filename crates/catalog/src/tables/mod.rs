@@ -15,6 +15,7 @@ pub(crate) mod groups;
 pub(crate) mod idempotency;
 pub(crate) mod installs;
 pub(crate) mod jobs;
+pub(crate) mod keyed_secrets;
 pub(crate) mod memberships;
 pub(crate) mod nodes;
 pub(crate) mod pointer_moves;

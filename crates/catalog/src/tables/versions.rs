@@ -153,6 +153,13 @@ pub(crate) async fn set_description(tx: &mut Tx, id: i64, description: &str) -> 
     Ok(())
 }
 
+/// For a secret that is re-keyed: no other version ever gets another content or digest.
+pub(crate) async fn set_content(tx: &mut Tx, id: i64, digest: &Digest, content_id: Option<i64>) -> Result<()> {
+    let sql = "UPDATE versions SET digest = $2, content_id = $3 WHERE id = $1";
+    tx.execute(sql, &[id.into(), digest.into(), content_id.into()]).await?;
+    Ok(())
+}
+
 pub(crate) async fn retire_all(tx: &mut Tx, unit_id: i64) -> Result<u64> {
     tx.execute("UPDATE versions SET state = 'retired' WHERE unit_id = $1 AND state = 'active'", &[unit_id.into()]).await
 }

@@ -64,7 +64,7 @@ pub struct Fixture {
     pub catalog: Catalog,
     pub clock: Arc<ManualClock>,
     pub app: AppName,
-    engine: Engine,
+    pub engine: Engine,
 }
 
 impl Fixture {
@@ -240,9 +240,10 @@ pub fn input(change: Change) -> ChangeInput {
     let mut secrets = BTreeMap::new();
     for put in &change.puts {
         if let UnitPut::Secret(secret) = &put.unit {
-            let fingerprint = Digest::of(format!("keyed {}", secret.value).as_bytes());
+            let fingerprint = Digest::of(format!("keyed {} {}", put.name, secret.value).as_bytes());
+            let former_fingerprint = Digest::of(format!("keyed {}", secret.value).as_bytes());
             let sealed = secret.value.bytes().map(|byte| byte ^ 0x55).collect();
-            secrets.insert(put.name.clone(), SealedSecret { fingerprint, sealed });
+            secrets.insert(put.name.clone(), SealedSecret { fingerprint, former_fingerprint, sealed });
         }
     }
     ChangeInput { change, secrets, actor: "ann".to_owned(), idempotency_key: None }

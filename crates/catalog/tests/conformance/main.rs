@@ -45,6 +45,7 @@ mod queue;
 mod releases;
 mod removal;
 mod resend;
+mod secrets;
 mod selectors;
 mod serving;
 mod tags;

@@ -49,9 +49,10 @@ async fn check_migrated(engine: Engine, first: String) {
 
     // Opening it again finds nothing to do.
     drop(catalog);
+    let all = "SELECT count(*) FROM schema_migrations";
+    let before = engine.number(all).await;
     engine.open(clock).await.app_get(&old).await.unwrap();
-    let (all, newest) = ("SELECT count(*) FROM schema_migrations", "SELECT max(number) FROM schema_migrations");
-    assert_eq!(engine.number(all).await, engine.number(newest).await, "each of them once");
+    assert_eq!(engine.number(all).await, before, "each of them once");
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use milepost_catalog::ChangeInput;
 use milepost_model::change::Change;
-use milepost_model::{ChangeOutcome, Code, Digest};
+use milepost_model::{ChangeOutcome, Code};
 
 use crate::common::*;
 
@@ -100,7 +100,13 @@ async fn secrets_are_stored_sealed_and_equal_values_are_recognised(t: &Fixture) 
     let changed = t.put([secret("TOKEN", "lion")]).await;
     assert_eq!(changed.versions[0].reasons, [milepost_model::plan::Reason::Secret]);
     let version = t.version(milepost_model::UnitKind::Secret, "TOKEN", "1").await.unwrap();
-    assert_eq!(version.spec["fingerprint"], Digest::of(b"keyed tiger").to_string());
+    assert_eq!(version.spec, serde_json::json!({}), "fingerprints are not shown");
+    let events = t.catalog.event_list(&t.app, ALL).await.unwrap().items;
+    let shown = events.iter().filter(|event| event.subject == "secret TOKEN").map(|event| format!("{event:?}"));
+    assert!(shown.clone().count() == 2 && shown.into_iter().all(|event| !event.contains("digest")), "{events:?}");
+    let dry = input(Change { dry_run: true, ..change([secret("TOKEN", "bear")]) });
+    let planned = t.catalog.change(&t.app, dry).await.unwrap();
+    assert_eq!((planned.versions[0].number, planned.versions[0].digest), (Some(3), None));
     assert_eq!(t.number("SELECT count(*) FROM contents WHERE body LIKE '%tiger%'").await, 0);
 }
 

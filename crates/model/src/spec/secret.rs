@@ -3,8 +3,8 @@ use utoipa::ToSchema;
 
 use crate::digest::Digest;
 
-/// A secret is known by a digest under the server's key: equal values are recognised, and without the key the digest
-/// says nothing about the value. The sealed value itself never enters a spec.
+/// A secret is known by a MAC of app, name and value under the server's key: equal values of one secret are recognised, and
+/// all others are unrelated. The sealed value never enters a spec, and the fingerprint never leaves the server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SecretSpec {

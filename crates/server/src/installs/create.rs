@@ -275,6 +275,7 @@ async fn put_first(
     artifact: &Artifact,
 ) -> Result<Installed, Problem> {
     let wanted = Wanted {
+        app,
         package: &found.package,
         entry: &found.entry,
         overrides: &new.settings.overrides,

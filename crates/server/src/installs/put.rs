@@ -50,6 +50,7 @@ where
 
 /// Everything that is put into the app with a version.
 pub(super) struct Wanted<'a> {
+    pub app: &'a AppName,
     pub package: &'a PackageName,
     pub entry: &'a Entry,
     pub overrides: &'a Value,
@@ -79,7 +80,7 @@ pub(super) async fn version(state: &State, artifact: &Artifact, wanted: Wanted<'
     change.puts.extend(wanted.secrets.iter().map(|(name, secret)| secret_put(name, secret)));
     trees::check(state, trees_of(&change)).await?;
     named_files::check(state, &change).await?;
-    let secrets = seal(state, &change)?;
+    let secrets = seal(state, wanted.app, &change)?;
     let change = ChangeInput { change, secrets, actor: wanted.actor.to_owned(), idempotency_key: None };
     Ok(VersionInput { entry: wanted.entry.clone(), change, config, inputs, forced: wanted.forced })
 }

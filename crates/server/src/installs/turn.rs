@@ -228,6 +228,7 @@ impl Step<'_> {
     ) -> Result<Stepped, Problem> {
         let install = &leased.install;
         let wanted = Wanted {
+            app: &leased.lease.app,
             package: &install.package,
             entry: self.entry,
             overrides: &install.settings.overrides,

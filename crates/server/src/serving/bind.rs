@@ -96,11 +96,14 @@ fn key(
     let mut hasher = Hasher::default();
     hasher.update(&version.id.to_le_bytes());
     hasher.update(version.digest.as_bytes());
-    for bound in std::iter::once(&config).chain(secrets.iter().map(|(_, version)| version)) {
-        match bound {
-            Some(bound) => hasher.update(bound.digest.as_bytes()),
-            None => hasher.update(&[0; 32]),
-        }
+    match config {
+        Some(config) => hasher.update(config.digest.as_bytes()),
+        None => hasher.update(&[0; 32]),
+    }
+    for (_, secret) in secrets {
+        // Not the digest, which re-keying changes: instances go on with the value they have.
+        let sealed = secret.and_then(|secret| secret.sealed.as_deref()).unwrap_or_default();
+        hasher.update(Digest::of(sealed).as_bytes());
     }
     hasher.finish()
 }

@@ -5,7 +5,7 @@ use axum::http::HeaderMap;
 use milepost_catalog::{ChangeInput, SealedSecret};
 use milepost_model::change::Change;
 use milepost_model::plan::Reason;
-use milepost_model::{ChangeOutcome, Code, Digest, OsIds, Permission, Refusal, UnitName, UnitPut};
+use milepost_model::{AppName, ChangeOutcome, Code, Digest, OsIds, Permission, Refusal, UnitName, UnitPut};
 
 use crate::auth::Caller;
 use crate::error::ApiResult;
@@ -30,7 +30,7 @@ pub(crate) async fn changes_create(
     trees::check(&state, trees_of(&change)).await?;
     named_files::check(&state, &change).await?;
     let input =
-        ChangeInput { secrets: seal(&state, &change)?, change, actor: caller.name().to_owned(), idempotency_key };
+        ChangeInput { secrets: seal(&state, &app, &change)?, change, actor: caller.name().to_owned(), idempotency_key };
     let mut outcome = state.catalog.change(&app, input).await?;
     explain(&state, &mut outcome, dry_run).await?;
     if outcome.changed && !dry_run {
@@ -89,12 +89,12 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
 }
 
 /// Seals the secrets of a change before anything else sees it.
-pub(crate) fn seal(state: &State, change: &Change) -> Result<BTreeMap<UnitName, SealedSecret>, Refusal> {
+pub(crate) fn seal(state: &State, app: &AppName, change: &Change) -> Result<BTreeMap<UnitName, SealedSecret>, Refusal> {
     let mut sealed = BTreeMap::new();
     for put in &change.puts {
         let UnitPut::Secret(secret) = &put.unit else { continue };
         secret.check(&put.name).map_err(Refusal::from)?;
-        let value = state.keyring.seal(&secret.value, &OsIds);
+        let value = state.keyring.seal_secret(app, &put.name, &secret.value, &OsIds);
         let value = value.ok_or_else(|| {
             Refusal::new(Code::InvalidSpec, format!("The value of secret `{}` is too long.", put.name))
                 .hint("keep the large part in a file of a package, and only its key here")

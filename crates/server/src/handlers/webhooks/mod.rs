@@ -41,5 +41,5 @@ fn sealed(state: &State, secret: &str) -> ApiResult<Vec<u8>> {
     let sealed = state.keyring.seal(secret, &OsIds);
     let sealed =
         sealed.ok_or_else(|| Refusal::new(Code::Internal, "The secret could not be sealed.").hint("try again"))?;
-    Ok(sealed.sealed)
+    Ok(sealed)
 }

@@ -1,0 +1,90 @@
+//! Gives versions of secrets from before fingerprints that are bound to app and name. See docs/decisions/013.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use milepost_catalog::{CatalogError, OldSecret, OldSecretPlace, RekeyedSecret};
+use tokio_util::sync::CancellationToken;
+
+use crate::keyring::Keyring;
+use crate::state::State;
+
+/// Versions per transaction: others write to the app in between.
+const BATCH: i64 = 25;
+/// How long to wait for old nodes to stop, and after a failure.
+const RETRY: Duration = Duration::from_secs(10);
+/// An old node may have been silent for longer than it should have been.
+const EVERY: Duration = Duration::from_secs(3600);
+
+/// Re-keys what is old, and looks again now and then until the server stops.
+pub(crate) async fn repeat(state: State, stop: CancellationToken) {
+    let mut told_wait = false;
+    loop {
+        let wait = match pass(&state, &stop).await {
+            Ok(Pass::Done) => EVERY,
+            Ok(Pass::OldNodes) => {
+                if !told_wait {
+                    tracing::info!("secrets are re-keyed once the servers of an older version have stopped");
+                    told_wait = true;
+                }
+                RETRY
+            }
+            Err(error) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "secrets could not be re-keyed; trying again");
+                RETRY
+            }
+        };
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(wait) => {}
+        }
+    }
+}
+
+enum Pass {
+    Done,
+    /// They know the old fingerprints only, and would take each secret for a changed one.
+    OldNodes,
+}
+
+async fn pass(state: &State, stop: &CancellationToken) -> Result<Pass, CatalogError> {
+    let (mut place, mut rekeyed) = (OldSecretPlace::default(), 0);
+    while !stop.is_cancelled() {
+        let batch = state.catalog.secrets_to_rekey(place, BATCH).await?;
+        let Some(last) = batch.last() else { break };
+        if state.catalog.has_nodes_of_old_keys().await? {
+            return Ok(Pass::OldNodes);
+        }
+        place = last.place();
+        let keyring = Arc::clone(&state.keyring);
+        // Many values may be long.
+        let work = tokio::task::spawn_blocking(move || {
+            batch.into_iter().filter_map(|old| of(&keyring, old)).collect::<Vec<_>>()
+        });
+        let keyed: Vec<RekeyedSecret> = work.await.unwrap_or_default();
+        for app in keyed.chunk_by(|one, other| one.old.app_id == other.old.app_id) {
+            rekeyed += state.catalog.secrets_rekey(app[0].old.app_id, app.to_vec()).await?;
+        }
+    }
+    if rekeyed > 0 {
+        tracing::info!(versions = rekeyed, "secrets were re-keyed");
+    }
+    Ok(Pass::Done)
+}
+
+/// `None`: its value cannot be opened, so it stays as it is.
+fn of(keyring: &Keyring, old: OldSecret) -> Option<RekeyedSecret> {
+    let fingerprint = match (&old.sealed, old.content_id) {
+        (Some(sealed), _) => {
+            let Some(value) = keyring.open_sealed(sealed) else {
+                let (app, name, number) = (old.app.as_str(), old.name.as_str(), old.number);
+                tracing::warn!(app, name, number, "a version of a secret cannot be opened and is not re-keyed");
+                return None;
+            };
+            keyring.fingerprint(&old.app, &old.name, &value)
+        }
+        (None, None) => keyring.fingerprint_without_value(&old.app, &old.name, &old.digest),
+        (None, Some(_)) => return None,
+    };
+    Some(RekeyedSecret { old, fingerprint })
+}
