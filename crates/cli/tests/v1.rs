@@ -15,5 +15,7 @@ mod sequences;
 mod stage;
 #[path = "v1/storage.rs"]
 mod storage;
+#[path = "v1/upstream.rs"]
+mod upstream;
 #[path = "v1/values.rs"]
 mod values;

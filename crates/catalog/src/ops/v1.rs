@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use milepost_model::change::{Change, UnitKey};
 use milepost_model::event::EventKind;
-use milepost_model::unit_put::{FunctionPut, Put};
-use milepost_model::{AppName, Code, Refusal, UnitKind, UnitName, UnitPut};
+use milepost_model::unit_put::{FunctionPut, Put, ScalePut};
+use milepost_model::{AppName, Code, Refusal, UnitKind, UnitName, UnitPut, UnitSpec};
 use serde_json::json;
 
 use super::execution::clean;
@@ -254,8 +254,18 @@ async fn describe(work: &mut Work<'_>, unit: &UnitRow, version_id: i64, descript
     Ok(())
 }
 
-/// A new version of a function with the content that it has, as a change like any other.
+/// A new version of a function with the content that it has, as a change like any other. v1 has no word for the number of
+/// instances, so a plan that became smaller takes it down.
 pub(super) async fn again(work: &mut Work<'_>, key: &UnitKey, description: &str, actor: &str) -> Result<()> {
+    let unit = units::get_present(work.tx, &work.app, key.kind, &key.name).await?;
+    let current = change::put::current(work, &unit).await?;
+    let scale = match current.map(|current| current.spec) {
+        Some(UnitSpec::Function(function)) => {
+            let most = work.app.plan.limits().instances.filter(|most| function.scale.max > *most);
+            most.map(|most| ScalePut { max: Some(most), ..ScalePut::default() })
+        }
+        _ => None,
+    };
     let put = Put {
         name: key.name.clone(),
         label: None,
@@ -263,7 +273,7 @@ pub(super) async fn again(work: &mut Work<'_>, key: &UnitKey, description: &str,
         group: None,
         force: true,
         only: None,
-        unit: UnitPut::Function(FunctionPut { merge: true, ..FunctionPut::default() }),
+        unit: UnitPut::Function(FunctionPut { merge: true, scale, ..FunctionPut::default() }),
     };
     let change = Change { message: format!("publish {key}"), puts: vec![put], ..Change::default() };
     let input = ChangeInput {

@@ -104,7 +104,7 @@ class Life(Case):
         one = self.client.function_versions.create(function.id, "the first")
         self.assertEqual((one.version_number, one.description, one.count), (1, "the first", 0))
         again = self.client.function_versions.create(function.id)
-        self.assertEqual(again.version_number, 2)
+        self.assertEqual((again.version_number, again.description), (2, None))
         second = packed(other="def run(**kwargs):\n    return kwargs['context']['function']\n")
         updated = self.update(function, data=second, entry="other.run", memory_size=67108864, cpu=200, timeout=7)
         self.assertEqual((updated.entry, updated.memory_size, updated.cpu, updated.timeout), ("other.run", 67108864, 200, 7))
@@ -210,6 +210,26 @@ class Ends(Case):
         self.client.function_executions.delete(begun.id)
         self.refused(404, "not found", self.client.function_executions.get, begun.id)
 
+    def test_a_function_writes_beside_its_files(self):
+        source = (
+            "import os\n"
+            "def main(context, **kwargs):\n"
+            "    with open('new.txt', 'a') as file:\n        file.write('x')\n"
+            "    return [open('data.txt').read(), open('new.txt').read(), sorted(os.listdir()), context['os_session']]\n"
+        )
+        function = self.function(data=packed(main=source, data__txt="read me"))
+        # Python keeps what it compiled beside the code, if it can.
+        data, new, names, session = self.output(function)
+        self.assertEqual((data, new, session), ("read me", "x", None))
+        self.assertEqual([name for name in names if name != "__pycache__"], ["data.txt", "main.py", "new.txt"])
+        self.runtime = self.client.runtimes.create("openstackqinling/nodejs-runtime", name="node")
+        source = (
+            "const fs = require('fs')\n"
+            "exports.main = async () => { fs.writeFileSync('new.txt', 'x'); return fs.readFileSync('data.txt', 'utf8') }\n"
+        )
+        function = self.function(data=packed(main__js=source, data__txt="read me"), memory_size=134217728)
+        self.assertEqual(self.output(function), "read me")
+
     def test_node_gets_the_context_and_the_input(self):
         self.runtime = self.client.runtimes.create("openstackqinling/nodejs-runtime", name="node")
         source = "exports.main = async (context, input) => ({ input, known: typeof context.requestId })\n"
@@ -286,7 +306,8 @@ class Starters(Case):
     def test_a_job_is_paused_resumed_and_cancelled(self):
         job = self.client.jobs.create(function_id=self.f.id, function_version=1, name="j", pattern="0 3 * * *", count=2)
         self.assertEqual((job.status, job.count, job.pattern, job.function_version), ("running", 2, "0 3 * * *", 1))
-        self.assertIsNotNone(job.next_execution_time)
+        self.assertEqual(job.first_execution_time, job.next_execution_time)
+        self.assertRegex(job.next_execution_time, "T03:00:00Z$")
         words = "The function version is still associated with running job(s)."
         self.refused(403, words, self.client.function_versions.delete, self.f.id, 1)
         words = "The function is still associated with running job(s)."
@@ -295,7 +316,7 @@ class Starters(Case):
         renamed = self.client.functions.update(self.f.id, name="g", description="d", timeout=9)
         self.assertEqual((renamed.name, renamed.description, renamed.timeout), ("g", "d", 9))
         self.assertEqual(self.client.jobs.update(job.id, status="paused").status, "paused")
-        self.assertIsNone(self.client.jobs.get(job.id).next_execution_time)
+        self.assertEqual(self.client.jobs.get(job.id).next_execution_time, job.next_execution_time)
         self.assertEqual(self.client.jobs.update(job.id, status="running", pattern="0 4 * * *").pattern, "0 4 * * *")
         self.refused(400, "Invalid status.", self.client.jobs.update, job.id, status="done")
         self.assertEqual(self.client.jobs.update(job.id, status="cancelled").status, "cancelled")
@@ -304,7 +325,7 @@ class Starters(Case):
         once = self.client.jobs.create(function_id=self.f.id, first_execution_time="2099-01-02T03:04:05")
         self.assertEqual((once.count, once.first_execution_time), (1, "2099-01-02T03:04:05Z"))
         self.refused(400, "Can not change job type.", self.client.jobs.update, once.id, pattern="0 3 * * *")
-        self.assertEqual([j.id for j in self.client.jobs.list()], [once.id, job.id])
+        self.assertEqual([j.id for j in self.client.jobs.list()], [job.id, once.id])
         for one in (job, once):
             self.client.jobs.delete(one.id)
         self.refused(404, "Job not found", self.client.jobs.get, job.id)
@@ -320,6 +341,7 @@ class Firing(Case):
         self.client.function_aliases.create("prod", function.id, function_version=1)
         job = self.client.jobs.create(function_alias="prod", pattern="* * * * *", count=1, function_input="x")
         self.assertEqual((job.function_alias, job.function_input), ("prod", "x"))
+        self.assertEqual((job.function_id, job.function_version), (None, 0))
         self.client.function_aliases.update("prod", function_version=2)
         end = time.monotonic() + 61 + PATIENCE
         while not (found := self.client.function_executions.list(description="Created by Job %s" % job.id)):
@@ -351,6 +373,7 @@ class Projects(Case):
         shop.function_versions.create(function.id)
         self.assertEqual(len(self.client.function_versions.list(function.id)), 1)
         self.refused(404, "Function not found", self.client.function_versions.delete, function.id, 1)
+        self.refused(403, "Function can only be deleted by its owner.", self.client.functions.delete, function.id)
         self.refused(403, "all projects", shop.functions.list, all_projects="true")
         self.assertEqual([f.id for f in shop.functions.list(project_id="default")], [function.id])
         mine = self.function("def main(**kwargs):\n    return 1\n")

@@ -69,7 +69,7 @@ pub(crate) fn start(state: &State, claimed: Claimed, place: Option<OwnedSemaphor
 
 async fn run(state: &State, claimed: &Claimed, cancelled: &CancellationToken) -> Over {
     let tap = state.logs.tap(&claimed.execution.id);
-    let (started, began) = (Instant::now(), Began::default());
+    let began = Began::default();
     let calling = AssertUnwindSafe(call(state, claimed, &began)).catch_unwind();
     let outcome = tokio::select! {
         biased;
@@ -86,8 +86,8 @@ async fn run(state: &State, claimed: &Claimed, cancelled: &CancellationToken) ->
         status: outcome.status,
         result: outcome.result,
         log: tap.take(),
-        // The wait for an instance is not the function's.
-        duration_ms: i64::try_from(began.at().unwrap_or(started).elapsed().as_millis()).unwrap_or(i64::MAX),
+        // The wait for an instance is not the function's, also when none came.
+        duration_ms: i64::try_from(began.at().map_or(0, |at| at.elapsed().as_millis())).unwrap_or(i64::MAX),
     };
     end(state, claimed, finish).await
 }

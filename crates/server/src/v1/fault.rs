@@ -84,7 +84,8 @@ impl From<Refusal> for Fault {
             Code::TooManyRunning => {
                 Some("send it with sync=false, and it waits for its turn, or try again later".to_owned())
             }
-            _ => hint.filter(|hint| !hint.contains("/api/v1/docs") && !hint.contains("`--")),
+            Code::ExecutionNotEnded => Some("delete it once it has ended".to_owned()),
+            _ => hint.filter(|hint| ["/api/v1/docs", "`--", "milepost "].iter().all(|other| !hint.contains(other))),
         };
         let message = match hint {
             Some(hint) if !own => format!("{} {}", message, sentence(&hint)),

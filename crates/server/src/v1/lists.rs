@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use axum::Json;
 use axum::http::Uri;
-use milepost_model::{AppName, Permission};
+use milepost_model::{AppName, Permission, Timestamp};
 use serde_json::{Map, Value, json};
 
 use super::fault::{Fault, V1Result};
@@ -102,7 +102,8 @@ impl Wanted {
 /// What a list that is read in pages has found so far.
 pub(crate) struct Found<'w> {
     wanted: &'w Wanted,
-    objects: Vec<Map<String, Value>>,
+    /// With the times at which they were made.
+    objects: Vec<(Timestamp, Map<String, Value>)>,
     bytes: usize,
     seen: usize,
 }
@@ -112,12 +113,12 @@ impl<'w> Found<'w> {
         Self { wanted, objects: Vec::new(), bytes: 0, seen: 0 }
     }
 
-    pub(crate) fn add(&mut self, objects: impl Iterator<Item = Map<String, Value>>) {
-        for object in objects {
+    pub(crate) fn add(&mut self, objects: impl Iterator<Item = (Timestamp, Map<String, Value>)>) {
+        for (at, object) in objects {
             self.seen += 1;
             if self.wanted.takes(&object) && !self.is_full() {
                 self.bytes += object.values().filter_map(Value::as_str).map(str::len).sum::<usize>();
-                self.objects.push(object);
+                self.objects.push((at, object));
             }
         }
     }
@@ -127,8 +128,12 @@ impl<'w> Found<'w> {
         self.objects.len() >= MOST || self.bytes >= MOST_BYTES || self.seen >= MOST_SEEN
     }
 
-    pub(crate) fn answer(self, name: &str) -> Json<Value> {
-        Json(json!({ name: self.objects }))
+    /// What is read newest first, so that the bounds keep the newest, is listed oldest first.
+    pub(crate) fn answer(mut self, name: &str) -> Json<Value> {
+        self.objects.reverse();
+        self.objects.sort_by_key(|(at, _)| *at);
+        let objects: Vec<_> = self.objects.into_iter().map(|(_, object)| object).collect();
+        Json(json!({ name: objects }))
     }
 }
 

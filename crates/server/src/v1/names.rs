@@ -103,11 +103,21 @@ pub(crate) async fn unit(state: &State, project: &Project, kind: UnitKind, id: &
         .ok_or_else(|| Fault::unknown(what, "id", id))
 }
 
-/// The same, for writing: only the project's own.
+/// The same, for writing: only the project's own. See also [`owned`].
 pub(crate) async fn own_unit(state: &State, project: &Project, kind: UnitKind, id: &str) -> V1Result<V1Unit> {
     let what = if kind == UnitKind::Environment { "Runtime" } else { "Function" };
     let found = unit(state, project, kind, id).await?;
     if found.app == project.name { Ok(found) } else { Err(Fault::unknown(what, "id", id)) }
+}
+
+/// The same, for deleting a function, where the interface has words for those who see one that is not theirs.
+pub(crate) async fn owned(state: &State, project: &Project, id: &str) -> V1Result<V1Unit> {
+    let found = unit(state, project, UnitKind::Function, id).await?;
+    if found.app == project.name {
+        Ok(found)
+    } else {
+        Err(Fault::forbidden("Function can only be deleted by its owner."))
+    }
 }
 
 #[cfg(test)]

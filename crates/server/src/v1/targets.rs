@@ -120,6 +120,22 @@ impl Names {
         object.insert("function_id".to_owned(), if gone { Value::Null } else { self.id(function) });
         object.insert("function_version".to_owned(), number.map_or(Value::Null, Value::from));
     }
+
+    /// The same for a job or a webhook: what follows an alias has no function of its own.
+    pub(crate) fn tell_bound(
+        &self,
+        object: &mut Map<String, Value>,
+        function: &UnitName,
+        selector: &Selector,
+        version: Option<i64>,
+        at: Option<Timestamp>,
+    ) {
+        self.tell(object, function, selector, version, at);
+        if matches!(selector, Selector::Alias(_)) {
+            object.insert("function_id".to_owned(), Value::Null);
+            object.insert("function_version".to_owned(), 0.into());
+        }
+    }
 }
 
 /// Text of v1 as the ledger's input: an object is keyword arguments, everything else one text.

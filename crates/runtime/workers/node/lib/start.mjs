@@ -9,11 +9,11 @@ import 'node:assert'
 import 'node:buffer'
 import 'node:crypto'
 import 'node:events'
-import 'node:fs'
+import fs from 'node:fs'
 import 'node:fs/promises'
 import 'node:http'
 import 'node:https'
-import 'node:os'
+import os from 'node:os'
 import 'node:stream'
 import 'node:stream/promises'
 import 'node:timers/promises'
@@ -114,7 +114,7 @@ function settle(init) {
   const config = JSON.stringify(init.config ?? {})
   if (Buffer.byteLength(config) < CONFIG_IN_ENVIRONMENT) process.env.MILEPOST_CONFIG = config
 
-  process.chdir(state.code)
+  process.chdir(init.variables?.MILEPOST_WORKDIR === 'writable' ? writable(state.code) : state.code)
   process.argv[1] = path.join(state.code, 'main.js')
 
   const astray = (error) => {
@@ -124,6 +124,20 @@ function settle(init) {
   }
   process.on('unhandledRejection', astray)
   process.on('uncaughtException', astray)
+}
+
+/** A folder of the instance's own in which the package's files stand too, as links. */
+function writable(code) {
+  const folder = path.join(os.tmpdir(), 'work')
+  fs.mkdirSync(folder, { recursive: true })
+  for (const name of fs.readdirSync(code)) {
+    try {
+      fs.symlinkSync(path.join(code, name), path.join(folder, name))
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error
+    }
+  }
+  return folder
 }
 
 /** Takes the first-time costs of both module systems, and of what responses need, now. */

@@ -36,6 +36,8 @@ def context(request):
         method=request.method,
         path=request.path,
         headers=dict(request.headers.items(lower=True)),
+        # Functions written for OpenStack look for it.
+        os_session=None,
     )
 
 

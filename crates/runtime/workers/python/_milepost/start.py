@@ -25,7 +25,7 @@ import re  # noqa: F401
 import socket
 import string  # noqa: F401
 import sys
-import tempfile  # noqa: F401
+import tempfile
 import time
 import traceback
 import typing  # noqa: F401
@@ -99,11 +99,21 @@ def settle(init):
     if "TZ" in variables:
         time.tzset()
 
-    os.chdir(code)
+    os.chdir(writable(code) if variables.get("MILEPOST_WORKDIR") == "writable" else code)
     more = [os.path.join(code, part) for part in variables.get("PYTHONPATH", "").split(os.pathsep) if part]
     sys.path[:0] = [code] + more
     sys.argv = [os.path.join(code, "main.py")]
     load.unshadow(code)
+
+
+def writable(code):
+    """A folder of the instance's own in which the package's files stand too, as links."""
+    folder = os.path.join(tempfile.gettempdir(), "work")
+    os.makedirs(folder, exist_ok=True)
+    for name in os.listdir(code):
+        if not os.path.lexists(os.path.join(folder, name)):
+            os.symlink(os.path.join(code, name), os.path.join(folder, name))
+    return folder
 
 
 def refuse(connection, error):

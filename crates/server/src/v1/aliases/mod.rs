@@ -19,13 +19,14 @@ pub(crate) const FIELDS: [&str; 7] =
     ["id", "name", "function_id", "function_version", "description", "created_at", "updated_at"];
 
 fn show(app: &AppName, names: &Names, alias: &V1Alias) -> Map<String, Value> {
+    let said = alias.description.as_str();
     let object = json!({
         "id": if alias.id.is_empty() { Value::Null } else { alias.id.as_str().into() },
         "name": alias.name,
         "function_id": names.id(&alias.function),
         // One that others made may point at what was never published.
         "function_version": if alias.follows { json!(0) } else { json!(alias.number) },
-        "description": alias.description,
+        "description": if said.is_empty() { Value::Null } else { said.into() },
         "project_id": app,
         "created_at": time(alias.created_at),
         "updated_at": opt_time(alias.updated_at),

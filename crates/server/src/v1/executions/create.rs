@@ -1,18 +1,26 @@
+use std::time::{Duration, Instant};
+
 use axum::Json;
 use axum::http::StatusCode;
 use milepost_catalog::Accept;
 use milepost_model::execution::{Cause, NewExecution};
-use milepost_model::{Code, Permission, Refusal};
+use milepost_model::{AppName, Code, Permission, Refusal};
 use serde_json::{Map, Value};
 
 use super::show;
-use crate::error::internal;
+use crate::error::{ApiResult, internal};
 use crate::executions::{self, Accepted, Over};
 use crate::handlers::Shared;
+use crate::state::State;
 use crate::v1::fault::V1Result;
 use crate::v1::project::Project;
 use crate::v1::targets::{self, Names};
 use crate::v1::unread::Unread;
+
+/// How long a synchronous one waits when the project runs as many as its plan allows.
+const PATIENCE: Duration = Duration::from_secs(10);
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 pub(crate) async fn create(
     project: Project,
@@ -33,8 +41,7 @@ pub(crate) async fn create(
     };
     let node = state.executions.node().to_owned();
     let accept = Accept { new, cause: Cause::V1, started_by: project.actor().to_owned(), node };
-    let accepted = executions::accept(&state, app.clone(), accept).await.map_err(|error| internal(&error))?;
-    let execution = match accepted? {
+    let execution = match accept_soon(&state, app, accept).await? {
         Accepted::Queued(execution) => *execution,
         Accepted::Ran(id, Over::Ended) => state.catalog.execution_get(app, id).await?,
         Accepted::Ran(id, _) => {
@@ -44,4 +51,19 @@ pub(crate) async fn create(
     };
     let names = Names::of_one(&state, app, &execution.function).await?;
     Ok((StatusCode::CREATED, Json(show(app, &names, &execution))))
+}
+
+/// Other interfaces refuse at once; clients of this one neither expect that nor try again.
+async fn accept_soon(state: &State, app: &AppName, accept: Accept) -> ApiResult<Accepted> {
+    let (since, mut pause) = (Instant::now(), FIRST_PAUSE);
+    loop {
+        let accepted =
+            executions::accept(state, app.clone(), accept.clone()).await.map_err(|error| internal(&error))?;
+        match accepted {
+            Err(error) if error.0.code == Code::TooManyRunning && since.elapsed() < PATIENCE => {}
+            accepted => return accepted,
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
 }

@@ -12,7 +12,7 @@ use crate::v1::targets::Names;
 
 const PAGE: i64 = 200;
 
-/// Newest first. Large inputs and results are left out, as everywhere in lists.
+/// Oldest first. Large inputs and results are left out, as everywhere in lists.
 pub(crate) async fn list(project: Project, state: Shared, uri: Uri) -> V1Result<Json<Value>> {
     let wanted = Wanted::read(&uri, &project, &FIELDS)?;
     let mut found = Found::new(&wanted);
@@ -32,7 +32,7 @@ pub(crate) async fn list(project: Project, state: Shared, uri: Uri) -> V1Result<
         let mut below = None;
         while !found.is_full() {
             let page = state.catalog.execution_list(&app, filter.clone(), below, PAGE).await?;
-            found.add(page.items.iter().map(|execution| show(&app, &names, execution)));
+            found.add(page.items.iter().map(|execution| (execution.created_at, show(&app, &names, execution))));
             below = page.next;
             if below.is_none() {
                 break;

@@ -2,11 +2,11 @@ use axum::Json;
 use axum::http::StatusCode;
 use milepost_catalog::V1Change;
 use milepost_model::change::{Change, UnitKey};
-use milepost_model::unit_put::{FunctionPut, Put, PutOnly, UnitPut, VersionRef};
+use milepost_model::unit_put::{FunctionPut, Put, PutOnly, ScalePut, UnitPut, VersionRef};
 use milepost_model::{Permission, Refusal, Selector, UnitKind, UnitName};
 use serde_json::{Map, Value, json};
 
-use super::{ENTRY, check_source, code, environment, limits, read_code, read_md5, shown};
+use super::{ENTRY, check_source, code, environment, limits, most_instances, read_code, read_md5, shown, variables};
 use crate::handlers::Shared;
 use crate::v1::fault::{Fault, V1Result};
 use crate::v1::form::Form;
@@ -38,6 +38,7 @@ pub(crate) async fn create(
     let stored = code::store(&state, app, package, md5.as_deref()).await?;
     let (environment, spec) = environment::of(&state, &project, &runtime).await?;
     let convention = environment::convention(&spec)?;
+    let instances = most_instances(&state, app).await?;
     let name = fields.short_text("name")?;
     let entry = fields.short_text("entry")?.filter(|entry| !entry.is_empty());
     let description = fields.short_text("description")?;
@@ -56,7 +57,8 @@ pub(crate) async fn create(
         let function = FunctionPut {
             entrypoint: Some(entry.clone().unwrap_or_else(|| ENTRY.to_owned())),
             package: Some(VersionRef { name: package.clone(), version: Selector::Latest }),
-            variables: [("MILEPOST_CONVENTION".to_owned(), Some(convention.to_owned()))].into(),
+            variables: variables(Some(convention)),
+            scale: Some(ScalePut { max: Some(instances), ..ScalePut::default() }),
             memory: Some(limits.memory.unwrap_or(MEMORY)),
             cpu: Some(limits.cpu.unwrap_or(CPU)),
             timeout_ms: Some(limits.timeout_ms.unwrap_or(TIMEOUT_MS)),

@@ -1,5 +1,5 @@
 use axum::http::StatusCode;
-use milepost_model::{Permission, UnitKind};
+use milepost_model::Permission;
 
 use super::scale;
 use crate::handlers::Shared;
@@ -11,7 +11,7 @@ use crate::v1::project::Project;
 /// With all of its versions.
 pub(crate) async fn delete(project: Project, state: Shared, Path(id): Path<String>) -> V1Result<StatusCode> {
     let app = project.may(Permission::ChangeCode)?;
-    let unit = names::own_unit(&state, &project, UnitKind::Function, &id).await?;
+    let unit = names::owned(&state, &project, &id).await?;
     state.catalog.v1_function_delete(app, project.actor(), unit.name.clone()).await?;
     scale::let_go_all(&state, app, &unit.name);
     changed(&state, app).await;

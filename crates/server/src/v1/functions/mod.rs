@@ -14,10 +14,12 @@ pub(crate) mod scale_up;
 pub(crate) mod update;
 pub(crate) mod workers;
 
+use std::collections::BTreeMap;
+
 use milepost_catalog::{CatalogError, V1Change, V1Unit};
 use milepost_model::change::UnitKey;
 use milepost_model::spec::FunctionSpec;
-use milepost_model::{Code, Selector, UnitKind};
+use milepost_model::{AppName, Code, Selector, UnitKind};
 use serde_json::{Map, Value, json};
 
 use super::fault::{Fault, V1Result};
@@ -41,6 +43,9 @@ pub(crate) const FIELDS: [&str; 13] = [
     "latest_version",
     "code",
 ];
+const MOST_INSTANCES: u32 = 64;
+/// Marks the functions that this interface made.
+const CONVENTION: &str = "MILEPOST_CONVENTION";
 /// What an empty entrypoint means.
 pub(crate) const ENTRY: &str = "main.main";
 
@@ -93,6 +98,20 @@ pub(crate) async fn shown(state: &State, unit: &V1Unit) -> V1Result<Map<String, 
         runtime = state.catalog.v1_unit_named(&unit.app, key).await.ok().map(|environment| environment.id);
     }
     Ok(show(unit, &spec, runtime))
+}
+
+/// The instances that one function may have: as many as the project's plan allows, within reason. Clients expect that
+/// calls at the same time each find a worker, and have no way to say how many there may be.
+async fn most_instances(state: &State, app: &AppName) -> V1Result<u32> {
+    let plan = state.catalog.app_get(app).await?.plan;
+    Ok(plan.limits().instances.unwrap_or(MOST_INSTANCES).min(MOST_INSTANCES))
+}
+
+/// The variables that make a worker call functions as this interface does, in a folder that they may write to.
+fn variables(convention: Option<&str>) -> BTreeMap<String, Option<String>> {
+    let convention = convention.map(|name| (CONVENTION.to_owned(), Some(name.to_owned())));
+    let writable = ("MILEPOST_WORKDIR".to_owned(), Some("writable".to_owned()));
+    convention.into_iter().chain([writable]).collect()
 }
 
 /// Tries with the name that was wanted, and with another one when somebody has that: names of v1 need not be unique.

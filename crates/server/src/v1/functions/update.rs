@@ -1,11 +1,12 @@
 use axum::Json;
 use milepost_catalog::V1Change;
 use milepost_model::change::{Change, UnitKey};
-use milepost_model::unit_put::{FunctionPut, Put, PutOnly, UnitPut, VersionRef};
+use milepost_model::spec::Scale;
+use milepost_model::unit_put::{FunctionPut, Put, PutOnly, ScalePut, UnitPut, VersionRef};
 use milepost_model::{Permission, Selector, UnitKind, UnitName};
 use serde_json::{Map, Value, json};
 
-use super::{code, head, limits, read_code, read_md5, shown};
+use super::{CONVENTION, code, head, limits, most_instances, read_code, read_md5, shown, variables};
 use crate::handlers::Shared;
 use crate::v1::fault::{Fault, V1Result};
 use crate::v1::form::Form;
@@ -69,6 +70,15 @@ pub(crate) async fn update(
         facts.insert("code".to_owned(), json!({ "md5sum": stored.md5 }));
     }
     if unless_jobs || function.timeout_ms.is_some() {
+        // One that this interface made before it said these.
+        if spec.variables.contains_key(CONVENTION) {
+            function.variables = variables(None);
+            let most = most_instances(&state, app).await?;
+            // The plan may have become a smaller one.
+            if spec.scale.max == Scale::default().max || spec.scale.max > most {
+                function.scale = Some(ScalePut { max: Some(most), ..ScalePut::default() });
+            }
+        }
         puts.push(put(&unit.name, UnitPut::Function(function)));
     }
     let change = Change { message: format!("update function {}", unit.name), puts, ..Change::default() };

@@ -4,7 +4,7 @@ use milepost_model::Permission;
 use milepost_model::job::NewJob;
 use serde_json::{Map, Value};
 
-use super::{check_pattern, read_future, show};
+use super::{first_from, pattern, read_future, show};
 use crate::handlers::Shared;
 use crate::v1::fault::{Fault, V1Result};
 use crate::v1::project::Project;
@@ -18,32 +18,35 @@ pub(crate) async fn create(
 ) -> V1Result<(StatusCode, Json<Map<String, Value>>)> {
     let app = project.may(Permission::MovePointer)?;
     let fields = body.fields().await?;
-    let pattern = fields.text("pattern")?.filter(|pattern| !pattern.is_empty());
+    let text = fields.text("pattern")?.filter(|pattern| !pattern.is_empty());
     let first = fields.text("first_execution_time")?.filter(|first| !first.is_empty());
     let count = fields.int("count")?;
     if !fields.has("function_alias") && !fields.has("function_id") {
         return Err(Fault::bad("Either function_alias or function_id must be provided."));
     }
-    if pattern.is_none() && first.is_none() {
+    if text.is_none() && first.is_none() {
         return Err(Fault::bad("pattern or first_execution_time must be specified."));
     }
     let first_at = first.map(|first| read_future(&state, &first)).transpose()?;
     match count {
         Some(..=0) => return Err(Fault::bad("count must be at least 1.")),
-        Some(2..) if pattern.is_none() => {
+        Some(2..) if text.is_none() => {
             return Err(Fault::bad("pattern must be provided if count is greater than 1."));
         }
         _ => {}
     }
-    if let Some(pattern) = &pattern {
-        check_pattern(pattern)?;
-    }
+    let (cron, schedule) = text.map(|text| pattern::read(&text)).transpose()?.unzip();
+    // A job with a pattern fires at times of the pattern only, from the first time on.
+    let first_at = match &schedule {
+        Some(schedule) => first_from(schedule, first_at.unwrap_or_else(|| state.catalog.clock().now())),
+        None => first_at,
+    };
     let target = targets::read(&state, &project, &fields).await?;
     let new = NewJob {
         name: fields.short_text("name")?.unwrap_or_default(),
         function: target.function,
         version: target.selector,
-        cron: pattern,
+        cron,
         zone: String::new(),
         first_at,
         count,

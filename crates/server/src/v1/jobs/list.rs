@@ -11,7 +11,7 @@ use crate::v1::targets::Names;
 
 const PAGE: i64 = 200;
 
-/// Newest first. Large inputs are left out, as everywhere in lists.
+/// Oldest first. Large inputs are left out, as everywhere in lists.
 pub(crate) async fn list(project: Project, state: Shared, uri: Uri) -> V1Result<Json<Value>> {
     let wanted = Wanted::read(&uri, &project, &FIELDS)?;
     let mut found = Found::new(&wanted);
@@ -20,7 +20,7 @@ pub(crate) async fn list(project: Project, state: Shared, uri: Uri) -> V1Result<
         let mut below = None;
         while !found.is_full() {
             let page = state.catalog.v1_job_list(&app, below, PAGE).await?;
-            found.add(page.items.iter().map(|job| show(&app, &names, job)));
+            found.add(page.items.iter().map(|job| (job.created_at, show(&app, &names, job))));
             below = page.next;
             if below.is_none() {
                 break;

@@ -4,9 +4,11 @@ pub(crate) mod create;
 pub(crate) mod delete;
 pub(crate) mod get;
 pub(crate) mod list;
+mod pattern;
 pub(crate) mod update;
 
 use milepost_catalog::V1Thing;
+use milepost_model::clock::from_millis;
 use milepost_model::job::{Job, JobState};
 use milepost_model::schedule::Schedule;
 use milepost_model::{AppName, Timestamp};
@@ -44,9 +46,9 @@ fn show(app: &AppName, names: &Names, job: &Job) -> Map<String, Value> {
         "count": if job.state == JobState::Done { json!(0) } else { json!(job.count) },
         "status": job.state,
         "function_input": input_text(job.input.as_ref()),
-        "pattern": job.cron,
+        "pattern": job.cron.as_deref().map(pattern::show),
         "first_execution_time": opt_time(job.first_at),
-        "next_execution_time": opt_time(job.next_at),
+        "next_execution_time": opt_time(job.next_at.or_else(|| kept_next(job))),
         "project_id": app,
         "created_at": time(job.created_at),
         "updated_at": opt_time(job.updated_at),
@@ -54,8 +56,23 @@ fn show(app: &AppName, names: &Names, job: &Job) -> Map<String, Value> {
     let mut object = object.as_object().cloned().unwrap_or_default();
     // One that may go on holds its function.
     let at = (!job.state.is_open()).then(|| job.updated_at.map_or(job.created_at, |at| at.max(job.created_at)));
-    names.tell(&mut object, &job.function, &job.selector, job.version, at);
+    names.tell_bound(&mut object, &job.function, &job.selector, job.version, at);
     object
+}
+
+/// When one that is paused or cancelled would have gone on, as of its last change. The ledger forgets that time.
+fn kept_next(job: &Job) -> Option<Timestamp> {
+    match &job.cron {
+        _ if matches!(job.state, JobState::Running | JobState::Done) => None,
+        Some(cron) => next_of(job, &Schedule::parse(cron, &job.zone).ok()?, job.updated_at.unwrap_or(job.created_at)),
+        None => job.first_at.filter(|_| job.fired == 0),
+    }
+}
+
+/// When a job goes on that is started at a moment: at its first time, if that is to come and still one of its pattern.
+fn next_of(job: &Job, schedule: &Schedule, at: Timestamp) -> Option<Timestamp> {
+    let stands = |first: &Timestamp| job.fired == 0 && *first > at && first_from(schedule, *first) == Some(*first);
+    job.first_at.filter(stands).or_else(|| schedule.next_after(at))
 }
 
 async fn find(state: &State, project: &Project, id: &str) -> V1Result<(AppName, Job)> {
@@ -75,13 +92,9 @@ async fn find_own(state: &State, project: &Project, id: &str) -> V1Result<Job> {
     if app == project.name { Ok(job) } else { Err(Fault::unknown("Job", "id", id)) }
 }
 
-/// Five fields, in UTC.
-fn check_pattern(pattern: &str) -> V1Result<()> {
-    let five = pattern.split_whitespace().count() == 5;
-    if five && Schedule::parse(pattern.trim(), "").is_ok() {
-        return Ok(());
-    }
-    Err(Fault::bad(format!("The specified pattern is not valid: {pattern}")))
+/// The first time of a schedule that is not before `at`.
+fn first_from(schedule: &Schedule, at: Timestamp) -> Option<Timestamp> {
+    schedule.next_after(from_millis(at.as_millisecond() - 1))
 }
 
 fn read_future(state: &State, text: &str) -> V1Result<Timestamp> {

@@ -1,9 +1,10 @@
 use axum::Json;
-use milepost_model::Permission;
-use milepost_model::job::{JobChange, JobState};
+use milepost_model::job::{Job, JobChange, JobState};
+use milepost_model::schedule::Schedule;
+use milepost_model::{Permission, Timestamp};
 use serde_json::{Map, Value};
 
-use super::{check_pattern, find_own, read_future, show};
+use super::{find_own, next_of, pattern, read_future, show};
 use crate::handlers::Shared;
 use crate::v1::fault::{Fault, V1Result};
 use crate::v1::names::Path;
@@ -23,15 +24,14 @@ pub(crate) async fn update(
     if !job.state.is_open() {
         return Err(Fault::bad("Can not update a finished job."));
     }
-    let pattern = fields.text("pattern")?;
-    match &pattern {
+    let (cron, schedule) = match fields.text("pattern")? {
         // A job that runs once stays one, and so does the other kind.
-        Some(pattern) if job.cron.is_none() || pattern.is_empty() => {
+        Some(text) if job.cron.is_none() || text.is_empty() => {
             return Err(Fault::bad("Can not change job type."));
         }
-        Some(pattern) => check_pattern(pattern)?,
-        None => {}
-    }
+        Some(text) => pattern::read(&text).map(|(cron, schedule)| (Some(cron), Some(schedule)))?,
+        None => (None, None),
+    };
     let state_wanted = match fields.text("status")?.as_deref() {
         None => None,
         Some("running") => Some(JobState::Running),
@@ -41,10 +41,12 @@ pub(crate) async fn update(
     };
     let next = fields.text("next_execution_time")?.filter(|next| !next.is_empty());
     let next = next.map(|next| read_future(&state, &next)).transpose()?;
+    let next = next
+        .or_else(|| next_of_pattern(&job, schedule.filter(|_| cron != job.cron), state_wanted, state.catalog.now()));
     let change = JobChange {
         name: fields.short_text("name")?,
         state: state_wanted,
-        cron: pattern,
+        cron,
         zone: None,
         count: None,
         input: targets::input(fields.text("function_input")?)?,
@@ -56,4 +58,19 @@ pub(crate) async fn update(
     }
     state.executions.wake_scheduler();
     Ok(Json(show(app, &Names::of_one(&state, app, &job.function).await?, &job)))
+}
+
+/// Another pattern counts from now on, and so does the end of a pause.
+fn next_of_pattern(
+    job: &Job,
+    another: Option<Schedule>,
+    wanted: Option<JobState>,
+    now: Timestamp,
+) -> Option<Timestamp> {
+    if let Some(schedule) = another {
+        return schedule.next_after(now);
+    }
+    let goes_on = job.state == JobState::Paused && wanted == Some(JobState::Running);
+    let cron = job.cron.as_ref().filter(|_| goes_on)?;
+    next_of(job, &Schedule::parse(cron, &job.zone).ok()?, now)
 }

@@ -17,11 +17,12 @@ pub(crate) const FIELDS: [&str; 7] =
     ["id", "function_id", "version_number", "description", "count", "created_at", "updated_at"];
 
 pub(crate) fn show(unit: &V1Unit, version: &V1Version) -> Map<String, Value> {
+    let said = version.description.as_str();
     let object = json!({
         "id": version.id,
         "function_id": unit.id,
         "version_number": version.number,
-        "description": version.description,
+        "description": if said.is_empty() { Value::Null } else { said.into() },
         "count": version.executions,
         "project_id": unit.app,
         "created_at": time(version.created_at),

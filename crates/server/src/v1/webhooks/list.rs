@@ -12,6 +12,7 @@ use crate::v1::targets::Names;
 
 const PAGE: i64 = 1000;
 
+/// Oldest first.
 pub(crate) async fn list(project: Project, state: Shared, headers: HeaderMap, uri: Uri) -> V1Result<Json<Value>> {
     project.may(Permission::Invoke)?;
     let wanted = Wanted::read(&uri, &project, &FIELDS)?;
@@ -21,7 +22,7 @@ pub(crate) async fn list(project: Project, state: Shared, headers: HeaderMap, ur
         let mut after = None;
         while !found.is_full() {
             let page = state.catalog.webhook_list(&app, after, PAGE).await?;
-            found.add(page.items.iter().map(|webhook| show(&app, &names, webhook, &headers)));
+            found.add(page.items.iter().map(|webhook| (webhook.created_at, show(&app, &names, webhook, &headers))));
             after = page.next;
             if after.is_none() {
                 break;

@@ -41,7 +41,7 @@ fn show(app: &AppName, names: &Names, webhook: &Webhook, headers: &HeaderMap) ->
         "webhook_url": format!("{}/v1/webhooks/{}/invoke", endpoint(headers), webhook.id),
     });
     let mut object = object.as_object().cloned().unwrap_or_default();
-    names.tell(&mut object, &webhook.function, &webhook.selector, webhook.version, None);
+    names.tell_bound(&mut object, &webhook.function, &webhook.selector, webhook.version, None);
     object
 }
 

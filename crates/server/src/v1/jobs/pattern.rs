@@ -1,0 +1,56 @@
+//! Patterns of jobs as croniter reads them: five fields in UTC, a sixth **behind** them for seconds, and nicknames. The
+//! ledger writes seconds in front.
+
+use milepost_model::schedule::Schedule;
+
+use crate::v1::fault::{Fault, V1Result};
+
+/// A pattern as the ledger writes it, and its schedule.
+pub(super) fn read(pattern: &str) -> V1Result<(String, Schedule)> {
+    let invalid = || Fault::bad(format!("The specified pattern is not valid: {pattern}"));
+    let ours = rotate(pattern, Seconds::ToFront).ok_or_else(invalid)?;
+    let schedule = Schedule::parse(&ours, "").map_err(|_| invalid())?;
+    Ok((ours, schedule))
+}
+
+/// A pattern of the ledger as this interface writes it.
+pub(super) fn show(cron: &str) -> String {
+    rotate(cron, Seconds::ToBack).unwrap_or_else(|| cron.to_owned())
+}
+
+enum Seconds {
+    ToFront,
+    ToBack,
+}
+
+/// None for what croniter does not know.
+fn rotate(pattern: &str, seconds: Seconds) -> Option<String> {
+    let mut fields: Vec<&str> = pattern.split_whitespace().collect();
+    match fields.len() {
+        1 if fields[0].starts_with('@') => {}
+        5 => {}
+        6 => match seconds {
+            Seconds::ToFront => fields.rotate_right(1),
+            Seconds::ToBack => fields.rotate_left(1),
+        },
+        _ => return None,
+    }
+    Some(fields.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_stand_behind_the_other_fields() {
+        let (cron, schedule) = read("*/10 3 * * * 30").expect("a pattern");
+        assert_eq!((cron.as_str(), show(&cron).as_str()), ("30 */10 3 * * *", "*/10 3 * * * 30"));
+        let first = schedule.next_after("2026-11-18T03:11:00Z".parse().expect("a time"));
+        assert_eq!(first, "2026-11-18T03:20:30Z".parse().ok());
+        assert!(read("@hourly").is_ok() && read("@Midnight").is_ok() && read(" 0  3 * * * ").is_ok());
+        for wrong in ["", "@every 5m", "@reboot", "* * * *", "* * * * * * *", "0 0 31 2 *", "* * * * * 61"] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+}
