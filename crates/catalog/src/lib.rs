@@ -68,14 +68,22 @@ pub struct Catalog {
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
     queues: Arc<queue::Queues>,
+    /// Where apps are served; empty when that is not known.
+    domain: Arc<str>,
 }
 
 impl Catalog {
     /// Opens the database at `url` (`postgres://…`, or the path of a SQLite file) and brings its schema up to date.
     pub async fn open(url: &str, clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Result<Self, CatalogError> {
-        let catalog = Self { db: db::Db::open(url).await?, clock, ids, queues: Arc::default() };
+        let catalog = Self { db: db::Db::open(url).await?, clock, ids, queues: Arc::default(), domain: "".into() };
         catalog.adopt_timers().await?;
         Ok(catalog)
+    }
+
+    /// Refuses routes for hosts that do not lead to their app under this domain.
+    #[must_use]
+    pub fn serving_under(self, domain: &str) -> Self {
+        Self { domain: milepost_model::host::plain_domain(domain).into(), ..self }
     }
 
     pub fn engine(&self) -> &'static str {

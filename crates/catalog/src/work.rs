@@ -25,6 +25,8 @@ pub(crate) struct Work<'t> {
     pub app: AppRow,
     pub act: Act,
     pub ids: Arc<dyn IdSource>,
+    /// Where apps are served; empty when that is not known.
+    pub domain: Arc<str>,
     /// Whether live follows, as its history tells it up to now.
     pub told_live_mode: LiveMode,
     /// Written at the end, in one statement.
@@ -43,13 +45,13 @@ impl Catalog {
         let _turn = self.db.turn(app.as_str()).await;
         let app = app.clone();
         let act = Act { actor: actor.to_owned(), at: self.clock.now() };
-        let ids = Arc::clone(&self.ids);
+        let (ids, domain) = (Arc::clone(&self.ids), Arc::clone(&self.domain));
         self.db
             .run(
                 move |tx| {
                     Box::pin(async move {
                         let app = apps::lock(&mut *tx, &app).await?;
-                        let mut work = Work::new(tx, app, act, ids);
+                        let mut work = Work { domain, ..Work::new(tx, app, act, ids) };
                         let value = body(&mut work).await?;
                         work.finish().await?;
                         Ok(value)
@@ -64,7 +66,7 @@ impl Catalog {
 impl<'t> Work<'t> {
     pub(crate) fn new(tx: &'t mut Tx, app: AppRow, act: Act, ids: Arc<dyn IdSource>) -> Self {
         let told_live_mode = app.live_mode;
-        Self { tx, app, act, ids, told_live_mode, events: Vec::new(), release_names: HashMap::new() }
+        Self { tx, app, act, ids, domain: "".into(), told_live_mode, events: Vec::new(), release_names: HashMap::new() }
     }
 
     /// Writes what the work leaves behind: its events, and the app's row.

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use http::request::Parts;
 use http::{HeaderValue, Method, Request, StatusCode, header};
+use milepost_model::host;
 
 pub(crate) use crate::answering::Answering;
 use crate::answers::{MILEPOST_CALL, MILEPOST_RELEASE, Problem};
@@ -18,7 +19,6 @@ use crate::call::Call;
 use crate::decide::{Decision, decide};
 use crate::directory::Directory;
 use crate::files::{Sending, Store};
-use crate::host;
 use crate::resolve::{Place, Resolved, Wanted};
 use crate::settings::Settings;
 use crate::stats::{Counters, Stats};

@@ -18,7 +18,6 @@ mod directory;
 mod files;
 mod gateway;
 mod headers;
-mod host;
 mod names;
 mod request_id;
 mod resolve;

@@ -17,6 +17,7 @@ pub mod diff;
 pub mod digest;
 pub mod event;
 pub mod execution;
+pub mod host;
 pub mod ids;
 pub mod install;
 pub mod job;

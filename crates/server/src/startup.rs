@@ -365,7 +365,9 @@ async fn open_catalog(settings: &Settings) -> Result<Catalog, StartError> {
         "check that the folder of the file exists and that you may write to it"
     };
     let opened = Catalog::open(url, Arc::clone(&settings.clock), Arc::clone(&settings.ids)).await;
-    opened.map_err(|source| StartError::Database { next, source })
+    let catalog = opened.map_err(|source| StartError::Database { next, source })?;
+    // Without a gateway, `--domain` may not be the one that other nodes serve.
+    Ok(if settings.gateway.is_some() { catalog.serving_under(&settings.domain) } else { catalog })
 }
 
 /// Secrets that one server seals must be readable by the others over the same database.

@@ -1,17 +1,19 @@
-//! Routes that answer the same requests. That can be meant for a moment, while one takes over from the other, so it is no
-//! refusal.
+//! Routes that can never answer, which are refused, and routes that answer the same requests. The latter can be meant for a
+//! moment, while one takes over from the other, so it is no refusal.
 
 use std::collections::HashSet;
 
-use milepost_model::change::UnitAction;
+use milepost_model::change::{UnitAction, UnitKey};
 use milepost_model::route_path::Overlaps;
-use milepost_model::{UnitKind, UnitName};
+use milepost_model::{Code, Refusal, UnitKind, UnitName};
 
 use super::Draft;
 use crate::error::Result;
 use crate::tables::contents;
 use crate::work::Work;
 
+/// Checks only the routes that the change made or altered: one with a foreign host from before must not block other work.
+///
 /// Warns about the routes that the change made or altered, once each. After all puts and removals.
 pub(super) async fn check(work: &mut Work<'_>, draft: &mut Draft<'_>) -> Result<()> {
     let is_new = |action| matches!(action, UnitAction::Created | UnitAction::Updated);
@@ -21,6 +23,9 @@ pub(super) async fn check(work: &mut Work<'_>, draft: &mut Draft<'_>) -> Result<
         return Ok(());
     }
     let routes = contents::of_routes(work.tx, work.app.id).await?;
+    for (key, route) in routes.iter().filter(|(key, _)| put.contains(&key.name)) {
+        check_host(work, key, &route.host)?;
+    }
     let mut overlaps = Overlaps::default();
     let mut warnings = Vec::new();
     for (key, route) in &routes {
@@ -34,4 +39,16 @@ pub(super) async fn check(work: &mut Work<'_>, draft: &mut Draft<'_>) -> Result<
     }
     draft.warnings.extend(warnings);
     Ok(())
+}
+
+fn check_host(work: &Work<'_>, key: &UnitKey, host: &str) -> Result<()> {
+    let (app, domain) = (work.app.name.as_str(), &*work.domain);
+    if host.is_empty() || domain.is_empty() || milepost_model::host::leads_to(host, app, domain) {
+        return Ok(());
+    }
+    let message = format!("{key}: `host`: `{host}` does not lead to app `{app}`, so the route would never answer");
+    let hint = format!(
+        "use `{app}.{domain}`, `{app}.TAG.{domain}` or `TAG--{app}.{domain}`, or leave the host out to answer at all of them"
+    );
+    Err(Refusal::new(Code::InvalidSpec, message).hint(hint).into())
 }

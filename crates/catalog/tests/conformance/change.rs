@@ -1,7 +1,7 @@
 use milepost_model::change::{Change, UnitAction, UnitKey};
 use milepost_model::plan::Reason;
-use milepost_model::unit_put::{FunctionPut, PutOnly};
-use milepost_model::{Code, GitFacts, PlanName, UnitKind};
+use milepost_model::unit_put::{FunctionPut, Put, PutOnly};
+use milepost_model::{Code, GitFacts, PlanName, UnitKind, UnitPut};
 
 use crate::common::*;
 
@@ -197,7 +197,38 @@ async fn routes_that_answer_the_same_are_told_with_the_change_that_makes_them(t:
     assert!(taken_over.changed && taken_over.warnings.is_empty(), "{:?}", taken_over.warnings);
 }
 
+async fn a_route_for_a_foreign_host_is_refused_and_one_from_before_blocks_nothing(t: &Fixture) {
+    let on_host = |name: &str, host: &str| {
+        let mut put = route(name, "hello", "latest");
+        let UnitPut::Route(route) = &mut put.unit else { panic!("a route") };
+        route.host = host.to_owned();
+        put
+    };
+    t.deploy("hello", "one").await;
+    // Where nothing is known of a domain, every host is taken.
+    let before = on_host("GET /before", "www.example.org");
+    t.put([before.clone()]).await;
+    let catalog = t.catalog.clone().serving_under("Apps.Example.org.");
+    let send = async |puts: Vec<Put>| {
+        t.clock.advance_ms(1000);
+        catalog.change(&t.app, input(change(puts))).await
+    };
+    let refusal = refused(send(vec![on_host("GET /x", "www.example.org"), config("greeting", "hi")]).await);
+    assert_eq!(refusal.code, Code::InvalidSpec);
+    for said in ["route GET /x", "`www.example.org`", "app `shop`"] {
+        assert!(refusal.message.contains(said), "{refusal:?}");
+    }
+    assert!(refusal.hint.unwrap().contains("`TAG--shop.apps.example.org`"));
+    let unchanged = send(vec![before, config("greeting", "hi")]).await.unwrap();
+    assert!(unchanged.changed);
+    let altered = on_host("GET /before", "web.example.org");
+    assert_eq!(refused(send(vec![altered]).await).code, Code::InvalidSpec);
+    let fine = ["shop.apps.example.org", "SHOP.beta.apps.example.org", "beta--shop.apps.example.org", ""];
+    send(fine.into_iter().enumerate().map(|(at, host)| on_host(&format!("GET /{at}"), host)).collect()).await.unwrap();
+}
+
 on_both_engines!(
+    a_route_for_a_foreign_host_is_refused_and_one_from_before_blocks_nothing,
     routes_that_answer_the_same_are_told_with_the_change_that_makes_them,
     one_change_puts_a_unit_of_every_kind,
     equal_content_makes_nothing,

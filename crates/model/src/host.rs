@@ -75,6 +75,20 @@ pub fn parse<'h>(host: &'h str, domain: &str) -> Named<'h> {
     Named::App(Address { label, release })
 }
 
+/// Whether a request for `host` can reach `app`; a route for any other host would never answer. The gateway compares hosts
+/// after [`normalise`], so one with a port or a trailing dot never matches.
+pub fn leads_to(host: &str, app: &str, domain: &str) -> bool {
+    let host = host.to_ascii_lowercase();
+    let is_normal = normalise(host.as_bytes()).as_deref() == Some(&*host);
+    is_normal
+        && matches!(parse(&host, domain), Named::App(address) if address.candidates().any(|found| found.app == app))
+}
+
+/// Brings a domain into the form that [`parse`] takes.
+pub fn plain_domain(domain: &str) -> String {
+    domain.trim_matches('.').to_ascii_lowercase()
+}
+
 fn is_label(text: &str) -> bool {
     !text.is_empty()
         && text.len() <= 63
@@ -129,6 +143,33 @@ mod tests {
             assert_eq!(normalise(bad.as_bytes()), None, "{bad}");
         }
         assert_eq!(normalise(b"[::1]:8080").as_deref(), Some("[::1]"));
+    }
+
+    #[test]
+    fn a_host_leads_to_the_app_that_it_names_in_any_form() {
+        for host in
+            ["shop.localhost", "Shop.LOCALHOST", "shop.beta.localhost", "beta--shop.localhost", "a--b--shop.localhost"]
+        {
+            assert!(leads_to(host, "shop", "localhost"), "{host}");
+        }
+        for host in [
+            "",
+            "localhost",
+            "other.localhost",
+            "www.example.org",
+            "shop.example.org",
+            "shop.localhost:8080",
+            "shop.localhost.",
+            "*.localhost",
+            "shop.a.b.localhost",
+            "shop--beta.localhost",
+            "notshop.localhost",
+            "shoplocalhost",
+        ] {
+            assert!(!leads_to(host, "shop", "localhost"), "{host}");
+        }
+        assert!(leads_to("a--b.localhost", "a--b", "localhost") && leads_to("a--b.localhost", "b", "localhost"));
+        assert_eq!(plain_domain(".Example.COM."), "example.com");
     }
 
     proptest! {
