@@ -19,12 +19,14 @@ pub struct Problems {
 #[derive(Debug, Clone)]
 pub struct Sink<'a> {
     pub file: PathBuf,
+    /// Known keys of the file may be written in any case.
+    pub any_case: bool,
     all: &'a Problems,
 }
 
 impl Problems {
     pub fn of_file(&self, file: &Path) -> Sink<'_> {
-        Sink { file: file.to_owned(), all: self }
+        Sink { file: file.to_owned(), any_case: false, all: self }
     }
 
     pub fn error(&self, place: Place, message: impl Into<String>, hint: Option<String>) {

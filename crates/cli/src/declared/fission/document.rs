@@ -4,7 +4,7 @@ use milepost_model::change::Deployment;
 use milepost_model::{AppName, UnitKind, UnitName, suggest};
 
 use super::super::problems::Sink;
-use super::super::yaml::{Content, Fields, Key, Node, meant, text};
+use super::super::yaml::{Content, Fields, Key, Node, case, meant, text};
 use super::{Hidden, Reader};
 
 const API_VERSION: &str = "fission.io/v1";
@@ -246,7 +246,7 @@ impl Reader<'_> {
 /// The text under a key, and the line of the key. What is told not to be text is read all the same, where it is plain what was
 /// meant.
 fn text_of(sink: &Sink<'_>, entries: &[(Key, Node)], key: &str) -> Option<(String, u64)> {
-    let (key, node) = entries.iter().find(|(found, _)| found.text == key)?;
+    let (key, node) = case::find(entries, key)?;
     let text = text(sink, node.clone(), &format!("`{}` of a document", key.text))?;
     Some((text, key.line))
 }
@@ -255,7 +255,7 @@ fn text_of(sink: &Sink<'_>, entries: &[(Key, Node)], key: &str) -> Option<(Strin
 /// read even so.
 fn kind_of(sink: &Sink<'_>, line: u64, entries: &mut [(Key, Node)]) -> Option<(String, u64)> {
     let looks = looks_like(entries).map(|kind| (kind.to_owned(), line));
-    if entries.iter().any(|(key, _)| key.text == "kind") {
+    if case::find(entries, "kind").is_some() {
         return text_of(sink, entries, "kind").or(looks);
     }
     let near = entries.iter_mut().find(|(key, _)| !suggest::closest(&key.text, ["kind"]).is_empty());
@@ -272,8 +272,8 @@ fn kind_of(sink: &Sink<'_>, line: u64, entries: &mut [(Key, Node)]) -> Option<(S
 
 /// By what only one kind has.
 fn looks_like(entries: &[(Key, Node)]) -> Option<&'static str> {
-    let has = |entries: &[(Key, Node)], key: &str| entries.iter().any(|(found, _)| found.text == key);
-    let spec = entries.iter().find(|(key, _)| key.text == "spec").map(|(_, value)| &value.content);
+    let has = |entries: &[(Key, Node)], key: &str| case::find(entries, key).is_some();
+    let spec = case::find(entries, "spec").map(|(_, value)| &value.content);
     let by_spec = [
         ("package", "Function"),
         ("source", "Package"),
@@ -303,7 +303,7 @@ fn name_of(node: &Node) -> Option<&str> {
 /// What a key of a map has, or of a list that should be a map.
 fn value_of<'n>(node: &'n Node, key: &str) -> Option<&'n Node> {
     match &node.content {
-        Content::Map(entries) => entries.iter().find(|(found, _)| found.text == key).map(|(_, value)| value),
+        Content::Map(entries) => case::find(entries, key).map(|(_, value)| value),
         Content::List(items) => items.iter().find_map(|item| value_of(item, key)),
         Content::Null | Content::Scalar(..) => None,
     }
@@ -330,7 +330,7 @@ pub fn note_whole_metadata(fields: &mut Fields<'_>) {
 /// The state of a build is no specification; its log is somebody's text.
 fn note_build_log(fields: &mut Fields<'_>, what: &str) {
     let Some(Node { content: Content::Map(status), .. }) = fields.take("status") else { return };
-    if let Some((key, _)) = status.iter().find(|(key, node)| key.text == "buildlog" && node.says_something()) {
+    if let Some((key, _)) = case::find(&status, "buildlog").filter(|(_, node)| node.says_something()) {
         let message = format!("`buildlog` of {what} is not carried over");
         fields.sink().note(key.line, message, "`milepost build log` has the logs of builds that ran here");
     }

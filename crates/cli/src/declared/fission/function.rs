@@ -207,13 +207,14 @@ fn with_packageref(spec: &Fields<'_>, node: Node) -> Node {
             under("packageref", under("name", name))
         }
         Content::Map(mut entries) => {
-            let has = |wanted: &str| entries.iter().position(|(key, _)| key.text == wanted);
+            let has = |wanted: &str| entries.iter().position(|(key, _)| key.text.eq_ignore_ascii_case(wanted));
             if let (Some(at), None) = (has("name"), has("packageref")) {
                 let name = meant(&entries[at].1).unwrap_or("NAME").to_owned();
                 let line = entries[at].0.line;
                 spec.sink().wrong_hint(line, format!("{what} has its `name` under `packageref`"), form(&name));
-                let (inner, mut outer): (Vec<_>, Vec<_>) =
-                    entries.into_iter().partition(|(key, _)| PACKAGE_REF_KEYS.contains(&key.text.as_str()));
+                let (inner, mut outer): (Vec<_>, Vec<_>) = entries
+                    .into_iter()
+                    .partition(|(key, _)| PACKAGE_REF_KEYS.iter().any(|known| known.eq_ignore_ascii_case(&key.text)));
                 let inner = Node { line, content: Content::Map(inner) };
                 outer.push((Key { line, text: "packageref".to_owned() }, inner));
                 entries = outer;

@@ -4,6 +4,7 @@
 use milepost_model::suggest;
 use serde_json::Value;
 
+use super::case;
 use super::forms::{Things, is_one_thing, is_text, joined, meant, named_value, unnamed, without_dashes};
 use super::node::{Content, Key, Node};
 use crate::declared::problems::Sink;
@@ -75,6 +76,9 @@ impl<'a> Fields<'a> {
                 entries
             }
         };
+        if sink.any_case {
+            entries = case::fold(sink, called, entries, known);
+        }
         for at in 0..entries.len() {
             let key = &entries[at].0;
             if known.contains(&key.text.as_str()) {

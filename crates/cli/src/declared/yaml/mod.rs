@@ -3,6 +3,7 @@
 //! Reading is done by hand, because an error should name the line, the closest known key and what would be right, and because
 //! one mistake must not hide the next.
 
+pub mod case;
 mod fields;
 mod forms;
 mod node;
