@@ -116,7 +116,9 @@ static:
 routes:
   - GET /hello: hello
   - POST,GET /orders/{id}: { function: one, alias: stable }
-  - /any: { function: one, version: 1, prefix: true, host: any.example.org, name: any-route }
+  - /any: { function: one, version: 1, prefix: true, host: any--shop.localhost, name: any-route }
+  - /api: { function: one, prefix: true, strip: true }
+  - GET /users/{id}: { function: one, fission: true }
 timers:
   nightly: { cron: "0 3 * * *", zone: Europe/Berlin, function: two }
 "#;
@@ -157,6 +159,9 @@ fn shop() -> Stage {
 fn an_exported_app_whose_routes_follow_an_alias_can_make_another_app_as_it_was_told() {
     let stage = shop();
     stage.world.ok("export copy");
+    let manifest = stage.world.env.work_dir().join("copy/milepost.yaml");
+    let whole = fs::read_to_string(&manifest).unwrap().replace("host: any--shop.", "host: any--other.");
+    fs::write(&manifest, &whole).unwrap();
     for line in ["deploy copy --app other --dry-run", "deploy copy --app other"] {
         let refused = stage.world.run(line);
         assert_eq!(refused.status, Some(2), "{}", refused.snapshot());
@@ -204,7 +209,10 @@ fn an_exported_app_makes_nothing_new() {
         "secrets: [OTHER]",
         "src: static/about/index.html",
         "{ function: one, alias: stable }",
-        "/any: { function: one, version: 1, prefix: true, host: any.example.org, name: any-route }",
+        "/any: { function: one, version: 1, prefix: true, host: any--shop.localhost, name: any-route }",
+        "/api: { function: one, prefix: true, strip: true }",
+        "GET /users/{id}: { function: one, fission: true }",
+        "{ src: static/a, path: /a, index: x.html, error: x.html, clean: true, expires: 2m }",
     ] {
         assert!(manifest.contains(line), "`{line}` is not in\n{manifest}");
     }

@@ -15,6 +15,8 @@ mod databases;
 mod faults;
 #[path = "serving/moves.rs"]
 mod moves;
+#[path = "serving/routes.rs"]
+mod routes;
 #[path = "serving/stage.rs"]
 mod stage;
 #[path = "serving/stopping.rs"]

@@ -15,8 +15,8 @@ use futures::stream::{self, BoxStream};
 use http_body_util::Full;
 use milepost_gateway::view::{AppView, Mount, Names, ReleaseView, Target};
 use milepost_gateway::{
-    Backend, CallContext, CallFailure, CallScope, FileRef, FileTree, Gateway, Listener, LoadFailure, RequestBody,
-    Route, Settings,
+    Backend, CallContext, CallFailure, CallScope, FileRef, FileTree, Gateway, Listener, LoadFailure, Passing,
+    RequestBody, Route, Settings,
 };
 use milepost_model::Digest;
 use milepost_model::spec::FunctionPermission;
@@ -100,6 +100,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         prefix: false,
         host: "".into(),
         target: function,
+        passing: Passing::default(),
     };
     let release = Arc::new(ReleaseView::new("r1", vec![mount], Vec::new(), vec![route]));
     gateway.directory().publish(Arc::new(AppView {

@@ -5,7 +5,6 @@ use std::pin::Pin;
 use std::task::Poll;
 
 use bytes::Bytes;
-use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use http_body::{Body, Frame};
 use milepost_model::spec::FunctionPermission;
@@ -16,6 +15,7 @@ use crate::body::{AnswerBody, BodyEnd, RequestBody};
 use crate::decide::FunctionFound;
 use crate::gateway::{Asked, Inner};
 use crate::headers::{self, Forwarding, X_REQUEST_ID};
+use crate::passing::{self, Told};
 use crate::request_id;
 use crate::resolve::Place;
 use crate::view::Target;
@@ -113,9 +113,13 @@ impl<F: Send + Sync + 'static> Call<F> {
         let host = host.unwrap_or_else(|| HeaderValue::from_static("localhost"));
         let mut request = Request::new(std::mem::replace(&mut self.asked.body, RequestBody::empty()));
         let head = &mut self.asked.head;
+        let uri = std::mem::take(&mut head.uri);
         *request.method_mut() = head.method.clone();
         *request.version_mut() = head.version;
-        *request.uri_mut() = self.found.by_name.map_or_else(|| plain_uri(&head.uri), |at| cut_uri(&head.uri, at));
+        *request.uri_mut() = match self.found.by_name {
+            Some(at) => cut_uri(&uri, at),
+            None => passing::target(&uri, self.found.passed),
+        };
         let mut map = std::mem::take(&mut head.headers);
         if self.target().permission == FunctionPermission::Token {
             // It is for the platform, and would let the function act as its caller.
@@ -129,6 +133,17 @@ impl<F: Send + Sync + 'static> Call<F> {
         let forwarding = Forwarding { client, trusted, secure: self.asked.peer.secure, host: &host };
         let id_value = HeaderValue::from_str(id).unwrap_or_else(|_| HeaderValue::from_static("-"));
         headers::clean_request(&mut map, &forwarding, id_value);
+        let target = self.place.release.target(self.found.target);
+        let told = Told {
+            passed: self.found.passed,
+            uri: &uri,
+            trusted,
+            function: &target.name,
+            app: &self.place.app.app,
+            version: target.version,
+            params: &self.found.params,
+        };
+        passing::tell(&mut map, &told);
         *request.headers_mut() = map;
         let context = CallContext {
             request_id: id.into(),
@@ -212,15 +227,10 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-fn plain_uri(uri: &Uri) -> Uri {
-    uri.path_and_query().cloned().map(Uri::from).unwrap_or_default()
-}
-
 /// What comes behind the name of the function; `/` if nothing does.
 fn cut_uri(uri: &Uri, at: usize) -> Uri {
     let path = uri.path().get(at..).filter(|rest| !rest.is_empty()).unwrap_or("/");
-    let text = uri.query().map_or_else(|| path.to_owned(), |query| format!("{path}?{query}"));
-    PathAndQuery::try_from(text).map(Uri::from).unwrap_or_default()
+    passing::with_query(path, uri)
 }
 
 fn body_problem(end: BodyEnd) -> Problem {

@@ -7,7 +7,7 @@ use http::{HeaderValue, Method, StatusCode, Uri, header};
 use crate::answers::Problem;
 use crate::files::{self, FileFound, Sending, Status};
 use crate::gateway::CALL_PATH;
-use crate::routes::Lookup;
+use crate::routes::{Lookup, Passed};
 use crate::tree::TreeFile;
 use crate::view::ReleaseView;
 
@@ -23,6 +23,7 @@ pub(crate) struct FunctionFound {
     pub(crate) route: Box<str>,
     pub(crate) params: Vec<(Box<str>, Box<str>)>,
     /// Called by its name: where its own path begins in the path of the request.
+    pub(crate) passed: Passed,
     pub(crate) by_name: Option<usize>,
 }
 
@@ -39,15 +40,10 @@ pub(crate) fn decide<F>(release: &ReleaseView<F>, method: &Method, uri: &Uri, ho
         Some(FileFound::Folder) if for_files => return Decision::Problem(to_folder(uri)),
         _ => {}
     }
-    match release.routes().find(host, method, path) {
-        Lookup::Found { path, target, params } => {
-            return Decision::Function(FunctionFound { target: *target, route: path.into(), params, by_name: None });
-        }
-        Lookup::OtherMethods(mut methods) => {
-            if found.is_some() {
-                methods.extend(["GET", "HEAD"]);
-            }
-            return Decision::Problem(other_methods(method, &methods));
+    let mut methods = match release.routes().find(host, method, path) {
+        Lookup::Found { path, target, params, passed } => {
+            let (target, route) = (*target, path.into());
+            return Decision::Function(FunctionFound { target, route, params, passed, by_name: None });
         }
         Lookup::Nothing => {}
     }
@@ -72,7 +68,37 @@ fn by_name<F>(release: &ReleaseView<F>, path: &str, rest: &str) -> Decision {
         return Decision::Problem(Problem::new(StatusCode::NOT_FOUND, "unknown_function", detail));
     };
     let by_name = Some(path.len() - rest.len() + name.len());
-    Decision::Function(FunctionFound { target, route: "".into(), params: Vec::new(), by_name })
+    let (route, params, passed) = ("".into(), Vec::new(), Passed::default());
+    Decision::Function(FunctionFound { target, route, params, passed, by_name })
+}
+
+fn found_file(file: TreeFile, mount: &Mount) -> Decision {
+    let cache_control = files::cache_control(mount, &file);
+    Decision::File(file, Status::Found, cache_control)
+}
+
+/// Redirects from the path of a file to the clean one, unless a route or another file answers there.
+fn to_clean<F>(
+    release: &ReleaseView<F>,
+    mount: &Mount,
+    file: &TreeFile,
+    method: &Method,
+    uri: &Uri,
+    host: &str,
+) -> Option<Decision> {
+    let clean = files::clean_path(mount, uri.path())?;
+    let decoded = files::decode(clean)?;
+    let is_same = |other: &TreeFile| other.at == file.at;
+    let leads_there = match files::find(release.mounts(), &decoded) {
+        Some(FileFound::File(other, _)) => is_same(&other),
+        Some(FileFound::Folder) => false,
+        None => {
+            let page = files::page(release.mounts(), &decoded);
+            matches!(page, Some(Clean::Page(other, _)) if is_same(&other))
+                && !matches!(release.routes().find(host, method, clean), Lookup::Found { .. })
+        }
+    };
+    leads_there.then(|| redirect("page", uri, clean))
 }
 
 fn to_folder(uri: &Uri) -> Problem {

@@ -6,6 +6,7 @@
 
 mod group;
 mod methods;
+mod passed;
 mod pattern;
 mod tree;
 
@@ -19,6 +20,7 @@ use smol_str::SmolStr;
 use crate::names::Names;
 use group::{Group, GrowingGroup, Matcher};
 use methods::Methods;
+pub use passed::{Passed, Passing};
 use tree::PathRest;
 
 /// How many elements of a list are read ahead: most apps have fewer.
@@ -35,6 +37,8 @@ pub struct Route<T> {
     /// `/orders/{id}`, `/orders/{id:[0-9]+}`, or the beginning of the paths when `prefix` is set.
     pub path: Box<str>,
     pub prefix: bool,
+    /// What of a request the function is given.
+    pub passing: Passing,
     /// Only for this host; empty means every host.
     pub host: Box<str>,
     pub target: T,
@@ -64,6 +68,7 @@ pub struct RouteTable<T> {
 struct Kept<T> {
     path: SmolStr,
     methods: Methods,
+    passed: Passed,
     target: T,
 }
 
@@ -75,6 +80,7 @@ pub enum Lookup<'t, T> {
         path: &'t str,
         target: &'t T,
         params: Params,
+        passed: Passed,
     },
     /// The path has routes, all for other methods: these.
     OtherMethods(BTreeSet<&'t str>),
@@ -161,8 +167,8 @@ impl<T> RouteTable<T> {
         let for_host = self.by_host.as_ref().and_then(|groups| groups.get(host));
         for group in for_host.into_iter().chain([&self.every_host]) {
             if let Some((at, params)) = self.find_in(group, method, path, &mut refused) {
-                let Kept { path, target, .. } = &self.routes[at];
-                return Lookup::Found { path, target, params };
+                let Kept { path, target, passed, .. } = &self.routes[at];
+                return Lookup::Found { path, target, params, passed: *passed };
             }
         }
         if refused.is_empty() { Lookup::Nothing } else { Lookup::OtherMethods(refused) }
@@ -246,7 +252,8 @@ impl<T> RouteTable<T> {
 
 impl<T> From<Route<T>> for Kept<T> {
     fn from(route: Route<T>) -> Self {
-        Self { path: route.path.into(), methods: Methods::new(&route.methods), target: route.target }
+        let passed = Passed::new(&route.path, route.prefix, route.passing);
+        Self { path: route.path.into(), methods: Methods::new(&route.methods), passed, target: route.target }
     }
 }
 

@@ -84,8 +84,8 @@ impl<F> ReleaseView<F> {
         let named = number(functions.len());
         let mut all = functions;
         let routes = routes.into_iter().map(|route| {
-            let Route { methods, path, prefix, host, target } = route;
-            Route { methods, path, prefix, host, target: number_of(target, &mut all) }
+            let Route { methods, path, prefix, passing, host, target } = route;
+            Route { methods, path, prefix, passing, host, target: number_of(target, &mut all) }
         });
         let routes = RouteTable::new(routes.collect());
         Self { id: id.into(), mounts: mounts.into(), routes, targets: all.into(), functions: named }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use http::Method;
 use milepost_gateway::view::{AppView, Mount, ReleaseView, Target};
-use milepost_gateway::{Directory, FileRef, FileTree, Lookup, Route};
+use milepost_gateway::{Directory, FileRef, FileTree, Lookup, Passing, Route};
 use milepost_model::Digest;
 use milepost_model::spec::FunctionPermission;
 
@@ -31,7 +31,14 @@ fn target(name: &str, version: usize) -> Target<()> {
 
 fn route(path: &str, target: &Target<()>) -> Route<Target<()>> {
     let methods = BTreeSet::from(["GET".to_owned()]);
-    Route { methods, path: path.into(), prefix: false, host: "".into(), target: target.clone() }
+    Route {
+        methods,
+        path: path.into(),
+        prefix: false,
+        passing: Passing::default(),
+        host: "".into(),
+        target: target.clone(),
+    }
 }
 
 fn app(at: usize, change: Change) -> Arc<AppView<()>> {

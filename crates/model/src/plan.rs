@@ -181,6 +181,8 @@ fn compare(path: &str, before: &Value, after: &Value, found: &mut Vec<Reason>) {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use serde_json::json;
 
     use super::*;
@@ -200,7 +202,8 @@ mod tests {
         let route = |version: Option<Pin>| {
             let target = Target { function: "hello".parse().expect("a name"), alias: None, version };
             let path = "/hello".to_owned();
-            UnitSpec::Route(RouteSpec { methods: [].into(), path, prefix: false, host: String::new(), target })
+            let (methods, host) = (BTreeSet::new(), String::new());
+            UnitSpec::Route(RouteSpec { methods, path, prefix: false, strip: false, fission: false, host, target })
         };
         let pin = Pin { name: "hello".parse().expect("a name"), number: Some(3), digest: Digest::of(b"x") };
         let pinned = |before, after| Reason::Pinned { kind: UnitKind::Function, name: "hello".into(), before, after };

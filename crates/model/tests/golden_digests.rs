@@ -100,6 +100,8 @@ fn specs() -> [UnitSpec; 9] {
             prefix: false,
             host: String::new(),
             target: Target { version: Some(pin("hello", 2)), ..target() },
+            strip: false,
+            fission: false,
         }),
         UnitSpec::Timer(TimerSpec { cron: "0 3 * * *".to_owned(), zone: "Europe/Berlin".to_owned(), target: target() }),
     ]

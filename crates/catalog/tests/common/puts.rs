@@ -116,6 +116,8 @@ pub fn route(name: &str, function: &str, version: &str) -> Put {
         prefix: false,
         host: String::new(),
         target: target(function, version),
+        strip: false,
+        fission: false,
     };
     put(name, UnitPut::Route(route))
 }

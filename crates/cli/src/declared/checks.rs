@@ -53,8 +53,15 @@ pub fn path(path: &str) -> Option<SpecError> {
 
 fn route(methods: BTreeSet<String>, path: &str) -> Option<SpecError> {
     let target = TargetPut { function: UnitName::config(), version: Selector::Latest };
-    let put = RoutePut { methods, path: path.to_owned(), prefix: false, host: String::new(), target };
-    put.resolve(None).err()
+    let (path, host) = (path.to_owned(), String::new());
+    RoutePut { methods, path, prefix: false, strip: false, fission: false, host, target }.resolve(None).err()
+}
+
+/// Whether the prefix of a route can be stripped. For paths that are right by themselves.
+pub fn strip(path: &str, prefix: bool) -> Option<SpecError> {
+    let target = TargetPut { function: UnitName::config(), version: Selector::Latest };
+    let (methods, path, host) = (BTreeSet::new(), path.to_owned(), String::new());
+    RoutePut { methods, path, prefix, strip: true, fission: false, host, target }.resolve(None).err()
 }
 
 /// Tells of every route that answers what one before it answers. Two of one name are told elsewhere. `called`: what a route

@@ -7,7 +7,7 @@ use super::*;
 
 fn route(methods: &str, path: &str, prefix: bool, host: &str, target: &'static str) -> Route<&'static str> {
     let methods = methods.split(',').filter(|method| !method.is_empty()).map(str::to_owned).collect();
-    Route { methods, path: path.into(), prefix, host: host.into(), target }
+    Route { methods, path: path.into(), prefix, passing: Passing::default(), host: host.into(), target }
 }
 
 fn table() -> RouteTable<&'static str> {
@@ -205,7 +205,10 @@ fn any_route() -> impl Strategy<Value = Route<usize>> {
         0..3,
     );
     (methods, path, any::<bool>(), prop_oneof![3 => Just(""), 1 => Just("h")]).prop_map(
-        |(methods, path, prefix, host)| Route { methods, path: path.into(), prefix, host: host.into(), target: 0 },
+        |(methods, path, prefix, host)| {
+            let passing = Passing::default();
+            Route { methods, path: path.into(), prefix, passing, host: host.into(), target: 0 }
+        },
     )
 }
 
@@ -227,8 +230,8 @@ fn any_pattern() -> impl Strategy<Value = String> {
 /// What the model stores for a path, if it takes it.
 fn stored(path: &str, prefix: bool) -> Option<RouteSpec> {
     let target = TargetPut { function: UnitName::config(), version: Selector::Latest };
-    let put = RoutePut { methods: BTreeSet::new(), path: path.to_owned(), prefix, host: String::new(), target };
-    put.resolve(None).ok()
+    let (methods, path, host) = (BTreeSet::new(), path.to_owned(), String::new());
+    RoutePut { methods, path, prefix, strip: false, fission: false, host, target }.resolve(None).ok()
 }
 
 proptest! {

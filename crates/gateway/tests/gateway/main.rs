@@ -14,5 +14,6 @@ mod model;
 mod moves;
 mod paths;
 mod support;
+mod prefixes;
 mod tls;
 mod views;

@@ -17,8 +17,8 @@ use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::Frame;
 use milepost_gateway::view::{AppView, Mount, ReleaseView, Target};
 use milepost_gateway::{
-    Backend, CallContext, CallFailure, CallScope, FileRef, FileTree, Gateway, Listener, LoadFailure, Peer, RequestBody,
-    Route, Settings,
+    Backend, CallContext, CallFailure, CallScope, FileRef, FileTree, Gateway, Listener, LoadFailure, Passing, Peer,
+    RequestBody, Route, Settings,
 };
 use milepost_model::Digest;
 use milepost_model::spec::FunctionPermission;
@@ -221,6 +221,7 @@ pub fn release(id: &str, mounts: Vec<Mount>, routes: Vec<Route<Target<Fake>>>) -
     let functions = routes.iter().map(|route| route.target.clone()).collect();
     Arc::new(ReleaseView::new(id, mounts, functions, routes))
 }
+        passing: Passing::default(),
 
 /// An app whose first release is live and whose last is latest.
 pub fn app(name: &str, event: i64, releases: &[Arc<ReleaseView<Fake>>]) -> Arc<AppView<Fake>> {

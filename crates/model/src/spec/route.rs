@@ -17,6 +17,13 @@ pub struct RouteSpec {
     pub path: String,
     #[serde(default, skip_serializing_if = "is_default")]
     pub prefix: bool,
+    /// The function gets the path without the prefix.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub strip: bool,
+    /// Requests are passed on as Fission's router passes them: a path without `prefix` is `/` for the function, and the
+    /// variables come as `X-Fission-Params-NAME`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub fission: bool,
     /// Only for this host; empty means every host of the app.
     #[serde(default, skip_serializing_if = "is_default")]
     pub host: String,

@@ -76,16 +76,23 @@ impl<'de> Deserialize<'de> for Put {
                 }
                 D::Error::custom(format!("the spec of {kind} `{name}`: {error}"))
             })?;
-        // Triggers flatten their target, so serde lets unknown fields pass; they write all of theirs, so it can be seen.
+        // Triggers flatten their target, so serde lets unknown fields pass; they write all of theirs but the newer ones, so it can
+        // be seen.
         if matches!(unit, UnitPut::Route(_) | UnitPut::Timer(_)) {
             let known = serde_json::to_value(&unit).map_err(D::Error::custom)?;
-            if let Some(field) = given.iter().find(|field| known["spec"].get(field.as_str()).is_none()) {
+            if let Some(field) = given.iter().find(|field| {
+                known["spec"].get(field.as_str()).is_none()
+                    && !(kind == crate::UnitKind::Route && NEWER_OF_ROUTES.contains(&field.as_str()))
+            }) {
                 return Err(D::Error::custom(format!("the spec of {kind} `{name}`: unknown field `{field}`")));
             }
         }
         Ok(Self { name, label, description, group, force, only, unit })
     }
 }
+
+/// Not serialised when unset, so that artifacts of apps without them keep their bytes and older servers can read them.
+const NEWER_OF_ROUTES: [&str; 2] = ["strip", "fission"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
@@ -291,3 +298,16 @@ mod tests {
         assert_eq!(put, again);
     }
 }
+    #[test]
+    fn fields_that_routes_leave_out_are_known_all_the_same() {
+        let spec = json!({"path": "/x", "function": "f", "prefix": true, "strip": false, "fission": false});
+        let put = json!({"kind": "route", "name": "r", "spec": spec});
+        let put: Put = serde_json::from_value(put).expect("a put");
+        let written = serde_json::to_value(&put).expect("JSON");
+        assert!(written["spec"].get("strip").is_none() && written["spec"].get("fission").is_none(), "{written}");
+        check(
+            json!({"kind": "timer", "name": "t", "spec": {"cron": "@daily", "function": "f", "strip": true}}),
+            "strip",
+        );
+    }
+

@@ -43,6 +43,12 @@ pub struct RoutePut {
     pub path: String,
     #[serde(default)]
     pub prefix: bool,
+    /// The function gets the path without the prefix.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub strip: bool,
+    /// Requests are passed on as Fission's router passes them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fission: bool,
     #[serde(default)]
     pub host: String,
     #[serde(flatten)]
@@ -67,14 +73,32 @@ impl RoutePut {
             ));
         }
         check_path(&self.path, self.prefix)?;
+        if self.strip {
+            check_strip(&self.path, self.prefix)?;
+        }
         Ok(RouteSpec {
             methods: self.methods.clone(),
             path: self.path.clone(),
             prefix: self.prefix,
+            strip: self.strip,
+            fission: self.fission,
             host: self.host.clone(),
             target: self.target.resolve(pin),
         })
     }
+}
+
+/// What is stripped must be known by its segments alone.
+fn check_strip(path: &str, prefix: bool) -> Result<(), SpecError> {
+    let (problem, hint) = match RoutePattern::parse(path, prefix) {
+        _ if !prefix => ("only a route with `prefix` has a prefix to strip", "set `prefix` too, or leave `strip` out"),
+        Ok(RoutePattern::Regex(_)) => (
+            "a prefix whose variable has a regular expression, or shares its segment, cannot be stripped",
+            "write its variables like `/{id}`, each a whole segment",
+        ),
+        _ => return Ok(()),
+    };
+    Err(SpecError::new("strip", format!("`{path}`: {problem}"), hint))
 }
 
 fn check_path(path: &str, prefix: bool) -> Result<(), SpecError> {
@@ -129,7 +153,24 @@ mod tests {
     fn problem(path: &str, prefix: bool) -> Option<SpecError> {
         let target = TargetPut { function: UnitName::config(), version: Selector::Latest };
         let methods = BTreeSet::new();
-        RoutePut { methods, path: path.to_owned(), prefix, host: String::new(), target }.resolve(None).err()
+        let (path, host) = (path.to_owned(), String::new());
+        RoutePut { methods, path, prefix, strip: false, fission: false, host, target }.resolve(None).err()
+    }
+
+    #[test]
+    fn a_prefix_that_is_no_whole_segments_cannot_be_stripped() {
+        let strip = |path: &str, prefix| check_strip(path, prefix).err().map(|error| (error.field, error.problem));
+        for path in ["/", "/api", "/api/", "/t/{tenant}", "/t/{tenant}/x"] {
+            assert_eq!(strip(path, true), None, "{path}");
+        }
+        for (path, prefix, said) in [
+            ("/api", false, "only a route with `prefix`"),
+            ("/{id:[0-9]+}", true, "regular expression"),
+            ("/v{major}", true, "shares its segment"),
+        ] {
+            let (field, problem) = strip(path, prefix).unwrap_or_else(|| panic!("{path} was taken"));
+            assert!(field == "strip" && problem.contains(said) && problem.contains(path), "{problem}");
+        }
     }
 
     #[test]

@@ -130,6 +130,21 @@ class Wsgi(Case):
         self.assertEqual((env["SERVER_NAME"], env["SERVER_PORT"], env["REMOTE_ADDR"]), ("h", "81", "1.2.3.4"))
         self.assertEqual(found["body"], "abc")
 
+    def test_a_stripped_prefix_is_the_script_name(self):
+        channel = self.run_function("""
+            import json
+            def app(environ, start_response):
+                start_response("200 OK", [])
+                return [json.dumps([environ[k] for k in ("SCRIPT_NAME", "PATH_INFO", "REQUEST_URI")]).encode()]
+        """, entrypoint="main.app")  # fmt: skip
+        for prefix, target, expected in [
+            ("/api", "/x%20y?q", ["/api", "/x y", "/api/x%20y?q"]),
+            ("/a%20b/", "/", ["/a b", "/", "/a%20b/"]),
+            ("nonsense", "/x", ["", "/x", "/x"]),
+        ]:
+            answer = channel.call("GET", target, [("x-forwarded-prefix", prefix)])
+            self.assertEqual(answer.json(), expected)
+
     def test_write_iterables_and_close(self):
         channel = self.run_function("""
             class Body:
@@ -177,6 +192,28 @@ class Wsgi(Case):
         channel.body(b"three", end=True)
         self.assertEqual(channel.read(), (BODY, 0, b"got three"))
         self.assertEqual(channel.read(), (BODY, END, b""))
+
+
+class Mounted(Case):
+    def test_an_asgi_application_gets_its_root_path_in_front_of_the_path(self):
+        channel = self.run_function("""
+            import json
+            async def app(scope, receive, send):
+                found = [scope["root_path"], scope["path"], scope["raw_path"].decode()]
+                await send({"type": "http.response.start", "status": 200, "headers": []})
+                await send({"type": "http.response.body", "body": json.dumps(found).encode()})
+        """, entrypoint="main.app")  # fmt: skip
+        answer = channel.call("GET", "/x%20y?q", [("x-forwarded-prefix", "/%C3%BC")])
+        self.assertEqual(answer.json(), ["/ü", "/ü/x y", "/%C3%BC/x%20y"])
+        self.assertEqual(channel.call("GET", "/x", []).json(), ["", "/x", "/x"])
+
+    def test_links_of_a_request_begin_with_the_prefix(self):
+        channel = self.run_function("""
+            def main(request):
+                return "|".join((request.script_root, request.path, request.url, request.base_url, request.url_root))
+        """)  # fmt: skip
+        answer = channel.call("GET", "/x?q=1", [("host", "h:81"), ("x-forwarded-prefix", "/api")])
+        self.assertEqual(answer.text, "/api|/x|http://h:81/api/x?q=1|http://h:81/api/x|http://h:81/api/")
 
 
 class Asgi(Case):

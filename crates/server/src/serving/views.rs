@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use milepost_catalog::{Known, Serving, ServingAlias, ServingRelease, ServingVersion};
-use milepost_gateway::view::{AppView, Mount, Names, ReleaseView, Target};
-use milepost_gateway::{FileTree, Route};
+use milepost_gateway::view::{AppView, Expires, Mount, Names, ReleaseView, Target};
+use milepost_gateway::{FileTree, Passing, Route};
 use milepost_model::spec::{PinRole, RouteSpec, StaticSpec};
 use milepost_model::{AliasName, AppName, Digest, Timestamp, UnitKind, UnitName, UnitSpec};
 use milepost_runtime::Function;
@@ -257,6 +257,7 @@ fn route(spec: &RouteSpec, target: Target<Function>) -> Route<Target<Function>> 
         path: spec.path.as_str().into(),
         prefix: spec.prefix,
         host: spec.host.as_str().into(),
+        passing: Passing { strip: spec.strip, fission: spec.fission },
         target,
     }
 }

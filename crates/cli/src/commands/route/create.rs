@@ -21,7 +21,10 @@ pub struct CreateArgs {
     /// Take every path that begins with it
     #[arg(long)]
     prefix: bool,
-    /// Only for this host
+    /// With `--prefix`: give the function the path without the prefix
+    #[arg(long, requires = "prefix")]
+    strip: bool,
+    /// Only for this host, one of those that lead to the app
     #[arg(long, value_name = "HOST", default_value = "")]
     host: String,
     #[command(flatten)]
@@ -36,7 +39,15 @@ pub async fn run(context: &Context<'_>, args: CreateArgs, only: PutOnly) -> Resu
         let names: Vec<&str> = methods.iter().map(String::as_str).collect();
         format!("{} {}", names.join(","), args.url)
     });
-    let put = RoutePut { methods, path: args.url, prefix: args.prefix, host: args.host, target: args.target.target()? };
+    let put = RoutePut {
+        methods,
+        path: args.url,
+        prefix: args.prefix,
+        strip: args.strip,
+        fission: false,
+        host: args.host,
+        target: args.target.target()?,
+    };
     let name = unit_key(UnitKind::Route, &name)?.name;
     // What is wrong wherever it is sent is told before anything is.
     put.resolve(None)?;

@@ -89,7 +89,7 @@ fn the_trigger_of_the_second_scenario_follows_latest() {
     let UnitPut::Route(route) = &declared.units[2].put.unit else { panic!("a route") };
     assert_eq!(
         serde_json::to_value(route).expect("JSON"),
-        json!({"methods": ["GET"], "path": "/hello", "prefix": false, "host": "", "function": "hello", "version": "latest"})
+        json!({"methods": ["GET"], "path": "/hello", "prefix": false, "fission": true, "host": "", "function": "hello", "version": "latest"})
     );
 }
 
@@ -371,5 +371,56 @@ fn every_key_that_is_known_is_in_the_table_of_what_an_import_keeps() {
     ];
     for key in all.into_iter().flatten().filter(|key| !REFUSED.contains(key)) {
         assert!(TABLE.contains(&format!("{key}: ")) || TABLE.contains(&format!("{key}:\n")), "{key}");
+    }
+}
+
+#[test]
+fn keys_may_be_written_in_any_case_and_the_exact_one_wins() {
+    let declared = read(concat!(
+        "APIVERSION: fission.io/v1\nKind: HTTPTrigger\nMetadata: {Name: web}\nSpec:\n  RelativeURL: /web\n  METHODS: [get]\n",
+        "  FunctionRef: {Name: f, TYPE: name, name: hello}\n",
+        "---\napiVersion: fission.io/v1\nkind: Function\nmetadata: {name: hello}\nspec:\n  environment: {name: python}\n",
+        "  FUNCTIONTIMEOUT: 80\n  FunctionTimeout: 90\n  Package: {packageRef: {name: p}, FunctionName: main.main}\n",
+        "---\nkind: Package\napiVersion: fission.io/v1\nmetadata: {name: p}\nspec:\n  environment: {name: python}\n  Deployment: {Literal: Zg==}\n",
+    ));
+    let UnitPut::Route(route) = &declared.units[0].put.unit else { panic!("a route") };
+    assert_eq!((route.path.as_str(), route.target.function.as_str(), route.methods.len()), ("/web", "hello", 1));
+    let hello = function(&declared, "hello");
+    assert_eq!((hello.timeout_ms, hello.entrypoint.as_deref()), (Some(90_000), Some("main.main")));
+    let told: Vec<_> = declared.warnings.iter().map(|told| (told.place.line, told.message.as_str())).collect();
+    assert_eq!(
+        told,
+        [
+            (7, "`Name` of `functionref` of HTTP trigger `web` is ignored"),
+            (14, "`FUNCTIONTIMEOUT` of function `hello` is ignored"),
+        ]
+    );
+}
+
+#[test]
+fn keys_in_another_case_are_not_known_to_a_manifest_and_unknown_ones_are_still_named() {
+    let text = "apiVersion: fission.io/v1\nkind: HTTPTrigger\nmetadata: {name: web}\nspec:\n  relativUrl: /web\n  functionref: {name: f}\n";
+    let error = format!("{:?}", Project::new(text).read().expect_err("a key that is misspelled"));
+    assert!(error.contains("a.yaml:5") && error.contains("unknown key `relativUrl`"), "{error}");
+}
+
+#[test]
+fn triggers_strip_and_keep_prefixes_as_fission_does() {
+    for (url, expected) in [
+        ("relativeurl: /a/{id}", ("/a/{id}", false, false)),
+        ("prefix: /a", ("/a", true, true)),
+        ("prefix: /a/", ("/a/", true, true)),
+        ("prefix: /a\n  keepPrefix: true", ("/a", true, false)),
+        // Fission trims literal text only.
+        ("prefix: /a/{id}", ("/a/{id}", true, false)),
+    ] {
+        let text = format!(
+            "apiVersion: fission.io/v1\nkind: HTTPTrigger\nmetadata: {{name: web}}\nspec:\n  {url}\n  functionref: {{name: f}}\n"
+        );
+        let declared = read(&text);
+        assert!(declared.warnings.is_empty(), "{:?}", declared.warnings);
+        let UnitPut::Route(route) = &declared.units[0].put.unit else { panic!("a route") };
+        assert_eq!((route.path.as_str(), route.prefix, route.strip), expected, "{url}");
+        assert!(route.fission, "{url}");
     }
 }

@@ -52,24 +52,23 @@ impl Reader<'_> {
         warn_unsupported(&mut spec, &["createingress"], "the gateway serves the route at the app's own address");
         warn_unsupported(&mut spec, &["corsConfig"], "let the function itself answer `OPTIONS` and send the headers");
         let keeps = spec.flag("keepPrefix");
+        // Fission trims the prefix as literal text, so one with a variable is never trimmed.
+        let strips = |prefix: &str| !keeps && !prefix.contains('{');
         let path = match (url, prefix) {
             (Some(_), Some((_, line))) => {
                 sink.wrong_hint(line, format!("{what} has both `relativeurl` and `prefix`"), "keep one of them");
                 None
             }
-            (None, Some((prefix, line))) => {
-                if !keeps && !spec.is_unreadable("keepPrefix") {
-                    let message = format!("{what}: the function sees the whole path, `{prefix}` in front");
-                    sink.warn_hint(line, message, "write `keepPrefix: true` if that is right");
-                }
-                Some((prefix, true))
+            (None, Some((prefix, _))) => {
+                let strip = strips(&prefix);
+                Some((prefix, true, strip))
             }
             (Some((url, _)), None) => {
                 if keeps {
                     let message = format!("`keepPrefix` of {what} is not carried over");
                     sink.note(spec.line_of("keepPrefix"), message, "it has no effect without `prefix`");
                 }
-                Some((url, false))
+                Some((url, false, false))
             }
             (None, None) => {
                 if !spec.is_unreadable("prefix") {
@@ -80,9 +79,9 @@ impl Reader<'_> {
         };
         let target = self.target(&mut spec);
         spec.note_rest(&ROUTE_KEYS, "Milepost has nothing for it");
-        let (Some((path, prefix)), Some(target), Some(name)) = (path, target, name) else { return };
+        let (Some((path, prefix, strip)), Some(target), Some(name)) = (path, target, name) else { return };
         let methods = methods.into_iter().map(|(_, method, _)| method).collect();
-        let put = RoutePut { methods, path, prefix, host, target };
+        let put = RoutePut { methods, path, prefix, strip, fission: true, host, target };
         self.add(name, UnitPut::Route(put), Vec::new(), sink.place(line));
     }
 

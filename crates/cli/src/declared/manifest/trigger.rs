@@ -10,10 +10,10 @@ use super::super::yaml::{Content, Fields, Key, Node, meant, text};
 use super::super::{Pointer, checks};
 use super::{Found, called};
 
-const ROUTE_KEYS: [&str; 7] = ["function", "alias", "version", "prefix", "host", "methods", "name"];
+const ROUTE_KEYS: [&str; 9] = ["function", "alias", "version", "prefix", "strip", "fission", "host", "methods", "name"];
 /// Of a route that has everything under a key of its own.
-const WHOLE_ROUTE_KEYS: [&str; 9] =
-    ["path", "method", "function", "alias", "version", "prefix", "host", "methods", "name"];
+const WHOLE_ROUTE_KEYS: [&str; 11] =
+    ["path", "method", "function", "alias", "version", "prefix", "strip", "fission", "host", "methods", "name"];
 /// What only such a route begins with.
 const WHOLE_ROUTE_MARKS: [&str; 4] = ["path", "method", "methods", "function"];
 pub(super) const TIMER_KEYS: [&str; 5] = ["cron", "zone", "function", "alias", "version"];
@@ -27,6 +27,9 @@ struct Parts {
     path: Option<(String, u64)>,
     methods: Vec<(String, u64)>,
     prefix: bool,
+    /// With the line that says so.
+    strip: Option<u64>,
+    fission: bool,
     host: String,
     own_name: Option<(String, u64)>,
 }
@@ -102,6 +105,8 @@ impl Found<'_> {
             path: split.map(|(_, path)| (path.to_owned(), line)),
             methods: in_key.filter(|(method, _)| !method.is_empty()).collect(),
             prefix: false,
+            strip: None,
+            fission: false,
             host: String::new(),
             own_name: None,
         };
@@ -132,15 +137,24 @@ impl Found<'_> {
         let methods = methods
             .flat_map(|(methods, line)| methods.split(',').map(|method| (upper(method), line)).collect::<Vec<_>>());
         let own_name = name.map(|name| (name.text.clone(), name.line));
-        let mut parts =
-            Parts { what, line, path, methods: methods.collect(), prefix: false, host: String::new(), own_name };
+        let mut parts = Parts {
+            what,
+            line,
+            path,
+            methods: methods.collect(),
+            prefix: false,
+            strip: None,
+            fission: false,
+            host: String::new(),
+            own_name,
+        };
         parts.take(&mut fields);
         let target = self.target(&mut fields);
         self.add_route(parts, target);
     }
 
     fn add_route(&mut self, parts: Parts, target: Option<TargetPut>) {
-        let Parts { what, line, path, methods, prefix, host, own_name } = parts;
+        let Parts { what, line, path, methods, prefix, strip, fission, host, own_name } = parts;
         for (error, line) in methods.iter().filter_map(|(method, line)| Some((checks::method(method)?, *line))) {
             self.sink.wrong(line, format!("{what}: {error}"));
         }
@@ -149,6 +163,11 @@ impl Found<'_> {
         let wrong_path = path.as_ref().and_then(|(path, line)| Some((checks::path(path)?, *line)));
         if let Some((error, line)) = &wrong_path {
             self.sink.wrong(*line, format!("{what}: {error}"));
+        }
+        if let (Some((path, _)), Some(line), None) = (&path, strip, &wrong_path)
+            && let Some(error) = checks::strip(path, prefix)
+        {
+            self.sink.wrong(line, format!("{what}: {error}"));
         }
         let by_path =
             |path: &str| if names.is_empty() { path.to_owned() } else { format!("{} {path}", names.join(",")) };
@@ -165,7 +184,7 @@ impl Found<'_> {
             self.sink.wrong_hint(line, message, hint);
         }
         let (Some((path, _)), Some(target), Some(name)) = (path, target, name) else { return };
-        let put = RoutePut { methods, path, prefix, host, target };
+        let put = RoutePut { methods, path, prefix, strip: strip.is_some(), fission, host, target };
         self.add(name, UnitPut::Route(put), Vec::new(), line);
     }
 
@@ -213,6 +232,8 @@ impl Parts {
     /// What both forms of a route have under keys.
     fn take(&mut self, fields: &mut Fields<'_>) {
         self.prefix = fields.flag("prefix");
+        self.strip = fields.flag("strip").then(|| fields.line_of("strip"));
+        self.fission = fields.flag("fission");
         self.host = fields.text("host").unwrap_or_default();
         self.methods.extend(fields.texts("methods").into_iter().map(|(method, line)| (upper(&method), line)));
         self.own_name = fields.text_at("name").or(self.own_name.take());

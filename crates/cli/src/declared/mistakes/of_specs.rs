@@ -388,8 +388,8 @@ const MISTAKES: &[Mistake] = &[
     Mistake {
         file: T,
         right: "  keepPrefix: true\n",
-        wrong: "",
-        told: &[warning("  prefix: ", "HTTP trigger `web-http`: the function sees the whole path")],
+        wrong: "  keepPrefix: sometimes\n",
+        told: &[error("keepPrefix", "`keepPrefix` of HTTP trigger `web-http` must be true or false, not text")],
         about: &[],
         renames: None,
     },

@@ -125,6 +125,8 @@ impl Writer<'_> {
                     methods: route.methods.clone(),
                     path: route.path.clone(),
                     prefix: route.prefix,
+                    strip: route.strip,
+                    fission: route.fission,
                     host: route.host.clone(),
                     target: target(&route.target),
                 };

@@ -12,8 +12,10 @@ impl Sections {
         let methods: Vec<&str> = put.methods.iter().map(String::as_str).collect();
         let key = if methods.is_empty() { put.path.clone() } else { format!("{} {}", methods.join(","), put.path) };
         let mut fields = target(&put.target);
-        if put.prefix {
-            fields.push(entry("prefix", Yaml::Bare("true".to_owned())));
+        for (key, set) in [("prefix", put.prefix), ("strip", put.strip), ("fission", put.fission)] {
+            if set {
+                fields.push(entry(key, Yaml::Bare("true".to_owned())));
+            }
         }
         if !put.host.is_empty() {
             fields.push(entry("host", Yaml::text(&put.host)));

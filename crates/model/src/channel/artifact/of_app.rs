@@ -83,6 +83,8 @@ impl<A: Fn(&UnitName, &AliasName) -> Option<i64>> Packing<'_, A> {
                 methods: route.methods.clone(),
                 path: route.path.clone(),
                 prefix: route.prefix,
+                strip: route.strip,
+                fission: route.fission,
                 host: route.host.clone(),
                 target: self.target(key, &route.target),
             }),

@@ -28,7 +28,9 @@ def scope(request, state):
     scheme = request.scheme
     if not colon or not port.isdigit():
         name, port = host, 443 if scheme == "https" else 80
-    raw = path.encode("latin-1")
+    mount = request._mount.encode("latin-1")
+    # The path of an application that is mounted somewhere begins with where that is, unlike in WSGI.
+    raw = mount + path.encode("latin-1")
     head = request._head
     return {
         "type": "http",
@@ -39,7 +41,7 @@ def scope(request, state):
         "path": unquote_to_bytes(raw).decode("utf-8", "replace"),
         "raw_path": raw,
         "query_string": query.encode("latin-1"),
-        "root_path": "",
+        "root_path": unquote_to_bytes(mount).decode("utf-8", "replace"),
         "headers": [
             (head[at].encode("latin-1"), head[at + 1].encode("latin-1"))
             for at in range(2, len(head) - 1, 2)

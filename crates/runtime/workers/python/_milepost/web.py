@@ -76,9 +76,15 @@ class Request:
     def full_path(self):
         return self.path + "?" + self._target[1]
 
+    @cached_property
+    def _mount(self):
+        """What was in front of the path and was stripped, as it came."""
+        prefix = (self.header("x-forwarded-prefix") or "").rstrip("/")
+        return prefix if prefix.startswith("/") else ""
+
     @property
     def script_root(self):
-        return ""
+        return unquote_to_bytes(self._mount.encode("latin-1")).decode("utf-8", "replace")
 
     root_path = script_root
 
@@ -169,16 +175,20 @@ class Request:
     def host_url(self):
         return "%s://%s/" % (self.scheme, self.host)
 
-    root_url = url_root = host_url
+    @property
+    def root_url(self):
+        return self.host_url[:-1] + self._mount + "/"
+
+    url_root = root_url
 
     @property
     def base_url(self):
-        return self.host_url[:-1] + self._target[0]
+        return self.root_url[:-1] + self._target[0]
 
     @property
     def url(self):
         path, query = self._target
-        return self.host_url[:-1] + path + ("?" + query if query else "")
+        return self.root_url[:-1] + path + ("?" + query if query else "")
 
     @property
     def user_agent(self):

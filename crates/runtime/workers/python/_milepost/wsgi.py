@@ -10,8 +10,13 @@ from .encode import encoded, head
 _names = {"content-type": "CONTENT_TYPE", "content-length": "CONTENT_LENGTH", ":client": "REMOTE_ADDR"}
 
 
+def _unquoted(path):
+    return unquote_to_bytes(path.encode("latin-1")).decode("latin-1") if "%" in path else path
+
+
 def environ(request):
     path, query = request._target
+    mount = request._mount
     host = request.host
     name, colon, port = host.rpartition(":")
     scheme = request.scheme
@@ -19,11 +24,11 @@ def environ(request):
         name, port = host, "443" if scheme == "https" else "80"
     found = {
         "REQUEST_METHOD": request._head[0],
-        "SCRIPT_NAME": "",
-        "PATH_INFO": unquote_to_bytes(path.encode("latin-1")).decode("latin-1") if "%" in path else path,
+        "SCRIPT_NAME": _unquoted(mount),
+        "PATH_INFO": _unquoted(path),
         "QUERY_STRING": query,
-        "REQUEST_URI": request._head[1],
-        "RAW_URI": request._head[1],
+        "REQUEST_URI": mount + request._head[1],
+        "RAW_URI": mount + request._head[1],
         "SERVER_NAME": name,
         "SERVER_PORT": port,
         "SERVER_PROTOCOL": "HTTP/1.1",

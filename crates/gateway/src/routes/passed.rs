@@ -1,0 +1,108 @@
+//! Which part of a request's path a route passes to its function.
+
+use milepost_model::route_path::RoutePattern;
+
+/// What the route asks for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Passing {
+    /// Pass the path without the prefix of the route.
+    pub strip: bool,
+    /// Pass requests on as Fission's router does.
+    pub fission: bool,
+}
+
+/// The same, worked out once when the table is made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Passed {
+    path: PassedPath,
+    pub(crate) fission: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum PassedPath {
+    #[default]
+    Whole,
+    /// Without this many segments at its beginning.
+    Below(u16),
+    /// `/`, whatever the path is.
+    Root,
+}
+
+impl Passed {
+    pub(super) fn new(path: &str, prefix: bool, passing: Passing) -> Self {
+        let Passing { strip, fission } = passing;
+        let path = match prefix {
+            true if strip => segments(path).map_or(PassedPath::Whole, PassedPath::Below),
+            false if fission => PassedPath::Root,
+            _ => PassedPath::Whole,
+        };
+        Self { path, fission }
+    }
+
+    /// Splits the path of a request into what is stripped and what the function gets. The first is empty unless the route strips
+    /// its prefix.
+    pub(crate) fn split(self, path: &str) -> (&str, &str) {
+        let segments = match self.path {
+            PassedPath::Whole => return ("", path),
+            PassedPath::Root => return ("", "/"),
+            PassedPath::Below(segments) => segments,
+        };
+        let mut at = 0;
+        for _ in 0..segments {
+            at = path.get(at + 1..).and_then(|rest| rest.find('/')).map_or(path.len(), |found| at + 1 + found);
+        }
+        let (mount, rest) = path.split_at(at);
+        // Many URL parsers read `//` in front as the beginning of a host.
+        let doubled = rest.len() - rest.trim_start_matches('/').len();
+        match rest.get(doubled.saturating_sub(1)..) {
+            None | Some("") => (mount, "/"),
+            Some(rest) => (mount, rest),
+        }
+    }
+}
+
+fn segments(path: &str) -> Option<u16> {
+    match RoutePattern::parse(path, true) {
+        Ok(RoutePattern::Segments { segments, .. }) => u16::try_from(segments.len()).ok(),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(route: &str, passing: Passing, asked: &str) -> (String, String) {
+        let (mount, rest) = Passed::new(route, true, passing).split(asked);
+        (mount.to_owned(), rest.to_owned())
+    }
+
+    #[test]
+    fn a_stripped_prefix_is_split_off_by_segments() {
+        let strip = Passing { strip: true, fission: false };
+        for (route, asked, mount, rest) in [
+            ("/api", "/api/login", "/api", "/login"),
+            ("/api/", "/api/login", "/api", "/login"),
+            ("/api", "/api", "/api", "/"),
+            ("/api", "/api/", "/api", "/"),
+            ("/api", "/%61pi/a%2fb/", "/%61pi", "/a%2fb/"),
+            ("/api", "/api//example.org/x", "/api", "/example.org/x"),
+            ("/api", "/api///", "/api", "/"),
+            ("/", "/login", "", "/login"),
+            ("/t/{tenant}", "/t/acme/a/b", "/t/acme", "/a/b"),
+            ("/{a:x.*}", "/xyz/login", "", "/xyz/login"),
+        ] {
+            assert_eq!(split(route, strip, asked), (mount.to_owned(), rest.to_owned()), "{route} {asked}");
+        }
+    }
+
+    #[test]
+    fn only_what_is_asked_for_is_changed() {
+        let whole = Passed::new("/api", true, Passing::default());
+        assert_eq!((whole, whole.split("/api/x")), (Passed::default(), ("", "/api/x")));
+        assert_eq!(Passed::new("/api", false, Passing { strip: true, fission: false }).split("/api"), ("", "/api"));
+        let fission = Passing { strip: false, fission: true };
+        assert_eq!(Passed::new("/users/{id}", false, fission).split("/users/7"), ("", "/"));
+        assert_eq!(Passed::new("/users", true, fission).split("/users/7"), ("", "/users/7"));
+    }
+}
