@@ -112,7 +112,7 @@ config:
 static:
   - { src: public, path: /, fallback: index.html }
   - { src: public/index.html, path: /about }
-  - { src: public/a, path: /a, index: x.html }
+  - { src: public/a, path: /a, index: x.html, error: x.html, clean: true, expires: 2m }
 routes:
   - GET /hello: hello
   - POST,GET /orders/{id}: { function: one, alias: stable }
@@ -170,8 +170,6 @@ fn an_exported_app_whose_routes_follow_an_alias_can_make_another_app_as_it_was_t
         assert!(refused.stderr.contains("names the secret `OTHER`, which is not set"), "{}", refused.snapshot());
         assert_eq!(stage.world.run("app get other").status, Some(1), "nothing was made");
     }
-    let manifest = stage.world.env.work_dir().join("copy/milepost.yaml");
-    let whole = fs::read_to_string(&manifest).unwrap();
     fs::write(&manifest, whole.replace(", alias: stable", "")).unwrap();
     let first = stage.world.run("deploy copy --app other");
     assert!(first.succeeded() && first.stderr.contains("the secret `OTHER`"), "{}", first.snapshot());

@@ -91,6 +91,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         index: "index.html".into(),
         fallback: None,
         error_page: None,
+        clean: false,
+        expires: None,
     };
     let function =
         Target { function: Arc::new(()), name: "hello".into(), version: 1, permission: FunctionPermission::Public };
@@ -98,9 +100,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         methods: ["GET".to_owned()].into(),
         path: "/function".into(),
         prefix: false,
+        passing: Passing::default(),
         host: "".into(),
         target: function,
-        passing: Passing::default(),
     };
     let release = Arc::new(ReleaseView::new("r1", vec![mount], Vec::new(), vec![route]));
     gateway.directory().publish(Arc::new(AppView {

@@ -5,14 +5,15 @@ use std::collections::BTreeSet;
 use http::{HeaderValue, Method, StatusCode, Uri, header};
 
 use crate::answers::Problem;
-use crate::files::{self, FileFound, Sending, Status};
+use crate::files::{self, Clean, FileFound, Sending, Status};
 use crate::gateway::CALL_PATH;
 use crate::routes::{Lookup, Passed};
 use crate::tree::TreeFile;
-use crate::view::ReleaseView;
+use crate::view::{Mount, ReleaseView};
 
 pub(crate) enum Decision {
-    File(TreeFile, Status),
+    /// A file, and its `cache-control` if that is not the usual one.
+    File(TreeFile, Status, Option<HeaderValue>),
     Function(FunctionFound),
     Problem(Problem),
 }
@@ -22,8 +23,8 @@ pub(crate) struct FunctionFound {
     pub(crate) target: u32,
     pub(crate) route: Box<str>,
     pub(crate) params: Vec<(Box<str>, Box<str>)>,
-    /// Called by its name: where its own path begins in the path of the request.
     pub(crate) passed: Passed,
+    /// Called by its name: where its own path begins in the path of the request.
     pub(crate) by_name: Option<usize>,
 }
 
@@ -36,8 +37,10 @@ pub(crate) fn decide<F>(release: &ReleaseView<F>, method: &Method, uri: &Uri, ho
     let decoded = if release.mounts().is_empty() { None } else { files::decode(path) };
     let found = decoded.as_deref().and_then(|path| files::find(release.mounts(), path));
     match found {
-        Some(FileFound::File(file)) if for_files => return Decision::File(file, Status::Found),
-        Some(FileFound::Folder) if for_files => return Decision::Problem(to_folder(uri)),
+        Some(FileFound::File(file, mount)) if for_files => {
+            return to_clean(release, mount, &file, method, uri, host).unwrap_or_else(|| found_file(file, mount));
+        }
+        Some(FileFound::Folder) if for_files => return redirect("folder", uri, &format!("{path}/")),
         _ => {}
     }
     let mut methods = match release.routes().find(host, method, path) {
@@ -45,17 +48,28 @@ pub(crate) fn decide<F>(release: &ReleaseView<F>, method: &Method, uri: &Uri, ho
             let (target, route) = (*target, path.into());
             return Decision::Function(FunctionFound { target, route, params, passed, by_name: None });
         }
-        Lookup::Nothing => {}
+        Lookup::OtherMethods(methods) => methods,
+        Lookup::Nothing => BTreeSet::new(),
+    };
+    let page = decoded.as_deref().and_then(|path| files::page(release.mounts(), path));
+    match page {
+        Some(Clean::Page(file, mount)) if for_files => return found_file(file, mount),
+        Some(Clean::WithoutSlash) if for_files => return redirect("page", uri, path.trim_end_matches('/')),
+        _ => {}
     }
-    if found.is_some() {
-        return Decision::Problem(other_methods(method, &BTreeSet::from(["GET", "HEAD"])));
+    if found.is_some() || page.is_some() {
+        methods.extend(["GET", "HEAD"]);
+    }
+    if !methods.is_empty() {
+        return Decision::Problem(other_methods(method, &methods));
     }
     if for_files
         && !release.mounts().is_empty()
-        && let Some((file, found)) =
+        && let Some((file, mount, found)) =
             files::fallback(release.mounts(), &decoded.unwrap_or_else(|| files::decode_loosely(path)))
     {
-        return Decision::File(file, if found { Status::Found } else { Status::NotFound });
+        // Caches must not keep the error page in place of a file that may come later.
+        return if found { found_file(file, mount) } else { Decision::File(file, Status::NotFound, None) };
     }
     let detail = format!("Nothing is at {} in the release `{}`.", path, release.id);
     Decision::Problem(Problem::new(StatusCode::NOT_FOUND, "not_found", detail))
@@ -101,14 +115,15 @@ fn to_clean<F>(
     leads_there.then(|| redirect("page", uri, clean))
 }
 
-fn to_folder(uri: &Uri) -> Problem {
+/// Redirects to another path and keeps the query.
+fn redirect(what: &'static str, uri: &Uri, path: &str) -> Decision {
     let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
-    let to = format!("{}/{query}", uri.path());
-    let problem = Problem::new(StatusCode::PERMANENT_REDIRECT, "folder", format!("The folder is at {to}."));
-    match HeaderValue::from_str(&to) {
+    let to = format!("{path}{query}");
+    let problem = Problem::new(StatusCode::PERMANENT_REDIRECT, what, format!("The {what} is at {to}."));
+    Decision::Problem(match HeaderValue::from_str(&to) {
         Ok(to) => problem.header(header::LOCATION, to),
         Err(_) => Problem::new(StatusCode::NOT_FOUND, "not_found", "Nothing is at this path."),
-    }
+    })
 }
 
 fn other_methods(method: &Method, allowed: &BTreeSet<&str>) -> Problem {

@@ -1,7 +1,10 @@
 //! Static files: which one a path means, in which copy, and how it is sent.
 
 mod accept;
+mod caching;
+mod clean;
 mod conditions;
+pub(crate) mod hashed;
 pub(crate) mod kind;
 mod lookup;
 mod path;
@@ -11,6 +14,9 @@ mod send;
 mod shelf;
 mod store;
 
+pub use caching::Expires;
+pub(crate) use caching::cache_control;
+pub(crate) use clean::{Clean, clean_path, page};
 pub(crate) use lookup::{FileFound, fallback, find};
 pub(crate) use path::{decode, decode_loosely};
 pub(crate) use send::{Sending, Status};

@@ -201,9 +201,10 @@ impl Asked {
         let host = self.host().and_then(host::normalise).unwrap_or_default();
         let decision = decide(&place.release, &self.head.method, &self.head.uri, &host);
         let answering = match decision {
-            Decision::File(file, status) => {
+            Decision::File(file, status, cache_control) => {
                 let release = place.release.header();
-                Sending::new(file, status, release, &self.head.method, self.head.headers).start(&inner.files)
+                let sending = Sending::new(file, status, release, &self.head.method, self.head.headers);
+                sending.cached(cache_control).start(&inner.files)
             }
             Decision::Function(found) => {
                 let call = Call { asked: self, place, found };

@@ -1,6 +1,7 @@
 //! The files of a static item by path, links followed. Shared by all releases that hold the same tree.
 
 use crate::backend::FileRef;
+use crate::files::hashed;
 use crate::files::kind::{self, Kind};
 use crate::names::Names;
 
@@ -15,13 +16,24 @@ pub struct FileTree {
 pub(crate) struct TreeFile {
     pub(crate) at: FileRef,
     pub(crate) kind: &'static Kind,
+    /// The name contains a hash of the content.
+    pub(crate) hashed: bool,
+}
+
+impl TreeFile {
+    /// Served at a path that does not end in its name: a hash in the name says nothing about that path.
+    pub(crate) fn under_another_name(self) -> Self {
+        Self { hashed: false, ..self }
+    }
 }
 
 impl FileTree {
     pub fn new(files: impl IntoIterator<Item = (Box<str>, FileRef)>) -> Self {
-        let files = files.into_iter().map(|(path, at)| {
+        let files: Vec<_> = files.into_iter().collect();
+        let hashed = hashed::hashed(files.iter().map(|(path, _)| &**path));
+        let files = files.into_iter().zip(hashed).map(|((path, at), hashed)| {
             let kind = kind::of(&path);
-            (path, TreeFile { at, kind })
+            (path, TreeFile { at, kind, hashed })
         });
         Self { files: files.collect() }
     }

@@ -12,6 +12,7 @@ use milepost_model::Timestamp;
 use milepost_model::spec::FunctionPermission;
 use smol_str::SmolStr;
 
+pub use crate::files::Expires;
 pub use crate::names::Names;
 use crate::routes::{Route, RouteTable};
 use crate::tree::FileTree;
@@ -60,6 +61,9 @@ pub struct Mount {
     pub index: SmolStr,
     pub fallback: Option<Box<str>>,
     pub error_page: Option<Box<str>>,
+    /// `/login` is `login.html`.
+    pub clean: bool,
+    pub expires: Option<Expires>,
 }
 
 impl<F> AppView<F> {
@@ -182,9 +186,10 @@ impl<F> PartialEq for Target<F> {
 
 impl PartialEq for Mount {
     fn eq(&self, other: &Self) -> bool {
-        let Self { path, tree, single, index, fallback, error_page } = self;
+        let Self { path, tree, single, index, fallback, error_page, clean, expires } = self;
         Arc::ptr_eq(tree, &other.tree)
             && (path, single, index) == (&other.path, &other.single, &other.index)
             && (fallback, error_page) == (&other.fallback, &other.error_page)
+            && (clean, expires) == (&other.clean, &other.expires)
     }
 }

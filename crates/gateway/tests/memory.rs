@@ -58,6 +58,8 @@ fn app(at: usize, change: Change) -> Arc<AppView<()>> {
             index: "index.html".into(),
             fallback: None,
             error_page: None,
+            clean: false,
+            expires: None,
         };
         let mut routes = vec![
             route("/hello", &hello),

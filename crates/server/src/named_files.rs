@@ -31,7 +31,7 @@ fn names_files(spec: &StaticSpec) -> bool {
 }
 
 fn missing(item: &UnitName, spec: &StaticSpec, tree: &Tree) -> Option<Refusal> {
-    for (field, file) in [("fallback", &spec.fallback), ("errorPage", &spec.error_page)] {
+    for (field, file) in [("fallback", &spec.fallback), ("error", &spec.error_page)] {
         if let Some(file) = file
             && tree.file_at(file).is_none()
         {

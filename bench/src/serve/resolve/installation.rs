@@ -11,7 +11,7 @@ use http::Response;
 use http_body_util::Full;
 use milepost_gateway::view::{AppView, Mount, ReleaseView, Target};
 use milepost_gateway::{
-    Backend, CallContext, CallFailure, CallScope, FileRef, FileTree, LoadFailure, RequestBody, Route,
+    Backend, CallContext, CallFailure, CallScope, FileRef, FileTree, LoadFailure, Passing, RequestBody, Route,
 };
 use milepost_model::Digest;
 use milepost_model::spec::FunctionPermission;
@@ -104,6 +104,8 @@ pub fn app(at: usize) -> Arc<AppView<()>> {
             index: "index.html".into(),
             fallback: None,
             error_page: None,
+            clean: false,
+            expires: None,
         };
         let routes = vec![
             route("/hello", &hello),
@@ -132,5 +134,12 @@ fn target(name: &str, version: i64) -> Target<()> {
 
 fn route(path: &str, target: &Target<()>) -> Route<Target<()>> {
     let methods = BTreeSet::from(["GET".to_owned()]);
-    Route { methods, path: path.into(), prefix: false, host: "".into(), target: target.clone() }
+    Route {
+        methods,
+        path: path.into(),
+        prefix: false,
+        passing: Passing::default(),
+        host: "".into(),
+        target: target.clone(),
+    }
 }

@@ -100,6 +100,8 @@ pub fn static_item(path: &str, tree: Digest) -> Put {
         index: "index.html".to_owned(),
         fallback: None,
         error_page: None,
+        clean: false,
+        expires_ms: None,
     };
     put(path, UnitPut::Static(spec))
 }
@@ -114,10 +116,10 @@ pub fn route(name: &str, function: &str, version: &str) -> Put {
         methods: ["GET".to_owned()].into(),
         path,
         prefix: false,
-        host: String::new(),
-        target: target(function, version),
         strip: false,
         fission: false,
+        host: String::new(),
+        target: target(function, version),
     };
     put(name, UnitPut::Route(route))
 }

@@ -96,12 +96,16 @@ pub fn static_item(spec: &StaticSpec) -> Vec<SpecError> {
         index: "index.html".to_owned(),
         fallback: None,
         error_page: None,
+        clean: false,
+        expires_ms: None,
     };
     let parts = [
         StaticSpec { path: spec.path.clone(), ..plain.clone() },
         StaticSpec { index: spec.index.clone(), ..plain.clone() },
         StaticSpec { fallback: spec.fallback.clone(), ..plain.clone() },
-        StaticSpec { error_page: spec.error_page.clone(), ..plain },
+        StaticSpec { error_page: spec.error_page.clone(), ..plain.clone() },
+        StaticSpec { clean: spec.clean, ..plain.clone() },
+        StaticSpec { expires_ms: spec.expires_ms, ..plain },
     ];
     parts.iter().filter_map(|part| check_static(part).err()).collect()
 }

@@ -65,6 +65,11 @@ pub fn failure(errors: Vec<Problem>, warnings: Vec<Problem>) -> Failure {
 }
 
 impl Sink<'_> {
+    /// Takes known keys in any case.
+    pub fn with_any_case(self) -> Self {
+        Self { any_case: true, ..self }
+    }
+
     /// The documents of a text, with all that is wrong with them as YAML told. None: they cannot be read at all.
     pub fn documents(&self, documents: std::result::Result<Documents, NotYaml>) -> Option<Vec<Node>> {
         match documents {

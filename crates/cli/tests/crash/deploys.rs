@@ -119,6 +119,8 @@ impl Deploy {
                 index: "index.html".to_owned(),
                 fallback: None,
                 error_page: None,
+                clean: false,
+                expires_ms: None,
             };
             let name = key(UnitKind::Static, "/").name;
             puts.push(Put { name, ..put("site", UnitPut::Static(spec)) });

@@ -69,6 +69,7 @@ async fn a_route_for_a_host_that_does_not_lead_to_its_app_is_refused_by_every_co
     let stage = Stage::new("shop", &[], &[("f/main.py", "def main():\n    return 'f'\n")]);
     let env = &stage.world.env;
     let with = |host: &str| env.write_file("milepost.yaml", manifest.replace("HOST", host));
+    stage.world.ok("app create shop");
     with("www.example.org");
     for line in ["deploy --dry-run", "deploy"] {
         let refused = stage.world.run(line);
@@ -87,9 +88,8 @@ async fn a_route_for_a_host_that_does_not_lead_to_its_app_is_refused_by_every_co
         let refused = stage.world.run(&format!("route create --url /x --function f --host {host}"));
         assert!(refused.stderr.contains("does not lead to app `shop`"), "{}", refused.snapshot());
     }
-    let spec = "apiVersion: fission.io/v1\nkind: HTTPTrigger\nmetadata: { name: web }\nspec:\n  host: www.example.org\n  \
-                relativeurl: /web\n  functionref: { type: name, name: f }\n";
-    env.write_file("specs/web.yaml", spec);
+    let specs = SPECS.replacen("  relativeURL:", "  host: www.example.org\n  relativeURL:", 1);
+    env.write_file("specs/all.yaml", specs);
     let refused = stage.world.run("spec version apply");
     assert!(refused.stderr.contains("`www.example.org` does not lead to app `shop`"), "{}", refused.snapshot());
 }

@@ -3,26 +3,29 @@
 use crate::tree::TreeFile;
 use crate::view::Mount;
 
+use super::clean;
 use super::path::below;
 
-pub(crate) enum FileFound {
-    File(TreeFile),
+pub(crate) enum FileFound<'m> {
+    File(TreeFile, &'m Mount),
     /// The path is a folder with an index file, but lacks the slash at its end.
     Folder,
 }
 
 /// Looks for a decoded path, longest mount first: the file, or the index file of a folder.
-pub(crate) fn find(mounts: &[Mount], path: &str) -> Option<FileFound> {
+pub(crate) fn find<'m>(mounts: &'m [Mount], path: &str) -> Option<FileFound<'m>> {
     mounts.iter().find_map(|mount| find_in(mount, path, below(path, &mount.path)?))
 }
 
-fn find_in(mount: &Mount, path: &str, rest: &str) -> Option<FileFound> {
+fn find_in<'m>(mount: &'m Mount, path: &str, rest: &str) -> Option<FileFound<'m>> {
+    let found = |file| FileFound::File(file, mount);
     if let Some(single) = &mount.single {
-        let itself = rest.is_empty() && *mount.path == *path;
-        return if itself { mount.tree.find(single).map(FileFound::File) } else { None };
+        let file = mount.tree.find(single).filter(|_| rest.is_empty() && *mount.path == *path)?;
+        let is_named = mount.path.ends_with(&**single);
+        return Some(found(if is_named { file } else { file.under_another_name() }));
     }
     if let Some(file) = mount.tree.find(rest) {
-        return Some(FileFound::File(file));
+        return Some(found(file));
     }
     if mount.index.is_empty() {
         return None;
@@ -35,16 +38,24 @@ fn find_in(mount: &Mount, path: &str, rest: &str) -> Option<FileFound> {
     } else {
         return None;
     };
-    Some(if path.ends_with('/') { FileFound::File(index) } else { FileFound::Folder })
+    let index = index.under_another_name();
+    match path.ends_with('/') {
+        true => Some(found(index)),
+        false if !mount.clean => Some(FileFound::Folder),
+        // Without the slash it is the page of this name, if there is one, else the folder's.
+        false => (!clean::is_page(mount, folder)).then(|| found(index)),
+    }
 }
 
 /// What is sent when nothing else answers: the longest mount's single-page fallback, or its error page.
-pub(crate) fn fallback(mounts: &[Mount], path: &str) -> Option<(TreeFile, bool)> {
+pub(crate) fn fallback<'m>(mounts: &'m [Mount], path: &str) -> Option<(TreeFile, &'m Mount, bool)> {
     let stands_in = |mount: &&Mount| mount.single.is_none() || mount.fallback.is_some() || mount.error_page.is_some();
     let mount = mounts.iter().filter(stands_in).find(|mount| below(path, &mount.path).is_some())?;
-    let page = |name: &Option<Box<str>>| name.as_deref().and_then(|name| mount.tree.find(name));
+    let page = |name: &Option<Box<str>>| {
+        name.as_deref().and_then(|name| mount.tree.find(name)).map(TreeFile::under_another_name)
+    };
     if let Some(file) = page(&mount.fallback) {
-        return Some((file, true));
+        return Some((file, mount, true));
     }
-    page(&mount.error_page).map(|file| (file, false))
+    page(&mount.error_page).map(|file| (file, mount, false))
 }

@@ -40,6 +40,8 @@ pub(crate) struct Sending {
     status: Status,
     head_only: bool,
     release: HeaderValue,
+    /// Instead of the usual `cache-control`.
+    cache_control: Option<HeaderValue>,
     /// Of the request.
     headers: HeaderMap,
     again: bool,
@@ -64,7 +66,12 @@ impl Sending {
         method: &Method,
         headers: HeaderMap,
     ) -> Self {
-        Self { file, status, head_only: method == Method::HEAD, release, headers, again: false }
+        let head_only = method == Method::HEAD;
+        Self { file, status, head_only, release, cache_control: None, headers, again: false }
+    }
+
+    pub(crate) fn cached(self, cache_control: Option<HeaderValue>) -> Self {
+        Self { cache_control, ..self }
     }
 
     pub(crate) fn is_for(method: &Method) -> bool {
@@ -164,7 +171,7 @@ impl Sending {
         if self.status == Status::NotFound {
             *response.status_mut() = StatusCode::NOT_FOUND;
         }
-        *response.headers_mut() = copy.say(self.headers, &self.release);
+        *response.headers_mut() = copy.say(self.headers, &self.release, self.cache_control);
         if self.head_only {
             response.headers_mut().insert(header::CONTENT_LENGTH, copy.size.into());
         }
@@ -174,7 +181,7 @@ impl Sending {
     fn not_modified<B>(self, copy: &Copy) -> Response<AnswerBody<B>> {
         let mut response = Response::new(AnswerBody::empty());
         *response.status_mut() = StatusCode::NOT_MODIFIED;
-        let mut headers = copy.say(self.headers, &self.release);
+        let mut headers = copy.say(self.headers, &self.release, self.cache_control);
         for about_content in [header::CONTENT_TYPE, header::CONTENT_ENCODING, header::X_CONTENT_TYPE_OPTIONS] {
             headers.remove(about_content);
         }
@@ -185,7 +192,7 @@ impl Sending {
     fn part<B>(self, copy: &Copy, range: &Range<u64>, body: AnswerBody<B>) -> Response<AnswerBody<B>> {
         let mut response = Response::new(body);
         *response.status_mut() = StatusCode::PARTIAL_CONTENT;
-        *response.headers_mut() = copy.say(self.headers, &self.release);
+        *response.headers_mut() = copy.say(self.headers, &self.release, self.cache_control);
         if let Ok(value) = HeaderValue::from_str(&content_range(range, copy.size)) {
             response.headers_mut().insert(header::CONTENT_RANGE, value);
         }
@@ -218,7 +225,7 @@ impl Sending {
         let stream = parts.try_flatten().chain(stream::once(async move { Ok(end) })).boxed();
         let mut response = Response::new(AnswerBody::stream(stream, length));
         *response.status_mut() = StatusCode::PARTIAL_CONTENT;
-        *response.headers_mut() = copy.say(self.headers, &self.release);
+        *response.headers_mut() = copy.say(self.headers, &self.release, self.cache_control);
         if let Ok(value) = HeaderValue::from_str(&format!("multipart/byteranges; boundary={boundary}")) {
             response.headers_mut().insert(header::CONTENT_TYPE, value);
         }

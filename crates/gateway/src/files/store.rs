@@ -301,10 +301,18 @@ impl<B: Backend> Store<B> {
 
 impl Copy {
     /// Fills the headers of an answer, into the map that the request came with: it is large enough already.
-    pub(super) fn say(&self, mut into: HeaderMap, release: &HeaderValue) -> HeaderMap {
+    pub(super) fn say(
+        &self,
+        mut into: HeaderMap,
+        release: &HeaderValue,
+        cache_control: Option<HeaderValue>,
+    ) -> HeaderMap {
         into.clear();
         for (name, value) in &self.headers {
             into.insert(name.clone(), value.clone());
+        }
+        if let Some(cache_control) = cache_control {
+            into.insert(header::CACHE_CONTROL, cache_control);
         }
         into.insert(MILEPOST_RELEASE, release.clone());
         into

@@ -195,7 +195,16 @@ impl Memory {
 }
 
 pub fn mount(path: &str, tree: Arc<FileTree>) -> Mount {
-    Mount { path: path.into(), tree, single: None, index: "index.html".into(), fallback: None, error_page: None }
+    Mount {
+        path: path.into(),
+        tree,
+        single: None,
+        index: "index.html".into(),
+        fallback: None,
+        error_page: None,
+        clean: false,
+        expires: None,
+    }
 }
 
 pub fn target(name: &str, function: Fake, permission: FunctionPermission) -> Target<Fake> {
@@ -212,6 +221,7 @@ pub fn route(methods: &str, path: &str, target: &Target<Fake>) -> Route<Target<F
         methods: methods.split_whitespace().map(str::to_owned).collect(),
         path: prefix.unwrap_or(path).into(),
         prefix: prefix.is_some(),
+        passing: Passing::default(),
         host: "".into(),
         target: target.clone(),
     }
@@ -221,7 +231,6 @@ pub fn release(id: &str, mounts: Vec<Mount>, routes: Vec<Route<Target<Fake>>>) -
     let functions = routes.iter().map(|route| route.target.clone()).collect();
     Arc::new(ReleaseView::new(id, mounts, functions, routes))
 }
-        passing: Passing::default(),
 
 /// An app whose first release is live and whose last is latest.
 pub fn app(name: &str, event: i64, releases: &[Arc<ReleaseView<Fake>>]) -> Arc<AppView<Fake>> {

@@ -20,6 +20,12 @@ pub struct StaticSpec {
     /// The file that answers for paths that do not exist, with 404.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_page: Option<String>,
+    /// `/login` is `login.html`, and `/login.html` leads there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub clean: bool,
+    /// How long caches may keep the files; without it only those with a hash of their content in their name are kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_ms: Option<u64>,
 }
 
 pub const DEFAULT_INDEX: &str = "index.html";

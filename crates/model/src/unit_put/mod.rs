@@ -243,6 +243,9 @@ impl SpecError {
     }
 }
 
+/// 365 days: servers should not ask caches to keep anything longer (RFC 2616, 14.21).
+const LONGEST_EXPIRES: u64 = 365 * 24 * 60 * 60 * 1000;
+
 pub fn check_static(spec: &StaticSpec) -> Result<(), SpecError> {
     if spec.path.len() > 1 && spec.path.ends_with('/') {
         let without = spec.path.trim_end_matches('/');
@@ -256,7 +259,7 @@ pub fn check_static(spec: &StaticSpec) -> Result<(), SpecError> {
         ));
     }
     for (field, file) in
-        [("index", Some(&spec.index)), ("fallback", spec.fallback.as_ref()), ("errorPage", spec.error_page.as_ref())]
+        [("index", Some(&spec.index)), ("fallback", spec.fallback.as_ref()), ("error", spec.error_page.as_ref())]
     {
         if let Some(file) = file
             && crate::tree::checked_path(file).is_err()
@@ -264,6 +267,14 @@ pub fn check_static(spec: &StaticSpec) -> Result<(), SpecError> {
             let hint = "write its path inside the folder, like `errors/404.html`";
             return Err(SpecError::new(field, format!("`{file}` is not a file inside the item"), hint));
         }
+    }
+    if let Some(ms) = spec.expires_ms.filter(|ms| ms % 1000 != 0 || *ms > LONGEST_EXPIRES) {
+        let problem = format!("{ms} ms is not a number of whole seconds up to 8760h");
+        return Err(SpecError::new("expires", problem, "write it like `10m` or `24h`"));
+    }
+    if spec.clean && spec.file {
+        let hint = "leave it out, and give the file a `path` without its ending";
+        return Err(SpecError::new("clean", "a single file is served at the path of its item alone", hint));
     }
     Ok(())
 }
@@ -291,14 +302,6 @@ mod tests {
     }
 
     #[test]
-    fn a_put_reads_back_as_it_was_written() {
-        let put = json!({"kind": "route", "name": "GET /x", "force": true, "spec": {"path": "/x", "function": "f", "version": "@stable"}});
-        let put: Put = serde_json::from_value(put).expect("a put");
-        let again = serde_json::from_value(serde_json::to_value(&put).expect("JSON")).expect("a put");
-        assert_eq!(put, again);
-    }
-}
-    #[test]
     fn fields_that_routes_leave_out_are_known_all_the_same() {
         let spec = json!({"path": "/x", "function": "f", "prefix": true, "strip": false, "fission": false});
         let put = json!({"kind": "route", "name": "r", "spec": spec});
@@ -311,3 +314,11 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_put_reads_back_as_it_was_written() {
+        let put = json!({"kind": "route", "name": "GET /x", "force": true, "spec": {"path": "/x", "function": "f", "version": "@stable"}});
+        let put: Put = serde_json::from_value(put).expect("a put");
+        let again = serde_json::from_value(serde_json::to_value(&put).expect("JSON")).expect("a put");
+        assert_eq!(put, again);
+    }
+}

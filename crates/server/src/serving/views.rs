@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use milepost_catalog::{Known, Serving, ServingAlias, ServingRelease, ServingVersion};
 use milepost_gateway::view::{AppView, Expires, Mount, Names, ReleaseView, Target};
@@ -256,8 +257,8 @@ fn route(spec: &RouteSpec, target: Target<Function>) -> Route<Target<Function>> 
         methods: spec.methods.clone(),
         path: spec.path.as_str().into(),
         prefix: spec.prefix,
-        host: spec.host.as_str().into(),
         passing: Passing { strip: spec.strip, fission: spec.fission },
+        host: spec.host.as_str().into(),
         target,
     }
 }
@@ -271,5 +272,7 @@ fn mount(spec: &StaticSpec, tree: Arc<FileTree>) -> Mount {
         index: spec.index.as_str().into(),
         fallback: spec.fallback.as_deref().map(Into::into),
         error_page: spec.error_page.as_deref().map(Into::into),
+        clean: spec.clean,
+        expires: spec.expires_ms.map(|ms| Expires::after(Duration::from_millis(ms))),
     }
 }

@@ -94,7 +94,7 @@ async fn a_static_item_names_only_files_that_it_has() {
     let root = server.store(&[("app.html", "<h1>"), ("errors/404.html", "gone"), ("docs/start.html", "hi")]).await;
     for (fields, says, hint) in [
         (&[("fallback", "ap.html")], "`ap.html`", "did you mean `app.html`?"),
-        (&[("errorPage", "errors/500.svg")], "`errorPage`", "add the file"),
+        (&[("errorPage", "errors/500.svg")], "`error`", "add the file"),
         (&[("fallback", "errors")], "`errors`", ""),
         (&[("index", "home.html")], "`index`", ""),
     ] {

@@ -3,7 +3,7 @@ use milepost_client::UploadSummary;
 use milepost_client::source::SourceOptions;
 use milepost_model::UnitKind;
 use milepost_model::spec::StaticSpec;
-use milepost_model::unit_put::UnitPut;
+use milepost_model::unit_put::{UnitPut, check_static};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -33,8 +33,14 @@ pub struct AddArgs {
     #[arg(long, value_name = "FILE")]
     fallback: Option<String>,
     /// The file that answers for paths that do not exist, with status 404
-    #[arg(long, value_name = "FILE", conflicts_with = "fallback")]
-    error_page: Option<String>,
+    #[arg(long, visible_alias = "error-page", value_name = "FILE", conflicts_with = "fallback")]
+    error: Option<String>,
+    /// Serve `login.html` at `/login`, and lead from `/login.html` to it
+    #[arg(long)]
+    clean: bool,
+    /// How long caches may keep the files, like `1h` [default: files with a content hash in their names for good, others not at all]
+    #[arg(long, value_name = "TIME", value_parser = shared::parse_duration_ms)]
+    expires: Option<u64>,
     #[command(flatten)]
     change: ChangeArgs,
 }
@@ -51,7 +57,18 @@ pub async fn run(context: &Context<'_>, args: AddArgs) -> Result<()> {
     let source = Arc::new(sources::scan_some(&args.src, &options).await?);
     let tree = source.root()?;
     let file = args.src.is_file();
-    let spec = StaticSpec { path, tree, file, index: args.index, fallback: args.fallback, error_page: args.error_page };
+    let spec = StaticSpec {
+        path,
+        tree,
+        file,
+        index: args.index,
+        fallback: args.fallback,
+        error_page: args.error,
+        clean: args.clean,
+        expires_ms: args.expires,
+    };
+    // What is wrong wherever it is sent is reported before anything is.
+    check_static(&spec)?;
     let put = shared::put(key.name, UnitPut::Static(spec));
     let change = args.change.change(vec![put], Vec::new());
     if change.dry_run {

@@ -27,7 +27,7 @@ use milepost_model::change::{Deployment, UnitKey};
 use milepost_model::unit_put::UnitPut;
 use milepost_model::{AppName, UnitKind, UnitName};
 
-use super::problems::{Problems, Sink, failure};
+use super::problems::{Problems, failure};
 use super::yaml::{Documents, NotYaml};
 use super::{Declared, DeclaredUnit, FileSet, Place, Pointer, Problem, Reference, TreeSlot, Unread};
 use crate::commands::shared;
@@ -222,7 +222,7 @@ impl<'a> Reader<'a> {
 
     /// A file that is not YAML is one mistake, and hides what is in it; the others are read all the same.
     fn file(&mut self, file: &Path) {
-        let sink = Sink { any_case: true, ..self.problems.of_file(file) };
+        let sink = self.problems.of_file(file).with_any_case();
         match sink.documents(text_of(file)) {
             Some(documents) => documents.into_iter().for_each(|node| self.document(&sink, node)),
             None => {

@@ -414,10 +414,14 @@ fn triggers_strip_and_keep_prefixes_as_fission_does() {
         // Fission trims literal text only.
         ("prefix: /a/{id}", ("/a/{id}", true, false)),
     ] {
-        let text = format!(
-            "apiVersion: fission.io/v1\nkind: HTTPTrigger\nmetadata: {{name: web}}\nspec:\n  {url}\n  functionref: {{name: f}}\n"
+        let trigger =
+            format!("kind: HTTPTrigger\nmetadata: {{name: web}}\nspec:\n  {url}\n  functionref: {{name: f}}\n");
+        let function = concat!(
+            "kind: Function\nmetadata: {name: f}\nspec: {environment: {name: python}, package: {packageref: {name: p}}}\n",
+            "---\napiVersion: fission.io/v1\n",
+            "kind: Package\nmetadata: {name: p}\nspec: {environment: {name: python}, deployment: {literal: Zg==}}\n",
         );
-        let declared = read(&text);
+        let declared = read(&format!("apiVersion: fission.io/v1\n{trigger}---\napiVersion: fission.io/v1\n{function}"));
         assert!(declared.warnings.is_empty(), "{:?}", declared.warnings);
         let UnitPut::Route(route) = &declared.units[0].put.unit else { panic!("a route") };
         assert_eq!((route.path.as_str(), route.prefix, route.strip), expected, "{url}");

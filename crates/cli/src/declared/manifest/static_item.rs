@@ -4,12 +4,14 @@ use milepost_model::spec::StaticSpec;
 use milepost_model::unit_put::UnitPut;
 use milepost_model::{Digest, UnitKind};
 
+use crate::commands::shared::parse_duration_ms;
+
 use super::super::files::{Patterns, check_alone};
 use super::super::yaml::{Content, Fields, Key, Node};
 use super::super::{FileSet, Selection, TreeSlot, checks};
 use super::Found;
 
-const KEYS: [&str; 7] = ["src", "path", "include", "exclude", "index", "fallback", "error"];
+const KEYS: [&str; 9] = ["src", "path", "include", "exclude", "index", "fallback", "error", "clean", "expires"];
 pub(super) const FORM: &str = "write `- src: public` and `path: /` below it";
 
 impl Found<'_> {
@@ -69,6 +71,8 @@ impl Found<'_> {
             index: index.unwrap_or_else(|| "index.html".to_owned()),
             fallback,
             error_page: error_page.map(|(file, _)| file),
+            clean: fields.flag("clean"),
+            expires_ms: fields.parsed("expires", parse_duration_ms),
         };
         let texts = |patterns: &Patterns| patterns.iter().map(|(pattern, _)| pattern.clone()).collect();
         let name = path.as_ref().map(|path| self.name(UnitKind::Static, path, path_line, ""));
@@ -76,7 +80,6 @@ impl Found<'_> {
             let line = match error.field.as_str() {
                 // What cannot be its name was told.
                 "path" if name == Some(None) => continue,
-                "errorPage" => fields.line_of("error"),
                 field => fields.line_of(field),
             };
             self.sink.wrong(line, format!("{what}: {error}"));

@@ -253,7 +253,7 @@ fn an_unknown_key_is_named_with_its_line_and_the_closest_known_one() {
     );
     refused(
         "static:\n  - src: public\n    path: /\n    colour: red\n",
-        "4: unknown key `colour` in a static item | the keys are `src`, `path`, `include`, `exclude`, `index`, `fallback`, `error`",
+        "4: unknown key `colour` in a static item | the keys are `src`, `path`, `include`, `exclude`, `index`, `fallback`, `error`, `clean`, `expires`",
     );
     refused(
         "routes:\n  - GET /x: { functoin: hello }\n",

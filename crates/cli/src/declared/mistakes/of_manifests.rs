@@ -206,7 +206,7 @@ const MISTAKES: &[Mistake] = &[
         &[
             error("index: ../home", "static item `/static`: `index`: `../home.html` is not a file"),
             error("fallback: /x", "static item `/static`: `fallback`: `/x` is not a file"),
-            error("error: ../y", "static item `/static`: `errorPage`: `../y` is not a file"),
+            error("error: ../y", "static item `/static`: `error`: `../y` is not a file"),
             error("error: ../y", "static item `/static` has both `fallback` and `error`"),
         ],
     ),

@@ -5,6 +5,8 @@ use milepost_model::spec::{DEFAULT_INDEX, EnvironmentSpec, StaticSpec};
 use milepost_model::unit_put::{PackagePut, Put, UnitPut};
 use milepost_model::{AppName, Selector, UnitName};
 
+use crate::output::amounts;
+
 use super::super::TreeSlot;
 use super::super::manifest::FILE_NAME;
 use super::yaml::{Entry, Yaml, comment, entry};
@@ -268,6 +270,10 @@ fn static_item(spec: &StaticSpec, unit: &OutlineUnit, unsaid: &mut Vec<Unsaid>) 
     for (key, file) in [("fallback", &spec.fallback), ("error", &spec.error_page)] {
         entries.extend(file.as_ref().map(|file| entry(key, Yaml::text(file))));
     }
+    if spec.clean {
+        entries.push(entry("clean", Yaml::Bare("true".to_owned())));
+    }
+    entries.extend(spec.expires_ms.map(|ms| entry("expires", Yaml::text(amounts::duration(ms)))));
     if unit.put.name.as_str() != spec.path {
         let message = format!("its name; a manifest calls it `{}`", spec.path);
         unsaid.push(Unsaid { key: unit.key(), message });

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use similar::{ChangeTag, TextDiff};
 
 use super::amounts_of_functions;
-use crate::output::printable;
+use crate::output::{amounts, printable};
 
 /// Longer than this, before and after stand below each other.
 const ONE_LINE: usize = 100;
@@ -28,6 +28,12 @@ pub fn field_lines(kind: UnitKind, field: &str, before: Option<&Value>, after: O
     {
         return vec![line];
     }
+    if kind == UnitKind::Static && field == "expiresMs" {
+        let side = |value: Option<&Value>| value.and_then(Value::as_u64).map_or("(none)".to_owned(), amounts::duration);
+        return vec![format!("expires: {} -> {}", side(before), side(after))];
+    }
+    // As a manifest calls it.
+    let field = if kind == UnitKind::Static && field == "errorPage" { "error" } else { field };
     let field = printable(field);
     let is_paragraph = [before, after].into_iter().flatten().any(|value| value.as_str().is_some_and(has_lines));
     let line = format!("{field}: {} -> {}", inline(before), inline(after));
