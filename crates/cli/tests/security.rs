@@ -9,3 +9,5 @@ mod stage;
 
 #[path = "security/secret_fingerprints.rs"]
 mod secret_fingerprints;
+#[path = "security/answers.rs"]
+mod answers;

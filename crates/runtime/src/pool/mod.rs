@@ -33,6 +33,10 @@ pub(crate) type InstanceOf<E> = <E as Executor>::Instance;
 pub(crate) type SlotOf<E> = <InstanceOf<E> as Instance>::Slot;
 pub(crate) type BodyOf<E> = <SlotOf<E> as Slot>::Body<Home<E>>;
 
+/// Instances that a call may find ended, or out of step, before anything of it is sent: each is stopped, and the next is
+/// tried. As many as a function has by default.
+const TRIES: u32 = 8;
+
 /// What is the same for all pools.
 #[derive(Debug, Clone)]
 pub(crate) struct PoolSettings {
@@ -140,7 +144,7 @@ impl<E: Executor> Pool<E> {
         mut call: Call<B>,
     ) -> Result<http::Response<BodyOf<E>>, CallError> {
         let mut admission = Some(admission);
-        let mut again = true;
+        let mut tries = TRIES;
         loop {
             let lease = match self.lease(admission, call.context.patience).await {
                 Ok(lease) => lease,
@@ -153,13 +157,14 @@ impl<E: Executor> Pool<E> {
             match slot.call(call, home).await {
                 Ok(response) => return Ok(response),
                 Err(Failure::Failed(error)) => return Err(error),
-                Err(Failure::NotSent(unsent)) if again => {
-                    again = false;
+                Err(Failure::NotSent(unsent)) if tries > 1 => {
+                    tries -= 1;
                     call = *unsent;
                     admission = self.admit();
                 }
                 Err(Failure::NotSent(unsent)) => {
-                    let error = CallError::Crashed { how: "it ended between two calls, twice in a row".to_owned() };
+                    let error =
+                        CallError::Crashed { how: format!("it ended between two calls, {TRIES} times in a row") };
                     self.report(&unsent.context.request_id, 0, &error.to_string());
                     return Err(error);
                 }

@@ -1,6 +1,7 @@
 //! One connection to a worker that speaks frames. A call is one write and, for a small response, one read, both from the
 //! caller's own task.
 
+use std::hash::{BuildHasher as _, RandomState};
 use std::io::IoSlice;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -8,18 +9,20 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use rustix::io::Errno;
+use rustix::net::RecvFlags;
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::{Instant, Sleep};
 
 use super::ProcessSlot;
 use super::frame_body::FrameBody;
-use super::frames::encode_request;
+use super::frames::{Follows, FrameHeader, HEADER, encode_request};
 use super::running::{Head, Running};
-use super::upload::{Upload, UploadFault, body_fault, write_all};
+use super::upload::{Terms, Upload, UploadFault, body_fault, write_all};
 use super::worker::Worker;
 use crate::call::CallError;
-use crate::executor::{Call, Failure, RequestBody, SlotHome};
+use crate::executor::{Call, Failure, RequestBody, SlotHome, StopReason};
 
 /// A body of up to this size goes out with its head.
 const WITH_HEAD: usize = 64 << 10;
@@ -27,6 +30,9 @@ const WITH_HEAD: usize = 64 << 10;
 const READ: usize = 8 << 10;
 /// Room for a read in the middle of a large body.
 const READ_MORE: usize = 128 << 10;
+/// Logged when bytes of a response come after its end.
+pub(crate) const ANSWERED_AGAIN: &str = "the function's process sent more than one response to a request, as a forked child \
+    does that goes on as if it were the worker; the instance was stopped";
 
 pub(crate) struct FrameSlot {
     reader: OwnedReadHalf,
@@ -38,6 +44,35 @@ pub(crate) struct FrameSlot {
     deadline: Pin<Box<Sleep>>,
     pub(crate) timeout: Duration,
     pub(crate) worker: Arc<Worker>,
+    ids: Ids,
+    /// Of the current request: every frame of its response carries it.
+    pub(crate) id: u64,
+    /// The request before: its id, and its name in the log.
+    pub(crate) before: (u64, Box<str>),
+}
+
+/// Ids that code in a worker cannot guess: a keyed hash of a count. So what is left of one request, or is made by someone
+/// who knows one, never looks like the response to another.
+#[derive(Default)]
+struct Ids {
+    key: RandomState,
+    count: u64,
+}
+
+impl Ids {
+    fn next(&mut self) -> u64 {
+        self.count += 1;
+        // 0 is the handshake's.
+        self.key.hash_one(self.count).max(1)
+    }
+}
+
+/// What was found on a connection on which no request runs.
+enum Idle {
+    Clean,
+    Closed,
+    /// Bytes that no request asked for; with the frame's header, where one is there.
+    Surplus(Option<FrameHeader>),
 }
 
 pub(crate) enum ReadFault {
@@ -56,7 +91,25 @@ impl FrameSlot {
             deadline: Box::pin(tokio::time::sleep(timeout)),
             timeout,
             worker,
+            ids: Ids::default(),
+            id: 0,
+            before: (0, Box::default()),
         }
+    }
+
+    /// Looks whether something came since the last response. Asks the kernel: the event loop may not have heard of it yet.
+    fn look(&self) -> Idle {
+        let mut header = [0_u8; HEADER];
+        match rustix::net::recv(self.reader.as_ref(), &mut header, RecvFlags::PEEK | RecvFlags::DONTWAIT) {
+            Err(Errno::AGAIN | Errno::INTR) => Idle::Clean,
+            Ok((_, 0)) | Err(_) => Idle::Closed,
+            Ok((_, count)) => Idle::Surplus(FrameHeader::peek(&header[..count.min(HEADER)])),
+        }
+    }
+
+    /// The name in the log of the request that a frame belongs to, if that is the last one; else nothing.
+    pub fn name_of(&self, id: u64) -> &str {
+        if id == self.before.0 { &self.before.1 } else { "" }
     }
 
     /// What a large body left behind is not kept for the next call.
@@ -104,10 +157,24 @@ impl FrameSlot {
                 return Err(error.into());
             }
         };
+        match self.look() {
+            Idle::Clean => {}
+            Idle::Closed => {
+                home.broken(StopReason::Broken);
+                return Err(Failure::NotSent(Box::new(call)));
+            }
+            Idle::Surplus(frame) => {
+                home.report(frame.map_or("", |frame| self.name_of(frame.id)), ANSWERED_AGAIN);
+                home.broken(StopReason::Broken);
+                return Err(Failure::NotSent(Box::new(call)));
+            }
+        }
         let with_head = call.first.as_ref().filter(|first| first.len() <= WITH_HEAD).cloned().unwrap_or_default();
         let whole = ended && with_head.len() == call.first.as_ref().map_or(0, Bytes::len);
         let time = self.timeout.as_millis();
-        if !encode_request(&mut self.head, &call.head, &call.context, time, with_head.len(), whole) {
+        self.id = self.ids.next();
+        let follows = Follows { length: with_head.len(), end: whole };
+        if !encode_request(&mut self.head, &call.head, &call.context, time, follows, self.id) {
             home.give_back(ProcessSlot::Frames(self));
             let problem = "its head is too large".to_owned();
             return Err(CallError::RequestBody { problem, too_large: true }.into());
@@ -127,7 +194,7 @@ impl FrameSlot {
         }
         if !whole {
             let rest = call.first.filter(|first| first.len() > WITH_HEAD);
-            running.upload(|on, writer, timeout| Upload::start(on, writer, rest, call.body, timeout));
+            running.upload(|on, writer, terms: Terms| Upload::start(on, writer, rest, call.body, terms));
         }
         let head = loop {
             match running.take_head() {

@@ -1,4 +1,4 @@
-//! The protocol between the server and a worker, version 1, as bytes. `docs/decisions/005-runtime.md` describes it.
+//! The protocol between the server and a worker, version 2, as bytes. `docs/decisions/005-runtime.md` describes it.
 
 use bytes::Bytes;
 use http::header::{HeaderName, HeaderValue};
@@ -7,8 +7,8 @@ use serde::Deserialize;
 
 use crate::call::CallContext;
 
-pub(crate) const PROTOCOL: u32 = 1;
-pub(crate) const HEADER: usize = 8;
+pub(crate) const PROTOCOL: u32 = 2;
+pub(crate) const HEADER: usize = 16;
 /// The body is complete.
 pub(crate) const END: u8 = 1;
 /// What a worker may send as the head of a response.
@@ -30,19 +30,38 @@ pub(crate) struct FrameHeader {
     pub length: usize,
     pub kind: u8,
     pub end: bool,
+    /// The request that the frame belongs to; 0 in the handshake.
+    pub id: u64,
 }
 
 impl FrameHeader {
-    pub fn encode(kind: u8, end: bool, length: usize) -> Option<[u8; HEADER]> {
-        let length = u32::try_from(length).ok()?.to_le_bytes();
-        Some([length[0], length[1], length[2], length[3], kind, if end { END } else { 0 }, 0, 0])
+    pub fn encode(kind: u8, end: bool, length: usize, id: u64) -> Option<[u8; HEADER]> {
+        let mut header = [0; HEADER];
+        header[..4].copy_from_slice(&u32::try_from(length).ok()?.to_le_bytes());
+        header[4] = kind;
+        header[5] = if end { END } else { 0 };
+        header[8..].copy_from_slice(&id.to_le_bytes());
+        Some(header)
     }
 
     pub fn peek(from: &[u8]) -> Option<Self> {
         let header: &[u8; HEADER] = from.first_chunk()?;
-        let length = u32::from_le_bytes([header[0], header[1], header[2], header[3]]) as usize;
-        Some(Self { length, kind: header[4], end: header[5] & END != 0 })
+        let [l0, l1, l2, l3, kind, flags, _, _, i0, i1, i2, i3, i4, i5, i6, i7] = *header;
+        Some(Self {
+            length: u32::from_le_bytes([l0, l1, l2, l3]) as usize,
+            kind,
+            end: flags & END != 0,
+            id: u64::from_le_bytes([i0, i1, i2, i3, i4, i5, i6, i7]),
+        })
     }
+}
+
+/// What of a request's body is in the request's own frame.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Follows {
+    pub length: usize,
+    /// There is no more of it.
+    pub end: bool,
 }
 
 /// Writes a request frame up to where its body's first bytes come. `false`: the head does not fit into a frame.
@@ -51,8 +70,8 @@ pub(crate) fn encode_request(
     head: &http::request::Parts,
     context: &CallContext,
     deadline_ms: u128,
-    first: usize,
-    end: bool,
+    body: Follows,
+    id: u64,
 ) -> bool {
     out.clear();
     out.extend_from_slice(&[0; HEADER + 4]);
@@ -84,7 +103,9 @@ pub(crate) fn encode_request(
         named(out, "param.", name, value);
     }
     let text = out.len() - HEADER - 4;
-    let (Some(header), Ok(length)) = (FrameHeader::encode(REQUEST, end, 4 + text + first), u32::try_from(text)) else {
+    let (Some(header), Ok(length)) =
+        (FrameHeader::encode(REQUEST, body.end, 4 + text + body.length, id), u32::try_from(text))
+    else {
         return false;
     };
     out[..HEADER].copy_from_slice(&header);
@@ -183,8 +204,11 @@ mod tests {
     }
 
     fn fields(out: &[u8]) -> Vec<String> {
-        let text = u32::from_le_bytes(out[8..12].try_into().unwrap()) as usize;
-        out[12..12 + text].split(|byte| *byte == 0).map(|field| String::from_utf8_lossy(field).into_owned()).collect()
+        let text = u32::from_le_bytes(out[HEADER..HEADER + 4].try_into().unwrap()) as usize;
+        out[HEADER + 4..HEADER + 4 + text]
+            .split(|byte| *byte == 0)
+            .map(|field| String::from_utf8_lossy(field).into_owned())
+            .collect()
     }
 
     #[test]
@@ -192,10 +216,11 @@ mod tests {
         let parts = head(http::Request::put("/a?b=c").header("X-One", "1").header("x-one", "2"));
         let context = CallContext { request_id: "r1".into(), ..CallContext::default() };
         let mut out = Vec::new();
-        assert!(encode_request(&mut out, &parts, &context, 5, 3, true));
+        let id = 0xfedc_ba98_7654_3210;
+        assert!(encode_request(&mut out, &parts, &context, 5, Follows { length: 3, end: true }, id));
         assert_eq!(fields(&out), ["PUT", "/a?b=c", "x-one", "1", "x-one", "2", ":id", "r1", ":deadline", "5"]);
         let header = FrameHeader::peek(&out).unwrap();
-        assert_eq!(header, FrameHeader { length: out.len() - HEADER + 3, kind: REQUEST, end: true });
+        assert_eq!(header, FrameHeader { length: out.len() - HEADER + 3, kind: REQUEST, end: true, id });
     }
 
     #[test]
@@ -203,7 +228,8 @@ mod tests {
         let parts = head(http::Request::get("/"));
         let params = vec![("id".into(), "a\0authorization\0admin".into())];
         let mut out = Vec::new();
-        assert!(encode_request(&mut out, &parts, &CallContext { params, ..CallContext::default() }, 1, 0, true));
+        let context = CallContext { params, ..CallContext::default() };
+        assert!(encode_request(&mut out, &parts, &context, 1, Follows { length: 0, end: true }, 1));
         assert_eq!(fields(&out).last().unwrap(), "a\u{fffd}authorization\u{fffd}admin");
     }
 

@@ -58,6 +58,9 @@ pub(crate) async fn make_ready(
     match receive(&mut stream).await {
         Ok(Answer::Ready) => Ok(stream),
         Ok(Answer::Failed(complaint)) => Err(StartError::new(complaint.message)),
+        Ok(Answer::Surplus) => Err(StartError::new(
+            "a second process answered for its worker; code that forks while it is loaded ends the child with os._exit()",
+        )),
         Ok(Answer::Nonsense(kind)) => Err(StartError::new(format!("its worker sent a frame of kind {kind}"))),
         Err(_) => Err(gone(worker).await),
     }
@@ -65,7 +68,7 @@ pub(crate) async fn make_ready(
 
 async fn send(stream: &mut UnixStream, init: &[u8]) -> std::io::Result<()> {
     use tokio::io::AsyncWriteExt as _;
-    let header = FrameHeader::encode(INIT, false, init.len()).ok_or(std::io::ErrorKind::InvalidInput)?;
+    let header = FrameHeader::encode(INIT, false, init.len(), 0).ok_or(std::io::ErrorKind::InvalidInput)?;
     let sent = stream.write_vectored(&[IoSlice::new(&header), IoSlice::new(init)]).await?;
     let in_header = sent.min(header.len());
     stream.write_all(&header[in_header..]).await?;
@@ -75,6 +78,8 @@ async fn send(stream: &mut UnixStream, init: &[u8]) -> std::io::Result<()> {
 enum Answer {
     Ready,
     Failed(Complaint),
+    /// More than one frame, before any request.
+    Surplus,
     Nonsense(u8),
 }
 
@@ -88,6 +93,7 @@ async fn receive(stream: &mut UnixStream) -> std::io::Result<Answer> {
             if input.len() >= super::frames::HEADER + frame.length {
                 input.advance(super::frames::HEADER);
                 return Ok(match frame.kind {
+                    _ if input.len() > frame.length => Answer::Surplus,
                     READY => Answer::Ready,
                     _ => Answer::Failed(Complaint::read(&input)),
                 });

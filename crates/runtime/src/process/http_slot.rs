@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
-use http::header::{HOST, HeaderName, HeaderValue};
+use http::header::{CONNECTION, HOST, HeaderName, HeaderValue};
 use http_body::{Frame, SizeHint};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full};
@@ -25,11 +25,7 @@ use crate::executor::{BodyError, Call, Failure, RequestBody, SlotHome, StopReaso
 
 type OutgoingBody = UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
 
-/// How long a connection may take to be free again after a response; then a new one is made.
-const SETTLE: Duration = Duration::from_millis(5);
-
 pub(crate) struct HttpSlot {
-    sender: Option<SendRequest<OutgoingBody>>,
     worker: Arc<Worker>,
     timeout: Duration,
     /// It has had a call before.
@@ -38,7 +34,7 @@ pub(crate) struct HttpSlot {
 
 impl HttpSlot {
     pub fn new(worker: Arc<Worker>, timeout: Duration) -> Self {
-        Self { sender: None, worker, timeout, used: false }
+        Self { worker, timeout, used: false }
     }
 
     pub async fn call<B, H>(
@@ -53,57 +49,52 @@ impl HttpSlot {
         let timeout = self.timeout;
         let fresh = !std::mem::replace(&mut self.used, true);
         self.worker.output.begin(&call.context.request_id);
-        let mut running = Running { parts: Some((self, home)), request: call.context.request_id.clone() };
-        if !running.connect().await {
+        let connected = self.connect().await;
+        let worker = self.worker.clone();
+        let mut running =
+            Running { parts: Some((self, home)), request: call.context.request_id.clone(), sender: connected.ok() };
+        let Some(sender) = &mut running.sender else {
             // Nobody listens: the process has ended. One that never ran would not run for the next call either.
             if fresh {
                 return Err(running.crashed().await.into());
             }
             running.broken();
             return Err(Failure::NotSent(Box::new(call)));
-        }
-        match tokio::time::timeout(timeout, running.send(outgoing(call))).await {
+        };
+        match tokio::time::timeout(timeout, sender.send_request(outgoing(call))).await {
             Ok(Ok(response)) => {
                 let deadline = Box::pin(tokio::time::sleep(timeout));
                 Ok(response.map(|body| HttpBody(State::Stream { body, running, deadline, waiting: false })))
             }
-            Ok(Err(error)) => Err(running.failed(error, StopReason::Broken).into()),
+            Ok(Err(error)) => {
+                let error = why(&worker, &error).await;
+                Err(running.failed(error, StopReason::Broken).into())
+            }
             Err(_) => Err(running.failed(CallError::TimedOut { after: timeout }, StopReason::TimedOut).into()),
         }
     }
 
-    /// Makes sure that there is a connection that can take a request.
-    async fn connect(&mut self) -> std::io::Result<()> {
-        if let Some(sender) = &mut self.sender
-            && matches!(tokio::time::timeout(SETTLE, sender.ready()).await, Ok(Ok(())))
-        {
-            return Ok(());
-        }
-        self.sender = None;
+    /// A connection for one call. HTTP has no ids: a child that answers late, or a program that answers twice, has only the
+    /// connection of its own call to do it on, and nothing of that one is read any more.
+    async fn connect(&self) -> std::io::Result<SendRequest<OutgoingBody>> {
         let stream = UnixStream::connect(&self.worker.socket).await?;
         let (sender, connection) = handshake(TokioIo::new(stream)).await.map_err(std::io::Error::other)?;
-        // Ends with the sender, or with the worker.
+        // Ends with the response, with the sender, or with the worker.
         self.worker.runtime.spawn(async move {
             let _ = connection.await;
         });
-        self.sender = Some(sender);
-        Ok(())
+        Ok(sender)
     }
 }
 
 struct Running<H: SlotHome<ProcessSlot>> {
     parts: Option<(Box<HttpSlot>, H)>,
     request: Box<str>,
+    /// The connection is open for as long as this is.
+    sender: Option<SendRequest<OutgoingBody>>,
 }
 
 impl<H: SlotHome<ProcessSlot>> Running<H> {
-    async fn connect(&mut self) -> bool {
-        match &mut self.parts {
-            Some((slot, _)) => slot.connect().await.is_ok(),
-            None => false,
-        }
-    }
-
     async fn crashed(self) -> CallError {
         let how = match &self.parts {
             Some((slot, _)) => slot.worker.how_it_ended().await,
@@ -119,34 +110,11 @@ impl<H: SlotHome<ProcessSlot>> Running<H> {
         }
     }
 
-    async fn send(&mut self, request: http::Request<OutgoingBody>) -> Result<http::Response<Incoming>, CallError> {
-        let Some((slot, _)) = &mut self.parts else { return Err(CallError::Stopping) };
-        let Some(sender) = &mut slot.sender else { return Err(CallError::Stopping) };
-        let unsent = match sender.try_send_request(request).await {
-            Ok(response) => return Ok(response),
-            Err(mut error) => match error.take_message() {
-                Some(unsent) => unsent,
-                None => return Err(slot.why(&error.into_error()).await),
-            },
-        };
-        // The worker closed the connection between two requests, as it may. A new one, once.
-        if slot.connect().await.is_ok()
-            && let Some(sender) = &mut slot.sender
-        {
-            return match sender.send_request(unsent).await {
-                Ok(response) => Ok(response),
-                Err(error) => Err(slot.why(&error).await),
-            };
-        }
-        Err(CallError::Crashed { how: slot.worker.how_it_ended().await })
-    }
-
     fn failed(mut self, error: CallError, reason: StopReason) -> CallError {
-        let Some((mut slot, home)) = self.parts.take() else { return error };
+        let Some((slot, home)) = self.parts.take() else { return error };
         home.report(&self.request, &error.to_string());
         slot.worker.output.end();
         if matches!(error, CallError::RequestBody { .. }) {
-            slot.sender = None;
             home.give_back(ProcessSlot::Http(slot));
         } else {
             home.broken(reason);
@@ -155,6 +123,7 @@ impl<H: SlotHome<ProcessSlot>> Running<H> {
     }
 
     fn finish(&mut self) {
+        self.sender = None;
         if let Some((slot, home)) = self.parts.take() {
             slot.worker.output.end();
             home.give_back(ProcessSlot::Http(slot));
@@ -177,7 +146,7 @@ impl<H: SlotHome<ProcessSlot>> Running<H> {
 
     async fn cut(mut self, error: hyper::Error) -> BodyError {
         let Some((slot, home)) = self.parts.take() else { return BodyError::Crashed { how: String::new() } };
-        let error = match slot.why(&error).await {
+        let error = match why(&slot.worker, &error).await {
             CallError::Crashed { how } => BodyError::Crashed { how },
             other => BodyError::Malformed { problem: other.to_string() },
         };
@@ -188,28 +157,25 @@ impl<H: SlotHome<ProcessSlot>> Running<H> {
     }
 }
 
-impl HttpSlot {
-    async fn why(&self, error: &hyper::Error) -> CallError {
-        if error.is_user()
-            && let Some(source) = std::error::Error::source(error)
-            && let UploadFault::Body { problem, too_large } = body_fault(source.to_string().into())
-        {
-            let too_large = too_large || source.is::<http_body_util::LengthLimitError>();
-            return CallError::RequestBody { problem, too_large };
-        }
-        if error.is_parse() {
-            return CallError::Malformed { problem: error.to_string() };
-        }
-        CallError::Crashed { how: self.worker.how_it_ended().await }
+async fn why(worker: &Worker, error: &hyper::Error) -> CallError {
+    if error.is_user()
+        && let Some(source) = std::error::Error::source(error)
+        && let UploadFault::Body { problem, too_large } = body_fault(source.to_string().into())
+    {
+        let too_large = too_large || source.is::<http_body_util::LengthLimitError>();
+        return CallError::RequestBody { problem, too_large };
     }
+    if error.is_parse() {
+        return CallError::Malformed { problem: error.to_string() };
+    }
+    CallError::Crashed { how: worker.how_it_ended().await }
 }
 
-/// The caller left: closing the connection is how HTTP says so, and the slot makes a new one.
+/// The caller left. Its connection closes with the sender and the body, which is how HTTP says so.
 impl<H: SlotHome<ProcessSlot>> Drop for Running<H> {
     fn drop(&mut self) {
-        if let Some((mut slot, home)) = self.parts.take() {
+        if let Some((slot, home)) = self.parts.take() {
             slot.worker.output.end();
-            slot.sender = None;
             home.give_back(ProcessSlot::Http(slot));
         }
     }
@@ -299,6 +265,7 @@ fn outgoing<B: RequestBody>(call: Call<B>) -> http::Request<OutgoingBody> {
         let host = authority.and_then(|name| HeaderValue::try_from(name).ok());
         head.headers.insert(HOST, host.unwrap_or_else(|| HeaderValue::from_static("localhost")));
     }
+    head.headers.insert(CONNECTION, HeaderValue::from_static("close"));
     add_facts(&mut head.headers, &context);
     let body = match first {
         None => body.map_err(Into::into).boxed_unsync(),

@@ -10,11 +10,11 @@ use tokio::net::unix::OwnedWriteHalf;
 use tokio::runtime::Handle;
 
 use super::ProcessSlot;
-use super::frame_slot::{FrameSlot, ReadFault};
+use super::frame_slot::{ANSWERED_AGAIN, FrameSlot, ReadFault};
 use super::frames::{
     BODY, CANCEL, Complaint, ERROR, FrameHeader, HEADER, MAX_DOCUMENT, MAX_HEAD, RESPONSE, decode_response,
 };
-use super::upload::{Upload, UploadFault, write_frame};
+use super::upload::{Terms, Upload, UploadFault, write_frame};
 use crate::call::CallError;
 use crate::executor::{BodyError, SlotHome, StopReason};
 
@@ -44,8 +44,13 @@ pub(crate) struct Head {
 pub(crate) enum Fault {
     TimedOut,
     Closed,
-    Request { problem: String, too_large: bool },
+    Request {
+        problem: String,
+        too_large: bool,
+    },
     Malformed(String),
+    /// A frame of another request came, with this id.
+    Foreign(u64),
     Threw(Complaint),
 }
 
@@ -70,11 +75,11 @@ impl<H: SlotHome<ProcessSlot>> Running<H> {
         }
     }
 
-    pub fn upload(&mut self, start: impl FnOnce(&Handle, OwnedWriteHalf, Duration) -> Upload) {
+    pub fn upload(&mut self, start: impl FnOnce(&Handle, OwnedWriteHalf, Terms) -> Upload) {
         if let Some((slot, _)) = &mut self.parts
             && let Some(writer) = slot.writer.take()
         {
-            self.upload = Some(start(&slot.worker.runtime, writer, slot.timeout));
+            self.upload = Some(start(&slot.worker.runtime, writer, Terms { id: slot.id, timeout: slot.timeout }));
         }
     }
 
@@ -99,6 +104,9 @@ impl<H: SlotHome<ProcessSlot>> Running<H> {
         let Some((slot, _)) = &mut self.parts else { return Err(Fault::Closed) };
         let input = &mut slot.input;
         let Some(frame) = FrameHeader::peek(input) else { return Ok(None) };
+        if frame.id != slot.id {
+            return Err(Fault::Foreign(frame.id));
+        }
         if frame.kind == ERROR {
             return self.take_complaint();
         }
@@ -159,6 +167,7 @@ impl<H: SlotHome<ProcessSlot>> Running<H> {
             }
             match FrameHeader::peek(&slot.input) {
                 None => return Ok(None),
+                Some(frame) if frame.id != slot.id => return Err(Fault::Foreign(frame.id)),
                 Some(frame) if frame.kind == BODY => {
                     slot.input.advance(HEADER);
                     self.left = frame.length;
@@ -194,10 +203,11 @@ impl<H: SlotHome<ProcessSlot>> Running<H> {
         let Some((mut slot, home)) = self.parts.take() else { return };
         slot.worker.output.end();
         if !slot.input.is_empty() {
-            home.report(&self.request, "the worker sent more than its response");
+            home.report(&self.request, ANSWERED_AGAIN);
             return home.broken(StopReason::Broken);
         }
         slot.trim();
+        slot.before = (slot.id, std::mem::take(&mut self.request));
         match self.upload.take() {
             None if slot.writer.is_some() => home.give_back(ProcessSlot::Frames(slot)),
             None => home.broken(StopReason::Broken),
@@ -242,6 +252,10 @@ impl<H: SlotHome<ProcessSlot>> Running<H> {
         let (error, broken) = match fault {
             Fault::TimedOut => (CallError::TimedOut { after: slot.timeout }, Some(StopReason::TimedOut)),
             Fault::Malformed(problem) => (CallError::Malformed { problem }, Some(StopReason::Broken)),
+            Fault::Foreign(id) => {
+                let problem = foreign(&slot, &home, id);
+                (CallError::Malformed { problem }, Some(StopReason::Broken))
+            }
             Fault::Threw(complaint) => (CallError::Threw { message: complaint.message }, None),
             Fault::Closed | Fault::Request { .. } => {
                 (CallError::Crashed { how: slot.worker.how_it_ended().await }, Some(StopReason::Broken))
@@ -263,6 +277,10 @@ impl<H: SlotHome<ProcessSlot>> Running<H> {
         let (error, broken) = match fault {
             Fault::TimedOut => (BodyError::TimedOut { after }, Some(StopReason::TimedOut)),
             Fault::Malformed(problem) => (BodyError::Malformed { problem }, Some(StopReason::Broken)),
+            Fault::Foreign(id) => {
+                let problem = foreign(&slot, &home, id);
+                (BodyError::Malformed { problem }, Some(StopReason::Broken))
+            }
             Fault::Threw(complaint) => (BodyError::Threw { message: complaint.message }, None),
             Fault::Closed | Fault::Request { .. } => {
                 (BodyError::Crashed { how: slot.worker.how_it_ended().await }, Some(StopReason::Broken))
@@ -289,9 +307,9 @@ impl<H: SlotHome<ProcessSlot>> Running<H> {
         if let Some(upload) = &self.upload {
             upload.stop();
         } else if let Some((slot, _)) = &mut self.parts {
-            let timeout = slot.timeout;
+            let terms = Terms { id: slot.id, timeout: slot.timeout };
             let writer = slot.writer.as_mut().ok_or(Fault::Closed)?;
-            write_frame(writer, CANCEL, false, &[], timeout).await.map_err(|_| Fault::Closed)?;
+            write_frame(writer, CANCEL, false, &[], terms).await.map_err(|_| Fault::Closed)?;
         }
         loop {
             if !self.answered {
@@ -316,6 +334,15 @@ impl<H: SlotHome<ProcessSlot>> Running<H> {
             }
         }
     }
+}
+
+/// Logs a frame of another request where it belongs, and gives the problem of the request that runs.
+fn foreign<H: SlotHome<ProcessSlot>>(slot: &FrameSlot, home: &H, id: u64) -> String {
+    let name = slot.name_of(id);
+    if !name.is_empty() {
+        home.report(name, ANSWERED_AGAIN);
+    }
+    "its process sent a response to another request".to_owned()
 }
 
 pub(crate) enum Piece {
@@ -345,6 +372,9 @@ impl<H: SlotHome<ProcessSlot>> Drop for Running<H> {
                 outcome => {
                     let Some((slot, home)) = rest.parts.take() else { return };
                     slot.worker.output.end();
+                    if let Ok(Err(Fault::Foreign(id))) = &outcome {
+                        foreign(&slot, &home, *id);
+                    }
                     let timed_out = matches!(outcome, Err(_) | Ok(Err(Fault::TimedOut)));
                     if timed_out {
                         home.report(&rest.request, "the function went on for too long after its caller had left");

@@ -24,6 +24,15 @@ pub(crate) struct Upload {
     stop: CancellationToken,
 }
 
+/// What holds for each frame of a request's body.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Terms {
+    /// The request's id.
+    pub id: u64,
+    /// For one write.
+    pub timeout: Duration,
+}
+
 pub(crate) struct Uploaded {
     pub writer: OwnedWriteHalf,
     pub outcome: Result<(), UploadFault>,
@@ -42,10 +51,10 @@ impl Upload {
         writer: OwnedWriteHalf,
         first: Option<Bytes>,
         body: B,
-        timeout: Duration,
+        terms: Terms,
     ) -> Self {
         let stop = CancellationToken::new();
-        let task = on.spawn(send(writer, first, body, timeout, stop.clone()));
+        let task = on.spawn(send(writer, first, body, terms, stop.clone()));
         Self { task, stop }
     }
 
@@ -71,7 +80,7 @@ async fn send<B: RequestBody>(
     mut writer: OwnedWriteHalf,
     first: Option<Bytes>,
     body: B,
-    timeout: Duration,
+    terms: Terms,
     stop: CancellationToken,
 ) -> Uploaded {
     let mut body = body.map_err(|error| body_fault(error.into()));
@@ -80,20 +89,20 @@ async fn send<B: RequestBody>(
     let written = async {
         loop {
             if let Some(piece) = next.take() {
-                write_pieces(&mut writer, piece, timeout).await?;
+                write_pieces(&mut writer, piece, terms).await?;
             }
             let read = tokio::select! {
                 biased;
-                () = stop.cancelled() => break tell_cancelled(&mut writer, timeout).await,
+                () = stop.cancelled() => break tell_cancelled(&mut writer, terms).await,
                 frame = body.frame() => frame,
             };
             match read {
                 Some(Ok(frame)) => next = frame.into_data().ok().filter(|data| !data.is_empty()),
                 Some(Err(fault)) => {
                     problem = Some(fault);
-                    break tell_cancelled(&mut writer, timeout).await;
+                    break tell_cancelled(&mut writer, terms).await;
                 }
-                None => break write_frame(&mut writer, BODY, true, &[], timeout).await,
+                None => break write_frame(&mut writer, BODY, true, &[], terms).await,
             }
         }
     }
@@ -113,15 +122,15 @@ pub(crate) fn body_fault(error: Box<dyn std::error::Error + Send + Sync>) -> Upl
 }
 
 /// A cut body must not look like a whole one: the worker learns of the cut before it sees the end.
-async fn tell_cancelled(writer: &mut OwnedWriteHalf, timeout: Duration) -> io::Result<()> {
-    write_frame(writer, CANCEL, false, &[], timeout).await?;
-    write_frame(writer, BODY, true, &[], timeout).await
+async fn tell_cancelled(writer: &mut OwnedWriteHalf, terms: Terms) -> io::Result<()> {
+    write_frame(writer, CANCEL, false, &[], terms).await?;
+    write_frame(writer, BODY, true, &[], terms).await
 }
 
-async fn write_pieces(writer: &mut OwnedWriteHalf, mut data: Bytes, timeout: Duration) -> io::Result<()> {
+async fn write_pieces(writer: &mut OwnedWriteHalf, mut data: Bytes, terms: Terms) -> io::Result<()> {
     while !data.is_empty() {
         let piece = data.split_to(data.len().min(PIECE));
-        write_frame(writer, BODY, false, &piece, timeout).await?;
+        write_frame(writer, BODY, false, &piece, terms).await?;
     }
     Ok(())
 }
@@ -131,10 +140,10 @@ pub(crate) async fn write_frame(
     kind: u8,
     end: bool,
     payload: &[u8],
-    timeout: Duration,
+    terms: Terms,
 ) -> io::Result<()> {
-    let header = FrameHeader::encode(kind, end, payload.len()).ok_or(io::ErrorKind::InvalidInput)?;
-    tokio::time::timeout(timeout, write_all(writer, &mut [IoSlice::new(&header), IoSlice::new(payload)]))
+    let header = FrameHeader::encode(kind, end, payload.len(), terms.id).ok_or(io::ErrorKind::InvalidInput)?;
+    tokio::time::timeout(terms.timeout, write_all(writer, &mut [IoSlice::new(&header), IoSlice::new(payload)]))
         .await
         .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
         .map_err(|partial| partial.error)

@@ -162,6 +162,27 @@ impl Worker {
     }
 }
 
+#[cfg(test)]
+impl Worker {
+    /// One without a process, for tests that play its side of the protocol themselves.
+    pub fn played(host: Arc<dyn crate::Host>) -> std::io::Result<Arc<Self>> {
+        let (handle, _) = JailHandle::of_nothing()?;
+        let (_, stdout) = tokio::net::unix::pipe::pipe()?;
+        let (_, stderr) = tokio::net::unix::pipe::pipe()?;
+        Ok(Arc::new(Self {
+            id: 1,
+            socket: PathBuf::new(),
+            own_folder: None,
+            output: Output::new(1, host, stdout, stderr),
+            runtime: Handle::current(),
+            handle,
+            reason: OnceLock::new(),
+            memory: AtomicU64::new(0),
+            ended: watch::Sender::new(Some("it was played".into())),
+        }))
+    }
+}
+
 fn too_much_memory(memory: u64) -> String {
     format!("it used more than its {} MiB of memory", memory >> 20)
 }

@@ -71,6 +71,14 @@ impl JailHandle {
         Self { pid, lifeline, group, app, scratch }
     }
 
+    /// A handle on no process, for tests that play the worker themselves. Also gives the end that the stages would hold.
+    #[cfg(test)]
+    pub(crate) fn of_nothing() -> io::Result<(Self, UnixStream)> {
+        let (lifeline, theirs) = UnixStream::pair()?;
+        let group = super::cgroup::Groups::default().create(0)?;
+        Ok((Self::new(0, lifeline, group, PathBuf::new(), Scratch::inside("/")), theirs))
+    }
+
     /// Bounds what the worker uses from now on: bytes, and thousandths of a core (0: no bound). The control group is set
     /// when this returns; the limit of each process (`RLIMIT_DATA`) follows within a moment, by the outer stage.
     pub fn limit(&self, memory: u64, cpu: u32) -> io::Result<()> {

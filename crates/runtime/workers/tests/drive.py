@@ -3,6 +3,7 @@
 import atexit
 import json
 import os
+import secrets
 import socket
 import struct
 import subprocess
@@ -31,6 +32,10 @@ def command(runtime, flags=()):
     return [node(), os.path.join(WORKERS, "node", "milepost_worker.mjs")]
 
 
+def packed(kind, payload=b"", flags=0, ident=0):
+    return struct.pack("<IBBHQ", len(payload), kind, flags, 0, ident) + payload
+
+
 class Channel:
     """One connection to a worker."""
 
@@ -39,9 +44,10 @@ class Channel:
         self.sock.settimeout(DEADLINE)
         self.sock.connect(path)
         self.rest = b""
+        self.id = 0
 
     def frame(self, kind, payload=b"", flags=0):
-        self.sock.sendall(struct.pack("<IBBH", len(payload), kind, flags, 0) + payload)
+        self.sock.sendall(packed(kind, payload, flags, self.id))
 
     def exactly(self, count):
         while len(self.rest) < count:
@@ -53,12 +59,14 @@ class Channel:
         return data
 
     def read(self):
-        length, kind, flags, zero = struct.unpack("<IBBH", self.exactly(8))
+        length, kind, flags, zero, ident = struct.unpack("<IBBHQ", self.exactly(16))
         assert zero == 0
+        assert ident == self.id, (ident, self.id)
         return kind, flags, self.exactly(length)
 
     def request(self, method="GET", target="/", headers=(), body=b"", end=True):
         head = request_head(method, target, headers)
+        self.id = secrets.randbits(64)
         self.frame(REQUEST, struct.pack("<I", len(head)) + head + body, END if end else 0)
 
     def body(self, data, end=False):
@@ -205,7 +213,7 @@ class Worker:
 
     def init(self, **fields):
         document = {
-            "protocol": 1, "entrypoint": "", "code": self.folder, "variables": {}, "secrets": {}, "config": {},
+            "protocol": 2, "entrypoint": "", "code": self.folder, "variables": {}, "secrets": {}, "config": {},
             "function": "fn", "version": "7", "app": "shop", "threads": 1,
         }  # fmt: skip
         document.update(fields)

@@ -35,7 +35,7 @@ def measure(runtime, seconds, folder):
     channel.call(headers=HEADERS)
     first = time.perf_counter() - began
     head = request_head("GET", "/hello?name=x", HEADERS)
-    frame = struct.pack("<IBBHI", 4 + len(head), REQUEST, END, 0, len(head)) + head
+    frame = struct.pack("<IBBHQI", 4 + len(head), REQUEST, END, 0, 0x9E3779B97F4A7C15, len(head)) + head
     send, recv = channel.sock.sendall, channel.sock.recv
     channel.sock.settimeout(None)
 

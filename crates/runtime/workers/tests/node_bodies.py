@@ -4,7 +4,7 @@ import os
 import threading
 
 from case import BIG, NodeCase
-from drive import BODY, CANCEL, END, Threw
+from drive import BODY, CANCEL, END, REQUEST, Threw, packed
 
 
 class Bodies(NodeCase):
@@ -54,15 +54,9 @@ class Bodies(NodeCase):
     def test_frames_that_come_in_bits_are_put_together(self):
         channel = self.run_function("module.exports = async (context) => context.request.rawBody.toString()")
         head = b"POST\0/"
+        channel.id = 1 << 63
         payload = len(head).to_bytes(4, "little") + head + b"abc"
-        frames = (
-            len(payload).to_bytes(4, "little")
-            + bytes([4, 0, 0, 0])
-            + payload
-            + (3).to_bytes(4, "little")
-            + bytes([5, 1, 0, 0])
-            + b"def"
-        )
+        frames = packed(REQUEST, payload, 0, channel.id) + packed(BODY, b"def", END, channel.id)
         for byte in frames:
             channel.sock.sendall(bytes([byte]))
         self.assertEqual(channel.response().text, "abcdef")
@@ -163,7 +157,7 @@ class Faults(NodeCase):
         self.assertEqual(channel.call("POST", "/", [], b"whole").text, "whole")
 
     def test_a_body_that_was_cut_does_not_look_like_a_whole_one(self):
-        cut = bytes([0, 0, 0, 0, CANCEL, 0, 0, 0]) + bytes([0, 0, 0, 0, BODY, END, 0, 0])
+        cut = packed(CANCEL) + packed(BODY, b"", END)
         for code in (
             "module.exports = async (context) => context.request.rawBody.toString()",
             "export default async (request) => new Response(await request.text())",

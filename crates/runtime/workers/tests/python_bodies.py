@@ -4,7 +4,7 @@ import os
 import threading
 
 from case import BIG, Case
-from drive import BODY, CANCEL, END, RESPONSE, Answer, Threw
+from drive import BODY, CANCEL, END, REQUEST, RESPONSE, Answer, Threw, packed
 from python_conventions import Asgi
 
 ECHO = Asgi.ECHO
@@ -115,15 +115,9 @@ class Bodies(Case):
         ):
             channel = self.run_function(code)
             head = b"POST\0/"
+            channel.id = 1 << 63
             payload = len(head).to_bytes(4, "little") + head + b"abc"
-            frames = (
-                len(payload).to_bytes(4, "little")
-                + bytes([4, 0, 0, 0])
-                + payload
-                + (3).to_bytes(4, "little")
-                + bytes([5, 1, 0, 0])
-                + b"def"
-            )
+            frames = packed(REQUEST, payload, 0, channel.id) + packed(BODY, b"def", END, channel.id)
             for byte in frames:
                 channel.sock.sendall(bytes([byte]))
             self.assertEqual(channel.response().text, "abcdef")

@@ -115,7 +115,7 @@ function outgoing(req, request) {
 
   res.flushHeaders = () => {
     const text = head()
-    if (isCurrent() && !slot.begun) slot.begin(text, NONE, false)
+    if (isCurrent() && !slot.begun) slot.begin(request, text, NONE, false)
   }
 
   res.write = (chunk, encoding, done) => {
@@ -128,8 +128,8 @@ function outgoing(req, request) {
     const text = head()
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk
     if (isCurrent() && !isSilent() && bytes.length !== 0) {
-      if (slot.begun) slot.piece(bytes, false)
-      else slot.begin(text, bytes, false)
+      if (slot.begun) slot.piece(request, bytes, false)
+      else slot.begin(request, text, bytes, false)
     }
     const room = slot.room()
     if (room === undefined) {
@@ -152,12 +152,12 @@ function outgoing(req, request) {
     let text = head()
     res.finished = true
     if (isCurrent()) {
-      if (slot.begun) slot.piece(isSilent() ? NONE : bytes, true)
+      if (slot.begun) slot.piece(request, isSilent() ? NONE : bytes, true)
       else if (isSilent()) {
         if (request.method === 'HEAD' && bytes.length !== 0 && !res.hasHeader('content-length'))
           text += `\0content-length\0${bytes.length}`
-        slot.respond(text, '')
-      } else slot.respond(text, bytes)
+        slot.respond(request, text, '')
+      } else slot.respond(request, text, bytes)
     }
     resolve()
     process.nextTick(() => {

@@ -67,7 +67,7 @@ export function send(slot, request, status, headers, body) {
       headers += `\0content-length\0${Buffer.byteLength(body)}`
     body = ''
   } else if (hasNoBody(status)) body = ''
-  slot.respond(status + headers, body)
+  slot.respond(request, status + headers, body)
   return undefined
 }
 
@@ -92,7 +92,7 @@ export async function stream(slot, request, head, body, silent) {
     pieces.destroy?.()
     pieces.return?.()
     body.cancel?.().catch(() => {})
-    slot.respond(head, '')
+    slot.respond(request, head, '')
     return
   }
   const iterator = pieces[Symbol.asyncIterator]?.() ?? pieces[Symbol.iterator]()
@@ -107,13 +107,13 @@ export async function stream(slot, request, head, body, silent) {
       throw new TypeError(`a piece of a response's body is ${typeof piece}; it must be text or bytes`)
     }
     if (bytes.length === 0) continue
-    if (slot.begun) slot.piece(bytes, false)
-    else slot.begin(head, bytes, false)
+    if (slot.begun) slot.piece(request, bytes, false)
+    else slot.begin(request, head, bytes, false)
     await slot.room()
   }
   if (slot.request !== request) return
-  if (slot.begun) slot.piece(Buffer.alloc(0), true)
-  else slot.respond(head, '')
+  if (slot.begun) slot.piece(request, Buffer.alloc(0), true)
+  else slot.respond(request, head, '')
 }
 
 /** The next piece; null when the caller has gone, however long the piece would take. */

@@ -15,6 +15,8 @@ export class CallerGone extends Error {
 export class Request {
   constructor(slot, head, first, ended) {
     this.slot = slot
+    this.low = 0 // the two halves of its id
+    this.high = 0
     this.head = head
     this.first = first
     this.ended = ended // all of the body is here

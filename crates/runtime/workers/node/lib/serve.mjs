@@ -3,7 +3,6 @@
 import { BadRequest } from './body.mjs'
 import { explain } from './load.mjs'
 import { state } from './state.mjs'
-import { ERROR } from './wire.mjs'
 
 /**
  * How to serve a convention.
@@ -45,15 +44,15 @@ function finish(slot, request, value, answer) {
 
 /** Answers for a function that threw, unless its request has been answered already. */
 function failed(slot, request, error) {
-  if (slot.request === request) fail(slot, error)
+  if (slot.request === request) fail(slot, request, error)
 }
 
-export function fail(slot, error) {
+export function fail(slot, request, error) {
   if (error instanceof BadRequest && !slot.begun) {
-    slot.respond(`${error.status}\0content-type\0text/plain; charset=utf-8`, error.message + '\n')
+    slot.respond(request, `${error.status}\0content-type\0text/plain; charset=utf-8`, error.message + '\n')
     return
   }
   const { message, trace } = explain(error)
   process.stderr.write(trace + '\n')
-  slot.message(ERROR, { message, trace })
+  slot.fail(request, { message, trace })
 }

@@ -119,7 +119,7 @@ function settle(init) {
 
   const astray = (error) => {
     const request = current()
-    if (request !== null && request.slot.request === request) fail(request.slot, error)
+    if (request !== null && request.slot.request === request) fail(request.slot, request, error)
     else process.stderr.write(explain(error).trace + '\n')
   }
   process.on('unhandledRejection', astray)

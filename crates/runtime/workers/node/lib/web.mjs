@@ -98,21 +98,21 @@ export async function sendWeb(slot, request, response) {
   const silent = request.method === 'HEAD' || response.status === 204 || response.status === 304
   if (body === null || silent) {
     if (body !== null) body.cancel().catch(() => {})
-    slot.respond(head, '')
+    slot.respond(request, head, '')
     return
   }
   const reader = body.getReader()
   const first = await reader.read()
   if (slot.request !== request) return
   if (first.done) {
-    slot.respond(head, '')
+    slot.respond(request, head, '')
     return
   }
   // Most bodies are one piece: then it goes out in one frame.
   const ahead = reader.read()
   const second = await Promise.race([ahead, undefined])
   if (second?.done) {
-    if (slot.request === request) slot.respond(head, bytesOf(first.value))
+    if (slot.request === request) slot.respond(request, head, bytesOf(first.value))
     return
   }
   await stream(slot, request, head, rest(reader, first.value, ahead), false)

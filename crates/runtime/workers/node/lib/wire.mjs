@@ -11,11 +11,15 @@ export const INIT = 1,
   ERROR = 7,
   CANCEL = 8
 export const END = 1
+// Length of the payload, kind, flags, two zeros, id of the request. A request and a response go on with the length of their head.
+const HEADER = 16
+const HEAD = HEADER + 4
 // Pieces of a large body. The server forwards frame by frame.
 export const PIECE = 65536
 // A body that nobody reads stays with the server.
 const HELD = 4 * PIECE
 const NONE = Buffer.alloc(0)
+const NO_REQUEST = { low: 0, high: 0 }
 
 /** One slot: one connection, one request at a time. */
 export class Slot {
@@ -44,9 +48,9 @@ export class Slot {
 
   /** What came in. The buffer is the caller's again afterwards. */
   receive(data) {
-    if (this.rest.length === 0 && this.left === 0 && data.length >= 12 && data[4] === REQUEST) {
-      if (data.readUInt32LE(0) + 8 === data.length) {
-        this.start(data, 12, data.readUInt32LE(8) + 12, data.length, data[5])
+    if (this.rest.length === 0 && this.left === 0 && data.length >= HEAD && data[4] === REQUEST) {
+      if (data.readUInt32LE(0) + HEADER === data.length) {
+        this.start(data, 0, HEAD, data.readUInt32LE(HEADER) + HEAD, data.length, data[5])
         return
       }
     }
@@ -60,7 +64,7 @@ export class Slot {
         this.body(data, at, end, this.left === 0 && this.last)
         at = end
       }
-      if (data.length - at < 8) break
+      if (data.length - at < HEADER) break
       const next = this.frame(data, at)
       if (next === at) break
       at = next
@@ -73,7 +77,7 @@ export class Slot {
     const length = data.readUInt32LE(at)
     const kind = data[at + 4]
     const flags = data[at + 5]
-    const from = at + 8
+    const from = at + HEADER
     if (kind === REQUEST) {
       if (data.length < from + 4) return at
       const head = from + 4 + data.readUInt32LE(from)
@@ -81,7 +85,7 @@ export class Slot {
       const end = Math.min(data.length, from + length)
       this.left = from + length - end
       this.last = (flags & END) !== 0
-      this.start(data, from + 4, head, end, this.left === 0 ? flags : 0)
+      this.start(data, at, from + 4, head, end, this.left === 0 ? flags : 0)
       return end
     }
     if (kind === BODY) {
@@ -107,9 +111,11 @@ export class Slot {
     }
   }
 
-  start(data, from, head, to, flags) {
+  start(data, at, from, head, to, flags) {
     const body = head === to ? NONE : Buffer.from(data.subarray(head, to))
     const request = new Request(this, data.latin1Slice(from, head).split('\0'), body, (flags & END) !== 0)
+    request.low = data.readInt32LE(at + 8)
+    request.high = data.readInt32LE(at + 12)
     this.request = request
     this.begun = false
     this.handler.request(this, request)
@@ -122,75 +128,81 @@ export class Slot {
     this.socket.resume()
   }
 
-  // --- writing
+  // --- writing: every frame carries the id of the request that it answers, and only the current request has an answer
 
   /** A whole response: the head as text in Latin-1, the body as text or bytes. */
-  respond(head, body) {
+  respond(request, head, body) {
+    if (this.request !== request) return
     const text = typeof body === 'string'
     const size = head.length
-    const most = 12 + size + (text ? body.length * 3 : body.length)
+    const most = HEAD + size + (text ? body.length * 3 : body.length)
     if (most > this.out.length) {
-      this.begin(head, text ? Buffer.from(body) : body, true)
+      this.begin(request, head, text ? Buffer.from(body) : body, true)
       return
     }
     const out = this.out
-    out.latin1Write(head, 12)
-    let end = 12 + size
+    out.latin1Write(head, HEAD)
+    let end = HEAD + size
     if (text) end += out.utf8Write(body, end)
     else if (body.length !== 0) {
       out.set(body, end)
       end += body.length
     }
-    header(out, end - 8, RESPONSE, END)
-    out[8] = size
-    out[9] = size >>> 8
-    out[10] = size >>> 16
-    out[11] = size >>> 24
+    header(out, end - HEADER, RESPONSE, END, request)
+    word(out, HEADER, size)
     this.done()
     this.socket.write(out.subarray(0, end))
   }
 
   /** The head of a response and the first bytes of its body. */
-  begin(head, body, end) {
+  begin(request, head, body, end) {
+    if (this.request !== request) return
     const first = body.length > PIECE ? body.subarray(0, PIECE) : body
-    const start = Buffer.allocUnsafe(12 + head.length)
-    start.latin1Write(head, 12)
-    header(start, 4 + head.length + first.length, RESPONSE, end && first.length === body.length ? END : 0)
-    start.writeUInt32LE(head.length, 8)
+    const start = Buffer.allocUnsafe(HEAD + head.length)
+    start.latin1Write(head, HEAD)
+    header(start, 4 + head.length + first.length, RESPONSE, end && first.length === body.length ? END : 0, request)
+    word(start, HEADER, head.length)
     this.begun = true
     if (end) this.done()
     this.socket.cork()
     this.socket.write(start)
     if (first.length !== 0) this.socket.write(first)
-    if (first.length !== body.length) this.pieces(body.subarray(PIECE), end)
+    if (first.length !== body.length) this.pieces(request, body.subarray(PIECE), end)
     this.socket.uncork()
   }
 
   /** More of a response's body. */
-  piece(body, end) {
+  piece(request, body, end) {
+    if (this.request !== request) return
     if (end) this.done()
     this.socket.cork()
-    this.pieces(body, end)
+    this.pieces(request, body, end)
     this.socket.uncork()
   }
 
-  pieces(body, end) {
+  pieces(request, body, end) {
     let at = 0
     do {
       const part = body.length > PIECE ? body.subarray(at, at + PIECE) : body
       at += part.length
-      const start = Buffer.allocUnsafe(8)
-      header(start, part.length, BODY, end && at === body.length ? END : 0)
+      const start = Buffer.allocUnsafe(HEADER)
+      header(start, part.length, BODY, end && at === body.length ? END : 0, request)
       this.socket.write(start)
       if (part.length !== 0) this.socket.write(part)
     } while (at < body.length)
   }
 
-  message(kind, document) {
+  /** Instead of a response, or of the rest of one. */
+  fail(request, document) {
+    if (this.request !== request) return
+    this.done()
+    this.message(ERROR, document, request)
+  }
+
+  message(kind, document, request = NO_REQUEST) {
     const payload = Buffer.from(JSON.stringify(document))
-    const start = Buffer.allocUnsafe(8)
-    header(start, payload.length, kind, 0)
-    if (kind === ERROR) this.done()
+    const start = Buffer.allocUnsafe(HEADER)
+    header(start, payload.length, kind, 0, request)
     this.socket.write(Buffer.concat([start, payload]))
   }
 
@@ -215,15 +227,21 @@ export class Slot {
   }
 }
 
-function header(buffer, length, kind, flags) {
-  buffer[0] = length
-  buffer[1] = length >>> 8
-  buffer[2] = length >>> 16
-  buffer[3] = length >>> 24
+function header(buffer, length, kind, flags, request) {
+  word(buffer, 0, length)
   buffer[4] = kind
   buffer[5] = flags
   buffer[6] = 0
   buffer[7] = 0
+  word(buffer, 8, request.low)
+  word(buffer, 12, request.high)
+}
+
+function word(buffer, at, value) {
+  buffer[at] = value
+  buffer[at + 1] = value >>> 8
+  buffer[at + 2] = value >>> 16
+  buffer[at + 3] = value >>> 24
 }
 
 function withResolvers() {

@@ -8,6 +8,7 @@ import asyncio
 import inspect
 
 from . import state
+from .children import leave_if_child
 from .loop import has_no_body
 from .slot import Slot
 from .wire import READY
@@ -36,20 +37,20 @@ def serve(convention):
         if slot.pieces or not slot.ended:
             parts = [request._piece]
             while True:
-                piece = await slot.read()
+                piece = await slot.read(request)
                 if piece is None:
                     break
                 parts.append(piece)
             request._piece = b"".join(parts)
             if slot.cancelled:
-                slot.respond(b"499", b"")
+                slot.respond(request, b"499", b"")
                 return
         result = convention.call(request)
         if inspect.isawaitable(result):
             result = await result
         head, body = convention.answer(result, request)
         if type(body) is bytes and request._head[0] != "HEAD" and not has_no_body(head):
-            slot.respond(head, body)
+            slot.respond(request, head, body)
             if slot.drained is not None:
                 await slot.drained
             return
@@ -82,6 +83,7 @@ async def _serve(loop, run, lifespan, connection, listener, ready):
             refuse(connection, error)
             leave(1)
     ended = loop.create_future()
+    leave_if_child()
     connection.message(READY, ready)
     connection.sock.setblocking(False)
     await loop.connect_accepted_socket(

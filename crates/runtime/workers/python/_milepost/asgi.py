@@ -69,18 +69,18 @@ class Exchange:
 
     async def receive(self):
         slot = self.slot
-        if self.done:
+        if self.done or slot.is_over(self.request):
             return {"type": "http.disconnect"}
         if self.more:
             piece, self.first = self.first, b""
             if not piece and (slot.pieces or not slot.ended):
-                piece = await slot.read()
+                piece = await slot.read(self.request)
             # A body may end while the application does something else: whoever was told of more is told of the end.
             # One that was cut has none.
             if piece or not slot.cancelled:
                 self.more = bool(slot.pieces) or not slot.ended or slot.cancelled
                 return {"type": "http.request", "body": piece or b"", "more_body": self.more}
-        while not (slot.cancelled or self.done):
+        while not (slot.cancelled or self.done or slot.is_over(self.request)):
             await slot.wait()
         return {"type": "http.disconnect"}
 
@@ -110,9 +110,9 @@ class Exchange:
             slot.wake()
         if not self.begun:
             self.begun = True
-            slot.respond(self.head, body, end=not more)
+            slot.respond(self.request, self.head, body, end=not more)
         elif body or not more:
-            slot.piece(body, end=not more)
+            slot.piece(self.request, body, end=not more)
         if slot.drained is not None:
             await slot.drained
 

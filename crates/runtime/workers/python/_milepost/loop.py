@@ -4,10 +4,11 @@ import sys
 import threading
 
 from . import load, state
+from .children import leave_if_child
 from .encode import encoded
 from .reply import answer
 from .web import Request
-from .wire import ERROR, READY, Connection
+from .wire import READY, Connection
 
 
 def serve(convention):
@@ -16,6 +17,7 @@ def serve(convention):
     def run(connection, listener, ready):
         if state.threads > 1:
             threading.Thread(target=accept, args=(listener, convention), name="milepost-accept", daemon=True).start()
+        leave_if_child()
         connection.message(READY, ready)
         requests(connection, convention)
 
@@ -39,15 +41,17 @@ def requests(connection, convention):
     while True:
         try:
             found = next_request()
-        except ConnectionError:
+        except OSError:
+            leave_if_child()
             return
         if found is None:
             return
-        request = Request(found[0], found[1], connection)
+        request = Request(found[0], found[1], connection, connection.id)
         set_current(request)
         try:
             convention.handle(connection, request)
         except BaseException as error:
+            leave_if_child(error)
             if not fail(connection, request, error):
                 return
 
@@ -55,7 +59,7 @@ def requests(connection, convention):
 def fail(connection, request, error):
     """Answers for a function that threw. False when there is nobody to tell."""
     try:
-        if hasattr(error, "get_response") and hasattr(error, "code"):
+        if hasattr(error, "get_response") and hasattr(error, "code") and request._id == connection.id:
             send(connection, request, *answer(error.get_response(), request))
             return True
         leave_if_asked(error)
@@ -63,7 +67,9 @@ def fail(connection, request, error):
         flush()
         sys.stderr.write(trace)
         flush()
-        connection.message(ERROR, {"message": message, "trace": trace})
+        # What goes wrong after the response has ended is in the log only.
+        if request._id == connection.id:
+            connection.fail(request._id, {"message": message, "trace": trace})
         return True
     except OSError:
         return False
@@ -103,7 +109,7 @@ def send(connection, request, head, body):
             sys.stderr.flush()
         except (AttributeError, ValueError, OSError):
             pass
-        connection.respond(head, body)
+        connection.respond(request._id, head, body)
     elif hasattr(body, "__aiter__"):
         from .aio import drained
 
@@ -132,9 +138,9 @@ def stream(connection, request, head, pieces):
             if not piece:
                 continue
             if begun:
-                connection.piece(piece)
+                connection.piece(request._id, piece)
             else:
-                connection.begin(head, piece)
+                connection.begin(request._id, head, piece)
                 begun = True
             if connection.is_cancelled():
                 break
@@ -144,6 +150,6 @@ def stream(connection, request, head, pieces):
             close()
     flush()
     if begun:
-        connection.end()
+        connection.end(request._id)
     else:
-        connection.respond(head, b"")
+        connection.respond(request._id, head, b"")

@@ -33,7 +33,7 @@ class Plain:
                 sys.stderr.flush()
             except (AttributeError, ValueError, OSError):
                 pass
-            connection.respond(HTML_HEAD, result.encode())
+            connection.respond(request._id, HTML_HEAD, result.encode())
             return
         send(connection, request, *answer(settled(result), request))
 

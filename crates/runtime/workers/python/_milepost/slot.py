@@ -7,6 +7,7 @@ import json
 import sys
 
 from . import load, state
+from .children import leave_if_child, own
 from .encode import encoded
 from .loop import flush, has_no_body, leave_if_asked, with_length
 from .reply import answer
@@ -16,9 +17,11 @@ from .wire import (
     CANCEL,
     END,
     ERROR,
+    HEADER,
     PIECE,
     REQUEST,
     RESPONSE,
+    Late,
     ProtocolError,
     pack_frame,
     pack_response,
@@ -44,6 +47,7 @@ class Slot(asyncio.Protocol):
         self.drained = None
         self.running = None  # the task of the request
         self.over = True  # its response is complete
+        self.id = 0  # of the request
         self.reset(True)
 
     def reset(self, ended):
@@ -58,6 +62,7 @@ class Slot(asyncio.Protocol):
 
     def connection_made(self, transport):
         self.transport = transport
+        own(transport.get_extra_info("socket")._sock)
         transport.set_write_buffer_limits(high=HELD)
 
     def connection_lost(self, error):
@@ -75,11 +80,11 @@ class Slot(asyncio.Protocol):
         self.drained = None
 
     def data_received(self, data):
-        if not self.rest and not self.left and len(data) >= 12:
-            length, kind, flags, _, head = unpack_request(data)
-            if kind == 4 and len(data) == 8 + length:
-                head += 12
-                self.start(data[12:head], data[head:], flags)
+        if not self.rest and not self.left and len(data) >= 20:
+            length, kind, flags, _, ident, head = unpack_request(data)
+            if kind == 4 and len(data) == 16 + length:
+                head += 20
+                self.start(data[20:head], data[head:], flags, ident)
                 return
         data = self.rest + data if self.rest else data
         at = 0
@@ -91,7 +96,7 @@ class Slot(asyncio.Protocol):
                 at += len(piece)
                 self.left -= len(piece)
                 self.arrived(piece, self.last and not self.left)
-            if len(data) - at < 8:
+            if len(data) - at < HEADER:
                 break
             after = self.frame(data, at)
             if after == at:
@@ -101,8 +106,8 @@ class Slot(asyncio.Protocol):
 
     def frame(self, data, at):
         """One frame, or as much of a body as is here. Gives where the next begins; the same place if too little is here."""
-        length, kind, flags, _ = unpack_frame(data, at)
-        start = at + 8
+        length, kind, flags, _, ident = unpack_frame(data, at)
+        start = at + HEADER
         if kind == REQUEST:
             head = start + 4 + int.from_bytes(data[start : start + 4], "little")
             if len(data) < start + 4 or len(data) < head:
@@ -110,7 +115,7 @@ class Slot(asyncio.Protocol):
             end = min(len(data), start + length)
             self.left = start + length - end
             self.last = bool(flags & END)
-            self.start(data[start + 4 : head], data[head:end], 0 if self.left else flags)
+            self.start(data[start + 4 : head], data[head:end], 0 if self.left else flags, ident)
             return end
         if kind == BODY:
             self.left = length
@@ -144,10 +149,11 @@ class Slot(asyncio.Protocol):
                 self.transport.pause_reading()
         self.wake()
 
-    def start(self, head, piece, flags):
+    def start(self, head, piece, flags, ident):
         self.reset(bool(flags & END))
+        self.id = ident
         self.over = False
-        self.begin(self.serve(head.decode("latin-1").split("\0"), piece))
+        self.begin(self.serve(head.decode("latin-1").split("\0"), piece, ident))
 
     if sys.version_info >= (3, 12):
 
@@ -166,18 +172,19 @@ class Slot(asyncio.Protocol):
 
     # --- what a request does
 
-    async def serve(self, head, piece):
-        request = Request(head, piece, None)
+    async def serve(self, head, piece, ident):
+        request = Request(head, piece, None, ident)
         state.current.set(request)
         self.running = asyncio.current_task()
         try:
             await self.run(self, request)
         except BaseException as error:
+            leave_if_child(error)
             await self.fail(request, error)
 
     async def fail(self, request, error):
         # What a function does after its response is its own affair, and the slot may be another's by then.
-        late = self.over or self.running is not asyncio.current_task()
+        late = self.over or self.id != request._id
         if hasattr(error, "get_response") and hasattr(error, "code") and not late:
             return await self.send(request, *answer(error.get_response(), request))
         leave_if_asked(error)
@@ -188,7 +195,12 @@ class Slot(asyncio.Protocol):
         if not late:
             self.over = True
             self.transport.resume_reading()
-            self.message(ERROR, {"message": message, "trace": trace})
+            payload = json.dumps({"message": message, "trace": trace}).encode()
+            self.transport.write(pack_frame(len(payload), ERROR, 0, 0, request._id) + payload)
+
+    def is_over(self, request):
+        """Whether the response to this request is complete, and the connection perhaps another request's."""
+        return self.over or self.id != request._id
 
     def close(self):
         """The response is about to be complete: what still comes of the request is skipped."""
@@ -199,12 +211,16 @@ class Slot(asyncio.Protocol):
             self.held = 0
             self.transport.resume_reading()
 
-    async def read(self):
+    async def read(self, request):
         """The next bytes of the request's body, None when it is complete or the caller has gone."""
+        if self.id != request._id:
+            raise Late()
         while not self.pieces:
             if self.ended or self.cancelled:
                 return None
             await self.wait()
+            if self.id != request._id:
+                raise Late()
         piece = self.pieces.popleft()
         self.held -= len(piece)
         if self.held <= HELD:
@@ -219,23 +235,27 @@ class Slot(asyncio.Protocol):
         finally:
             self.waiter = None
 
-    def message(self, kind, document):
-        payload = json.dumps(document).encode()
-        self.transport.write(pack_frame(len(payload), kind, 0, 0) + payload)
-
-    def respond(self, head, body, end=True):
+    def respond(self, request, head, body, end=True):
+        leave_if_child()
+        if self.over or self.id != request._id:
+            raise Late()
         if end:
             self.close()
         size = len(head)
         first = body[:PIECE]
         whole = len(body) == len(first)
         self.transport.write(
-            pack_response(4 + size + len(first), RESPONSE, END if end and whole else 0, 0, size) + head + first
+            pack_response(4 + size + len(first), RESPONSE, END if end and whole else 0, 0, self.id, size)
+            + head
+            + first
         )
         if not whole:
             self.write_pieces(body[PIECE:], end)
 
-    def piece(self, body, end=False):
+    def piece(self, request, body, end=False):
+        leave_if_child()
+        if self.over or self.id != request._id:
+            raise Late()
         if end:
             self.close()
         self.write_pieces(body, end)
@@ -244,7 +264,7 @@ class Slot(asyncio.Protocol):
         size = len(body)
         for at in range(0, max(size, 1), PIECE):
             part = body[at : at + PIECE]
-            self.transport.write(pack_frame(len(part), BODY, END if end and at + PIECE >= size else 0, 0) + part)
+            self.transport.write(pack_frame(len(part), BODY, END if end and at + PIECE >= size else 0, 0, self.id) + part)
 
     async def drain(self):
         if self.drained is not None:
@@ -258,7 +278,7 @@ class Slot(asyncio.Protocol):
                 head, body = with_length(head, len(body)), b""
             elif has_no_body(head):
                 body = b""
-            self.respond(head, body)
+            self.respond(request, head, body)
             return await self.drain()
         begun = False
         try:
@@ -269,9 +289,9 @@ class Slot(asyncio.Protocol):
                     if not piece:
                         continue
                     if begun:
-                        self.piece(piece)
+                        self.piece(request, piece)
                     else:
-                        self.respond(head, piece, end=False)
+                        self.respond(request, head, piece, end=False)
                         begun = True
                     await self.drain()
         except asyncio.CancelledError:
@@ -281,9 +301,9 @@ class Slot(asyncio.Protocol):
             self.streaming = False
             await close(body)
         if begun:
-            self.piece(b"", end=True)
+            self.piece(request, b"", end=True)
         else:
-            self.respond(head, b"")
+            self.respond(request, head, b"")
 
 
 async def close(body):

@@ -33,7 +33,7 @@ import urllib.parse  # noqa: F401
 import urllib.request  # noqa: F401
 import uuid  # noqa: F401
 
-from . import asgi, conventions, load, state  # noqa: F401
+from . import asgi, children, conventions, load, state  # noqa: F401
 from .loop import flush
 from .wire import FAILED, INIT, Connection
 
@@ -48,7 +48,8 @@ def main(folder):
     import milepost  # noqa: F401
 
     listener = socket.socket(fileno=DESCRIPTOR)
-    listener.set_inheritable(False)
+    children.own(listener)
+    children.watch()
     sys.stdout.reconfigure(line_buffering=True)
     gc.collect()
     gc.freeze()
@@ -65,6 +66,7 @@ def main(folder):
         function = load.load(init.get("entrypoint") or "", state.code)
         serve, convention = conventions.find(function)
     except BaseException as error:
+        children.leave_if_child(error)
         refuse(connection, error)
         leave(1)
     gc.freeze()

@@ -27,13 +27,14 @@ class RawBody(io.RawIOBase):
             buffer[:size] = piece[:size]
             request._piece = piece[size:]
             return size
-        data = request._connection.read_body(len(buffer))
+        data = request._connection.read_body(request._id, len(buffer))
         buffer[: len(data)] = data
         return len(data)
 
 
 class Request:
-    def __init__(self, head, piece, connection):
+    def __init__(self, head, piece, connection, ident):
+        self._id = ident  # the answer carries it
         self._head = head
         self._piece = piece
         self._connection = connection

@@ -5,15 +5,19 @@ import select
 import struct
 from socket import MSG_DONTWAIT
 
+from .children import own
+
 INIT, READY, FAILED, REQUEST, BODY, RESPONSE, ERROR, CANCEL = range(1, 9)
 END = 1
 # Pieces of a large body. The server forwards frame by frame.
 PIECE = 65536
 
-pack_frame = struct.Struct("<IBBH").pack
-unpack_frame = struct.Struct("<IBBH").unpack_from
-pack_response = struct.Struct("<IBBHI").pack
-unpack_request = struct.Struct("<IBBHI").unpack_from
+# Length of the payload, kind, flags, zero, id of the request. A request and a response go on with the length of their head.
+HEADER = 16
+pack_frame = struct.Struct("<IBBHQ").pack
+unpack_frame = struct.Struct("<IBBHQ").unpack_from
+pack_response = struct.Struct("<IBBHQI").pack
+unpack_request = struct.Struct("<IBBHQI").unpack_from
 
 
 class Cancelled(ConnectionAbortedError):
@@ -27,13 +31,22 @@ class ProtocolError(Exception):
     pass
 
 
+class Late(RuntimeError):
+    """Something that outlived its request, such as a thread, used the connection of the request."""
+
+    def __init__(self):
+        super().__init__("the response to this request is complete")
+
+
 class Connection:
     """One slot: one request at a time."""
 
-    __slots__ = ("sock", "wait", "recv", "sendall", "rest", "left", "last", "ended", "cancelled")
+    __slots__ = ("sock", "wait", "recv", "sendall", "rest", "left", "last", "ended", "cancelled", "id")
 
     def __init__(self, sock):
         self.sock = sock
+        own(sock)
+        self.id = 0  # of the request that is being answered; 0 between requests
         # The kernel wakes whoever is in a recv once more when the server has read the response: there is room to write again.
         # Whoever polls for input sleeps on.
         poll = select.poll()
@@ -59,13 +72,14 @@ class Connection:
             return self._next_request_slowly()
         self.wait()
         data = self.recv(PIECE)
-        if len(data) >= 12:
-            length, kind, flags, _, head = unpack_request(data)
-            if kind == 4 and len(data) == 8 + length:
+        if len(data) >= 20:
+            length, kind, flags, _, ident, head = unpack_request(data)
+            if kind == 4 and len(data) == 16 + length:
                 self.cancelled = False
                 self.ended = flags & 1
-                head += 12
-                return data[12:head].decode("latin-1").split("\0"), data[head:]
+                self.id = ident
+                head += 20
+                return data[20:head].decode("latin-1").split("\0"), data[head:]
         if not data:
             return None
         self.rest = data
@@ -76,10 +90,10 @@ class Connection:
             if not self._take(PIECE):
                 return None
         while True:
-            if not self._have(8):
+            if not self._have(HEADER):
                 return None
-            length, kind, flags, _ = unpack_frame(self.rest)
-            self.rest = self.rest[8:]
+            length, kind, flags, _, ident = unpack_frame(self.rest)
+            self.rest = self.rest[HEADER:]
             self.left = length
             if kind == REQUEST:
                 break
@@ -99,6 +113,7 @@ class Connection:
         self.last = bool(flags & END)
         self.ended = self.last and not self.left
         self.cancelled = False
+        self.id = ident
         piece = b""
         if self.left and self.rest:
             piece = self._take(self.left)
@@ -132,8 +147,10 @@ class Connection:
         self.left -= len(taken)
         return taken
 
-    def read_body(self, limit=PIECE):
+    def read_body(self, ident, limit=PIECE):
         """The next bytes of the request's body; none when it is complete."""
+        if ident != self.id:
+            raise Late()
         while not self.left:
             if self.cancelled:
                 raise Cancelled()
@@ -148,10 +165,10 @@ class Connection:
         return data
 
     def _next_body_frame(self):
-        if not self._have(8):
+        if not self._have(HEADER):
             raise Cancelled()
-        length, kind, flags, _ = unpack_frame(self.rest)
-        self.rest = self.rest[8:]
+        length, kind, flags, _, _ = unpack_frame(self.rest)
+        self.rest = self.rest[HEADER:]
         if kind == CANCEL:
             self.cancelled = True
             self.ended = True
@@ -174,59 +191,76 @@ class Connection:
                 self.rest += data
             if data == b"":
                 self.cancelled = True
-            elif len(self.rest) >= 8 and unpack_frame(self.rest)[1] == CANCEL:
-                self.rest = self.rest[8:]
+            elif len(self.rest) >= HEADER and unpack_frame(self.rest)[1] == CANCEL:
+                self.rest = self.rest[HEADER:]
                 self.cancelled = True
         return self.cancelled
 
-    # --- writing
+    # --- writing: `ident` is the id of the request that is answered, and none but the current one has an answer
 
-    def respond(self, head, body):
+    def respond(self, ident, head, body):
         """A whole response."""
+        if ident != self.id:
+            raise Late()
+        self.id = 0
         size = len(head)
         length = len(body)
         if length <= PIECE:
-            self.sendall(pack_response(4 + size + length, 6, 1, 0, size) + head + body)
+            self.sendall(pack_response(4 + size + length, 6, 1, 0, ident, size) + head + body)
             return
         view = memoryview(body)
-        self.sendall(pack_response(4 + size + PIECE, RESPONSE, 0, 0, size) + head + view[:PIECE])
-        self._pieces(view[PIECE:], END)
+        self.sendall(pack_response(4 + size + PIECE, RESPONSE, 0, 0, ident, size) + head + view[:PIECE])
+        self._pieces(ident, view[PIECE:], END)
 
-    def begin(self, head, body=b""):
+    def begin(self, ident, head, body=b""):
         """The head of a response whose body follows, and its first bytes."""
+        if ident != self.id:
+            raise Late()
         size = len(head)
         first = body[:PIECE]
-        self.sendall(pack_response(4 + size + len(first), RESPONSE, 0, 0, size) + head + first)
+        self.sendall(pack_response(4 + size + len(first), RESPONSE, 0, 0, ident, size) + head + first)
         if len(body) > PIECE:
-            self._pieces(memoryview(body)[PIECE:], 0)
+            self._pieces(ident, memoryview(body)[PIECE:], 0)
 
-    def piece(self, body):
+    def piece(self, ident, body):
+        if ident != self.id:
+            raise Late()
         if len(body) <= PIECE:
-            self.sendall(pack_frame(len(body), BODY, 0, 0) + body)
+            self.sendall(pack_frame(len(body), BODY, 0, 0, ident) + body)
         else:
-            self._pieces(memoryview(body), 0)
+            self._pieces(ident, memoryview(body), 0)
 
-    def end(self):
-        self.sendall(pack_frame(0, BODY, END, 0))
+    def end(self, ident):
+        if ident != self.id:
+            raise Late()
+        self.id = 0
+        self.sendall(pack_frame(0, BODY, END, 0, ident))
 
-    def _pieces(self, view, flag):
+    def _pieces(self, ident, view, flag):
         size = len(view)
         for at in range(0, size, PIECE):
             part = view[at : at + PIECE]
-            self.sendall(pack_frame(len(part), BODY, flag if at + PIECE >= size else 0, 0) + part)
+            self.sendall(pack_frame(len(part), BODY, flag if at + PIECE >= size else 0, 0, ident) + part)
 
-    def message(self, kind, document):
+    def fail(self, ident, document):
+        """Instead of a response, or of the rest of one."""
+        if ident != self.id:
+            raise Late()
+        self.id = 0
+        self.message(ERROR, document, ident)
+
+    def message(self, kind, document, ident=0):
         payload = json.dumps(document).encode()
-        self.sendall(pack_frame(len(payload), kind, 0, 0) + payload)
+        self.sendall(pack_frame(len(payload), kind, 0, 0, ident) + payload)
 
     def read_message(self, kind):
-        if not self._have(8):
+        if not self._have(HEADER):
             return None
-        length, found, _, _ = unpack_frame(self.rest)
+        length, found, _, _, _ = unpack_frame(self.rest)
         if found != kind:
             raise ProtocolError("a frame of kind %d came where kind %d was due" % (found, kind))
-        if not self._have(8 + length):
+        if not self._have(HEADER + length):
             return None
-        payload = self.rest[8 : 8 + length]
-        self.rest = self.rest[8 + length :]
+        payload = self.rest[HEADER : HEADER + length]
+        self.rest = self.rest[HEADER + length :]
         return json.loads(payload)

@@ -90,10 +90,10 @@ class Start:
         if self.request._head[0] == "HEAD" or not data:
             return
         if self.begun:
-            self.connection.piece(data)
+            self.connection.piece(self.request._id, data)
         else:
             self.begun = True
-            self.connection.begin(self.head, data)
+            self.connection.begin(self.request._id, self.head, data)
 
 
 class Wsgi:
@@ -126,9 +126,9 @@ class Wsgi:
             raise AssertionError("the application returned without calling start_response")
         loop.flush()
         if start.begun:
-            connection.end()
+            connection.end(request._id)
         else:
-            connection.respond(start.head, b"")
+            connection.respond(request._id, start.head, b"")
 
 
 def collect(app, request):
