@@ -7,7 +7,7 @@ mod common;
 #[path = "serving/stage.rs"]
 mod stage;
 
-#[path = "security/secret_fingerprints.rs"]
-mod secret_fingerprints;
 #[path = "security/answers.rs"]
 mod answers;
+#[path = "security/secret_fingerprints.rs"]
+mod secret_fingerprints;

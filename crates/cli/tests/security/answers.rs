@@ -83,7 +83,8 @@ async fn callers_never_get_the_answer_of_another_call() {
         ],
     );
     let folder = stage.world.env.work_dir();
-    let compiled = Command::new("cc").args(["-pthread", "-static", "-o", "c/server", "c.c"]).current_dir(folder).status().unwrap();
+    let compiled =
+        Command::new("cc").args(["-pthread", "-static", "-o", "c/server", "c.c"]).current_dir(folder).status().unwrap();
     assert!(compiled.success());
     stage.deploy();
     for path in ["/fork", "/node", "/c", "/syscall"] {

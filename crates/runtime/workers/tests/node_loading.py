@@ -54,6 +54,16 @@ class Entrypoints(NodeCase):
         self.assertIn('index.js does not export "helo"', caught.exception.message)
         self.assertIn("It exports: hello", caught.exception.message)
 
+    def test_a_word_that_names_nothing_is_never_another_function(self):
+        for file in ("hello.js", "index.js", "user"):
+            for entrypoint in ("nosuch", "constructor", "toString", "call", "hello.nosuch"):
+                for code in (
+                    "module.exports = async () => 'another'",
+                    "exports.main = async () => 'another'",
+                ):
+                    with self.assertRaises(Failed, msg=(file, entrypoint)):
+                        self.run_function({file: code}, entrypoint=entrypoint)
+
     def test_a_missing_package_says_which_and_where(self):
         with self.assertRaises(Failed) as caught:
             self.run_function({"index.js": "require('./lib/a')", "lib/a.js": "require('nowhere-to-be-found')"})

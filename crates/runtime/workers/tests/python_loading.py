@@ -47,6 +47,22 @@ class Entrypoints(Case):
         self.assertIn("main.py has no function 'helo'", caught.exception.message)
         self.assertIn("It has: hello", caught.exception.message)
 
+    def test_a_word_that_names_nothing_is_never_another_function(self):
+        for files in ("hello.py", "main.py", "user"):
+            with self.assertRaises(Failed) as failed:
+                self.run_function({files: "def main():\n    return 'another'\n"}, entrypoint="nosuch")
+            self.assertIn("has no function 'nosuch', which the entrypoint 'nosuch' names", failed.exception.message)
+        for entrypoint in ("hello", "main", "hello.main", "pkg/hello.main"):
+            files = {"pkg/__init__.py": "", "pkg/hello.py": "def main():\n    return 'found'\n"}
+            files["hello.py"] = files["pkg/hello.py"]
+            if entrypoint == "main":
+                files.pop("pkg/hello.py")
+            self.assertEqual(self.run_function(files, entrypoint=entrypoint).call().text, "found", entrypoint)
+        for entrypoint in ("nosuch", "nosuch.main", "hello.nosuch"):
+            with self.assertRaises(Failed):
+                files = {"hello.py": "def main():\n    return 'another'\n", "other.py": ""}
+                self.run_function(files, entrypoint=entrypoint)
+
     def test_a_missing_import_says_which_and_where(self):
         with self.assertRaises(Failed) as caught:
             self.run_function(

@@ -31,7 +31,7 @@ export async function load(entrypoint, code) {
   state.entry = ''
   const own = exported.default !== undefined && exported[Symbol.toStringTag] === 'Module' ? exported.default : exported
   if (name !== null) {
-    const target = exported[name] ?? own?.[name]
+    const target = exportOf(exported, name) ?? exportOf(own, name)
     if (target === undefined) throw new LoadError(missing(file, code, exported, own, name, entrypoint))
     return { target: callable(target, name, file, code), name }
   }
@@ -45,6 +45,15 @@ export async function load(entrypoint, code) {
   const functions = Object.entries(own ?? {}).filter(([, value]) => typeof value === 'function')
   if (functions.length === 1) return { target: functions[0][1], name: functions[0][0] }
   throw new LoadError(missing(file, code, exported, own, null, entrypoint))
+}
+
+/** An export by its name; not what every object or function has from the language, such as `constructor`. */
+function exportOf(exported, name) {
+  if (exported === undefined || exported === null) return undefined
+  let holder = Object(exported)
+  while (holder !== null && !Object.hasOwn(holder, name)) holder = Object.getPrototypeOf(holder)
+  const builtIn = holder !== null && holder !== exported && /\[native code\]/.test(String(holder.constructor))
+  return builtIn ? undefined : exported[name]
 }
 
 function callable(target, name, file, code) {

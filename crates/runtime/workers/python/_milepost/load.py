@@ -24,7 +24,9 @@ def load(entrypoint, code):
     module = import_named(module_name, code, entrypoint)
     if module is None and "." not in entrypoint and ":" not in entrypoint and entrypoint:
         # One word can also be a module whose function has the usual name.
-        module, name = import_named(entrypoint, code, entrypoint), None
+        module = import_named(entrypoint, code, entrypoint)
+        if module is not None:
+            name = None
     # Clients of v1 name a module, and a wrong name is an error there.
     if module is None and os.environ.get("MILEPOST_CONVENTION") != "arguments":
         module = import_only_file(code)
