@@ -12,7 +12,7 @@ use milepost_model::{AppName, ChangeOutcome, Code, Refusal, Selector, UnitKind, 
 use serde_json::json;
 
 use crate::change::put::outcome as outcome_of;
-use crate::change::{make_app_version, pinned_warning, remove};
+use crate::change::{make_app_version, pinned_after_delete, remove};
 use crate::db::Ending;
 use crate::error::Result;
 use crate::tables::releases::{self, ReleaseRow};
@@ -80,6 +80,8 @@ pub(crate) async fn delete(
         expired: expiring.iter().map(|release| release.name.clone()).collect(),
         builds: Vec::new(),
         taken_over: Vec::new(),
+        left_out: Vec::new(),
+        hand_edits: Vec::new(),
         warnings: Vec::new(),
     };
     // Expired first: at no moment does an active release hold what is gone.
@@ -108,7 +110,7 @@ pub(crate) async fn delete(
             outcome.expired.extend(expired);
             outcome.warnings.extend(unreleased);
             if work.app.live_mode == LiveMode::Pinned {
-                outcome.warnings.push(pinned_warning(work, &release.name, dry_run).await?);
+                outcome.warnings.push(pinned_after_delete(work, &release.name, dry_run).await?);
             }
         }
     } else {

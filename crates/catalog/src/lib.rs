@@ -19,6 +19,7 @@ mod delete;
 mod error;
 mod needs;
 mod ops;
+mod pinned_move;
 mod queue;
 mod read;
 mod releasing;

@@ -35,6 +35,13 @@ pub(crate) struct Work<'t> {
     release_names: HashMap<i64, String>,
 }
 
+/// What [`Work`] keeps outside of the database, at one moment.
+pub(crate) struct Mark {
+    app: AppRow,
+    told_live_mode: LiveMode,
+    events: usize,
+}
+
 impl Catalog {
     /// Runs `body` as one write to `app`.
     pub(crate) async fn work<T, F>(&self, app: &AppName, actor: &str, ending: Ending, body: F) -> Result<T>
@@ -76,6 +83,23 @@ impl<'t> Work<'t> {
         events::insert(self.tx, self.app.id, &self.act, &self.events).await?;
         apps::save(self.tx, &self.app).await?;
         self.tx.tell(self.app.name.as_str()).await
+    }
+
+    /// The state to return to with [`Self::forget_since`].
+    pub(crate) async fn mark(&mut self) -> Result<Mark> {
+        self.tx.execute("SAVEPOINT work", &[]).await?;
+        Ok(Mark { app: self.app.clone(), told_live_mode: self.told_live_mode, events: self.events.len() })
+    }
+
+    /// Undoes everything since the mark. No other mark may have been set since.
+    pub(crate) async fn forget_since(&mut self, mark: Mark) -> Result<()> {
+        self.tx.execute("ROLLBACK TO SAVEPOINT work", &[]).await?;
+        self.app = mark.app;
+        self.told_live_mode = mark.told_live_mode;
+        self.events.truncate(mark.events);
+        // Their ids may be given to other releases.
+        self.release_names.clear();
+        Ok(())
     }
 
     /// Notes a fact. Its number is the next one of the app, which nobody else can take meanwhile.

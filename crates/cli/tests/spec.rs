@@ -11,6 +11,8 @@ mod commands;
 mod common;
 #[path = "spec/git.rs"]
 mod git;
+#[path = "spec/hand_edits.rs"]
+mod hand_edits;
 #[path = "spec/manifests.rs"]
 mod manifests;
 #[path = "spec/ownership.rs"]

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::base::{Base, HandEdit, LeftOut, is_head};
 use crate::clock::Timestamp;
 use crate::digest::Digest;
 use crate::kind::UnitKind;
@@ -22,6 +23,9 @@ pub struct Change {
     /// The uid of the app version that the author built on; the change is refused when the app has moved since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect: Option<String>,
+    /// What the change is compared with and added to.
+    #[serde(default, skip_serializing_if = "is_head")]
+    pub on: Base,
     #[serde(default = "yes")]
     pub release: bool,
     /// Answers what would happen, and does nothing.
@@ -72,6 +76,7 @@ impl Default for Change {
             message: String::new(),
             git: None,
             expect: None,
+            on: Base::Head,
             release: true,
             dry_run: false,
             puts: Vec::new(),
@@ -127,6 +132,12 @@ pub struct ChangeOutcome {
     /// Units that were another deployment's, or nobody's, and are this one's now, whether or not their content changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub taken_over: Vec<UnitKey>,
+    /// With `on: live`, the units whose version in the previous head is not in the new app version.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
+    /// Units of this deployment that were changed by hand and that it puts back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hand_edits: Vec<HandEdit>,
     pub warnings: Vec<String>,
 }
 

@@ -36,6 +36,8 @@ pub enum EventKind {
     UnitRemoved,
     /// A deployment made a unit its own that was there before.
     UnitTakenOver,
+    /// A change on live put a unit back to the version of the live release.
+    UnitPutBack,
     AppVersionCreated,
     ReleaseCreated,
     ReleaseExpired,
@@ -81,6 +83,7 @@ impl EventKind {
             Self::VersionDescribed => "version.described",
             Self::UnitRemoved => "unit.removed",
             Self::UnitTakenOver => "unit.taken-over",
+            Self::UnitPutBack => "unit.put-back",
             Self::AppVersionCreated => "app-version.created",
             Self::ReleaseCreated => "release.created",
             Self::ReleaseExpired => "release.expired",

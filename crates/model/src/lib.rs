@@ -8,6 +8,7 @@
 //! To add a unit kind: a file in `spec/`, an arm in [`UnitKind`], [`UnitSpec`] and [`UnitPut`], and a golden digest in
 //! `tests/golden_digests.rs`.
 
+pub mod base;
 pub mod build;
 pub mod canonical;
 pub mod change;

@@ -2,16 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use milepost_model::base::HandEdit;
 use milepost_model::change::{Change, Declaration, Deployment, UnitAction, UnitKey};
 use milepost_model::event::EventKind;
 use milepost_model::plan::Reason;
 use milepost_model::{Code, Refusal, UnitKind, UnitName};
 use serde_json::json;
 
-use super::{Draft, remove};
+use super::{Draft, hand_edits, remove};
 use crate::error::Result;
 use crate::tables::units::{Only, UnitRow};
-use crate::tables::{deployments, units};
+use crate::tables::{deployments, units, versions};
 use crate::work::Work;
 
 /// Units that a warning names before it only counts.
@@ -27,6 +28,8 @@ pub(super) struct Declared<'c> {
     puts: BTreeSet<UnitKey>,
     /// The units that another deployment put, and whose they were.
     conflicts: BTreeMap<UnitKey, Deployment>,
+    /// Ids of its own units whose version was made by others.
+    by_hand: BTreeSet<i64>,
 }
 
 /// Looks whose units the change puts, and refuses when they are somebody else's. None for a change of no deployment.
@@ -53,7 +56,8 @@ pub(super) async fn begin<'c>(work: &mut Work<'_>, change: &'c Change) -> Result
     if !conflicts.is_empty() && !declaration.allow_conflicts {
         return Err(refuse(&deployment, &conflicts).into());
     }
-    Ok(Some(Declared { declaration, id, deployment, before, puts, conflicts }))
+    let by_hand = versions::made_by_hand(work.tx, work.app.id, id).await?.into_iter().collect();
+    Ok(Some(Declared { declaration, id, deployment, before, puts, conflicts, by_hand }))
 }
 
 fn refuse(deployment: &Deployment, conflicts: &BTreeMap<UnitKey, Deployment>) -> Refusal {
@@ -104,6 +108,38 @@ impl Declared<'_> {
         taken_over.extend(self.claim_ahead(work, removes).await?);
         self.warn(draft);
         Ok(taken_over)
+    }
+
+    /// What was changed by hand and is put back. A version that was made by hand and is what the folder says is the
+    /// folder's own from now on. After all puts and removals.
+    pub(super) async fn hand_edits(
+        &self,
+        work: &mut Work<'_>,
+        draft: &mut Draft<'_>,
+        removes: &[UnitKey],
+    ) -> Result<Vec<HandEdit>> {
+        let mut edits = Vec::new();
+        for (key, unit) in self.before.iter().filter(|(_, unit)| self.by_hand.contains(&unit.id)) {
+            let outcome = draft.outcomes.iter().find(|outcome| outcome.kind == key.kind && outcome.name == key.name);
+            match outcome.map(|outcome| outcome.action) {
+                Some(UnitAction::Unchanged) if self.puts.contains(key) => {
+                    work.event(
+                        EventKind::UnitTakenOver,
+                        &key.to_string(),
+                        None,
+                        Some(json!({ "deployment": self.deployment })),
+                    );
+                    draft.taken_over.push(key.clone());
+                }
+                Some(UnitAction::Updated) => edits.extend(hand_edits::updated(work, unit, self.id).await?),
+                Some(UnitAction::Removed) if !removes.contains(key) => {
+                    edits.extend(hand_edits::removed(work, unit).await?);
+                }
+                _ => {}
+            }
+        }
+        versions::declare(work.tx, work.app.id, self.id).await?;
+        Ok(edits)
     }
 
     /// A secret that is claimed before it is set is the deployment's own once it is set. Answers what it did not claim before.

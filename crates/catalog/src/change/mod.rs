@@ -3,6 +3,9 @@
 mod builds;
 mod declared;
 mod describe;
+mod hand_edits;
+mod on_live;
+mod pinned;
 pub(crate) mod put;
 pub(crate) mod remove;
 mod routes;
@@ -11,6 +14,7 @@ mod specs;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use milepost_model::base::HandEdit;
 use milepost_model::change::{Change, UnitAction, UnitKey, UnitOutcome};
 use milepost_model::event::EventKind;
 use milepost_model::release::LiveMode;
@@ -23,7 +27,9 @@ use crate::error::{CatalogError, Result};
 use crate::tables::app_versions::{self, AppVersionRow};
 use crate::tables::{idempotency, units};
 use crate::work::Work;
-use crate::{Catalog, releasing};
+use crate::{Catalog, pinned_move, releasing};
+use on_live::OnLive;
+pub(crate) use pinned::{not_live_warning, pinned_after_delete, pinned_warning};
 
 /// A change as the server hands it over: secrets sealed, everything else as it was sent.
 #[derive(Debug, Clone)]
@@ -61,6 +67,9 @@ pub(crate) struct Draft<'a> {
     /// Packages whose source has no result yet.
     builds: Vec<builds::Needed>,
     taken_over: Vec<UnitKey>,
+    /// Of a change on live, the versions in head of the units that live has otherwise.
+    heads: BTreeMap<i64, i64>,
+    hand_edits: Vec<HandEdit>,
     pub outcomes: Vec<UnitOutcome>,
     pub warnings: Vec<String>,
 }
@@ -94,9 +103,13 @@ pub(crate) async fn apply(work: &mut Work<'_>, input: &ChangeInput) -> Result<Ch
         puts: &change.puts,
         builds: Vec::new(),
         taken_over: Vec::new(),
+        heads: BTreeMap::new(),
+        hand_edits: Vec::new(),
         outcomes: Vec::new(),
         warnings: Vec::new(),
     };
+    let on_live = on_live::begin(work, change, seq).await?;
+    draft.heads = on_live.as_ref().map(OnLive::heads).unwrap_or_default();
     let mut puts: Vec<_> = change.puts.iter().collect();
     puts.sort_by_key(|put| put.unit.kind());
     // Before anything else: a function that is not there is a better answer than what its package lacks.
@@ -116,13 +129,20 @@ pub(crate) async fn apply(work: &mut Work<'_>, input: &ChangeInput) -> Result<Ch
     if let Some(declared) = declared {
         draft.taken_over = declared.own(work, &mut draft, &change.removes).await?;
         removed.extend(declared.prune(work, &mut draft, &change.removes).await?);
+        draft.hand_edits = declared.hand_edits(work, &mut draft, &change.removes).await?;
+    }
+    let mut moved = Vec::new();
+    if let Some(on_live) = &on_live {
+        on_live.leave(work).await?;
+        moved = on_live.reverted();
     }
     remove::check_references(work, &removed).await?;
     routes::check(work, &mut draft).await?;
-    check_plan(work, &draft).await?;
-    crate::ops::v1_alias::follow(work, &draft.outcomes).await?;
+    check_plan(work, &draft, on_live.as_ref()).await?;
+    moved.extend(draft.outcomes.iter().cloned());
+    crate::ops::v1_alias::follow(work, &moved).await?;
 
-    let outcome = finish(work, change, draft).await?;
+    let outcome = finish(work, change, draft, on_live).await?;
     if let Some(key) = &input.idempotency_key
         && !change.dry_run
     {
@@ -133,7 +153,12 @@ pub(crate) async fn apply(work: &mut Work<'_>, input: &ChangeInput) -> Result<Ch
 }
 
 /// Makes the app version and the release, if anything really changed.
-async fn finish(work: &mut Work<'_>, change: &Change, mut draft: Draft<'_>) -> Result<ChangeOutcome> {
+async fn finish(
+    work: &mut Work<'_>,
+    change: &Change,
+    mut draft: Draft<'_>,
+    on_live: Option<OnLive>,
+) -> Result<ChangeOutcome> {
     let changed = draft.outcomes.iter().any(|outcome| outcome.action != UnitAction::Unchanged);
     if change.dry_run {
         // The real change will draw other ids; these must not be taken for names of something.
@@ -156,57 +181,46 @@ async fn finish(work: &mut Work<'_>, change: &Change, mut draft: Draft<'_>) -> R
         expired: Vec::new(),
         builds: draft.builds.into_iter().map(|needed| needed.package).collect(),
         taken_over: draft.taken_over,
+        left_out: Vec::new(),
+        hand_edits: draft.hand_edits,
         warnings: Vec::new(),
     };
     if changed {
-        let message =
-            if change.message.is_empty() { describe::describe(&outcome.versions) } else { change.message.clone() };
+        let message = match &on_live {
+            _ if !change.message.is_empty() => change.message.clone(),
+            Some(_) => format!("{} (on live)", describe::describe(&outcome.versions)),
+            None => describe::describe(&outcome.versions),
+        };
         let deployment = change.deployment.as_ref().map(|deployment| deployment.id.as_str());
         make_app_version(work, &draft.uid, draft.seq, &message, change.git.clone(), deployment).await?;
+        if let Some(on_live) = &on_live {
+            outcome.left_out = on_live.left_out(work).await?;
+            on_live.note_install(work, draft.seq).await?;
+        }
         outcome.app_version = (!change.dry_run).then_some(draft.uid);
         if change.release {
             let (release, expired) = releasing::create(work, draft.seq, &message).await?;
+            let pinned = work.app.live_mode == LiveMode::Pinned;
+            if pinned && on_live.is_some() {
+                pinned_move::move_to(work, &release, &message).await?;
+            }
             if !change.dry_run {
                 outcome.release = Some(releasing::view(work.tx, &work.app, &release).await?);
             }
             outcome.expired = expired;
-            if work.app.live_mode == LiveMode::Pinned {
+            if pinned && on_live.is_none() {
                 draft.warnings.push(pinned_warning(work, &release.name, change.dry_run).await?);
             }
         }
+    } else if let Some(on_live) = on_live {
+        outcome.app_version = Some(on_live.undo(work).await?);
+        outcome.taken_over.clear();
     } else if work.app.head_seq > 0 {
         outcome.app_version = Some(app_versions::get(work.tx, work.app.id, work.app.head_seq).await?.uid);
         draft.warnings.extend(not_live_warning(work).await?);
     }
     outcome.warnings = draft.warnings;
     Ok(outcome)
-}
-
-pub(crate) async fn pinned_warning(work: &mut Work<'_>, release: &str, dry_run: bool) -> Result<String> {
-    let live = match work.app.live_release_id {
-        Some(id) => crate::tables::releases::get(work.tx, id).await?.name,
-        None => "nothing".to_owned(),
-    };
-    if dry_run {
-        return Ok(format!("live stays pinned to release {live}; the new release would not be live"));
-    }
-    Ok(format!(
-        "live stays pinned to release {live}; release {release} is not live. `milepost release live {release}` puts it live, \
-         `milepost release live --follow` lets live follow new releases again"
-    ))
-}
-
-/// Nothing changed, and yet users get something else: a rollback stays until somebody lifts it.
-pub(crate) async fn not_live_warning(work: &mut Work<'_>) -> Result<Option<String>> {
-    let (LiveMode::Pinned, Some(id)) = (work.app.live_mode, work.app.live_release_id) else { return Ok(None) };
-    let live = crate::tables::releases::get(work.tx, id).await?;
-    Ok((live.app_seq != work.app.head_seq).then(|| {
-        format!(
-            "live is pinned to release {}, which is older than what the app has now; `milepost release live --follow` lets live \
-             follow new releases again",
-            live.name
-        )
-    }))
 }
 
 pub(crate) async fn make_app_version(
@@ -284,9 +298,9 @@ fn check_once_each(change: &Change) -> Result<()> {
 }
 
 /// Only a change that adds functions can exceed the plan; an app that is above a smaller plan may still shrink.
-async fn check_plan(work: &mut Work<'_>, draft: &Draft<'_>) -> Result<()> {
+async fn check_plan(work: &mut Work<'_>, draft: &Draft<'_>, on_live: Option<&OnLive>) -> Result<()> {
     let adds = |outcome: &UnitOutcome| outcome.kind == UnitKind::Function && outcome.action == UnitAction::Created;
-    if !draft.outcomes.iter().any(adds) {
+    if !draft.outcomes.iter().any(adds) && !on_live.is_some_and(OnLive::brings_functions_back) {
         return Ok(());
     }
     let count = units::count_present(work.tx, work.app.id, UnitKind::Function).await?;

@@ -4,10 +4,10 @@ use milepost_model::change::{UnitAction, UnitOutcome};
 use milepost_model::event::EventKind;
 use milepost_model::plan::{Reason, reasons};
 use milepost_model::unit_put::{Put, PutOnly};
-use milepost_model::{Code, GroupName, Label, Refusal, Selector, UnitKind, UnitName, UnitPut, UnitSpec};
+use milepost_model::{Code, Label, Refusal, Selector, UnitKind, UnitName, UnitPut, UnitSpec};
 use serde_json::json;
 
-use super::{Draft, secrets, specs};
+use super::{Draft, on_live, secrets, specs};
 use crate::error::Result;
 use crate::tables::contents::Missing;
 use crate::tables::units::{self, UnitRow};
@@ -52,10 +52,36 @@ pub(super) async fn apply(work: &mut Work<'_>, draft: &mut Draft<'_>, put: &Put)
         Some(unit) => unit,
         None => units::insert(work.tx, work.app.id, kind, &put.name).await?,
     };
-    let uid = choose_uid(work, draft, &unit, resolved.uid.as_deref()).await?;
-    check_label(work, draft, &unit, put.label.as_ref()).await?;
-    let sealed =
-        draft.secrets.get(&put.name).filter(|_| kind == UnitKind::Secret).map(|secret| secret.sealed.as_slice());
+    let version = match on_live::version_of_head(work, draft, put, &unit, &digest).await? {
+        Some(version) => version,
+        None => make(work, draft, put, &mut unit, &resolved, current.as_ref()).await?,
+    };
+    if current.is_some() {
+        memberships::close(work.tx, unit.id, draft.seq).await?;
+    }
+    memberships::open(work.tx, unit.id, draft.seq, version.id).await?;
+    unit.current_version_id = Some(version.id);
+    units::save(work.tx, &unit).await?;
+    join_group(work, put, &unit, &version).await?;
+    let action = if current.is_some() { UnitAction::Updated } else { UnitAction::Created };
+    draft.outcomes.push(outcome(kind, &put.name, action, &version, why));
+    Ok(())
+}
+
+/// Makes the next version of a unit.
+async fn make(
+    work: &mut Work<'_>,
+    draft: &mut Draft<'_>,
+    put: &Put,
+    unit: &mut UnitRow,
+    resolved: &specs::Resolved,
+    current: Option<&Current>,
+) -> Result<VersionRow> {
+    let digest = resolved.spec.digest();
+    let uid = choose_uid(work, draft, unit, resolved.uid.as_deref()).await?;
+    check_label(work, draft, unit, put.label.as_ref()).await?;
+    let secret = draft.secrets.get(&put.name).filter(|_| unit.kind == UnitKind::Secret);
+    let sealed = secret.map(|secret| secret.sealed.as_slice());
     let on_missing = if draft.dry_run { Missing::Ignore } else { Missing::Refuse };
     let content_id = contents::put(work.tx, work.app.id, &resolved.spec, &digest, sealed, on_missing).await?;
     unit.last_number += 1;
@@ -72,30 +98,17 @@ pub(super) async fn apply(work: &mut Work<'_>, draft: &mut Draft<'_>, put: &Put)
         created_by: &work.act.actor,
     };
     let version = versions::insert(work.tx, &new).await?;
-    if kind == UnitKind::Secret {
+    if unit.kind == UnitKind::Secret {
         keyed_secrets::insert(work.tx, &version).await?;
     }
     for (role, target_id) in &resolved.pins {
         versions::insert_pin(work.tx, version.id, *role, *target_id).await?;
     }
-    if current.is_some() {
-        memberships::close(work.tx, unit.id, draft.seq).await?;
-    }
-    memberships::open(work.tx, unit.id, draft.seq, version.id).await?;
-    unit.current_version_id = Some(version.id);
-    units::save(work.tx, &unit).await?;
-    if let Some(group) = &put.group {
-        add_to_group(work, group, &unit, &version).await?;
-    }
-
-    let before =
-        current.as_ref().map(|current| json!({ "number": current.version.number, "digest": current.version.digest }));
+    let before = current.map(|current| json!({ "number": current.version.number, "digest": current.version.digest }));
     let after =
         json!({ "number": version.number, "uid": version.uid, "label": version.label, "digest": version.digest });
     work.event(EventKind::VersionCreated, &unit.key().to_string(), before, Some(after));
-    let action = if current.is_some() { UnitAction::Updated } else { UnitAction::Created };
-    draft.outcomes.push(outcome(kind, &put.name, action, &version, why));
-    Ok(())
+    Ok(version)
 }
 
 /// What is asked for besides the content also counts when there is no new version: the group gets the one that is there.
@@ -107,11 +120,7 @@ async fn keep(
     unit: &UnitRow,
     version: &VersionRow,
 ) -> Result<()> {
-    if let Some(group) = &put.group
-        && !groups::of_version(work.tx, version.id).await?.contains(group)
-    {
-        add_to_group(work, group, unit, version).await?;
-    }
+    join_group(work, put, unit, version).await?;
     let described = put.description.as_ref().filter(|text| **text != version.description);
     if described.is_some() && put.only == Some(PutOnly::Existing) {
         let (key, number) = (unit.key(), version.number);
@@ -251,7 +260,11 @@ async fn check_label(work: &mut Work<'_>, draft: &mut Draft<'_>, unit: &UnitRow,
     Ok(())
 }
 
-async fn add_to_group(work: &mut Work<'_>, name: &GroupName, unit: &UnitRow, version: &VersionRow) -> Result<()> {
+async fn join_group(work: &mut Work<'_>, put: &Put, unit: &UnitRow, version: &VersionRow) -> Result<()> {
+    let Some(name) = &put.group else { return Ok(()) };
+    if groups::of_version(work.tx, version.id).await?.contains(name) {
+        return Ok(());
+    }
     let group_id = match groups::find(work.tx, work.app.id, name.as_str()).await? {
         Some((id, _)) => id,
         None => groups::insert(work.tx, work.app.id, name, work.act.at).await?,

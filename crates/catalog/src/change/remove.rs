@@ -51,7 +51,7 @@ pub(crate) async fn take_out(work: &mut Work<'_>, unit: &mut UnitRow, seq: i64) 
     v1::forget_unit(work.tx, unit.id).await?;
     unit.current_version_id = None;
     // Whoever puts it again makes it theirs.
-    unit.deployment_id = None;
+    unit.last_deployment_id = unit.deployment_id.take();
     units::save(work.tx, unit).await
 }
 

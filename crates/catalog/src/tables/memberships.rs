@@ -8,9 +8,14 @@ pub(crate) async fn open(tx: &mut Tx, unit_id: i64, seq: i64, version_id: i64) -
     Ok(())
 }
 
-/// App version `seq` is the first that does not have it any more.
+/// App version `seq` is the first that does not have it any more. One that was opened at `seq` itself was never in an app
+/// version, and goes.
 pub(crate) async fn close(tx: &mut Tx, unit_id: i64, seq: i64) -> Result<()> {
-    let sql = "UPDATE memberships SET until_seq = $2 WHERE unit_id = $1 AND until_seq IS NULL";
+    let sql = "UPDATE memberships SET until_seq = $2 WHERE unit_id = $1 AND until_seq IS NULL AND from_seq < $2";
+    if tx.execute(sql, &[unit_id.into(), seq.into()]).await? == 1 {
+        return Ok(());
+    }
+    let sql = "DELETE FROM memberships WHERE unit_id = $1 AND until_seq IS NULL AND from_seq = $2";
     match tx.execute(sql, &[unit_id.into(), seq.into()]).await? {
         1 => Ok(()),
         rows => Err(CatalogError::inconsistent(format!("unit {unit_id} has {rows} open memberships"))),

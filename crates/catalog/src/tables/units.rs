@@ -18,6 +18,8 @@ pub(crate) struct UnitRow {
     pub current_version_id: Option<i64>,
     /// The deployment that declares it; none once the unit is removed. A secret may have one before it is first set.
     pub deployment_id: Option<i64>,
+    /// The deployment that declared it when it was removed.
+    pub last_deployment_id: Option<i64>,
 }
 
 /// Which of the units that an app has are asked for.
@@ -34,7 +36,7 @@ impl From<UnitKind> for Only<'_> {
     }
 }
 
-const COLUMNS: &str = "id, kind, name, last_number, current_version_id, deployment_id";
+const COLUMNS: &str = "id, kind, name, last_number, current_version_id, deployment_id, last_deployment_id";
 
 fn read(row: &Row) -> Result<UnitRow> {
     Ok(UnitRow {
@@ -44,6 +46,7 @@ fn read(row: &Row) -> Result<UnitRow> {
         last_number: row.int(3)?,
         current_version_id: row.opt_int(4)?,
         deployment_id: row.opt_int(5)?,
+        last_deployment_id: row.opt_int(6)?,
     })
 }
 
@@ -150,8 +153,15 @@ pub(crate) async fn insert(tx: &mut Tx, app_id: i64, kind: UnitKind, name: &Unit
 }
 
 pub(crate) async fn save(tx: &mut Tx, unit: &UnitRow) -> Result<()> {
-    let sql = "UPDATE units SET last_number = $2, current_version_id = $3, deployment_id = $4 WHERE id = $1";
-    let params = [unit.id.into(), unit.last_number.into(), unit.current_version_id.into(), unit.deployment_id.into()];
+    let sql = "UPDATE units SET last_number = $2, current_version_id = $3, deployment_id = $4, \
+               last_deployment_id = $5 WHERE id = $1";
+    let params = [
+        unit.id.into(),
+        unit.last_number.into(),
+        unit.current_version_id.into(),
+        unit.deployment_id.into(),
+        unit.last_deployment_id.into(),
+    ];
     tx.execute(sql, &params).await?;
     Ok(())
 }

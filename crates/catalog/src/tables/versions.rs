@@ -164,6 +164,45 @@ pub(crate) async fn retire_all(tx: &mut Tx, unit_id: i64) -> Result<u64> {
     tx.execute("UPDATE versions SET state = 'retired' WHERE unit_id = $1 AND state = 'active'", &[unit_id.into()]).await
 }
 
+/// Units of a deployment whose present version is not its own.
+pub(crate) async fn made_by_hand(tx: &mut Tx, app_id: i64, deployment_id: i64) -> Result<Vec<i64>> {
+    let sql = "SELECT u.id FROM units u JOIN versions v ON v.id = u.current_version_id \
+               WHERE u.app_id = $1 AND u.deployment_id = $2 AND u.kind <> 'secret' \
+               AND (v.deployment_id IS NULL OR v.deployment_id <> $2)";
+    tx.query(sql, &[app_id.into(), deployment_id.into()]).await?.iter().map(|row| row.int(0)).collect()
+}
+
+/// The present versions of a deployment's units are its own from now on.
+pub(crate) async fn declare(tx: &mut Tx, app_id: i64, deployment_id: i64) -> Result<()> {
+    let sql = "UPDATE versions SET deployment_id = $2 WHERE (deployment_id IS NULL OR deployment_id <> $2) AND id IN \
+               (SELECT current_version_id FROM units WHERE app_id = $1 AND deployment_id = $2 \
+               AND current_version_id IS NOT NULL AND kind <> 'secret')";
+    tx.execute(sql, &[app_id.into(), deployment_id.into()]).await?;
+    Ok(())
+}
+
+/// The newest version of a unit, below a number, that is a deployment's own and still has its content.
+pub(crate) async fn last_declared(
+    tx: &mut Tx,
+    unit_id: i64,
+    deployment_id: i64,
+    below: i64,
+) -> Result<Option<VersionRow>> {
+    let condition = "unit_id = $1 AND deployment_id = $2 AND number < $3 AND content_id IS NOT NULL \
+                     ORDER BY number DESC LIMIT 1";
+    find(tx, condition, &[unit_id.into(), deployment_id.into(), below.into()]).await
+}
+
+/// Makes retired versions, and the retired versions that they are pinned to, selectable again.
+pub(crate) async fn activate(tx: &mut Tx, version_id: i64) -> Result<()> {
+    let mut wanted = vec![version_id];
+    while let Some(id) = wanted.pop() {
+        tx.execute("UPDATE versions SET state = 'active' WHERE id = $1 AND state = 'retired'", &[id.into()]).await?;
+        wanted.extend(pins_of(tx, &[id]).await?.into_iter().map(|(_, _, target)| target));
+    }
+    Ok(())
+}
+
 /// Forgets the content of a version and what it needed. Its names stay taken.
 pub(crate) async fn mark_deleted(tx: &mut Tx, id: i64) -> Result<()> {
     tx.execute("UPDATE versions SET state = 'deleted', content_id = NULL WHERE id = $1", &[id.into()]).await?;

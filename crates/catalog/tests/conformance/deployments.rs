@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use milepost_model::change::{Change, Declaration, UnitAction};
 use milepost_model::unit_put::FunctionPut;
-use milepost_model::{ChangeOutcome, Code, UnitKind};
+use milepost_model::{ChangeOutcome, Code, UnitKind, UnitPut};
 
 use crate::common::*;
 
@@ -145,6 +145,37 @@ async fn units_of_no_deployment_are_taken_over_with_a_warning_if_they_differ(t: 
     assert_eq!(taken, ["secret SAME", "secret OTHER", "config"]);
     let again = t.send(declared("a", puts)).await.unwrap();
     assert!(!again.changed && again.warnings.is_empty());
+}
+
+async fn what_was_changed_by_hand_is_reported_before_it_is_put_back(t: &Fixture) {
+    let both = |a: i64, b: i64| {
+        let document = Some(serde_json::json!({ "a": a, "b": b }));
+        put("config", UnitPut::Config(milepost_model::unit_put::ConfigPut { document, ..Default::default() }))
+    };
+    let fields = |outcome: &ChangeOutcome| -> Vec<String> {
+        let undone = outcome.hand_edits.iter().flat_map(|edit| &edit.undone);
+        undone.map(|reason| serde_json::to_value(reason).unwrap()["field"].as_str().unwrap().to_owned()).collect()
+    };
+    t.send(declared("a", [both(1, 1)])).await.unwrap();
+    t.put([config("a", 2)]).await;
+    let plan = t.send(Change { dry_run: true, ..declared("a", [both(1, 5)]) }).await.unwrap();
+    assert_eq!(fields(&plan), ["a"], "b is the folder's own to change");
+    assert_eq!((plan.hand_edits[0].number, plan.hand_edits[0].by.as_str()), (2, "ann"));
+    // The folder says the same by now: nothing is undone, whatever else it changes.
+    let same = t.send(declared("a", [both(2, 5)])).await.unwrap();
+    assert!(same.changed && same.hand_edits.is_empty());
+    // A version that was made by hand and is what the folder says is the folder's own.
+    t.put([config("a", 3)]).await;
+    let agreed = t.send(declared("a", [both(3, 5)])).await.unwrap();
+    assert_eq!((agreed.changed, agreed.taken_over.len()), (false, 1));
+    assert!(t.send(declared("a", [both(4, 5)])).await.unwrap().hand_edits.is_empty());
+    // One that is put back counts once; one that the folder drops counts too.
+    t.put([config("b", 9)]).await;
+    assert_eq!(fields(&t.send(declared("a", [both(4, 6)])).await.unwrap()), ["b"]);
+    assert!(t.send(declared("a", [both(4, 7)])).await.unwrap().hand_edits.is_empty());
+    t.put([config("b", 10)]).await;
+    let dropped = t.send(declared("a", [])).await.unwrap();
+    assert_eq!((dropped.hand_edits.len(), fields(&dropped).len()), (1, 0));
 }
 
 async fn a_dry_run_takes_nothing_over(t: &Fixture) {
@@ -324,6 +355,7 @@ on_both_engines!(
     units_of_another_deployment_are_refused_and_all_named,
     units_of_another_deployment_are_taken_over_when_allowed,
     units_of_no_deployment_are_taken_over_with_a_warning_if_they_differ,
+    what_was_changed_by_hand_is_reported_before_it_is_put_back,
     a_dry_run_takes_nothing_over,
     a_change_by_hand_leaves_units_with_their_deployment,
     deleting_the_only_version_ends_the_ownership_too,

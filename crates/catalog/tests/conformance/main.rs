@@ -40,6 +40,7 @@ mod jobs;
 mod live;
 mod merge;
 mod migrations;
+mod on_live;
 mod overrides;
 mod queue;
 mod releases;

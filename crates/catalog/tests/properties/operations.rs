@@ -64,6 +64,13 @@ pub enum Operation {
         release: u8,
     },
     Sweep,
+    DeployOnLive {
+        function: u8,
+        code: u8,
+    },
+    ConfigureOnLive {
+        value: u8,
+    },
 }
 
 pub fn sequences() -> impl Strategy<Value = Vec<Operation>> {
@@ -87,6 +94,8 @@ fn operation() -> impl Strategy<Value = Operation> {
         1 => (small.clone(), small.clone()).prop_map(|(function, name)| Operation::AliasBack { function, name }),
         1 => (small.clone(), small.clone()).prop_map(|(function, name)| Operation::AliasDelete { function, name }),
         2 => (small.clone(), any).prop_map(|(name, release)| Operation::Tag { name, release }),
+        2 => (small.clone(), 0..3_u8).prop_map(|(function, code)| Operation::DeployOnLive { function, code }),
+        2 => (0..3_u8).prop_map(|value| Operation::ConfigureOnLive { value }),
         1 => small.prop_map(|name| Operation::Untag { name }),
         1 => any.prop_map(|release| Operation::Pin { release }),
         1 => Just(Operation::Follow),

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use milepost_catalog::{CatalogError, LiveTarget, RollbackInput};
+use milepost_model::base::Base;
 use milepost_model::change::{Change, UnitAction};
 use milepost_model::{ChangeOutcome, Code, UnitKind};
 
@@ -32,6 +33,10 @@ pub struct World<'t> {
     pub labels: BTreeMap<(String, String), i64>,
     /// The function of the route, and the version that it is pinned to.
     route: Option<(String, Option<i64>)>,
+    /// The route of each app version.
+    routes: BTreeMap<String, Option<(String, Option<i64>)>>,
+    /// What every version held that was ever made.
+    history: BTreeMap<(String, i64), u8>,
 }
 
 const ROUTE: &str = "GET /r";
@@ -54,6 +59,8 @@ impl<'t> World<'t> {
             aliases: BTreeMap::new(),
             labels: BTreeMap::new(),
             route: None,
+            routes: BTreeMap::new(),
+            history: BTreeMap::new(),
         }
     }
 
@@ -94,6 +101,13 @@ impl<'t> World<'t> {
             Operation::Release { app_version } => self.release(app_version).await,
             Operation::Expire { release } => self.expire(release).await,
             Operation::Sweep => self.sweep().await,
+            Operation::DeployOnLive { function, code } => self.deploy_on_live(&format!("f{function}"), code).await,
+            Operation::ConfigureOnLive { value } => {
+                self.on_live(change([config("value", value)]), &[("config config".into(), value)], value).await;
+            }
+        }
+        if let Some((uid, _)) = self.app_versions.last() {
+            self.routes.entry(uid.clone()).or_insert_with(|| self.route.clone());
         }
     }
 
@@ -159,6 +173,7 @@ impl<'t> World<'t> {
                 (action, Some(number)) => {
                     if matches!(action, UnitAction::Created | UnitAction::Updated) {
                         self.versions.entry(key.clone()).or_default().insert(number, code);
+                        self.history.insert((key.clone(), number), code);
                     }
                     self.manifest.insert(key, number);
                 }
@@ -373,6 +388,71 @@ impl<'t> World<'t> {
         let result = self.t.catalog.release_expire(&self.t.app, "x", id.clone(), String::new()).await;
         assert_eq!(result.is_err(), stays, "{result:?}");
         self.active.retain(|(active, _)| stays || *active != id);
+    }
+
+    async fn deploy_on_live(&mut self, name: &str, code: u8) {
+        let tree = self.t.tree(&format!("code {code}")).await;
+        let units = [(format!("package {name}"), code), (format!("function {name}"), code)];
+        self.on_live(change([package(name, tree), function_on(name, name)]), &units, code).await;
+    }
+
+    /// A change that puts these units with this content, on live.
+    async fn on_live(&mut self, change: Change, puts: &[(String, u8)], code: u8) {
+        let live = self.live.as_ref().and_then(|live| self.active.iter().find(|(id, _)| id == live)).cloned();
+        let base = live.as_ref().and_then(|(_, uid)| self.app_versions.iter().find(|(known, _)| known == uid)).cloned();
+        let result = self.t.send(Change { on: Base::Live, ..change }).await;
+        if base.is_none() && !self.app_versions.is_empty() {
+            assert_eq!(refused(result).code, Code::NoRelease);
+            return;
+        }
+        let (base_uid, base) = base.unwrap_or_default();
+        let differs = |(unit, code): &(String, u8)| {
+            base.get(unit).is_none_or(|number| self.history[&(unit.clone(), *number)] != *code)
+        };
+        if !puts.iter().any(differs) {
+            let outcome = result.unwrap();
+            assert_eq!((outcome.changed, outcome.app_version), (false, Some(base_uid)));
+            return;
+        }
+        let leaves = |unit: &String| !base.contains_key(unit) && !puts.iter().any(|(put, _)| put == unit);
+        let named = self.aliases.keys().any(|(function, _)| {
+            let unit = format!("function {function}");
+            self.manifest.contains_key(&unit) && leaves(&unit)
+        });
+        let room = self.making_room();
+        if named || room.is_none() {
+            let code = refused(result).code;
+            assert!(code == if named { Code::StillReferenced } else { Code::NoRoom }, "{code:?}");
+            return;
+        }
+        let outcome = result.unwrap();
+        assert_eq!((outcome.changed, Some(&outcome.expired)), (true, room.as_ref()));
+        let back: Vec<String> = base.keys().filter(|unit| !self.manifest.contains_key(*unit)).cloned().collect();
+        let gone: Vec<String> = self.manifest.keys().filter(|unit| leaves(unit)).cloned().collect();
+        self.versions.retain(|unit, _| !gone.contains(unit));
+        self.manifest.clone_from(&base);
+        self.route = self.routes.get(&base_uid).cloned().flatten();
+        self.absorb(outcome, code);
+        // What came back is selectable again, and what it is pinned to; nothing else of what was removed.
+        for unit in back {
+            let (kind, name) = unit.split_once(' ').unwrap();
+            let numbers = self.t.numbers(kind.parse().unwrap(), name).await;
+            assert!(numbers.contains(&base[&unit]), "{unit}");
+            let held = numbers.into_iter().map(|number| (number, self.history[&(unit.clone(), number)])).collect();
+            self.versions.insert(unit, held);
+        }
+        if self.pinned {
+            self.live = self.active.last().map(|(id, _)| id.clone());
+        }
+        // Live's content plus the change, and nothing else.
+        let (uid, manifest) = self.app_versions.last().unwrap();
+        assert_eq!(&self.t.objects(uid).await, manifest);
+        for (unit, number) in manifest.iter().filter(|(unit, _)| !unit.starts_with("environment")) {
+            match puts.iter().find(|(put, _)| put == unit) {
+                Some((_, code)) => assert_eq!(self.history[&(unit.clone(), *number)], *code, "{unit}"),
+                None => assert_eq!(Some(number), base.get(unit), "{unit}"),
+            }
+        }
     }
 
     async fn sweep(&self) {

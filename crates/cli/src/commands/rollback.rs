@@ -8,7 +8,8 @@ use crate::output::diff_text;
 /// Put live back to what it was before
 ///
 /// Moves one pointer: functions, configuration, files, secrets and routes go back together, and live is pinned there. New
-/// releases do not take it until `milepost release live --follow`.
+/// releases do not take it until `milepost release live --follow`. To fix what is live now, add `--on live` to the command
+/// that changes it, like `milepost config set KEY=VALUE --on live`.
 #[derive(Debug, Args)]
 pub struct RollbackArgs {
     /// A release, tag or app version; where live was before when left out

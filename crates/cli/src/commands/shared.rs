@@ -1,6 +1,7 @@
 //! What many commands have in common.
 
 use clap::Args;
+use milepost_model::base::Base;
 use milepost_model::change::{Change, UnitKey};
 use milepost_model::snapshot::Unit;
 use milepost_model::spec::FunctionPermission;
@@ -21,6 +22,9 @@ pub struct ChangeArgs {
     /// Make an app version but no release
     #[arg(long)]
     pub no_release: bool,
+    /// Add the change to `live`, what users get now, not to the newest app version
+    #[arg(long, value_name = "BASE", value_parser = parse_base)]
+    pub on: Option<Base>,
     /// Say what would happen, and change nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -35,6 +39,7 @@ impl ChangeArgs {
             message: self.message.clone().unwrap_or_default(),
             git: None,
             expect: self.expect.clone(),
+            on: self.on.unwrap_or_default(),
             release: !self.no_release,
             dry_run: self.dry_run,
             puts,
@@ -42,6 +47,24 @@ impl ChangeArgs {
             deployment: None,
         }
     }
+}
+
+fn parse_base(text: &str) -> Result<Base, String> {
+    match text {
+        "live" => Ok(Base::Live),
+        "head" => Ok(Base::Head),
+        _ => Err(format!("`{text}` is not a base of a change; use live or head")),
+    }
+}
+
+/// The version of a unit that a change on this base adds to; none if the base does not have the unit.
+pub async fn version_on(context: &Context<'_>, key: &UnitKey, on: Base) -> Result<Option<String>> {
+    if on == Base::Head {
+        return Ok(Some("latest".to_owned()));
+    }
+    let live = context.client.app_version_get(&context.app, "live").await?;
+    let held = live.objects.iter().find(|object| object.kind == key.kind && object.name == key.name);
+    Ok(held.map(|object| object.number.to_string()))
 }
 
 /// A name given as an argument or with `--name`: seed 003 writes both.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use milepost_model::base::LeftOut;
 use milepost_model::change::{UnitAction, UnitKey, UnitOutcome};
 use milepost_model::{ChangeOutcome, UnitKind, UnitName};
 
@@ -78,11 +79,29 @@ pub fn plan_table(outcome: &ChangeOutcome, commands: &BTreeMap<UnitName, String>
             None => format!("App version {app_version}, not released"),
         });
     }
+    lines.extend(left_out(outcome));
     if !outcome.expired.is_empty() {
         let verb = if outcome.dry_run { "Would expire" } else { "Expired" };
         lines.push(format!("{verb}: release {}", outcome.expired.join(", ")));
     }
     lines.join("\n")
+}
+
+/// What of the app before is not in what a change on live made.
+fn left_out(outcome: &ChangeOutcome) -> Vec<String> {
+    if outcome.left_out.is_empty() {
+        return Vec::new();
+    }
+    let head = if outcome.dry_run { "Would leave out what is not live:" } else { "Left out, because it is not live:" };
+    let line = |left: &LeftOut| {
+        let key = UnitKey { kind: left.kind, name: left.name.clone() };
+        match (left.head, left.live) {
+            (Some(head), Some(live)) => format!("  {key} version {head} (live has version {live})"),
+            (Some(head), None) => format!("  {key} version {head} (not in live)"),
+            (None, live) => format!("  the removal of {key} (live has version {})", live.unwrap_or_default()),
+        }
+    };
+    std::iter::once(head.to_owned()).chain(outcome.left_out.iter().map(line)).collect()
 }
 
 fn build_line(outcome: &ChangeOutcome, unit: &UnitOutcome, commands: &BTreeMap<UnitName, String>) -> Option<String> {

@@ -1,11 +1,11 @@
 use clap::Args;
-use milepost_model::UnitName;
 use milepost_model::unit_put::{ConfigPut, UnitPut};
+use milepost_model::{UnitKind, UnitName};
 use std::process::Command;
 
 use super::{document, get};
 use crate::commands::shared::{self, ChangeArgs};
-use crate::context::Context;
+use crate::context::{Context, unit_key};
 use crate::failure::{Failure, Result};
 
 /// Edit the configuration in your editor ($VISUAL or $EDITOR)
@@ -17,7 +17,11 @@ pub struct EditArgs {
 
 pub async fn run(context: &Context<'_>, args: EditArgs) -> Result<()> {
     let editor = editor(context.ui.can_ask())?;
-    let before = get::document(context, "latest").await.unwrap_or_else(|_| serde_json::json!({}));
+    let on = args.change.on.unwrap_or_default();
+    let before = match shared::version_on(context, &unit_key(UnitKind::Config, "config")?, on).await? {
+        Some(version) => get::document(context, &version).await.unwrap_or_else(|_| serde_json::json!({})),
+        None => serde_json::json!({}),
+    };
     let text = serde_saphyr::to_string(&before).map_err(|error| Failure::new(error.to_string()))?;
     let file = tempfile::Builder::new().prefix("milepost-config-").suffix(".yaml").tempfile()?;
     std::fs::write(file.path(), text)?;

@@ -8,7 +8,7 @@ use milepost_model::release::Release;
 use super::shared::ChangeArgs;
 use crate::args::Global;
 use crate::context::Context;
-use crate::declared::apply::{self, Applied, Options, tell};
+use crate::declared::apply::{self, Applied, HandEdits, Options, tell};
 use crate::declared::{self, Declared, Problem};
 use crate::failure::{Failure, Result};
 use crate::output::Ui;
@@ -25,6 +25,9 @@ pub struct DeployArgs {
     dir: PathBuf,
     #[command(flatten)]
     declare: DeclareArgs,
+    /// Undo changes that were made by hand since the last deploy of this folder (`--yes` does not imply it)
+    #[arg(long)]
+    overwrite: bool,
     #[command(flatten)]
     change: ChangeArgs,
 }
@@ -51,13 +54,18 @@ impl DeclareArgs {
             allow_conflicts: self.allow_conflicts,
             verbose: self.verbose,
             watching: false,
+            hand_edits: HandEdits::Ask,
         }
     }
 }
 
 pub async fn run(ui: &Ui, global: &Global, args: DeployArgs) -> Result<()> {
     let read = look_at_manifest(&args.dir, "deploy")?;
-    apply_declared(ui, global, read, &args.declare.options(args.change)).await
+    let mut options = args.declare.options(args.change);
+    if args.overwrite {
+        options.hand_edits = HandEdits::Overwrite;
+    }
+    apply_declared(ui, global, read, &options).await
 }
 
 /// Applies what a folder declares, and shows what that did; or tells all that is wrong with it.
@@ -124,8 +132,13 @@ pub fn look_at_manifest(dir: &Path, verb: &str) -> Result<(Declared, Vec<Problem
 /// Where the app is served now, and this release of it.
 pub fn url_lines(applied: &Applied) -> Vec<String> {
     let release = applied.outcome.release.as_ref().and_then(|release| release_url(release, &release.id));
-    let live = applied.urls.live.iter().map(|url| format!("  live     {url}"));
-    live.chain(release.map(|url| format!("  release  {url}"))).collect()
+    let release = release.map(|url| format!("  release  {url}"));
+    if applied.outcome.release.as_ref().is_none_or(|release| release.live) {
+        let live = applied.urls.live.iter().map(|url| format!("  live     {url}"));
+        return live.chain(release).collect();
+    }
+    let live = applied.urls.live.iter().map(|url| format!("  live     {url}  (pinned to another release)"));
+    release.into_iter().chain(live).collect()
 }
 
 /// The address of a release by one of its names; among its addresses are those of live and of its tags.

@@ -4,6 +4,7 @@ use super::FolderArgs;
 use crate::args::Global;
 use crate::commands::deploy::{DeclareArgs, apply_declared};
 use crate::commands::shared::ChangeArgs;
+use crate::declared::apply::HandEdits;
 use crate::declared::fission;
 use crate::failure::Result;
 use crate::output::Ui;
@@ -25,5 +26,8 @@ pub struct ApplyArgs {
 
 pub async fn run(ui: &Ui, global: &Global, args: ApplyArgs) -> Result<()> {
     let read = fission::look_at_folder(&args.folder.specdir)?;
-    apply_declared(ui, global, read, &args.declare.options(args.change)).await
+    let mut options = args.declare.options(args.change);
+    // Specs are applied by pipelines, and say all of what should be: it warns and goes on.
+    options.hand_edits = HandEdits::Overwrite;
+    apply_declared(ui, global, read, &options).await
 }

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::deploy::{agreed_app, look_at_manifest, without_mistakes};
 use crate::args::Global;
 use crate::context::Context;
-use crate::declared::apply::tell;
+use crate::declared::apply::{HandEdits, tell};
 use crate::failure::{Failure, Result};
 use crate::output::Ui;
 use crate::serve::{ServeArgs, stop_on_signals};
@@ -34,6 +34,9 @@ pub struct UpArgs {
     /// What this deploy is about, for the history
     #[arg(short, long, value_name = "TEXT")]
     message: Option<String>,
+    /// Undo changes that were made by hand since the last deploy of this folder; `--watch` implies it
+    #[arg(long)]
+    overwrite: bool,
     #[command(flatten, next_help_heading = "Settings of a server that is started here")]
     serve: ServeArgs,
 }
@@ -48,7 +51,9 @@ pub async fn run(ui: &Ui, global: &Global, args: UpArgs) -> Result<()> {
     let typed = |global: &Global| Global { app: asked.clone(), ..global.clone() };
     let stop = CancellationToken::new();
     stop_on_signals(stop.clone())?;
-    let plan = session::Plan { watch: args.watch, logs: !args.no_logs, message: args.message };
+    // Whoever watches has the folder open and must not be stopped by a question: a warning says what is undone.
+    let hand_edits = if args.overwrite || args.watch { HandEdits::Overwrite } else { HandEdits::Ask };
+    let plan = session::Plan { watch: args.watch, logs: !args.no_logs, message: args.message, hand_edits };
     match server::find_or_start(ui, &global, args.serve).await? {
         Found::Running => {
             let context = Context::new(ui, &global)?;

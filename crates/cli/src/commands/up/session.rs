@@ -12,7 +12,7 @@ use crate::commands::deploy;
 use crate::commands::logs::{Detail, LogPrinter};
 use crate::commands::shared::ChangeArgs;
 use crate::context::Context;
-use crate::declared::apply::{self, Applied, Options, tell};
+use crate::declared::apply::{self, Applied, HandEdits, Options, tell};
 use crate::declared::{self, Declared};
 use crate::failure::{Failure, Result};
 use crate::output::{outcome_table, print_data};
@@ -22,6 +22,7 @@ pub struct Plan {
     pub watch: bool,
     pub logs: bool,
     pub message: Option<String>,
+    pub hand_edits: HandEdits,
 }
 
 /// `global`: the options as they were typed.
@@ -36,7 +37,7 @@ pub async fn run(
     // Before the first deploy: what is saved meanwhile is seen.
     let mut watcher = if plan.watch { Some(Watcher::new(&declared)?) } else { None };
     let change = ChangeArgs { message: plan.message.clone(), ..ChangeArgs::default() };
-    let options = Options { change, ..Options::default() };
+    let options = Options { change, hand_edits: plan.hand_edits, ..Options::default() };
     let started = Instant::now();
     let mut applied = tokio::select! {
         applied = apply::apply(context, &declared, &options) => applied?,
@@ -135,7 +136,9 @@ fn announce(context: &Context<'_>, applied: &Applied, started: Instant) -> Resul
     if context.ui.is_table() {
         print_data(&lines.join("\n"))?;
     }
-    context.ui.say(&format!("Deployed app {} in {} ms.", context.app, started.elapsed().as_millis()));
+    if applied.outcome.changed {
+        context.ui.say(&format!("Deployed app {} in {} ms.", context.app, started.elapsed().as_millis()));
+    }
     Ok(())
 }
 

@@ -79,7 +79,9 @@ impl Apply<'_> {
 
     /// Tells whose work would be overwritten, unless that was told, and asks whoever can be asked.
     pub(super) async fn ask_to_overwrite(&mut self, plan: &ChangeOutcome) -> Result<()> {
-        let found = overwrite::find(self.context, &self.declared.folder, plan).await;
+        self.ask_about_hand_edits(plan)?;
+        let on = self.options.change.on.unwrap_or_default();
+        let found = overwrite::find(self.context, &self.declared.folder, plan, on).await;
         let mut is_new = false;
         for sentence in found.iter().map(overwrite::sentence) {
             if !self.told.contains(&sentence) {

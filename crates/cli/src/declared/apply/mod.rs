@@ -8,6 +8,7 @@ mod draft;
 mod environments;
 mod files;
 mod git;
+mod hand_edits;
 mod interrupt;
 mod land;
 mod overwrite;
@@ -44,6 +45,17 @@ pub struct Options {
     pub verbose: bool,
     /// Again and again, while somebody edits: no questions, and nothing is told twice.
     pub watching: bool,
+    pub hand_edits: HandEdits,
+}
+
+/// What to do about changes made by hand that a folder would put back.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum HandEdits {
+    /// Asks, and refuses without a terminal.
+    #[default]
+    Ask,
+    /// Warns and goes on.
+    Overwrite,
 }
 
 /// What an apply did, or with a dry run, would do.

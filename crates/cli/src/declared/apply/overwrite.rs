@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use milepost_model::ChangeOutcome;
+use milepost_model::base::Base;
 use milepost_model::change::{UnitAction, UnitKey};
 use milepost_model::snapshot::AppVersion;
 
@@ -23,14 +24,15 @@ pub struct Overwritten {
 }
 
 /// What the plan would update or remove, by the app versions that made it, as far as they are not contained in the tree.
-pub async fn find(context: &Context<'_>, folder: &Path, plan: &ChangeOutcome) -> Vec<Overwritten> {
+pub async fn find(context: &Context<'_>, folder: &Path, plan: &ChangeOutcome, on: Base) -> Vec<Overwritten> {
     let touched = plan.versions.iter().filter(|unit| matches!(unit.action, UnitAction::Updated | UnitAction::Removed));
     let touched: Vec<UnitKey> = touched.map(|unit| UnitKey { kind: unit.kind, name: unit.name.clone() }).collect();
     if touched.is_empty() {
         return Vec::new();
     }
+    let base = if on == Base::Live { "live" } else { "head" };
     // That nobody can be warned is not a reason to stop: the ledger keeps what is overwritten.
-    let Ok(head) = context.client.app_version_get(&context.app, "head").await else { return Vec::new() };
+    let Ok(head) = context.client.app_version_get(&context.app, base).await else { return Vec::new() };
     let mut by_maker: BTreeMap<String, Vec<UnitKey>> = BTreeMap::new();
     for object in &head.objects {
         let key = UnitKey { kind: object.kind, name: object.name.clone() };

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use milepost_client::source::Source;
+use milepost_model::base::Base;
 use milepost_model::build::BuildRequest;
 use milepost_model::change::{Change, UnitKey};
 use milepost_model::spec::{EnvironmentSpec, PackageSpec};
@@ -11,6 +12,7 @@ use milepost_model::{ChangeOutcome, Code, Selector, UnitKind, UnitName};
 
 use super::environments::Environments;
 use super::{build, draft, files, interrupt};
+use crate::commands::shared::version_on;
 use crate::context::Context;
 use crate::failure::Result;
 use crate::output::{outcome_name, outcome_table};
@@ -67,17 +69,23 @@ fn may_need_a_build(unit: &UnitPut) -> bool {
 /// What is left out of an update is what the app has.
 async fn request(context: &Context<'_>, change: &Change, name: &UnitName) -> Result<Option<BuildRequest>> {
     let Some((package, _)) = draft::package(&change.puts, name) else { return Ok(None) };
-    let base = if package.merge { base(context, name).await } else { None };
+    let base = if package.merge { base(context, name, change.on).await } else { None };
     let Some(source) = package.source.or(base.as_ref().and_then(|base| base.source)) else { return Ok(None) };
     let command = package.build_command.clone().or_else(|| base.as_ref().map(|base| base.build_command.clone()));
     let Some(environment) = environment(context, package, base.as_ref()).await? else { return Ok(None) };
     Ok(Some(BuildRequest { package: name.clone(), source, environment, command: command.unwrap_or_default() }))
 }
 
-async fn base(context: &Context<'_>, name: &UnitName) -> Option<PackageSpec> {
+async fn base(context: &Context<'_>, name: &UnitName, on: Base) -> Option<PackageSpec> {
     let key = UnitKey { kind: UnitKind::Package, name: name.clone() };
-    let unit = context.client.unit_get(&context.app, &key).await.ok()?;
-    serde_json::from_value(unit.current.spec).ok()
+    let version = match on {
+        Base::Head => context.client.unit_get(&context.app, &key).await.ok()?.current,
+        Base::Live => {
+            let number = version_on(context, &key, on).await.ok()??;
+            context.client.version_get(&context.app, &key, &number).await.ok()?
+        }
+    };
+    serde_json::from_value(version.spec).ok()
 }
 
 async fn environment(

@@ -120,6 +120,8 @@ pub fn all_new(declared: &Declared, change: &Change) -> ChangeOutcome {
         expired: Vec::new(),
         builds: packages.map(|key| key.name).filter(is_source).collect(),
         taken_over: Vec::new(),
+        left_out: Vec::new(),
+        hand_edits: Vec::new(),
         warnings: Vec::new(),
     }
 }

@@ -1,0 +1,73 @@
+//! What a folder would put back of what was changed by hand since its last deploy.
+
+use milepost_model::UnitSpec;
+use milepost_model::base::HandEdit;
+use milepost_model::plan::{Reason, reasons};
+
+use crate::error::Result;
+use crate::tables::contents;
+use crate::tables::units::{self, UnitRow};
+use crate::tables::versions::{self, VersionRow};
+use crate::work::Work;
+
+/// A unit that gets another version. `before` is the unit with the version that was made by hand. None if all that was
+/// changed by hand stays.
+pub(super) async fn updated(work: &mut Work<'_>, before: &UnitRow, deployment: i64) -> Result<Option<HandEdit>> {
+    let Some((by_hand, edited)) = present(work, before).await? else { return Ok(None) };
+    let after = units::find_by_id(work.tx, before.id).await?;
+    let Some((_, new)) = present(work, &after).await? else { return Ok(None) };
+    let mut undone = reasons(&edited, &new);
+    if let Some(declared) = versions::last_declared(work.tx, before.id, deployment, by_hand.number).await?
+        && let Some(content) = declared.content_id
+    {
+        let edits = reasons(&contents::get(work.tx, content).await?, &edited);
+        undone.retain(|reason| edits.iter().any(|edit| overlap(&place(edit), &place(reason))));
+    }
+    Ok((!undone.is_empty()).then(|| edit(before, by_hand, undone)))
+}
+
+/// A unit that the folder does not name any more.
+pub(super) async fn removed(work: &mut Work<'_>, before: &UnitRow) -> Result<Option<HandEdit>> {
+    Ok(present(work, before).await?.map(|(by_hand, _)| edit(before, by_hand, Vec::new())))
+}
+
+fn edit(unit: &UnitRow, by_hand: VersionRow, undone: Vec<Reason>) -> HandEdit {
+    let VersionRow { number, created_by: by, created_at: at, .. } = by_hand;
+    HandEdit { kind: unit.kind, name: unit.name.clone(), number, by, at, undone }
+}
+
+async fn present(work: &mut Work<'_>, unit: &UnitRow) -> Result<Option<(VersionRow, UnitSpec)>> {
+    let Some(id) = unit.current_version_id else { return Ok(None) };
+    let version = versions::get(work.tx, id).await?;
+    let Some(content) = version.content_id else { return Ok(None) };
+    let spec = contents::get(work.tx, content).await?;
+    Ok(Some((version, spec)))
+}
+
+/// What of a unit a reason is about. A package that a function is pinned to stands for its code.
+fn place(reason: &Reason) -> String {
+    match reason {
+        Reason::Field { field, .. } | Reason::Files { field, .. } => field.clone(),
+        Reason::Pinned { kind, .. } => format!("version of its {kind}"),
+        Reason::New | Reason::Asked | Reason::Secret => String::new(),
+    }
+}
+
+/// Whether one is the other or a part of it.
+fn overlap(one: &str, other: &str) -> bool {
+    let within = |inner: &str, outer: &str| {
+        inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    within(one, other) || within(other, one)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::overlap;
+
+    #[test]
+    fn a_field_overlaps_itself_and_its_parts_only() {
+        assert!(overlap("mail", "mail") && overlap("mail.from", "mail") && overlap("mail", "mail.from"));
+        assert!(!overlap("mail", "mails") && !overlap("mail.from", "mail.to"));
+    }
+}

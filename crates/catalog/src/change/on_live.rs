@@ -1,0 +1,248 @@
+//! Changes on live: the app is put back to what live has before the first put, in the same transaction. What of the old
+//! head is left out is reported. `docs/decisions/012-changes-on-live.md` has the reasons.
+
+use std::collections::BTreeMap;
+
+use milepost_model::base::{Base, LeftOut};
+use milepost_model::change::{Change, UnitAction, UnitKey, UnitOutcome};
+use milepost_model::event::EventKind;
+use milepost_model::unit_put::Put;
+use milepost_model::{Code, Digest, Refusal, UnitKind};
+use serde_json::json;
+
+use super::Draft;
+use super::put::{check_limits, outcome};
+use crate::error::Result;
+use crate::needs;
+use crate::tables::releases::{self, ReleaseRow};
+use crate::tables::units::UnitRow;
+use crate::tables::versions::VersionRow;
+use crate::tables::{aliases, app_versions, contents, installs, memberships, units, v1, versions};
+use crate::work::{Mark, Work};
+
+/// The base of a change on live, restored.
+pub(super) struct OnLive {
+    live: ReleaseRow,
+    /// The app version that was head.
+    head_seq: i64,
+    mark: Mark,
+    differing: Vec<Differing>,
+}
+
+/// A unit whose version in head is not that of live.
+struct Differing {
+    unit_id: i64,
+    key: UnitKey,
+    head: Option<VersionRow>,
+    live: Option<VersionRow>,
+}
+
+/// Puts the app back to what live has. None for a change on head, and for the first change of an app.
+pub(super) async fn begin(work: &mut Work<'_>, change: &Change, seq: i64) -> Result<Option<OnLive>> {
+    if change.on == Base::Head || work.app.head_seq == 0 {
+        return Ok(None);
+    }
+    if !change.release {
+        return Err(Refusal::new(Code::InvalidRequest, "A change on live needs a release, which live moves to.")
+            .hint("leave out `--no-release`, or leave out `--on live`")
+            .into());
+    }
+    let Some(live_id) = work.app.live_release_id else {
+        let message = format!("App `{}` has no live release to base the change on.", work.app.name);
+        return Err(Refusal::new(Code::NoRelease, message)
+            .hint("leave out `--on live`, or release the app first with `milepost release create`")
+            .into());
+    };
+    if let Some(install) = installs::lock(work.tx, work.app.id).await?
+        && install.trial_seq.is_some()
+    {
+        let message = format!("An upgrade of app `{}` is being checked.", work.app.name);
+        return Err(Refusal::new(Code::InUse, message)
+            .hint("wait until it is done; `milepost install status` shows it")
+            .into());
+    }
+    let live = releases::get(work.tx, live_id).await?;
+    let head_seq = work.app.head_seq;
+    let mark = work.mark().await?;
+    let mut on_live = OnLive { differing: Vec::new(), live, head_seq, mark };
+    on_live.differing = differing(work, head_seq, on_live.live.app_seq).await?;
+    for unit in &on_live.differing {
+        put_back(work, unit, seq).await?;
+    }
+    Ok(Some(on_live))
+}
+
+async fn differing(work: &mut Work<'_>, head_seq: i64, live_seq: i64) -> Result<Vec<Differing>> {
+    if head_seq == live_seq {
+        return Ok(Vec::new());
+    }
+    let mut pairs: BTreeMap<i64, [Option<i64>; 2]> = BTreeMap::new();
+    for (position, seq) in [head_seq, live_seq].into_iter().enumerate() {
+        for member in memberships::at(work.tx, work.app.id, seq).await? {
+            pairs.entry(member.unit_id).or_default()[position] = Some(member.version_id);
+        }
+    }
+    let mut found = Vec::new();
+    for (unit_id, [head, live]) in pairs.into_iter().filter(|(_, [head, live])| head != live) {
+        let key = units::find_by_id(work.tx, unit_id).await?.key();
+        found.push(Differing { unit_id, key, head: version(work, head).await?, live: version(work, live).await? });
+    }
+    found.sort_by(|one, other| one.key.cmp(&other.key));
+    Ok(found)
+}
+
+async fn version(work: &mut Work<'_>, id: Option<i64>) -> Result<Option<VersionRow>> {
+    match id {
+        Some(id) => Ok(Some(versions::get(work.tx, id).await?)),
+        None => Ok(None),
+    }
+}
+
+async fn put_back(work: &mut Work<'_>, differing: &Differing, seq: i64) -> Result<()> {
+    let mut unit = units::find_by_id(work.tx, differing.unit_id).await?;
+    if differing.head.is_some() {
+        memberships::close(work.tx, unit.id, seq).await?;
+    }
+    if let Some(live) = &differing.live {
+        memberships::open(work.tx, unit.id, seq, live.id).await?;
+        versions::activate(work.tx, live.id).await?;
+        // The folder that owned it goes on deciding whether it stays.
+        unit.deployment_id = unit.deployment_id.or(unit.last_deployment_id.take());
+        if let Some(content) = live.content_id.filter(|_| unit.kind == UnitKind::Function) {
+            let spec = contents::get(work.tx, content).await?;
+            check_limits(work, &unit.name, &spec)?;
+        }
+    }
+    unit.current_version_id = differing.live.as_ref().map(|live| live.id);
+    units::save(work.tx, &unit).await
+}
+
+/// The version that the unit had in head, if it holds just what the put asks for: no other is made of it.
+pub(super) async fn version_of_head(
+    work: &mut Work<'_>,
+    draft: &Draft<'_>,
+    put: &Put,
+    unit: &UnitRow,
+    digest: &Digest,
+) -> Result<Option<VersionRow>> {
+    let Some(id) = draft.heads.get(&unit.id).filter(|_| !put.force) else { return Ok(None) };
+    let head = versions::get(work.tx, *id).await?;
+    let named = put.label.is_none() || put.label == head.label;
+    Ok(Some(head).filter(|head| head.digest == *digest && named))
+}
+
+impl OnLive {
+    /// The versions of head, of the units whose version is another one in live.
+    pub(super) fn heads(&self) -> BTreeMap<i64, i64> {
+        self.differing.iter().filter_map(|unit| Some((unit.unit_id, unit.head.as_ref()?.id))).collect()
+    }
+
+    /// What went back, for those who follow the newest code of functions.
+    pub(super) fn reverted(&self) -> Vec<UnitOutcome> {
+        let told = self.differing.iter().filter_map(|unit| {
+            let live = unit.live.as_ref()?;
+            Some(outcome(unit.key.kind, &unit.key.name, UnitAction::Updated, live, Vec::new()))
+        });
+        told.collect()
+    }
+
+    pub(super) fn brings_functions_back(&self) -> bool {
+        self.differing.iter().any(|unit| unit.key.kind == UnitKind::Function && unit.head.is_none())
+    }
+
+    /// After all puts and removals: units that only head has, and that the change did not put again, leave the app.
+    pub(super) async fn leave(&self, work: &mut Work<'_>) -> Result<()> {
+        let mut leaving = Vec::new();
+        let mut blockers = Vec::new();
+        for differing in self.differing.iter().filter(|unit| unit.live.is_none()) {
+            let unit = units::find_by_id(work.tx, differing.unit_id).await?;
+            if unit.current_version_id.is_none() {
+                blockers.extend(in_the_way(work, &unit).await?);
+                leaving.push(unit);
+            }
+        }
+        if !blockers.is_empty() {
+            let message = format!(
+                "Live (release `{}`) does not have units that aliases, jobs or webhooks need, so a change on live would remove them.",
+                self.live.name
+            );
+            return Err(Refusal::new(Code::StillReferenced, message)
+                .hint("delete what is listed first, or put the units in the same change")
+                .blockers(blockers)
+                .into());
+        }
+        for mut unit in leaving {
+            versions::retire_all(work.tx, unit.id).await?;
+            v1::forget_unit(work.tx, unit.id).await?;
+            unit.last_deployment_id = unit.deployment_id.take();
+            units::save(work.tx, &unit).await?;
+            let before = json!({ "lastNumber": unit.last_number });
+            let after = json!({ "why": format!("not in release {}", self.live.name) });
+            work.event(EventKind::UnitRemoved, &unit.key().to_string(), Some(before), Some(after));
+        }
+        Ok(())
+    }
+
+    /// Tells which units went back, and answers what of head the new app version does not have.
+    pub(super) async fn left_out(&self, work: &mut Work<'_>) -> Result<Vec<LeftOut>> {
+        let mut left_out = Vec::new();
+        for unit in &self.differing {
+            let now = units::find_by_id(work.tx, unit.unit_id).await?.current_version_id;
+            let (head, live) = (unit.head.as_ref(), unit.live.as_ref());
+            if now == head.map(|head| head.id) {
+                continue;
+            }
+            if let Some(live) = live.filter(|live| now == Some(live.id)) {
+                let before = head.map(|head| json!({ "number": head.number }));
+                let after = json!({ "number": live.number, "release": self.live.name });
+                work.event(EventKind::UnitPutBack, &unit.key.to_string(), before, Some(after));
+            }
+            left_out.push(LeftOut {
+                kind: unit.key.kind,
+                name: unit.key.name.clone(),
+                head: head.map(|head| head.number),
+                live: live.map(|live| live.number),
+            });
+        }
+        Ok(left_out)
+    }
+
+    /// The new app version is made of the published version that live was made of.
+    pub(super) async fn note_install(&self, work: &mut Work<'_>, seq: i64) -> Result<()> {
+        let app = work.app.id;
+        let of_live = installs::version_at(work.tx, app, self.live.app_seq).await?;
+        let of_head = installs::version_at(work.tx, app, self.head_seq).await?;
+        let first = |found: &Option<(i64, _)>| found.as_ref().map(|(first, _)| *first);
+        if first(&of_live) == first(&of_head) {
+            return Ok(());
+        }
+        let Some((_, entry)) = of_live else { return Ok(()) };
+        let config = installs::config_at(work.tx, app, self.live.app_seq).await?;
+        installs::put_version(work.tx, app, seq, &entry, config.as_ref()).await
+    }
+
+    /// For a change that changes nothing: the app is again what it was. Answers the app version of live.
+    pub(super) async fn undo(self, work: &mut Work<'_>) -> Result<String> {
+        work.forget_since(self.mark).await?;
+        Ok(app_versions::get(work.tx, work.app.id, self.live.app_seq).await?.uid)
+    }
+}
+
+/// What has the unit by its name and would lose it.
+async fn in_the_way(work: &mut Work<'_>, unit: &UnitRow) -> Result<Vec<String>> {
+    let key = unit.key();
+    let mut found: Vec<String> = aliases::list(work.tx, unit.id)
+        .await?
+        .into_iter()
+        .map(|alias| format!("alias {} points at {key}", alias.name))
+        .collect();
+    if unit.kind == UnitKind::Function {
+        let users = needs::of_function(work.tx, unit.id).await?;
+        found.extend(users.into_iter().map(|by| format!("{by} needs {key}")));
+    }
+    let by_v1 = v1::of_unit(work.tx, unit.id).await?;
+    found.extend(
+        by_v1.filter(|row| row.unit.facts != json!({})).map(|row| format!("{key} is {} in the v1 API", row.unit.id)),
+    );
+    Ok(found)
+}

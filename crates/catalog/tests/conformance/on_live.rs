@@ -1,0 +1,251 @@
+//! Changes on live: the new app version is live's content plus the change.
+
+use milepost_catalog::{CatalogError, ChangeInput, LiveTarget, RollbackInput};
+use milepost_model::base::{Base, LeftOut};
+use milepost_model::change::{Change, Declaration, UnitAction};
+use milepost_model::release::LiveMode;
+use milepost_model::unit_put::Put;
+use milepost_model::{ChangeOutcome, Code, PlanName, UnitKind};
+use serde_json::json;
+
+use crate::common::*;
+
+fn on_live(puts: impl IntoIterator<Item = Put>) -> Change {
+    Change { on: Base::Live, ..change(puts) }
+}
+
+async fn back(t: &Fixture) {
+    let input = RollbackInput { to: None, why: String::new(), dry_run: false };
+    t.catalog.rollback(&t.app, "liz", input).await.unwrap();
+}
+
+async fn document(t: &Fixture) -> serde_json::Value {
+    t.version(UnitKind::Config, "config", "latest").await.unwrap().spec["document"].clone()
+}
+
+/// Version 1 of `hello` is live, version 2 was rolled back, together with a configuration and the function `new`.
+async fn rolled_back(t: &Fixture) -> String {
+    t.put([config("a", 1)]).await;
+    let good = t.deploy("hello", "good").await.release.unwrap().id;
+    let bad = t.tree("bad").await;
+    t.put([
+        package("hello", bad),
+        function_on("hello", "hello"),
+        config("a", 2),
+        package("new", bad),
+        function_on("new", "new"),
+    ])
+    .await;
+    back(t).await;
+    assert_eq!(t.live_id().await, good);
+    good
+}
+
+fn left_out(outcome: &ChangeOutcome) -> Vec<(String, Option<i64>, Option<i64>)> {
+    let told = |left: &LeftOut| (format!("{} {}", left.kind, left.name), left.head, left.live);
+    outcome.left_out.iter().map(told).collect()
+}
+
+async fn a_change_on_live_is_live_s_content_plus_the_change(t: &Fixture) {
+    let good = rolled_back(t).await;
+    let outcome = t.send(on_live([config("b", 3)])).await.unwrap();
+    let release = outcome.release.clone().unwrap();
+    assert!(release.live && release.latest, "{release:?}");
+    assert_eq!((t.live_id().await, t.live().await.mode), (release.id.clone(), LiveMode::Pinned));
+    assert_eq!(document(t).await, json!({ "a": 1, "b": 3 }), "the change was added to what live has");
+    let objects = t.objects("live").await;
+    assert_eq!((objects["function hello"], objects["package hello"], objects["config config"]), (1, 1, 3));
+    assert!(!objects.contains_key("function new") && !objects.contains_key("package new"));
+    assert_eq!(objects, t.objects("head").await);
+    assert_eq!(
+        left_out(&outcome),
+        [
+            ("config config".into(), Some(2), Some(1)),
+            ("package hello".into(), Some(2), Some(1)),
+            ("package new".into(), Some(1), None),
+            ("function hello".into(), Some(2), Some(1)),
+            ("function new".into(), Some(1), None),
+        ]
+    );
+    assert!(outcome.warnings.is_empty(), "{:?}", outcome.warnings);
+    let events = t.events().await;
+    let told = |kind: &str| -> Vec<String> {
+        events.iter().filter(|event| event.kind == kind).map(|event| event.subject.clone()).collect()
+    };
+    assert_eq!(told("unit.put-back"), ["package hello", "function hello"]);
+    assert_eq!(told("unit.removed"), ["package new", "function new"]);
+    // One more on live keeps what is live now, and leaves nothing out.
+    let next = t.send(on_live([config("c", 4)])).await.unwrap();
+    assert!(next.left_out.is_empty() && next.release.unwrap().live);
+    assert_eq!(document(t).await, json!({ "a": 1, "b": 3, "c": 4 }));
+    // Back leads to where live was.
+    back(t).await;
+    assert_eq!(t.live_id().await, release.id);
+    back(t).await;
+    assert_eq!(t.live_id().await, good);
+}
+
+async fn what_live_has_already_makes_nothing(t: &Fixture) {
+    let good = rolled_back(t).await;
+    let (rows, head) = (t.rows().await, t.objects("head").await);
+    let outcome = t.send(on_live([config("a", 1)])).await.unwrap();
+    assert!(!outcome.changed && outcome.release.is_none() && outcome.left_out.is_empty());
+    assert_eq!(outcome.app_version, Some(t.release(&good).await.app_version));
+    assert_eq!((t.rows().await, t.objects("head").await), (rows, head));
+    // The next change goes on where the app was.
+    t.put([config("b", 1)]).await;
+    assert_eq!(document(t).await, json!({ "a": 2, "b": 1 }));
+}
+
+async fn a_plan_shows_it_and_changes_nothing(t: &Fixture) {
+    rolled_back(t).await;
+    let rows = t.rows().await;
+    let plan = t.send(Change { dry_run: true, ..on_live([config("b", 3)]) }).await.unwrap();
+    assert_eq!((plan.changed, plan.left_out.len(), plan.warnings.len()), (true, 5, 0));
+    assert_eq!(t.rows().await, rows);
+    let head = t.catalog.app_version_get(&t.app, "head".into()).await.unwrap().id;
+    let change = Change { expect: Some(head), ..on_live([config("b", 3)]) };
+    assert_eq!(t.send(change.clone()).await.unwrap().left_out, plan.left_out);
+    assert_eq!(refused(t.send(change).await).code, Code::HeadMoved, "what is expected is head, not live");
+}
+
+async fn what_head_holds_already_gets_no_other_version(t: &Fixture) {
+    rolled_back(t).await;
+    let tree = t.tree("bad").await;
+    let outcome =
+        t.send(on_live([package("hello", tree), function_on("hello", "hello"), function_on("new", "hello")])).await;
+    let outcome = outcome.unwrap();
+    let numbers: Vec<_> = outcome.versions.iter().map(|unit| (unit.action, unit.number)).collect();
+    use UnitAction::{Created, Updated};
+    assert_eq!(numbers, [(Updated, Some(2)), (Updated, Some(2)), (Created, Some(2))]);
+    let left: Vec<_> = left_out(&outcome).into_iter().map(|(unit, ..)| unit).collect();
+    assert_eq!(left, ["config config", "package new", "function new"]);
+    assert_eq!(t.numbers(UnitKind::Function, "hello").await, [2, 1]);
+}
+
+async fn a_live_that_follows_and_is_head_is_as_without(t: &Fixture) {
+    let first = t.send(on_live([config("a", 1)])).await.unwrap();
+    assert!(first.release.unwrap().live, "the first change of an app needs no live");
+    let outcome = t.send(on_live([config("b", 2)])).await.unwrap();
+    assert!(outcome.left_out.is_empty() && outcome.release.unwrap().live);
+    assert_eq!((document(t).await, t.live().await.mode), (json!({ "a": 1, "b": 2 }), LiveMode::Following));
+    // Head has something that was never released.
+    t.send(Change { release: false, ..change([config("c", 3)]) }).await.unwrap();
+    let outcome = t.send(on_live([config("d", 4)])).await.unwrap();
+    assert_eq!(left_out(&outcome), [("config config".into(), Some(3), Some(2))]);
+    assert_eq!((document(t).await, t.live().await.mode), (json!({ "a": 1, "b": 2, "d": 4 }), LiveMode::Following));
+}
+
+async fn without_a_release_or_a_live_it_is_refused(t: &Fixture) {
+    t.send(Change { release: false, ..change([config("a", 1)]) }).await.unwrap();
+    let rows = t.rows().await;
+    assert_eq!(refused(t.send(on_live([config("b", 2)])).await).code, Code::NoRelease);
+    t.put([config("a", 2)]).await;
+    let refusal = refused(t.send(Change { release: false, ..on_live([config("b", 2)]) }).await);
+    assert_eq!(refusal.code, Code::InvalidRequest);
+    assert!(t.rows().await["versions"] == rows["versions"] + 1);
+}
+
+async fn what_was_removed_comes_back_and_goes_on_counting(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    t.put([route("GET /hello", "hello", "latest"), timer("nightly", "hello", "latest")]).await;
+    t.alias("hello", "stable", "1").await;
+    let good = t.put([route("GET /stable", "hello", "@stable")]).await.release.unwrap().id;
+    let units = [
+        (UnitKind::Route, "GET /hello"),
+        (UnitKind::Route, "GET /stable"),
+        (UnitKind::Timer, "nightly"),
+        (UnitKind::Function, "hello"),
+        (UnitKind::Package, "hello"),
+    ];
+    let removes = units.iter().map(|(kind, name)| key(*kind, name)).collect();
+    t.send(Change { removes, ..Change::default() }).await.unwrap();
+    back(t).await;
+    assert_eq!(t.live_id().await, good);
+    assert!(t.version(UnitKind::Function, "hello", "1").await.is_err(), "it is retired");
+    let outcome = t.send(on_live([config("a", 1)])).await.unwrap();
+    assert_eq!(left_out(&outcome).len(), 5);
+    assert!(left_out(&outcome).iter().all(|(_, head, live)| head.is_none() && *live == Some(1)));
+    assert_eq!(t.version(UnitKind::Function, "hello", "@stable").await.unwrap().number, 1);
+    assert_eq!(t.count("timers").await, 1);
+    // It can be changed by its parts as before.
+    let bigger = milepost_model::unit_put::FunctionPut { merge: true, memory: Some(1 << 28), ..Default::default() };
+    assert_eq!(t.send(on_live([function_with("hello", bigger)])).await.unwrap().versions[0].number, Some(2));
+    let missing = "SELECT count(*) FROM memberships m JOIN memberships n ON n.unit_id = m.unit_id AND n.from_seq > m.from_seq \
+                   WHERE m.until_seq IS NULL OR m.until_seq > n.from_seq";
+    assert_eq!(t.number(missing).await, 0, "no two versions of a unit at a time");
+}
+
+async fn what_names_need_does_not_leave(t: &Fixture) {
+    rolled_back(t).await;
+    t.alias("new", "stable", "1").await;
+    t.webhook("new", "latest").await.unwrap();
+    let rows = t.rows().await;
+    let refusal = refused(t.send(on_live([config("b", 3)])).await);
+    assert_eq!((refusal.code, refusal.blockers.len()), (Code::StillReferenced, 2), "{:?}", refusal.blockers);
+    assert_eq!(refusal.blockers[0], "alias stable points at function new");
+    assert_eq!(t.rows().await, rows);
+    // In the same change, they stay.
+    let tree = t.tree("bad").await;
+    let outcome = t.send(on_live([config("b", 3), package("new", tree), function_on("new", "new")])).await.unwrap();
+    assert!(outcome.left_out.iter().all(|unit| unit.name.as_str() != "new"), "{:?}", outcome.left_out);
+    assert_eq!(t.version(UnitKind::Function, "new", "@stable").await.unwrap().number, 1);
+}
+
+async fn folders_keep_what_is_theirs(t: &Fixture) {
+    t.send(declared("a", [config("n", 1), static_item("/s", t.tree("s").await)])).await.unwrap();
+    t.send(declared("a", [config("n", 1)])).await.unwrap();
+    t.send(declared("b", [static_item("/b", t.tree("b").await)])).await.unwrap();
+    t.catalog.rollback(&t.app, "liz", RollbackInput { to: None, why: String::new(), dry_run: false }).await.unwrap();
+    back(t).await;
+    let all = t.send(on_live([secret("S", "1")])).await.unwrap();
+    assert_eq!(left_out(&all), [("static /b".into(), Some(1), None), ("static /s".into(), None, Some(1))]);
+    assert_eq!(t.owners().await, [("config".into(), "a".into()), ("static /s".into(), "a".into())].into());
+    // The folder decides as before: what it does not name goes.
+    let outcome = t.send(Change { on: Base::Live, ..declared("a", [config("n", 1)]) }).await.unwrap();
+    assert_eq!(outcome.versions.last().unwrap().action, UnitAction::Removed);
+    assert_eq!(t.present().await, ["config", "secret S"]);
+    let free = Declaration { allow_conflicts: false, ..declaration("c") };
+    let change = Change { deployment: Some(free), ..on_live([static_item("/b", t.tree("b").await)]) };
+    t.send(change).await.unwrap();
+    assert_eq!(t.owners().await["static /b"], "c", "what left is nobody's");
+}
+
+async fn the_plan_counts_functions_that_come_back(t: &Fixture) {
+    let tree = t.tree("one").await;
+    let bound = i64::from(PlanName::Free.limits().functions.unwrap());
+    let mut puts = vec![package("p", tree)];
+    puts.extend((0..=bound).map(|number| function_on(&format!("f{number}"), "p")));
+    t.put(puts).await;
+    let removes = (1..=bound).map(|number| key(UnitKind::Function, &format!("f{number}"))).collect();
+    t.send(Change { removes, ..Change::default() }).await.unwrap();
+    back(t).await;
+    t.set_plan(PlanName::Free).await;
+    assert_eq!(refused(t.send(on_live([config("a", 1)])).await).code, Code::PlanLimit);
+}
+
+async fn the_same_key_applies_it_once(t: &Fixture) {
+    rolled_back(t).await;
+    let send = async || -> Result<ChangeOutcome, CatalogError> {
+        let key = Some("once".to_owned());
+        t.catalog.change(&t.app, ChangeInput { idempotency_key: key, ..input(on_live([config("b", 3)])) }).await
+    };
+    let first = send().await.unwrap();
+    assert_eq!(send().await.unwrap().app_version, first.app_version);
+    t.catalog.live_set(&t.app, "liz", LiveTarget::Follow, String::new()).await.unwrap();
+    assert_eq!(t.live_id().await, first.release.unwrap().id);
+}
+
+on_both_engines!(
+    a_change_on_live_is_live_s_content_plus_the_change,
+    what_live_has_already_makes_nothing,
+    a_plan_shows_it_and_changes_nothing,
+    what_head_holds_already_gets_no_other_version,
+    a_live_that_follows_and_is_head_is_as_without,
+    without_a_release_or_a_live_it_is_refused,
+    what_was_removed_comes_back_and_goes_on_counting,
+    what_names_need_does_not_leave,
+    folders_keep_what_is_theirs,
+    the_plan_counts_functions_that_come_back,
+    the_same_key_applies_it_once,
+);

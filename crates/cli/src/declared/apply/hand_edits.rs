@@ -1,0 +1,48 @@
+//! Changes made by hand since the last deploy of a folder, which the deploy would put back.
+
+use milepost_model::ChangeOutcome;
+use milepost_model::base::HandEdit;
+use milepost_model::change::UnitKey;
+
+use super::{Apply, HandEdits};
+use crate::failure::{Failure, Result};
+use crate::output::{local, printable, reason_lines};
+
+impl Apply<'_> {
+    /// Reports what would be undone, unless that was done before, and asks. A `--yes` is not enough: it was given
+    /// before anybody knew of these changes.
+    pub(super) fn ask_about_hand_edits(&mut self, plan: &ChangeOutcome) -> Result<()> {
+        let mut is_new = false;
+        for sentence in plan.hand_edits.iter().map(sentence) {
+            if !self.told.contains(&sentence) {
+                self.context.ui.warn(&sentence);
+                self.told.push(sentence);
+                is_new = true;
+            }
+        }
+        let goes_on = self.options.watching || self.options.change.dry_run;
+        if !is_new || goes_on || self.options.hand_edits == HandEdits::Overwrite {
+            return Ok(());
+        }
+        if !self.context.asks() {
+            return Err(Failure::new("this would undo changes that were made by hand")
+                .hint("take them over into the folder, or deploy with `--overwrite` to undo them"));
+        }
+        if self.context.ui.ask("Undo these changes?")? { Ok(()) } else { Err(Failure::new("nothing was done")) }
+    }
+}
+
+fn sentence(edit: &HandEdit) -> String {
+    let key = UnitKey { kind: edit.kind, name: edit.name.clone() };
+    let what = match reason_lines(edit.kind, &edit.undone) {
+        lines if lines.is_empty() => "this folder does not name it any more and would remove it".to_owned(),
+        lines => format!("this folder would change it back: {}", lines.join("; ")),
+    };
+    format!(
+        "{} was changed by {} at {} (version {}), not by this folder; {what}",
+        printable(&key.to_string()),
+        printable(&edit.by),
+        local(edit.at),
+        edit.number
+    )
+}

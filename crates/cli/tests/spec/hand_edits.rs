@@ -1,0 +1,65 @@
+//! What was changed by hand since the last deploy of a folder, and what is changed on live after a rollback.
+
+use crate::stage::Stage;
+
+const MANIFEST: &str = "app: shop\nconfig: { greeting: hi, colour: red }\n";
+
+fn shop() -> Stage {
+    let stage = Stage::new("shop", &[], &[("milepost.yaml", MANIFEST)]);
+    stage.world.ok("deploy");
+    stage
+}
+
+fn write(stage: &Stage, from: &str, to: &str) {
+    let path = stage.world.env.write_file("milepost.yaml", &MANIFEST.replace(from, to));
+    assert!(path.exists());
+}
+
+#[test]
+fn deploy_does_not_undo_changes_made_by_hand_without_asking() {
+    let stage = shop();
+    let world = &stage.world;
+    world.ok("config set greeting=PROD");
+    for line in ["deploy", "deploy --yes"] {
+        let refused = world.run(line);
+        assert_eq!(refused.status, Some(1), "{}", refused.snapshot());
+        assert!(refused.stderr.contains("config was changed by "), "{}", refused.snapshot());
+        assert!(refused.stderr.contains("greeting: \"PROD\" -> \"hi\""), "{}", refused.snapshot());
+        assert!(refused.stderr.contains("`--overwrite`"), "{}", refused.snapshot());
+    }
+    assert_eq!(world.ok("config get greeting"), "PROD\n");
+    // What the folder changes elsewhere undoes nothing once it says the same.
+    write(&stage, "greeting: hi", "greeting: PROD");
+    assert!(!world.run("deploy").stderr.contains("by hand"));
+    write(&stage, "greeting: hi, colour: red", "greeting: PROD, colour: blue");
+    world.ok("deploy");
+    world.ok("config set colour=green");
+    let plan = world.json("deploy --dry-run");
+    assert_eq!(plan["handEdits"][0]["undone"][0]["field"], "colour", "{plan}");
+    let done = world.run("deploy --overwrite");
+    assert!(done.succeeded() && done.stderr.contains("colour"), "{}", done.snapshot());
+    assert_eq!(world.ok("config get colour"), "blue\n");
+}
+
+#[test]
+fn configuration_and_secrets_reach_users_after_a_rollback_without_the_code_that_was_rolled_back() {
+    let stage = shop();
+    let world = &stage.world;
+    write(&stage, "colour: red", "colour: broken");
+    world.ok("deploy");
+    world.ok("rollback");
+    let said = world.run("config set greeting=fixed");
+    assert!(said.stderr.contains("`--on live`"), "{}", said.snapshot());
+    let said = world.run("config set greeting=fixed --on live");
+    assert!(said.succeeded() && said.stdout.contains(", live"), "{}", said.snapshot());
+    assert!(
+        said.stdout.contains("Left out, because it is not live:\n  config version 3 (live has version 1)"),
+        "{}",
+        said.snapshot()
+    );
+    assert_eq!(world.ok("config get colour"), "red\n");
+    assert_eq!(world.json("status")["live"]["mode"], "pinned");
+    let said = world.json("secret set KEY --from-file milepost.yaml --on live");
+    assert_eq!(said["release"]["live"], true, "{said}");
+    assert_eq!(world.run("config set a=1 --on lvie").status, Some(2));
+}
