@@ -6,7 +6,7 @@ use milepost_model::change::{Change, UnitKey};
 use milepost_model::snapshot::Unit;
 use milepost_model::spec::FunctionPermission;
 use milepost_model::unit_put::{Put, UnitPut};
-use milepost_model::{Label, UnitKind, UnitName};
+use milepost_model::{ChangeOutcome, Label, UnitKind, UnitName};
 
 use crate::context::{Context, Unattended, unit_key};
 use crate::failure::Result;
@@ -99,8 +99,11 @@ pub fn parse_label(text: Option<&str>) -> Result<Option<Label>> {
 
 /// Sends a change and shows what it did.
 pub async fn send(context: &Context<'_>, change: &Change) -> Result<()> {
-    let outcome = context.change(change).await?;
-    context.ui.show(&outcome, outcome_name, outcome_table)?;
+    show(context, &context.change(change).await?)
+}
+
+pub fn show(context: &Context<'_>, outcome: &ChangeOutcome) -> Result<()> {
+    context.ui.show(outcome, outcome_name, outcome_table)?;
     for warning in &outcome.warnings {
         context.ui.warn(warning);
     }

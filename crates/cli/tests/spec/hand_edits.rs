@@ -63,3 +63,11 @@ fn configuration_and_secrets_reach_users_after_a_rollback_without_the_code_that_
     assert_eq!(said["release"]["live"], true, "{said}");
     assert_eq!(world.run("config set a=1 --on lvie").status, Some(2));
 }
+
+#[test]
+fn a_secret_can_be_set_before_the_first_deploy() {
+    let stage = Stage::new("shop", &[], &[("milepost.yaml", MANIFEST)]);
+    let said = stage.world.run("secret set KEY --from-file milepost.yaml --app early");
+    assert!(said.succeeded() && said.stderr.contains("Created app `early`."), "{}", said.snapshot());
+    assert_eq!(stage.world.run("secret set KEY --from-file milepost.yaml --app other --dry-run").status, Some(1));
+}

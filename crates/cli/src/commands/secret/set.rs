@@ -1,6 +1,6 @@
 use clap::Args;
-use milepost_model::UnitKind;
 use milepost_model::unit_put::{SecretPut, UnitPut};
+use milepost_model::{AppName, Code, PlanName, UnitKind};
 use std::path::PathBuf;
 
 use crate::commands::shared::{self, ChangeArgs};
@@ -47,5 +47,15 @@ pub async fn run(context: &Context<'_>, args: SetArgs) -> Result<()> {
     let secret = SecretPut { value };
     secret.check(&key.name)?;
     let put = shared::put(key.name, UnitPut::Secret(secret));
-    shared::send(context, &args.change.change(vec![put], Vec::new())).await
+    let change = args.change.change(vec![put], Vec::new());
+    match context.change(&change).await {
+        Err(failure) if failure.code() == Some(Code::AppNotFound) && !change.dry_run && change.expect.is_none() => {
+            // The first deploy of an app should find the secrets that its functions need.
+            let name: AppName = context.app.parse()?;
+            context.client.app_create(&name, PlanName::default()).await?;
+            context.ui.say(&format!("Created app `{name}`."));
+            shared::send(context, &change).await
+        }
+        outcome => shared::show(context, &outcome?),
+    }
 }
