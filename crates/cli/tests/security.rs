@@ -1,6 +1,8 @@
 //! What attackers found, one module a defence: each test is named after what it protects, and runs the real program.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
 
+#[path = "security/closing_access.rs"]
+mod closing_access;
 #[expect(dead_code, reason = "other tests use the rest")]
 mod common;
 #[expect(dead_code, reason = "other tests use the rest")]

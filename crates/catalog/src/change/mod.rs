@@ -5,6 +5,7 @@ mod declared;
 mod describe;
 mod hand_edits;
 mod on_live;
+mod open_doors;
 mod pinned;
 pub(crate) mod put;
 pub(crate) mod remove;
@@ -208,6 +209,7 @@ async fn finish(
                 outcome.release = Some(releasing::view(work.tx, &work.app, &release).await?);
             }
             outcome.expired = expired;
+            draft.warnings.extend(open_doors::warnings(work, &outcome.versions, &release).await?);
             if pinned && on_live.is_none() {
                 draft.warnings.push(pinned_warning(work, &release.name, change.dry_run).await?);
             }

@@ -100,6 +100,22 @@ pub(crate) async fn of_routes(tx: &mut Tx, app_id: i64) -> Result<Vec<(UnitKey, 
         .collect())
 }
 
+/// The routes of an app version.
+pub(crate) async fn routes_at(tx: &mut Tx, app_id: i64, seq: i64) -> Result<Vec<RouteSpec>> {
+    let sql = "SELECT c.body FROM units u JOIN memberships m ON m.unit_id = u.id AND m.from_seq <= $2 \
+               AND (m.until_seq IS NULL OR m.until_seq > $2) JOIN versions v ON v.id = m.version_id \
+               JOIN contents c ON c.id = v.content_id WHERE u.app_id = $1 AND u.kind = 'route'";
+    let mut found = Vec::new();
+    for row in tx.query(sql, &[app_id.into(), seq.into()]).await? {
+        match UnitSpec::from_json(UnitKind::Route, &row.text(0)?) {
+            Ok(UnitSpec::Route(route)) => found.push(route),
+            Ok(_) => {}
+            Err(error) => return Err(CatalogError::inconsistent(format!("a route of app version {seq}: {error}"))),
+        }
+    }
+    Ok(found)
+}
+
 async fn of_kinds(tx: &mut Tx, app_id: i64, kinds: &str) -> Result<Vec<(UnitKey, UnitSpec)>> {
     let sql = format!(
         "SELECT u.kind, u.name, c.body FROM units u JOIN versions v ON v.id = u.current_version_id \

@@ -1,0 +1,23 @@
+//! M8: a permission that gets tighter does not reach releases that were made before.
+
+use crate::stage::Stage;
+
+const MANIFEST: &str =
+    "app: shop\nfunctions:\n  admin:\n    env: python\n    src: admin/\nroutes:\n  - GET /admin: admin\n";
+const CODE: &str = "def main():\n    return 'panel'\n";
+
+#[test]
+fn a_tighter_permission_names_the_older_releases_that_stay_open() {
+    let stage = Stage::new("shop", &[], &[("milepost.yaml", MANIFEST), ("admin/main.py", CODE)]);
+    let release = stage.deploy();
+    stage.world.env.write_file("milepost.yaml", &MANIFEST.replace("src: admin/", "src: admin/\n    permission: token"));
+    let said = stage.world.json("deploy");
+    let warnings = said["warnings"].to_string();
+    assert!(warnings.contains(&format!("1 older release still serves it without a token: {release}")), "{warnings}");
+    assert!(warnings.contains("milepost release expire"), "{warnings}");
+    // By hand too. What is expired is not warned of.
+    stage.world.ok(&format!("release expire {release}"));
+    let said = stage.world.run("function version update --name admin --permission internal");
+    assert!(said.stderr.contains("still serves it to callers with a token"), "{}", said.snapshot());
+    assert!(!said.stderr.contains(&release), "{}", said.snapshot());
+}
