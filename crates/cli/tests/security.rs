@@ -13,3 +13,5 @@ mod stage;
 mod answers;
 #[path = "security/secret_fingerprints.rs"]
 mod secret_fingerprints;
+#[path = "security/sandbox.rs"]
+mod sandbox;

@@ -43,6 +43,8 @@ impl Runtime {
             program: settings.program,
             run: settings.run,
             sandbox: settings.sandbox,
+            hidden: settings.hidden,
+            closed_ports: settings.closed_ports,
             environment: settings.environment,
             build_environment: settings.build_environment,
             python_spares: settings.spares.python,

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::sandbox::ClosedPorts;
+
 #[derive(Debug, Clone)]
 pub struct RuntimeSettings {
     /// A program whose `main` begins with [`crate::sandbox::jail_main`]: the server itself.
@@ -11,6 +13,10 @@ pub struct RuntimeSettings {
     pub run: PathBuf,
     /// False: limits only, no walls.
     pub sandbox: bool,
+    /// Files that no worker may see, wherever they lie: the gateway's private key.
+    pub hidden: Vec<PathBuf>,
+    /// Ports of this machine that functions and builds must not reach, as far as the machine allows it.
+    pub closed_ports: ClosedPorts,
     /// What every worker's environment has.
     pub environment: Vec<(String, String)>,
     /// What the environment of builds has besides: where packages come from, proxies, certificates. Files and folders that
@@ -46,6 +52,8 @@ impl RuntimeSettings {
             program,
             run,
             sandbox: true,
+            hidden: Vec::new(),
+            closed_ports: ClosedPorts::default(),
             environment: Vec::new(),
             build_environment: Vec::new(),
             spares: Spares { python: 2, node: 1, at_start: false },

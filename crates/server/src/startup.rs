@@ -14,6 +14,7 @@ use milepost_client::api::ServerFile;
 use milepost_gateway::{Gateway, GatewayError, Listener, Tls, TlsError};
 // Keys and tokens never come from the seeded source of tests.
 use milepost_model::{AppName, Code, OsIds, PlanName, Role};
+use milepost_runtime::sandbox::ClosedPorts;
 use milepost_runtime::{Runtime, RuntimeSettings};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
@@ -137,7 +138,7 @@ impl Server {
         let logs = Logs::open(logs).map_err(|source| data_error(&settings.data, source))?;
         let inside = listen_inside().await?;
         let inside_address = inside.local_addr().map_err(StartError::Serve)?;
-        let plane = Arc::new(open_plane(&settings, &store, &keyring, &logs, inside_address).await?);
+        let plane = Arc::new(open_plane(&settings, &store, &keyring, &logs, address, inside_address).await?);
         plane.tokens.refresh(&store.catalog).await?;
         let gateway = open_gateway(&settings, &plane)?;
         let views = Views::new(Arc::clone(&plane), Arc::clone(gateway.directory()));
@@ -155,7 +156,7 @@ impl Server {
             sweep_grace: settings.sweep_grace,
             checked_trees: CheckedTrees::default(),
             archives: Arc::new(Semaphore::new(archive::AT_ONCE)),
-            builds: Builds::new(settings.builds.at_once, settings.builds.limit),
+            builds: Builds::new(&settings.builds, &settings.data),
             executions: Executions::new(settings.executions, &OsIds),
             installs: Installs::new(&settings, &OsIds),
             gateway: asked_inside,
@@ -285,6 +286,7 @@ async fn open_plane(
     store: &Store,
     keyring: &Arc<Keyring>,
     logs: &Arc<Logs>,
+    api: SocketAddr,
     inside: SocketAddr,
 ) -> Result<Plane, StartError> {
     let packages = Packages::open(settings.data.join("cache/packages"), store.clone());
@@ -299,6 +301,8 @@ async fn open_plane(
         environment: vec![("MILEPOST_GATEWAY".to_owned(), inside.to_string())],
         build_environment: settings.builds.environment.clone(),
         sandbox: settings.sandbox,
+        hidden: settings.tls.iter().map(|(_, key)| key.clone()).collect(),
+        closed_ports: ClosedPorts { workers: vec![api.port()], builds: vec![inside.port()] },
         ..RuntimeSettings::new(settings.program.clone(), settings.data.join("run"))
     };
     if let Some(spares) = settings.spares {

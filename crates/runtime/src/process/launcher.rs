@@ -17,7 +17,7 @@ use super::worker::Worker;
 use crate::executor::StopReason;
 use crate::host::Host;
 use crate::sandbox::interpreters::Interpreter;
-use crate::sandbox::{Ability, Jail, JailLimits, JailSettings, JailSpec};
+use crate::sandbox::{Ability, ClosedPorts, Jail, JailLimits, JailSettings, JailSpec};
 
 /// What one worker may have besides memory and processor, which are the function's own.
 const LIMITS: JailLimits = JailLimits { processes: 256, open_files: 1024, file_size: 1 << 30, scratch: 256 << 20 };
@@ -30,6 +30,8 @@ pub(crate) struct ProcessSettings {
     pub program: PathBuf,
     pub run: PathBuf,
     pub sandbox: bool,
+    pub hidden: Vec<PathBuf>,
+    pub closed_ports: ClosedPorts,
     pub environment: Vec<(String, String)>,
     pub build_environment: Vec<(String, String)>,
     pub python_spares: usize,
@@ -66,6 +68,8 @@ impl Launcher {
             program: settings.program.clone(),
             run: run.jail(),
             sandbox: settings.sandbox,
+            hidden: settings.hidden.clone(),
+            closed_ports: settings.closed_ports.clone(),
         });
         Ok(Arc::new(Self {
             settings,

@@ -103,6 +103,14 @@ impl Group {
         self.set(&[("cgroup.procs", process.into())])
     }
 
+    /// Puts a process under what counts no memory, where that is apart (version 1).
+    pub(super) fn take_in_uncharged(&self, process: u32) -> io::Result<()> {
+        let charges =
+            |folder: &PathBuf| ["memory.max", "memory.limit_in_bytes"].iter().any(|file| folder.join(file).exists());
+        let folders = self.folders.iter().filter(|folder| !charges(folder)).cloned().collect();
+        Self { folders }.take_in(process)
+    }
+
     /// `cpu` is in thousandths of a core.
     pub(super) fn limit(&self, memory: u64, cpu: u32) -> io::Result<()> {
         self.set(&[("memory.max", memory), ("memory.limit_in_bytes", memory)])?;
@@ -114,6 +122,11 @@ impl Group {
             self.set_text("cpu.max", &format!("{quota} {CPU_PERIOD}"))?;
         }
         Ok(())
+    }
+
+    /// A tenth of what others get of a processor that is wanted by all.
+    pub(super) fn yield_processor(&self) -> io::Result<()> {
+        self.set(&[("cpu.shares", 102), ("cpu.weight", 10)])
     }
 
     /// Without what the kernel would give back when asked: files that were read once.

@@ -22,11 +22,23 @@ pub(super) const STAGE: &str = "__jail-init";
 /// What the outer stage says when the worker may be started.
 pub(super) const GO: u8 = b'g';
 
+/// What this stage says when all it has left to do is to start the worker.
+const READY: u8 = b'r';
+
 /// What this stage says when the worker runs.
 const STARTED: u8 = b's';
 
+/// What the outer stage hears on the way.
+pub(super) enum Progress {
+    Ready,
+    Started,
+}
+
 /// Where a worker finds its listening socket.
 const LISTENER: i32 = 3;
+
+/// Steps down in priority.
+const NICE: i32 = 10;
 
 /// Above the server's, so that a machine out of memory loses a worker first.
 const OOM_SCORE: &str = "500";
@@ -60,17 +72,29 @@ pub(super) fn run() -> io::Result<ExitCode> {
         }
     };
     privileges::limit(&order)?;
+    if order.writable.is_some() {
+        // A build: what it does can wait for what a function does.
+        rustix::process::nice(NICE)?;
+    }
     abilities.extend(privileges::drop_all(&order.walls)?);
     // Set last: a change of user clears it.
     nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?;
     nix::sys::prctl::set_no_new_privs()?;
-    abilities.push(seccomp::refuse_calls()?);
+    // Without root the worker has this process's user: it must not read or write its memory.
+    nix::sys::prctl::set_dumpable(false)?;
+    if !matches!(order.walls, Walls::Plain { .. }) {
+        abilities.push(landlock::close_abstract_sockets());
+    }
+    abilities.push(seccomp::refuse_calls(seccomp::Refusals::of(&order))?);
     if order.probe {
         io::stdout().write_all(&serde_json::to_vec(&abilities)?)?;
         return Ok(ExitCode::SUCCESS);
     }
 
+    rustix::io::write(outer.as_fd(), &[READY])?;
     wait_for_go(outer.as_fd())?;
+    // The stages run without huge pages, see `STAGE_ENVIRONMENT`; a worker decides for itself.
+    let _ = rustix::thread::disable_transparent_huge_pages(false);
     // The outer stage holds signals back, and a mask is inherited.
     SigSet::all().thread_unblock()?;
     let mut command = Command::new(&order.program);
@@ -84,10 +108,15 @@ pub(super) fn run() -> io::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// False: it ended, or was ended, before there was a worker.
-pub(super) fn read_started(mut inner: &UnixStream) -> bool {
+/// `None`: it ended, or was ended, before there was a worker.
+pub(super) fn read_progress(mut inner: &UnixStream) -> Option<Progress> {
     let mut word = [0];
-    inner.read_exact(&mut word).is_ok() && word[0] == STARTED
+    inner.read_exact(&mut word).ok()?;
+    match word[0] {
+        READY => Some(Progress::Ready),
+        STARTED => Some(Progress::Started),
+        _ => None,
+    }
 }
 
 /// What the inner stage said about the worker before it ended, if it came to that.

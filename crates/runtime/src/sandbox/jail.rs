@@ -18,7 +18,7 @@ use super::jailed::{JailHandle, Jailed, Scratch};
 use super::order::{Order, Walls};
 use super::privileges::user_of;
 use super::probe::{probe, remedy};
-use super::{APP, Ability, BUILD, JailLimits, JailSettings, JailSpec, SCRATCH, outer};
+use super::{APP, Ability, BUILD, JailLimits, JailSettings, JailSpec, SCRATCH, hidden, network, outer};
 
 /// What this machine can do, found once.
 #[derive(Debug)]
@@ -29,24 +29,29 @@ pub struct Jail {
     /// So that servers that share a machine give their workers different users.
     user_offset: u64,
     groups: Groups,
+    /// Kept for as long as workers run.
+    guard: Option<network::Guard>,
     abilities: Vec<Ability>,
 }
 
 impl Jail {
     /// Starts the program once or twice to see what works, so it takes some milliseconds and blocks.
     pub fn detect(settings: JailSettings) -> Self {
-        let mut hasher = DefaultHasher::new();
-        settings.run.hash(&mut hasher);
         let mut jail = Self {
             namespaces: settings.sandbox,
             root: geteuid().is_root(),
-            user_offset: hasher.finish(),
+            user_offset: hash(&settings.run),
+            guard: None,
             groups: Groups::detect(),
             abilities: Vec::new(),
             settings,
         };
         jail.abilities = jail.try_out();
         jail.abilities.extend(jail.groups.abilities());
+        let network = jail.close_network();
+        jail.abilities.push(network);
+        let warnings = jail.settings.hidden.iter().filter_map(|file| hidden::warning(file, jail.namespaces));
+        jail.abilities.extend(warnings.collect::<Vec<_>>());
         jail
     }
 
@@ -77,6 +82,10 @@ impl Jail {
             give(folder, *user)?;
         }
         let group = self.groups.create(spec.limits.processes)?;
+        if spec.writable.is_some() {
+            // Where there are no such groups, its processes are only nice.
+            group.yield_processor().inspect_err(|_| group.remove())?;
+        }
         let order = Order {
             walls,
             stages: self.settings.program.clone(),
@@ -87,6 +96,8 @@ impl Jail {
             app_folder: spec.app_folder.clone(),
             readable: spec.readable.clone(),
             writable: spec.writable.clone(),
+            // Looked up for each worker: the file may have been replaced by a link to another.
+            hidden: hidden::real_paths(&self.settings.hidden),
             limits: spec.limits,
             groups: group.folders().to_vec(),
             probe: false,
@@ -109,6 +120,7 @@ impl Jail {
         let child = Command::new(&self.settings.program)
             .arg(outer::STAGE)
             .env_clear()
+            .envs(super::STAGE_ENVIRONMENT)
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::from(stdout_end.into_blocking_fd()?))
             .stderr(Stdio::from(stderr_end.into_blocking_fd()?))
@@ -121,7 +133,7 @@ impl Jail {
     }
 
     fn walls(&self, spec: &JailSpec) -> io::Result<(Walls, Scratch)> {
-        let user = self.root.then(|| user_of(spec.instance, self.user_offset));
+        let user = self.root.then(|| user_of(spec.instance, self.user_offset, spec.writable.is_some()));
         match (self.namespaces, user) {
             (true, Some(user)) => Ok((Walls::Root { user }, Scratch::inside(SCRATCH))),
             (true, None) => Ok((Walls::User, Scratch::inside(SCRATCH))),
@@ -135,6 +147,17 @@ impl Jail {
                 Ok((Walls::Plain { user, scratch: path, close_files: self.settings.sandbox }, scratch))
             }
         }
+    }
+
+    fn close_network(&mut self) -> Ability {
+        if !self.root {
+            return Ability::no("network", format!("{}; {}", network::OPEN, network::REMEDY));
+        }
+        // The folder around that of this process is the same at the next start.
+        let seed = self.settings.run.ancestors().nth(2).unwrap_or(&self.settings.run);
+        let (guard, ability) = network::raise(seed, &self.settings.closed_ports);
+        self.guard = guard;
+        ability
     }
 
     fn mount_point(&self) -> PathBuf {
@@ -190,11 +213,19 @@ impl Jail {
             app_folder: spec.app_folder,
             readable: spec.readable,
             writable: spec.writable,
+            hidden: Vec::new(),
             limits: spec.limits,
             groups: Vec::new(),
             probe: true,
         })
     }
+}
+
+/// Of a path: the same in each process of this program.
+pub(super) fn hash(path: &Path) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    path.hash(&mut hasher);
+    hasher.finish()
 }
 
 fn prepare(run: &Path, mount_point: &Path) -> io::Result<()> {

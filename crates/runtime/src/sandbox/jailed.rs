@@ -97,7 +97,7 @@ impl JailHandle {
         let _ = self.lifeline.shutdown(Shutdown::Write);
     }
 
-    /// Bytes that the worker and everything it started have in memory.
+    /// Bytes that the worker and everything it started have in memory, files in its memory included.
     pub fn memory_used(&self) -> Option<u64> {
         if let Some(used) = self.group.used() {
             return Some(used);
@@ -105,7 +105,15 @@ impl JailHandle {
         if !self.is_alive() {
             return None;
         }
-        Some(processes::descendants(self.pid).into_iter().filter_map(processes::own_memory).sum())
+        // The first is the inner stage: the server's own program, which is not the function's doing.
+        let all = processes::descendants(self.pid);
+        let workers = all.get(1..).unwrap_or_default();
+        let own: u64 = workers.iter().filter_map(|process| processes::own_memory(*process)).sum();
+        let files = match workers.first() {
+            Some(worker) if !self.scratch.on_host => processes::scratch_memory(*worker, super::SCRATCH),
+            _ => 0,
+        };
+        Some(own + files)
     }
 
     /// Whether the kernel killed it, or a part of it, for using more than its limit. To be asked after its end.

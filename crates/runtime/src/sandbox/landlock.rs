@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
-    path_beneath_rules,
+    ABI, Access, AccessFs, RestrictionStatus, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus,
+    Scope, path_beneath_rules,
 };
 
 use super::Ability;
@@ -27,6 +27,21 @@ pub(super) fn close_files(order: &Order, scratch: &Path) -> io::Result<Ability> 
     })
 }
 
+/// Abstract Unix sockets have no path that mounts could hide, and the network is the machine's: without this a worker could
+/// connect to those of other programs.
+pub(super) fn close_abstract_sockets() -> Ability {
+    let scoped = || Ruleset::default().scope(Scope::AbstractUnixSocket)?.create()?.restrict_self();
+    match scoped() {
+        Ok(RestrictionStatus { ruleset: RulesetStatus::FullyEnforced, .. }) => {
+            Ability::yes("abstract sockets", "workers reach only their own abstract Unix sockets")
+        }
+        Ok(_) | Err(_) => Ability::no(
+            "abstract sockets",
+            "workers reach abstract Unix sockets of other programs; Linux 6.12 or newer with Landlock closes them",
+        ),
+    }
+}
+
 fn enforce(order: &Order, scratch: &Path) -> Result<RulesetStatus, RulesetError> {
     let (read, all) = (AccessFs::from_read(VERSION), AccessFs::from_all(VERSION));
     let etc = ETC.iter().chain(&["passwd", "group"]).map(|name| Path::new("/etc").join(name));
@@ -36,7 +51,7 @@ fn enforce(order: &Order, scratch: &Path) -> Result<RulesetStatus, RulesetError>
     // Paths that do not exist are left out of rules.
     let status = Ruleset::default()
         .handle_access(all)?
-        .scope(Scope::Signal)?
+        .scope(Scope::Signal | Scope::AbstractUnixSocket)?
         .create()?
         .add_rules(path_beneath_rules(readable.chain(own), read))?
         .add_rules(path_beneath_rules(devices, AccessFs::from_file(VERSION)))?

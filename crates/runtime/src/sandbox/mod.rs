@@ -14,11 +14,14 @@
 //! What the machine refuses is left out and told by [`Jail::abilities`].
 
 mod cgroup;
+mod hidden;
 mod inner;
 pub mod interpreters;
 mod jail;
 mod jailed;
 mod landlock;
+mod network;
+mod nftables;
 mod order;
 mod outer;
 mod privileges;
@@ -44,6 +47,10 @@ const APP: &str = "/app";
 const BUILD: &str = "/build";
 const SCRATCH: &str = "/tmp";
 
+/// What a stage's own environment has. The server's allocator asks for huge pages: 4 MiB in each of two stages of each
+/// worker, of which they need next to nothing.
+const STAGE_ENVIRONMENT: [(&str, &str); 1] = [("MIMALLOC_ALLOW_THP", "0")];
+
 #[derive(Debug, Clone)]
 pub struct JailSettings {
     /// A program whose `main` begins with [`jail_main`]: the server itself.
@@ -52,6 +59,18 @@ pub struct JailSettings {
     pub run: PathBuf,
     /// False: no namespaces and no root of its own, only limits.
     pub sandbox: bool,
+    /// Files that no worker may see even where it sees their folder: the gateway's private key.
+    pub hidden: Vec<PathBuf>,
+    pub closed_ports: ClosedPorts,
+}
+
+/// TCP ports of this machine that are out of reach where the machine allows it.
+#[derive(Debug, Clone, Default)]
+pub struct ClosedPorts {
+    /// For functions and builds: the server's API.
+    pub workers: Vec<u16>,
+    /// For builds only: where functions call each other.
+    pub builds: Vec<u16>,
 }
 
 #[derive(Debug, Clone)]

@@ -29,6 +29,8 @@ pub(super) struct Order {
     pub app_folder: PathBuf,
     pub readable: Vec<PathBuf>,
     pub writable: Option<PathBuf>,
+    /// Files without links in their paths that are never shown, whatever folder they lie in.
+    pub hidden: Vec<PathBuf>,
     pub limits: JailLimits,
     /// Folders of control groups that the worker joins, and that the outer stage removes at the end.
     pub groups: Vec<PathBuf>,

@@ -34,11 +34,14 @@ pub(super) fn run() -> io::Result<ExitCode> {
     let (order, listener) = Order::receive(lifeline.as_fd())?;
     rustix::io::fcntl_setfd(&listener, rustix::io::FdFlags::CLOEXEC)?;
     separate(&order.walls)?;
+    // After the maps of users are written, which a process that is not dumpable may not. The worker may have this user too.
+    nix::sys::prctl::set_dumpable(false)?;
 
     let (to_inner, theirs) = UnixStream::pair()?;
     let mut inner = Command::new(&order.stages)
         .arg(inner::STAGE)
         .env_clear()
+        .envs(super::STAGE_ENVIRONMENT)
         .stdin(Stdio::from(OwnedFd::from(theirs)))
         .spawn()
         .map_err(|error| io::Error::other(format!("cannot run {}: {error}", order.stages.display())))?;
@@ -47,9 +50,8 @@ pub(super) fn run() -> io::Result<ExitCode> {
         drop(listener);
         // Moving a process to a group waits for every core of the machine, some milliseconds. The inner stage builds the
         // root meanwhile, and starts nothing before it is told.
-        group.take_in(inner.id())?;
-        rustix::io::write(&to_inner, &[inner::GO])?;
-        watch(lifeline.as_fd(), &to_inner, inner.id(), &order.walls)
+        group.take_in_uncharged(inner.id())?;
+        watch(lifeline.as_fd(), &to_inner, inner.id(), &group, &order.walls)
     });
     let inner = end(&mut inner, &order.walls)?;
     // No word of the worker: the inner stage was killed, or failed and said why.
@@ -97,9 +99,12 @@ fn keep_across_exec(wanted: CapabilitySet) -> io::Result<()> {
 /// Returns when the server is gone, or wants this to end, or when the inner stage has ended.
 ///
 /// A limit that comes before the worker is kept for it. The stages are not limited: they are the server's own program, whose
-/// allocator may have reserved more than a function is given.
-fn watch(lifeline: BorrowedFd<'_>, inner: &UnixStream, inner_pid: u32, walls: &Walls) -> io::Result<()> {
-    let (mut started, mut limit) = (false, None);
+/// allocator may have reserved more than a function is given. For the same reason the inner stage joins the group that
+/// bounds memory only when it has nothing left to do but to start the worker. The kernel charges a page to the group that
+/// its process is in at the first touch: while the move raced with that process's own start, a random part of some 7 MiB
+/// counted against the function, and first calls were killed below their limit.
+fn watch(lifeline: BorrowedFd<'_>, inner: &UnixStream, inner_pid: u32, group: &Group, walls: &Walls) -> io::Result<()> {
+    let (mut ready, mut started, mut limit) = (false, false, None);
     loop {
         let mut both = [PollFd::from_borrowed_fd(lifeline, PollFlags::IN), PollFd::new(inner, PollFlags::IN)];
         match poll(&mut both, None) {
@@ -107,11 +112,19 @@ fn watch(lifeline: BorrowedFd<'_>, inner: &UnixStream, inner_pid: u32, walls: &W
             result => result?,
         };
         if !both[1].revents().is_empty() {
-            // What it says next is how the worker ended, and then it ends itself.
-            if started || !inner::read_started(inner) {
+            // What it says last is how the worker ended, and then it ends itself.
+            if started {
                 return Ok(());
             }
-            started = true;
+            match inner::read_progress(inner) {
+                Some(inner::Progress::Ready) if !ready => {
+                    ready = true;
+                    group.take_in(inner_pid)?;
+                    rustix::io::write(inner, &[inner::GO])?;
+                }
+                Some(inner::Progress::Started) => started = true,
+                _ => return Ok(()),
+            }
         } else {
             let mut most = [0; 8];
             if rustix::io::read(lifeline, &mut most)? < most.len() {

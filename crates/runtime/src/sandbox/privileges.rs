@@ -1,6 +1,7 @@
 //! Giving up: limits on what a worker uses, and the user and capabilities it has.
 
 use std::io;
+use std::ops::RangeInclusive;
 
 use nix::unistd::{Gid, Uid, setgroups, setresgid, setresuid};
 use rustix::process::{Resource, Rlimit, setrlimit};
@@ -15,13 +16,16 @@ pub(super) const INNER_USER: u32 = 1000;
 
 /// When the server is root, each worker becomes a user that nobody else is: files of others stay closed to it, and the
 /// kernel's count of processes, which is kept by user, is its own.
-const FIRST_USER: u32 = 200_000;
-const USERS: u64 = 50_000;
+pub(super) const WORKERS: RangeInclusive<u32> = 200_000..=249_999;
+/// Builds reach less of the network than functions, so they can be told apart.
+pub(super) const BUILDERS: RangeInclusive<u32> = 250_000..=259_999;
 
 /// `offset` keeps two servers on a machine apart.
-pub(super) fn user_of(instance: u64, offset: u64) -> u32 {
-    let place = (instance % USERS + offset % USERS) % USERS;
-    FIRST_USER + u32::try_from(place).unwrap_or(0)
+pub(super) fn user_of(instance: u64, offset: u64, builds: bool) -> u32 {
+    let users = if builds { BUILDERS } else { WORKERS };
+    let count = u64::from(users.end() - users.start()) + 1;
+    let place = (instance % count + offset % count) % count;
+    users.start() + u32::try_from(place).unwrap_or(0)
 }
 
 pub(super) fn limit(order: &Order) -> io::Result<()> {
@@ -53,7 +57,7 @@ pub(super) fn drop_all(walls: &Walls) -> io::Result<Vec<Ability>> {
         }
         Walls::User => Ability::no(
             "user switch",
-            "workers have the server's user, without its rights, in a namespace; start the server as root to give each worker its own",
+            "workers have the server's user and groups, without its rights, in a namespace; start the server as root to give each worker its own",
         ),
         Walls::Plain { user: None, .. } => Ability::no(
             "user switch",

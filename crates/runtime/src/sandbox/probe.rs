@@ -16,6 +16,7 @@ pub(super) fn probe(order: &Order) -> Result<Vec<Ability>, String> {
         let stage = Command::new(&order.stages)
             .arg(outer::STAGE)
             .env_clear()
+            .envs(super::STAGE_ENVIRONMENT)
             .stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs)))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

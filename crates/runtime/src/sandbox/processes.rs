@@ -23,12 +23,21 @@ pub(super) fn children(of: u32) -> Vec<u32> {
         .collect()
 }
 
-/// Bytes that a process alone has in memory. Pages that a fork still shares are counted for both.
+/// Bytes that a process has in memory of its own, and what it has touched of shared memory. Pages that a fork still shares,
+/// and shared memory, are counted for each process that has them: too much rather than too little.
 pub(super) fn own_memory(of: u32) -> Option<u64> {
-    let pages = fs::read_to_string(format!("/proc/{of}/statm")).ok()?;
-    let mut pages = pages.split_ascii_whitespace().skip(1).map_while(|field| field.parse::<u64>().ok());
-    let (resident, shared) = (pages.next()?, pages.next()?);
-    Some(resident.saturating_sub(shared) * rustix::param::page_size() as u64)
+    let status = fs::read_to_string(format!("/proc/{of}/status")).ok()?;
+    let kibibytes = |name: &str| {
+        let value = status.lines().find_map(|line| line.strip_prefix(name))?;
+        value.trim().trim_end_matches("kB").trim().parse::<u64>().ok()
+    };
+    Some((kibibytes("RssAnon:")? + kibibytes("RssShmem:")?) << 10)
+}
+
+/// Bytes that files in memory take, which no process has to have mapped.
+pub(super) fn scratch_memory(of: u32, scratch: &str) -> u64 {
+    rustix::fs::statvfs(format!("/proc/{of}/root{scratch}"))
+        .map_or(0, |found| found.f_blocks.saturating_sub(found.f_bfree).saturating_mul(found.f_frsize))
 }
 
 /// Processes and threads of a user.

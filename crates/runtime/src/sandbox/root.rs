@@ -16,8 +16,9 @@ use super::{APP, Ability, BUILD, SCRATCH};
 /// Folders at the root that programs need. Where they are links into `/usr` they become links here too.
 pub(super) const SYSTEM: [&str; 8] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store"];
 
-/// What name lookups, TLS and the dynamic linker read. Nothing that names the machine's users.
-pub(super) const ETC: [&str; 17] = [
+/// What name lookups, TLS and the dynamic linker read. Nothing that names the machine's users. Of `ssl` and `pki` only
+/// certificates: private keys lie beside them, and without root a worker has the user and the groups of the server.
+pub(super) const ETC: [&str; 24] = [
     "alternatives",
     "ca-certificates",
     "crypto-policies",
@@ -30,16 +31,26 @@ pub(super) const ETC: [&str; 17] = [
     "localtime",
     "mime.types",
     "nsswitch.conf",
-    "pki",
+    "pki/ca-trust",
+    "pki/tls/cert.pem",
+    "pki/tls/certs",
+    "pki/tls/openssl.cnf",
     "protocols",
     "resolv.conf",
     "services",
-    "ssl",
+    "ssl/ca-bundle.pem",
+    "ssl/cert.pem",
+    "ssl/certs",
+    "ssl/ct_log_list.cnf",
+    "ssl/openssl.cnf",
 ];
 
 pub(super) const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 
 const HOST_NAME: &str = "function";
+
+/// Files of `/proc` about the machine that no function has a use for.
+const COVERED: [&str; 7] = ["config.gz", "kallsyms", "kcore", "keys", "latency_stats", "sched_debug", "timer_list"];
 
 /// After this the host's files are out of reach of this process.
 pub(super) fn build(order: &Order, user: u32) -> io::Result<Vec<Ability>> {
@@ -75,10 +86,10 @@ pub(super) fn build(order: &Order, user: u32) -> io::Result<Vec<Ability>> {
 
 fn bind_all(new: &Path, order: &Order) -> io::Result<()> {
     for folder in SYSTEM {
-        mirror(new, Path::new(folder))?;
+        mirror(new, Path::new(folder), order)?;
     }
     for name in ETC {
-        mirror(new, &Path::new("/etc").join(name))?;
+        mirror(new, &Path::new("/etc").join(name), order)?;
     }
     // Sorted: a folder comes before what is in it, which is then there already.
     for path in order.readable.iter().collect::<BTreeSet<_>>() {
@@ -87,6 +98,7 @@ fn bind_all(new: &Path, order: &Order) -> io::Result<()> {
         }
         if inside(new, path).symlink_metadata().is_err() {
             bind(path, &inside(new, path))?;
+            cover(path, &inside(new, path), &order.hidden)?;
         }
     }
     bind(&order.app_folder, &inside(new, Path::new(APP)))?;
@@ -97,16 +109,39 @@ fn bind_all(new: &Path, order: &Order) -> io::Result<()> {
 }
 
 /// Shows a path of the host at the same place, or nothing if the host has no such path.
-fn mirror(new: &Path, path: &Path) -> io::Result<()> {
+fn mirror(new: &Path, path: &Path, order: &Order) -> io::Result<()> {
     let target = inside(new, path);
     match (path.symlink_metadata(), path.canonicalize()) {
         (Ok(found), Ok(real)) if found.is_symlink() && real.starts_with("/usr") => {
             make_parent(&target)?;
             symlink(fs::read_link(path)?, target)
         }
-        (Ok(_), Ok(real)) => bind(&real, &target),
+        (Ok(_), Ok(real)) => {
+            bind(&real, &target)?;
+            cover(&real, &target, &order.hidden)
+        }
         _ => Ok(()),
     }
+}
+
+/// Covers each hidden file that a folder or file shown at `target` brought along. Hidden paths have no links.
+fn cover(source: &Path, target: &Path, hidden: &[PathBuf]) -> io::Result<()> {
+    let Ok(source) = source.canonicalize() else { return Ok(()) };
+    for below in hidden.iter().filter_map(|file| file.strip_prefix(&source).ok()) {
+        // Joining nothing would make the path of a file one of a folder.
+        let covered = if below.as_os_str().is_empty() { target.to_owned() } else { target.join(below) };
+        cover_with_nothing(&covered)?;
+    }
+    Ok(())
+}
+
+/// What is found there is empty, or may not be opened, where the mount allows no devices.
+fn cover_with_nothing(file: &Path) -> io::Result<()> {
+    if file.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    mount(Some("/dev/null"), file, None::<&str>, MsFlags::MS_BIND, None::<&str>)
+        .map_err(|errno| doing(&format!("cover {}", file.display()), errno))
 }
 
 fn bind(source: &Path, target: &Path) -> io::Result<()> {
@@ -188,7 +223,10 @@ fn fresh_proc(target: &Path) -> io::Result<Ability> {
     fs::create_dir(target)?;
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     Ok(match mount(Some("proc"), target, Some("proc"), flags, None::<&str>) {
-        Ok(()) => Ability::yes("private /proc", "workers see only their own processes"),
+        Ok(()) => {
+            COVERED.iter().try_for_each(|name| cover_with_nothing(&target.join(name)))?;
+            Ability::yes("private /proc", "workers see only their own processes")
+        }
         Err(errno) => Ability::no(
             "private /proc",
             format!("workers have an empty /proc ({errno}); in a container it needs an unmasked /proc"),

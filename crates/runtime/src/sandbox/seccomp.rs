@@ -9,6 +9,7 @@ use seccompiler::{
 };
 
 use super::Ability;
+use super::order::{Order, Walls};
 
 /// Refused with EPERM whatever their arguments are.
 const REFUSED: &[i64] = &[
@@ -43,6 +44,7 @@ const REFUSED: &[i64] = &[
     libc::SYS_process_vm_writev,
     libc::SYS_ptrace,
     libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
     libc::SYS_reboot,
     libc::SYS_request_key,
     libc::SYS_setns,
@@ -53,7 +55,36 @@ const REFUSED: &[i64] = &[
     libc::SYS_unshare,
     libc::SYS_userfaultfd,
     libc::SYS_vhangup,
+    LISTMOUNT,
+    STATMOUNT,
 ];
+
+/// The same on all architectures, and not in every C library yet.
+const STATMOUNT: i64 = 457;
+const LISTMOUNT: i64 = 458;
+
+/// The families of sockets that a worker may open. The kernel has some forty more, most of them never looked at.
+const FAMILIES: [i32; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+
+/// What `personality` answers without changing anything.
+const ASK_PERSONALITY: u64 = 0xffff_ffff;
+
+/// What depends on the worker.
+pub(super) struct Refusals {
+    /// Memory that neither a process nor a mount shows is refused where no control group counts it.
+    unseen_memory: bool,
+    /// Room on the disk has to be written to be taken, so that whoever watches the disk can be in time.
+    fallocate: bool,
+}
+
+impl Refusals {
+    pub(super) fn of(order: &Order) -> Self {
+        let on_disk = order.writable.is_some() || matches!(order.walls, Walls::Plain { .. });
+        Self { unseen_memory: order.groups.is_empty(), fallocate: on_disk }
+    }
+}
+
+type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// On x86_64 the kernel may offer every call once more under the x32 numbers, and a few only under numbers of their own.
 #[cfg(target_arch = "x86_64")]
@@ -67,11 +98,11 @@ const REFUSED_X32: &[i64] = &[
 ];
 
 /// For this thread and everything it starts. There is no way back.
-pub(super) fn refuse_calls() -> io::Result<Ability> {
+pub(super) fn refuse_calls(refusals: Refusals) -> io::Result<Ability> {
     let Ok(architecture) = TargetArch::try_from(std::env::consts::ARCH) else {
         return Ok(Ability::no("seccomp", format!("there is no filter for {}", std::env::consts::ARCH)));
     };
-    let filters = filters(architecture).map_err(io::Error::other)?;
+    let filters = filters(&refusals, architecture).map_err(io::Error::other)?;
     for filter in filters {
         if let Err(error) = seccompiler::apply_filter(&filter) {
             return Ok(Ability::no(
@@ -80,27 +111,61 @@ pub(super) fn refuse_calls() -> io::Result<Ability> {
             ));
         }
     }
-    Ok(Ability::yes("seccomp", format!("{} calls are refused", REFUSED.len())))
+    Ok(Ability::yes("seccomp", format!("{} system calls and all but four kinds of sockets are refused", REFUSED.len())))
 }
 
-fn filters(architecture: TargetArch) -> Result<[BpfProgram; 2], seccompiler::BackendError> {
-    let mut refused: BTreeMap<i64, Vec<SeccompRule>> = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
+fn filters(refusals: &Refusals, architecture: TargetArch) -> Result<Vec<BpfProgram>, seccompiler::BackendError> {
+    let mut rules = vec![(refused()?, libc::EPERM), (absent(refusals), libc::ENOSYS), (sockets()?, libc::EAFNOSUPPORT)];
+    if refusals.fallocate {
+        // C libraries write zeros instead.
+        rules.push((BTreeMap::from([(libc::SYS_fallocate, Vec::new())]), libc::EOPNOTSUPP));
+    }
+    let program = |(rules, errno): (Rules, i32)| {
+        let errno = SeccompAction::Errno(errno.unsigned_abs());
+        SeccompFilter::new(with_x32(rules), SeccompAction::Allow, errno, architecture)?.try_into()
+    };
+    rules.into_iter().map(program).collect()
+}
+
+fn refused() -> Result<Rules, seccompiler::BackendError> {
+    let mut refused: Rules = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     let flag = libc::CLONE_NEWUSER.unsigned_abs().into();
     let new_user = SeccompCondition::new(0, SeccompCmpArgLen::Qword, SeccompCmpOp::MaskedEq(flag), flag)?;
     refused.insert(libc::SYS_clone, vec![SeccompRule::new(vec![new_user])?]);
-    // The flags of clone3 are behind a pointer. "Not there" makes C libraries use clone.
-    #[cfg_attr(not(target_arch = "x86_64"), expect(unused_mut, reason = "more numbers on x86_64"))]
-    let mut absent = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
+    let changed = |allowed| SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, allowed);
+    refused.insert(libc::SYS_personality, vec![SeccompRule::new(vec![changed(0)?, changed(ASK_PERSONALITY)?])?]);
     #[cfg(target_arch = "x86_64")]
-    {
-        let again: Vec<_> = refused.iter().map(|(call, rules)| (call + X32, rules.clone())).collect();
-        refused.extend(again);
-        refused.extend(REFUSED_X32.iter().map(|call| (*call, Vec::new())));
-        absent.insert(libc::SYS_clone3 + X32, Vec::new());
+    refused.extend(REFUSED_X32.iter().map(|call| (*call, Vec::new())));
+    Ok(refused)
+}
+
+/// The flags of clone3 are behind a pointer. "Not there" makes C libraries use clone.
+fn absent(refusals: &Refusals) -> Rules {
+    let mut absent = vec![libc::SYS_clone3, libc::SYS_memfd_secret];
+    if refusals.unseen_memory {
+        absent.extend([libc::SYS_memfd_create, libc::SYS_shmget]);
     }
-    let program = |rules, errno: i32| {
-        let errno = SeccompAction::Errno(errno.unsigned_abs());
-        SeccompFilter::new(rules, SeccompAction::Allow, errno, architecture)?.try_into()
+    absent.into_iter().map(|call| (call, Vec::new())).collect()
+}
+
+/// Of netlink only what lists addresses and routes, which name lookups and `getifaddrs` use.
+fn sockets() -> Result<Rules, seccompiler::BackendError> {
+    let compare = |argument, how, to: i32| {
+        SeccompCondition::new(argument, SeccompCmpArgLen::Dword, how, to.unsigned_abs().into())
     };
-    Ok([program(refused, libc::EPERM)?, program(absent, libc::ENOSYS)?])
+    let others = FAMILIES.iter().map(|family| compare(0, SeccompCmpOp::Ne, *family)).collect::<Result<_, _>>()?;
+    let netlink =
+        vec![compare(0, SeccompCmpOp::Eq, libc::AF_NETLINK)?, compare(2, SeccompCmpOp::Ne, libc::NETLINK_ROUTE)?];
+    let rules = vec![SeccompRule::new(others)?, SeccompRule::new(netlink)?];
+    Ok(BTreeMap::from([(libc::SYS_socket, rules.clone()), (libc::SYS_socketpair, rules)]))
+}
+
+/// Every call once more under the numbers of x32, where there are such.
+fn with_x32(rules: Rules) -> Rules {
+    #[cfg(target_arch = "x86_64")]
+    let rules = {
+        let again: Vec<_> = rules.iter().map(|(call, rules)| (call | X32, rules.clone())).collect();
+        rules.into_iter().chain(again).collect()
+    };
+    rules
 }

@@ -4,6 +4,7 @@
 mod ends;
 mod limits;
 mod place;
+mod refusals;
 mod servers;
 mod sight;
 #[path = "../support/mod.rs"]

@@ -3,10 +3,11 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
 use std::process::ExitStatus;
 
 use milepost_model::spec::Runtime;
-use milepost_runtime::sandbox::{Jail, JailLimits, JailSettings, JailSpec, Jailed, interpreters};
+use milepost_runtime::sandbox::{ClosedPorts, Jail, JailLimits, JailSettings, JailSpec, Jailed, interpreters};
 use tempfile::TempDir;
 use tokio::io::AsyncReadExt;
 
@@ -33,15 +34,31 @@ impl Place {
     }
 
     pub fn expecting(sandbox: bool, namespaces: bool) -> Self {
+        let place = Self::make(sandbox, Vec::new());
+        let walls = place.jail.abilities().iter().any(|ability| ability.name == "namespaces" && ability.in_force);
+        assert_eq!(walls, namespaces, "{:#?}", place.jail.abilities());
+        place
+    }
+
+    /// Workers see none of these files.
+    pub fn hiding(hidden: Vec<PathBuf>) -> Self {
+        Self::make(true, hidden)
+    }
+
+    fn make(sandbox: bool, hidden: Vec<PathBuf>) -> Self {
         let folder = tempfile::Builder::new().prefix("jail of a test ").tempdir().expect("a folder");
         // Open to all, so that it is the walls that keep others out.
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("open the folder");
         let run = folder.path().join("run");
         fs::create_dir(&run).expect("a run folder");
         fs::set_permissions(&run, fs::Permissions::from_mode(0o755)).expect("open the folder");
-        let jail = Jail::detect(JailSettings { program: support::stages(), run, sandbox });
-        let walls = jail.abilities().iter().any(|ability| ability.name == "namespaces" && ability.in_force);
-        assert_eq!(walls, namespaces, "{:#?}", jail.abilities());
+        let jail = Jail::detect(JailSettings {
+            program: support::stages(),
+            run,
+            sandbox,
+            hidden,
+            closed_ports: ClosedPorts::default(),
+        });
         Self { jail, folder }
     }
 

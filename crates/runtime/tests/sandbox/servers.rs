@@ -79,17 +79,7 @@ fn all_of_this_holds_for_a_server_of_an_ordinary_user() {
         println!("skipped: setpriv (of util-linux) is needed to become another user");
         return;
     }
-    // The same layout as in the target folder, where the user may not enter.
-    let folder = tempfile::tempdir().expect("a folder");
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("open the folder");
-    for (name, from) in
-        [("deps/sandbox", std::env::current_exe().expect("this test")), ("examples/jail", support::stages())]
-    {
-        let to = folder.path().join(name);
-        fs::create_dir(to.parent().expect("a parent")).expect("a folder");
-        fs::copy(from, &to).expect("copy a program");
-        fs::set_permissions(to, fs::Permissions::from_mode(0o755)).expect("open a program");
-    }
+    let folder = program_for_others();
     let output = Command::new("setpriv")
         .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
         .arg(folder.path().join("deps/sandbox"))
@@ -101,4 +91,19 @@ fn all_of_this_holds_for_a_server_of_an_ordinary_user() {
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
     assert!(said.contains("a_worker_serves_on_the_socket_that_it_is_given ... ok"), "{said}");
+}
+
+/// This program where every user may run it, in the same layout as in the target folder.
+pub fn program_for_others() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("open the folder");
+    for (name, from) in
+        [("deps/sandbox", std::env::current_exe().expect("this test")), ("examples/jail", support::stages())]
+    {
+        let to = folder.path().join(name);
+        fs::create_dir(to.parent().expect("a parent")).expect("a folder");
+        fs::copy(from, &to).expect("copy a program");
+        fs::set_permissions(to, fs::Permissions::from_mode(0o755)).expect("open a program");
+    }
+    folder
 }

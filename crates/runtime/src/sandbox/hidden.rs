@@ -1,0 +1,52 @@
+//! Files that no worker may see: finds out whether they lie in a folder that workers are shown.
+
+use std::path::{Path, PathBuf};
+
+use super::Ability;
+use super::root::{ETC, SYSTEM};
+
+/// The real paths of the files, and of what they are links to. Files that do not exist are left out.
+pub(super) fn real_paths(files: &[PathBuf]) -> Vec<PathBuf> {
+    let mut found: Vec<_> = files.iter().filter_map(|file| file.canonicalize().ok()).collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// What to say about a file that lies where workers look. None for one that is out of their sight anyway.
+pub(super) fn warning(file: &Path, namespaces: bool) -> Option<Ability> {
+    let real = file.canonicalize().ok()?;
+    let etc = ETC.iter().map(|name| Path::new("/etc").join(name));
+    let shown =
+        SYSTEM.iter().map(PathBuf::from).chain(etc).filter_map(|folder| Some((folder.canonicalize().ok()?, folder)));
+    let (_, folder) = shown.into_iter().find(|(folder, _)| real.starts_with(folder))?;
+    let kept = if namespaces {
+        "it is covered there, but one that is put in its place is not until the workers are started again"
+    } else {
+        "without namespaces it is not covered there"
+    };
+    Some(Ability::no(
+        "private key",
+        format!(
+            "{} lies in {}, which workers are shown; {kept}; move it, into the data folder for one",
+            file.display(),
+            folder.display()
+        ),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warns_of_a_file_that_lies_where_workers_look() {
+        let shown =
+            std::fs::read_dir("/usr/bin").unwrap().flatten().map(|entry| entry.path()).find(|path| path.is_file());
+        let said = warning(&shown.unwrap(), true).expect("a warning").detail;
+        assert!(said.contains("lies in") && said.contains("move it"), "{said}");
+        let elsewhere = tempfile::NamedTempFile::new().unwrap();
+        assert_eq!(warning(elsewhere.path(), true), None);
+        assert_eq!(warning(Path::new("/no/such/key.pem"), true), None);
+    }
+}

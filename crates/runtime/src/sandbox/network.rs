@@ -1,0 +1,131 @@
+//! Addresses and ports of the machine that workers must not reach: rules of the kernel's packet filter (nftables) for the
+//! users that workers have. Only root has such users, and may make rules.
+//!
+//! The rules are a table of this server's own, so two servers on a machine, and whatever else filters packets, do not
+//! disturb each other. The kernel removes the table when the socket that made it is closed, however the server ends.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use nix::libc;
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink};
+
+use super::nftables::{Batch, Expressions, OWNED};
+use super::privileges::{BUILDERS, WORKERS};
+use super::{Ability, ClosedPorts};
+
+/// Closing it removes the rules.
+#[derive(Debug)]
+pub(super) struct Guard {
+    socket: OwnedFd,
+    table: String,
+    /// Kernels before 5.12 know no tables that go with their maker.
+    stays: bool,
+}
+
+/// `seed` tells servers on one machine apart, and is the same each time a server starts.
+pub(super) fn raise(seed: &Path, ports: &ClosedPorts) -> (Option<Guard>, Ability) {
+    const NAME: &str = "network";
+    match attempt(seed, ports) {
+        Ok(guard) => {
+            let detail = "workers cannot reach link-local addresses (cloud metadata) or this server's API; all else is open to them";
+            (Some(guard), Ability::yes(NAME, detail))
+        }
+        Err(error) => (None, Ability::no(NAME, format!("{OPEN} ({error}); {REMEDY}"))),
+    }
+}
+
+pub(super) const OPEN: &str =
+    "workers reach all that the machine reaches, link-local addresses (cloud metadata) and this server's API too";
+pub(super) const REMEDY: &str =
+    "start the server as root with CAP_NET_ADMIN on a kernel with nf_tables, or filter what its user may reach";
+
+fn attempt(seed: &Path, ports: &ClosedPorts) -> io::Result<Guard> {
+    let protocol = Some(netlink::NETFILTER);
+    let socket = rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, protocol)?;
+    let table = format!("milepost-{:016x}", super::jail::hash(seed));
+    let mut guard = Guard { socket, table, stays: false };
+    match guard.send(rules(&guard.table, ports, true)) {
+        Err(error) if matches!(Errno::from_io_error(&error), Some(Errno::INVAL | Errno::OPNOTSUPP)) => {
+            guard.stays = true;
+            guard.send(rules(&guard.table, ports, false))?;
+        }
+        done => done?,
+    }
+    Ok(guard)
+}
+
+impl Guard {
+    /// The kernel has done all of a batch, or nothing, when this returns.
+    fn send(&self, batch: Batch) -> io::Result<()> {
+        let (bytes, mut open) = batch.end();
+        rustix::net::send(&self.socket, &bytes, SendFlags::empty())?;
+        let mut answer = vec![0_u8; 16 << 10];
+        while open > 0 {
+            let (length, _) = rustix::net::recv(&self.socket, &mut answer, RecvFlags::DONTWAIT)?;
+            open = open.saturating_sub(super::nftables::answers(&answer[..length])?);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if self.stays {
+            let mut batch = Batch::begin();
+            batch.delete_table(&self.table);
+            let _ = self.send(batch);
+        }
+    }
+}
+
+fn rules(table: &str, ports: &ClosedPorts, owned: bool) -> Batch {
+    let mut batch = Batch::begin();
+    if !owned {
+        // One that a server left which was killed: made if it is not there, so that it can be removed.
+        batch.table(table, 0);
+        batch.delete_table(table);
+    }
+    batch.table(table, if owned { OWNED } else { 0 });
+    batch.chain(table, "out");
+    let everyone = (*WORKERS.start(), *BUILDERS.end());
+    let of = |(first, last): (u32, u32)| {
+        let mut rule = Expressions::default();
+        rule.user_between(first, last);
+        rule
+    };
+    // Names are looked up at such an address in some clouds.
+    let closed = |mut rule: Expressions| {
+        rule.without_port(53);
+        rule.unreachable();
+        rule
+    };
+    let mut four = of(everyone);
+    four.with_receiver(libc::NFPROTO_IPV4, 16, &[169, 254, 0, 0], &[255, 255, 0, 0]);
+    let mut six = of(everyone);
+    six.with_receiver(libc::NFPROTO_IPV6, 24, &bytes(0xfe80, 0), &bytes(0xffc0, 0));
+    // Where Amazon's is reached by IPv6.
+    let mut metadata = of(everyone);
+    let address = "fd00:ec2::254".parse().map_or([0; 16], |address: std::net::Ipv6Addr| address.octets());
+    metadata.with_receiver(libc::NFPROTO_IPV6, 24, &address, &[0xff; 16]);
+    for rule in [four, six, metadata] {
+        batch.rule(table, "out", closed(rule));
+    }
+    let builders = (*BUILDERS.start(), *BUILDERS.end());
+    let own = ports.workers.iter().map(|port| (everyone, *port));
+    for (users, port) in own.chain(ports.builds.iter().map(|port| (builders, *port))) {
+        let mut rule = of(users);
+        rule.with_own_port(port);
+        rule.reset();
+        batch.rule(table, "out", rule);
+    }
+    batch
+}
+
+fn bytes(first: u16, rest: u8) -> [u8; 16] {
+    let mut all = [rest; 16];
+    all[..2].copy_from_slice(&first.to_be_bytes());
+    all
+}

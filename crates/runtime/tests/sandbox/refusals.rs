@@ -1,0 +1,154 @@
+//! What the kernel refuses a worker, and what of the machine stays out of its sight.
+
+use std::fs;
+use std::process::Command;
+
+use crate::place::{Place, end, first_line};
+
+/// `allowed` or the name of the error for each call, in Python.
+const CALL: &str = "\
+import ctypes, errno, os, socket
+libc = ctypes.CDLL(None, use_errno=True)
+def call(*args):
+    ctypes.set_errno(0)
+    return 'allowed' if libc.syscall(*args) != -1 else errno.errorcode[ctypes.get_errno()]
+def opened(*args):
+    try: socket.socket(*args).close(); return 'allowed'
+    except OSError as error: return errno.errorcode[error.errno]
+";
+
+#[tokio::test]
+async fn opens_sockets_of_four_families_only() {
+    let place = Place::new();
+    let code = format!(
+        "{CALL}
+print(*(opened(family, kind) for family, kind in [(1, 1), (2, 1), (2, 2), (10, 1), (16, 3)]))
+print(*(opened(*which) for which in [(16, 3, 9), (16, 3, 16), (17, 3), (38, 5), (40, 1), (44, 3)]))
+print(len(socket.socketpair()))"
+    );
+    let refused = ["EAFNOSUPPORT"; 6].join(" ");
+    assert_eq!(place.says(&code).await, format!("{}\n{refused}\n2", ["allowed"; 5].join(" ")));
+}
+
+#[cfg(target_arch = "x86_64")]
+#[tokio::test]
+async fn refuses_calls_that_change_personality_or_list_mounts() {
+    let place = Place::new();
+    // quotactl_fd, statmount, listmount, memfd_secret; personality to ask, to change, to leave as it is.
+    let code = format!(
+        "{CALL}
+print(*(call(*args) for args in [(443, 0, 0, 0, 0), (457, 0, 0, 0, 0), (458, 0, 0, 0, 0), (447, 0)]))
+print(*(call(135, ctypes.c_ulong(to)) for to in [0xffffffff, 0x0040000, 0]))"
+    );
+    assert_eq!(place.says(&code).await, "EPERM EPERM EPERM ENOSYS\nallowed EPERM allowed");
+}
+
+#[tokio::test]
+async fn the_memory_of_pid_1_is_closed_to_the_worker() {
+    let place = Place::new();
+    let code = "\
+def can(path, mode):
+    try: open(path, mode).close(); return True
+    except OSError: return False
+print(can('/proc/1/mem', 'rb'), can('/proc/1/mem', 'r+b'), can('/proc/1/environ', 'rb'), can('/proc/self/mem', 'rb'))";
+    assert_eq!(place.says(code).await, "False False False True");
+}
+
+#[tokio::test]
+async fn the_kernels_configuration_is_covered() {
+    let place = Place::new();
+    let code = "\
+import os
+print([name for name in ['config.gz', 'kallsyms', 'keys'] if os.path.exists('/proc/' + name) and open('/proc/' + name, 'rb').read()])";
+    assert_eq!(place.says(code).await, "[]");
+}
+
+#[tokio::test]
+async fn a_hidden_file_shows_nothing_wherever_its_folder_is_shown() {
+    let shown = tempfile::tempdir().expect("a folder");
+    let (key, other) = (shown.path().join("tls/key.pem"), shown.path().join("tls/chain.pem"));
+    fs::create_dir(shown.path().join("tls")).expect("a folder");
+    for file in [&key, &other] {
+        fs::write(file, "content").expect("write");
+    }
+    // The server is told of a link.
+    let link = shown.path().join("link.pem");
+    std::os::unix::fs::symlink(&key, &link).expect("a link");
+    let place = Place::hiding(vec![link.clone()]);
+    let code = format!(
+        "\
+def read(path):
+    try: return open(path).read()
+    except PermissionError: return ''
+print([read(path) for path in [{key:?}, {link:?}, {other:?}]])"
+    );
+    let mut spec = place.spec(1, &code);
+    spec.readable.push(shown.path().to_owned());
+    std::fs::set_permissions(shown.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("open it");
+    let ended = end(place.start(&spec)).await;
+    assert_eq!(ended.stdout.trim(), "['', '', 'content']", "{}", ended.stderr);
+}
+
+#[tokio::test]
+async fn shared_memory_and_files_in_memory_are_counted() {
+    let place = Place::new();
+    let code = "\
+import mmap, socket
+shared = mmap.mmap(-1, 32 << 20)
+for page in range(0, len(shared), 4096): shared[page] = 1
+for n in range(3): open(f'/tmp/{n}', 'wb').write(b'x' * (1 << 20))
+print('ready', flush=True); socket.socket(fileno=3).accept()";
+    let mut jailed = place.start(&place.spec(1, code));
+    assert_eq!(first_line(&mut jailed).await, "ready");
+    let used = jailed.memory_used().expect("memory is counted");
+    assert!((35 << 20..70 << 20).contains(&used), "{used}");
+}
+
+#[tokio::test]
+async fn memory_that_no_process_shows_is_refused_where_no_group_counts_it() {
+    let place = Place::new();
+    let counted = place.jail.abilities().iter().any(|ability| ability.name == "cgroup memory" && ability.in_force);
+    let code = format!("{CALL}print(call({}, b'x', 0))", if cfg!(target_arch = "x86_64") { 319 } else { 279 });
+    assert_eq!(place.says(&code).await, if counted { "allowed" } else { "ENOSYS" });
+}
+
+/// Started by the test below where the machine's `/etc/ssl` is another. By itself it shows what holds here.
+#[tokio::test]
+async fn keys_beside_certificates_are_not_shown() {
+    let place = Place::new();
+    let code = "import os; print(os.path.exists('/etc/ssl/private'), os.path.exists('/etc/pki/tls/private'))";
+    assert_eq!(place.says(code).await, "False False");
+    let said = place.says("print([os.listdir('/etc/ssl/certs')])".replace("print", "import os; print").as_str()).await;
+    assert!(said.len() > 4 || !std::path::Path::new("/etc/ssl/certs").exists(), "{said}");
+}
+
+#[test]
+fn keys_of_a_server_of_an_ordinary_user_are_not_shown() {
+    let can = Command::new("unshare").args(["--mount", "setpriv", "--version"]).output();
+    if !nix::unistd::geteuid().is_root() || !can.is_ok_and(|output| output.status.success()) {
+        println!(
+            "skipped: root, unshare and setpriv (of util-linux) are needed to replace /etc/ssl for a server of another user"
+        );
+        return;
+    }
+    let folder = crate::servers::program_for_others();
+    // Debian's way: the key belongs to a group that the server is in.
+    let script = "mount -t tmpfs none /etc/ssl && mkdir /etc/ssl/private /etc/ssl/certs && echo C > /etc/ssl/certs/c.pem && \
+                  echo KEY > /etc/ssl/private/key.pem && chown -R root:65534 /etc/ssl && chmod -R g+rX /etc/ssl && \
+                  exec setpriv --reuid=65534 --regid=65534 --clear-groups \"$0\" --exact \
+                  refusals::keys_beside_certificates_are_not_shown --nocapture";
+    let output = Command::new("unshare")
+        .args(["--mount", "sh", "-c", script])
+        .arg(folder.path().join("deps/sandbox"))
+        .env_clear()
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin")
+        .current_dir("/")
+        .output()
+        .expect("run this test as another user");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && said.contains("1 passed"),
+        "{said}\n{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
