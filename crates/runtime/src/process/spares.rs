@@ -25,6 +25,8 @@ pub(crate) struct Spares {
     changed: Notify,
     /// One was taken since the last look.
     useful: AtomicBool,
+    /// What the last one said that ended by itself.
+    complaint: Mutex<Option<String>>,
 }
 
 impl Spares {
@@ -36,6 +38,7 @@ impl Spares {
             waiting: Mutex::default(),
             changed: Notify::new(),
             useful: AtomicBool::new(false),
+            complaint: Mutex::default(),
         }
     }
 
@@ -69,7 +72,8 @@ impl Spares {
         let mut not_before = Instant::now();
         loop {
             let (living, died) = self.count_living();
-            if self.useful.swap(false, Ordering::Relaxed) {
+            // One may be taken that is about to die like those before it.
+            if self.useful.swap(false, Ordering::Relaxed) && !died {
                 pause = Duration::ZERO;
             }
             if died {
@@ -108,13 +112,24 @@ impl Spares {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push_back(worker);
     }
 
+    /// Once for each cause: the next spare dies of it as well.
+    fn complain(&self, said: String) {
+        let mut last = self.complaint.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.as_ref() == Some(&said) {
+            return;
+        }
+        let (runtime, version) = (self.runtime, &self.interpreter.version);
+        tracing::warn!(%runtime, %version, said, "a spare interpreter ended by itself; others are tried, with longer and longer pauses");
+        *last = Some(said);
+    }
+
     fn count_living(&self) -> (usize, bool) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let before = waiting.len();
         waiting.retain(|worker| {
             let ended = worker.has_ended();
             if ended {
-                tracing::warn!(runtime = %self.runtime, said = worker.output.aside(), "a spare interpreter ended by itself");
+                self.complain(worker.output.aside());
             }
             !ended
         });

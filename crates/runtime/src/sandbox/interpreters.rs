@@ -7,10 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use milepost_model::spec::Runtime;
 use serde::Deserialize;
+
+const LONGEST_VERSION: usize = 32;
+/// Answers that are kept.
+const MOST_ANSWERS: usize = 64;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interpreter {
@@ -29,6 +33,12 @@ pub enum InterpreterError {
     None { runtime: Runtime },
     #[error("{runtime} {asked} is not on the server's PATH; there is {found}: install it, or ask for one of these")]
     NotThatVersion { runtime: Runtime, asked: String, found: String },
+    #[error("`{asked}` is not a version of {runtime}; write it like `{example}`", example = example(*.runtime))]
+    NotAVersion { runtime: Runtime, asked: String },
+    #[error(
+        "{runtime} {found} is not supported; Milepost needs {runtime} {least} or newer: install one, or ask for it"
+    )]
+    TooOld { runtime: Runtime, found: String, least: String },
     #[error("{runtime} functions need no interpreter")]
     NotInterpreted { runtime: Runtime },
 }
@@ -37,8 +47,17 @@ pub enum InterpreterError {
 /// candidates take to answer, the first time.
 pub fn find(runtime: Runtime, asked: &str) -> Result<Interpreter, InterpreterError> {
     let asked = asked.trim().trim_start_matches('v');
+    if !looks_like_a_version(asked) {
+        let asked = asked.chars().take(LONGEST_VERSION).collect();
+        return Err(InterpreterError::NotAVersion { runtime, asked });
+    }
     let found = all(runtime, asked)?;
     if let Some(best) = found.iter().find(|one| is_version(&one.version, asked)) {
+        let least = kind(runtime)?.least;
+        if numbers(&best.version).as_slice() < least {
+            let least = least.iter().map(u32::to_string).collect::<Vec<_>>().join(".");
+            return Err(InterpreterError::TooOld { runtime, found: best.version.clone(), least });
+        }
         return Ok(best.clone());
     }
     if found.is_empty() {
@@ -75,21 +94,57 @@ pub fn installer(runtime: Runtime, interpreter: &Interpreter) -> Option<String> 
 
 /// Every interpreter on `PATH`, newest first; of equal ones the first on `PATH`.
 fn all(runtime: Runtime, asked: &str) -> Result<Arc<[Interpreter]>, InterpreterError> {
-    type Found = BTreeMap<(&'static str, String), Arc<[Interpreter]>>;
-    static FOUND: Mutex<Found> = Mutex::new(BTreeMap::new());
-    let kind = match runtime {
-        Runtime::Python => &PYTHON,
-        Runtime::Node => &NODE,
-        Runtime::Binary | Runtime::Wasm => return Err(InterpreterError::NotInterpreted { runtime }),
+    /// Filled by the first who asks; others who ask the same wait for it, and nobody else does.
+    type Answers = Arc<OnceLock<Arc<[Interpreter]>>>;
+    static FOUND: Mutex<BTreeMap<(&'static str, String), Answers>> = Mutex::new(BTreeMap::new());
+    let kind = kind(runtime)?;
+    // The version that is asked for matters only to shims.
+    let key = if search_path().any(|folder| is_shims(&folder)) { asked } else { "" };
+    let answers = {
+        let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+        if found.len() >= MOST_ANSWERS {
+            found.retain(|(_, asked), _| asked.is_empty());
+        }
+        Arc::clone(found.entry((kind.name, key.to_owned())).or_default())
     };
-    let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
-    let entry = found.entry((kind.name, asked.to_owned()));
-    Ok(Arc::clone(entry.or_insert_with(|| kind.look(asked).into())))
+    Ok(Arc::clone(answers.get_or_init(|| kind.look(key).into())))
+}
+
+fn kind(runtime: Runtime) -> Result<&'static Kind, InterpreterError> {
+    match runtime {
+        Runtime::Python => Ok(&PYTHON),
+        Runtime::Node => Ok(&NODE),
+        Runtime::Binary | Runtime::Wasm => Err(InterpreterError::NotInterpreted { runtime }),
+    }
+}
+
+fn example(runtime: Runtime) -> &'static str {
+    if runtime == Runtime::Node { "20" } else { "3.11" }
+}
+
+/// The text comes from whoever deploys, and each new one costs the time of asking all interpreters.
+fn looks_like_a_version(asked: &str) -> bool {
+    let allowed = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '-' | '+' | '_');
+    asked.is_empty()
+        || (asked.len() <= LONGEST_VERSION
+            && asked.starts_with(|first: char| first.is_ascii_digit())
+            && asked.chars().all(allowed))
+}
+
+fn search_path() -> impl Iterator<Item = PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).collect::<Vec<_>>().into_iter()
+}
+
+fn is_shims(folder: &Path) -> bool {
+    folder.file_name().is_some_and(|name| name == "shims")
 }
 
 struct Kind {
     /// What a person types.
     name: &'static str,
+    /// The oldest version that the worker programs run with.
+    least: &'static [u32],
     is_candidate: fn(&str) -> bool,
     /// Makes it print one line of JSON: an [`Answer`].
     question: [&'static str; 2],
@@ -97,6 +152,7 @@ struct Kind {
 
 const PYTHON: Kind = Kind {
     name: "python3",
+    least: &[3, 9],
     is_candidate: |name| {
         name.strip_prefix("python3").is_some_and(|rest| {
             rest.strip_prefix('.').map_or(rest.is_empty(), |minor| minor.bytes().all(|byte| byte.is_ascii_digit()))
@@ -111,6 +167,7 @@ const PYTHON: Kind = Kind {
 
 const NODE: Kind = Kind {
     name: "node",
+    least: &[18],
     is_candidate: |name| matches!(name, "node" | "nodejs"),
     question: [
         "-e",
@@ -144,8 +201,8 @@ impl Kind {
 
     fn candidates(&self, asked: &str) -> Vec<PathBuf> {
         let mut candidates = Vec::new();
-        for folder in std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()) {
-            if folder.file_name().is_some_and(|name| name == "shims") {
+        for folder in search_path() {
+            if is_shims(&folder) {
                 candidates.extend(self.behind_shims(&folder, asked));
                 continue;
             }
@@ -239,6 +296,16 @@ mod tests {
         assert!(find(Runtime::Python, &minor).expect("its own version").version.starts_with(&minor));
         let error = find(Runtime::Python, "3.99").expect_err("there is no such version").to_string();
         assert!(error.contains("python 3.99") && error.contains(&python.version), "{error}");
+    }
+
+    #[test]
+    fn what_is_no_version_is_refused_without_asking_anybody() {
+        let long = "3".repeat(100);
+        for asked in ["../../bin/sh", "latest", "3.11;id", "3 11", long.as_str()] {
+            let error = find(Runtime::Python, asked).expect_err("no version").to_string();
+            assert!(error.contains("is not a version of python; write it like `3.11`"), "{error}");
+            assert!(error.len() < 120, "{error}");
+        }
     }
 
     #[test]
