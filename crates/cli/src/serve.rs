@@ -13,7 +13,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::args::Global;
 use crate::commands::channel::place::registry_credentials;
-use crate::commands::shared::parse_duration_ms;
+use crate::commands::shared::{parse_duration_ms, parse_memory};
 use crate::context::data_folder;
 use crate::failure::{Failure, Result};
 use crate::output::Ui;
@@ -57,6 +57,12 @@ pub struct ServeArgs {
     /// How long a build may take, like `90s` or `10m` [default: 10m]
     #[arg(long, env = "MILEPOST_BUILD_TIMEOUT", value_name = "TIME", hide_env_values = true, value_parser = parse_duration_ms)]
     build_timeout: Option<u64>,
+    /// How much of the disk a build may take, like `8Gi` [default: 8Gi]
+    #[arg(long, env = "MILEPOST_BUILD_DISK", value_name = "SIZE", hide_env_values = true, value_parser = parse_memory)]
+    build_disk: Option<u64>,
+    /// How much of the processors a build may use, in thousandths of a core; 0 for no bound [default: all cores, divided by `--builds`]
+    #[arg(long, env = "MILEPOST_BUILD_CPU", value_name = "N", hide_env_values = true)]
+    build_cpu: Option<u32>,
     /// Installed apps whose channels are looked at at the same time; 0 for a server that leaves them to others [default: 4]
     #[arg(long, env = "MILEPOST_INSTALLS", value_name = "N", hide_env_values = true)]
     installs: Option<usize>,
@@ -97,6 +103,8 @@ struct File {
     spares: Option<usize>,
     builds: Option<usize>,
     build_timeout: Option<String>,
+    build_disk: Option<String>,
+    build_cpu: Option<u32>,
     installs: Option<usize>,
     executions: Option<usize>,
     database: Option<String>,
@@ -110,6 +118,7 @@ pub async fn run(ui: &Ui, global: &Global, args: ServeArgs) -> Result<()> {
     let stop = CancellationToken::new();
     stop_on_signals(stop.clone())?;
     let server = start(global, args).await?;
+    warn_of_credentials();
     ui.say(&format!("Milepost is ready at http://{}", server.address()));
     if let Some(gateway) = server.gateway_url() {
         ui.say(&format!("  apps      {}", app_pattern(&gateway)));
@@ -149,6 +158,10 @@ fn settings(global: &Global, args: ServeArgs) -> Result<Settings> {
     settings.sandbox = !args.no_sandbox && file.sandbox.unwrap_or(true);
     settings.spares = args.spares.or(file.spares);
     settings.builds = build_settings(args.builds.or(file.builds), args.build_timeout, file.build_timeout)?;
+    let disk = file.build_disk.map(|text| parse_memory(&text)).transpose();
+    let disk = disk.map_err(|reason| Failure::usage(format!("`build-disk` cannot be used: {reason}")))?;
+    settings.builds.disk = args.build_disk.or(disk).unwrap_or(settings.builds.disk);
+    settings.builds.cpu = args.build_cpu.or(file.build_cpu);
     // Nothing happens by itself where time stands still between two requests.
     let executions = args.executions.or(file.executions);
     settings.executions = executions.unwrap_or(if test_hooks::stops_time() { 0 } else { settings.executions });
@@ -178,6 +191,25 @@ fn build_settings(at_once: Option<usize>, timeout: Option<u64>, from_file: Optio
     let wanted = variables.filter(|(name, _)| BuildSettings::takes(name));
     settings.environment = wanted.filter_map(|(name, value)| Some((name, value.into_string().ok()?))).collect();
     Ok(settings)
+}
+
+/// Every app's builds get these variables, so each of them can read what is in them.
+fn warn_of_credentials() {
+    let mut sources = Vec::new();
+    for (name, value) in std::env::vars_os() {
+        if let (Ok(name), Ok(value)) = (name.into_string(), value.into_string())
+            && BuildSettings::may_hold_a_password(&name, &value)
+        {
+            sources.push(name);
+        }
+    }
+    sources.sort();
+    if !sources.is_empty() {
+        tracing::warn!(
+            variables = sources.join(", "),
+            "builds of all apps can read these variables and the files that they name; do not put passwords there that not everybody who deploys may know"
+        );
+    }
 }
 
 /// Logs of the server on stderr, at `level` unless `MILEPOST_LOG` says otherwise.
@@ -214,6 +246,6 @@ fn read_file(given: Option<&Path>, data: Option<&Path>) -> Result<File> {
     let text = std::fs::read_to_string(&path).map_err(|error| Failure::unreadable(&path, &error))?;
     toml::from_str(&text).map_err(|error| {
         Failure::usage(format!("`{}` cannot be used: {}", path.display(), error.to_string().trim_end()))
-            .hint("the keys are data, api, gateway, domain, tls-cert, tls-key, sandbox, spares, builds, build-timeout, installs, executions, database, blobs and sweep-grace")
+            .hint("the keys are data, api, gateway, domain, tls-cert, tls-key, sandbox, spares, builds, build-timeout, build-disk, build-cpu, installs, executions, database, blobs and sweep-grace")
     })
 }

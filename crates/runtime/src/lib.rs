@@ -19,7 +19,7 @@ mod runtime;
 pub mod sandbox;
 mod settings;
 
-pub use build::{BuildFailure, BuildOrder, BuildRoom};
+pub use build::{BuildFailure, BuildOrder, BuildRoom, DiskLimit, sweep_build_caches};
 pub use call::{CallContext, CallError};
 pub use executor::BodyError;
 pub use function::{Function, SealedValue};

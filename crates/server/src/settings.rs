@@ -54,6 +54,10 @@ pub struct BuildSettings {
     pub at_once: usize,
     /// How long one may take.
     pub limit: Duration,
+    /// Bytes of the disk that one may take.
+    pub disk: u64,
+    /// Thousandths of a core that one may use, where there are control groups. None: all builds together may use the machine.
+    pub cpu: Option<u32>,
     /// What the environment of builds has of the server's.
     pub environment: Vec<(String, String)>,
 }
@@ -77,11 +81,23 @@ impl BuildSettings {
             || NAMES.contains(&variable)
             || ["http_proxy", "https_proxy", "no_proxy"].contains(&variable)
     }
+
+    /// Whether builds get with this variable what may be a password: in an address, by its name, or in a file that not
+    /// everybody on the machine may read.
+    pub fn may_hold_a_password(variable: &str, value: &str) -> bool {
+        use std::os::unix::fs::MetadataExt as _;
+        const NAMED: [&str; 5] = ["auth", "token", "password", "userconfig", "globalconfig"];
+        let lower = variable.to_ascii_lowercase();
+        let in_address =
+            value.split("://").skip(1).any(|rest| rest.split('/').next().is_some_and(|host| host.contains('@')));
+        let private = || std::fs::metadata(value).is_ok_and(|found| found.is_file() && found.mode() & 0o004 == 0);
+        Self::takes(variable) && (in_address || NAMED.iter().any(|name| lower.contains(name)) || private())
+    }
 }
 
 impl Default for BuildSettings {
     fn default() -> Self {
-        Self { at_once: 2, limit: Duration::from_secs(10 * 60), environment: Vec::new() }
+        Self { at_once: 2, limit: Duration::from_secs(10 * 60), disk: 8 << 30, cpu: None, environment: Vec::new() }
     }
 }
 
@@ -108,6 +124,25 @@ impl Settings {
             sweep_every: Duration::from_secs(3600),
             clock: Arc::new(SystemClock),
             ids: Arc::new(OsIds),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::BuildSettings;
+
+    #[test]
+    fn passwords_are_found_in_addresses_and_by_name() {
+        for (name, value, expected) in [
+            ("PIP_INDEX_URL", "https://user:secret@index.example/simple", true),
+            ("PIP_INDEX_URL", "https://index.example/simple?at=@", false),
+            ("NPM_CONFIG__AUTH", "c2VjcmV0", true),
+            ("HTTPS_PROXY", "http://user:secret@proxy:3128", true),
+            ("PIP_DEFAULT_TIMEOUT", "60", false),
+            ("GITHUB_TOKEN", "secret", false),
+        ] {
+            assert_eq!(BuildSettings::may_hold_a_password(name, value), expected, "{name}");
         }
     }
 }

@@ -2,18 +2,22 @@
 //!
 //! A [`BuildRoom`] is the folder of one build. Whoever wants one fills its source, lets [`crate::Runtime::build`] run the command,
 //! and takes the result out; the folder goes with the room. `run` starts the command and watches it, `output` makes lines of
-//! what it writes, `tools` are the programs that it finds first, `surroundings` what it gets of the server's environment.
+//! what it prints, `disk` bounds what it writes, `cache` keeps what its package manager downloaded, `tools` are the programs that it finds first, `surroundings` what it gets of the server's environment.
 
+mod cache;
+mod disk;
 mod output;
 mod room;
 mod run;
 mod surroundings;
 mod tools;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use milepost_model::spec::Runtime;
 
+pub use cache::sweep_build_caches;
 pub use room::BuildRoom;
 pub(crate) use run::run;
 
@@ -31,6 +35,20 @@ pub struct BuildOrder {
     /// A line for the shell.
     pub command: String,
     pub limit: Duration,
+    /// How much it may write.
+    pub disk: DiskLimit,
+    /// Thousandths of a core; 0 means no bound.
+    pub cpu: u32,
+    /// Where package managers find what earlier builds downloaded. Nobody else may read or write there.
+    pub cache: Option<PathBuf>,
+}
+
+/// Bytes of the disk that a build may take at any time, its source and its cache included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DiskLimit {
+    pub bytes: u64,
+    /// It is the plan of the app that bounds it, not the server's setting.
+    pub of_plan: bool,
 }
 
 /// Why there is no result, as a sentence without its full stop.
@@ -48,6 +66,8 @@ pub enum BuildFailure {
     TimedOut(Duration),
     #[error("the build used more than its {} MiB of memory; let it do less at the same time", MEMORY >> 20)]
     TooMuchMemory,
+    #[error("the build was stopped because it wrote more than {} MiB; {}", .0.bytes >> 20, remedy(*.0))]
+    TooMuchDisk(DiskLimit),
     #[error(
         "the build was stopped because the server's disk is almost full; free some space or files there and run it again"
     )]
@@ -64,6 +84,14 @@ pub enum BuildFailure {
     /// Says nothing about the build.
     #[error("the server is stopping")]
     Stopping,
+}
+
+fn remedy(limit: DiskLimit) -> &'static str {
+    if limit.of_plan {
+        "that is four times what the app's plan has left to store: remove what the app does not need, or ask for a larger plan"
+    } else {
+        "make it write less, or start the server with a larger `--build-disk`"
+    }
 }
 
 fn in_words(limit: Duration) -> String {

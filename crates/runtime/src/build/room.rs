@@ -16,6 +16,8 @@ const SOURCE: &str = "src";
 const RESULT: &str = "deploy";
 const HOME: &str = "home";
 const TEMPORARY: &str = "tmp";
+const CACHE: &str = "cache";
+const NPM_CACHE: &str = "npm_config_cache";
 /// What it finds and may not write to.
 const TOOLS: &str = "tools";
 /// What the server keeps beside it.
@@ -77,12 +79,24 @@ impl Folder {
         self.path.join(TOOLS)
     }
 
-    /// What the build is told about its folders, where it sees them.
-    pub fn variables(&self, seen: &Path) -> Vec<(String, String)> {
+    /// What package managers downloaded before; there only if the build has been lent one.
+    pub fn cache(&self) -> PathBuf {
+        self.work().join(CACHE)
+    }
+
+    /// What the build is told about its folders, where it sees them. What the server was started with comes first.
+    pub fn variables(&self, seen: &Path, given: &[(String, String)]) -> Vec<(String, String)> {
         // On the disk, not in the sandbox's memory: what package managers keep while they work is often large.
-        [("SRC_PKG", SOURCE), ("DEPLOY_PKG", RESULT), ("HOME", HOME), ("TMPDIR", TEMPORARY)]
-            .map(|(name, part)| (name.to_owned(), seen.join(part).to_string_lossy().into_owned()))
-            .into()
+        let mut folders = vec![("SRC_PKG", SOURCE), ("DEPLOY_PKG", RESULT), ("HOME", HOME), ("TMPDIR", TEMPORARY)];
+        if self.cache().is_dir() {
+            // pip and most others keep to the first; npm has a name of its own.
+            folders.push(("XDG_CACHE_HOME", CACHE));
+            if !given.iter().any(|(name, _)| name.eq_ignore_ascii_case(NPM_CACHE)) {
+                folders.push((NPM_CACHE, "cache/npm"));
+            }
+        }
+        let tell = |(name, part): (&str, &str)| (name.to_owned(), seen.join(part).to_string_lossy().into_owned());
+        folders.into_iter().map(tell).collect()
     }
 }
 

@@ -3,10 +3,10 @@
 use std::io;
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use nix::sys::signal::Signal;
 use tokio::io::AsyncReadExt as _;
@@ -14,8 +14,9 @@ use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
+use super::cache::Cached;
 use super::room::{BuildRoom, Folder};
-use super::{BuildFailure, BuildOrder, MEMORY, output, surroundings, tools};
+use super::{BuildFailure, BuildOrder, DiskLimit, MEMORY, disk, output, surroundings, tools};
 use crate::process::Launcher;
 use crate::sandbox::interpreters::{self, InterpreterError};
 use crate::sandbox::{JailHandle, JailLimits, JailSpec, Jailed};
@@ -23,12 +24,8 @@ use crate::sandbox::{JailHandle, JailLimits, JailSpec, Jailed};
 /// The first day that a zip can name.
 const EPOCH: &str = "315532800";
 const LIMITS: JailLimits = JailLimits { processes: 512, open_files: 4096, file_size: 2 << 30, scratch: 256 << 20 };
-/// How often memory and disk are looked at.
+/// How often memory is looked at.
 const SAMPLE: Duration = Duration::from_millis(200);
-/// The database has to be written to while builds run.
-const LEAST_FREE: u64 = 128 << 20;
-/// The same for files, however small they are.
-const LEAST_FREE_FILES: u64 = 10_000;
 /// How long what the command wrote may take to be read once it is over.
 const LAST_LINES: Duration = Duration::from_secs(5);
 /// What the sandbox itself says before it gives up is short.
@@ -48,15 +45,29 @@ pub(crate) async fn run(
     let left = CancellationToken::new();
     let _left = left.clone().drop_guard();
     let job = Job { launcher: launcher.clone(), folder: room.folder(), left };
+    let (folder, launcher) = (room.folder(), launcher.clone());
     // A task of its own, because it has to go on for a moment when this future is dropped.
-    launcher.spawn(async move {
-        let _ = tell.send(job.run(order, lines).await);
+    launcher.clone().spawn(async move {
+        let home = order.cache.clone();
+        let lent = tokio::task::spawn_blocking(move || home.map(|home| Cached::lend(home, folder))).await;
+        let outcome = job.run(order, lines).await;
+        if let Ok(Some(cached)) = lent {
+            let now = launcher.host.now().as_millisecond();
+            let now = UNIX_EPOCH + Duration::from_millis(u64::try_from(now).unwrap_or(0));
+            let _ = tokio::task::spawn_blocking(move || cached.take_back(now)).await;
+        }
+        let _ = tell.send(outcome);
     });
     told.await.unwrap_or(Err(BuildFailure::Stopping))?;
     match room.result().symlink_metadata() {
         Ok(_) => Ok(()),
         Err(_) => Err(BuildFailure::NoResult),
     }
+}
+
+struct Bounds {
+    limit: Duration,
+    disk: DiskLimit,
 }
 
 struct Job {
@@ -68,13 +79,14 @@ struct Job {
 
 impl Job {
     async fn run(self, order: BuildOrder, lines: mpsc::Sender<String>) -> Result<(), BuildFailure> {
-        let limit = order.limit;
+        let bounds = Bounds { limit: order.limit, disk: order.disk };
+        let cpu = order.cpu;
         let (launcher, folder) = (self.launcher.clone(), self.folder.clone());
         // Looking for an interpreter, giving files away and starting a process all block.
         let started = tokio::task::spawn_blocking(move || start(&launcher, &folder, &order));
         let jailed = started.await.map_err(|error| BuildFailure::NotStarted(error.to_string()))??;
         let Jailed { mut child, stdout, stderr, handle } = jailed;
-        if let Err(error) = handle.limit(MEMORY, 0)
+        if let Err(error) = handle.limit(MEMORY, cpu)
             && error.kind() != io::ErrorKind::NotFound
         {
             handle.kill();
@@ -84,7 +96,7 @@ impl Job {
         let mut follow = std::pin::pin!(async { tokio::join!(output::follow(stdout, lines), last_words(stderr)).1 });
         let mut said = None;
         let mut stopped = None;
-        let mut watch = std::pin::pin!(self.watch(&handle, limit));
+        let mut watch = std::pin::pin!(self.watch(&handle, &bounds));
         let status = loop {
             tokio::select! {
                 status = child.wait() => break status,
@@ -113,24 +125,23 @@ impl Job {
     }
 
     /// Waits until the build has to be stopped, and tells why.
-    async fn watch(&self, handle: &JailHandle, limit: Duration) -> BuildFailure {
+    async fn watch(&self, handle: &JailHandle, order: &Bounds) -> BuildFailure {
         let work = self.folder.work();
+        let mut writes = std::pin::pin!(disk::watch(&work, order.disk));
         let mut ticks = tokio::time::interval(SAMPLE);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        let mut limit_reached = std::pin::pin!(tokio::time::sleep(limit));
+        let mut limit_reached = std::pin::pin!(tokio::time::sleep(order.limit));
         loop {
             tokio::select! {
                 () = self.left.cancelled() => return BuildFailure::Stopping,
                 () = self.launcher.stopping() => return BuildFailure::Stopping,
-                () = &mut limit_reached => return BuildFailure::TimedOut(limit),
+                () = &mut limit_reached => return BuildFailure::TimedOut(order.limit),
+                reason = &mut writes => return reason,
                 _ = ticks.tick() => {}
             }
             // Where the kernel does not bound it exactly.
             if handle.memory_used().is_some_and(|used| used > MEMORY) {
                 return BuildFailure::TooMuchMemory;
-            }
-            if almost_full(&work) {
-                return BuildFailure::DiskFull;
             }
         }
     }
@@ -149,7 +160,7 @@ fn start(launcher: &Launcher, folder: &Folder, order: &BuildOrder) -> Result<Jai
     let given = &launcher.settings.build_environment;
     let around = surroundings::find(given, &tools, &seen_tools, &launcher.settings.run).map_err(told)?;
     let mut env = around.variables;
-    env.extend(folder.variables(&jail.build_path(&work)));
+    env.extend(folder.variables(&jail.build_path(&work), given));
     // The same source gives the same result: files get no time of today, and compiled Python is checked by its source's digest,
     // since no time of a file survives being stored.
     env.push(("SOURCE_DATE_EPOCH".to_owned(), EPOCH.to_owned()));
@@ -166,7 +177,7 @@ fn start(launcher: &Launcher, folder: &Folder, order: &BuildOrder) -> Result<Jai
         app_folder: tools,
         readable,
         writable: Some(work),
-        limits: LIMITS,
+        limits: JailLimits { file_size: LIMITS.file_size.min(order.disk.bytes), ..LIMITS },
         instance: folder.id,
     };
     jail.start(&spec, no_listener(launcher, folder.id).map_err(told)?).map_err(told)
@@ -205,11 +216,4 @@ fn judge(status: io::Result<ExitStatus>, handle: &JailHandle, said: &str) -> Res
         },
         _ => BuildFailure::Killed(status.to_string()),
     })
-}
-
-fn almost_full(folder: &Path) -> bool {
-    let Ok(found) = rustix::fs::statvfs(folder) else { return false };
-    // A file system that has no fixed number of files says that it has none at all.
-    let files = found.f_files > 0 && found.f_favail < LEAST_FREE_FILES;
-    files || found.f_bavail.saturating_mul(found.f_frsize) < LEAST_FREE
 }

@@ -9,7 +9,8 @@ use futures::future::BoxFuture;
 use milepost_model::spec::Runtime as Kind;
 use milepost_model::{Clock as _, Digest, SystemClock, Timestamp};
 use milepost_runtime::{
-    BuildFailure, BuildOrder, BuildRoom, Host, HostError, LogLine, Package, Runtime, RuntimeSettings, SealedValue,
+    BuildFailure, BuildOrder, BuildRoom, DiskLimit, Host, HostError, LogLine, Package, Runtime, RuntimeSettings,
+    SealedValue,
 };
 use tempfile::TempDir;
 use tokio::sync::mpsc;
@@ -113,7 +114,8 @@ impl Ground {
 
 pub fn order(runtime: Kind, command: &str) -> BuildOrder {
     let limit = Duration::from_secs(60);
-    BuildOrder { runtime, interpreter: String::new(), command: command.to_owned(), limit }
+    let disk = DiskLimit { bytes: 4 << 30, of_plan: false };
+    BuildOrder { runtime, interpreter: String::new(), command: command.to_owned(), limit, disk, cpu: 0, cache: None }
 }
 
 /// Processes of the machine that have this in their command line.

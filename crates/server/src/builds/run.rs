@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,7 +12,7 @@ use milepost_model::build::{self, BuildEvent, BuildRequest, TELLING_FILES};
 use milepost_model::spec::UnitSpec;
 use milepost_model::tree::Tree;
 use milepost_model::{AppName, Code, Digest, Refusal};
-use milepost_runtime::{BuildFailure, BuildOrder};
+use milepost_runtime::{BuildFailure, BuildOrder, DiskLimit};
 use tokio::sync::mpsc;
 
 use super::log::{self, Listener};
@@ -152,6 +153,9 @@ async fn in_room(
         interpreter: environment.interpreter.clone(),
         command: command.to_owned(),
         limit: state.builds.limit,
+        disk: disk(state, &wanted.app).await?,
+        cpu: state.builds.cpu,
+        cache: Some(cache(state, &wanted.app).await?),
     };
     let (sender, lines) = mpsc::channel(LINES_AHEAD);
     let (outcome, log) = tokio::join!(runtime.build(&room, order, sender), log::pass_on(lines, listener));
@@ -175,6 +179,24 @@ async fn in_room(
         Ok(()) => Ok((Ok(root), log)),
         Err(error) => Ok((Err(in_one_line(&error)), log)),
     }
+}
+
+/// What a build writes on its way is more than what is stored of it in the end.
+const PER_STORED_BYTE: u64 = 4;
+/// However little a plan has left.
+const LEAST_DISK: u64 = 256 << 20;
+
+async fn disk(state: &State, app: &AppName) -> ApiResult<DiskLimit> {
+    let most = state.builds.disk;
+    let left = state.catalog.quota_left(app).await?;
+    let of_plan = left.map(|left| left.saturating_mul(PER_STORED_BYTE).max(LEAST_DISK)).filter(|bytes| *bytes < most);
+    Ok(DiskLimit { bytes: of_plan.unwrap_or(most), of_plan: of_plan.is_some() })
+}
+
+/// Named after the app and its birth: an app that gets the name of a deleted one finds nothing of it.
+async fn cache(state: &State, app: &AppName) -> ApiResult<PathBuf> {
+    let born = state.catalog.app_get(app).await?.created_at.as_millisecond();
+    Ok(state.builds.caches.join(format!("{app}-{born}")))
 }
 
 /// A build counts without its log, should the log find no room.

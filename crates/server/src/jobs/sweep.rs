@@ -25,6 +25,7 @@ pub(crate) async fn run(state: &State) -> ApiResult<Swept> {
     }
     packs += remove_orphans(state).await?;
     state.metrics.swept_bytes.inc_by(report.bytes);
+    state.builds.sweep_caches(state.catalog.now()).await;
     let packages = state.plane.sweep_packages(state.sweep_grace).await?;
     Ok(Swept {
         executions: report.executions,
