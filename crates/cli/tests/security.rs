@@ -11,7 +11,7 @@ mod stage;
 
 #[path = "security/answers.rs"]
 mod answers;
-#[path = "security/secret_fingerprints.rs"]
-mod secret_fingerprints;
 #[path = "security/sandbox.rs"]
 mod sandbox;
+#[path = "security/secret_fingerprints.rs"]
+mod secret_fingerprints;
