@@ -128,7 +128,10 @@ pub(super) async fn version_of_head(
     let Some(id) = draft.heads.get(&unit.id).filter(|_| !put.force) else { return Ok(None) };
     let head = versions::get(work.tx, *id).await?;
     let named = put.label.is_none() || put.label == head.label;
-    Ok(Some(head).filter(|head| head.digest == *digest && named))
+    // Of a secret also if it is not re-keyed yet.
+    let former = super::secrets::former_digest(draft, put);
+    let is_same = head.digest == *digest || former == Some(head.digest);
+    Ok(Some(head).filter(|_| is_same && named))
 }
 
 impl OnLive {
