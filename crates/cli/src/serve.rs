@@ -36,6 +36,12 @@ pub struct ServeArgs {
     /// Address of the gateway, where apps are served [default: 127.0.0.1:8080]
     #[arg(long, env = "MILEPOST_GATEWAY", value_name = "ADDR", hide_env_values = true, value_parser = parse_address)]
     gateway: Option<SocketAddr>,
+    /// Connections that the gateway holds; idle ones are closed for new ones [default: 10000, or what open files allow]
+    #[arg(long, env = "MILEPOST_CONNECTIONS", value_name = "N", hide_env_values = true)]
+    connections: Option<usize>,
+    /// Connections that the API holds, a quarter of them without a valid token [default: 1024, or what open files allow]
+    #[arg(long, env = "MILEPOST_API_CONNECTIONS", value_name = "N", hide_env_values = true)]
+    api_connections: Option<usize>,
     /// Apps are served as `{app}.{domain}` [default: localhost]
     #[arg(long, env = "MILEPOST_DOMAIN", value_name = "DOMAIN", hide_env_values = true)]
     domain: Option<String>,
@@ -96,6 +102,8 @@ struct File {
     data: Option<PathBuf>,
     api: Option<SocketAddr>,
     gateway: Option<SocketAddr>,
+    connections: Option<usize>,
+    api_connections: Option<usize>,
     domain: Option<String>,
     tls_cert: Option<PathBuf>,
     tls_key: Option<PathBuf>,
@@ -146,6 +154,8 @@ fn settings(global: &Global, args: ServeArgs) -> Result<Settings> {
     let data = data_folder(global.data.as_deref().or(file.data.as_deref()))?;
     let mut settings = Settings::new(data, args.api.or(file.api).unwrap_or(DEFAULT_API));
     settings.gateway = Some(args.gateway.or(file.gateway).unwrap_or(DEFAULT_GATEWAY));
+    settings.connections = at_least_one("--connections", args.connections.or(file.connections))?;
+    settings.api_connections = at_least_one("--api-connections", args.api_connections.or(file.api_connections))?;
     if let Some(domain) = args.domain.or(file.domain) {
         settings.domain = domain.trim_matches('.').to_ascii_lowercase();
     }
@@ -175,6 +185,13 @@ fn settings(global: &Global, args: ServeArgs) -> Result<Settings> {
     settings.clock = test_hooks::clock();
     settings.ids = test_hooks::ids();
     Ok(settings)
+}
+
+fn at_least_one(flag: &str, connections: Option<usize>) -> Result<Option<usize>> {
+    match connections {
+        Some(0) => Err(Failure::usage(format!("`{flag} 0` lets nobody in")).hint("give 1 or more, or leave it out")),
+        other => Ok(other),
+    }
 }
 
 fn build_settings(at_once: Option<usize>, timeout: Option<u64>, from_file: Option<String>) -> Result<BuildSettings> {
@@ -246,6 +263,6 @@ fn read_file(given: Option<&Path>, data: Option<&Path>) -> Result<File> {
     let text = std::fs::read_to_string(&path).map_err(|error| Failure::unreadable(&path, &error))?;
     toml::from_str(&text).map_err(|error| {
         Failure::usage(format!("`{}` cannot be used: {}", path.display(), error.to_string().trim_end()))
-            .hint("the keys are data, api, gateway, domain, tls-cert, tls-key, sandbox, spares, builds, build-timeout, build-disk, build-cpu, installs, executions, database, blobs and sweep-grace")
+            .hint("the keys are data, api, gateway, connections, api-connections, domain, tls-cert, tls-key, sandbox, spares, builds, build-timeout, build-disk, build-cpu, installs, executions, database, blobs and sweep-grace")
     })
 }

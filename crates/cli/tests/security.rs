@@ -15,3 +15,7 @@ mod answers;
 mod sandbox;
 #[path = "security/secret_fingerprints.rs"]
 mod secret_fingerprints;
+#[path = "security/doors.rs"]
+mod doors;
+#[path = "security/webhooks.rs"]
+mod webhooks;

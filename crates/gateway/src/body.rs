@@ -172,6 +172,8 @@ impl Body for RequestBody {
 /// as the other side's window reaches: what it has no room for within the wait is lost.
 pub struct AnswerBody<B> {
     part: Part<B>,
+    /// What is left of the length that a function gave for a body that it streams.
+    owed: Option<u64>,
     /// Held until the answer was sent or given up.
     busy: Option<Busy>,
     /// The connection's flushes when the newest piece, or the head, was given to it, or when the body failed.
@@ -219,21 +221,38 @@ impl<B> AnswerBody<B> {
         Self::of(Part::Stream { stream, left: length })
     }
 
-    pub(crate) fn function(first: Option<Frame<Bytes>>, body: B) -> Self {
-        Self::of(match first {
+    /// A streamed body with another length than the given one is an error.
+    pub(crate) fn function(first: Option<Frame<Bytes>>, length: Option<u64>, body: B) -> Self {
+        let part = match first {
             None => Part::Function(body),
             Some(first) => Part::Begun(Some(Box::new(first)), body),
-        })
+        };
+        Self { owed: length, ..Self::of(part) }
     }
 
     fn of(part: Part<B>) -> Self {
-        Self { part, busy: None, flushes: 0, failed: None }
+        Self { part, owed: None, busy: None, flushes: 0, failed: None }
     }
 
     pub(crate) fn hold(mut self, busy: Busy) -> Self {
         self.flushes = busy.flushes();
         self.busy = Some(busy);
         self
+    }
+
+    /// Whether the body keeps to its length with this piece, or its end.
+    fn pay(&mut self, piece: Option<&Frame<Bytes>>) -> io::Result<()> {
+        let Some(owed) = self.owed else { return Ok(()) };
+        match piece {
+            None if owed > 0 => Err(io::Error::other("a function's body was shorter than its content-length")),
+            None => Ok(()),
+            Some(piece) => {
+                let length = piece.data_ref().map_or(0, |data| data.len() as u64);
+                let longer = || io::Error::other("a function's body was longer than its content-length");
+                self.owed = Some(owed.checked_sub(length).ok_or_else(longer)?);
+                Ok(())
+            }
+        }
     }
 
     /// Whether all that the connection had to send went out since it was last asked how often that was.
@@ -308,6 +327,10 @@ impl<B: Body<Data = Bytes> + Unpin> Body for AnswerBody<B> {
         match ready!(self.part.poll_frame(context)) {
             Some(Err(error)) => self.fail(context, error),
             piece => {
+                let piece_or_end = piece.as_ref().and_then(|piece| piece.as_ref().ok());
+                if let Err(error) = self.pay(piece_or_end) {
+                    return self.fail(context, error);
+                }
                 if let Some(busy) = &self.busy {
                     self.flushes = busy.flushes();
                 }
@@ -348,7 +371,7 @@ mod tests {
     /// An answer that sent a piece, over a connection that was then flushed so often, and fails next.
     async fn about_to_fail(pulse: &Arc<Pulse>, flushes: u32) -> AnswerBody<impl Body<Data = Bytes> + Unpin> {
         let pieces = [Ok(Frame::data(Bytes::from_static(b"piece"))), Err(io::Error::other("it breaks"))];
-        let body = AnswerBody::function(None, StreamBody::new(futures::stream::iter(pieces)));
+        let body = AnswerBody::function(None, None, StreamBody::new(futures::stream::iter(pieces)));
         let mut body = body.hold(pulse.begin());
         body.frame().await.expect("a piece").expect("it is whole");
         (0..flushes).for_each(|_| pulse.all_is_out());

@@ -7,15 +7,18 @@ use std::task::Poll;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use http_body::{Body, Frame};
+use milepost_model::host;
 use milepost_model::spec::FunctionPermission;
 
 use crate::answers::{MILEPOST_RELEASE, MILEPOST_REQUEST_ID, MILEPOST_VERSION, Problem};
 use crate::backend::{Backend, CallContext, CallFailure};
 use crate::body::{AnswerBody, BodyEnd, RequestBody};
+use crate::cookies;
 use crate::decide::FunctionFound;
 use crate::gateway::{Asked, Inner};
-use crate::headers::{self, Forwarding, X_REQUEST_ID};
+use crate::headers::{self, Forwarding};
 use crate::passing::{self, Told};
+use crate::reply;
 use crate::request_id;
 use crate::resolve::Place;
 use crate::view::Target;
@@ -29,40 +32,35 @@ pub(crate) struct Call<F> {
 
 impl<F: Send + Sync + 'static> Call<F> {
     pub(crate) async fn run<B: Backend<Function = F>>(mut self, inner: &Inner<B>) -> Response<AnswerBody<B::Body>> {
-        let id = self.request_id();
+        // Never the caller's: it could mix its lines into the log of another request.
+        let id = request_id::new();
         if let Err(problem) = self.permitted(&*inner.backend).and_then(|()| self.fits(inner)) {
             return self.refuse(problem, id);
         }
         // For an answer after the request was given away.
         let accept = accepted(&self.asked.head.headers);
         let method = self.asked.head.method.clone();
-        let (request, context) = self.hand_over(inner, &id);
+        let (request, context, host) = self.hand_over(inner, &id);
         let mut request = request.map(|body| body.limit(&inner.settings.limits));
         let fate = request.body_mut().fate();
         let answered = inner.backend.call(&self.target().function, request, context).await;
         // Asked when something failed, and not before: a function that has begun to answer may still read the body.
         let sender_is_to_blame = || fate.as_ref().and_then(|fate| fate.end()).map(body_problem);
         let begun = match answered {
-            Ok(answer) if answer.status().is_informational() => Err(informational(answer.status())),
-            Ok(mut answer) => match first_piece(answer.body_mut()).await {
-                Ok(first) => Ok((answer, first)),
+            Ok(mut answer) => match self.begin(&mut answer, inner).await {
+                Ok(begun) => Ok((answer, begun)),
                 Err(problem) => Err(sender_is_to_blame().unwrap_or_else(|| problem.hint(why(&id)))),
             },
             Err(failure) => Err(sender_is_to_blame().unwrap_or_else(|| call_problem(failure, &id))),
         };
         match begun {
-            Ok((answer, first)) => self.pass_on(answer, first, &method, &id),
+            Ok((answer, begun)) => self.pass_on(inner, answer, begun, &host, &method, &id),
             Err(problem) => self.problem(problem, id, &accept, &method),
         }
     }
 
     fn target(&self) -> &Target<F> {
         self.place.release.target(self.found.target)
-    }
-
-    fn request_id(&self) -> Box<str> {
-        let sent = self.asked.head.headers.get(X_REQUEST_ID).and_then(|id| id.to_str().ok());
-        sent.filter(|id| request_id::is_sane(id)).map_or_else(request_id::new, Into::into)
     }
 
     fn permitted<B: Backend>(&self, backend: &B) -> Result<(), Problem> {
@@ -108,7 +106,11 @@ impl<F: Send + Sync + 'static> Call<F> {
     }
 
     /// The request as the function sees it.
-    fn hand_over<B: Backend>(&mut self, inner: &Inner<B>, id: &str) -> (Request<RequestBody>, CallContext) {
+    fn hand_over<B: Backend>(
+        &mut self,
+        inner: &Inner<B>,
+        id: &str,
+    ) -> (Request<RequestBody>, CallContext, HeaderValue) {
         let host = self.asked.host().and_then(|host| HeaderValue::from_bytes(host).ok());
         let host = host.unwrap_or_else(|| HeaderValue::from_static("localhost"));
         let mut request = Request::new(std::mem::replace(&mut self.asked.body, RequestBody::empty()));
@@ -153,18 +155,53 @@ impl<F: Send + Sync + 'static> Call<F> {
             params: std::mem::take(&mut self.found.params),
             call_token: inner.backend.make_call_token(&self.place.app.app, &self.place.release.id),
         };
-        (request, context)
+        (request, context, host)
     }
 
-    fn pass_on<B: Body>(
+    /// Whether the answer can be sent, and what is there already of its body.
+    async fn begin<B, R>(&self, answer: &mut Response<R>, inner: &Inner<B>) -> Result<Begun, Problem>
+    where
+        B: Backend<Function = F>,
+        R: Body<Data = Bytes> + Unpin,
+    {
+        let head_only = self.asked.head.method == Method::HEAD;
+        reply::check(answer.status(), answer.headers(), inner.settings.limits.head_bytes)?;
+        let is_whole = answer.body().size_hint().exact().is_some();
+        // The length of a whole body is not the function's to say.
+        let length = if is_whole && !head_only { None } else { reply::length(answer.headers())? };
+        if is_whole {
+            return Ok(Begun::default());
+        }
+        let length = length.filter(|_| !head_only);
+        let first = first_piece(answer.body_mut()).await?;
+        let came = match &first {
+            First::Piece(frame) => frame.data_ref().map(|data| data.len() as u64),
+            First::End => Some(0),
+            First::Later => None,
+        };
+        if let (Some(length), Some(came)) = (length, came)
+            && (came > length || (matches!(first, First::End) && came < length))
+        {
+            return Err(reply::wrong_length());
+        }
+        Ok(Begun { first: if let First::Piece(frame) = first { Some(frame) } else { None }, length })
+    }
+
+    fn pass_on<B: Backend<Function = F>, R: Body>(
         &self,
-        answer: Response<B>,
-        first: Option<Frame<Bytes>>,
+        inner: &Inner<B>,
+        answer: Response<R>,
+        begun: Begun,
+        host: &HeaderValue,
         method: &Method,
         id: &str,
-    ) -> Response<AnswerBody<B>> {
+    ) -> Response<AnswerBody<R>> {
         let (mut head, body) = answer.into_parts();
         headers::clean_answer(&mut head.headers);
+        if head.headers.contains_key(header::SET_COOKIE) {
+            let host = host::normalise(host.as_bytes()).unwrap_or_default();
+            cookies::drop_foreign(&mut head.headers, &host, &inner.domain);
+        }
         let lengths = head.headers.get_all(header::CONTENT_LENGTH).iter().count();
         let head_only = *method == Method::HEAD;
         // The length that is sent is the length of the body that is sent.
@@ -177,7 +214,7 @@ impl<F: Send + Sync + 'static> Call<F> {
             head.headers.insert(MILEPOST_REQUEST_ID, id);
         }
         head.extensions.clear();
-        let body = if head_only { AnswerBody::empty() } else { AnswerBody::function(first, body) };
+        let body = if head_only { AnswerBody::empty() } else { AnswerBody::function(begun.first, begun.length, body) };
         Response::from_parts(head, body)
     }
 
@@ -202,19 +239,31 @@ impl<F: Send + Sync + 'static> Call<F> {
     }
 }
 
+/// What is known of a streamed answer before its head is sent.
+#[derive(Default)]
+struct Begun {
+    first: Option<Frame<Bytes>>,
+    /// How long the function says that the body is.
+    length: Option<u64>,
+}
+
+enum First {
+    Piece(Frame<Bytes>),
+    End,
+    Later,
+}
+
 /// What is there already of a streamed body. A function that fails before it sent a byte can still be answered for.
-async fn first_piece<B: Body<Data = Bytes> + Unpin>(body: &mut B) -> Result<Option<Frame<Bytes>>, Problem> {
-    if body.size_hint().exact().is_some() {
-        return Ok(None);
-    }
+async fn first_piece<B: Body<Data = Bytes> + Unpin>(body: &mut B) -> Result<First, Problem> {
     let polled = poll_fn(|context| Poll::Ready(Pin::new(&mut *body).poll_frame(context))).await;
     match polled {
         Poll::Ready(Some(Err(_))) => {
             let detail = "The function broke off before it sent anything of its answer.";
             Err(Problem::new(StatusCode::BAD_GATEWAY, "function_broke_off", detail))
         }
-        Poll::Ready(Some(Ok(first))) => Ok(Some(first)),
-        Poll::Ready(None) | Poll::Pending => Ok(None),
+        Poll::Ready(Some(Ok(first))) => Ok(First::Piece(first)),
+        Poll::Ready(None) => Ok(First::End),
+        Poll::Pending => Ok(First::Later),
     }
 }
 
@@ -248,11 +297,6 @@ fn body_problem(end: BodyEnd) -> Problem {
             Problem::new(StatusCode::BAD_REQUEST, "request_body", detail)
         }
     }
-}
-
-fn informational(status: StatusCode) -> Problem {
-    let detail = format!("The function answered with the status {}, which is no final one.", status.as_u16());
-    Problem::new(StatusCode::BAD_GATEWAY, "bad_answer", detail)
 }
 
 fn call_problem(failure: CallFailure, id: &str) -> Problem {

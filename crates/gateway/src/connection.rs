@@ -1,10 +1,13 @@
 //! What is known about a connection while it is served. The server's own API watches its connections in the same way.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::Instant;
+
+use tokio::sync::Notify;
 
 /// Requests of one connection: how many began, and how many are being answered.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Pulse {
     begun: AtomicU64,
     busy: AtomicU32,
@@ -12,6 +15,33 @@ pub struct Pulse {
     flushed: AtomicU64,
     /// Something could not be sent at once, and not all is out since.
     held_up: AtomicBool,
+    /// When the newest answer ended, or the connection began; see [`clock`].
+    idle_from: AtomicU64,
+    /// The door is full and this connection was chosen to be closed.
+    evicted: AtomicBool,
+    evicted_at_work: AtomicBool,
+    eviction: Notify,
+}
+
+/// Nanoseconds of this process.
+fn clock() -> u64 {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    u64::try_from(START.elapsed().as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl Default for Pulse {
+    fn default() -> Self {
+        Self {
+            begun: AtomicU64::new(0),
+            busy: AtomicU32::new(0),
+            flushed: AtomicU64::new(0),
+            held_up: AtomicBool::new(false),
+            idle_from: AtomicU64::new(clock()),
+            evicted: AtomicBool::new(false),
+            evicted_at_work: AtomicBool::new(false),
+            eviction: Notify::new(),
+        }
+    }
 }
 
 impl Pulse {
@@ -38,6 +68,39 @@ impl Pulse {
         let rests = self.busy.load(Ordering::Relaxed) == 0 && !self.held_up.load(Ordering::Relaxed);
         rests.then(|| self.begun.load(Ordering::Relaxed))
     }
+
+    /// Since when the connection is idle, on a clock that starts with the process; `None` while it is not.
+    pub(crate) fn idle_from(&self) -> Option<u64> {
+        self.resting_since().map(|_| self.idle_from.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn is_evicted(&self) -> bool {
+        self.evicted.load(Ordering::Relaxed)
+    }
+
+    /// When the connection was idle last, whether or not it is now.
+    pub(crate) fn last_idle(&self) -> u64 {
+        self.idle_from.load(Ordering::Relaxed)
+    }
+
+    /// `at_work`: also if a request is being answered.
+    pub(crate) fn evict(&self, at_work: bool) {
+        self.evicted_at_work.store(at_work, Ordering::Relaxed);
+        self.evicted.store(true, Ordering::Relaxed);
+        self.eviction.notify_one();
+    }
+
+    pub(crate) fn must_close(&self) -> bool {
+        self.evicted_at_work.load(Ordering::Relaxed) || self.resting_since().is_some()
+    }
+
+    pub(crate) fn keep(&self) {
+        self.evicted.store(false, Ordering::Relaxed);
+    }
+
+    pub(crate) async fn eviction(&self) {
+        self.eviction.notified().await;
+    }
 }
 
 /// One request, from its head to the end of its answer.
@@ -53,6 +116,7 @@ impl Busy {
 
 impl Drop for Busy {
     fn drop(&mut self) {
+        self.0.idle_from.store(clock(), Ordering::Relaxed);
         self.0.busy.fetch_sub(1, Ordering::Relaxed);
     }
 }

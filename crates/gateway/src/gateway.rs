@@ -1,6 +1,5 @@
 //! From a request to its answer.
 
-use std::borrow::Cow;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -11,6 +10,7 @@ use http::request::Parts;
 use http::{HeaderValue, Method, Request, StatusCode, header};
 use milepost_model::host;
 
+use crate::acceptable;
 pub(crate) use crate::answering::Answering;
 use crate::answers::{MILEPOST_CALL, MILEPOST_RELEASE, Problem};
 use crate::backend::Backend;
@@ -158,32 +158,23 @@ impl Asked {
     fn wanted<B: Backend>(&self, inner: &Inner<B>) -> Result<Wanted<'_>, Problem> {
         let path = self.head.uri.path();
         let own = || own(path, inner.draining.load(Ordering::Relaxed));
-        let is_own = is_own(path) && !path.starts_with(CALL_PATH);
-        if is_own && !self.peer.inside {
-            return Err(own());
-        }
-        if self.head.method == Method::CONNECT {
-            let detail = "The gateway is not a proxy to other hosts.";
-            return Err(Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail));
-        }
-        let scope = match self.head.headers.get(MILEPOST_CALL) {
-            Some(token) => {
-                let scope = token.to_str().ok().and_then(|token| inner.backend.open_call_token(token));
-                Some(scope.ok_or_else(bad_call_token)?)
+        if !self.peer.inside {
+            acceptable::check(&self.head)?;
+            // Functions are called by their names from inside only.
+            if is_own(path) {
+                return Err(own());
             }
-            None if self.peer.inside || path.starts_with(CALL_PATH) => return Err(bad_call_token()),
-            None => None,
-        };
-        if is_own {
+            let host = self.host().and_then(host::normalise).ok_or_else(no_host)?;
+            return Ok(Wanted { host, scope: None });
+        }
+        let token = self.head.headers.get(MILEPOST_CALL).and_then(|token| token.to_str().ok());
+        let scope = token.and_then(|token| inner.backend.open_call_token(token)).ok_or_else(bad_call_token)?;
+        acceptable::check(&self.head)?;
+        if is_own(path) && !path.starts_with(CALL_PATH) {
             return Err(own());
         }
-        let host = self.host().and_then(host::normalise);
-        match (host, scope) {
-            (Some(host), scope) => Ok(Wanted { host, scope }),
-            (None, scope @ Some(_)) => Ok(Wanted { host: Cow::Borrowed(""), scope }),
-            (None, None) => Err(Problem::new(StatusCode::BAD_REQUEST, "bad_host", "The request names no host.")
-                .hint("send one `Host` header with the name of an app below the domain")),
-        }
+        let host = self.host().and_then(host::normalise).unwrap_or_default();
+        Ok(Wanted { host, scope: Some(scope) })
     }
 
     /// As it was sent. The address of the request goes before the header; two headers are as good as none.
@@ -245,6 +236,11 @@ fn own(path: &str, draining: bool) -> Problem {
         _ => Problem::new(StatusCode::NOT_FOUND, "not_found", "Nothing is at this path of the gateway.")
             .hint("paths that begin with /.milepost are the gateway's own"),
     }
+}
+
+fn no_host() -> Problem {
+    Problem::new(StatusCode::BAD_REQUEST, "bad_host", "The request names no host.")
+        .hint("send one `Host` header with the name of an app below the domain")
 }
 
 fn bad_call_token() -> Problem {

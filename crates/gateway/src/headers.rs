@@ -4,11 +4,33 @@ use std::net::IpAddr;
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
+use crate::request_id;
+
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
-const X_REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
 pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// The id that the caller sent as `x-request-id`.
+const MILEPOST_CALLER_REQUEST_ID: HeaderName = HeaderName::from_static("milepost-caller-request-id");
+
+/// Besides all of `x-forwarded-*`, what proxies say about the client and the address that it asked for, and what frameworks
+/// believe. From strangers they are dropped.
+const PROXIES_SAY: [HeaderName; 14] = [
+    header::FORWARDED,
+    HeaderName::from_static("client-ip"),
+    HeaderName::from_static("front-end-https"),
+    HeaderName::from_static("true-client-ip"),
+    HeaderName::from_static("x-client-ip"),
+    HeaderName::from_static("x-cluster-client-ip"),
+    HeaderName::from_static("x-host"),
+    HeaderName::from_static("x-original-host"),
+    HeaderName::from_static("x-original-uri"),
+    HeaderName::from_static("x-original-url"),
+    HeaderName::from_static("x-real-ip"),
+    HeaderName::from_static("x-rewrite-url"),
+    HeaderName::from_static("x-scheme"),
+    HeaderName::from_static("x-script-name"),
+];
 
 /// They are about one connection, never about the message.
 const HOP_BY_HOP: [HeaderName; 9] = [
@@ -34,19 +56,21 @@ pub(crate) struct Forwarding<'r> {
 /// Makes the headers of a request fit to be seen by a function.
 pub(crate) fn clean_request(headers: &mut HeaderMap, forwarding: &Forwarding<'_>, request_id: HeaderValue) {
     drop_hop_by_hop(headers);
-    drop_ours(headers);
+    drop_forged(headers, forwarding.trusted);
     // The gateway answers this one itself.
     headers.remove(header::EXPECT);
     join_cookies(headers);
     headers.insert(header::HOST, forwarding.host.clone());
-    headers.insert(X_REQUEST_ID, request_id);
+    if let Some(sent) = headers.insert(X_REQUEST_ID, request_id).filter(request_id::is_sane) {
+        headers.insert(MILEPOST_CALLER_REQUEST_ID, sent);
+    }
     forward(headers, forwarding);
 }
 
 /// Makes the headers of a function's answer fit to be sent.
 pub(crate) fn clean_answer(headers: &mut HeaderMap) {
     drop_hop_by_hop(headers);
-    drop_ours(headers);
+    drop_all(headers, is_ours);
 }
 
 fn drop_hop_by_hop(headers: &mut HeaderMap) {
@@ -84,10 +108,24 @@ fn join_cookies(headers: &mut HeaderMap) {
     }
 }
 
-/// What only the gateway says.
-fn drop_ours(headers: &mut HeaderMap) {
-    let ours: Vec<HeaderName> = headers.keys().filter(|name| name.as_str().starts_with("milepost-")).cloned().collect();
-    for name in ours {
+/// Only the gateway says these.
+fn is_ours(name: &str) -> bool {
+    name.starts_with("milepost-")
+}
+
+/// A name with `_` becomes the same variable of CGI and WSGI as one with `-`, and would get round everything else here.
+fn drop_forged(headers: &mut HeaderMap, trusted: bool) {
+    drop_all(headers, |name| is_ours(name) || name.contains('_') || (!trusted && name.starts_with("x-forwarded-")));
+    if !trusted {
+        for name in PROXIES_SAY {
+            headers.remove(name);
+        }
+    }
+}
+
+fn drop_all(headers: &mut HeaderMap, is_bad: impl Fn(&str) -> bool) {
+    let bad: Vec<HeaderName> = headers.keys().filter(|name| is_bad(name.as_str())).cloned().collect();
+    for name in bad {
         headers.remove(name);
     }
 }
@@ -95,17 +133,8 @@ fn drop_ours(headers: &mut HeaderMap) {
 fn forward(headers: &mut HeaderMap, forwarding: &Forwarding<'_>) {
     let proto = HeaderValue::from_static(if forwarding.secure { "https" } else { "http" });
     let client = forwarding.client.map(|client| client.to_canonical().to_string());
-    if !forwarding.trusted {
-        headers.remove(header::FORWARDED);
-        headers.remove(X_FORWARDED_FOR);
-        // Nobody here sets it, and many a framework believes it.
-        headers.remove(X_REAL_IP);
-        headers.insert(X_FORWARDED_HOST, forwarding.host.clone());
-        headers.insert(X_FORWARDED_PROTO, proto);
-    } else {
-        headers.entry(X_FORWARDED_HOST).or_insert_with(|| forwarding.host.clone());
-        headers.entry(X_FORWARDED_PROTO).or_insert(proto);
-    }
+    headers.entry(X_FORWARDED_HOST).or_insert_with(|| forwarding.host.clone());
+    headers.entry(X_FORWARDED_PROTO).or_insert(proto);
     let Some(mut chain) = client else { return };
     for before in headers.get_all(X_FORWARDED_FOR).iter().rev().filter_map(|value| value.to_str().ok()) {
         chain = format!("{before}, {chain}");
@@ -166,8 +195,28 @@ mod tests {
             ("x-forwarded-proto", "https"),
             ("forwarded", "for=1.1.1.1"),
             ("x-real-ip", "1.1.1.1"),
+            ("x-forwarded-port", "1"),
+            ("x-forwarded-prefix", "/admin"),
+            ("x-original-url", "/admin"),
+            ("x-rewrite-url", "/admin"),
+            ("true-client-ip", "1.1.1.1"),
+            ("x_forwarded_for", "1.1.1.1"),
+            ("x-forwarded_for", "1.1.1.1"),
+            ("milepost_execution", "forged"),
+            ("x_mine", "1"),
         ];
         assert_eq!(cleaned(&sent, false), OURS);
+    }
+
+    #[test]
+    fn the_id_that_a_caller_sent_is_kept_apart_from_ours_if_it_can_be_logged() {
+        let theirs = |id: &'static str| {
+            let mut lines = cleaned(&[("x-request-id", id)], false);
+            lines.retain(|line| line.contains("request-id"));
+            lines
+        };
+        assert_eq!(theirs("mine-1"), ["milepost-caller-request-id: mine-1", "x-request-id: id"]);
+        assert_eq!(theirs("no spaces"), ["x-request-id: id"]);
     }
 
     #[test]
@@ -186,11 +235,14 @@ mod tests {
             ("x-forwarded-host", "example.com"),
             ("x-forwarded-proto", "https"),
             ("x-real-ip", "1.1.1.1"),
+            ("x-forwarded-port", "443"),
+            ("x_real_ip", "6.6.6.6"),
         ];
         let expected = [
             "host: shop.localhost:8080",
             "x-forwarded-for: 1.1.1.1, 2.2.2.2, 192.0.2.1",
             "x-forwarded-host: example.com",
+            "x-forwarded-port: 443",
             "x-forwarded-proto: https",
             "x-real-ip: 1.1.1.1",
             "x-request-id: id",

@@ -7,22 +7,29 @@
 //! On the way of a request: `server` accepts a connection, `gateway` and `resolve` find the release that its host names, `decide`
 //! finds what answers for the path, and `files` or `call` answer. `directory` is where the views are.
 
+mod acceptable;
 mod answering;
 mod answers;
 mod backend;
 mod body;
 mod call;
 mod connection;
+mod cookies;
 mod decide;
 mod directory;
 mod files;
 mod gateway;
 mod headers;
+mod line_ends;
 mod names;
 mod passing;
+mod preface;
+mod reply;
 mod request_id;
 mod resolve;
 mod routes;
+mod seats;
+mod seldom;
 mod server;
 mod serving;
 mod settings;
@@ -39,6 +46,8 @@ pub use connection::{Busy, Pulse, Resting};
 pub use directory::Directory;
 pub use gateway::{Gateway, GatewayError, Peer};
 pub use routes::{Lookup, Params, Passed, Passing, Route, RouteError, RouteTable};
+pub use seats::{Seat, SeatLimits, Seats};
+pub use seldom::Seldom;
 pub use server::{Listener, is_about_one};
 pub use settings::{Limits, Network, NetworkError, Settings};
 pub use stats::{AnswerCounts, Stats};

@@ -6,7 +6,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
@@ -15,6 +15,8 @@ use tokio_util::task::TaskTracker;
 
 use crate::backend::Backend;
 use crate::gateway::{Gateway, Inner, Peer};
+use crate::seats::{SeatLimits, Seats};
+use crate::seldom::Seldom;
 use crate::serving::{self, Phases};
 use crate::tls::Tls;
 
@@ -56,7 +58,9 @@ impl<B: Backend> Gateway<B> {
         let phases = Phases { stop: stop.clone(), kill: CancellationToken::new() };
         let _cut = phases.kill.clone().drop_guard();
         // Functions that call each other must not keep the world out, nor it them.
-        let (outside, within) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
+        let seats = |most| Seats::new(SeatLimits::all(most));
+        let limits = &inner.settings.limits;
+        let (outside, within) = (seats(limits.connections), seats(limits.inside_connections));
         let connections = TaskTracker::new();
         let accepting = TaskTracker::new();
         for listener in listeners {
@@ -69,7 +73,7 @@ impl<B: Backend> Gateway<B> {
                 phases: phases.clone(),
                 tls: listener.tls,
                 inside: listener.inside,
-                taken: if listener.inside { within.clone() } else { outside.clone() },
+                seats: if listener.inside { within.clone() } else { outside.clone() },
             };
             accepting.spawn(door.accept_all(listener.socket));
         }
@@ -93,8 +97,8 @@ struct Door<B: Backend> {
     phases: Phases,
     tls: Option<Tls>,
     inside: bool,
-    /// Connections of all doors of its kind.
-    taken: Arc<AtomicUsize>,
+    /// Those of all doors of its kind.
+    seats: Arc<Seats>,
 }
 
 impl<B: Backend> Door<B> {
@@ -106,10 +110,14 @@ impl<B: Backend> Door<B> {
                 accepted = socket.accept() => accepted,
             };
             match accepted {
-                Ok((stream, address)) => self.let_in(stream, address),
+                Ok((stream, address)) => self.let_in(stream, address).await,
                 Err(error) if is_about_one(&error) => {}
                 Err(error) => {
-                    tracing::warn!(%error, "a connection could not be accepted");
+                    static FAILING: Seldom = Seldom::new();
+                    if FAILING.is_due() {
+                        tracing::warn!(%error, "connections cannot be accepted; idle ones are closed");
+                    }
+                    self.seats.make_room();
                     tokio::time::sleep(AFTER_ERROR).await;
                 }
             }
@@ -120,27 +128,32 @@ impl<B: Backend> Door<B> {
             if stream.set_nonblocking(true).is_ok()
                 && let Ok(stream) = TcpStream::from_std(stream)
             {
-                self.let_in(stream, address);
+                self.let_in(stream, address).await;
             }
         }
     }
 
-    fn let_in(&self, stream: TcpStream, address: SocketAddr) {
+    async fn let_in(&self, stream: TcpStream, address: SocketAddr) {
         let peer = Peer { inside: self.inside, ..Peer::from(address) };
-        let Some(seat) = Seat::take(&self.inner, &self.taken) else {
+        let Some(seat) = self.seats.take(peer.address).await else {
+            static FULL: Seldom = Seldom::new();
+            if FULL.is_due() {
+                tracing::warn!(?address, "a connection was refused: too many are at work");
+            }
             if self.tls.is_none() {
                 let _ = stream.try_write(TOO_MANY);
             }
             return;
         };
+        let counted = Counted::new(&self.inner);
         // Answers are written whole: waiting to fill a packet only delays them.
         let _ = stream.set_nodelay(true);
         let (inner, phases, tls) = (self.inner.clone(), self.phases.clone(), self.tls.clone());
         self.connections.spawn(async move {
-            if let Err(error) = serving::serve(inner, stream, peer, tls, phases).await {
+            if let Err(error) = serving::serve(inner, stream, peer, tls, phases, &seat).await {
                 tracing::debug!(error, ?peer, "a connection ended early");
             }
-            drop(seat);
+            drop((counted, seat));
         });
     }
 }
@@ -151,25 +164,19 @@ pub fn is_about_one(error: &io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
-/// One of the connections that are allowed.
-struct Seat<B: Backend> {
-    inner: Arc<Inner<B>>,
-    taken: Arc<AtomicUsize>,
-}
+/// One of the connections of all doors.
+struct Counted<B: Backend>(Arc<Inner<B>>);
 
-impl<B: Backend> Seat<B> {
-    fn take(inner: &Arc<Inner<B>>, taken: &Arc<AtomicUsize>) -> Option<Self> {
-        let seat = Self { inner: inner.clone(), taken: taken.clone() };
+impl<B: Backend> Counted<B> {
+    fn new(inner: &Arc<Inner<B>>) -> Self {
         inner.connections.fetch_add(1, Ordering::Relaxed);
-        let before = taken.fetch_add(1, Ordering::Relaxed);
-        (before < inner.settings.limits.connections).then_some(seat)
+        Self(inner.clone())
     }
 }
 
-impl<B: Backend> Drop for Seat<B> {
+impl<B: Backend> Drop for Counted<B> {
     fn drop(&mut self) {
-        self.inner.connections.fetch_sub(1, Ordering::Relaxed);
-        self.taken.fetch_sub(1, Ordering::Relaxed);
+        self.0.connections.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

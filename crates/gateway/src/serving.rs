@@ -17,7 +17,6 @@ use http::{Request, Response, Version};
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::GracefulConnection;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -29,6 +28,9 @@ use crate::backend::Backend;
 use crate::body::AnswerBody;
 use crate::connection::{Pulse, Resting};
 use crate::gateway::{Gateway, Inner, Peer};
+use crate::line_ends::LineEnds;
+use crate::preface::{self, Protocol};
+use crate::seats::Seat;
 use crate::settings::Limits;
 use crate::tls::Tls;
 use crate::wire::Patient;
@@ -53,41 +55,40 @@ pub(crate) struct Phases {
     pub(crate) kill: CancellationToken,
 }
 
-enum Protocol {
-    Http1,
-    Http2,
-    /// Too little was sent to say.
-    Either,
-}
-
 pub(crate) async fn serve<B: Backend>(
     inner: Arc<Inner<B>>,
     stream: TcpStream,
     mut peer: Peer,
     tls: Option<Tls>,
     phases: Phases,
+    seat: &Seat,
 ) -> Result<(), Failure> {
     let first_word = inner.settings.limits.head_timeout;
+    let silence = async {
+        tokio::select! {
+            () = phases.kill.cancelled() => {}
+            () = silent(&phases.stop, inner.settings.limits.drain_idle) => {}
+            () = seat.evicted() => {}
+        }
+    };
     let Some(tls) = tls else {
-        let protocol = tokio::select! {
-            protocol = tokio::time::timeout(first_word, guess(&stream)) => protocol??,
-            () = phases.kill.cancelled() => return Ok(()),
-            () = silent(&phases.stop, inner.settings.limits.drain_idle) => return Ok(()),
+        let (protocol, stream) = tokio::select! {
+            begun = tokio::time::timeout(first_word, preface::read(stream)) => begun??,
+            () = silence => return Ok(()),
         };
-        return speak(inner, stream, peer, protocol, phases).await;
+        return speak(inner, stream, peer, protocol, phases, seat).await;
     };
     peer.secure = true;
     let stream = tokio::select! {
         stream = tokio::time::timeout(first_word, secure(stream, &tls)) => stream??,
-        () = phases.kill.cancelled() => return Ok(()),
-        () = silent(&phases.stop, inner.settings.limits.drain_idle) => return Ok(()),
+        () = silence => return Ok(()),
     };
     let Some(stream) = stream else { return Ok(()) };
     let protocol = match stream.get_ref().1.alpn_protocol() {
         Some(b"h2") => Protocol::Http2,
         _ => Protocol::Http1,
     };
-    speak(inner, stream, peer, protocol, phases).await
+    speak(inner, stream, peer, protocol, phases, seat).await
 }
 
 /// `None` for whoever speaks HTTP without TLS, as people do who leave out the `s`: they are told, instead of getting what is
@@ -115,38 +116,27 @@ async fn silent(stop: &CancellationToken, grace: Duration) {
     tokio::time::sleep(grace).await;
 }
 
-/// HTTP/2 without TLS begins with words that no HTTP/1 request begins with. They are only looked at, so that HTTP/1
-/// reads from the socket itself.
-async fn guess(stream: &TcpStream) -> Result<Protocol, Failure> {
-    let mut first = [0; 3];
-    let length = stream.peek(&mut first).await?;
-    Ok(match &first[..length] {
-        b"PRI" => Protocol::Http2,
-        start if length > 0 && b"PRI".starts_with(start) => Protocol::Either,
-        _ => Protocol::Http1,
-    })
-}
-
 async fn speak<B: Backend>(
     inner: Arc<Inner<B>>,
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
     peer: Peer,
     protocol: Protocol,
     phases: Phases,
+    seat: &Seat,
 ) -> Result<(), Failure> {
     let limits = inner.settings.limits.clone();
-    let pulse = Arc::new(Pulse::default());
-    let io = TokioIo::new(Patient::new(stream, limits.body_timeout, pulse.clone()));
+    let pulse = seat.pulse().clone();
+    let stream = Patient::new(stream, limits.body_timeout, pulse.clone());
     let service = Service { gateway: Gateway { inner }, peer, pulse: pulse.clone() };
-    let rest = Rest { pulse, phases, limits, protocol };
+    let rest = Rest { pulse, phases, limits, protocol, seat };
     match rest.protocol {
-        Protocol::Http1 => rest.attend(http1_settings(&rest.limits).serve_connection(io, service)).await,
-        Protocol::Http2 => rest.attend(http2_settings(&rest.limits).serve_connection(io, service)).await,
-        Protocol::Either => {
-            let mut builder = auto::Builder::new(TokioExecutor::new());
-            builder.http1().header_read_timeout(None);
-            builder.http2().max_header_list_size(u32::try_from(rest.limits.head_bytes).unwrap_or(u32::MAX));
-            rest.attend(builder.serve_connection(io, service)).await
+        Protocol::Http1 => {
+            let io = TokioIo::new(LineEnds::new(stream));
+            rest.attend(http1_settings(&rest.limits).serve_connection(io, service)).await
+        }
+        Protocol::Http2 => {
+            let io = TokioIo::new(stream);
+            rest.attend(http2_settings(&rest.limits).serve_connection(io, service)).await
         }
     }
 }
@@ -173,11 +163,12 @@ fn http2_settings(limits: &Limits) -> http2::Builder<TokioExecutor> {
 }
 
 /// What happens to a connection beside its requests.
-struct Rest {
+struct Rest<'s> {
     pulse: Arc<Pulse>,
     phases: Phases,
     limits: Limits,
     protocol: Protocol,
+    seat: &'s Seat,
 }
 
 enum Event {
@@ -185,10 +176,11 @@ enum Event {
     Stop,
     LastCall,
     LastWord,
+    Evicted,
     Kill,
 }
 
-impl Rest {
+impl Rest<'_> {
     /// Drives a connection to its end. The other events have a waker of their own, so that they cost a request next to
     /// nothing.
     async fn attend<C>(&self, connection: C) -> Result<(), Failure>
@@ -201,6 +193,7 @@ impl Rest {
         events.push(self.tick());
         events.push(self.phases.stop.cancelled().map(|()| Event::Stop).boxed());
         events.push(self.phases.kill.cancelled().map(|()| Event::Kill).boxed());
+        events.push(self.seat.evicted().map(|()| Event::Evicted).boxed());
         let mut resting = Resting::new();
         loop {
             let event = match poll_fn(|context| next(connection.as_mut(), &mut events, context)).await {
@@ -227,7 +220,7 @@ impl Rest {
                     return Ok(());
                 }
                 Event::LastWord => {}
-                Event::Kill => return Ok(()),
+                Event::Evicted | Event::Kill => return Ok(()),
             }
         }
     }

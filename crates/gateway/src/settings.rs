@@ -44,7 +44,10 @@ pub struct Limits {
     pub head_timeout: Duration,
     /// Between two pieces of a body, in either direction.
     pub body_timeout: Duration,
+    /// At the doors to the world. When they are taken, idle ones are closed for new ones.
     pub connections: usize,
+    /// The same for calls from function to function.
+    pub inside_connections: usize,
     /// How long requests may go on after the stop.
     pub drain: Duration,
     /// How long a connection without a request stays open after the stop, for the request that is on its way to it.
@@ -61,6 +64,7 @@ impl Default for Limits {
             head_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_secs(60),
             connections: 10_000,
+            inside_connections: 2_500,
             drain: Duration::from_secs(30),
             drain_idle: Duration::from_millis(250),
             drain_head: Duration::from_secs(5),

@@ -4,6 +4,7 @@ use axum::extract::FromRequestParts;
 use axum::http::header;
 use axum::http::request::Parts;
 use milepost_catalog::TokenRow;
+use milepost_gateway::Seat;
 use milepost_model::{AppName, Code, Digest, IdSource, Permission, Refusal, Role};
 
 use crate::error::{ApiError, ApiResult};
@@ -80,7 +81,12 @@ impl FromRequestParts<State> for Caller {
         let value = parts.headers.get(header::AUTHORIZATION).ok_or_else(missing)?;
         let token = value.to_str().ok().and_then(bearer).ok_or_else(missing)?;
         match state.catalog.token_by_hash(hash(token)).await? {
-            Some(row) => Ok(Self(row)),
+            Some(row) => {
+                if let Some(seat) = parts.extensions.get::<Seat>() {
+                    seat.vouch();
+                }
+                Ok(Self(row))
+            }
             None => Err(Refusal::new(Code::Unauthenticated, "The token is not known to this server.")
                 .hint("check `--token` or `MILEPOST_TOKEN`; it may have been deleted, or belong to another server")
                 .into()),

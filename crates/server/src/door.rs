@@ -16,9 +16,9 @@ use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
-use milepost_gateway::{Busy, Patient, Pulse, Resting, is_about_one};
+use milepost_gateway::{Busy, Patient, Resting, Seat, Seats, Seldom, is_about_one};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -31,28 +31,55 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The machine has no room for a connection; it may have soon.
 const OUT_OF_ROOM: Duration = Duration::from_millis(200);
 
+const TOO_MANY: &[u8] =
+    b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+
+/// How a door is kept.
+pub(crate) struct Rules {
+    /// How long a connection may stay without a request, or with the half of one's head.
+    pub rest: Duration,
+    pub seats: Arc<Seats>,
+}
+
 /// Serves until `stop`, and then until every request that runs has its answer. Connections on which nothing is asked do not
 /// hold it up. Dropped, it cuts all of them off.
-pub(crate) async fn serve(listener: TcpListener, router: Router, rest: Duration, stop: CancellationToken) {
+pub(crate) async fn serve(listener: TcpListener, router: Router, rules: Rules, stop: CancellationToken) {
+    static FAILING: Seldom = Seldom::new();
     let mut connections = JoinSet::new();
     loop {
-        let stream = tokio::select! {
+        let (stream, address) = tokio::select! {
             () = stop.cancelled() => break,
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => stream,
+                Ok(accepted) => accepted,
                 Err(error) if is_about_one(&error) => continue,
                 Err(error) => {
-                    tracing::warn!(%error, "a connection could not be accepted");
+                    if FAILING.is_due() {
+                        tracing::warn!(%error, "connections cannot be accepted; idle ones are closed");
+                    }
+                    rules.seats.make_room();
                     tokio::time::sleep(OUT_OF_ROOM).await;
                     continue;
                 }
             },
         };
         while connections.try_join_next().is_some() {}
-        connections.spawn(attend(stream, router.clone(), rest, stop.clone()));
+        match rules.seats.take(Some(address.ip())).await {
+            Some(seat) => {
+                connections.spawn(attend(stream, router.clone(), rules.rest, stop.clone(), seat));
+            }
+            None => turn_away(&stream),
+        }
     }
     drop(listener);
     while connections.join_next().await.is_some() {}
+}
+
+fn turn_away(stream: &TcpStream) {
+    static FULL: Seldom = Seldom::new();
+    if FULL.is_due() {
+        tracing::warn!("a connection to the API was refused: too many are at work");
+    }
+    let _ = stream.try_write(TOO_MANY);
 }
 
 /// One connection, to its end.
@@ -61,12 +88,15 @@ async fn attend(
     router: Router,
     rest: Duration,
     stop: CancellationToken,
+    seat: Seat,
 ) {
-    let pulse = Arc::new(Pulse::default());
+    let pulse = Arc::clone(seat.pulse());
     let api = TowerToHyperService::new(router);
-    let asked = Arc::clone(&pulse);
-    let service = service_fn(move |request: Request<Incoming>| {
-        let busy = asked.begin();
+    let asked = seat.clone();
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        let busy = asked.pulse().begin();
+        // For whoever finds out that its token is valid.
+        request.extensions_mut().insert(asked.clone());
         let answer = api.call(request);
         async move { Ok::<_, Infallible>(answer.await?.map(|body| Answer { body, _busy: busy })) }
     });
@@ -83,6 +113,7 @@ async fn attend(
         tokio::select! {
             // Whatever ended it, there is nobody left to tell.
             _ = connection.as_mut() => return,
+            () = seat.evicted() => return,
             () = stop.cancelled(), if !stopping => {
                 stopping = true;
                 resting = Resting::at_most(1);
@@ -124,6 +155,7 @@ impl http_body::Body for Answer {
 #[cfg(test)]
 mod tests {
     use axum::routing::get;
+    use milepost_gateway::SeatLimits;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     use super::*;
@@ -137,7 +169,8 @@ mod tests {
         far.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.expect("it fits");
         let router = Router::new().route("/", get(|| async { vec![BYTE; LENGTH] }));
         let stop = CancellationToken::new();
-        let attending = tokio::spawn(attend(near, router, rest, stop.clone()));
+        let seat = Seats::new(SeatLimits::all(1)).take(None).await.expect("a seat");
+        let attending = tokio::spawn(attend(near, router, rest, stop.clone(), seat));
         far.read_exact(&mut [0; 17]).await.expect("the answer begins");
         if stops {
             stop.cancel();

@@ -13,6 +13,7 @@ mod auth;
 mod body;
 mod builds;
 mod checkout;
+mod connections;
 mod cursor;
 mod docs_page;
 mod door;

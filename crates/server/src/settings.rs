@@ -14,6 +14,10 @@ pub struct Settings {
     pub api: SocketAddr,
     /// How long a connection to the API may stay without a request, or with the half of one's head.
     pub rest: Duration,
+    /// Connections that the gateway may hold; what the limit of open files has room for when left out.
+    pub connections: Option<usize>,
+    /// The same for the API. A quarter of them may be without a valid token.
+    pub api_connections: Option<usize>,
     /// Where apps are served; none for a server that only keeps the ledger.
     pub gateway: Option<SocketAddr>,
     /// Apps are served under this name: `{app}.{domain}`.
@@ -107,6 +111,8 @@ impl Settings {
             data,
             api,
             rest: Duration::from_secs(30),
+            connections: None,
+            api_connections: None,
             gateway: None,
             domain: "localhost".to_owned(),
             tls: None,

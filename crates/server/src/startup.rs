@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use milepost_blobs::{BlobError, Blobs};
 use milepost_catalog::{Catalog, CatalogError};
 use milepost_client::api::ServerFile;
-use milepost_gateway::{Gateway, GatewayError, Listener, Tls, TlsError};
+use milepost_gateway::{Gateway, GatewayError, Limits, Listener, Seats, Tls, TlsError};
 // Keys and tokens never come from the seeded source of tests.
 use milepost_model::{AppName, Code, OsIds, PlanName, Role};
 use milepost_runtime::sandbox::ClosedPorts;
@@ -21,6 +21,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::builds::Builds;
+use crate::connections::{self, Doors, TooManyConnections};
 use crate::executions::{Executions, beat, scheduler, worker};
 use crate::installs::{self, Installs, InstallsDue};
 use crate::keyring::{Keyring, KeyringError, write_owner_only};
@@ -69,6 +70,8 @@ pub enum StartError {
     Listen { addr: SocketAddr, flag: &'static str, source: std::io::Error },
     #[error("could not listen on the loopback address, where functions call each other; bring the interface `lo` up")]
     Inside(#[source] std::io::Error),
+    #[error(transparent)]
+    Connections(#[from] TooManyConnections),
     #[error("could not start the runtime of functions")]
     Runtime(#[source] std::io::Error),
     #[error("could not start the gateway")]
@@ -86,6 +89,7 @@ impl StartError {
             Self::Data { .. } => {
                 Some("check that it is a folder that you may write to, or give another with `--data DIR`")
             }
+            Self::Connections(_) => Some(TooManyConnections::HINT),
             Self::Database { next, source: CatalogError::Database { .. } } => Some(next),
             Self::Database { source: CatalogError::UnknownScheme(_), .. } => {
                 Some("give `--database` a URL like `postgres://user@host/name`, or leave it out for a SQLite file")
@@ -103,6 +107,7 @@ impl StartError {
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
+    doors: Doors,
     gateway: Option<(Gateway<Plane>, Listener)>,
     /// Where functions call each other.
     inside: TcpListener,
@@ -115,7 +120,8 @@ pub struct Server {
 
 impl Server {
     pub async fn start(settings: Settings) -> Result<Self, StartError> {
-        open_files::take_all();
+        let limit = open_files::take_all();
+        let doors = connections::share_out(limit, settings.connections, settings.api_connections)?;
         make_data_folder(&settings.data)?;
         let lock = lock_data_folder(&settings.data)?;
         v1::uploads::sweep(&settings.data);
@@ -128,6 +134,13 @@ impl Server {
         let store = Store { catalog, blobs };
         let listener = listen(settings.api, "--api").await?;
         let address = listener.local_addr().map_err(StartError::Serve)?;
+        if !address.ip().to_canonical().is_loopback() {
+            tracing::warn!(
+                %address,
+                "the API is not encrypted and can be reached from other machines: tokens can be read on the way; \
+                 put a proxy with TLS before it, or listen on 127.0.0.1"
+            );
+        }
         let door = match settings.gateway {
             Some(address) => Some(listen(address, "--gateway").await?),
             None => None,
@@ -140,7 +153,7 @@ impl Server {
         let inside_address = inside.local_addr().map_err(StartError::Serve)?;
         let plane = Arc::new(open_plane(&settings, &store, &keyring, &logs, address, inside_address).await?);
         plane.tokens.refresh(&store.catalog).await?;
-        let gateway = open_gateway(&settings, &plane)?;
+        let gateway = open_gateway(&settings, &plane, &doors)?;
         let views = Views::new(Arc::clone(&plane), Arc::clone(gateway.directory()));
         let asked_inside = gateway.clone();
         let gateway = door.map(|door| Ok::<_, StartError>((gateway, secured(door, &settings)?))).transpose()?;
@@ -170,7 +183,7 @@ impl Server {
         let server_file = settings.data.join("server.json");
         write_server_file(&server_file, address, state.urls.gateway())
             .map_err(|source| data_error(&settings.data, source))?;
-        Ok(Self { listener, address, gateway, inside, state, settings, server_file, _lock: lock })
+        Ok(Self { listener, address, doors, gateway, inside, state, settings, server_file, _lock: lock })
     }
 
     /// Where the gateway is, as people reach it.
@@ -214,7 +227,8 @@ impl Server {
         let runtime = self.state.plane.runtime.clone();
         let state = self.state.clone();
         let router = router::build(self.state);
-        let serving = tokio::spawn(door::serve(self.listener, router, self.settings.rest, stop.clone()));
+        let rules = door::Rules { rest: self.settings.rest, seats: Seats::new(self.doors.api_seats()) };
+        let serving = tokio::spawn(door::serve(self.listener, router, rules, stop.clone()));
         let abort = serving.abort_handle();
         let gateway = self.gateway.map(|(gateway, door)| {
             let stop = stop.clone();
@@ -312,10 +326,11 @@ async fn open_plane(
     Ok(Plane::new(store.clone(), Arc::clone(keyring), runtime, packages))
 }
 
-fn open_gateway(settings: &Settings, plane: &Arc<Plane>) -> Result<Gateway<Plane>, StartError> {
+fn open_gateway(settings: &Settings, plane: &Arc<Plane>, doors: &Doors) -> Result<Gateway<Plane>, StartError> {
     let gateway = milepost_gateway::Settings {
         domain: settings.domain.clone(),
         cache_folder: Some(settings.data.join("cache/files")),
+        limits: Limits { connections: doors.gateway, inside_connections: doors.inside, ..Limits::default() },
         ..milepost_gateway::Settings::default()
     };
     Ok(Gateway::new(gateway, Arc::clone(plane))?)

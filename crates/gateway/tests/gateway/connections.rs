@@ -158,33 +158,6 @@ async fn a_connection_that_works_is_not_ended_for_being_old() {
 }
 
 #[tokio::test]
-async fn connections_beyond_the_limit_are_told_so() {
-    let world = with_limits(Limits { connections: 2, ..Limits::default() });
-    let served = world.serve().await;
-    let mut first = served.connect().await;
-    let mut second = served.connect().await;
-    for stream in [&mut first, &mut second] {
-        stream.write_all(GET.as_bytes()).await.expect("sent");
-        read_answer(stream).await;
-    }
-    let refused = read_to_close(&mut served.connect().await).await;
-    assert!(refused.starts_with("HTTP/1.1 503"), "{refused}");
-    assert_eq!(world.gateway.stats().connections, 2);
-    drop(first);
-    let allowed = soon(async {
-        loop {
-            let answer = served.raw(LAST).await;
-            if answer.starts_with("HTTP/1.1 200") {
-                return answer;
-            }
-        }
-    });
-    assert!(allowed.await.ends_with("hello"));
-    drop(second);
-    served.stopped().await;
-}
-
-#[tokio::test]
 async fn one_request_cannot_be_read_as_two() {
     let world = World::new();
     world.shop(vec![], vec![route("", "/*", &public(Fake::Tell))]);

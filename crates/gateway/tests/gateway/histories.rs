@@ -106,7 +106,10 @@ impl Stage {
         };
         let mut headers = vec![("accept", "application/json")];
         headers.extend(token.as_deref().map(|token| ("milepost-call", token)));
-        let got = self.runtime.block_on(self.world.get_with(&url, &headers));
+        let got = match token {
+            Some(_) => self.runtime.block_on(self.world.get_inside(&url, &headers)),
+            None => self.runtime.block_on(self.world.get_with(&url, &headers)),
+        };
         let release = got.header("milepost-release").to_owned();
         if release.is_empty() || got.status() == 410 {
             return nobody(&got);

@@ -58,24 +58,33 @@ async fn the_inner_door_stays_open_while_the_outer_one_drains() {
 
 #[tokio::test]
 async fn neither_door_can_take_the_connections_of_the_other() {
-    let limits = Limits { connections: 1, ..Limits::default() };
+    let limits = Limits { connections: 1, inside_connections: 1, ..Limits::default() };
     let world = World::with(Settings { limits, ..Settings::default() });
-    world.shop(vec![], vec![route("", "/f", &public(Fake::Tell))]);
+    let gate = std::sync::Arc::new(tokio::sync::Semaphore::new(0));
+    let routes = vec![route("", "/f", &public(Fake::Tell)), route("", "/wait", &public(Fake::Wait(gate.clone())))];
+    world.shop(vec![], routes);
     let doors = [world.serve().await, world.serve_on(Listener::inside).await];
-    let called = "GET /f HTTP/1.1\r\nhost: shop.localhost\r\nmilepost-call: call:shop:r1\r\n\r\n";
+    let asked =
+        |path: &str| format!("GET {path} HTTP/1.1\r\nhost: shop.localhost\r\nmilepost-call: call:shop:r1\r\n\r\n");
     let mut kept = Vec::new();
     for door in &doors {
         let mut stream = door.connect().await;
-        stream.write_all(called.as_bytes()).await.expect("sent");
+        stream.write_all(asked("/f").as_bytes()).await.expect("sent");
         let answer = read_answer(&mut stream).await;
         assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        stream.write_all(asked("/wait").as_bytes()).await.expect("sent");
         kept.push(stream);
     }
+    world.waiting(2).await;
     for door in &doors {
-        let refused = read_to_close(&mut door.connect().await).await;
+        let refused = refused(door).await;
         assert!(refused.starts_with("HTTP/1.1 503 "), "{refused}");
     }
     assert_eq!(world.gateway.stats().connections, 2);
+    gate.add_permits(2);
+    for stream in &mut kept {
+        assert!(read_answer(stream).await.ends_with("waited"));
+    }
     drop(kept);
     for door in doors {
         door.stopped().await;

@@ -51,6 +51,8 @@ pub struct Memory {
     pub apps: Mutex<HashMap<String, Arc<AppView<Fake>>>>,
     pub reads: AtomicUsize,
     pub loads: AtomicUsize,
+    /// Calls of [`Fake::Wait`] that began.
+    pub waits: AtomicUsize,
     pub database_away: AtomicBool,
     /// When set, a load waits for a permit.
     pub load_gate: Mutex<Option<Arc<tokio::sync::Semaphore>>>,
@@ -106,6 +108,7 @@ impl Backend for Memory {
                 Ok(Response::new(pieces(stream::iter([Err(io::ErrorKind::BrokenPipe.into())]))))
             }
             Fake::Wait(gate) => {
+                self.waits.fetch_add(1, Ordering::SeqCst);
                 gate.acquire().await.unwrap().forget();
                 Ok(Response::new(full("waited")))
             }
@@ -272,7 +275,27 @@ impl World {
     /// Asks without a socket.
     pub async fn ask(&self, request: Request<Bytes>) -> Got {
         let address: SocketAddr = "192.0.2.1:1234".parse().unwrap();
-        let (head, body) = self.gateway.handle(request, Peer::from(address)).await.into_parts();
+        self.ask_from(request, Peer::from(address)).await
+    }
+
+    /// Returns when so many calls of [`Fake::Wait`] have begun.
+    pub async fn waiting(&self, calls: usize) {
+        soon(async {
+            while self.memory.waits.load(Ordering::SeqCst) < calls {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+    }
+
+    /// Asks at the door for calls from function to function.
+    pub async fn get_inside(&self, url: &str, headers: &[(&str, &str)]) -> Got {
+        let address: SocketAddr = "127.0.0.1:1234".parse().unwrap();
+        self.ask_from(request("GET", url, headers), Peer { inside: true, ..Peer::from(address) }).await
+    }
+
+    async fn ask_from(&self, request: Request<Bytes>, peer: Peer) -> Got {
+        let (head, body) = self.gateway.handle(request, peer).await.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
         Got { status: head.status, headers: head.headers, body }
     }
@@ -322,6 +345,11 @@ impl Served {
         self.stop.cancel();
         soon(self.done).await.unwrap();
     }
+}
+
+/// What a door answers a connection that it does not let in.
+pub async fn refused(door: &Served) -> String {
+    read_to_close(&mut door.connect().await).await
 }
 
 /// What came until the connection was closed, be it with a reset.

@@ -1,0 +1,264 @@
+//! HTTP/1 heads whose lines end in a bare LF are refused. hyper takes them; a proxy before it that does not would see another
+//! request than the function.
+//!
+//! The bytes are only looked at, on their way to hyper. A bare LF in a head becomes a NUL, which hyper refuses with 400.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+pub(crate) struct LineEnds<S> {
+    stream: S,
+    reading: Reading,
+}
+
+/// What the next byte belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Reading {
+    Head(Head),
+    /// So many bytes are not part of a head.
+    Body(u64),
+    ChunkSize(Line),
+    /// A chunk with the line end behind it.
+    Chunk(u64),
+    Trailers(Line),
+    /// Not what was expected: hyper refuses it, or knows better.
+    Lost,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Head {
+    line: Line,
+    begun: bool,
+    body: Framing,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Framing {
+    #[default]
+    None,
+    Length(u64),
+    Chunked,
+}
+
+/// The beginning of a line that came in several reads. No line that says how long a body is needs more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Line {
+    start: [u8; Self::KEPT],
+    length: usize,
+    ends_with_cr: bool,
+}
+
+impl Default for Line {
+    fn default() -> Self {
+        Self { start: [0; Self::KEPT], length: 0, ends_with_cr: false }
+    }
+}
+
+impl Line {
+    const KEPT: usize = 64;
+
+    fn push(&mut self, bytes: &[u8]) {
+        let room = Self::KEPT.saturating_sub(self.length).min(bytes.len());
+        if room > 0 {
+            self.start[self.length..self.length + room].copy_from_slice(&bytes[..room]);
+        }
+        self.length += bytes.len();
+        if let Some(last) = bytes.last() {
+            self.ends_with_cr = *last == b'\r';
+        }
+    }
+
+    fn kept(&self) -> &[u8] {
+        &self.start[..self.length.min(Self::KEPT)]
+    }
+}
+
+impl<S> LineEnds<S> {
+    pub(crate) fn new(stream: S) -> Self {
+        Self { stream, reading: Reading::Head(Head::default()) }
+    }
+}
+
+/// Up to the next LF: the line without it, or what there is of one.
+fn cut(bytes: &[u8]) -> (&[u8], bool) {
+    match bytes.iter().position(|byte| *byte == b'\n') {
+        Some(at) => (&bytes[..at], true),
+        None => (bytes, false),
+    }
+}
+
+impl Reading {
+    /// Looks at bytes that came, and makes bare line ends of heads invalid.
+    fn look(&mut self, bytes: &mut [u8]) {
+        let mut at = 0;
+        while at < bytes.len() {
+            let rest = &bytes[at..];
+            match self {
+                Self::Lost => return,
+                Self::Body(left) | Self::Chunk(left) => {
+                    let taken = usize::try_from(*left).unwrap_or(usize::MAX).min(rest.len());
+                    *left -= taken as u64;
+                    at += taken;
+                    if *left == 0 {
+                        *self = match self {
+                            Self::Chunk(_) => Self::ChunkSize(Line::default()),
+                            _ => Self::Head(Head::default()),
+                        };
+                    }
+                }
+                Self::Head(Head { line, .. }) | Self::ChunkSize(line) | Self::Trailers(line) => {
+                    let (piece, ended) = cut(rest);
+                    line.push(piece);
+                    at += piece.len();
+                    if !ended {
+                        return;
+                    }
+                    if !line.ends_with_cr {
+                        bytes[at] = 0;
+                        *self = Self::Lost;
+                        return;
+                    }
+                    at += 1;
+                    self.line_ended();
+                }
+            }
+        }
+    }
+
+    fn line_ended(&mut self) {
+        match self {
+            Self::Head(head) => {
+                let line = std::mem::take(&mut head.line);
+                if line.length > 1 {
+                    if head.begun {
+                        head.body = head.body.with(&line);
+                    }
+                    head.begun = true;
+                } else if head.begun {
+                    *self = match head.body {
+                        Framing::None | Framing::Length(0) => Self::Head(Head::default()),
+                        Framing::Length(length) => Self::Body(length),
+                        Framing::Chunked => Self::ChunkSize(Line::default()),
+                    };
+                }
+            }
+            Self::ChunkSize(line) => {
+                let digits = line.kept().split(|byte| matches!(byte, b';' | b'\r' | b' ' | b'\t')).next();
+                let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok()).unwrap_or_default();
+                *self = match u64::from_str_radix(digits, 16) {
+                    Ok(0) => Self::Trailers(Line::default()),
+                    Ok(size) => size.checked_add(2).map_or(Self::Lost, Self::Chunk),
+                    Err(_) => Self::Lost,
+                };
+            }
+            Self::Trailers(line) => {
+                *self = if line.length > 1 { Self::Trailers(Line::default()) } else { Self::Head(Head::default()) };
+            }
+            Self::Body(_) | Self::Chunk(_) | Self::Lost => {}
+        }
+    }
+}
+
+impl Framing {
+    /// With one more header. A chunked body goes before a length, as for hyper.
+    fn with(self, line: &Line) -> Self {
+        let kept = line.kept();
+        let is = |name: &[u8]| kept.len() > name.len() && kept[..name.len()].eq_ignore_ascii_case(name);
+        if is(b"transfer-encoding:") {
+            return Self::Chunked;
+        }
+        if self == Self::Chunked || !is(b"content-length:") {
+            return self;
+        }
+        let value = kept[b"content-length:".len()..].trim_ascii();
+        let length = std::str::from_utf8(value).ok().and_then(|value| value.parse().ok());
+        length.map_or(self, Self::Length)
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for LineEnds<S> {
+    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let before = into.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(context, into))?;
+        self.reading.look(&mut into.filled_mut()[before..]);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for LineEnds<S> {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Requests behind each other, of which none has a bare LF outside of its body.
+    const GOOD: &str = "\r\nGET / HTTP/1.1\r\nhost: x\r\n\r\n\
+        POST / HTTP/1.1\r\nContent-Length: 6\r\n\r\na\nb\n\nc\
+        POST / HTTP/1.1\r\ntransfer-encoding:  chunked\r\ncontent-length: 1\r\n\r\n\
+        4;a=b\r\n\n\n\n\n\r\nA\r\n0123456\n\n\n\r\n0\r\nx-trailer: 1\r\n\r\n\
+        POST / HTTP/1.1\r\ncontent-length: 0\r\n\r\nGET / HTTP/1.1\r\nhost: y\r\n\r\n";
+
+    fn looked(text: &str, cuts: &[usize]) -> Vec<u8> {
+        let mut reading = Reading::Head(Head::default());
+        let mut bytes = text.as_bytes().to_vec();
+        let mut from = 0;
+        let mut ends: Vec<usize> = cuts.iter().map(|cut| cut % (bytes.len() + 1)).collect();
+        ends.push(bytes.len());
+        ends.sort_unstable();
+        for end in ends {
+            reading.look(&mut bytes[from..end]);
+            from = end;
+        }
+        bytes
+    }
+
+    proptest! {
+        #[test]
+        fn whole_line_ends_pass_however_they_are_cut(cuts in proptest::collection::vec(any::<usize>(), 0..12)) {
+            prop_assert_eq!(looked(GOOD, &cuts), GOOD.as_bytes());
+        }
+
+        #[test]
+        fn a_bare_line_end_in_a_head_does_not(
+            at in any::<prop::sample::Index>(),
+            cuts in proptest::collection::vec(any::<usize>(), 0..12),
+        ) {
+            let last = "GET /last HTTP/1.1\r\nhost: y\r\nx: 1\r\n\r\n";
+            let ends: Vec<usize> = last.match_indices("\r\n").map(|(at, _)| at).collect();
+            let mut bare = last.to_owned();
+            bare.remove(ends[at.index(ends.len())]);
+            let looked = looked(&format!("{GOOD}{bare}"), &cuts);
+            prop_assert_eq!(&looked[..GOOD.len()], GOOD.as_bytes());
+            prop_assert!(looked[GOOD.len()..].contains(&0));
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Log lines that strangers can cause: one now and then, however often it happens.
+
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+const EVERY: Duration = Duration::from_secs(10);
+
+/// Limits one kind of log line.
+#[derive(Debug, Default)]
+pub struct Seldom(Mutex<Option<Instant>>);
+
+impl Seldom {
+    pub const fn new() -> Self {
+        Self(Mutex::new(None))
+    }
+
+    /// Whether the line may be written now. A line that another thread is deciding about may be left out.
+    pub fn is_due(&self) -> bool {
+        let Ok(mut last) = self.0.try_lock() else { return false };
+        let now = Instant::now();
+        let due = last.is_none_or(|last| now.duration_since(last) >= EVERY);
+        if due {
+            *last = Some(now);
+        }
+        due
+    }
+}
