@@ -44,7 +44,7 @@ fn measure() -> Result<()> {
         Ok((output, took))
     };
     let (_, first) = add(&env)?;
-    let uploads_before = uploads(server.api())?;
+    let uploads_before = uploads(&env, server.api())?;
     let (mut ours, mut git) = (Runs::default(), Runs::default());
     add(&env)?;
     for _ in 0..ROUNDS {
@@ -57,7 +57,7 @@ fn measure() -> Result<()> {
         run_quietly(Command::new("git").args(["status", "--porcelain"]).current_dir(&tree))?;
         git.push(started.elapsed());
     }
-    let carried = uploads(server.api())? - uploads_before;
+    let carried = uploads(&env, server.api())? - uploads_before;
     std::fs::write(tree.join("folder-7/file-7.txt"), "one changed file")?;
     let (changed, one_file) = add(&env)?;
     let rows = vec![
@@ -102,9 +102,11 @@ fn run_quietly(command: &mut Command) -> Result<()> {
 }
 
 /// How many uploads the server has taken, by its own count.
-fn uploads(api: &str) -> Result<u64> {
+fn uploads(env: &CliEnv, api: &str) -> Result<u64> {
+    let token = std::fs::read_to_string(env.data_dir().join("admin.token")).context("the server has no token")?;
+    let authorization = format!("authorization: Bearer {}", token.trim());
     let output = Command::new("curl")
-        .args(["-s", &format!("{api}/metrics")])
+        .args(["-s", "-H", &authorization, &format!("{api}/metrics")])
         .output()
         .context("curl is needed to read the metrics")?;
     let text = String::from_utf8_lossy(&output.stdout);

@@ -1,5 +1,7 @@
 //! Reading requests, with one clear sentence when they cannot be read.
 
+use std::convert::Infallible;
+use std::marker::PhantomData;
 use std::time::Duration;
 
 use axum::extract::{FromRequest, FromRequestParts, Request};
@@ -28,34 +30,52 @@ const MAX_WAIT: Duration = Duration::from_secs(50);
 const MAX_PAGE: i64 = 1000;
 const DEFAULT_PAGE: i64 = 50;
 
-/// A body of JSON.
-pub(crate) struct Json<T>(pub T);
+/// A body of JSON that nobody has read yet. Handlers read it once it is clear that the caller may do what it asks for.
+pub(crate) struct Json<T> {
+    request: Option<Request>,
+    of: PhantomData<fn() -> T>,
+}
 
-impl<T: DeserializeOwned> FromRequest<State> for Json<T> {
-    type Rejection = ApiError;
+impl<T> FromRequest<State> for Json<T> {
+    type Rejection = Infallible;
 
-    async fn from_request(request: Request, _: &State) -> Result<Self, ApiError> {
+    async fn from_request(request: Request, _: &State) -> Result<Self, Infallible> {
+        Ok(Self { request: Some(request), of: PhantomData })
+    }
+}
+
+impl<T: DeserializeOwned> Json<T> {
+    pub(crate) async fn read(mut self) -> Result<T, Refusal> {
+        let request = self.request.take().unwrap_or_default();
         if declared_length(request.headers()).is_some_and(|length| length > MAX_JSON as u64) {
             let (parts, body) = request.into_parts();
             body::hear_out_aside(&parts.headers, body);
-            return Err(too_large(parts.uri.path()).into());
+            return Err(too_large(parts.uri.path()));
         }
         let bytes = match tokio::time::timeout(MAX_WAIT, read(request)).await {
             Ok(read) => read?,
-            Err(_) => return Err(too_slow().into()),
+            Err(_) => return Err(too_slow()),
         };
         if holds_nul(&bytes) {
-            return Err(no_nul("body").into());
+            return Err(no_nul("body"));
         }
         let bytes = if bytes.is_empty() { Bytes::from_static(b"{}") } else { bytes };
-        match serde_json::from_slice(&bytes) {
-            Ok(value) => Ok(Self(value)),
-            Err(error) => {
-                let reason = without_value(&error.to_string());
-                Err(Refusal::new(Code::InvalidRequest, format!("The body of the request cannot be read: {reason}."))
-                    .hint("see the reference at /api/v1/docs")
-                    .into())
-            }
+        serde_json::from_slice(&bytes).map_err(|error| {
+            let reason = without_value(&error.to_string());
+            Refusal::new(Code::InvalidRequest, format!("The body of the request cannot be read: {reason}."))
+                .hint("see the reference at /api/v1/docs")
+        })
+    }
+}
+
+/// The sender of a body that is not read still has to get the answer.
+impl<T> Drop for Json<T> {
+    fn drop(&mut self) {
+        if let Some(request) = self.request.take()
+            && !http_body::Body::is_end_stream(request.body())
+        {
+            let (parts, body) = request.into_parts();
+            body::hear_out_aside(&parts.headers, body);
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::net::SocketAddr;
 
+use axum::http::HeaderMap;
+use axum::http::header::HOST;
 use milepost_model::AppName;
 use milepost_model::release::{Live, Release, ReleaseState};
 use milepost_model::snapshot::AppVersion;
@@ -45,6 +47,13 @@ impl Urls {
             (scheme, Some(port)) => format!("{scheme}://{host}:{port}/"),
         }
     }
+}
+
+/// The host that a client reached this server by, if its header holds one and nothing else.
+pub(crate) fn reached_host(headers: &HeaderMap) -> Option<&str> {
+    let host = headers.get(HOST)?.to_str().ok()?;
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:[]".contains(&byte);
+    (!host.is_empty() && host.len() <= 260 && host.bytes().all(fits)).then_some(host)
 }
 
 /// Answers that name releases say where those are served.

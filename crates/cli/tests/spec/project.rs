@@ -121,7 +121,8 @@ pub struct Requests {
 
 pub async fn requests(project: &Project) -> Requests {
     let url = format!("{}/metrics", project.stage.world.server.api());
-    let text = project.stage.client.get(url).send().await.unwrap().text().await.unwrap();
+    let token = std::fs::read_to_string(project.stage.world.env.data_dir().join("admin.token")).unwrap();
+    let text = project.stage.client.get(url).bearer_auth(token.trim()).send().await.unwrap().text().await.unwrap();
     let counted = |line: &&str| line.starts_with("milepost_api_requests_total{") && !line.contains("/metrics\"");
     let count = |line: &str| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap();
     let all = text.lines().filter(counted).map(count).sum();

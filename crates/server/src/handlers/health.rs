@@ -1,11 +1,15 @@
-//! For those who watch the server: no token needed, nothing told about apps.
+//! For those who watch the server. Whether it lives needs no token.
 
 use std::time::Duration;
 
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 
+use milepost_model::Permission;
+
 use super::Shared;
+use crate::auth::Caller;
+use crate::error::ApiResult;
 
 /// Whoever asks gives up after a few seconds; an answer that comes later is none.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -40,7 +44,9 @@ async fn answers<E: std::error::Error + 'static>(what: &str, asked: impl Future<
     }
 }
 
-pub(crate) async fn metrics(state: Shared) -> impl IntoResponse {
+/// What the server does says something about what it holds: for tokens that may read all apps.
+pub(crate) async fn metrics(caller: Caller, state: Shared) -> ApiResult<impl IntoResponse> {
+    caller.may_everywhere(Permission::Read)?;
     let content_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    ([(header::CONTENT_TYPE, content_type)], state.metrics.render())
+    Ok(([(header::CONTENT_TYPE, content_type)], state.metrics.render()))
 }

@@ -1,8 +1,8 @@
 //! Ids, times, addresses, and names for units.
 
 use axum::extract::FromRequestParts;
+use axum::http::HeaderMap;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, header};
 use milepost_catalog::V1Unit;
 use milepost_model::{Timestamp, UnitKind, UnitName};
 use serde_json::Value;
@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::fault::{Fault, V1Result};
 use super::project::Project;
 use crate::state::State;
+use crate::urls::reached_host;
 
 /// The names in a path.
 pub(crate) struct Path<T>(pub T);
@@ -72,7 +73,7 @@ pub(crate) fn read_time(text: &str) -> V1Result<Timestamp> {
 pub(crate) fn endpoint(headers: &HeaderMap) -> String {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let scheme = if text("x-forwarded-proto") == Some("https") { "https" } else { "http" };
-    let host = text(header::HOST.as_str()).unwrap_or("localhost");
+    let host = reached_host(headers).unwrap_or("localhost");
     format!("{scheme}://{host}")
 }
 

@@ -66,7 +66,7 @@ async fn no_answer_ever_holds_the_value_of_a_secret() {
     }
     let diff = server.get("/apps/default/diff?from=1&to=2").await;
     assert_eq!(diff["changes"][0]["reasons"][0]["type"], "secret", "that it changed is seen: {diff}");
-    let metrics = server.bare(Method::GET, "/metrics").send().await.unwrap();
+    let metrics = server.bare(Method::GET, "/metrics").bearer_auth(&server.token).send().await.unwrap();
     assert_hidden("/metrics", &metrics.bytes().await.unwrap());
 }
 

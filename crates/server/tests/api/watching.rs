@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use milepost_model::Role;
 use milepost_testkit::eventually;
 use milepost_testkit::postgres::Cluster;
 use reqwest::Method;
@@ -63,8 +64,8 @@ async fn requests_are_counted_by_route_and_never_by_name() {
     refused(server.ask(Method::GET, "/apps/very-private"), 404, "app_not_found").await;
     server.bare(Method::GET, "/very/private").send().await.unwrap();
     server.bare("BREW".parse().unwrap(), "/api/v1/apps/very-private").send().await.unwrap();
-    let (status, text) = status_of(&server, "/metrics").await;
-    assert_eq!(status, 200);
+    let text = server.bare(Method::GET, "/metrics").bearer_auth(&server.token).send().await.unwrap();
+    let text = text.error_for_status().unwrap().text().await.unwrap();
     for line in [
         r#"milepost_api_requests_total{method="POST",route="/api/v1/apps/{app}/changes",status="200"} 1"#,
         r#"milepost_api_requests_total{method="GET",route="/api/v1/apps/{app}",status="404"} 1"#,
@@ -76,4 +77,15 @@ async fn requests_are_counted_by_route_and_never_by_name() {
         assert!(text.contains(line), "{line} is not in\n{text}");
     }
     assert!(!text.contains("private") && !text.contains("BREW"), "{text}");
+}
+
+#[tokio::test]
+async fn numbers_are_for_tokens_that_may_read_all_apps() {
+    let server = TestServer::start().await;
+    refused(server.bare(Method::GET, "/metrics"), 401, "unauthenticated").await;
+    let of_one = server.token_for("one", Role::Admin, Some("default")).await;
+    refused(server.bare(Method::GET, "/metrics").bearer_auth(of_one), 403, "forbidden").await;
+    let reader = server.token_for("ron", Role::Reader, None).await;
+    let read = server.bare(Method::GET, "/metrics").bearer_auth(reader).send().await.unwrap();
+    assert_eq!(read.status(), 200);
 }

@@ -15,9 +15,10 @@ pub(crate) async fn aliases_create(
     caller: Caller,
     state: Shared,
     Path((app, function, alias)): Path<(String, String, String)>,
-    Body(body): Body<SetAlias>,
+    sent: Body<SetAlias>,
 ) -> ApiResult<Json<Alias>> {
     let app = caller.may(Permission::MovePointer, &app)?;
+    let body = sent.read().await?;
     let alias = alias.parse().map_err(Refusal::from)?;
     let new = milepost_catalog::SetAlias {
         function: wire::function(&function)?,

@@ -15,9 +15,10 @@ pub(crate) async fn aliases_rollback(
     caller: Caller,
     state: Shared,
     Path((app, function, alias)): Path<(String, String, String)>,
-    Body(body): Body<Why>,
+    sent: Body<Why>,
 ) -> ApiResult<Json<Alias>> {
     let app = caller.may(Permission::MovePointer, &app)?;
+    let body = sent.read().await?;
     let alias = alias.parse().map_err(Refusal::from)?;
     Ok(Json(state.catalog.alias_rollback(&app, caller.name(), wire::function(&function)?, alias, body.why).await?))
 }

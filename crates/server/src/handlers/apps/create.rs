@@ -14,9 +14,10 @@ use crate::handlers::wire;
 pub(crate) async fn apps_create(
     caller: Caller,
     state: Shared,
-    Body(new): Body<NewApp>,
+    sent: Body<NewApp>,
 ) -> ApiResult<(StatusCode, Json<App>)> {
     caller.may_everywhere(Permission::Administer)?;
+    let new = sent.read().await?;
     let app = state.catalog.app_create(&new.name, new.plan, caller.name()).await?;
     // A gateway that was asked for the app before it was there has to hear of it.
     state.views.refresh(&app.name).await?;

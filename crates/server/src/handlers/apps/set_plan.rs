@@ -14,9 +14,10 @@ pub(crate) async fn apps_set_plan(
     caller: Caller,
     state: Shared,
     Path(app): Path<String>,
-    Body(body): Body<SetPlan>,
+    sent: Body<SetPlan>,
 ) -> ApiResult<Json<PlanChanged>> {
     let app = caller.may(Permission::Administer, &app)?;
+    let body = sent.read().await?;
     if let Some(only) = &caller.row().app {
         // A plan bounds what an app may take from all others, so it is not for the app to choose.
         let message =

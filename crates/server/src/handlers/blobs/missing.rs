@@ -13,8 +13,9 @@ pub(crate) async fn blobs_missing(
     caller: Caller,
     state: Shared,
     Path(app): Path<String>,
-    Body(body): Body<MissingBlobs>,
+    sent: Body<MissingBlobs>,
 ) -> ApiResult<Json<MissingAnswer>> {
     caller.may(Permission::ChangeCode, &app)?;
+    let body = sent.read().await?;
     Ok(Json(MissingAnswer { missing: state.catalog.blobs_missing(body.digests).await? }))
 }

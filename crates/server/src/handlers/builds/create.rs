@@ -30,9 +30,10 @@ pub(crate) async fn builds_create(
     caller: Caller,
     state: Shared,
     Path(app): Path<String>,
-    Json(request): Json<BuildRequest>,
+    sent: Json<BuildRequest>,
 ) -> ApiResult<Response> {
     let app = caller.may(Permission::ChangeCode, &app)?;
+    let request = sent.read().await?;
     state.catalog.app_get(&app).await?;
     // Asking keeps it: a sweep must not take the source while it is built.
     if !state.catalog.blobs_missing(vec![request.source]).await?.is_empty() {

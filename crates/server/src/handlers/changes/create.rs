@@ -22,9 +22,10 @@ pub(crate) async fn changes_create(
     state: Shared,
     Path(app): Path<String>,
     headers: HeaderMap,
-    Body(change): Body<Change>,
+    sent: Body<Change>,
 ) -> ApiResult<Json<ChangeOutcome>> {
     let app = caller.may(Permission::ChangeCode, &app)?;
+    let change = sent.read().await?;
     let idempotency_key = idempotency_key(&headers)?;
     let dry_run = change.dry_run;
     trees::check(&state, trees_of(&change)).await?;

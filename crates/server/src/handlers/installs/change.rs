@@ -14,9 +14,10 @@ pub(crate) async fn installs_change(
     caller: Caller,
     state: Shared,
     Path(app): Path<String>,
-    Body(change): Body<InstallChange>,
+    sent: Body<InstallChange>,
 ) -> ApiResult<Json<ChangedInstall>> {
     let app = caller.may(Permission::ChangeCode, &app)?;
+    let change = sent.read().await?;
     if let Some(key) = change.key.as_deref().filter(|key| !key.is_empty()) {
         check_key(key)?;
     }

@@ -14,9 +14,10 @@ use crate::installs;
 pub(crate) async fn installs_create(
     caller: Caller,
     state: Shared,
-    Body(new): Body<NewInstall>,
+    sent: Body<NewInstall>,
 ) -> ApiResult<(StatusCode, Json<Installed>)> {
     installs::may_install(&caller)?;
+    let new = sent.read().await?;
     let state = state.0;
     let installed = to_its_end(async move { Box::pin(installs::create(&state, &caller, new)).await }).await?;
     Ok((StatusCode::CREATED, Json(installed)))

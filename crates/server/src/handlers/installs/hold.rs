@@ -13,9 +13,10 @@ pub(crate) async fn installs_hold(
     caller: Caller,
     state: Shared,
     Path(app): Path<String>,
-    Body(hold): Body<HoldInstall>,
+    sent: Body<HoldInstall>,
 ) -> ApiResult<Json<Install>> {
     let app = caller.may(Permission::MovePointer, &app)?;
+    let hold = sent.read().await?;
     let install = state.catalog.install_hold(&app, caller.name(), hold).await?;
     state.installs.wake();
     Ok(Json(install))

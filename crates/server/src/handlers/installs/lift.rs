@@ -13,9 +13,10 @@ pub(crate) async fn installs_lift(
     caller: Caller,
     state: Shared,
     Path(app): Path<String>,
-    Body(lift): Body<LiftInstall>,
+    sent: Body<LiftInstall>,
 ) -> ApiResult<Json<Install>> {
     let app = caller.may(Permission::MovePointer, &app)?;
+    let lift = sent.read().await?;
     let install = state.catalog.install_lift(&app, caller.name(), lift).await?;
     state.installs.wake();
     Ok(Json(install))

@@ -14,8 +14,9 @@ pub(crate) async fn upgrade_plan(
     caller: Caller,
     state: Shared,
     Path(app): Path<String>,
-    Body(asked): Body<Upgrade>,
+    sent: Body<Upgrade>,
 ) -> ApiResult<Json<UpgradePlan>> {
     let app = caller.may(Permission::Read, &app)?;
+    let asked = sent.read().await?;
     Ok(Json(installs::plan(&state, &app, &asked).await?))
 }

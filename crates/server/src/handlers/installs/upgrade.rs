@@ -15,9 +15,10 @@ pub(crate) async fn upgrade_create(
     caller: Caller,
     state: Shared,
     Path(app): Path<String>,
-    Body(asked): Body<Upgrade>,
+    sent: Body<Upgrade>,
 ) -> ApiResult<Json<Installed>> {
     let app = caller.may(Permission::ChangeCode, &app)?;
+    let asked = sent.read().await?;
     let state = state.0;
     Ok(Json(to_its_end(async move { Box::pin(installs::upgrade(&state, &app, caller.name(), asked)).await }).await?))
 }

@@ -14,9 +14,10 @@ pub(crate) async fn jobs_create(
     caller: Caller,
     state: Shared,
     Path(app): Path<String>,
-    Body(new): Body<NewJob>,
+    sent: Body<NewJob>,
 ) -> ApiResult<Json<Job>> {
     let app = caller.may(Permission::MovePointer, &app)?;
+    let new = sent.read().await?;
     check_input(new.input.as_ref())?;
     check_text("name", &new.name)?;
     let job = state.catalog.job_create(&app, caller.name(), new).await?;

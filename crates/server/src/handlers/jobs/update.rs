@@ -14,9 +14,10 @@ pub(crate) async fn jobs_update(
     caller: Caller,
     state: Shared,
     Path((app, job)): Path<(String, String)>,
-    Body(change): Body<JobChange>,
+    sent: Body<JobChange>,
 ) -> ApiResult<Json<Job>> {
     let app = caller.may(Permission::MovePointer, &app)?;
+    let change = sent.read().await?;
     check_input(change.input.as_ref())?;
     check_text("name", change.name.as_deref().unwrap_or_default())?;
     let id = state.catalog.job_id(&app, job).await?;

@@ -19,9 +19,10 @@ pub(crate) async fn live_rollback(
     caller: Caller,
     state: Shared,
     Path(app): Path<String>,
-    Body(body): Body<RollBack>,
+    sent: Body<RollBack>,
 ) -> ApiResult<Json<RolledBack>> {
     let app = caller.may(Permission::MovePointer, &app)?;
+    let body = sent.read().await?;
     let input = RollbackInput { to: body.to, why: body.why, dry_run: body.dry_run };
     let done = state.catalog.rollback(&app, caller.name(), input).await?;
     let (_, after, gone) = state.catalog.app_version_contents(&app, done.to.app_version.clone()).await?;

@@ -16,9 +16,10 @@ pub(crate) async fn live_set(
     caller: Caller,
     state: Shared,
     Path(app): Path<String>,
-    Body(body): Body<SetLive>,
+    sent: Body<SetLive>,
 ) -> ApiResult<Json<Live>> {
     let app = caller.may(Permission::MovePointer, &app)?;
+    let body = sent.read().await?;
     let target = match (body.release, body.follow) {
         (Some(release), false) => LiveTarget::Release(release),
         (None, true) => LiveTarget::Follow,

@@ -19,9 +19,10 @@ pub(crate) async fn publications_create(
     caller: Caller,
     state: Shared,
     Path(app): Path<String>,
-    Body(told): Body<Publication>,
+    sent: Body<Publication>,
 ) -> ApiResult<StatusCode> {
     let app = caller.may(Permission::ChangeCode, &app)?;
+    let told = sent.read().await?;
     let words = format!("{}{}", told.place, told.app_version.as_deref().unwrap_or_default());
     if words.len() > LONGEST || words.contains(char::is_control) {
         let message = "The place of the channel, or the app version, is not one that could be shown.";

@@ -16,9 +16,10 @@ pub(crate) async fn releases_create(
     caller: Caller,
     state: Shared,
     Path(app): Path<String>,
-    Body(body): Body<NewRelease>,
+    sent: Body<NewRelease>,
 ) -> ApiResult<(StatusCode, Json<Released>)> {
     let app = caller.may(Permission::MovePointer, &app)?;
+    let body = sent.read().await?;
     let (release, expired) = state.catalog.release_create(&app, caller.name(), body.app_version, body.why).await?;
     let live = state.catalog.app_get(&app).await?.live;
     let mut warnings = Vec::new();

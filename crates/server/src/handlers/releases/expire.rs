@@ -15,8 +15,9 @@ pub(crate) async fn releases_expire(
     caller: Caller,
     state: Shared,
     Path((app, release)): Path<(String, String)>,
-    Body(body): Body<Why>,
+    sent: Body<Why>,
 ) -> ApiResult<Json<Release>> {
     let app = caller.may(Permission::MovePointer, &app)?;
+    let body = sent.read().await?;
     Ok(Json(state.catalog.release_expire(&app, caller.name(), release, body.why).await?.with_urls(&state.urls, &app)))
 }

@@ -15,9 +15,10 @@ pub(crate) async fn tags_set(
     caller: Caller,
     state: Shared,
     Path((app, tag)): Path<(String, String)>,
-    Body(body): Body<SetTag>,
+    sent: Body<SetTag>,
 ) -> ApiResult<Json<Release>> {
     let app = caller.may(Permission::MovePointer, &app)?;
+    let body = sent.read().await?;
     let tag = tag.parse().map_err(Refusal::from)?;
     Ok(Json(
         state.catalog.tag_set(&app, caller.name(), tag, body.release, body.why).await?.with_urls(&state.urls, &app),

@@ -14,9 +14,10 @@ use crate::handlers::wire;
 pub(crate) async fn tokens_create(
     caller: Caller,
     state: Shared,
-    Body(body): Body<NewToken>,
+    sent: Body<NewToken>,
 ) -> ApiResult<(StatusCode, Json<Token>)> {
     caller.may_everywhere(Permission::Administer)?;
+    let body = sent.read().await?;
     body.name
         .parse::<GroupName>()
         .map_err(|error| Refusal::from(milepost_model::NameError { what: "token", ..error }))?;

@@ -14,9 +14,10 @@ pub(crate) async fn versions_describe(
     caller: Caller,
     state: Shared,
     Path((app, kind, name, selector)): Path<(String, String, String, String)>,
-    Body(body): Body<Describe>,
+    sent: Body<Describe>,
 ) -> ApiResult<Json<Version>> {
     let app = caller.may(Permission::ChangeCode, &app)?;
+    let body = sent.read().await?;
     let selector = selector.parse().map_err(Refusal::from)?;
     Ok(Json(
         state

@@ -19,9 +19,10 @@ pub(crate) async fn webhooks_create(
     state: Shared,
     Path(app): Path<String>,
     headers: HeaderMap,
-    Body(mut new): Body<NewWebhook>,
+    sent: Body<NewWebhook>,
 ) -> ApiResult<Json<Webhook>> {
     let app = caller.may(Permission::MovePointer, &app)?;
+    let mut new = sent.read().await?;
     check_text("description", &new.description)?;
     let secret = new.secret.take().map(|secret| sealed(&state, &secret)).transpose()?;
     let webhook = state.catalog.webhook_create(&app, caller.name(), new, secret).await?;

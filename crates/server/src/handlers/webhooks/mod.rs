@@ -9,12 +9,12 @@ pub(crate) mod list;
 pub(crate) mod update;
 
 use axum::http::HeaderMap;
-use axum::http::header::HOST;
 use milepost_model::webhook::Webhook;
 use milepost_model::{Code, OsIds, Refusal};
 
 use crate::error::ApiResult;
 use crate::state::State;
+use crate::urls::reached_host;
 
 const SHORTEST: usize = 8;
 const LONGEST: usize = 256;
@@ -22,7 +22,7 @@ const LONGEST: usize = 256;
 /// A webhook with the address at which it is called: on the host that the caller reached this server by.
 fn with_url(mut webhook: Webhook, headers: &HeaderMap) -> Webhook {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    if let Some(host) = headers.get(HOST).and_then(|host| host.to_str().ok()) {
+    if let Some(host) = reached_host(headers) {
         let scheme =
             if text("x-forwarded-proto").is_some_and(|scheme| scheme.trim() == "https") { "https" } else { "http" };
         webhook.url = format!("{scheme}://{host}/api/v1/webhooks/{}/invoke", webhook.id);

@@ -18,9 +18,10 @@ pub(crate) async fn webhooks_update(
     state: Shared,
     Path((app, webhook)): Path<(String, String)>,
     headers: HeaderMap,
-    Body(mut change): Body<WebhookChange>,
+    sent: Body<WebhookChange>,
 ) -> ApiResult<Json<Webhook>> {
     let app = caller.may(Permission::MovePointer, &app)?;
+    let mut change = sent.read().await?;
     check_text("description", change.description.as_deref().unwrap_or_default())?;
     let secret = match change.secret.take() {
         None => SecretChange::Keep,
