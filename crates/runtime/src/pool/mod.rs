@@ -154,8 +154,15 @@ impl<E: Executor> Pool<E> {
                 }
             };
             let Some((slot, home)) = lease.into_parts() else { return Err(CallError::Stopping) };
+            let request = call.context.request_id.clone();
             match slot.call(call, home).await {
-                Ok(response) => return Ok(response),
+                Ok(response) => {
+                    let status = response.status();
+                    if status.is_server_error() {
+                        self.report(&request, 0, &format!("the function answered with status {}", status.as_u16()));
+                    }
+                    return Ok(response);
+                }
                 Err(Failure::Failed(error)) => return Err(error),
                 Err(Failure::NotSent(unsent)) if tries > 1 => {
                     tries -= 1;

@@ -68,6 +68,19 @@ async fn an_exception_is_a_500_and_the_instance_goes_on() {
 }
 
 #[tokio::test]
+async fn an_answer_of_500_or_above_counts_as_an_error() {
+    let place = Place::new().await;
+    let function = place.python("def main(request):\n    return 'sorry', int(request.get_data())\n", |_| {});
+    for (status, errors) in [("200", 0), ("404", 0), ("500", 1), ("503", 2)] {
+        place.open(&function, status, Bytes::from_static(status.as_bytes())).await.expect("an answer");
+        let told = place.status(&function);
+        assert_eq!((told.errors, told.recent_errors.len()), (errors, errors as usize), "{status}");
+    }
+    assert_eq!(place.lines_of("503"), ["the function answered with status 503"]);
+    place.stop().await;
+}
+
+#[tokio::test]
 async fn an_instance_that_ends_costs_its_request_and_is_replaced() {
     let place = Place::new().await;
     let function = place.python(MISCHIEF, |_| {});
