@@ -17,5 +17,7 @@ mod sandbox;
 mod secret_fingerprints;
 #[path = "security/doors.rs"]
 mod doors;
+#[path = "security/secret_fingerprints.rs"]
+mod secret_fingerprints;
 #[path = "security/webhooks.rs"]
 mod webhooks;

@@ -1,5 +1,6 @@
 //! Executions: one run of one exact version of a function with one input, on record.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -61,6 +62,9 @@ pub struct Execution {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<serde_json::Value>)]
     pub input: Option<RawJson>,
+    /// Headers of the call of a webhook, which the function gets with the input. Those that could hold credentials are not kept.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
     /// What the function answered; of one that did not succeed, a text that says why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<serde_json::Value>)]

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use milepost_model::execution::{
@@ -13,7 +14,7 @@ use crate::tables::apps::{self, AppRow};
 use crate::tables::executions::{self, Birth, End, NewRow};
 use crate::tables::v1_counts::{self, Counted};
 use crate::tables::versions::{self, VersionState};
-use crate::tables::{attempts, units};
+use crate::tables::{attempts, execution_input, units};
 use crate::{Catalog, resolve, uuids};
 
 /// So often a version is looked for again when the one that was found is being deleted.
@@ -24,6 +25,8 @@ const CUT: &str = "[the log was longer; this is its end]\n";
 #[derive(Debug, Clone)]
 pub struct Accept {
     pub new: NewExecution,
+    /// Those that the function gets with the input.
+    pub headers: BTreeMap<String, String>,
     pub cause: Cause,
     pub started_by: String,
     /// Who runs a synchronous one.
@@ -61,7 +64,7 @@ impl Catalog {
         self.db
             .write(move |tx| {
                 Box::pin(async move {
-                    let Accept { new, cause, started_by, node } = accept;
+                    let Accept { new, headers, cause, started_by, node } = accept;
                     let decided = decide(tx, &app, &new).await?;
                     if new.sync {
                         check_running(tx, &app, &decided).await?;
@@ -79,7 +82,7 @@ impl Catalog {
                         version_id: Some(decided.version_id),
                         selector: new.version.to_string(),
                         sync: new.sync,
-                        input: new.input.as_ref().map(RawJson::to_string),
+                        input: execution_input::join(new.input.as_ref(), &headers),
                         description: clean(&new.description),
                         started_by,
                         cause,
@@ -90,7 +93,7 @@ impl Catalog {
                     if executions::insert(tx, std::slice::from_ref(&row)).await?.len() != 1 {
                         return Err(CatalogError::inconsistent("the source of ids repeats itself".to_owned()));
                     }
-                    let execution = born(row, new, decided.version);
+                    let execution = born(row, new, headers, decided.version);
                     let attempt = i64::from(execution.sync);
                     Ok(Claimed { app, version_id: decided.version_id, attempt, execution })
                 })
@@ -249,7 +252,7 @@ async fn check_running(tx: &mut Tx, app: &AppName, decided: &Decided) -> Result<
 }
 
 /// What was just written, without reading it again.
-fn born(row: NewRow, new: NewExecution, version: ExecutedVersion) -> Execution {
+fn born(row: NewRow, new: NewExecution, headers: BTreeMap<String, String>, version: ExecutedVersion) -> Execution {
     let (status, attempts) = match row.birth {
         Birth::Running { node } => {
             let attempt = Attempt { number: 1, started_at: row.created_at, ended_at: None, node, end: None };
@@ -265,6 +268,7 @@ fn born(row: NewRow, new: NewExecution, version: ExecutedVersion) -> Execution {
         status,
         sync: row.sync,
         input: new.input,
+        headers,
         result: None,
         shortened: false,
         description: row.description,

@@ -6,6 +6,7 @@ use milepost_model::{AppName, RawJson, Timestamp};
 use crate::db::{Row, Tx, Val, placeholders};
 use crate::error::Result;
 use crate::ops::claim::Node;
+use crate::tables::execution_input;
 
 /// An execution with what only the catalog and the node that runs it know.
 #[derive(Debug, Clone)]
@@ -84,6 +85,7 @@ fn read(row: &Row) -> Result<ExecutionRow> {
         None => None,
     };
     let status: ExecutionStatus = row.parse(8)?;
+    let (input, headers) = execution_input::split(row.opt_text(10)?)?;
     let execution = Execution {
         id: row.text(0)?,
         function: row.parse(2)?,
@@ -91,7 +93,8 @@ fn read(row: &Row) -> Result<ExecutionRow> {
         selector: row.parse(7)?,
         status,
         sync: row.bool(9)?,
-        input: row.opt_json(10)?,
+        input,
+        headers,
         result: row.opt_json(11)?,
         shortened: row.bool(12)?,
         description: row.text(13)?,

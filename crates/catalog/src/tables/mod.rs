@@ -10,6 +10,7 @@ pub(crate) mod builds;
 pub(crate) mod contents;
 pub(crate) mod deployments;
 pub(crate) mod events;
+pub(crate) mod execution_input;
 pub(crate) mod executions;
 pub(crate) mod groups;
 pub(crate) mod idempotency;

@@ -1,5 +1,7 @@
 //! Executions, jobs and timers, said shortly.
 
+use std::collections::BTreeMap;
+
 use milepost_catalog::{Accept, CatalogError, Claimed, Finish, Turn};
 use milepost_model::execution::{Cause, Execution, ExecutionFilter, ExecutionStatus, NewExecution};
 use milepost_model::job::{Job, NewJob};
@@ -18,7 +20,7 @@ pub fn new_execution(function: &str, version: &str) -> NewExecution {
 }
 
 pub fn asked(new: NewExecution) -> Accept {
-    Accept { new, cause: Cause::API, started_by: "eve".to_owned(), node: NODE.to_owned() }
+    Accept { new, headers: BTreeMap::new(), cause: Cause::API, started_by: "eve".to_owned(), node: NODE.to_owned() }
 }
 
 pub fn ended(status: ExecutionStatus) -> Finish {

@@ -4,7 +4,7 @@ use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
-use axum::http::{HeaderValue, Method, header};
+use axum::http::{HeaderName, HeaderValue, Method, header};
 use futures::FutureExt;
 use milepost_catalog::{Claimed, Finish};
 use milepost_model::Code;
@@ -206,6 +206,11 @@ fn request(claimed: &Claimed, began: &Began) -> http::Request<Body> {
     let mut request = http::Request::new(began.body(input));
     *request.method_mut() = Method::POST;
     let headers = request.headers_mut();
+    for (name, value) in &claimed.execution.headers {
+        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            headers.insert(name, value);
+        }
+    }
     headers.insert(header::HOST, HeaderValue::from_static("localhost"));
     headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
     if length > 0 {

@@ -15,6 +15,7 @@ mod outcome;
 pub(crate) mod scheduler;
 mod watch;
 pub(crate) mod webhook;
+mod webhook_headers;
 mod webhook_input;
 pub(crate) mod worker;
 

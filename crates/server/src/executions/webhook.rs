@@ -12,7 +12,7 @@ use milepost_model::{Code, Refusal};
 use sha2::Sha256;
 
 use super::webhook_input::input_of;
-use super::{Accepted, accept};
+use super::{Accepted, accept, webhook_headers};
 use crate::body;
 use crate::error::{ApiError, ApiResult, internal};
 use crate::extract::declared_length;
@@ -33,6 +33,8 @@ pub(crate) async fn invoke(state: &State, id: &str, request: Request, descriptio
     }
     let (parts, body) = request.into_parts();
     let bytes = read(&parts.headers, body).await?;
+    let checked: &[&str] = if called.sealed.is_some() { &SIGNATURES } else { &[] };
+    let headers = webhook_headers::kept(&parts.headers, checked);
     if let Some(sealed) = &called.sealed {
         let Some(secret) = state.keyring.open_sealed(sealed) else {
             tracing::error!(webhook = short(id), "the secret of a webhook cannot be read with this server's key");
@@ -51,7 +53,7 @@ pub(crate) async fn invoke(state: &State, id: &str, request: Request, descriptio
     let CalledWebhook { app, webhook, .. } = called;
     let new = NewExecution { function: webhook.function, version: webhook.selector, input, sync: false, description };
     let node = state.executions.node().to_owned();
-    let asked = Accept { new, cause: Cause::webhook(id), started_by: webhook.created_by, node };
+    let asked = Accept { new, headers, cause: Cause::webhook(id), started_by: webhook.created_by, node };
     match accept(state, app, asked).await.map_err(|error| internal(&error))?? {
         Accepted::Queued(execution) => Ok(*execution),
         Accepted::Ran(..) => Err(not_found()),

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use axum::Json;
 use axum::http::StatusCode;
 use milepost_catalog::Accept;
@@ -20,13 +22,15 @@ pub(crate) async fn executions_create(
     caller: Caller,
     state: Shared,
     Path(app): Path<String>,
-    Body(new): Body<NewExecution>,
+    sent: Body<NewExecution>,
 ) -> ApiResult<(StatusCode, Json<Execution>)> {
     let app = caller.may(Permission::Invoke, &app)?;
+    let new = sent.read().await?;
     check_input(new.input.as_ref())?;
     check_text("description", &new.description)?;
     let node = state.executions.node().to_owned();
-    let accept = Accept { new, cause: Cause::API, started_by: caller.name().to_owned(), node };
+    let accept =
+        Accept { new, headers: BTreeMap::new(), cause: Cause::API, started_by: caller.name().to_owned(), node };
     let accepted = executions::accept(&state, app.clone(), accept).await.map_err(|error| internal(&error))?;
     match accepted? {
         Accepted::Queued(execution) => Ok((StatusCode::ACCEPTED, Json(*execution))),

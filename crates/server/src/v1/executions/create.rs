@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use axum::Json;
@@ -40,7 +41,8 @@ pub(crate) async fn create(
         description,
     };
     let node = state.executions.node().to_owned();
-    let accept = Accept { new, cause: Cause::V1, started_by: project.actor().to_owned(), node };
+    let accept =
+        Accept { new, headers: BTreeMap::new(), cause: Cause::V1, started_by: project.actor().to_owned(), node };
     let execution = match accept_soon(&state, app, accept).await? {
         Accepted::Queued(execution) => *execution,
         Accepted::Ran(id, Over::Ended) => state.catalog.execution_get(app, id).await?,

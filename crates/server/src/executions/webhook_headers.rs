@@ -1,0 +1,124 @@
+//! Which headers of a webhook's call the function gets: they are kept with the execution, so no credentials, and a bound.
+
+use std::collections::BTreeMap;
+
+use axum::http::{HeaderMap, HeaderName};
+
+const MOST: usize = 32;
+const MOST_VALUE: usize = 1 << 10;
+/// Names and values together.
+const MOST_BYTES: usize = 8 << 10;
+
+/// Words of names whose values open something.
+const SECRET_WORDS: [&str; 8] = ["auth", "token", "secret", "password", "credential", "session", "api-key", "apikey"];
+/// About the connection, the way of the request, or the body as it was sent.
+const NOT_PASSED: [&str; 24] = [
+    "accept",
+    "accept-charset",
+    "accept-encoding",
+    "accept-language",
+    "client-ip",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-type",
+    "cookie",
+    "cookie2",
+    "expect",
+    "forwarded",
+    "host",
+    "keep-alive",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "true-client-ip",
+    "upgrade",
+    "via",
+    "x-client-ip",
+    "x-real-ip",
+    "x-request-id",
+];
+const NOT_PASSED_PREFIXES: [&str; 4] = ["milepost-", "proxy-", "x-forwarded-", "sec-"];
+
+/// Of a name that comes several times the values are joined. `checked`: the names of signatures that were found right, which
+/// the function has no use for.
+pub(super) fn kept(headers: &HeaderMap, checked: &[&str]) -> BTreeMap<String, String> {
+    let mut kept = BTreeMap::new();
+    let mut bytes = 0;
+    for name in headers.keys().filter(|name| is_passed(name) && !checked.contains(&name.as_str())) {
+        let Some(value) = joined(headers, name) else { continue };
+        let more = name.as_str().len() + value.len();
+        if kept.len() < MOST && bytes + more <= MOST_BYTES {
+            bytes += more;
+            kept.insert(name.as_str().to_owned(), value);
+        }
+    }
+    kept
+}
+
+fn is_passed(name: &HeaderName) -> bool {
+    let name = name.as_str();
+    !name.contains('_')
+        && !NOT_PASSED.contains(&name)
+        && !NOT_PASSED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+        && !SECRET_WORDS.iter().any(|word| name.contains(word))
+}
+
+/// None for what is too long or not text.
+fn joined(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
+    let values: Vec<&str> = headers.get_all(name).iter().map(|value| value.to_str().ok()).collect::<Option<_>>()?;
+    let value = values.join(", ");
+    (value.len() <= MOST_VALUE).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(sent: &[(&str, &str)]) -> HeaderMap {
+        let pair = |(name, value): &(&str, &str)| {
+            (name.parse::<HeaderName>().expect("a name"), value.parse().expect("a value"))
+        };
+        HeaderMap::from_iter(sent.iter().map(pair))
+    }
+
+    #[test]
+    fn what_a_sender_says_is_kept_and_credentials_are_not() {
+        let sent = of(&[
+            ("x-github-event", "push"),
+            ("x-github-delivery", "72d3162e-cc78-11e3-81ab-4c9367dc0958"),
+            ("user-agent", "GitHub-Hookshot/044aadd"),
+            ("stripe-signature", "t=1,v1=2"),
+            ("x-hub-signature-256", "sha256=1"),
+            ("authorization", "Bearer mp_1"),
+            ("x-auth-token", "1"),
+            ("x-gitlab-token", "1"),
+            ("x-api-key", "1"),
+            ("cookie", "a=1"),
+            ("proxy-authorization", "1"),
+            ("milepost-execution", "forged"),
+            ("x_github_event", "forged"),
+            ("x-forwarded-for", "1.1.1.1"),
+            ("forwarded", "for=1.1.1.1"),
+            ("host", "x"),
+            ("content-length", "1"),
+        ]);
+        let names = |checked: &[&str]| kept(&sent, checked).into_keys().collect::<Vec<_>>();
+        let all = ["stripe-signature", "user-agent", "x-github-delivery", "x-github-event", "x-hub-signature-256"];
+        assert_eq!(names(&[]), all);
+        assert_eq!(names(&["x-hub-signature-256"]), all[..4]);
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded() {
+        let many: Vec<_> = (0..90).map(|number| (format!("x-{number}"), "1".to_owned())).collect();
+        let long: Vec<_> = (0..20).map(|number| (format!("x-{number}"), "y".repeat(1000))).collect();
+        let kept = |sent: &[(String, String)]| {
+            let sent: Vec<_> = sent.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+            super::kept(&of(&sent), &[]).len()
+        };
+        assert_eq!((kept(&many), kept(&long)), (MOST, 8));
+        assert_eq!(kept(&[("x-long".to_owned(), "y".repeat(MOST_VALUE + 1))]), 0);
+        assert_eq!(kept(&[("x-odd".to_owned(), "\u{fc}".to_owned())]), 0, "it is not text");
+    }
+}
