@@ -57,7 +57,10 @@ pub(crate) fn share_out(
     if (gateway.is_some() || api.is_some()) && left < least {
         return Err(TooManyConnections { wanted: set.saturating_add(least), limit, room });
     }
-    let of = |most: usize| if wanted <= left { most } else { (most * left / wanted).max(LEAST) };
+    let of = |most: usize| {
+        let (more, over) = (left.saturating_sub(least), wanted - least);
+        if wanted <= left { most } else { LEAST + (most - LEAST) * more / over }
+    };
     let doors = Doors {
         gateway: gateway.unwrap_or_else(|| of(GATEWAY)),
         inside: of(INSIDE),
