@@ -15,7 +15,7 @@ use client::Client;
 use room::{Room, Verdict};
 
 /// How long a newcomer waits for an evicted connection to close.
-const PATIENCE: Duration = Duration::from_millis(100);
+const PATIENCE: Duration = Duration::from_millis(250);
 const TRIES: u32 = 3;
 
 /// How many connections a door holds.
