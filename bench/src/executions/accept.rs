@@ -19,7 +19,13 @@ pub async fn run(options: &Options) -> Result<()> {
             for _ in 0..options.runs {
                 let accepted = load::rate(clients, options.length(), || async {
                     let (cause, node) = (Cause::API, "bench".to_owned());
-                    let accept = Accept { new: stage::new()?, cause, started_by: "bench".to_owned(), node };
+                    let accept = Accept {
+                        new: stage::new()?,
+                        headers: std::collections::BTreeMap::new(),
+                        cause,
+                        started_by: "bench".to_owned(),
+                        node,
+                    };
                     engine.catalog.execution_accept(&app, accept).await?;
                     Ok(())
                 });
