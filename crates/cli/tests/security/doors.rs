@@ -195,7 +195,7 @@ async fn answers_of_500_and_above_count_as_errors_of_the_function() {
     }
     let told = stage.world.json("status");
     let function = &told["functions"][0];
-    assert_eq!((&function["calls"], &function["errors"]), (&4.into(), &2.into()), "{told}");
+    assert_eq!((&function["requests"], &function["errors"]), (&4.into(), &2.into()), "{told}");
     let recent = function["recentErrors"].as_array().unwrap();
     assert!(recent.iter().any(|error| error["message"].as_str().unwrap().contains("status 503")), "{told}");
     let tested = stage.world.run("function test f --query s=500");
