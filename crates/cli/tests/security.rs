@@ -11,12 +11,10 @@ mod stage;
 
 #[path = "security/answers.rs"]
 mod answers;
-#[path = "security/sandbox.rs"]
-mod sandbox;
-#[path = "security/secret_fingerprints.rs"]
-mod secret_fingerprints;
 #[path = "security/doors.rs"]
 mod doors;
+#[path = "security/sandbox.rs"]
+mod sandbox;
 #[path = "security/secret_fingerprints.rs"]
 mod secret_fingerprints;
 #[path = "security/webhooks.rs"]
