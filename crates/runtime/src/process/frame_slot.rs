@@ -180,7 +180,7 @@ impl FrameSlot {
             return Err(CallError::RequestBody { problem, too_large: true }.into());
         }
         self.restart_deadline();
-        self.worker.output.begin(&call.context.request_id);
+        self.worker.output.begin(&call.context.request_id, self.id);
         let mut running = Running::new(self, home, std::mem::take(&mut call.context.request_id));
         match running.write_head(&with_head).await {
             Ok(()) => {}

@@ -48,7 +48,7 @@ impl HttpSlot {
     {
         let timeout = self.timeout;
         let fresh = !std::mem::replace(&mut self.used, true);
-        self.worker.output.begin(&call.context.request_id);
+        self.worker.output.begin(&call.context.request_id, 0);
         let connected = self.connect().await;
         let worker = self.worker.clone();
         let mut running =

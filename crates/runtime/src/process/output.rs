@@ -24,6 +24,12 @@ const PIPE: usize = 64 << 10;
 const ASIDE: usize = 5;
 /// How the sandbox begins to say why a worker could not run.
 const JAIL: &str = "milepost: ";
+/// A worker marks a line that does not belong to the request that runs: this, the id of the request's frames in 16 hexadecimal
+/// digits, this. Nobody outside of the worker can guess the id.
+const MARK: u8 = 0x1e;
+const MARKED: usize = 18;
+/// Requests that a late line is still attributed to.
+const REMEMBERED: usize = 128;
 /// A worker that floods is read at this pace, so that it waits and nobody else does.
 const FLOOD_PAUSE: Duration = Duration::from_millis(1);
 
@@ -39,7 +45,9 @@ struct Capture {
     owner: Option<Arc<Function>>,
     /// One call at a time: lines belong to it.
     exclusive: bool,
-    request: Option<Box<str>>,
+    request: Option<Arc<str>>,
+    /// The last requests by the ids of their frames, the newest last.
+    recent: VecDeque<(u64, Arc<str>)>,
     kept: usize,
     dropped: u64,
     unfinished: [Vec<u8>; 2],
@@ -60,12 +68,20 @@ impl Output {
         capture.exclusive = function.scale.concurrency <= 1;
     }
 
-    pub fn begin(&self, request: &str) {
+    /// `id`: of the request's frames, 0 where there are none.
+    pub fn begin(&self, request: &str, id: u64) {
         let mut capture = self.lock();
         self.tell_dropped(&mut capture);
         capture.kept = 0;
+        let request: Arc<str> = request.into();
+        if id != 0 {
+            if capture.recent.len() == REMEMBERED {
+                capture.recent.pop_front();
+            }
+            capture.recent.push_back((id, request.clone()));
+        }
         if capture.exclusive {
-            capture.request = Some(request.into());
+            capture.request = Some(request);
         }
     }
 
@@ -189,8 +205,15 @@ impl Output {
             line.pop();
         }
         capture.kept += line.len() + LINE;
+        let request = match marked(&line) {
+            Some(id) => {
+                line.drain(..MARKED);
+                capture.recent.iter().rev().find(|(known, _)| *known == id).map(|(_, request)| request.clone())
+            }
+            None => capture.request.clone(),
+        };
         let text = String::from_utf8(line).unwrap_or_else(|bad| String::from_utf8_lossy(bad.as_bytes()).into_owned());
-        self.say(capture, self.pipes[at].1, text);
+        self.say(capture, request, self.pipes[at].1, text);
     }
 
     fn tell_dropped(&self, capture: &mut Capture) {
@@ -198,14 +221,15 @@ impl Output {
         if dropped > 0 {
             self.say(
                 capture,
+                capture.request.clone(),
                 LogSource::Runtime,
                 format!("dropped {dropped} bytes of output: {KEPT} is the most of a request"),
             );
         }
     }
 
-    fn say(&self, capture: &mut Capture, source: LogSource, text: String) {
-        if capture.request.is_none() || text.starts_with(JAIL) {
+    fn say(&self, capture: &mut Capture, request: Option<Arc<str>>, source: LogSource, text: String) {
+        if request.is_none() || text.starts_with(JAIL) {
             if capture.aside.len() == ASIDE {
                 capture.aside.pop_front();
             }
@@ -219,7 +243,7 @@ impl Output {
             number: function.number,
             uid: function.uid.clone(),
             instance: self.instance,
-            request: capture.request.clone(),
+            request: request.as_deref().map(Box::from),
             source,
             text,
         });
@@ -227,5 +251,29 @@ impl Output {
 
     fn lock(&self) -> MutexGuard<'_, Capture> {
         self.capture.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The id of a line that the worker marked.
+fn marked(line: &[u8]) -> Option<u64> {
+    let (mark, id) = line.get(..MARKED)?.split_first()?;
+    let (end, digits) = id.split_last()?;
+    if *mark != MARK || *end != MARK || !digits.iter().all(u8::is_ascii_hexdigit) {
+        return None;
+    }
+    u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::marked;
+
+    #[test]
+    fn only_a_whole_mark_is_one() {
+        assert_eq!(marked(b"\x1e00000000000000ff\x1elate"), Some(255));
+        assert_eq!(marked(b"\x1effffffffffffffff\x1e"), Some(u64::MAX));
+        for line in [&b""[..], b"late", b"\x1eff\x1e", b"\x1e+0000000000000ff\x1e", b"\x1e00000000000000ff late"] {
+            assert_eq!(marked(line), None);
+        }
     }
 }

@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use milepost_runtime::LogSource;
+use bytes::Bytes;
+use http_body_util::Full;
+use milepost_runtime::{CallContext, LogSource};
 
 use crate::harness::{Place, eventually};
 
@@ -20,10 +22,7 @@ def main(request):
     let function = place.python(code, |_| {});
     for id in 0..50 {
         let request = http::Request::get("/").header("x-id", id).body(http_body_util::Empty::new()).expect("a request");
-        let context = milepost_runtime::CallContext {
-            request_id: format!("r{id}").into(),
-            ..milepost_runtime::CallContext::default()
-        };
+        let context = CallContext { request_id: format!("r{id}").into(), ..CallContext::default() };
         place.runtime.call(&function, request, context).await.expect("an answer");
         assert_eq!(place.lines_of(&format!("r{id}")), [format!("one for {id}"), "no newline, ümläut".to_owned()]);
     }
@@ -159,4 +158,27 @@ def main(request):
         () = eventually("the line is there", || place.lines_of("r1") == ["begun"]) => {}
     }
     place.runtime.stop(Duration::ZERO).await;
+}
+
+#[tokio::test]
+async fn what_node_writes_after_its_response_keeps_the_requests_id() {
+    let place = Place::new().await;
+    // As Express does it: the error is printed in a turn after the one that answered.
+    let code = "module.exports = (req, res) => {
+        res.statusCode = 500
+        res.end('Internal Server Error')
+        setTimeout(() => console.error(new Error('boom of ' + req.headers['x-user'])), 50)
+    }";
+    let function = place.node(code, |_| {});
+    for user in ["alice", "bob", "carol"] {
+        let request = http::Request::get("/").header("x-user", user).body(Full::new(Bytes::new())).expect("a request");
+        let context = CallContext { request_id: user.into(), ..CallContext::default() };
+        let answer = place.runtime.call(&function, request, context).await.expect("an answer");
+        assert_eq!(answer.status(), 500);
+    }
+    for user in ["alice", "bob", "carol"] {
+        let said = format!("Error: boom of {user}");
+        eventually("the error is logged", || place.lines_of(user).first() == Some(&said)).await;
+    }
+    place.stop().await;
 }

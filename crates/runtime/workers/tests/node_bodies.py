@@ -131,7 +131,7 @@ class Faults(NodeCase):
                 self.assertEqual(kind, BODY)
                 if flags & END:
                     break
-            self.until(lambda: self.last.output["stdout"] == b"closed\n", "the stream's end")
+            self.until(lambda: self.last.output["stdout"].endswith(b"closed\n"), "the stream's end")
 
     def test_a_stream_that_waits_for_ever_stops_when_the_caller_leaves(self):
         channel = self.run_function(

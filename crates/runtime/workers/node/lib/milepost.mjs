@@ -2,7 +2,7 @@
 
 import http from 'node:http'
 
-import { current, state } from './state.mjs'
+import { likely, state } from './state.mjs'
 
 let agent = null
 
@@ -39,7 +39,7 @@ export const helper = {
   },
 
   requestId() {
-    return current()?.header(':id') ?? ''
+    return likely()?.header(':id') ?? ''
   },
 
   /** Calls another function of the same release, whatever its routes. Sends GET, or POST when there is a body. */
@@ -58,7 +58,7 @@ export const helper = {
       fields['content-type'] ??= 'application/x-www-form-urlencoded'
     }
     if (body !== undefined) fields['content-length'] = Buffer.byteLength(body)
-    fields['milepost-call'] = current()?.header(':call') ?? ''
+    fields['milepost-call'] = likely()?.header(':call') ?? ''
     let target = `/.milepost/call/${encodeURIComponent(name)}/${addressed(path.replace(/^\/+/, ''))}`
     if (params) target += (target.includes('?') ? '&' : '?') + new URLSearchParams(params)
     agent ??= new http.Agent({ keepAlive: true })

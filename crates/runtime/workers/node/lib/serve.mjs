@@ -2,7 +2,7 @@
 
 import { BadRequest } from './body.mjs'
 import { explain } from './load.mjs'
-import { state } from './state.mjs'
+import { follow } from './state.mjs'
 
 /**
  * How to serve a convention.
@@ -23,13 +23,7 @@ export function server(call, answer, wantsBody) {
       failed(slot, request, error)
     }
   }
-  if (state.storage === null) {
-    return (slot, request) => {
-      state.only = request
-      run(slot, request)
-    }
-  }
-  return (slot, request) => state.storage.run(request, run, slot, request)
+  return (slot, request) => follow(request, run, slot)
 }
 
 function finish(slot, request, value, answer) {

@@ -24,8 +24,9 @@ import 'node:zlib'
 import { find } from './conventions.mjs'
 import { explain, load, prepare } from './load.mjs'
 import { helper } from './milepost.mjs'
+import { markOutput } from './output.mjs'
 import { fail } from './serve.mjs'
-import { current, follow, state } from './state.mjs'
+import { current, state } from './state.mjs'
 import { END, ERROR, FAILED, INIT, PIECE, READY, Slot } from './wire.mjs'
 
 const CONFIG_IN_ENVIRONMENT = 32 * 1024
@@ -84,7 +85,7 @@ function reading(accepted, receive) {
 async function begin(slot, init) {
   try {
     settle(init)
-    const { serve, convention } = find(await load(init.entrypoint ?? '', state.code))
+    const { serve, convention } = await find(await load(init.entrypoint ?? '', state.code))
     slot.message(READY, { convention })
     return serve
   } catch (error) {
@@ -105,15 +106,15 @@ function settle(init) {
   state.code = path.resolve(init.code)
   Object.assign(state.config, init.config ?? {})
   Object.assign(state.secrets, init.secrets ?? {})
-  if (state.threads > 1) follow()
 
-  Object.assign(process.env, init.variables ?? {}, init.secrets ?? {})
+  Object.assign(process.env, { NODE_ENV: 'production' }, init.variables ?? {}, init.secrets ?? {})
   process.env.MILEPOST_APP = state.app
   process.env.MILEPOST_FUNCTION = state.function
   process.env.MILEPOST_VERSION = state.version
   const config = JSON.stringify(init.config ?? {})
   if (Buffer.byteLength(config) < CONFIG_IN_ENVIRONMENT) process.env.MILEPOST_CONFIG = config
 
+  markOutput()
   process.chdir(init.variables?.MILEPOST_WORKDIR === 'writable' ? writable(state.code) : state.code)
   process.argv[1] = path.join(state.code, 'main.js')
 

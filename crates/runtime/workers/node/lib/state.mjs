@@ -11,15 +11,24 @@ export const state = {
   threads: 1,
   config: {},
   secrets: {},
-  // With one slot there is one request at a time, and a variable is enough; storage that follows promises costs every promise.
-  only: null,
-  storage: null,
+  last: null, // the request that came last
+  listened: false, // something began to listen while the function was loaded
 }
 
+const storage = new AsyncLocalStorage()
+
+/** Runs what a request causes, now and later, as its own. */
+export function follow(request, run, slot) {
+  state.last = request
+  return storage.run(request, run, slot, request)
+}
+
+/** The request that caused what runs now. */
 export function current() {
-  return state.storage === null ? state.only : (state.storage.getStore() ?? null)
+  return storage.getStore() ?? null
 }
 
-export function follow() {
-  state.storage = new AsyncLocalStorage()
+/** The same for helpers: some libraries lose track of it, and with one request at a time it is the last. */
+export function likely() {
+  return current() ?? (state.threads === 1 ? state.last : null)
 }
