@@ -1,5 +1,6 @@
 // Finds out, once, how a function wants to be called.
 
+import { isApplication, listenerOf } from './applications.mjs'
 import * as event from './event.mjs'
 import * as fission from './fission.mjs'
 import { LoadError } from './load.mjs'
@@ -17,7 +18,8 @@ const CONVENTIONS = {
 }
 
 /** `found` is what was loaded: the function or object, and the name that it was exported by. */
-export function find({ target, name }) {
+export async function find({ target, name }) {
+  if (typeof target.fetch !== 'function' && isApplication(target)) target = named(await listenerOf(target))
   const convention = process.env.MILEPOST_CONVENTION || detect(target, name)
   const make = CONVENTIONS[convention]
   if (make === undefined) {
@@ -25,6 +27,11 @@ export function find({ target, name }) {
   }
   const run = typeof target === 'function' && convention !== 'fetch' ? target : (target.fetch ?? target)
   return { serve: make({ target, run }), convention }
+}
+
+/** Two parameters by the names that tell the convention. */
+function named(listener) {
+  return (req, res) => listener(req, res)
 }
 
 function detect(target, name) {

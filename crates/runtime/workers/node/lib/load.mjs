@@ -2,9 +2,11 @@
 
 import fs from 'node:fs'
 import module, { createRequire } from 'node:module'
+import net from 'node:net'
 import path from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
+import { isApplication } from './applications.mjs'
 import { state } from './state.mjs'
 
 const HERE = path.dirname(fileURLToPath(import.meta.url))
@@ -27,7 +29,9 @@ export async function load(entrypoint, code) {
   const { file, name } = locate(entrypoint, code)
   state.entry = file
   helpModules(file, code)
+  const unwatch = watchListening()
   const exported = await bring(file)
+  unwatch()
   state.entry = ''
   const own = exported.default !== undefined && exported[Symbol.toStringTag] === 'Module' ? exported.default : exported
   if (name !== null) {
@@ -35,10 +39,10 @@ export async function load(entrypoint, code) {
     if (target === undefined) throw new LoadError(missing(file, code, exported, own, name, entrypoint))
     return { target: callable(target, name, file, code), name }
   }
-  if (typeof own === 'function' || typeof own?.fetch === 'function') return { target: own, name: 'default' }
+  if (isCallable(own)) return { target: own, name: 'default' }
   for (const one of USUAL) {
     const target = exported[one] ?? own?.[one]
-    if (one !== 'fetch' && (typeof target === 'function' || typeof target?.fetch === 'function'))
+    if (one !== 'fetch' && isCallable(target))
       return { target, name: one }
     if (one === 'fetch' && typeof target === 'function') return { target: exported, name: one }
   }
@@ -56,8 +60,22 @@ function exportOf(exported, name) {
   return builtIn ? undefined : exported[name]
 }
 
+function isCallable(target) {
+  return typeof target === 'function' || typeof target?.fetch === 'function' || isApplication(target)
+}
+
+/** Notices programs that start a server of their own. */
+function watchListening() {
+  const listen = net.Server.prototype.listen
+  net.Server.prototype.listen = function (...where) {
+    state.listened = true
+    return listen.apply(this, where)
+  }
+  return () => (net.Server.prototype.listen = listen)
+}
+
 function callable(target, name, file, code) {
-  if (typeof target === 'function' || typeof target?.fetch === 'function') return target
+  if (isCallable(target)) return target
   throw new LoadError(
     `${name} in ${path.relative(code, file)} is ${target === null ? 'null' : typeof target}, which cannot be called`,
   )
@@ -198,6 +216,12 @@ function missing(file, code, exported, own, name, entrypoint) {
   const names = [...new Set([...Object.keys(exported ?? {}), ...Object.keys(own ?? {})])].slice(0, 12)
   const has = names.length === 0 ? 'It exports nothing.' : `It exports: ${names.join(', ')}.`
   const where = path.relative(code, file)
+  if (name === null && (state.listened || names.length === 0)) {
+    const how = 'xport the app instead of calling `listen`: `module.exports = app` (`export default app` in an ES module)'
+    return state.listened
+      ? `${where} starts a server of its own and exports nothing to call. E${how}`
+      : `${where} exports nothing to call. If it starts a server of its own, e${how}`
+  }
   return name === null
     ? `${where} exports no function that is called when the entrypoint does not name one. ${has}`
     : `${where} does not export ${JSON.stringify(name)}, which the entrypoint "${entrypoint}" names. ${has}`
