@@ -1,6 +1,7 @@
 // `async (context) => ({ status, body, headers })`, its callback form, and `(context, input) => value`.
 
 import { parse } from './body.mjs'
+import { responseOf } from './express.mjs'
 import { sendWeb } from './web.mjs'
 import { fields, send, statusOf } from './reply.mjs'
 import { utf8 } from './request.mjs'
@@ -101,6 +102,10 @@ class Context {
   get config() {
     return state.config
   }
+  /** For functions that send the response themselves. */
+  get response() {
+    return (this.#request.response ??= responseOf(this.#request))
+  }
 }
 
 function decoded(path) {
@@ -161,6 +166,12 @@ export const qinling = (run) => (request, bytes) => {
 }
 
 export function answer(slot, request, result) {
+  const response = request.response
+  if (response !== null) {
+    if (result === undefined || result === null) return undefined
+    // The function only set headers or the status of its response, and returned the rest.
+    if (!(result instanceof Response)) result = merged(response, result)
+  }
   if (typeof result === 'string') return send(slot, request, 200, '', result)
   if (result === undefined || result === null) return send(slot, request, 204, '', '')
   if (result instanceof Response) return sendWeb(slot, request, result)
@@ -171,6 +182,16 @@ export function answer(slot, request, result) {
   return send(slot, request, 200, '', result)
 }
 
+function merged(response, result) {
+  const whole =
+    typeof result === 'object' && !(result instanceof Uint8Array) && isResponse(result) ? result : { body: result }
+  const headers = response.getHeaders()
+  const given = whole.headers ?? {}
+  const pairs = typeof given[Symbol.iterator] === 'function' ? given : Object.entries(given)
+  for (const [name, value] of pairs) headers[name.toLowerCase()] = value
+  return { status: whole.status ?? whole.statusCode ?? response.statusCode, headers, body: whole.body }
+}
+
 function isResponse(result) {
   // A plain object with a field called status, such as { status: 'ok' }, is a body.
   const status = result.status ?? result.statusCode
@@ -178,6 +199,7 @@ function isResponse(result) {
 }
 
 export function answerJson(slot, request, result) {
+  if (request.response !== null && (result === undefined || result === null)) return undefined
   if (result instanceof Response) return sendWeb(slot, request, result)
   return send(slot, request, 200, '\0content-type\0application/json', JSON.stringify(result) ?? 'null')
 }

@@ -23,7 +23,7 @@ export const listener = (run) => (request) => {
 /** The response has been sent by the time there is a result. */
 export const answer = () => undefined
 
-function incoming(request) {
+export function incoming(request) {
   const req = new http.IncomingMessage(new Socket(request))
   req.method = request.method
   req.url = request.target
@@ -75,7 +75,7 @@ class Socket extends Duplex {
 }
 
 /** Node's response, with its way with headers, that writes frames instead of HTTP. */
-function outgoing(req, request) {
+export function outgoing(req, request) {
   const slot = request.slot
   const res = new http.ServerResponse(req)
   res.socket = res.connection = req.socket

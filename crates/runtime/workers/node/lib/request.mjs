@@ -28,6 +28,7 @@ export class Request {
     this.waiter = null
     this.abort = null
     this.onCancel = null
+    this.response = null // that the function sends itself
   }
 
   get method() {
