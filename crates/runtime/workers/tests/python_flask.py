@@ -220,6 +220,43 @@ class RealFlask(Case):
         self.assertEqual(caught.exception.message, "ValueError: thrown")
         self.assertEqual(channel.call("HEAD", "/").body, b"")
 
+    def test_current_app_is_there_while_code_is_imported(self):
+        for importing in ("from flask import Flask, current_app", "import flask\nfrom flask import Flask, current_app"):
+            channel = self.run_function(
+                importing
+                + """
+seen = current_app.name
+current_app.config["MARK"] = "kept"
+def main():
+    return seen + " " + current_app.config["MARK"]
+"""
+            )
+            self.assertEqual(channel.call().text, "milepost kept")
+        # Between requests there is none, as outside of an import.
+        channel = self.run_function(
+            """
+            from flask import has_app_context, request
+            import threading
+            inside = has_app_context()
+            def main():
+                return str(inside)
+            """
+        )
+        self.assertEqual(channel.call().text, "True")
+
+    def test_a_context_that_the_code_pushes_stays(self):
+        channel = self.run_function(
+            """
+            from flask import Flask, current_app
+            app = Flask("mine")
+            app.app_context().push()
+            def main(environ, start_response):
+                start_response("200 OK", [])
+                return [current_app.name.encode()]
+            """
+        )
+        self.assertEqual(channel.call().text, "mine")
+
     def test_flask_that_is_imported_late_is_noticed(self):
         channel = self.run_function("""
             def main():

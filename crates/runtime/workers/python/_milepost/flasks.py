@@ -21,23 +21,75 @@ def convention(function, passes_request, Plain):
     if real() is not None:
         return InFlask(function, passes_request)
     found = Plain(function, passes_request)
-    sys.meta_path.insert(0, Watch(found))
+
+    def move():
+        """Into Flask's context, also in the middle of a request."""
+        if real() is None:
+            return
+        moved = InFlask(function, passes_request)
+        request = state.current.get(None)
+        if request is not None:
+            moved.enter(request)
+        found.handle = moved.handle
+        found.call = moved.call
+        found.answer = moved.answer
+
+    sys.meta_path.insert(0, Watch(move))
     return found
 
 
-class InFlask:
-    def __init__(self, function, passes_request):
-        self.function = function
-        self.passes_request = passes_request
-        self.flask = flask = real()
+_app = None
+
+
+def application():
+    """The one application that functions run in."""
+    global _app
+    if _app is None:
+        flask = real()
 
         class App(flask.Flask):
             def create_url_adapter(self, request):
                 """There are no routes: the gateway has matched them already."""
                 return None
 
-        self.app = App("milepost", root_path=state.code, static_folder=None)
-        self.app.config["PROPAGATE_EXCEPTIONS"] = True
+        _app = App("milepost", root_path=state.code, static_folder=None)
+        _app.config["PROPAGATE_EXCEPTIONS"] = True
+    return _app
+
+
+class Loading:
+    """While code is loaded, `current_app` is there from the moment it imports Flask, as in Fission."""
+
+    def __enter__(self):
+        self.context = None
+        self.watch = Watch(self.push)
+        sys.meta_path.insert(0, self.watch)
+
+    def push(self):
+        if real() is None:
+            return
+        try:
+            context = application().app_context()
+            context.push()
+            self.context = context
+        except Exception:
+            # A Flask that does not work here says so when a function is to run in it.
+            pass
+
+    def __exit__(self, *error):
+        if self.watch in sys.meta_path:
+            sys.meta_path.remove(self.watch)
+        # A context that the code pushed and left stays, and so does what is under it.
+        if self.context is not None and real().current_app._get_current_object() is self.context.app:
+            self.context.pop()
+
+
+class InFlask:
+    def __init__(self, function, passes_request):
+        self.function = function
+        self.passes_request = passes_request
+        self.flask = real()
+        self.app = application()
 
     def handle(self, connection, request):
         context = self.enter(request)
@@ -93,10 +145,10 @@ class InFlask:
 
 
 class Watch:
-    """Stands in the import path until Flask is imported, then moves the function into Flask's context."""
+    """Stands in the import path until Flask is imported, and says when it has been."""
 
-    def __init__(self, plain):
-        self.plain = plain
+    def __init__(self, arrived):
+        self.arrived = arrived
 
     def find_spec(self, name, path=None, target=None):
         if name != "flask":
@@ -112,14 +164,3 @@ class Watch:
 
             spec.loader.exec_module = then
         return spec
-
-    def arrived(self):
-        if real() is None:
-            return
-        found = InFlask(self.plain.function, self.plain.passes_request)
-        request = state.current.get(None)
-        if request is not None:
-            found.enter(request)
-        self.plain.handle = found.handle
-        self.plain.call = found.call
-        self.plain.answer = found.answer
