@@ -36,7 +36,13 @@ pub(super) fn result(execution: &Execution) -> Value {
 fn told(why: &str) -> String {
     if let Some(threw) = why.strip_prefix("The function threw: ") {
         let threw = threw.strip_suffix('.').unwrap_or(threw);
-        if threw.split(':').next() == Some("MemoryError") {
+        let at_a_limit = match threw.split(':').next() {
+            Some("MemoryError") => true,
+            // No room for another process or thread.
+            Some("OSError" | "BlockingIOError") => threw.contains("Resource temporarily unavailable"),
+            _ => false,
+        };
+        if at_a_limit {
             return KILLED.to_owned();
         }
         // Python's `str(e)` is without the name of the exception.
@@ -71,6 +77,9 @@ mod tests {
         }
         assert_eq!(told("The function threw: MemoryError."), KILLED);
         assert_eq!(told("The function threw: MemoryError: no room."), KILLED);
+        assert_eq!(told("The function threw: BlockingIOError: [Errno 11] Resource temporarily unavailable."), KILLED);
+        assert_eq!(told("The function threw: OSError: [Errno 11] Resource temporarily unavailable."), KILLED);
+        assert_eq!(told("The function threw: OSError: [Errno 2] no such file."), "[Errno 2] no such file");
         assert_eq!(
             told("The function's process ended before it answered (exit code 3)."),
             "Function execution failed: its process ended before it answered (exit code 3)."
