@@ -10,7 +10,8 @@ use super::is_default;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EnvironmentSpec {
     pub runtime: Runtime,
-    /// The interpreter version that is asked for; empty means the newest that the server has.
+    /// The interpreter version that is asked for; empty means the newest that the server has. For `binary`, `stdio` runs the
+    /// program once for each request.
     #[serde(default, skip_serializing_if = "is_default")]
     pub interpreter: String,
     /// The command that builds packages without one of their own; empty means the convention of the runtime.

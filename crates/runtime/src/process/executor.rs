@@ -25,6 +25,9 @@ use crate::sandbox::interpreters::{self, Interpreter};
 /// What an empty entrypoint of a binary means.
 const BINARY: &str = "main";
 
+/// What an environment of a binary asks for instead of HTTP on a socket: the program runs once for each request.
+const STDIO: &str = "stdio";
+
 /// Spares that may die under a function while it is loaded, before it is taken for the function's doing.
 const TRIES_WITH_SPARES: u32 = 3;
 
@@ -153,7 +156,7 @@ impl ProcessExecutor {
         spares: &Spares,
     ) -> Result<Arc<Worker>, StartError> {
         loop {
-            let starting = self.worker_with(function.runtime, package, interpreter, spares).await?;
+            let starting = self.worker_with(worker_of(function).0, package, interpreter, spares).await?;
             let Some(worker) = starting.worker() else { continue };
             match bound(worker, function) {
                 Err(_) if worker.own_folder().is_some() => {}
@@ -210,14 +213,15 @@ impl Executor for ProcessExecutor {
     async fn prepare(&self, function: &Arc<Function>) -> Result<Prepared, StartError> {
         let package = self.launcher.host.package(function.package);
         let package = async { package.await.map_err(|error| StartError::new(error.to_string())) };
-        if function.runtime == Runtime::Binary {
+        if function.runtime == Runtime::Binary && function.interpreter != STDIO {
             let package = package.await?;
             let program = binary(&function.entrypoint, &package.folder)?;
             return Ok(Prepared::Binary { package, program });
         }
         let interpreter = async {
-            let interpreter = find(function.runtime, function.interpreter.clone()).await?;
-            let spares = self.spares_of(function.runtime, &interpreter);
+            let (runtime, asked) = worker_of(function);
+            let interpreter = find(runtime, asked).await?;
+            let spares = self.spares_of(runtime, &interpreter);
             Ok((interpreter, spares))
         };
         let (package, (interpreter, spares)) = tokio::try_join!(package, interpreter)?;
@@ -242,6 +246,14 @@ fn bound(worker: &Worker, function: &Arc<Function>) -> Result<(), StartError> {
 
 fn frame_slot(stream: UnixStream, worker: &Arc<Worker>, function: &Function) -> ProcessSlot {
     ProcessSlot::Frames(Box::new(FrameSlot::new(stream, function.timeout, worker.clone())))
+}
+
+/// The worker program that serves a function, and the version of its interpreter that is asked for. Python's starts programs.
+fn worker_of(function: &Function) -> (Runtime, String) {
+    match function.runtime {
+        Runtime::Binary => (Runtime::Python, String::new()),
+        runtime => (runtime, function.interpreter.clone()),
+    }
 }
 
 async fn find(runtime: Runtime, asked: String) -> Result<Interpreter, StartError> {

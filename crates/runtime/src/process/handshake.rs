@@ -5,6 +5,7 @@ use std::io::IoSlice;
 use std::sync::Arc;
 
 use bytes::{Buf as _, BytesMut};
+use milepost_model::spec::Runtime;
 use serde::Serialize;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::UnixStream;
@@ -26,6 +27,9 @@ struct Init<'a> {
     version: i64,
     app: &'a str,
     threads: u32,
+    /// The entrypoint is a program that is run once for each request.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    program: bool,
 }
 
 /// Opens the first connection and waits for the worker to have loaded the code.
@@ -46,6 +50,7 @@ pub(crate) async fn make_ready(
         version: function.number,
         app: function.app.as_str(),
         threads: function.scale.concurrency.max(1),
+        program: function.runtime == Runtime::Binary,
     })
     .map_err(|error| StartError::new(format!("its settings cannot be written as JSON: {error}")))?;
     let mut stream = match UnixStream::connect(&worker.socket).await {

@@ -192,6 +192,33 @@ async fn a_caller_that_leaves_before_the_response_costs_no_instance() {
 }
 
 #[tokio::test]
+async fn a_binary_in_an_environment_with_stdio_runs_once_for_each_request() {
+    let place = Place::new().await;
+    let program =
+        b"#!/bin/sh\ncat\necho \" $HTTP_X_NAME $GREETING\"\necho for the log >&2\n[ $REQUEST_METHOD = POST ]\n";
+    let function = place.function(milepost_model::spec::Runtime::Binary, &[("hello", program)], |function| {
+        function.interpreter = "stdio".to_owned();
+        function.variables.insert("GREETING".to_owned(), "hello".to_owned());
+    });
+    for user in ["alice", "bob"] {
+        let body = Full::new(Bytes::from_static(b"body"));
+        let request = http::Request::post("/").header("x-name", user).body(body).expect("a request");
+        let context = CallContext { request_id: user.into(), ..CallContext::default() };
+        let answer = place.runtime.call(&function, request, context).await.expect("an answer");
+        let body = answer.into_body().collect().await.expect("a body").to_bytes();
+        assert_eq!(body, format!("body {user} hello\n"));
+        assert_eq!(place.lines_of(user), ["for the log"]);
+    }
+    let request = http::Request::get("/").body(Full::new(Bytes::new())).expect("a request");
+    let error = place.runtime.call(&function, request, CallContext::default()).await.err().expect("an error");
+    assert_eq!(
+        (error.status(), error.to_string()),
+        (500, "the function threw: the program ended with exit code 1".to_owned())
+    );
+    place.stop().await;
+}
+
+#[tokio::test]
 async fn a_binary_serves_http_on_the_socket_it_is_given() {
     let place = Place::new().await;
     let program = crate::support::stages().with_file_name("http_binary");

@@ -92,7 +92,8 @@ impl Reader<'_> {
         let Some(name) = name else { return };
         let spec = EnvironmentSpec {
             runtime: known.unwrap_or(Runtime::Python),
-            interpreter: String::new(),
+            // Fission runs a binary once for each request.
+            interpreter: if known == Some(Runtime::Binary) { "stdio".to_owned() } else { String::new() },
             builder: command.unwrap_or_default(),
         };
         self.add(name, UnitPut::Environment(spec), Vec::new(), sink.place(line));

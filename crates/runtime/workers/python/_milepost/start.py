@@ -33,7 +33,7 @@ import urllib.parse  # noqa: F401
 import urllib.request  # noqa: F401
 import uuid  # noqa: F401
 
-from . import asgi, children, conventions, load, state  # noqa: F401
+from . import asgi, children, conventions, flasks, load, loop, program, state  # noqa: F401
 from .loop import flush
 from .wire import FAILED, INIT, Connection
 
@@ -63,8 +63,13 @@ def main(folder):
     gc.disable()
     try:
         settle(init)
-        function = load.load(init.get("entrypoint") or "", state.code)
-        serve, convention = conventions.find(function)
+        entrypoint = init.get("entrypoint") or ""
+        if init.get("program"):
+            serve, convention = loop.serve(program.find(entrypoint, state.code)), "program"
+        else:
+            with flasks.Loading():
+                function = load.load(entrypoint, state.code)
+            serve, convention = conventions.find(function)
     except BaseException as error:
         children.leave_if_child(error)
         refuse(connection, error)
