@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use milepost_model::change::{UnitAction, UnitKey, UnitOutcome};
+use milepost_model::check::ReleaseCheck;
 use milepost_model::event::EventKind;
 use milepost_model::pointer::Step;
 use milepost_model::release::LiveMode;
@@ -18,9 +19,9 @@ use crate::error::Result;
 use crate::tables::releases::{self, ReleaseRow};
 use crate::tables::units::{self, UnitRow};
 use crate::tables::versions::{self, VersionRow, VersionState};
-use crate::tables::{aliases, memberships, tags};
+use crate::tables::{aliases, memberships, release_checks, tags};
 use crate::work::Work;
-use crate::{Catalog, needs, releasing, resolve};
+use crate::{Catalog, Checking, ServingFunctions, needs, releasing, resolve};
 
 #[derive(Debug, Clone)]
 pub enum VersionsToDelete {
@@ -45,9 +46,54 @@ impl Catalog {
         which: VersionsToDelete,
         dry_run: bool,
     ) -> Result<ChangeOutcome> {
+        self.version_delete_checked(app, actor, key, which, dry_run, Checking::Unasked).await
+    }
+
+    /// The same, when the caller has loaded what [`Catalog::version_delete_functions`] names, or the user wants no check.
+    pub async fn version_delete_checked(
+        &self,
+        app: &AppName,
+        actor: &str,
+        key: UnitKey,
+        which: VersionsToDelete,
+        dry_run: bool,
+        checking: Checking,
+    ) -> Result<ChangeOutcome> {
         let ending = if dry_run { Ending::Forget } else { Ending::Commit };
-        self.work(app, actor, ending, move |work| Box::pin(async move { delete(work, &key, &which, dry_run).await }))
-            .await
+        self.work(app, actor, ending, move |work| {
+            Box::pin(async move {
+                work.checking = checking;
+                delete(work, &key, &which, dry_run).await
+            })
+        })
+        .await
+    }
+
+    /// The functions that a delete brings to users and that latest does not have: what it replaces is gone at once, so they are
+    /// loaded before it.
+    pub async fn version_delete_functions(
+        &self,
+        app: &AppName,
+        actor: &str,
+        key: UnitKey,
+        which: VersionsToDelete,
+    ) -> Result<ServingFunctions> {
+        self.work(app, actor, Ending::Forget, move |work| {
+            Box::pin(async move {
+                let latest = match work.app.latest_release_id {
+                    Some(id) => Some(releases::get(work.tx, id).await?.app_seq),
+                    None => None,
+                };
+                let outcome = delete(work, &key, &which, true).await?;
+                let (app, seq) = (work.app.clone(), work.app.head_seq);
+                let wanted = match outcome.release {
+                    Some(_) => release_checks::new_functions(work.tx, app.id, seq, latest).await?,
+                    None => Vec::new(),
+                };
+                crate::read::functions_at(work.tx, app, seq, wanted).await
+            })
+        })
+        .await
     }
 }
 
@@ -77,6 +123,7 @@ pub(crate) async fn delete(
         app_version: None,
         versions: targets.iter().map(deleted).collect(),
         release: None,
+        check: ReleaseCheck::default(),
         expired: expiring.iter().map(|release| release.name.clone()).collect(),
         builds: Vec::new(),
         taken_over: Vec::new(),
@@ -106,7 +153,9 @@ pub(crate) async fn delete(
         if had_release && !expiring.is_empty() {
             let unreleased = unreleased(work, seq).await?;
             let (release, expired) = releasing::create(work, seq, &what).await?;
-            outcome.release = Some(releasing::view(work.tx, &work.app, &release).await?);
+            let view = releasing::view(work.tx, &work.app, &release).await?;
+            outcome.check = view.check.clone();
+            outcome.release = Some(view);
             outcome.expired.extend(expired);
             outcome.warnings.extend(unreleased);
             if work.app.live_mode == LiveMode::Pinned {

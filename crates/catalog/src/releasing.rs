@@ -1,5 +1,6 @@
 //! Making and expiring releases, and the pointers that go along: latest, and live while it follows.
 
+use milepost_model::check::CheckState;
 use milepost_model::event::EventKind;
 use milepost_model::pointer::Step;
 use milepost_model::release::{LiveMode, Release, ReleaseState};
@@ -7,6 +8,7 @@ use milepost_model::retention::{self, Candidate};
 use milepost_model::{Code, Refusal};
 use serde_json::json;
 
+use crate::checking;
 use crate::db::Tx;
 use crate::error::Result;
 use crate::tables::apps::AppRow;
@@ -17,10 +19,33 @@ use crate::tables::{app_versions, memberships, tags};
 use crate::timers;
 use crate::work::Work;
 
-/// Releases an app version, lets the oldest unprotected ones make room, and moves latest and, if it follows, live.
-/// Answers the new release and the names of those that expired.
+/// A release that is about to be made.
+pub(crate) struct NewRelease<'a> {
+    pub seq: i64,
+    pub why: &'a str,
+    /// The app version has the functions of the one before it.
+    pub same_functions: bool,
+    /// A pinned live moves to it, still pinned.
+    pub pins_live: bool,
+}
+
+/// Releases an app version; see [`make`].
 pub(crate) async fn create(work: &mut Work<'_>, seq: i64, why: &str) -> Result<(ReleaseRow, Vec<String>)> {
-    let active = releases::active(work.tx, work.app.id).await?;
+    make(work, NewRelease { seq, why, same_functions: false, pins_live: false }).await
+}
+
+/// Releases an app version, lets the oldest unprotected ones make room, and moves latest and, if it follows, live. When the
+/// release has to be checked first, that it could have room is all that is settled now, and the rest when it passes.
+/// Answers the new release and the names of those that expired.
+pub(crate) async fn make(work: &mut Work<'_>, new: NewRelease<'_>) -> Result<(ReleaseRow, Vec<String>)> {
+    let NewRelease { seq, why, same_functions, pins_live } = new;
+    let mut active = releases::active(work.tx, work.app.id).await?;
+    let latest = active.iter().find(|release| work.app.latest_release_id == Some(release.id));
+    let latest = latest.map(|release| release.app_seq);
+    let check = checking::begins_with(work, seq, latest, same_functions).await?;
+    // Those that are pending make room when they pass; those that failed go first.
+    active.retain(|release| release.check != CheckState::Pending);
+    active.sort_by_key(|release| (release.check != CheckState::Failed, release.id));
     let pinned_live = if work.app.live_mode == LiveMode::Pinned { work.app.live_release_id } else { None };
     let tagged = tags::tagged(work.tx, work.app.id).await?;
     let candidate = |release: &ReleaseRow| {
@@ -34,16 +59,27 @@ pub(crate) async fn create(work: &mut Work<'_>, seq: i64, why: &str) -> Result<(
         Err(no_room) => return Err(refuse_full(work, &active, &candidates, no_room.bound).await?.into()),
     };
     let name = work.fresh_id().await?;
-    let release = releases::insert(work.tx, work.app.id, &name, seq, work.act.at, &work.act.actor).await?;
+    let act = (work.act.at, work.act.actor.as_str());
+    let release = releases::insert(work.tx, work.app.id, &name, seq, act, check).await?;
     let app_version = app_versions::get(work.tx, work.app.id, seq).await?;
-    let after = json!({ "release": name, "appVersion": app_version.uid, "why": why });
+    let mut after = json!({ "release": name, "appVersion": app_version.uid, "why": why });
+    if check != CheckState::None {
+        after["check"] = json!(check);
+    }
     work.event(EventKind::ReleaseCreated, &format!("release {name}"), None, Some(after));
+    if check == CheckState::Pending {
+        checking::begin(work, release.id, why, pins_live).await?;
+        return Ok((release, Vec::new()));
+    }
     let mut expired = Vec::new();
     for old in active.iter().filter(|old| going.contains(&old.id)) {
         expire(work, old, &format!("made room for release {name}")).await?;
         expired.push(old.name.clone());
     }
     settle(work, Step::Forward, why).await?;
+    if pins_live {
+        checking::take_pin(work, &release, why).await?;
+    }
     Ok((release, expired))
 }
 
@@ -56,9 +92,9 @@ pub(crate) async fn expire(work: &mut Work<'_>, release: &ReleaseRow, why: &str)
     Ok(())
 }
 
-/// Puts latest on the newest active release, and live on latest while it follows.
+/// Puts latest on the newest active release that no check holds back, and live on latest while it follows.
 pub(crate) async fn settle(work: &mut Work<'_>, step: Step, why: &str) -> Result<()> {
-    let newest = releases::newest_active(work.tx, work.app.id).await?.map(|release| release.id);
+    let newest = releases::newest_reachable(work.tx, work.app.id).await?.map(|release| release.id);
     if newest != work.app.latest_release_id {
         let from = work.app.latest_release_id;
         record_move(work, Pointer::Latest, from, newest, step, why).await?;
@@ -177,6 +213,7 @@ pub(crate) async fn view(tx: &mut Tx, app: &AppRow, row: &ReleaseRow) -> Result<
         tags: if row.state == ReleaseState::Active { tags::of_release(tx, row.id).await? } else { Vec::new() },
         live: app.live_release_id == Some(row.id),
         latest: app.latest_release_id == Some(row.id),
+        check: checking::view(tx, row).await?,
         created_at: row.created_at,
         created_by: row.created_by.clone(),
         expired_at: row.expired_at,

@@ -10,6 +10,7 @@ use milepost_model::{AppName, IdSource};
 use serde_json::Value;
 
 use crate::Catalog;
+use crate::checking::Checking;
 use crate::db::{BodyFuture, Ending, Tx};
 use crate::error::{CatalogError, Result};
 use crate::releasing;
@@ -29,6 +30,8 @@ pub(crate) struct Work<'t> {
     pub domain: Arc<str>,
     /// Whether live follows, as its history tells it up to now.
     pub told_live_mode: LiveMode,
+    /// Who checks the releases that this makes.
+    pub checking: Checking,
     /// Written at the end, in one statement.
     events: Vec<NewEvent>,
     /// Names of releases that were read or made already.
@@ -73,7 +76,8 @@ impl Catalog {
 impl<'t> Work<'t> {
     pub(crate) fn new(tx: &'t mut Tx, app: AppRow, act: Act, ids: Arc<dyn IdSource>) -> Self {
         let told_live_mode = app.live_mode;
-        Self { tx, app, act, ids, domain: "".into(), told_live_mode, events: Vec::new(), release_names: HashMap::new() }
+        let (checking, domain) = (Checking::default(), "".into());
+        Self { tx, app, act, ids, domain, told_live_mode, checking, events: Vec::new(), release_names: HashMap::new() }
     }
 
     /// Writes what the work leaves behind: its events, and the app's row.

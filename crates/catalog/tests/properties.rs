@@ -1,6 +1,8 @@
 //! What must always hold (DESIGN, section 9), after every step of random sequences of operations.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
 
+#[path = "properties/checked.rs"]
+mod checked;
 #[expect(dead_code, reason = "the conformance suite uses the rest")]
 mod common;
 #[path = "properties/declared.rs"]
@@ -72,6 +74,12 @@ fn published_versions(engine: fn() -> Engine, cases: u32) {
     run(name, engine, cases, &published::sequences(), case);
 }
 
+fn checked_releases(engine: fn() -> Engine, cases: u32) {
+    let name = "checked releases";
+    let case = checked::invariant_12_what_does_not_load_is_never_latest_nor_followed;
+    run(name, engine, cases, &checked::sequences(), case);
+}
+
 macro_rules! invariants {
     ($($invariant:ident),* $(,)?) => {
         mod sqlite {
@@ -89,6 +97,11 @@ macro_rules! invariants {
             fn numbers_are_never_given_twice_and_what_is_in_use_stays() {
                 super::published_versions(super::Engine::sqlite, 33);
             }
+
+            #[test]
+            fn invariant_12_what_does_not_load_is_never_latest_nor_followed() {
+                super::checked_releases(super::Engine::sqlite, 48);
+            }
         }
         mod postgres {
             $(#[test]
@@ -104,6 +117,11 @@ macro_rules! invariants {
             #[test]
             fn numbers_are_never_given_twice_and_what_is_in_use_stays() {
                 super::published_versions(super::Engine::postgres, 5);
+            }
+
+            #[test]
+            fn invariant_12_what_does_not_load_is_never_latest_nor_followed() {
+                super::checked_releases(super::Engine::postgres, 5);
             }
         }
     };

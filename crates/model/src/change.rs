@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::base::{Base, HandEdit, LeftOut, is_head};
+use crate::check::ReleaseCheck;
 use crate::clock::Timestamp;
 use crate::digest::Digest;
 use crate::kind::UnitKind;
@@ -28,6 +29,9 @@ pub struct Change {
     pub on: Base,
     #[serde(default = "yes")]
     pub release: bool,
+    /// Loads the functions that are new before the release may become latest and live.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub check: bool,
     /// Answers what would happen, and does nothing.
     #[serde(default)]
     pub dry_run: bool,
@@ -70,6 +74,10 @@ fn yes() -> bool {
     true
 }
 
+fn is_yes(value: &bool) -> bool {
+    *value
+}
+
 impl Default for Change {
     fn default() -> Self {
         Self {
@@ -78,6 +86,7 @@ impl Default for Change {
             expect: None,
             on: Base::Head,
             release: true,
+            check: true,
             dry_run: false,
             puts: Vec::new(),
             removes: Vec::new(),
@@ -124,6 +133,9 @@ pub struct ChangeOutcome {
     /// Every unit that the change named, and what became of it.
     pub versions: Vec<UnitOutcome>,
     pub release: Option<Release>,
+    /// The check of the release; when nothing changed, of the one that holds what the app has now, if it is held back.
+    #[serde(default, skip_serializing_if = "ReleaseCheck::is_none")]
+    pub check: ReleaseCheck,
     /// Releases that had to make room.
     pub expired: Vec<String>,
     /// Packages that have to be built before this change can be made; only a dry run gets that far.

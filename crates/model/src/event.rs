@@ -41,6 +41,8 @@ pub enum EventKind {
     AppVersionCreated,
     ReleaseCreated,
     ReleaseExpired,
+    /// Its functions were loaded, or could not be.
+    ReleaseChecked,
     LiveMoved,
     /// Live stays where it is and does not follow any more.
     LivePinned,
@@ -87,6 +89,7 @@ impl EventKind {
             Self::AppVersionCreated => "app-version.created",
             Self::ReleaseCreated => "release.created",
             Self::ReleaseExpired => "release.expired",
+            Self::ReleaseChecked => "release.checked",
             Self::LiveMoved => "live.moved",
             Self::LivePinned => "live.pinned",
             Self::LiveUnpinned => "live.unpinned",

@@ -13,6 +13,7 @@ pub mod build;
 pub mod canonical;
 pub mod change;
 pub mod channel;
+pub mod check;
 pub mod clock;
 pub mod diff;
 pub mod digest;

@@ -137,6 +137,7 @@ codes! {
     NoRoom => "no_room", Conflict;
     NothingToRollBackTo => "nothing_to_roll_back_to", Conflict;
     NoRelease => "no_release", Conflict;
+    CheckFailed => "check_failed", Conflict;
     MissingBlobs => "missing_blobs", Conflict;
     ExecutionEnded => "execution_ended", Conflict;
     ExecutionNotEnded => "execution_not_ended", Conflict;

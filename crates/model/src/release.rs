@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::check::ReleaseCheck;
 use crate::clock::Timestamp;
 use crate::name::TagName;
 
@@ -18,6 +19,8 @@ pub struct Release {
     pub tags: Vec<TagName>,
     pub live: bool,
     pub latest: bool,
+    #[serde(default, skip_serializing_if = "ReleaseCheck::is_none")]
+    pub check: ReleaseCheck,
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
     pub created_by: String,
@@ -40,7 +43,7 @@ pub enum ReleaseState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LiveMode {
-    /// Live is the newest active release.
+    /// Live is latest: the newest active release that no check holds back.
     Following,
     /// Live stays where it was put, until `release live --follow`.
     Pinned,

@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use milepost_model::base::HandEdit;
 use milepost_model::change::{Change, UnitAction, UnitKey, UnitOutcome};
+use milepost_model::check::ReleaseCheck;
 use milepost_model::event::EventKind;
 use milepost_model::release::LiveMode;
 use milepost_model::unit_put::Put;
@@ -25,10 +26,11 @@ use serde_json::json;
 
 use crate::db::Ending;
 use crate::error::{CatalogError, Result};
+use crate::releasing::NewRelease;
 use crate::tables::app_versions::{self, AppVersionRow};
-use crate::tables::{idempotency, units};
+use crate::tables::{idempotency, releases, units};
 use crate::work::Work;
-use crate::{Catalog, pinned_move, releasing};
+use crate::{Catalog, Checking, checking, releasing};
 use on_live::OnLive;
 pub(crate) use pinned::{not_live_warning, pinned_after_delete, pinned_warning};
 
@@ -71,6 +73,8 @@ pub(crate) struct Draft<'a> {
     /// Of a change on live, the versions in head of the units that live has otherwise.
     heads: BTreeMap<i64, i64>,
     hand_edits: Vec<HandEdit>,
+    /// Versions of environments that are known to run.
+    pub running: BTreeSet<i64>,
     pub outcomes: Vec<UnitOutcome>,
     pub warnings: Vec<String>,
 }
@@ -82,6 +86,20 @@ impl Catalog {
         let actor = input.actor.clone();
         self.work(app, &actor, ending, move |work| Box::pin(async move { apply(work, &input).await })).await
     }
+
+    /// The same, and says who checks the release before it may become latest and live.
+    pub async fn change_checked(&self, app: &AppName, input: ChangeInput, checking: Checking) -> Result<ChangeOutcome> {
+        let ending = if input.change.dry_run { Ending::Forget } else { Ending::Commit };
+        let actor = input.actor.clone();
+        self.work(app, &actor, ending, move |work| {
+            Box::pin(async move {
+                // A dry run tells what would come of it when the check passes.
+                work.checking = if input.change.dry_run { Checking::Unasked } else { checking };
+                apply(work, &input).await
+            })
+        })
+        .await
+    }
 }
 
 pub(crate) async fn apply(work: &mut Work<'_>, input: &ChangeInput) -> Result<ChangeOutcome> {
@@ -90,6 +108,9 @@ pub(crate) async fn apply(work: &mut Work<'_>, input: &ChangeInput) -> Result<Ch
         && let Some((earlier, outcome)) = idempotency::find(work.tx, work.app.id, key).await?
     {
         return replay(key, secrets::is_same_request(input, earlier), &outcome);
+    }
+    if !change.check {
+        work.checking = Checking::Skipped;
     }
     check_expectation(work, change).await?;
     check_once_each(change)?;
@@ -106,6 +127,7 @@ pub(crate) async fn apply(work: &mut Work<'_>, input: &ChangeInput) -> Result<Ch
         taken_over: Vec::new(),
         heads: BTreeMap::new(),
         hand_edits: Vec::new(),
+        running: BTreeSet::new(),
         outcomes: Vec::new(),
         warnings: Vec::new(),
     };
@@ -179,6 +201,7 @@ async fn finish(
         app_version: None,
         versions: draft.outcomes,
         release: None,
+        check: ReleaseCheck::default(),
         expired: Vec::new(),
         builds: draft.builds.into_iter().map(|needed| needed.package).collect(),
         taken_over: draft.taken_over,
@@ -200,13 +223,17 @@ async fn finish(
         }
         outcome.app_version = (!change.dry_run).then_some(draft.uid);
         if change.release {
-            let (release, expired) = releasing::create(work, draft.seq, &message).await?;
             let pinned = work.app.live_mode == LiveMode::Pinned;
-            if pinned && on_live.is_some() {
-                pinned_move::move_to(work, &release, &message).await?;
-            }
+            let function = |unit: &UnitOutcome| unit.kind == UnitKind::Function && unit.action != UnitAction::Unchanged;
+            // Live has other functions than the newest release, also when the change touches none.
+            let same_functions = on_live.is_none() && !outcome.versions.iter().any(function);
+            let pins_live = pinned && on_live.is_some();
+            let new = NewRelease { seq: draft.seq, why: &message, same_functions, pins_live };
+            let (release, expired) = releasing::make(work, new).await?;
             if !change.dry_run {
-                outcome.release = Some(releasing::view(work.tx, &work.app, &release).await?);
+                let view = releasing::view(work.tx, &work.app, &release).await?;
+                outcome.check = view.check.clone();
+                outcome.release = Some(view);
             }
             outcome.expired = expired;
             draft.warnings.extend(open_doors::warnings(work, &outcome.versions, &release).await?);
@@ -220,9 +247,18 @@ async fn finish(
     } else if work.app.head_seq > 0 {
         outcome.app_version = Some(app_versions::get(work.tx, work.app.id, work.app.head_seq).await?.uid);
         draft.warnings.extend(not_live_warning(work).await?);
+        outcome.check = held_back(work).await?;
     }
     outcome.warnings = draft.warnings;
     Ok(outcome)
+}
+
+/// The check of what the app has now, if that is held back: nothing changed, and yet users do not get it.
+async fn held_back(work: &mut Work<'_>) -> Result<ReleaseCheck> {
+    match releases::of_app_version(work.tx, work.app.id, work.app.head_seq).await? {
+        Some(release) if release.check.holds_back() => checking::view(work.tx, &release).await,
+        _ => Ok(ReleaseCheck::default()),
+    }
 }
 
 pub(crate) async fn make_app_version(

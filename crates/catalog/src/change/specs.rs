@@ -33,7 +33,10 @@ pub(super) async fn resolve(
     base: Option<&UnitSpec>,
 ) -> Result<Resolved> {
     match &put.unit {
-        UnitPut::Environment(spec) => Ok(UnitSpec::Environment(spec.clone()).into()),
+        UnitPut::Environment(spec) => {
+            check_runs(&put.name, spec)?;
+            Ok(UnitSpec::Environment(spec.clone()).into())
+        }
         UnitPut::Secret(_) => {
             let secret = draft.secrets.get(&put.name);
             let secret =
@@ -177,17 +180,45 @@ async fn environment(
                 .hint("give `--env NAME`, for example `--env python`; `version update` keeps the one it has")
                 .into());
         };
-        return existing_pin(work, UnitKind::Environment, kept).await;
+        let environment = existing_pin(work, UnitKind::Environment, kept).await?;
+        return running(work, draft, environment).await;
     };
     let unit = units::find(work.tx, work.app.id, UnitKind::Environment, &wanted.name).await?;
     let present = unit.is_some_and(|unit| unit.current_version_id.is_some());
     if !present {
         let Some(spec) = EnvironmentSpec::built_in(wanted.name.as_str()) else {
+            if wanted.name.as_str() == "wasm" {
+                return Err(does_not_run(&wanted.name).into());
+            }
             return Err(units::unknown_environment(work.tx, &work.app, &wanted.name).await?.into());
         };
         super::put::add_built_in(work, draft, &wanted.name, spec).await?;
     }
-    pinned(work, UnitKind::Environment, &wanted.name, wanted).await
+    let environment = pinned(work, UnitKind::Environment, &wanted.name, wanted).await?;
+    running(work, draft, environment).await
+}
+
+/// An environment for something new, unless nothing runs it: such are stored from before that was refused.
+async fn running(work: &mut Work<'_>, draft: &mut Draft<'_>, environment: Pinned) -> Result<Pinned> {
+    if draft.running.contains(&environment.id) {
+        return Ok(environment);
+    }
+    if let Some(content) = environment.row.content_id
+        && let UnitSpec::Environment(spec) = contents::get(work.tx, content).await?
+    {
+        check_runs(&environment.pin.name, &spec)?;
+    }
+    draft.running.insert(environment.id);
+    Ok(environment)
+}
+
+fn check_runs(name: &UnitName, spec: &EnvironmentSpec) -> Result<()> {
+    if spec.runtime.runs() { Ok(()) } else { Err(does_not_run(name).into()) }
+}
+
+fn does_not_run(name: &UnitName) -> Refusal {
+    Refusal::new(Code::InvalidSpec, format!("Environment `{name}` cannot be used: wasm functions do not run yet."))
+        .hint("the runtimes are python, node and binary")
 }
 
 /// The function version that a trigger is fixed to; none when it follows the release or an alias. Both must exist.

@@ -54,6 +54,12 @@ const MIGRATIONS: &[Migration] = &[
         postgres: include_str!("../../migrations/postgres/0007_install_trials.sql"),
     },
     Migration {
+        number: 8,
+        name: "release checks",
+        sqlite: include_str!("../../migrations/sqlite/0008_release_checks.sql"),
+        postgres: include_str!("../../migrations/postgres/0008_release_checks.sql"),
+    },
+    Migration {
         number: 9,
         name: "changes on live",
         sqlite: include_str!("../../migrations/sqlite/0009_changes_on_live.sql"),

@@ -228,6 +228,15 @@ impl Tx {
         self.on_postgres(" FOR NO KEY UPDATE SKIP LOCKED")
     }
 
+    /// An expression for the database's own time in milliseconds: leases are compared by it, so nodes whose clocks differ
+    /// agree on when one ends.
+    pub fn database_now(&self) -> &'static str {
+        match &self.0 {
+            Connection::Sqlite(_) => "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
+            Connection::Postgres(_) => "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)",
+        }
+    }
+
     fn on_postgres(&self, clause: &'static str) -> &'static str {
         match &self.0 {
             Connection::Sqlite(_) => "",

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use milepost_model::change::{Change, Declaration, UnitKey};
 use milepost_model::channel::{Brakes, ChannelName, Entry, Hold, HoldUntil, PackageName};
+use milepost_model::check::CheckState;
 use milepost_model::event::EventKind;
 use milepost_model::install::{Check, FailedUpgrade, InstallMode, InstallSettings, RollbackHolds};
 use milepost_model::pointer::Step;
@@ -22,7 +23,7 @@ use crate::tables::installs::{self, InstallRow};
 use crate::tables::units::{self, Only};
 use crate::tables::{app_versions, releases};
 use crate::work::Work;
-use crate::{Catalog, releasing};
+use crate::{Catalog, Checking, checking, releasing};
 
 /// The deployment that owns the units of an installed app.
 pub const INSTALL_DEPLOYMENT: &str = "install";
@@ -55,6 +56,8 @@ pub struct VersionInput {
     pub inputs: BTreeSet<UnitName>,
     /// A person asked for it against windows and denies.
     pub forced: bool,
+    /// Who loads its functions before users may get them.
+    pub checking: Checking,
 }
 
 /// What a new version made of an app.
@@ -126,7 +129,8 @@ async fn create(work: &mut Work<'_>, input: InstallInput) -> Result<InstallOutco
             .hint("install it under another name with `--app NAME`, or delete the app first")
             .into());
     }
-    let VersionInput { entry, change, config, inputs, .. } = input.version;
+    let VersionInput { entry, change, config, inputs, checking, .. } = input.version;
+    work.checking = checking;
     check_inputs(work, &change, &inputs).await?;
     let outcome = change::apply(work, &change).await?;
     let at = work.act.at;
@@ -140,7 +144,7 @@ async fn create(work: &mut Work<'_>, input: InstallInput) -> Result<InstallOutco
         app_seq: work.app.head_seq,
         installed_at: at,
         installed_by: change.actor.clone(),
-        trial_seq: input.settings.health.is_some().then_some(0),
+        trial_seq: (input.settings.health.is_some() || outcome.check.state.holds_back()).then_some(0),
         settings: input.settings,
         brakes: Brakes::default(),
         failed: None,
@@ -170,7 +174,8 @@ async fn upgrade(
     input: VersionInput,
 ) -> Result<InstallOutcome> {
     let mut row = held_since(work, lease, revision).await?;
-    let VersionInput { entry, change, config, inputs, forced } = input;
+    let VersionInput { entry, change, config, inputs, forced, checking } = input;
+    work.checking = checking;
     check_inputs(work, &change, &inputs).await?;
     let live_before = live_seq(work).await?;
     let takes_live = row.rollback_pin || work.app.live_mode == LiveMode::Following;
@@ -195,9 +200,15 @@ async fn upgrade(
     }
     if !outcome.changed && takes_live && is_new {
         // The app has had this content since before a rollback: only live has to come back to it.
-        let (release, ..) = make_reachable(work, Target::AppVersion(seq), &change.change.message).await?;
-        if !waits && work.app.live_release_id != Some(release.id) {
-            releasing::move_live(work, Some(release.id), Step::Forward, &change.change.message).await?;
+        let why = &change.change.message;
+        let (mut release, ..) = make_reachable(work, Target::AppVersion(seq), why).await?;
+        if release.check == CheckState::Failed {
+            // Whoever asks for it again wants it loaded again.
+            release = releasing::create(work, seq, why).await.map_err(no_room_by_hand)?.0;
+        }
+        outcome.check = checking::view(work.tx, &release).await?;
+        if !waits && !release.check.holds_back() && work.app.live_release_id != Some(release.id) {
+            releasing::move_live(work, Some(release.id), Step::Forward, why).await?;
         }
     }
     let before = std::mem::replace(&mut row.entry, entry);
@@ -207,7 +218,9 @@ async fn upgrade(
     row.installed_at = work.act.at;
     row.installed_by.clone_from(&work.act.actor);
     row.plan = None;
-    row.trial_seq = (is_new && row.settings.health.is_some()).then(|| live_before.unwrap_or(0));
+    // A version whose functions are being loaded is on trial too: it is skipped when they do not load.
+    let on_trial = row.settings.health.is_some() || outcome.check.state.holds_back();
+    row.trial_seq = (is_new && on_trial).then(|| live_before.unwrap_or(0));
     if row.trial_seq.is_none() {
         row.succeeded();
     }

@@ -134,7 +134,7 @@ async fn go_live(work: &mut Work<'_>, row: &mut InstallRow) -> Result<()> {
     let why = format!("{} {} is healthy", row.package, row.entry.version);
     unpin(work, row);
     // Live follows from here on, so it must be at the newest: when that is of an older app version, a newer one is made.
-    let newest = releases::newest_active(work.tx, work.app.id).await?.filter(|newest| newest.app_seq >= row.app_seq);
+    let newest = releases::newest_reachable(work.tx, work.app.id).await?.filter(|newest| newest.app_seq >= row.app_seq);
     let release = match newest {
         Some(newest) => newest,
         None => release_again(work, row, &why).await?,

@@ -2,7 +2,7 @@ use milepost_model::pointer::{Step, rollback_targets};
 use milepost_model::release::{Live, LiveMode, Release, ReleaseState};
 use milepost_model::{AppName, Code, Refusal};
 
-use super::release::{check_releasable, expired, no_room_by_hand};
+use super::release::{check_reachable, check_releasable, expired, no_room_by_hand};
 use crate::Catalog;
 use crate::db::Ending;
 use crate::error::{CatalogError, Result};
@@ -19,8 +19,10 @@ const MOST_OFFERS: usize = 20;
 
 #[derive(Debug, Clone)]
 pub enum LiveTarget {
-    /// Pins live to a release.
+    /// Pins live to a release. Refused while its check is pending or failed.
     Release(String),
+    /// Pins live to a release whatever its check says.
+    Forced(String),
     /// Lets live follow latest again.
     Follow,
 }
@@ -55,13 +57,17 @@ impl Catalog {
                         releasing::tell_live_mode(work, &why).await?;
                         live_moved(work, &told).await?;
                     }
-                    LiveTarget::Release(name) => {
-                        let release = releasing::find(work.tx, &work.app, &name).await?;
+                    LiveTarget::Release(ref name) | LiveTarget::Forced(ref name) => {
+                        let release = releasing::find(work.tx, &work.app, name).await?;
                         if release.state == ReleaseState::Expired {
                             return Err(expired(&release.name, release.expired_at));
                         }
+                        let is_live = work.app.live_release_id == Some(release.id);
+                        if matches!(target, LiveTarget::Release(_)) && !is_live {
+                            check_reachable(&release)?;
+                        }
                         work.app.live_mode = LiveMode::Pinned;
-                        if work.app.live_release_id != Some(release.id) {
+                        if !is_live {
                             let why = if why.is_empty() { "put live by hand".to_owned() } else { why };
                             releasing::move_live(work, Some(release.id), Step::Forward, &why).await?;
                             live_moved(work, &why).await?;

@@ -4,6 +4,7 @@
 pub(crate) mod alias;
 pub(crate) mod app;
 pub(crate) mod build;
+pub(crate) mod check;
 pub(crate) mod claim;
 pub(crate) mod execution;
 pub(crate) mod fire;

@@ -1,15 +1,17 @@
+use milepost_model::check::CheckState;
 use milepost_model::pointer::Step;
 use milepost_model::release::{LiveMode, Release, ReleaseState};
 use milepost_model::{AppName, Code, Refusal, UnitKind};
 
-use crate::Catalog;
 use crate::change::check_function_count;
 use crate::change::put::check_limits;
 use crate::db::Ending;
 use crate::error::{CatalogError, Result};
 use crate::releasing;
+use crate::tables::releases::ReleaseRow;
 use crate::tables::{app_versions, contents, memberships, releases, tags, units, versions};
 use crate::work::Work;
+use crate::{Catalog, Checking};
 
 impl Catalog {
     /// Releases an app version (again), under a new id. None means the present state of the app.
@@ -20,8 +22,21 @@ impl Catalog {
         app_version: Option<String>,
         why: String,
     ) -> Result<(Release, Vec<String>)> {
+        self.release_create_checked(app, actor, app_version, why, Checking::Unasked).await
+    }
+
+    /// The same, and says who checks the release before it may become latest and live.
+    pub async fn release_create_checked(
+        &self,
+        app: &AppName,
+        actor: &str,
+        app_version: Option<String>,
+        why: String,
+        checking: Checking,
+    ) -> Result<(Release, Vec<String>)> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
+                work.checking = checking;
                 let seq = match &app_version {
                     Some(name) => crate::read::find_app_version(work.tx, &work.app, name).await?.seq,
                     None if work.app.head_seq == 0 => {
@@ -76,6 +91,19 @@ impl Catalog {
         })
         .await
     }
+}
+
+/// Users get a release that did not load, or may not, only when somebody insists.
+pub(super) fn check_reachable(release: &ReleaseRow) -> Result<()> {
+    let (what, next) = match release.check {
+        CheckState::Failed => ("did not load", "fix it and deploy again"),
+        CheckState::Pending => ("is still being checked", "wait for it with `milepost release show`"),
+        _ => return Ok(()),
+    };
+    let name = &release.name;
+    Err(Refusal::new(Code::CheckFailed, format!("Release `{name}` {what}."))
+        .hint(format!("{next}; `milepost release live {name} --force` puts it live all the same"))
+        .into())
 }
 
 pub(crate) fn expired(name: &str, at: Option<milepost_model::Timestamp>) -> crate::CatalogError {

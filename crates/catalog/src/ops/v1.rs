@@ -17,7 +17,7 @@ use crate::tables::units::{self, UnitRow};
 use crate::tables::v1::{self, V1Unit, V1UnitRow, V1Version};
 use crate::tables::versions;
 use crate::work::Work;
-use crate::{Catalog, uuids};
+use crate::{Catalog, Checking, uuids};
 
 impl Catalog {
     /// Every function or environment of the app, each with its id. Those that v1 sees for the first time get one.
@@ -282,5 +282,6 @@ pub(super) async fn again(work: &mut Work<'_>, key: &UnitKey, description: &str,
         actor: actor.to_owned(),
         idempotency_key: None,
     };
+    work.checking = Checking::Skipped;
     change::apply(work, &input).await.map(drop)
 }

@@ -94,6 +94,15 @@ pub struct ServingFunction {
     pub versions: HashMap<i64, ServingVersion>,
 }
 
+/// Function versions with the app version around them that a release binds to them.
+#[derive(Debug, Clone)]
+pub struct ServingFunctions {
+    pub app: AppName,
+    pub functions: Vec<i64>,
+    pub members: Vec<i64>,
+    pub versions: HashMap<i64, ServingVersion>,
+}
+
 impl Catalog {
     /// `None`: there is no such app.
     pub async fn serving(&self, app: &AppName, known: Known) -> Result<Option<Serving>> {
@@ -165,6 +174,13 @@ async fn around(tx: &mut Tx, app: AppRow, version: i64) -> Result<ServingFunctio
     let wanted = members.iter().copied().chain([version]).collect();
     let versions = load(tx, wanted, &HashSet::new()).await?;
     Ok(ServingFunction { app: app.name, version, members, versions })
+}
+
+pub(crate) async fn functions_at(tx: &mut Tx, app: AppRow, seq: i64, functions: Vec<i64>) -> Result<ServingFunctions> {
+    let members = memberships::at(tx, app.id, seq).await?;
+    let members: Vec<i64> = members.into_iter().map(|member| member.version_id).collect();
+    let versions = load(tx, members.iter().copied().collect(), &HashSet::new()).await?;
+    Ok(ServingFunctions { app: app.name, functions, members, versions })
 }
 
 async fn look(tx: &mut Tx, app: AppRow, known: &Known) -> Result<Serving> {

@@ -20,6 +20,7 @@ pub(crate) mod keyed_secrets;
 pub(crate) mod memberships;
 pub(crate) mod nodes;
 pub(crate) mod pointer_moves;
+pub(crate) mod release_checks;
 pub(crate) mod releases;
 pub(crate) mod tags;
 pub(crate) mod timers;

@@ -1,8 +1,9 @@
 use milepost_model::Timestamp;
+use milepost_model::check::CheckState;
 use milepost_model::release::ReleaseState;
 
 use crate::db::{Row, Tx, Val};
-use crate::error::Result;
+use crate::error::{CatalogError, Result};
 
 #[derive(Debug, Clone)]
 pub(crate) struct ReleaseRow {
@@ -13,9 +14,10 @@ pub(crate) struct ReleaseRow {
     pub created_at: Timestamp,
     pub created_by: String,
     pub expired_at: Option<Timestamp>,
+    pub check: CheckState,
 }
 
-const COLUMNS: &str = "id, name, app_seq, state, created_at, created_by, expired_at";
+const COLUMNS: &str = "id, name, app_seq, state, created_at, created_by, expired_at, check_state";
 
 fn read(row: &Row) -> Result<ReleaseRow> {
     Ok(ReleaseRow {
@@ -26,7 +28,13 @@ fn read(row: &Row) -> Result<ReleaseRow> {
         created_at: row.time(4)?,
         created_by: row.text(5)?,
         expired_at: row.opt_time(6)?,
+        check: check_state(&row.text(7)?)?,
     })
+}
+
+fn check_state(text: &str) -> Result<CheckState> {
+    CheckState::from_text(text)
+        .ok_or_else(|| CatalogError::inconsistent(format!("`{text}` is not the state of a check")))
 }
 
 async fn select(tx: &mut Tx, rest: &str, params: &[Val]) -> Result<Vec<ReleaseRow>> {
@@ -52,8 +60,16 @@ pub(crate) async fn active(tx: &mut Tx, app_id: i64) -> Result<Vec<ReleaseRow>> 
     select(tx, "app_id = $1 AND state = 'active' ORDER BY id", &[app_id.into()]).await
 }
 
-pub(crate) async fn newest_active(tx: &mut Tx, app_id: i64) -> Result<Option<ReleaseRow>> {
-    Ok(select(tx, "app_id = $1 AND state = 'active' ORDER BY id DESC LIMIT 1", &[app_id.into()]).await?.pop())
+/// What latest is: the newest active release that no check holds back.
+pub(crate) async fn newest_reachable(tx: &mut Tx, app_id: i64) -> Result<Option<ReleaseRow>> {
+    let rest = "app_id = $1 AND state = 'active' AND check_state NOT IN ('pending', 'failed') ORDER BY id DESC LIMIT 1";
+    Ok(select(tx, rest, &[app_id.into()]).await?.pop())
+}
+
+/// Whether any release of the app, expired or not, is held back.
+pub(crate) async fn any_held_back(tx: &mut Tx, app_id: i64) -> Result<bool> {
+    let sql = "SELECT count(*) FROM releases WHERE app_id = $1 AND check_state IN ('pending', 'failed')";
+    Ok(tx.count(sql, &[app_id.into()]).await? > 0)
 }
 
 /// Newest first, those that came after an id.
@@ -82,14 +98,15 @@ pub(crate) async fn insert(
     app_id: i64,
     name: &str,
     app_seq: i64,
-    at: Timestamp,
-    by: &str,
+    (at, by): (Timestamp, &str),
+    check: CheckState,
 ) -> Result<ReleaseRow> {
     let sql = format!(
-        "INSERT INTO releases (app_id, name, app_seq, state, created_at, created_by) \
-         VALUES ($1, $2, $3, 'active', $4, $5) RETURNING {COLUMNS}"
+        "INSERT INTO releases (app_id, name, app_seq, state, created_at, created_by, check_state) \
+         VALUES ($1, $2, $3, 'active', $4, $5, $6) RETURNING {COLUMNS}"
     );
-    read(&tx.query_one(&sql, &[app_id.into(), name.into(), app_seq.into(), at.into(), by.into()]).await?)
+    let params = [app_id.into(), name.into(), app_seq.into(), at.into(), by.into(), check.as_str().into()];
+    read(&tx.query_one(&sql, &params).await?)
 }
 
 pub(crate) async fn expire(tx: &mut Tx, id: i64, at: Timestamp) -> Result<()> {

@@ -1,7 +1,7 @@
 //! Installs, said shortly.
 
 use milepost_catalog::{
-    CatalogError, ChangeInput, InstallInput, InstallLease, InstallOutcome, LeasedInstall, VersionInput,
+    CatalogError, ChangeInput, Checking, InstallInput, InstallLease, InstallOutcome, LeasedInstall, VersionInput,
 };
 use milepost_model::channel::Entry;
 use milepost_model::install::{Install, InstallMode, InstallSettings};
@@ -28,7 +28,7 @@ pub fn version(version: &str, puts: impl IntoIterator<Item = Put>, inputs: &[&st
     });
     let config = config.unwrap_or_else(|| serde_json::json!({}));
     let change = ChangeInput { actor: "ina".to_owned(), ..input(change) };
-    VersionInput { entry, change, config, inputs, forced: false }
+    VersionInput { entry, change, config, inputs, forced: false, checking: Checking::Unasked }
 }
 
 impl Fixture {

@@ -29,6 +29,7 @@ mod apps;
 mod blobs;
 mod builds;
 mod change;
+mod checks;
 mod delete;
 mod deployments;
 mod executions;

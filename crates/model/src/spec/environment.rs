@@ -25,24 +25,31 @@ pub enum Runtime {
     Python,
     Node,
     Binary,
+    /// Stored by earlier versions; nothing runs it, so nothing new may have it.
     Wasm,
 }
 
 /// Environments that an app has without making them, and what they run. The first function that names one adds it to
 /// the app as a unit, so that it is pinned like any other.
-pub const BUILT_IN_ENVIRONMENTS: [(&str, Runtime); 6] = [
+pub const BUILT_IN_ENVIRONMENTS: [(&str, Runtime); 5] = [
     ("python", Runtime::Python),
     ("python3", Runtime::Python),
     ("node", Runtime::Node),
     ("nodejs", Runtime::Node),
     ("binary", Runtime::Binary),
-    ("wasm", Runtime::Wasm),
 ];
 
 impl EnvironmentSpec {
     pub fn built_in(name: &str) -> Option<Self> {
         let (_, runtime) = BUILT_IN_ENVIRONMENTS.into_iter().find(|(built_in, _)| *built_in == name)?;
         Some(Self { runtime, interpreter: String::new(), builder: String::new() })
+    }
+}
+
+impl Runtime {
+    /// Whether a new environment or function may have it.
+    pub fn runs(self) -> bool {
+        self != Self::Wasm
     }
 }
 
@@ -58,8 +65,13 @@ impl fmt::Display for Runtime {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("there is no runtime called `{0}`; the runtimes are python, node, binary and wasm")]
-pub struct UnknownRuntime(String);
+pub enum UnknownRuntime {
+    #[error("there is no runtime called `{0}`; the runtimes are python, node and binary")]
+    Unknown(String),
+    /// Stored environments may have it: it could be asked for before anything ran it.
+    #[error("wasm functions do not run yet; the runtimes are python, node and binary")]
+    Wasm,
+}
 
 impl FromStr for Runtime {
     type Err = UnknownRuntime;
@@ -73,8 +85,8 @@ impl FromStr for Runtime {
             "node" | "nodejs" => Ok(Self::Node),
             _ if name.starts_with("node-env") => Ok(Self::Node),
             _ if name == "binary" || name.starts_with("binary-env") => Ok(Self::Binary),
-            "wasm" => Ok(Self::Wasm),
-            _ => Err(UnknownRuntime(text.to_owned())),
+            "wasm" => Err(UnknownRuntime::Wasm),
+            _ => Err(UnknownRuntime::Unknown(text.to_owned())),
         }
     }
 }
