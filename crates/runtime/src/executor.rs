@@ -52,6 +52,11 @@ pub trait Slot: Send + Sized + 'static {
     /// Knows the home, since a body that is still coming has the slot inside it.
     type Body<H: SlotHome<Self>>: http_body::Body<Data = Bytes, Error = BodyError> + Send + Unpin + 'static;
 
+    /// Waits until a call could be answered, where a started instance is not known to be that far. `Err`: it never will be.
+    fn ready(&mut self) -> impl Future<Output = Result<(), String>> + Send {
+        async { Ok(()) }
+    }
+
     /// Runs one call, within the function's timeout. The slot goes to `home` before the response comes back when it
     /// can be used again at once, or travels inside the body, which hands it to `home` at its end.
     ///

@@ -23,7 +23,7 @@ use crate::function::Function;
 use crate::host::Host;
 use crate::pool::{BodyOf, PoolSettings, PoolStatus, Pools, Shared};
 use crate::process::{ProcessExecutor, ProcessSettings};
-use crate::sandbox::Ability;
+use crate::sandbox::{Ability, interpreters};
 use crate::settings::RuntimeSettings;
 
 /// Runs functions. A clone is the same runtime.
@@ -96,6 +96,26 @@ impl Runtime {
             }
             Kind::Wasm => Err(CallError::NotReady { reason: "this server does not run wasm functions yet".to_owned() }),
         }
+    }
+
+    /// Makes sure that an instance of the function can be started and becomes ready, as for a call, and calls nothing. The
+    /// instance stays for the first call.
+    pub async fn load(&self, function: &Arc<Function>) -> Result<(), CallError> {
+        match function.runtime {
+            Kind::Python | Kind::Node | Kind::Binary => self.inner.process.load(function).await,
+            Kind::Wasm => Err(CallError::NotReady { reason: "this server does not run wasm functions yet".to_owned() }),
+        }
+    }
+
+    /// Why this machine cannot run a runtime in this version of its interpreter, with what it has. Blocks no thread of the
+    /// async runtime.
+    pub async fn lacks_interpreter(&self, runtime: Kind, asked: &str) -> Option<String> {
+        if !matches!(runtime, Kind::Python | Kind::Node) {
+            return None;
+        }
+        let asked = asked.to_owned();
+        let found = tokio::task::spawn_blocking(move || interpreters::find(runtime, &asked)).await;
+        found.ok()?.err().map(|error| error.to_string())
     }
 
     /// The bindings that an app's live release, tags and aliases point at, each with its least number of instances. Replaces

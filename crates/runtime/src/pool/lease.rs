@@ -15,6 +15,11 @@ impl<E: Executor> Lease<E> {
         Self { parts: Some((slot, Home { pool: Some(pool.clone()), member })) }
     }
 
+    /// `None` cannot happen, as below.
+    pub fn slot(&mut self) -> Option<&mut SlotOf<E>> {
+        self.parts.as_mut().map(|(slot, _)| slot)
+    }
+
     /// `None` cannot happen: the parts are taken once, by consuming the lease.
     pub fn into_parts(mut self) -> Option<(SlotOf<E>, Home<E>)> {
         self.parts.take()

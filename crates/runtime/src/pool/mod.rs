@@ -5,6 +5,7 @@
 
 mod lease;
 mod life;
+mod load;
 mod pools;
 mod state;
 mod status;

@@ -48,6 +48,16 @@ impl<E: Executor> Pools<E> {
         }
     }
 
+    /// Makes sure that an instance is ready, and calls nothing.
+    pub async fn load(&self, function: &Arc<Function>) -> Result<(), CallError> {
+        loop {
+            let Some(pool) = self.of(function) else { return Err(CallError::Stopping) };
+            if let Some(admission) = pool.admit() {
+                return pool.load(admission).await;
+            }
+        }
+    }
+
     /// The pool of a binding, made if there is none.
     fn of(&self, function: &Arc<Function>) -> Option<Arc<Pool<E>>> {
         if let Some(pool) = self.existing(&function.key) {

@@ -17,9 +17,9 @@ use hyper_util::rt::TokioIo;
 use tokio::net::UnixStream;
 use tokio::time::{Instant, Sleep};
 
-use super::ProcessSlot;
 use super::upload::{UploadFault, body_fault};
 use super::worker::Worker;
+use super::{ProcessSlot, accepts};
 use crate::call::{CallContext, CallError};
 use crate::executor::{BodyError, Call, Failure, RequestBody, SlotHome, StopReason};
 
@@ -72,6 +72,15 @@ impl HttpSlot {
             }
             Err(_) => Err(running.failed(CallError::TimedOut { after: timeout }, StopReason::TimedOut).into()),
         }
+    }
+
+    /// Waits until the program has accepted a connection, on which nothing is sent.
+    pub async fn ready(&self) -> Result<(), String> {
+        let Ok(_connection) = self.connect().await else {
+            let how = self.worker.how_it_ended().await;
+            return Err(format!("its process ended before it accepted a connection ({how})"));
+        };
+        accepts::accepted(&self.worker).await
     }
 
     /// A connection for one call. HTTP has no ids: a child that answers late, or a program that answers twice, has only the

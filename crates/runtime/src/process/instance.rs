@@ -59,6 +59,14 @@ pub(crate) enum ProcessSlot {
 impl Slot for ProcessSlot {
     type Body<H: SlotHome<Self>> = ProcessBody<H>;
 
+    async fn ready(&mut self) -> Result<(), String> {
+        match self {
+            // The worker said so when it had loaded the code.
+            Self::Frames(_) => Ok(()),
+            Self::Http(slot) => slot.ready().await,
+        }
+    }
+
     async fn call<B, H>(self, call: Call<B>, home: H) -> Result<http::Response<ProcessBody<H>>, Failure<B>>
     where
         B: RequestBody,

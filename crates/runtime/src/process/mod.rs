@@ -3,6 +3,7 @@
 //! `executor` makes instances, from `spares` where it can; `launcher` starts processes; `worker` is one process, `output` what it writes. A slot speaks
 //! frames (`frame_slot`, `running`, `frame_body`, `upload`, `frames`) or, for `binary`, HTTP (`http_slot`).
 
+mod accepts;
 #[cfg(test)]
 mod answers_test;
 mod executor;

@@ -15,6 +15,8 @@ use serde::Deserialize;
 const LONGEST_VERSION: usize = 32;
 /// Answers that are kept.
 const MOST_ANSWERS: usize = 64;
+/// Asked for in place of a version: all that are installed, whichever a shim stands for.
+const EVERY: &str = "*";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interpreter {
@@ -64,7 +66,8 @@ pub fn find(runtime: Runtime, asked: &str) -> Result<Interpreter, InterpreterErr
         return Err(InterpreterError::None { runtime });
     }
     let mut list = String::new();
-    for one in found.iter() {
+    // Also what a shim's owner has installed and not chosen: it can be asked for.
+    for one in all(runtime, EVERY)?.iter() {
         let divider = if list.is_empty() { "" } else { ", " };
         let _ = write!(list, "{divider}{} ({})", one.version, one.program.display());
     }
@@ -218,7 +221,8 @@ impl Kind {
     fn behind_shims(&self, folder: &Path, asked: &str) -> Vec<PathBuf> {
         let mut candidates = vec![folder.join(self.name)];
         if let Some(versions) = folder.parent().map(|root| root.join("versions")).filter(|_| !asked.is_empty()) {
-            let installed = names_in(&versions).into_iter().filter(|version| is_version(version, asked));
+            let installed =
+                names_in(&versions).into_iter().filter(|version| asked == EVERY || is_version(version, asked));
             candidates.extend(installed.map(|version| versions.join(version).join("bin").join(self.name)));
         }
         candidates

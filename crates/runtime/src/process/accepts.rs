@@ -1,0 +1,56 @@
+//! Whether a program has begun to accept connections. Its socket listens before it starts, so that one can connect says
+//! nothing; a connection that waits in the listener's queue can be seen in the kernel's table of sockets.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::worker::Worker;
+
+const TABLE: &str = "/proc/net/unix";
+/// State of a connection that its listener has not accepted.
+const WAITING: &str = "02";
+const FIRST_PAUSE: Duration = Duration::from_millis(5);
+const LONGEST_PAUSE: Duration = Duration::from_millis(200);
+
+/// Returns when no connection waits in the worker's queue any more, or with how the worker ended.
+pub(super) async fn accepted(worker: &Arc<Worker>) -> Result<(), String> {
+    let mut pause = FIRST_PAUSE;
+    loop {
+        tokio::select! {
+            how = worker.ended() => return Err(format!("its process ended before it accepted a connection ({how})")),
+            () = tokio::time::sleep(pause) => {}
+        }
+        match tokio::fs::read_to_string(TABLE).await {
+            Ok(table) if is_waiting(&table, &worker.socket) => pause = (pause * 2).min(LONGEST_PAUSE),
+            // A machine without the table says nothing: the program runs, and that is what is known.
+            _ => return Ok(()),
+        }
+    }
+}
+
+/// Each line: address, references, protocol, flags, type, state, inode and path.
+fn is_waiting(table: &str, socket: &Path) -> bool {
+    let Some(socket) = socket.to_str() else { return false };
+    table.lines().any(|line| line.ends_with(socket) && line.split_ascii_whitespace().nth(5) == Some(WAITING))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::{UnixListener, UnixStream};
+
+    use super::*;
+
+    #[test]
+    fn a_connection_waits_until_it_is_accepted() {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("worker.sock");
+        let listener = UnixListener::bind(&socket).unwrap();
+        let waiting = || is_waiting(&std::fs::read_to_string(TABLE).unwrap(), &socket);
+        assert!(!waiting());
+        let _stream = UnixStream::connect(&socket).unwrap();
+        assert!(waiting());
+        let _accepted = listener.accept().unwrap();
+        assert!(!waiting());
+    }
+}
