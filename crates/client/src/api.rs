@@ -111,7 +111,7 @@ pub struct Why {
     pub why: String,
 }
 
-#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewRelease {
     /// A uid or number of an app version, or a release whose app version is meant; the present state when left out.
@@ -119,6 +119,13 @@ pub struct NewRelease {
     pub app_version: Option<String>,
     #[serde(default)]
     pub why: String,
+    /// Loads the functions that latest does not have before the release may become latest and live.
+    #[serde(default = "yes")]
+    pub check: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -153,6 +160,9 @@ pub struct SetLive {
     pub release: Option<String>,
     #[serde(default)]
     pub follow: bool,
+    /// Puts a release live although its check is pending or failed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub force: bool,
     #[serde(default)]
     pub why: String,
 }

@@ -16,6 +16,8 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// The server itself gives up after a minute; a client that waits longer waits for nobody.
 const TIME_LIMIT: Duration = Duration::from_secs(90);
 /// For requests that carry files: as long as the bytes take.
+/// Longer than the server takes to load the functions of a release.
+pub(crate) const CHECK_LIMIT: Duration = Duration::from_secs(10 * 60);
 pub(crate) const NO_LIMIT: Duration = Duration::from_secs(24 * 3600);
 
 /// A server, and a token for it. Cheap to clone.

@@ -21,6 +21,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::builds::Builds;
+use crate::checks::{self, Checks};
 use crate::connections::{self, Doors, TooManyConnections};
 use crate::executions::{Executions, beat, scheduler, worker};
 use crate::installs::{self, Installs, InstallsDue};
@@ -172,6 +173,7 @@ impl Server {
             builds: Builds::new(&settings.builds, &settings.data),
             executions: Executions::new(settings.executions, &OsIds),
             installs: Installs::new(&settings, &OsIds),
+            checks: Checks::new(&OsIds),
             gateway: asked_inside,
             channels: crate::handlers::channels::open(&settings)?,
         };
@@ -179,6 +181,7 @@ impl Server {
         beat::begin(&state).await?;
         if state.catalog.engine() == "sqlite" {
             state.catalog.installs_end_leases().await?;
+            state.catalog.checks_end_leases().await?;
         }
         let server_file = settings.data.join("server.json");
         write_server_file(&server_file, address, state.urls.gateway())
@@ -224,6 +227,7 @@ impl Server {
             .then(|| tokio::spawn(scheduler::repeat(self.state.clone(), stop.clone())));
         let watching =
             self.state.installs.is_watching().then(|| tokio::spawn(installs::repeat(self.state.clone(), stop.clone())));
+        let checking = tokio::spawn(checks::repeat(self.state.clone(), stop.clone()));
         let runtime = self.state.plane.runtime.clone();
         let state = self.state.clone();
         let router = router::build(self.state);
@@ -258,6 +262,9 @@ impl Server {
         if let Some(watching) = watching {
             let _ = watching.await;
         }
+        let _ = checking.await;
+        // Before the workers stop: that they were stopped is no word about a function.
+        state.checks.stop().await;
         state.executions.drain(DRAIN.saturating_sub(told.elapsed())).await;
         abort.abort();
         left.cancel();

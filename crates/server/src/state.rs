@@ -11,6 +11,7 @@ use milepost_gateway::Gateway;
 use tokio::sync::Semaphore;
 
 use crate::builds::Builds;
+use crate::checks::Checks;
 use crate::executions::Executions;
 use crate::installs::Installs;
 use crate::keyring::Keyring;
@@ -47,6 +48,7 @@ pub(crate) struct Parts {
     pub builds: Builds,
     pub executions: Executions,
     pub installs: Installs,
+    pub checks: Checks,
     /// For health checks, which go the way of a visitor's request.
     pub gateway: Gateway<Plane>,
     /// The channels that this server keeps.

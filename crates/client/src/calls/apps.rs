@@ -6,6 +6,7 @@ use reqwest::Method;
 
 use super::paging;
 use crate::api::{App, AtMoment, Diff, NewApp, Page, PlanChanged, SetPlan};
+use crate::http::CHECK_LIMIT;
 use crate::{Client, ClientError};
 
 impl Client {
@@ -42,7 +43,7 @@ impl Client {
         change: &Change,
         idempotency_key: Option<&str>,
     ) -> Result<ChangeOutcome, ClientError> {
-        let mut request = self.request(Method::POST, &["apps", app, "changes"]).json(change);
+        let mut request = self.request(Method::POST, &["apps", app, "changes"]).json(change).timeout(CHECK_LIMIT);
         if let Some(key) = idempotency_key {
             request = request.header("idempotency-key", key);
         }

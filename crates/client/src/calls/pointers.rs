@@ -5,6 +5,7 @@ use reqwest::Method;
 
 use super::paging;
 use crate::api::{NewRelease, Page, Released, RollBack, RolledBack, SetAlias, SetLive, SetTag, Tag, Why};
+use crate::http::CHECK_LIMIT;
 use crate::{Client, ClientError};
 
 impl Client {
@@ -84,8 +85,10 @@ impl Client {
         app: &str,
         app_version: Option<String>,
         why: String,
+        check: bool,
     ) -> Result<Released, ClientError> {
-        self.post(&["apps", app, "releases"], &NewRelease { app_version, why }).await
+        let new = NewRelease { app_version, why, check };
+        self.json(self.request(Method::POST, &["apps", app, "releases"]).json(&new).timeout(CHECK_LIMIT)).await
     }
 
     pub async fn release_expire(&self, app: &str, release: &str, why: String) -> Result<Release, ClientError> {

@@ -5,7 +5,7 @@ use reqwest::{Method, Response};
 
 use super::{paging, version_path};
 use crate::api::{Describe, Page, TreeItem};
-use crate::http::NO_LIMIT;
+use crate::http::{CHECK_LIMIT, NO_LIMIT};
 use crate::{Client, ClientError};
 
 impl Client {
@@ -58,9 +58,11 @@ impl Client {
         key: &UnitKey,
         selector: &str,
         dry_run: bool,
+        no_check: bool,
     ) -> Result<ChangeOutcome, ClientError> {
-        let request = self.request(Method::DELETE, &version_path(app, key, selector));
-        self.json(request.query(&[("dryRun", dry_run.to_string())])).await
+        let request = self.request(Method::DELETE, &version_path(app, key, selector)).timeout(CHECK_LIMIT);
+        let query = [("dryRun", dry_run.to_string()), ("noCheck", no_check.to_string())];
+        self.json(request.query(&query)).await
     }
 
     /// The files of a version as a zip, streamed.

@@ -314,10 +314,16 @@ async fn put_first(
     state.installs.wake();
     let went_back = judged.unhealthy.as_ref().map(|(why, went)| went_back(&judged.install.install, why, went));
     let install = state.catalog.install_get(app).await?;
+    let mut release = outcome.release;
+    if let Some(made) = &mut release
+        && let Ok(now) = state.catalog.release_get(app, made.id.clone()).await
+    {
+        *made = now;
+    }
     Ok(Installed {
         from: None,
         to: Some(to),
-        release: outcome.release.with_urls(&state.urls, app),
+        release: release.with_urls(&state.urls, app),
         went_back,
         warnings: outcome.outcome.warnings,
         install,

@@ -7,11 +7,13 @@ use axum::body::Body;
 use http::{Method, Request, StatusCode, header};
 use milepost_catalog::{CatalogError, LeasedInstall, WentBack};
 use milepost_gateway::{Peer, RequestBody};
+use milepost_model::check::CheckState;
 use milepost_model::install::Health;
 use milepost_model::{AppName, Selector, UnitName};
 use milepost_runtime::CallContext;
 use tokio::time::Instant;
 
+use crate::checks;
 use crate::serving::bind_alone;
 use crate::state::State;
 
@@ -42,10 +44,11 @@ pub(super) async fn judge(state: &State, mut leased: LeasedInstall) -> Result<Ju
     while leased.install.on_trial {
         let install = &leased.install;
         let deadline = Duration::from_secs(u64::from(install.settings.health_deadline_s));
-        // Without a check it was taken away meanwhile.
-        let unwell = match &install.settings.health {
-            Some(health) => becomes_well(state, &leased, health, deadline).await?,
-            None => None,
+        let unwell = match (Box::pin(does_not_load(state, &leased)).await?, &install.settings.health) {
+            (Some(why), _) => Some(why),
+            (None, Some(health)) => becomes_well(state, &leased, health, deadline).await?,
+            // Its functions load, and nothing else was asked for.
+            (None, None) => None,
         };
         match unwell {
             None => leased = state.catalog.install_healthy(&leased.lease).await?,
@@ -58,6 +61,24 @@ pub(super) async fn judge(state: &State, mut leased: LeasedInstall) -> Result<Ju
         shown(state, &leased.lease.app).await;
     }
     Ok(Judged { install: leased, unhealthy: None })
+}
+
+/// Why the installed version's functions do not load, if they do not. Waits for the check of its release.
+async fn does_not_load(state: &State, leased: &LeasedInstall) -> Result<Option<String>, CatalogError> {
+    let LeasedInstall { lease, install, .. } = leased;
+    if install.live.as_ref() == Some(&install.entry.version) {
+        return Ok(None);
+    }
+    let (release, again) = state.catalog.install_trial_release(lease).await?;
+    if again {
+        shown(state, &install.app).await;
+    }
+    let checked = Box::pin(checks::settled(state, &install.app, &release.id, None)).await;
+    let check = checked.map_err(|error| CatalogError::from(error.0))?.release.check;
+    let failed = check.failed().next().filter(|_| check.state == CheckState::Failed);
+    Ok(failed.map(|function| {
+        format!("function {} version {} does not load: {}", function.name, function.number, function.reason)
+    }))
 }
 
 /// Live may have moved.

@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::problem::Problem;
 use crate::handlers::changes::create::{seal, trees_of};
 use crate::state::State;
-use crate::{artifacts, named_files, trees};
+use crate::{artifacts, interpreters, named_files, trees};
 
 /// Fetches the artifact of a version, checks it to the last byte and stores its files. The app is not changed.
 pub(super) async fn fetch(state: &State, app: &AppName, source: &Source, entry: &Entry) -> Result<Artifact, Problem> {
@@ -80,9 +80,17 @@ pub(super) async fn version(state: &State, artifact: &Artifact, wanted: Wanted<'
     change.puts.extend(wanted.secrets.iter().map(|(name, secret)| secret_put(name, secret)));
     trees::check(state, trees_of(&change)).await?;
     named_files::check(state, &change).await?;
+    interpreters::check(state, wanted.app, &change).await?;
     let secrets = seal(state, wanted.app, &change)?;
     let change = ChangeInput { change, secrets, actor: wanted.actor.to_owned(), idempotency_key: None };
-    Ok(VersionInput { entry: wanted.entry.clone(), change, config, inputs, forced: wanted.forced })
+    Ok(VersionInput {
+        entry: wanted.entry.clone(),
+        change,
+        config,
+        inputs,
+        forced: wanted.forced,
+        checking: state.checks.by_anyone(),
+    })
 }
 
 /// A function that is not there would never be well, so nothing is tried with it.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use milepost_catalog::{ServingFunction, ServingVersion};
+use milepost_catalog::{ServingFunction, ServingFunctions, ServingVersion};
 use milepost_model::digest::Hasher;
 use milepost_model::spec::{EnvironmentSpec, PackageSpec, PinRole, Runtime};
 use milepost_model::{AppName, Code, Digest, Refusal, UnitKind, UnitName, UnitSpec};
@@ -87,6 +87,23 @@ pub(crate) fn bind_alone(serving: ServingFunction) -> Result<Function, Refusal> 
     })
 }
 
+/// A function version by the catalog's number and its name, bound; or its name and number when it has no package that can run.
+pub(crate) type Bound = (i64, UnitName, Result<Function, (UnitName, i64)>);
+
+/// Function versions with the app version of a release around them.
+pub(crate) fn bind_all(serving: ServingFunctions) -> Vec<Bound> {
+    let versions: Versions = serving.versions.into_iter().map(|(id, version)| (id, Arc::new(version))).collect();
+    let members = Members::new(&serving.members, &versions);
+    let found = serving.functions.iter().filter_map(|id| versions.get(id));
+    found
+        .map(|version| {
+            let function = bind(&serving.app, version, &members, &versions);
+            let function = function.ok_or_else(|| (version.name.clone(), version.number));
+            (version.id, version.name.clone(), function)
+        })
+        .collect()
+}
+
 /// What instances are shared by. Numbers of versions are unique over all apps, so the version stands for its app too.
 fn key(
     version: &ServingVersion,
@@ -132,5 +149,5 @@ fn sealed(name: &UnitName, version: Option<&Arc<ServingVersion>>) -> SealedValue
 
 /// Whether a runtime can run here at all.
 pub(crate) fn is_served(runtime: Runtime) -> bool {
-    runtime != Runtime::Wasm
+    runtime.runs()
 }

@@ -13,7 +13,7 @@ mod refresh;
 mod tokens;
 mod views;
 
-pub(crate) use bind::bind_alone;
+pub(crate) use bind::{bind_all, bind_alone};
 pub(crate) use packages::Packages;
 pub(crate) use plane::{Host, Plane};
 pub(crate) use refresh::{Views, keep_fresh, refresh_after};

@@ -60,7 +60,7 @@ async fn a_full_plan_says_nothing(mode: InstallMode) {
     let why = || "it is kept".to_owned();
     let old = stage.client.release_get(APP, "live").await.unwrap().app_version;
     for tag in ["one", "two"] {
-        let made = stage.client.release_create(APP, Some(old.clone()), why()).await.unwrap().release;
+        let made = stage.client.release_create(APP, Some(old.clone()), why(), true).await.unwrap().release;
         stage.client.tag_set(APP, tag, &made.id, why()).await.unwrap();
     }
     stage.poll().await;

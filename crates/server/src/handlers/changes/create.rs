@@ -13,7 +13,7 @@ use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
 use crate::state::State;
 use crate::urls::WithUrls;
-use crate::{named_files, trees};
+use crate::{checks, interpreters, named_files, trees};
 
 /// Apply a change, or plan it with `dryRun`
 #[utoipa::path(post, path = "/apps/{app}/changes", tag = "changes", params(("app" = String, Path, description = "Name of the app"), ("idempotency-key" = Option<String>, Header, description = "A change that is sent twice with the same key is applied once")), request_body = Change, responses((status = 200, body = ChangeOutcome)))]
@@ -30,9 +30,12 @@ pub(crate) async fn changes_create(
     let dry_run = change.dry_run;
     trees::check(&state, trees_of(&change)).await?;
     named_files::check(&state, &change).await?;
+    interpreters::check(&state, &app, &change).await?;
     let input =
         ChangeInput { secrets: seal(&state, &app, &change)?, change, actor: caller.name().to_owned(), idempotency_key };
-    let mut outcome = state.catalog.change(&app, input).await?;
+    let (checking, holder) = state.checks.asked();
+    let mut outcome = state.catalog.change_checked(&app, input, checking).await?;
+    checks::changed(&state, &app, &mut outcome, holder).await?;
     explain(&state, &mut outcome, dry_run).await?;
     if outcome.changed && !dry_run {
         state.metrics.changes.inc();

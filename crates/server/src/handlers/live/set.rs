@@ -21,6 +21,7 @@ pub(crate) async fn live_set(
     let app = caller.may(Permission::MovePointer, &app)?;
     let body = sent.read().await?;
     let target = match (body.release, body.follow) {
+        (Some(release), false) if body.force => LiveTarget::Forced(release),
         (Some(release), false) => LiveTarget::Release(release),
         (None, true) => LiveTarget::Follow,
         _ => {

@@ -1,10 +1,12 @@
 use axum::Json;
 use axum::http::StatusCode;
+use milepost_catalog::Checking;
 use milepost_client::api::{NewRelease, Released};
 use milepost_model::Permission;
 use milepost_model::release::LiveMode;
 
 use crate::auth::Caller;
+use crate::checks;
 use crate::error::ApiResult;
 use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
@@ -20,10 +22,14 @@ pub(crate) async fn releases_create(
 ) -> ApiResult<(StatusCode, Json<Released>)> {
     let app = caller.may(Permission::MovePointer, &app)?;
     let body = sent.read().await?;
-    let (release, expired) = state.catalog.release_create(&app, caller.name(), body.app_version, body.why).await?;
+    let (asked, holder) = state.checks.asked();
+    let checking = if body.check { asked } else { Checking::Skipped };
+    let (version, why) = (body.app_version, body.why);
+    let made = state.catalog.release_create_checked(&app, caller.name(), version, why, checking).await?;
+    let (release, expired) = checks::released(&state, &app, made.0, made.1, holder).await?;
     let live = state.catalog.app_get(&app).await?.live;
     let mut warnings = Vec::new();
-    if live.mode == LiveMode::Pinned {
+    if live.mode == LiveMode::Pinned && !release.check.state.holds_back() {
         warnings.push(format!("live stays pinned; `milepost release live {}` puts this release live", release.id));
     }
     Ok((StatusCode::CREATED, Json(Released { release: release.with_urls(&state.urls, &app), expired, warnings })))

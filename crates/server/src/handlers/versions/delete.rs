@@ -1,10 +1,11 @@
 use axum::Json;
-use milepost_catalog::VersionsToDelete;
+use milepost_catalog::{Checking, VersionsToDelete};
 use milepost_model::{ChangeOutcome, Permission, Refusal};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::auth::Caller;
+use crate::checks;
 use crate::error::ApiResult;
 use crate::extract::{Path, Query, unit_key};
 use crate::handlers::Shared;
@@ -16,6 +17,9 @@ pub(crate) struct DryRun {
     /// Answers what would go, and does nothing.
     #[serde(default)]
     dry_run: bool,
+    /// Leaves out loading the functions that the delete brings to users.
+    #[serde(default)]
+    no_check: bool,
 }
 
 /// Delete a version, or with `all` every version
@@ -32,7 +36,18 @@ pub(crate) async fn versions_delete(
     } else {
         VersionsToDelete::One(selector.parse().map_err(Refusal::from)?)
     };
+    let key = unit_key(&kind, &name)?;
+    let checking = if query.dry_run {
+        Checking::Unasked
+    } else if query.no_check {
+        Checking::Skipped
+    } else {
+        let new = state.catalog.version_delete_functions(&app, caller.name(), key.clone(), which.clone()).await?;
+        let none = new.functions.is_empty();
+        checks::load_before(&state, new, "The delete").await?;
+        if none { Checking::Unasked } else { Checking::Loaded }
+    };
     let outcome =
-        state.catalog.version_delete(&app, caller.name(), unit_key(&kind, &name)?, which, query.dry_run).await?;
+        state.catalog.version_delete_checked(&app, caller.name(), key, which, query.dry_run, checking).await?;
     Ok(Json(outcome))
 }

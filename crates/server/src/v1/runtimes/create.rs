@@ -6,7 +6,7 @@ use milepost_model::unit_put::{Put, PutOnly, UnitPut};
 use milepost_model::{Permission, UnitKind};
 use serde_json::{Map, Value, json};
 
-use super::{environment, not_for_all, show};
+use super::{available, not_for_all, show};
 use crate::handlers::Shared;
 use crate::v1::fault::{Fault, V1Result};
 use crate::v1::project::Project;
@@ -23,7 +23,7 @@ pub(crate) async fn create(
     let Some(image) = fields.short_text("image")?.filter(|image| !image.is_empty()) else {
         return Err(Fault::missing("'image'"));
     };
-    let spec = environment(&image)?;
+    let spec = available(&state, &image).await?;
     let name = fields.short_text("name")?;
     // What is for everybody is made by those who look after everybody.
     let public = fields.flag("is_public")?.unwrap_or(project.sees_all);

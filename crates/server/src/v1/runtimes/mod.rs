@@ -17,6 +17,7 @@ use serde_json::{Map, Value, json};
 use super::fault::{Fault, V1Result};
 use super::names::{opt_time, time};
 use crate::error::internal;
+use crate::interpreters;
 use crate::state::State;
 
 pub(crate) const FIELDS: [&str; 9] =
@@ -61,6 +62,15 @@ fn read_spec(version: &Version) -> V1Result<EnvironmentSpec> {
     Ok(serde_json::from_value(version.spec.clone()).map_err(|error| internal(&error))?)
 }
 
+/// The interpreter that an image stands for, if this server has it.
+async fn available(state: &State, image: &str) -> V1Result<EnvironmentSpec> {
+    let spec = environment(image)?;
+    match interpreters::lacking(state, &spec).await {
+        None => Ok(spec),
+        Some(lacks) => Err(Fault::bad(format!("The image {image} is not supported: {lacks}."))),
+    }
+}
+
 /// The interpreter that an image stands for.
 fn environment(image: &str) -> V1Result<EnvironmentSpec> {
     let last = image.rsplit('/').next().unwrap_or(image);
@@ -73,7 +83,7 @@ fn environment(image: &str) -> V1Result<EnvironmentSpec> {
     } else {
         return Err(Fault::bad(format!(
             "The image {image} is not supported. This server runs images of Python and Node.js: their name, after the last \
-             slash, begins with \"python\" or \"node\", for example python, python:3.11, openstackqinling/python3-runtime, \
+             slash, begins with \"python\" or \"node\", for example python, openstackqinling/python3-runtime, \
              node or openstackqinling/nodejs-runtime."
         )));
     };

@@ -5,7 +5,7 @@ use milepost_model::unit_put::{Put, PutOnly, UnitPut};
 use milepost_model::{Permission, UnitKind};
 use serde_json::{Map, Value, json};
 
-use super::{environment, not_for_all, show, spec_of};
+use super::{available, not_for_all, show, spec_of};
 use crate::handlers::Shared;
 use crate::v1::fault::V1Result;
 use crate::v1::names::Path;
@@ -30,7 +30,7 @@ pub(crate) async fn update(
     let mut facts = Map::new();
     let mut puts = Vec::new();
     if let Some(image) = fields.short_text("image")?.filter(|image| !image.is_empty()) {
-        spec = environment(&image)?;
+        spec = available(&state, &image).await?;
         facts.insert("image".to_owned(), image.into());
         puts.push(Put {
             name: unit.name.clone(),

@@ -1,0 +1,111 @@
+//! Loading functions, and what they say when they do not load.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use milepost_catalog::ServingFunctions;
+use milepost_model::check::{FunctionCheck, LoadState};
+use milepost_model::{Code, Refusal};
+use milepost_runtime::{CallError, Function};
+use tokio::time::Instant;
+
+use crate::error::{ApiError, ApiResult};
+use crate::logs::Filter;
+use crate::serving::bind_all;
+use crate::state::State;
+
+/// Functions of one release that are loaded at the same time.
+const AT_ONCE: usize = 4;
+/// How long one function may take.
+const LOAD: Duration = Duration::from_secs(30);
+/// The runtime keeps to the same bound and knows more about why.
+const MARGIN: Duration = Duration::from_secs(2);
+/// How long all of them may take; what is not loaded by then has failed.
+const ALL: Duration = Duration::from_secs(300);
+/// The last lines of a program that ended may come after the word that it did.
+const LAST_WORDS: Duration = Duration::from_millis(100);
+/// Lines of its log that are looked at.
+const LINES: usize = 50;
+/// With more new functions than this, their instances stop at once instead of waiting for the first request.
+const KEPT_WARM: usize = 8;
+
+/// Loads the functions that have not been loaded yet.
+pub(super) async fn load_all(state: &State, wanted: ServingFunctions, found: &mut HashMap<i64, FunctionCheck>) {
+    let until = Instant::now() + ALL;
+    let bound = bind_all(wanted);
+    let keep = bound.len() <= KEPT_WARM;
+    let missing: Vec<_> = bound.into_iter().filter(|(id, _, _)| !found.contains_key(id)).collect();
+    let loads = futures::stream::iter(missing).map(|(id, name, function)| async move {
+        let check = match function {
+            Ok(function) => load(state, &Arc::new(function), keep, until).await,
+            Err((name_of, number)) => FunctionCheck {
+                name: name_of,
+                number,
+                state: LoadState::Failed,
+                reason: format!("function `{name}` has no package that can run"),
+                log: Vec::new(),
+            },
+        };
+        (id, check)
+    });
+    let mut loads = loads.buffer_unordered(AT_ONCE);
+    while let Some((id, check)) = loads.next().await {
+        found.insert(id, check);
+    }
+}
+
+async fn load(state: &State, function: &Arc<Function>, keep: bool, until: Instant) -> FunctionCheck {
+    let _place = state.checks.places.acquire().await;
+    let began = state.catalog.now();
+    let runtime = &state.plane.runtime;
+    let deadline = until.min(Instant::now() + LOAD + MARGIN);
+    let failed = match tokio::time::timeout_at(deadline, runtime.load(function)).await {
+        Ok(Ok(())) => None,
+        Ok(Err(CallError::NotReady { reason })) => Some(reason),
+        Ok(Err(error)) => Some(error.to_string()),
+        Err(_) => Some(format!("it was not ready within {} s", LOAD.as_secs())),
+    };
+    if !keep {
+        runtime.let_go(&function.app, &function.name, function.number, 1, 0);
+    }
+    let (name, number) = (function.name.clone(), function.number);
+    let Some(reason) = failed else {
+        return FunctionCheck { name, number, state: LoadState::Ok, reason: String::new(), log: Vec::new() };
+    };
+    tokio::time::sleep(LAST_WORDS).await;
+    let filter = Filter {
+        function: Some(name.to_string()),
+        number: Some(number),
+        since: Some(began),
+        limit: LINES,
+        ..Filter::default()
+    };
+    // Without its log the reason is still known.
+    let lines = state.logs.find(function.app.clone(), filter).await.unwrap_or_default();
+    let said = |line: &milepost_client::api::LogEntry| line.source != milepost_client::api::LogSource::Runtime;
+    let log = lines.into_iter().filter(said).map(|line| line.text).collect();
+    FunctionCheck { name, number, state: LoadState::Failed, reason, log }
+}
+
+/// Loads functions before something is written that brings them to users at once; refused when one does not load.
+pub(crate) async fn load_before(state: &State, wanted: ServingFunctions, what: &str) -> ApiResult<()> {
+    let mut found = HashMap::new();
+    load_all(state, wanted, &mut found).await;
+    let mut failed: Vec<&FunctionCheck> =
+        found.values().filter(|function| function.state == LoadState::Failed).collect();
+    if failed.is_empty() {
+        return Ok(());
+    }
+    failed.sort_by(|one, other| one.name.cmp(&other.name));
+    let told = |function: &&FunctionCheck| {
+        format!("function {} version {}: {}", function.name, function.number, function.reason)
+    };
+    let message = format!("{what} would bring functions to users that do not load, so nothing was changed.");
+    Err(ApiError::from(
+        Refusal::new(Code::CheckFailed, message)
+            .hint("deploy code that loads first, or do it all the same with `--no-check`")
+            .blockers(failed.iter().map(told).collect()),
+    ))
+}

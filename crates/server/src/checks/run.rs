@@ -1,0 +1,81 @@
+//! One check, under its lease.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use milepost_catalog::{CatalogError, CheckLease, Settled};
+use milepost_model::AppName;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::{LEASE_MS, load};
+use crate::state::State;
+
+const RENEW: Duration = Duration::from_millis(LEASE_MS as u64 / 4);
+/// Latest moves while a release is checked only so often; the rest is for the next round.
+const ROUNDS: usize = 8;
+
+/// Checks a release to the end. When the server stops, or the database does not answer, the check stays pending and another
+/// node takes it.
+pub(super) async fn run(state: &State, lease: &CheckLease) -> Result<(), CatalogError> {
+    let kept = keep(state, lease);
+    let done = tokio::select! {
+        done = rounds(state, lease) => done,
+        () = state.checks.stop.cancelled() => Ok(false),
+    };
+    drop(kept);
+    if !matches!(done, Ok(true)) {
+        state.catalog.check_let_go(lease).await?;
+    }
+    let ended = done?;
+    if ended {
+        shown(state, &lease.app).await;
+    }
+    state.checks.ended.notify_waiters();
+    Ok(())
+}
+
+/// False: it is not this node's any more.
+async fn rounds(state: &State, lease: &CheckLease) -> Result<bool, CatalogError> {
+    let mut found = HashMap::new();
+    for _ in 0..ROUNDS {
+        let Some(wanted) = state.catalog.check_functions(lease).await? else { return Ok(false) };
+        load::load_all(state, wanted, &mut found).await;
+        match state.catalog.check_settle(lease, found.clone()).await? {
+            Settled::Again => {}
+            Settled::Done(done) => {
+                let check = done.release.check.state.as_str();
+                tracing::info!(app = %lease.app, release = %lease.release, check, "a release was checked");
+                return Ok(true);
+            }
+            Settled::NotHeld => return Ok(false),
+        }
+    }
+    Ok(false)
+}
+
+/// Renews the lease until this is dropped.
+fn keep(state: &State, lease: &CheckLease) -> AbortOnDropHandle<()> {
+    let (state, lease) = (state.clone(), lease.clone());
+    AbortOnDropHandle::new(tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(RENEW).await;
+            match state.catalog.check_renew(&lease, LEASE_MS).await {
+                Ok(true) => {}
+                // What is found then is refused where it would be written.
+                Ok(false) => return,
+                Err(error) => {
+                    let error = &error as &dyn std::error::Error;
+                    tracing::warn!(error, app = %lease.app, "the lease of a check could not be renewed");
+                }
+            }
+        }
+    }))
+}
+
+/// Latest and live may have moved.
+async fn shown(state: &State, app: &AppName) {
+    state.executions.wake_scheduler();
+    if let Err(error) = state.views.refresh(app).await {
+        tracing::warn!(message = %error.0, "a release passed its check, but this node shows it only later");
+    }
+}

@@ -1,0 +1,82 @@
+//! Waiting for a check on behalf of a request.
+
+use std::time::Duration;
+
+use milepost_catalog::Checked;
+use milepost_model::check::CheckState;
+use milepost_model::release::Release;
+use milepost_model::{AppName, ChangeOutcome, Code, Refusal};
+
+use super::{LEASE_MS, run};
+use crate::error::{ApiResult, internal};
+use crate::state::State;
+
+/// How often a check that another node runs is looked at.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// A release once its check has ended. The check runs here unless another request or node has it, and goes on when the caller
+/// leaves. `holder` is of the lease that the release was made under.
+pub(crate) async fn settled(state: &State, app: &AppName, release: &str, holder: Option<String>) -> ApiResult<Checked> {
+    let holder = holder.unwrap_or_else(|| state.checks.holder());
+    loop {
+        let ended = state.checks.ended.notified();
+        let mut ended = std::pin::pin!(ended);
+        ended.as_mut().enable();
+        let found = state.catalog.check_get(app, release).await?;
+        if !found.is_pending() {
+            return Ok(found);
+        }
+        if state.checks.stop.is_cancelled() {
+            return Err(stopping(release).into());
+        }
+        if let Some(lease) = state.catalog.check_take(app, release, &holder, LEASE_MS).await? {
+            let state_of_task = state.clone();
+            let checking = state.checks.tasks.spawn(async move { run::run(&state_of_task, &lease).await });
+            checking.await.map_err(|error| internal(&error))??;
+            continue;
+        }
+        tokio::select! {
+            () = &mut ended => {}
+            () = state.checks.stop.cancelled() => {}
+            () = tokio::time::sleep(LOOK) => {}
+        }
+    }
+}
+
+fn stopping(release: &str) -> Refusal {
+    Refusal::new(Code::Unavailable, format!("The server stops before release `{release}` is checked."))
+        .hint("the check goes on when it runs again; `milepost release show` tells how it ended")
+}
+
+/// The outcome of a change once the check of its release has ended, also when the change was sent before.
+pub(crate) async fn changed(
+    state: &State,
+    app: &AppName,
+    outcome: &mut ChangeOutcome,
+    holder: String,
+) -> ApiResult<()> {
+    let Some(release) = &outcome.release else { return Ok(()) };
+    if outcome.dry_run || release.check.state != CheckState::Pending {
+        return Ok(());
+    }
+    let done = settled(state, app, &release.id, Some(holder)).await?;
+    outcome.check = done.release.check.clone();
+    outcome.expired = done.expired;
+    outcome.release = Some(done.release);
+    Ok(())
+}
+
+/// The same for a release that was made by hand.
+pub(crate) async fn released(
+    state: &State,
+    app: &AppName,
+    release: Release,
+    expired: Vec<String>,
+    holder: String,
+) -> ApiResult<(Release, Vec<String>)> {
+    if release.check.state != CheckState::Pending {
+        return Ok((release, expired));
+    }
+    let done = settled(state, app, &release.id, Some(holder)).await?;
+    Ok((done.release, done.expired))
+}

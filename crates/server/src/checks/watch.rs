@@ -1,0 +1,44 @@
+//! Takes over checks that a node left: one that died, or this one before its restart.
+
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::{LEASE_MS, run};
+use crate::state::State;
+
+const LOOK: Duration = Duration::from_secs(5);
+/// Checks that are taken at once; there are more places for others.
+const MOST: i64 = 4;
+
+pub(crate) async fn repeat(state: State, stop: CancellationToken) {
+    let mut failing = false;
+    loop {
+        let taken = state.catalog.checks_take_due(&state.checks.holder(), LEASE_MS, MOST).await;
+        match taken {
+            Ok(leases) => {
+                failing = false;
+                for lease in leases {
+                    let state = state.clone();
+                    state.checks.tasks.clone().spawn(async move {
+                        if let Err(error) = run::run(&state, &lease).await {
+                            let error = &error as &dyn std::error::Error;
+                            tracing::warn!(error, app = %lease.app, release = %lease.release, "a check was not finished");
+                        }
+                    });
+                }
+            }
+            Err(error) => {
+                if !failing {
+                    let error = &error as &dyn std::error::Error;
+                    tracing::warn!(error, "checks of releases wait until the database answers again");
+                }
+                failing = true;
+            }
+        }
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(LOOK) => {}
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Environments ask for interpreters, which a machine has or has not. This node's own count: nodes over one database are alike.
+
+use milepost_model::change::{Change, UnitKey};
+use milepost_model::spec::{EnvironmentSpec, Runtime};
+use milepost_model::{AppName, Code, Refusal, Selector, UnitKind, UnitPut};
+
+use crate::error::ApiResult;
+use crate::state::State;
+
+/// Refuses new environments whose interpreter is not here. One that the app has as it is may stay.
+pub(crate) async fn check(state: &State, app: &AppName, change: &Change) -> ApiResult<()> {
+    for put in &change.puts {
+        let UnitPut::Environment(spec) = &put.unit else { continue };
+        let Some(lacks) = lacking(state, spec).await else { continue };
+        let key = UnitKey { kind: UnitKind::Environment, name: put.name.clone() };
+        let present = state.catalog.version_get(app, key, Selector::Latest).await;
+        let same = present.is_ok_and(|version| serde_json::to_value(spec).is_ok_and(|spec| spec == version.spec));
+        if !same {
+            return Err(refusal(put.name.as_str(), spec, &lacks).into());
+        }
+    }
+    Ok(())
+}
+
+/// Why the interpreter of an environment cannot be used here.
+pub(crate) async fn lacking(state: &State, spec: &EnvironmentSpec) -> Option<String> {
+    state.plane.runtime.lacks_interpreter(spec.runtime, &spec.interpreter).await
+}
+
+fn refusal(name: &str, spec: &EnvironmentSpec, lacks: &str) -> Refusal {
+    let hint = match spec.runtime {
+        Runtime::Python => "install it on the server, or ask for another: `python` alone means the newest there is",
+        _ => "install it on the server, or ask for another: `node` alone means the newest there is",
+    };
+    Refusal::new(Code::InvalidSpec, format!("Environment `{name}` cannot run: {lacks}.")).hint(hint)
+}
