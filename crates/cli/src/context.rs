@@ -8,6 +8,7 @@ use milepost_model::change::{Change, UnitKey};
 use milepost_model::{AppName, ChangeOutcome, UnitKind, UnitName};
 
 use crate::args::Global;
+use crate::commands::checked::{self, Cleared};
 use crate::failure::{Failure, Result};
 use crate::output::Ui;
 
@@ -58,6 +59,7 @@ impl<'a> Context<'a> {
         let mut random = [0u8; 16];
         milepost_model::IdSource::fill(&milepost_model::OsIds, &mut random);
         let key: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let _bar = Cleared(checked::progress(self.ui, change));
         match self.client.change(&self.app, change, Some(&key)).await {
             Err(ClientError::Broken(_)) => match self.client.change(&self.app, change, Some(&key)).await {
                 Err(error @ (ClientError::Broken(_) | ClientError::Unreachable { .. })) if !change.dry_run => {

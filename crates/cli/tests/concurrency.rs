@@ -56,7 +56,7 @@ fn change(number: usize, step: usize) -> Change {
     let set = BTreeMap::from([(format!("client-{number}.step-{step}"), json!(step))]);
     let config = ConfigPut { set, ..ConfigPut::default() };
     let environment =
-        EnvironmentSpec { runtime: Runtime::Python, interpreter: format!("3.{step}"), builder: String::new() };
+        EnvironmentSpec { runtime: Runtime::Binary, interpreter: format!("3.{step}"), builder: String::new() };
     let puts = vec![
         put(UnitKind::Config, "config", UnitPut::Config(config)),
         put(UnitKind::Environment, &format!("env-{number}"), UnitPut::Environment(environment)),

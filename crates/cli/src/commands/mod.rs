@@ -5,6 +5,7 @@ pub mod app;
 pub mod build;
 pub mod bundle;
 pub mod channel;
+pub mod checked;
 pub mod completion;
 pub mod config;
 pub mod deploy;

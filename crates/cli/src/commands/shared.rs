@@ -8,6 +8,7 @@ use milepost_model::spec::FunctionPermission;
 use milepost_model::unit_put::{Put, UnitPut};
 use milepost_model::{ChangeOutcome, Label, UnitKind, UnitName};
 
+use super::checked::{self, CheckArgs};
 use crate::context::{Context, Unattended, unit_key};
 use crate::failure::Result;
 use crate::output::{Table, age, outcome_name, outcome_table};
@@ -28,6 +29,8 @@ pub struct ChangeArgs {
     /// Say what would happen, and change nothing
     #[arg(long)]
     pub dry_run: bool,
+    #[command(flatten)]
+    pub check: CheckArgs,
     /// Refuse when the app is not at this app version any more
     #[arg(long, value_name = "UID")]
     pub expect: Option<String>,
@@ -41,6 +44,7 @@ impl ChangeArgs {
             expect: self.expect.clone(),
             on: self.on.unwrap_or_default(),
             release: !self.no_release,
+            check: !self.check.no_check,
             dry_run: self.dry_run,
             puts,
             removes,
@@ -107,7 +111,15 @@ pub fn show(context: &Context<'_>, outcome: &ChangeOutcome) -> Result<()> {
     for warning in &outcome.warnings {
         context.ui.warn(warning);
     }
-    Ok(())
+    told_check(context, &outcome).await
+}
+
+/// What the check of a change's release found, after what the change did.
+pub async fn told_check(context: &Context<'_>, outcome: &ChangeOutcome) -> Result<()> {
+    if outcome.dry_run {
+        return Ok(());
+    }
+    checked::tell(context, &outcome.check, outcome.release.as_ref().map(|release| release.id.as_str())).await
 }
 
 /// Takes units out of the app, after a question.

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use milepost_client::ClientError;
 use milepost_model::change::UnitKey;
 use milepost_model::snapshot::Unit;
-use milepost_model::{Selector, UnitKind, UnitName, suggest};
+use milepost_model::{PlanName, Selector, UnitKind, UnitName, suggest};
 
-use super::{Declared, Pointer, Problem, Reference, app_option};
+use super::{Declared, Pointer, Problem, Reference, app_option, over_plan};
 use crate::commands::shared;
 use crate::context::Context;
 use crate::failure::Result;
@@ -27,6 +27,7 @@ pub struct LookedUp {
 struct App {
     /// None: there is no such app yet.
     name: Option<String>,
+    plan: PlanName,
     units: Vec<Unit>,
     aliases: BTreeMap<UnitName, Vec<String>>,
     /// Versions that were asked for and are not there.
@@ -36,11 +37,9 @@ struct App {
 /// Everything that is named and that neither the folder nor the app has. An app that does not exist has nothing.
 pub async fn look_up(context: &Context<'_>, declared: &Declared) -> Result<LookedUp> {
     let mut app = App { name: Some(context.app.clone()), units: shared::all_units(context).await?, ..App::default() };
-    if app.units.is_empty() {
-        match context.client.app_get(&context.app).await {
-            Err(ClientError::Refused(problem)) if problem.code == "app_not_found" => app.name = None,
-            found => drop(found?),
-        }
+    match context.client.app_get(&context.app).await {
+        Err(ClientError::Refused(problem)) if problem.code == "app_not_found" => app.name = None,
+        found => app.plan = found?.plan,
     }
     for Pointer { function, version, .. } in &declared.pointers {
         if app.function(function).is_none() {
@@ -106,6 +105,7 @@ impl App {
             }
         }
         errors.extend(declared.pointers.iter().filter_map(|pointer| self.lost_pointer(declared, pointer, option)));
+        errors.extend(over_plan::problems(declared, self.plan, &self.units));
         let secrets = names_of(UnitKind::Secret);
         let unset_ones = declared.claims.iter().filter(|claim| !secrets.contains(&claim.key.name.as_str()));
         let mut secrets: Vec<Problem> = unset_ones.map(|claim| unset(claim, option)).collect();

@@ -11,6 +11,7 @@ pub mod lookup;
 pub mod manifest;
 #[cfg(test)]
 mod mistakes;
+mod over_plan;
 mod problems;
 mod target;
 #[cfg(test)]

@@ -125,7 +125,8 @@ impl Deploy {
             let name = key(UnitKind::Static, "/").name;
             puts.push(Put { name, ..put("site", UnitPut::Static(spec)) });
         }
-        let change = Change { message: self.message(), puts, ..Change::default() };
+        // The code is no code: what is looked at is what lands.
+        let change = Change { message: self.message(), puts, check: false, ..Change::default() };
         client.change(APP, &change, Some(&format!("key of {}", self.message()))).await
     }
 }

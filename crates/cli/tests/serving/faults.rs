@@ -90,7 +90,7 @@ const FAULTS: &[(&str, &[u16], &str)] = &[
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_fault_costs_its_own_request_and_nothing_else() {
     let stage = Stage::new("shop", &[], FILES);
-    stage.deploy();
+    stage.deploy_unchecked();
     let alone = Steady::start(&stage);
     alone.seen(200).await;
     let alone = alone.stop().await;
@@ -113,7 +113,7 @@ async fn a_fault_costs_its_own_request_and_nothing_else() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn that_a_function_cannot_start_is_in_the_log_of_the_server_too() {
     let stage = Stage::new("shop", &[], FILES);
-    stage.deploy();
+    stage.deploy_unchecked();
     assert_eq!(stage.get("/broken").await.status, 503);
     let line = || {
         let log = stage.world.server.stderr();
@@ -131,7 +131,7 @@ async fn that_a_function_cannot_start_is_in_the_log_of_the_server_too() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_flood_of_output_is_cut_and_said() {
     let stage = Stage::new("shop", &[], FILES);
-    stage.deploy();
+    stage.deploy_unchecked();
     let answer = stage.get("/bad/flood").await;
     // A hundred megabytes may take longer than the second that the function has.
     assert!([200, 504].contains(&answer.status), "{answer:?}");
@@ -143,7 +143,7 @@ async fn a_flood_of_output_is_cut_and_said() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_response_that_stops_halfway_is_cut_at_its_deadline() {
     let stage = Stage::new("shop", &[], FILES);
-    stage.deploy();
+    stage.deploy_unchecked();
     let begun = Instant::now();
     let asked = stage.client.get(stage.url("/bad/hang")).header("host", "shop.localhost").send().await.unwrap();
     let request = asked.headers()["milepost-request-id"].to_str().unwrap().to_owned();

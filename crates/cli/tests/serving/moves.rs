@@ -39,7 +39,8 @@ async fn slow_a_thousand_moves_of_live_fail_no_request_and_mix_none() {
     let mut delays = Vec::with_capacity(MOVES);
     for at in 0..MOVES {
         let target = if at % 2 == 0 { &one } else { &two };
-        let to = SetLive { release: Some(target.clone()), follow: false, why: "back and forth".to_owned() };
+        let to =
+            SetLive { release: Some(target.clone()), follow: false, force: false, why: "back and forth".to_owned() };
         timeline.move_begins(target);
         client.live_set("shop", &to).await.unwrap();
         timeline.move_is_answered();

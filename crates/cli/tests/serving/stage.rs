@@ -45,6 +45,11 @@ impl Stage {
         self.world.json("deploy")["release"]["id"].as_str().unwrap().to_owned()
     }
 
+    /// The same for functions that do not load.
+    pub fn deploy_unchecked(&self) -> String {
+        self.world.json("deploy --no-check")["release"]["id"].as_str().unwrap().to_owned()
+    }
+
     pub fn url(&self, path: &str) -> String {
         format!("{}{path}", self.world.server.gateway().trim_end_matches('/').replace("localhost", "127.0.0.1"))
     }

@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 
 use clap::Args;
 use milepost_client::api::App;
+use milepost_model::check::CheckState;
 use milepost_model::release::{LiveMode, Release, ReleaseState};
 use milepost_model::snapshot::AppVersion;
 
@@ -63,6 +64,11 @@ pub fn release_text(release: &Release, mode: LiveMode) -> String {
     let mut parts = vec![release.id.clone()];
     if release.state == ReleaseState::Expired {
         parts.push("expired".to_owned());
+    }
+    match release.check.state {
+        CheckState::Failed => parts.push("check failed".to_owned()),
+        CheckState::Pending => parts.push("being checked".to_owned()),
+        CheckState::None | CheckState::Passed | CheckState::Skipped => {}
     }
     if release.latest {
         parts.push("latest".to_owned());

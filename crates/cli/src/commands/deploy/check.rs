@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use milepost_model::UnitKind;
+
 use super::agreed_app;
 use crate::args::Global;
 use crate::context::Context;
@@ -26,11 +28,14 @@ pub async fn complete(ui: &Ui, global: &Global, declared: &mut Declared, errors:
 
 async fn ask(ui: &Ui, global: &Global, declared: &Declared) -> LookedUp {
     let unresolved = declared.unresolved();
-    if unresolved.is_empty() && declared.claims.is_empty() && declared.pointers.is_empty() {
+    let names_nothing = unresolved.is_empty() && declared.claims.is_empty() && declared.pointers.is_empty();
+    if names_nothing && declared.keys().all(|key| key.kind != UnitKind::Function) {
         return LookedUp::default();
     }
     match look_up_in_app(ui, global, declared).await {
         Ok(found) => found,
+        // Only the plan would have been compared.
+        Err(_) if names_nothing => LookedUp::default(),
         Err(failure) => {
             let keys = unresolved.iter().map(|reference| &reference.key);
             let keys = keys.chain(declared.claims.iter().map(|claim| &claim.key)).map(ToString::to_string);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use milepost_model::release::Release;
 
-use super::shared::ChangeArgs;
+use super::shared::{ChangeArgs, told_check};
 use crate::args::Global;
 use crate::context::Context;
 use crate::declared::apply::{self, Applied, HandEdits, Options, tell};
@@ -75,7 +75,8 @@ pub async fn apply_declared(ui: &Ui, global: &Global, read: (Declared, Vec<Probl
     tell::unnamed(ui, &declared);
     let context = Context::new(ui, &agreed_app(global, &declared)?)?;
     let applied = apply::stoppable(ui, Box::pin(apply::apply(&context, &declared, options))).await?;
-    tell::outcome(&context, &applied, || url_lines(&applied))
+    tell::outcome(&context, &applied, || url_lines(&applied))?;
+    told_check(&context, &applied.outcome).await
 }
 
 /// What a folder declares, when reading found nothing wrong with it. Otherwise everything is told that is: also what only its

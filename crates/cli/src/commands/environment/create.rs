@@ -14,7 +14,7 @@ use crate::failure::Result;
 pub struct CreateArgs {
     #[command(flatten)]
     name: NameArgs,
-    /// What runs: python, node, binary or wasm, or an image name that stands for one of them
+    /// What runs: python, node or binary, or an image name that stands for one of them
     #[arg(long, visible_alias = "image", value_name = "RUNTIME")]
     runtime: Runtime,
     /// The interpreter version to ask for

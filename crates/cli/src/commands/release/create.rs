@@ -1,5 +1,6 @@
 use clap::Args;
 
+use crate::commands::checked::{self, CheckArgs};
 use crate::context::Context;
 use crate::failure::Result;
 
@@ -11,10 +12,12 @@ pub struct CreateArgs {
     /// Why, for the history
     #[arg(short = 'm', long, default_value = "")]
     why: String,
+    #[command(flatten)]
+    check: CheckArgs,
 }
 
 pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
-    let done = context.client.release_create(&context.app, args.version, args.why).await?;
+    let done = context.client.release_create(&context.app, args.version, args.why, !args.check.no_check).await?;
     context.ui.show(
         &done,
         |done| vec![done.release.id.to_string()],
@@ -31,5 +34,5 @@ pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
     for warning in &done.warnings {
         context.ui.warn(warning);
     }
-    Ok(())
+    checked::tell(context, &done.release.check, Some(&done.release.id)).await
 }

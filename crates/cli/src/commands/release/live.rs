@@ -13,6 +13,9 @@ pub struct LiveArgs {
     /// Let live follow the newest release again
     #[arg(long, conflicts_with = "release")]
     follow: bool,
+    /// Put a release live although its functions did not load, or are still being checked
+    #[arg(long, requires = "release")]
+    force: bool,
     /// Why, for the history
     #[arg(short = 'm', long, default_value = "")]
     why: String,
@@ -22,7 +25,7 @@ pub async fn run(context: &Context<'_>, args: LiveArgs) -> Result<()> {
     let live = if args.release.is_none() && !args.follow {
         context.client.live_get(&context.app).await?
     } else {
-        let target = SetLive { release: args.release, follow: args.follow, why: args.why };
+        let target = SetLive { release: args.release, follow: args.follow, force: args.force, why: args.why };
         context.client.live_set(&context.app, &target).await?
     };
     let name =

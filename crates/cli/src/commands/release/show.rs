@@ -4,6 +4,7 @@ use milepost_model::release::Release;
 use serde::Serialize;
 
 use crate::commands::app::release_text;
+use crate::commands::checked;
 use crate::context::Context;
 use crate::failure::Result;
 use crate::output::{git_whole, local, printable};
@@ -38,6 +39,10 @@ pub async fn run(context: &Context<'_>, args: ShowArgs) -> Result<()> {
                 format!("App version: {}: {}", release.app_version, printable(message)),
                 format!("Created:     {} by {}", local(release.created_at), release.created_by),
             ];
+            if !release.check.is_none() {
+                lines.push(format!("Check:       {}", release.check.state.as_str()));
+                lines.extend(checked::lines(&release.check).iter().map(|line| format!("  {line}")));
+            }
             lines.extend(git.as_ref().map(|git| format!("Git:         {}", git_whole(git))));
             lines.extend(release.expired_at.map(|at| format!("Expired:     {}", local(at))));
             lines.extend(release.urls.iter().map(|url| format!("Address:     {url}")));

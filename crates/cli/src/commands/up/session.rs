@@ -10,7 +10,7 @@ use super::watch::{Saved, Watcher};
 use crate::args::Global;
 use crate::commands::deploy;
 use crate::commands::logs::{Detail, LogPrinter};
-use crate::commands::shared::ChangeArgs;
+use crate::commands::shared::{ChangeArgs, told_check};
 use crate::context::Context;
 use crate::declared::apply::{self, Applied, HandEdits, Options, tell};
 use crate::declared::{self, Declared};
@@ -50,6 +50,15 @@ pub async fn run(
     // Before the addresses are told: the first request's lines are seen.
     let mut logs = if plan.logs { Some(follow(context).await?) } else { None };
     announce(context, &applied, started)?;
+    let mut mending = false;
+    match told_check(context, &applied.outcome).await {
+        // The next save may put it right.
+        Err(failure) if watcher.is_some() => {
+            mending = true;
+            failure.report(context.ui);
+        }
+        loaded => loaded?,
+    }
     if watcher.is_none() && logs.is_none() && !own_server {
         return Ok(());
     }
@@ -61,7 +70,6 @@ pub async fn run(
     };
     context.ui.say(&format!("{what}; Ctrl-C ends it."));
     let mut printer = LogPrinter::new(context.ui, Detail::Short);
-    let mut mending = false;
     loop {
         tokio::select! {
             () = stop.cancelled() => return Ok(()),
@@ -157,6 +165,7 @@ async fn redeploy(context: &Context<'_>, global: &Global, declared: &mut Declare
     }
     let options = Options { watching: true, ..Options::default() };
     let outcome = apply::apply(context, declared, &options).await?.outcome;
+    told_check(context, &outcome).await?;
     if !outcome.changed {
         return Ok(false);
     }

@@ -1,6 +1,7 @@
 use clap::Args;
 use milepost_model::UnitKind;
 
+use crate::commands::checked::CheckArgs;
 use crate::commands::shared::NameArgs;
 use crate::context::{Context, Unattended};
 use crate::failure::Result;
@@ -20,11 +21,13 @@ pub struct DeleteArgs {
     /// Say what would go, and do nothing
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    check: CheckArgs,
 }
 
 pub async fn run(context: &Context<'_>, kind: UnitKind, args: DeleteArgs) -> Result<()> {
     let key = args.name.key(kind)?;
-    let plan = context.client.version_delete(&context.app, &key, &args.version, true).await?;
+    let plan = context.client.version_delete(&context.app, &key, &args.version, true, false).await?;
     if args.dry_run {
         return context.ui.show(&plan, outcome_name, outcome_table);
     }
@@ -33,7 +36,7 @@ pub async fn run(context: &Context<'_>, kind: UnitKind, args: DeleteArgs) -> Res
         plan_text(&plan, context.ui);
     }
     context.confirm("Go on?", Unattended::Proceed)?;
-    let outcome = context.client.version_delete(&context.app, &key, &args.version, false).await?;
+    let outcome = context.client.version_delete(&context.app, &key, &args.version, false, args.check.no_check).await?;
     context.ui.show(&outcome, outcome_name, outcome_table)?;
     for warning in &outcome.warnings {
         context.ui.warn(warning);

@@ -12,7 +12,7 @@ use milepost_model::{ChangeOutcome, Code, Selector, UnitKind, UnitName};
 
 use super::environments::Environments;
 use super::{build, draft, files, interrupt};
-use crate::commands::shared::version_on;
+use crate::commands::shared::{told_check, version_on};
 use crate::context::Context;
 use crate::failure::Result;
 use crate::output::{outcome_name, outcome_table};
@@ -25,7 +25,7 @@ pub async fn send(context: &Context<'_>, change: Change, sources: Vec<Arc<Source
     for warning in &outcome.warnings {
         context.ui.warn(warning);
     }
-    Ok(())
+    told_check(context, &outcome).await
 }
 
 async fn land(context: &Context<'_>, mut change: Change, sources: Vec<Arc<Source>>) -> Result<ChangeOutcome> {

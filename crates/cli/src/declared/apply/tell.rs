@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use milepost_client::UploadSummary;
 use milepost_client::source::Ignored;
 use milepost_model::change::{Change, UnitAction, UnitKey, UnitOutcome};
+use milepost_model::check::ReleaseCheck;
 use milepost_model::{ChangeOutcome, plan::Reason};
 use milepost_model::{UnitKind, UnitName};
 
@@ -117,6 +118,7 @@ pub fn all_new(declared: &Declared, change: &Change) -> ChangeOutcome {
         app_version: None,
         versions: keys.into_iter().map(created).collect(),
         release: None,
+        check: ReleaseCheck::default(),
         expired: Vec::new(),
         builds: packages.map(|key| key.name).filter(is_source).collect(),
         taken_over: Vec::new(),

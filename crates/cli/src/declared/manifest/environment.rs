@@ -8,7 +8,7 @@ use super::super::yaml::{Content, Fields, Key, Node, text};
 use super::{Found, called};
 
 pub(super) const KEYS: [&str; 3] = ["runtime", "interpreter", "builder"];
-const RUNTIMES: &str = "the runtimes are `python`, `node`, `binary` and `wasm`";
+const RUNTIMES: &str = "the runtimes are `python`, `node` and `binary`";
 
 impl Found<'_> {
     pub(super) fn environment(&mut self, key: Key, node: Node) {

@@ -191,7 +191,7 @@ routes:
 "#,
         &[
             "1: unknown key `ap` in the manifest | did you mean `app`?",
-            "3: package `p` has no `env` | say what runs it: python, python3, node, nodejs, binary, wasm, or an environment of the app",
+            "3: package `p` has no `env` | say what runs it: python, python3, node, nodejs, binary, or an environment of the app",
             "5: `src` of function `a`: there is no `DIR/helo` | paths start at the folder of the manifest",
             "5: `memory` of function `a`: `lots` is not an amount of memory; write it like `128Mi`",
             "6: function `b` has both `build` and `package` | `build` belongs to the package",
@@ -207,11 +207,11 @@ routes:
 fn the_new_keys_are_checked_like_the_old_ones() {
     refused(
         "environments:\n  py: pyton\n",
-        "2: `runtime` of environment `py`: there is no runtime called `pyton`; the runtimes are python, node, binary and wasm",
+        "2: `runtime` of environment `py`: there is no runtime called `pyton`; the runtimes are python, node and binary",
     );
     refused(
         "environments:\n  py: {}\n",
-        "2: environment `py` has no `runtime` | the runtimes are `python`, `node`, `binary` and `wasm`",
+        "2: environment `py` has no `runtime` | the runtimes are `python`, `node` and `binary`",
     );
     refused(
         "packages:\n  p: { env: python }\n",
@@ -362,7 +362,7 @@ fn what_is_missing_is_named_with_the_line_where_it_belongs() {
     );
     refused(
         "functions:\n  f: { src: hello }\n",
-        "2: function `f` has no `env` | say what runs it: python, python3, node, nodejs, binary, wasm, or an environment of the app",
+        "2: function `f` has no `env` | say what runs it: python, python3, node, nodejs, binary, or an environment of the app",
     );
     refused(
         "functions:\n  f: { src: hello, package: p, env: python }\n",

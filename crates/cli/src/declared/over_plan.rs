@@ -1,0 +1,51 @@
+//! What a folder asks for and the app's plan does not allow, before anything is sent: also for an app that is not there yet.
+
+use milepost_model::snapshot::Unit;
+use milepost_model::{PlanName, UnitKind, UnitPut};
+
+use super::{Declared, Problem};
+
+const HINT: &str = "ask for less, or move the app to a larger plan with `milepost plan set`";
+
+/// `present`: what the app has now.
+pub fn problems(declared: &Declared, plan: PlanName, present: &[Unit]) -> Vec<Problem> {
+    let limits = plan.limits();
+    let mut problems = Vec::new();
+    let mut functions = 0;
+    // Other people's functions count too; what an earlier apply of this folder put and it does not name any more goes.
+    let stays = |unit: &&Unit| {
+        let own = unit.deployment.as_ref().is_some_and(|owner| owner.id == declared.deployment.id);
+        unit.kind == UnitKind::Function && !own && declared.unit(unit.kind, &unit.name).is_none()
+    };
+    let others = present.iter().filter(stays).count();
+    let mut first_too_many = None;
+    for unit in &declared.units {
+        let UnitPut::Function(function) = &unit.put.unit else { continue };
+        functions += 1;
+        if first_too_many.is_none() && limits.functions.is_some_and(|bound| others + functions > bound as usize) {
+            first_too_many = Some(unit.place.clone());
+        }
+        let name = &unit.put.name;
+        let mut too_much = |what: &str, asked: String, bound: String| {
+            let message = format!("function `{name}` asks for {asked} {what}; the plan `{plan}` allows {bound}");
+            problems.push(Problem { place: unit.place.clone(), message, hint: Some(HINT.to_owned()) });
+        };
+        if let (Some(asked), Some(bound)) = (function.memory, limits.memory)
+            && asked > bound
+        {
+            too_much("of memory", format!("{} MiB", asked >> 20), format!("{} MiB", bound >> 20));
+        }
+        let max = function.scale.as_ref().and_then(|scale| scale.max);
+        if let (Some(asked), Some(bound)) = (max, limits.instances)
+            && asked > bound
+        {
+            too_much("instances", asked.to_string(), bound.to_string());
+        }
+    }
+    if let (Some(place), Some(bound)) = (first_too_many, limits.functions) {
+        let count = others + functions;
+        let message = format!("the app would have {count} functions; the plan `{plan}` allows {bound}");
+        problems.push(Problem { place, message, hint: Some(HINT.to_owned()) });
+    }
+    problems
+}
