@@ -107,8 +107,12 @@ impl Stage {
     fn move_and_ask(&mut self, connection: &mut Connection, target: &Target) -> Result<(Duration, Duration)> {
         let to = self.moved % 2;
         self.moved += 1;
-        let order =
-            SetLive { release: Some(self.releases[to].clone()), follow: false, why: "a measurement".to_owned() };
+        let order = SetLive {
+            release: Some(self.releases[to].clone()),
+            follow: false,
+            force: false,
+            why: "a measurement".to_owned(),
+        };
         let begun = Instant::now();
         Handle::current().block_on(self.client.live_set(APP, &order))?;
         let moved = Instant::now();

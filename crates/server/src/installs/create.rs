@@ -52,10 +52,8 @@ pub(crate) async fn create(state: &State, caller: &Caller, new: NewInstall) -> A
     check_settings(&new)?;
     let (found, source) = find(state, caller, &new).await?;
     let app = app_name(&new, &found.package)?;
-    install(state, caller, &new, &app, found, async |state: &State, app: &AppName, entry: &Entry| {
-        put::fetch(state, app, &source, entry).await
-    })
-    .await
+    let fetch = async |state: &State, app: &AppName, entry: &Entry| put::fetch(state, app, &source, entry).await;
+    Box::pin(install(state, caller, &new, &app, found, fetch)).await
 }
 
 /// From a file that the client has read: the artifact follows the request.
