@@ -103,15 +103,15 @@ pub fn parse_label(text: Option<&str>) -> Result<Option<Label>> {
 
 /// Sends a change and shows what it did.
 pub async fn send(context: &Context<'_>, change: &Change) -> Result<()> {
-    show(context, &context.change(change).await?)
+    show(context, &context.change(change).await?).await
 }
 
-pub fn show(context: &Context<'_>, outcome: &ChangeOutcome) -> Result<()> {
+pub async fn show(context: &Context<'_>, outcome: &ChangeOutcome) -> Result<()> {
     context.ui.show(outcome, outcome_name, outcome_table)?;
     for warning in &outcome.warnings {
         context.ui.warn(warning);
     }
-    told_check(context, &outcome).await
+    told_check(context, outcome).await
 }
 
 /// What the check of a change's release found, after what the change did.

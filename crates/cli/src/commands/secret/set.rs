@@ -56,6 +56,6 @@ pub async fn run(context: &Context<'_>, args: SetArgs) -> Result<()> {
             context.ui.say(&format!("Created app `{name}`."));
             shared::send(context, &change).await
         }
-        outcome => shared::show(context, &outcome?),
+        outcome => shared::show(context, &outcome?).await,
     }
 }
