@@ -95,6 +95,8 @@ async fn a_second_build_of_an_app_downloads_nothing_and_one_of_another_app_does(
         settings.build_environment = vec![
             variable("PIP_INDEX_URL", format!("http://127.0.0.1:{port}/simple/")),
             variable("PIP_DISABLE_PIP_VERSION_CHECK", "1".to_owned()),
+            // pip keeps nothing that came without TLS, but from hosts that it is told to trust.
+            variable("PIP_TRUSTED_HOST", format!("127.0.0.1:{port}")),
         ];
     })
     .await;
