@@ -225,7 +225,7 @@ async fn install(
     let made = ensure_app(state, caller, app).await?;
     let installed = async {
         let artifact = fetch(state, app, &found.entry).await?;
-        put_first(state, caller, new, app, found, &artifact).await
+        Box::pin(put_first(state, caller, new, app, found, &artifact)).await
     };
     match installed.await {
         Ok(installed) => Ok(installed),
