@@ -68,7 +68,7 @@ async fn a_change_after_a_rollback_leaves_live_and_says_so(t: &Fixture) {
     back(t, None).await.unwrap();
     let outcome = t.put([config("n", 3)]).await;
     assert_eq!(t.live_id().await, one);
-    assert!(outcome.warnings[0].contains("is not live"), "{:?}", outcome.warnings);
+    assert!(outcome.warnings[0].contains("--on live"), "{:?}", outcome.warnings);
     // Put live by hand, it is a step forward, and back leads to where live was.
     let three = outcome.release.unwrap().id;
     set(t, LiveTarget::Release(three)).await.unwrap();

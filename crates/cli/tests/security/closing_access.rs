@@ -10,7 +10,7 @@ const CODE: &str = "def main():\n    return 'panel'\n";
 fn a_tighter_permission_names_the_older_releases_that_stay_open() {
     let stage = Stage::new("shop", &[], &[("milepost.yaml", MANIFEST), ("admin/main.py", CODE)]);
     let release = stage.deploy();
-    stage.world.env.write_file("milepost.yaml", &MANIFEST.replace("src: admin/", "src: admin/\n    permission: token"));
+    stage.world.env.write_file("milepost.yaml", MANIFEST.replace("src: admin/", "src: admin/\n    permission: token"));
     let said = stage.world.json("deploy");
     let warnings = said["warnings"].to_string();
     assert!(warnings.contains(&format!("1 older release still serves it without a token: {release}")), "{warnings}");

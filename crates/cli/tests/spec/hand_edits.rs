@@ -11,7 +11,7 @@ fn shop() -> Stage {
 }
 
 fn write(stage: &Stage, from: &str, to: &str) {
-    let path = stage.world.env.write_file("milepost.yaml", &MANIFEST.replace(from, to));
+    let path = stage.world.env.write_file("milepost.yaml", MANIFEST.replace(from, to));
     assert!(path.exists());
 }
 
