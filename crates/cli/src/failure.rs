@@ -67,6 +67,13 @@ impl Failure {
         self
     }
 
+    /// What stands in the way, one line each.
+    #[must_use]
+    pub fn blockers(mut self, blockers: Vec<String>) -> Self {
+        self.blockers = blockers;
+        self
+    }
+
     /// Further mistakes that are told in the same breath, and counted at the end.
     #[must_use]
     pub fn with_more(

@@ -5,6 +5,8 @@
 mod author;
 #[expect(dead_code, reason = "other tests use the rest")]
 mod common;
+#[path = "publish/content.rs"]
+mod content;
 #[path = "publish/crashes.rs"]
 mod crashes;
 #[path = "publish/keys.rs"]

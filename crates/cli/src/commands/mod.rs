@@ -82,7 +82,7 @@ pub async fn run(ui: &Ui, cli: Cli) -> Result<()> {
         Command::Execution(command) => execution::run(&context()?, command).await,
         Command::Job(command) => job::run(&context()?, command).await,
         Command::Webhook(command) => webhook::run(&context()?, command).await,
-        Command::Publish(args) => publish::run(&context()?, *args).await,
+        Command::Publish(args) => publish::run(ui, &cli.global, *args).await,
         Command::Unpublish(args) => unpublish::run(&context()?, args).await,
         Command::Channel(command) => channel::run(ui, &cli.global, command).await,
         Command::Bundle(args) => bundle::run(ui, &cli.global, args).await,

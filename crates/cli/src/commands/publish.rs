@@ -1,3 +1,5 @@
+mod content;
+
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -12,17 +14,19 @@ use milepost_model::{Digest, Timestamp};
 use serde_json::json;
 use tempfile::NamedTempFile;
 
+use crate::args::Global;
 use crate::commands::channel::place::{PlaceArgs, SignArgs, channel_of};
 use crate::commands::channel::tell_app::tell_app;
 use crate::context::Context;
 use crate::declared::manifest::version_of;
 use crate::failure::{Failure, Result};
+use crate::output::Ui;
 
 /// Publish the app under a version, for other servers to install
 ///
-/// Takes what is live, or `--app-version`, makes one file of it, and puts it with the `version` of milepost.yaml into the channel
-/// `stable`, or with `--pre` into another. Values of secrets are not in it: whoever installs sets their own. A published version
-/// never changes.
+/// The milepost.yaml of DIR says which app and which version. What is live of that app becomes one file, which goes into the
+/// channel `stable`, or with `--pre` into another. If DIR differs from what is live, nothing is published: deploy it first, or
+/// name the content with `--app-version`. Values of secrets are not in the file. A published version never changes.
 #[derive(Debug, Args)]
 pub struct PublishArgs {
     /// The folder with milepost.yaml, or the file itself
@@ -31,7 +35,8 @@ pub struct PublishArgs {
     /// Publish a pre-release: the channel, more identifiers and a build, like `beta`, `beta.2` or `beta+123`
     #[arg(long, value_name = "CHANNEL[.N][+BUILD]", allow_hyphen_values = true)]
     pre: Option<String>,
-    /// The app version to publish: a uid, a number, a release, a tag, `latest` or `head` [default: what is live]
+    /// The app version to publish, whatever is in DIR: a uid, a number, a release, a tag, `live`, `latest` or `head` [default: what
+    /// is live, if DIR is the same]
     #[arg(long, value_name = "VERSION")]
     app_version: Option<String>,
     #[command(flatten)]
@@ -46,8 +51,10 @@ pub struct PublishArgs {
     dry_run: bool,
 }
 
-pub async fn run(context: &Context<'_>, args: PublishArgs) -> Result<()> {
+pub async fn run(ui: &Ui, global: &Global, args: PublishArgs) -> Result<()> {
     let manifest = version_of(&args.manifest)?;
+    let declared = content::read(&args.manifest, args.app_version.is_some())?;
+    let context = &Context::new(ui, &content::app(global, &declared)?)?;
     let version = version_to_publish(&manifest, args.pre.as_deref()).map_err(|error| {
         Failure::usage(format!("`--pre`: {error}"))
             .hint("write the channel first, like `--pre beta` or `--pre beta.2+123`")
@@ -59,11 +66,19 @@ pub async fn run(context: &Context<'_>, args: PublishArgs) -> Result<()> {
 
     // Before an artifact is made: most refusals do not depend on it.
     let nothing = Digest::of(b"");
-    match store.check(&wanted.publish(Path::new(""), nothing)).await {
-        Err(WriteError::Publish(PublishRefusal::Reused(_) | PublishRefusal::Exists(..))) => {}
-        checked => checked?,
-    }
-    let made = fetch(context, args.app_version.as_deref()).await?;
+    let taken = match store.check(&wanted.publish(Path::new(""), nothing)).await {
+        Err(error @ WriteError::Publish(PublishRefusal::Reused(_) | PublishRefusal::Exists(..))) => Some(error),
+        checked => checked.map(|()| None)?,
+    };
+    let app_version = match &args.app_version {
+        Some(version) => version.clone(),
+        None => match content::live(context, &declared).await? {
+            Ok(live) => live,
+            // A folder that has moved on needs a version of its own before anything else.
+            Err(differs) => return Err(taken.map_or(differs, Into::into)),
+        },
+    };
+    let made = fetch(context, Some(&app_version)).await?;
     let publish = wanted.publish(made.file.path(), made.digest);
     if let Some(all) = store.read(&wanted.package, &wanted.channel).await?
         && let Some(same) = all.with_digest(made.digest).find(|entry| entry.version != wanted.version)

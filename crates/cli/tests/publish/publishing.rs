@@ -160,7 +160,9 @@ fn a_version_that_could_not_be_told_to_the_app_is_published_all_the_same() {
     let mut author = Author::new();
     let reader = author.json("token create reader --role reader");
     author.world.env.set("MILEPOST_TOKEN", &text(&reader["token"]));
-    let said = author.run("publish --to channels");
+    let refused = author.refused("publish --to channels");
+    assert!(refused.contains("--app-version live"), "{refused}");
+    let said = author.run("publish --to channels --app-version live");
     assert!(said.succeeded(), "{}", said.stderr);
     assert!(
         said.stderr.contains("1.0.0 is published, but the history of app shop does not have it"),

@@ -4,6 +4,7 @@
 //! request and sends nothing. `docs/decisions/007-declarative.md` has the reasons.
 
 mod build;
+pub mod differs;
 mod draft;
 mod environments;
 mod files;
@@ -72,27 +73,7 @@ pub async fn unreadable_files(declared: &Declared) -> Vec<Problem> {
 }
 
 pub async fn apply(context: &Context<'_>, declared: &Declared, options: &Options) -> Result<Applied> {
-    let sources = declared.sources();
-    let (trees, git) = tokio::join!(scan::all(declared), git::facts(&declared.folder, &sources));
-    let trees = match trees {
-        Ok(trees) => trees,
-        Err(wrong) => return Err(with_what_the_app_lacks(context, declared, wrong).await),
-    };
-    let mut apply = Apply {
-        context,
-        declared,
-        options,
-        trees,
-        git,
-        environments: Environments::of(declared),
-        made_app: false,
-        head: None,
-        moves: 0,
-        told: Vec::new(),
-    };
-    if draft::unknown_environment(declared, &apply.environments) {
-        apply.environments.ask(context).await?;
-    }
+    let mut apply = Apply::begin(context, declared, options).await?;
     let done = apply.run().await;
     if done.is_err() && apply.made_app && unmake_app(context.client.clone(), context.app.clone()).await {
         context.ui.say(&format!("App {} was taken away again.", context.app));
@@ -132,6 +113,34 @@ struct Apply<'a> {
     moves: usize,
     /// Whose work it overwrites, as far as that was told.
     told: Vec<String>,
+}
+
+impl<'a> Apply<'a> {
+    /// Reads the files of the folder, and asks about environments that only the app knows.
+    async fn begin(context: &'a Context<'a>, declared: &'a Declared, options: &'a Options) -> Result<Self> {
+        let sources = declared.sources();
+        let (trees, git) = tokio::join!(scan::all(declared), git::facts(&declared.folder, &sources));
+        let trees = match trees {
+            Ok(trees) => trees,
+            Err(wrong) => return Err(with_what_the_app_lacks(context, declared, wrong).await),
+        };
+        let mut apply = Self {
+            context,
+            declared,
+            options,
+            trees,
+            git,
+            environments: Environments::of(declared),
+            made_app: false,
+            head: None,
+            moves: 0,
+            told: Vec::new(),
+        };
+        if draft::unknown_environment(declared, &apply.environments) {
+            apply.environments.ask(context).await?;
+        }
+        Ok(apply)
+    }
 }
 
 impl Apply<'_> {

@@ -1,0 +1,58 @@
+//! Compares a folder with an app version, as the plan of a deploy compares it with the newest one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use milepost_model::change::{UnitAction, UnitKey};
+use milepost_model::snapshot::AppVersion;
+use milepost_model::{Digest, UnitKind};
+
+use super::{Apply, Options, may_not_be_all};
+use crate::commands::shared::ChangeArgs;
+use crate::context::Context;
+use crate::declared::Declared;
+use crate::failure::Result;
+
+pub struct Compared {
+    /// Each unit that differs, and how.
+    pub differences: Vec<String>,
+    /// Whether a deploy of the folder would change nothing.
+    pub is_head: bool,
+}
+
+/// Compares digests, so the version may be any, not only the newest. Values of secrets are in no folder and are left out.
+pub async fn compare(context: &Context<'_>, declared: &Declared, version: &AppVersion) -> Result<Compared> {
+    let change = ChangeArgs { dry_run: true, ..ChangeArgs::default() };
+    // Whose the units are is a matter of deploys.
+    let options = Options { change, allow_conflicts: true, ..Options::default() };
+    let mut apply = Apply::begin(context, declared, &options).await?;
+    let plan = match apply.plan().await {
+        Err(failure) if failure.code().is_some_and(may_not_be_all) => return Err(apply.with_places(failure).await),
+        planned => planned?.1,
+    };
+    let mut rest: BTreeMap<UnitKey, Digest> = objects(version);
+    let mut differences = Vec::new();
+    for unit in plan.versions.iter().filter(|unit| unit.kind != UnitKind::Secret) {
+        let key = UnitKey { kind: unit.kind, name: unit.name.clone() };
+        let there = rest.remove(&key);
+        match (unit.action, there) {
+            (UnitAction::Removed, None) => {}
+            (UnitAction::Removed, Some(_)) => differences.push(format!("{key} is not in the folder any more")),
+            (_, None) => differences.push(format!("{key} is only in the folder")),
+            (_, Some(digest)) if unit.digest == Some(digest) => {}
+            (_, Some(_)) => differences.push(format!("{key} differs")),
+        }
+    }
+    if !rest.is_empty() {
+        // What the folder does not name stays in the app by a deploy, unless it went before.
+        let head = context.client.app_version_get(&context.app, "head").await?;
+        let head: BTreeSet<UnitKey> = objects(&head).into_keys().collect();
+        differences
+            .extend(rest.keys().filter(|key| !head.contains(key)).map(|key| format!("{key} is not in the folder")));
+    }
+    Ok(Compared { differences, is_head: !plan.changed })
+}
+
+fn objects(version: &AppVersion) -> BTreeMap<UnitKey, Digest> {
+    let units = version.objects.iter().filter(|object| object.kind != UnitKind::Secret);
+    units.map(|object| (UnitKey { kind: object.kind, name: object.name.clone() }, object.digest)).collect()
+}

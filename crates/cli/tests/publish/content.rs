@@ -1,0 +1,105 @@
+//! The folder decides the app, the version and the content: what is published can never be taken for something else.
+
+use crate::author::{Author, text};
+
+/// Another app in another folder, deployed.
+fn with_other() -> Author {
+    let author = Author::new();
+    author.world.env.write_file("other/milepost.yaml", OTHER);
+    author.world.env.write_file("other/public/index.html", "<h1>other</h1>");
+    author.ok("deploy other");
+    author
+}
+
+const OTHER: &str = "app: other\nversion: 7.7.7\nstatic:\n  - src: public\n    path: /\n";
+
+#[test]
+fn a_folder_elsewhere_is_published_as_its_own_app() {
+    let author = with_other();
+    let said = author.ok("publish other --to channels");
+    assert!(said.contains("Published other 7.7.7 to stable"), "{said}");
+    author.ok("install other:7.7.7 --channel channels/other/stable --app copy");
+    assert_eq!(author.json("static list --app copy").as_array().unwrap().len(), 1);
+    let events = author.json("app history --app other").to_string();
+    assert!(events.contains("app.published"), "{events}");
+    assert!(!author.json("app history --app shop").to_string().contains("app.published"));
+    // The manifest itself may be named.
+    author.world.env.write_file("other/milepost.yaml", OTHER.replace("7.7.7", "7.7.8"));
+    assert!(author.ok("publish other/milepost.yaml --to channels").contains("Published other 7.7.8"));
+}
+
+#[test]
+fn an_option_that_names_another_app_than_the_folder_is_refused() {
+    let mut author = with_other();
+    let said = author.refused("publish other --app shop");
+    assert!(said.contains("`--app` names app `shop`, and `other/milepost.yaml` is about app `other`"), "{said}");
+    author.refused("publish other --app shop --app-version live");
+    author.world.env.set("MILEPOST_APP", "shop");
+    let said = author.refused("publish other");
+    assert!(said.contains("MILEPOST_APP names app `shop`"), "{said}");
+    author.ok("publish other --app other --to channels");
+}
+
+#[test]
+fn a_folder_that_differs_from_what_is_live_is_not_published() {
+    let author = Author::new();
+    author.manifest("1.1.0", "two");
+    author.world.env.write_file(
+        "milepost.yaml",
+        "app: shop\nversion: 1.1.0\nconfig: { a: 1 }\nstatic:\n  - src: public\n    path: /\n",
+    );
+    let said = author.refused("publish");
+    assert!(said.contains("the folder `.` differs from what is live of app `shop`"), "{said}");
+    assert!(said.contains("- config differs") && said.contains("- static / differs"), "{said}");
+    assert!(said.contains("milepost deploy .") && said.contains("--app-version live"), "{said}");
+    author.refused("publish --dry-run");
+    let live = author.json("publish --app-version live --to channels");
+    assert_eq!(text(&live["version"]), "1.1.0");
+    author.deploy();
+    author.ok("publish");
+    // A unit of the folder that is not named any more, and one that is new.
+    author
+        .world
+        .env
+        .write_file("milepost.yaml", "app: shop\nversion: 1.2.0\nstatic:\n  - src: public\n    path: /new\n");
+    let said = author.refused("publish");
+    assert!(said.contains("- config is not in the folder any more"), "{said}");
+    assert!(said.contains("- static /new is only in the folder"), "{said}");
+}
+
+#[test]
+fn a_folder_is_compared_with_what_is_live_and_not_with_what_is_newest() {
+    let author = Author::new();
+    author.manifest("1.1.0", "two");
+    author.deploy();
+    author.ok("rollback --yes");
+    let said = author.refused("publish");
+    assert!(said.contains("--app-version head"), "{said}");
+    // The folder as it was when what is live was deployed.
+    author.manifest("1.0.0", "one");
+    author.ok("publish");
+    author.manifest("1.1.0", "two");
+    author.ok("publish --app-version head");
+    assert_eq!(author.versions(""), ["1.1.0", "1.0.0"]);
+    // What nobody but a hand put is no matter of the folder.
+    author.ok("release live --follow");
+    author.world.env.write_file("more/more.html", "more");
+    author.ok("static add --src more --path /more");
+    author.manifest("1.2.0", "two");
+    author.ok("publish");
+}
+
+#[test]
+fn nothing_live_and_mistakes_in_the_manifest_are_refused() {
+    let author = Author::new();
+    author.world.env.write_file("fresh/milepost.yaml", "app: fresh\nversion: 1.0.0\nconfig: { a: 1 }\n");
+    assert!(author.refused("publish fresh").contains("no app called `fresh`"));
+    author.ok("deploy fresh --no-release");
+    let said = author.refused("publish fresh");
+    assert!(said.contains("nothing of app `fresh` is live") && said.contains("milepost deploy fresh"), "{said}");
+    author.world.env.write_file("fresh/milepost.yaml", "app: fresh\nversion: 1.0.0\nconfg: { a: 1 }\n");
+    assert!(author.refused("publish fresh").contains("confg"));
+    author.ok("publish fresh --app-version head --to channels");
+    author.world.env.write_file("fresh/milepost.yaml", "app: Fresh!\nversion: 1.0.0\n");
+    author.refused("publish fresh --app-version head --to channels");
+}
