@@ -13,6 +13,9 @@ use crate::tables::apps::AppRow;
 use crate::tables::{memberships, releases, tags, units, versions};
 use crate::{Catalog, releasing};
 
+/// Names that every app has as soon as there is something for them to name.
+const POINTERS: [&str; 3] = ["live", "latest", "head"];
+
 /// An app version by its uid, its number, or the release, tag or pointer that holds it.
 pub(crate) async fn find_app_version(tx: &mut Tx, app: &AppRow, name: &str) -> Result<AppVersionRow> {
     if let Some(found) = app_versions::find_by_uid(tx, app.id, name).await? {
@@ -28,12 +31,21 @@ pub(crate) async fn find_app_version(tx: &mut Tx, app: &AppRow, name: &str) -> R
     }
     match releasing::find(tx, app, name).await {
         Ok(release) => app_versions::get(tx, app.id, release.app_seq).await,
+        Err(CatalogError::Refused(_)) if POINTERS.contains(&name) => {
+            let message = match name {
+                "head" => format!("App `{}` has no version yet.", app.name),
+                "live" => format!("Nothing of app `{}` is live yet.", app.name),
+                _ => format!("App `{}` has no release yet.", app.name),
+            };
+            let hint = "`milepost deploy` makes one; `milepost app list-version` shows what exists";
+            Err(Refusal::new(Code::AppVersionNotFound, message).hint(hint).into())
+        }
         Err(CatalogError::Refused(_)) => {
             let recent = app_versions::list(tx, app.id, None, 100).await?;
             let mut names: Vec<String> = recent.iter().map(|row| row.uid.clone()).collect();
             names.extend(releases::list(tx, app.id, false, None, 100).await?.into_iter().map(|release| release.name));
             names.extend(tags::list(tx, app.id).await?.into_iter().map(|(tag, _)| tag.to_string()));
-            names.extend(["live", "latest", "head"].map(str::to_owned));
+            names.extend(POINTERS.map(str::to_owned));
             let message = format!("App `{}` has no app version or release `{name}`.", app.name);
             Err(Refusal::unknown(
                 Code::AppVersionNotFound,

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use futures::StreamExt as _;
 use indicatif::{ProgressBar, ProgressStyle};
+use milepost_channels::registry::Registry;
 use milepost_channels::{Publish, Published, Store, WriteError};
 use milepost_model::channel::publish::version_to_publish;
 use milepost_model::channel::{ChannelName, PackageName, Publication, PublicationKind, PublishRefusal, SemVer};
@@ -64,6 +65,9 @@ pub async fn run(ui: &Ui, global: &Global, args: PublishArgs) -> Result<()> {
     let (package, store) = args.place.open(context, Some(&args.sign))?;
     let wanted = Wanted { package, channel, version, manifest, registry: args.registry, now: to_the_second(context) };
 
+    if let Some(repository) = &wanted.registry {
+        Registry::open(repository, &[], None)?;
+    }
     // Before an artifact is made: most refusals do not depend on it.
     let nothing = Digest::of(b"");
     let taken = match store.check(&wanted.publish(Path::new(""), nothing)).await {

@@ -84,7 +84,7 @@ fn a_folder_is_compared_with_what_is_live_and_not_with_what_is_newest() {
     // What nobody but a hand put is no matter of the folder.
     author.ok("release live --follow");
     author.world.env.write_file("more/more.html", "more");
-    author.ok("static add --src more --path /more");
+    author.ok("static add more --path /more");
     author.manifest("1.2.0", "two");
     author.ok("publish");
 }
@@ -102,4 +102,15 @@ fn nothing_live_and_mistakes_in_the_manifest_are_refused() {
     author.ok("publish fresh --app-version head --to channels");
     author.world.env.write_file("fresh/milepost.yaml", "app: Fresh!\nversion: 1.0.0\n");
     author.refused("publish fresh --app-version head --to channels");
+}
+
+#[test]
+fn what_an_app_does_not_have_yet_is_not_suggested() {
+    let author = Author::new();
+    author.ok("app create bare");
+    let said = author.refused("app show --app bare");
+    assert!(said.contains("has no version yet") && !said.contains("did you mean"), "{said}");
+    assert!(author.refused("diff live head --app bare").contains("Nothing of app `bare` is live yet"));
+    let said = author.refused("release tag live live");
+    assert!(said.contains("a name of its own"), "{said}");
 }

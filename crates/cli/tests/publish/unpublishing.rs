@@ -64,7 +64,7 @@ fn an_artifact_that_another_version_has_stays() {
     let author = Author::new();
     author.ok("publish");
     // The same app version under another version.
-    std::fs::write(author.world.env.work_dir().join("milepost.yaml"), "app: shop\nversion: 1.0.1\n").unwrap();
+    author.manifest("1.0.1", "one");
     author.ok("publish");
     let said = author.ok("unpublish 1.0.0");
     assert!(said.contains("Its artifact stays: another version has the same."), "{said}");

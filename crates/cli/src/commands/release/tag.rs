@@ -18,8 +18,12 @@ pub struct TagArgs {
 
 pub async fn run(context: &Context<'_>, args: TagArgs) -> Result<()> {
     if args.tag == "live" {
-        return Err(Failure::usage("live is not set like other tags")
-            .hint(format!("use `milepost release live {}`", args.release)));
+        let hint = if args.release == "live" {
+            "give the tag a name of its own, like `milepost release tag live good`".to_owned()
+        } else {
+            format!("use `milepost release live {}`", args.release)
+        };
+        return Err(Failure::usage("live is not set like other tags").hint(hint));
     }
     let tag: TagName = args.tag.parse()?;
     let release = context.client.tag_set(&context.app, tag.as_str(), &args.release, args.why).await?;
