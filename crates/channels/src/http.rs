@@ -1,6 +1,7 @@
 //! Requests to web servers that are not trusted: deadlines, bounds, and no way to another host.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -13,6 +14,7 @@ use tokio::time::Instant;
 
 use crate::error::{ArtifactStream, ChannelError};
 use crate::pace::{Pace, SLOWEST};
+use crate::reach::{self, Resolver};
 
 const MAX_REDIRECTS: usize = 5;
 
@@ -57,6 +59,7 @@ impl Http {
             reqwest::Client::builder()
                 .user_agent(concat!("milepost/", env!("CARGO_PKG_VERSION")))
                 .connect_timeout(deadlines.connect)
+                .dns_resolver(Arc::new(Resolver))
                 .redirect(reqwest::redirect::Policy::none())
         };
         let unusable = |error| ChannelError::Unusable {
@@ -82,6 +85,9 @@ impl Http {
     pub(crate) async fn get(&self, url: &Url, headers: &HeaderMap) -> Result<Response, ChannelError> {
         let mut at = url.clone();
         for _ in 0..MAX_REDIRECTS {
+            if let Some(reason) = reach::refused(&at) {
+                return Err(ChannelError::Unusable { place: shown(&at), reason: reason.to_owned() });
+            }
             let sent = self.client.get(at.clone()).headers(headers.clone()).send().await;
             let response = sent.map_err(|error| unreachable(&at, &error))?;
             let Some(to) = redirect(&at, &response) else { return Ok(response) };

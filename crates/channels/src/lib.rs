@@ -16,6 +16,7 @@ mod error;
 mod files;
 mod http;
 mod pace;
+pub mod reach;
 pub mod registry;
 pub mod signature;
 mod source;

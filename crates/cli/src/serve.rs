@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
 use crate::args::Global;
-use crate::commands::channel::place::registry_credentials;
+use crate::commands::channel::place::server_credentials;
 use crate::commands::shared::{parse_duration_ms, parse_memory};
 use crate::context::data_folder;
 use crate::failure::{Failure, Result};
@@ -72,6 +72,10 @@ pub struct ServeArgs {
     /// Installed apps whose channels are looked at at the same time; 0 for a server that leaves them to others [default: 4]
     #[arg(long, env = "MILEPOST_INSTALLS", value_name = "N", hide_env_values = true)]
     installs: Option<usize>,
+    /// A host that tokens without administration may install from, and whose `docker login` the server uses; give it again for more
+    /// [default: any host of the internet, and no `docker login`]
+    #[arg(long, env = "MILEPOST_INSTALL_FROM", value_name = "HOST", value_delimiter = ',', hide_env_values = true)]
+    install_from: Vec<String>,
     /// Executions of the queue that run at the same time; 0 for a server that leaves them, jobs and timers to others [default: 32]
     #[arg(long, env = "MILEPOST_EXECUTIONS", value_name = "N", hide_env_values = true)]
     executions: Option<usize>,
@@ -114,6 +118,8 @@ struct File {
     build_disk: Option<String>,
     build_cpu: Option<u32>,
     installs: Option<usize>,
+    #[serde(default)]
+    install_from: Vec<String>,
     executions: Option<usize>,
     database: Option<String>,
     blobs: Option<String>,
@@ -176,7 +182,8 @@ fn settings(global: &Global, args: ServeArgs) -> Result<Settings> {
     let executions = args.executions.or(file.executions);
     settings.executions = executions.unwrap_or(if test_hooks::stops_time() { 0 } else { settings.executions });
     settings.installs = args.installs.or(file.installs).unwrap_or(settings.installs);
-    settings.registries = registry_credentials();
+    settings.install_from = if args.install_from.is_empty() { file.install_from } else { args.install_from };
+    settings.registries = server_credentials(&settings.install_from);
     settings.database = args.database.or(file.database);
     settings.blobs = args.blobs.or(file.blobs);
     if let Some(seconds) = args.sweep_grace.or(file.sweep_grace) {
@@ -263,6 +270,6 @@ fn read_file(given: Option<&Path>, data: Option<&Path>) -> Result<File> {
     let text = std::fs::read_to_string(&path).map_err(|error| Failure::unreadable(&path, &error))?;
     toml::from_str(&text).map_err(|error| {
         Failure::usage(format!("`{}` cannot be used: {}", path.display(), error.to_string().trim_end()))
-            .hint("the keys are data, api, gateway, connections, api-connections, domain, tls-cert, tls-key, sandbox, spares, builds, build-timeout, build-disk, build-cpu, installs, executions, database, blobs and sweep-grace")
+            .hint("the keys are data, api, gateway, connections, api-connections, domain, tls-cert, tls-key, sandbox, spares, builds, build-timeout, build-disk, build-cpu, installs, install-from, executions, database, blobs and sweep-grace")
     })
 }

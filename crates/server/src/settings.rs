@@ -36,6 +36,9 @@ pub struct Settings {
     pub executions: usize,
     /// Installed apps that are looked at at the same time here; with none, channels are not watched.
     pub installs: usize,
+    /// The hosts that installs come from when no administrator asks for them: `host` or `host:port`. With none, any host whose
+    /// addresses are of the internet.
+    pub install_from: Vec<String>,
     /// Names and passwords for registries that installs come from.
     pub registries: Vec<milepost_channels::registry::Credentials>,
     /// `postgres://…`, or the path of a SQLite file; `catalog.db` in the data folder when left out.
@@ -122,6 +125,7 @@ impl Settings {
             builds: BuildSettings::default(),
             executions: 32,
             installs: 4,
+            install_from: Vec::new(),
             registries: Vec::new(),
             database: None,
             blobs: None,

@@ -11,6 +11,7 @@ use super::auth::{Challenge, Credentials, challenge};
 use super::error::RegistryError;
 use crate::error::ChannelError;
 use crate::http::{Http, is_local, root_cause, whole};
+use crate::reach;
 
 const MAX_ANSWER: u64 = 64 << 10;
 /// What is sent at once, and so held in memory. Smaller artifacts are sent whole.
@@ -32,6 +33,9 @@ impl Registry {
     /// Contacts nobody. The credentials are those of the repository's host, if there are any.
     pub fn open(repository: &str, credentials: &[Credentials], http: Option<Http>) -> Result<Self, ChannelError> {
         let (base, host, path) = parse(repository)?;
+        if let Some(reason) = reach::refused(&base) {
+            return Err(ChannelError::Unusable { place: host, reason: reason.to_owned() });
+        }
         let credentials = credentials.iter().find(|known| known.host == host).cloned();
         let http = http.map_or_else(Http::new, Ok)?;
         Ok(Self { base, host, path, http, credentials, authorization: Mutex::new(None) })
@@ -139,7 +143,7 @@ impl Registry {
         let realm: Url = realm.parse().map_err(|_| denied())?;
         // A password travels encrypted, or not at all; and only a registry of this machine sends us to another server of it.
         let (encrypted, here) = (realm.scheme() == "https", is_local(&realm));
-        if !encrypted && !here || here && !self.is_local() {
+        if !encrypted && !here || here && !self.is_local() || reach::refused(&realm).is_some() {
             return Err(RegistryError::Refused {
                 registry: self.host(),
                 doing: "the request",

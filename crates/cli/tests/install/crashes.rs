@@ -35,7 +35,7 @@ fn slow_a_server_that_is_killed_in_an_upgrade_is_at_the_old_or_at_the_new_versio
     let long_ago = "2026-01-01T00:00:00Z".parse().unwrap();
     author.publish("1.0.0", long_ago);
     let settings = InstallSettings { policy: "patch=manual".parse().unwrap(), ..InstallSettings::default() };
-    let from = InstallFrom::Channel { url: author.url() };
+    let from = InstallFrom::Channel { url: author.url(), package: None };
     let new = NewInstall { app: None, from, secrets: Default::default(), settings };
     runtime.block_on(world.client().install_create(&new)).unwrap();
     let mut usual = Duration::from_millis(30);
@@ -74,7 +74,7 @@ fn a_trial_that_a_killed_server_left_is_ended_by_the_next() {
     let mut author = Author::new();
     let long_ago = "2026-01-01T00:00:00Z".parse().unwrap();
     author.publish("1.0.0", long_ago);
-    let from = InstallFrom::Channel { url: author.url() };
+    let from = InstallFrom::Channel { url: author.url(), package: None };
     let new = NewInstall { app: None, from, secrets: Default::default(), settings: InstallSettings::default() };
     runtime.block_on(world.client().install_create(&new)).unwrap();
     world.ok("install policy shop --policy patch=manual --health /nothing-is-there --health-deadline 4s");

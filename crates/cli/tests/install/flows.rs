@@ -174,6 +174,41 @@ fn a_pinned_version_of_this_servers_own_channels_stays() {
 }
 
 #[test]
+fn a_package_without_a_version_and_a_channel_follow_the_channel() {
+    let (author, channel) = author();
+    // As the seed names it.
+    let refused = author.refused(&format!("install crossplane/aws-stack --channel {channel}"));
+    assert!(refused.contains("aws-stack"), "{refused}");
+    author.ok("publish --to channels --package crossplane/aws-stack --app-version live");
+    let place = channel.replace("channels/shop", "channels/crossplane/aws-stack");
+    author.ok(&format!(
+        "install crossplane/aws-stack --channel {place} --policy minor=window --window 'sun 02:00-04:00'"
+    ));
+    let status = author.json("install status aws-stack");
+    assert_eq!(
+        (&status["mode"], &status["package"]),
+        (&"channel".into(), &"crossplane/aws-stack".into()),
+        "{status:#}"
+    );
+    assert_eq!(status["settings"]["policy"]["minor"], "window", "{status:#}");
+    let without = author.refused("install crossplane/aws-stack --app none");
+    assert!(without.contains("names no version") && without.contains("--channel URL"), "{without}");
+}
+
+#[test]
+fn options_of_a_followed_channel_are_refused_for_a_version_that_stays() {
+    let (author, channel) = author();
+    for option in
+        ["--policy minor=immediate", "--window 'sun 02:00-04:00'", "--deny sat", "--zone Europe/Berlin", "--poll 1m"]
+    {
+        let said = author.refused(&format!("install shop:1.0.0 --channel {channel} --app copy {option}"));
+        let name = option.split(' ').next().unwrap();
+        assert!(said.contains(&format!("`{name}` is for installs that follow a channel")), "{said}");
+    }
+    author.ok(&format!("install shop:1.0.0 --channel {channel} --app copy --set greeting=Moin --health /index.html"));
+}
+
+#[test]
 fn secrets_that_an_app_wants_are_listed_and_given() {
     let (author, channel) = author();
     let manifest = "app: shop\nversion: 1.1.0\nfunctions:\n  hello: { env: python, src: hello/, secrets: [API_KEY] }\n";

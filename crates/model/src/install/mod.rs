@@ -180,7 +180,12 @@ pub struct NewInstall {
 #[serde(tag = "kind", rename_all = "lowercase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum InstallFrom {
     /// The latest of a channel, which is followed from then on.
-    Channel { url: String },
+    Channel {
+        url: String,
+        /// Refused if the channel is of another one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        package: Option<PackageName>,
+    },
     /// One version, which stays.
     Pinned {
         package: PackageName,

@@ -12,6 +12,7 @@ use super::health;
 use super::own;
 use super::problem::Problem;
 use super::put::{self, Wanted};
+use super::reach;
 use super::rules::check_serial;
 use super::source::{self, Known};
 use super::turn::{Notes, show, tell_unhealthy, went_back};
@@ -50,6 +51,7 @@ pub(crate) fn may_install(caller: &Caller) -> ApiResult<()> {
 
 pub(crate) async fn create(state: &State, caller: &Caller, new: NewInstall) -> ApiResult<Installed> {
     check_settings(&new)?;
+    check_app(state, caller, &new).await?;
     let (found, source) = find(state, caller, &new).await?;
     let app = app_name(&new, &found.package)?;
     let fetch = async |state: &State, app: &AppName, entry: &Entry| put::fetch(state, app, &source, entry).await;
@@ -100,6 +102,24 @@ fn check_settings(new: &NewInstall) -> ApiResult<()> {
     })
 }
 
+/// Refuses before anything is fetched what would be refused at the end.
+async fn check_app(state: &State, caller: &Caller, new: &NewInstall) -> ApiResult<()> {
+    let app = match &new.from {
+        InstallFrom::Pinned { package, .. } | InstallFrom::Channel { package: Some(package), .. } => {
+            Some(app_name(new, package)?)
+        }
+        _ => new.app.clone(),
+    };
+    match (app, &caller.row().app) {
+        (Some(app), _) => is_there(state, caller, &app).await.map(drop),
+        (None, Some(own)) => {
+            let message = format!("The token `{}` is good for app `{own}` only, and no app is named.", caller.name());
+            Err(Refusal::new(Code::Forbidden, message).hint(format!("name it with `--app {own}`")).into())
+        }
+        (None, None) => Ok(()),
+    }
+}
+
 /// The last part of the package's name, unless another was given.
 fn app_name(new: &NewInstall, package: &PackageName) -> ApiResult<AppName> {
     if let Some(app) = &new.app {
@@ -116,9 +136,10 @@ fn app_name(new: &NewInstall, package: &PackageName) -> ApiResult<AppName> {
 async fn find(state: &State, caller: &Caller, new: &NewInstall) -> ApiResult<(Found, Source)> {
     let key = new.settings.key.as_deref();
     match &new.from {
-        InstallFrom::Channel { url } => {
+        InstallFrom::Channel { url, package } => {
             check_place(caller, url)?;
-            let source = source::open(state, url, &Known { key, ..Known::default() })?;
+            reach::check(state, caller, url).await?;
+            let source = source::open(state, url, &Known { key, package: package.as_ref(), ..Known::default() })?;
             let read = match source.latest(None).await.map_err(Problem::from)? {
                 LatestAnswer::Read(read) => read,
                 LatestAnswer::NotModified => return Err(nothing_published(url).into()),
@@ -142,12 +163,14 @@ async fn find(state: &State, caller: &Caller, new: &NewInstall) -> ApiResult<(Fo
                         .hint("leave out the key, or install from the author's channel with `--channel URL`")
                         .into());
                 }
+                reach::check(state, caller, registry).await?;
                 let (entry, source) = source::in_registry(state, package, version, registry).await?;
                 let (mode, place) = (InstallMode::Pinned, registry.clone());
                 return Ok((Found { mode, package: package.clone(), channel: None, place, entry, serial: 0 }, source));
             }
             let place = channel.clone().unwrap_or_else(|| source::own_place(package, version));
             check_place(caller, &place)?;
+            reach::check(state, caller, &place).await?;
             let source = source::open(state, &place, &Known { package: Some(package), key, ..Known::default() })?;
             let read = match source.all().await {
                 Err(ChannelError::Gone { .. }) if channel.is_none() => {
@@ -240,10 +263,18 @@ async fn install(
 
 /// Answers whether the app was made for this.
 async fn ensure_app(state: &State, caller: &Caller, app: &AppName) -> ApiResult<bool> {
+    if is_there(state, caller, app).await? {
+        return Ok(false);
+    }
+    state.catalog.app_create(app, PlanName::default(), caller.name()).await?;
+    Ok(true)
+}
+
+/// Whether there is such an app, into which the caller may install; or the caller may make it.
+async fn is_there(state: &State, caller: &Caller, app: &AppName) -> ApiResult<bool> {
     match state.catalog.app_get(app).await {
         Ok(_) => {
             caller.may(Permission::ChangeCode, app.as_str())?;
-            // Before anything is fetched: it would be refused at the end too.
             match state.catalog.install_get(app).await {
                 Ok(install) => {
                     let message =
@@ -251,14 +282,13 @@ async fn ensure_app(state: &State, caller: &Caller, app: &AppName) -> ApiResult<
                     let hint = "`milepost upgrade` moves it to another version; `--app NAME` installs it once more under another name";
                     Err(Refusal::new(Code::InstallExists, message).hint(hint).into())
                 }
-                Err(CatalogError::Refused(refusal)) if refusal.code == Code::InstallNotFound => Ok(false),
+                Err(CatalogError::Refused(refusal)) if refusal.code == Code::InstallNotFound => Ok(true),
                 Err(error) => Err(error.into()),
             }
         }
         Err(CatalogError::Refused(refusal)) if refusal.code == Code::AppNotFound => {
             caller.may_everywhere(Permission::Administer)?;
-            state.catalog.app_create(app, PlanName::default(), caller.name()).await?;
-            Ok(true)
+            Ok(false)
         }
         Err(error) => Err(error.into()),
     }

@@ -13,6 +13,7 @@ mod own;
 mod person;
 mod problem;
 mod put;
+mod reach;
 mod remembered;
 mod rules;
 mod source;
@@ -58,6 +59,8 @@ pub(crate) struct Installs {
     own: String,
     aws: Option<Vec<(String, String)>>,
     registries: Vec<Credentials>,
+    /// The hosts that tokens without administration may name; none: those of the internet.
+    hosts: Vec<String>,
     /// Connections that all checks share.
     http: Option<Http>,
     remembered: remembered::Remembered,
@@ -74,6 +77,7 @@ impl Installs {
             own,
             aws: settings.aws.clone(),
             registries: settings.registries.clone(),
+            hosts: settings.install_from.clone(),
             http: Http::new().ok(),
             remembered: remembered::Remembered::default(),
             node: format!("installs-{}-{}", ids.short_id(), ids.short_id()),

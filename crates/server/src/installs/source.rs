@@ -9,7 +9,7 @@ use super::problem::Problem;
 use crate::state::State;
 
 /// Places that begin with this are the server's own channels.
-const OWN: &str = "/channels/";
+pub(super) const OWN: &str = "/channels/";
 
 /// What is known about a channel before it is read.
 #[derive(Debug, Clone, Default)]

@@ -122,7 +122,7 @@ impl Stage {
 }
 
 pub fn following(url: &str, settings: InstallSettings) -> NewInstall {
-    let from = InstallFrom::Channel { url: url.to_owned() };
+    let from = InstallFrom::Channel { url: url.to_owned(), package: None };
     NewInstall { app: None, from, secrets: Default::default(), settings }
 }
 

@@ -164,15 +164,28 @@ pub fn source(ui: &Ui, global: &Global, place: &PlaceArgs, channel: Option<&str>
 
 /// Who logs in to registries: the variables first, then what docker, podman and skopeo remember.
 pub fn registry_credentials() -> Vec<Credentials> {
-    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let mut known = Vec::new();
-    if let (Some(host), Some(user), Some(password)) =
-        (variable("MILEPOST_REGISTRY_HOST"), variable("MILEPOST_REGISTRY_USER"), variable("MILEPOST_REGISTRY_PASSWORD"))
-    {
-        known.push(Credentials { host, user, password });
-    }
+    own_credentials().into_iter().chain(remembered_credentials()).collect()
+}
+
+/// Those of a server, which logs in for others: only where whoever runs it said so.
+pub fn server_credentials(hosts: &[String]) -> Vec<Credentials> {
+    let remembered = remembered_credentials().into_iter().filter(|known| hosts.contains(&known.host));
+    own_credentials().into_iter().chain(remembered).collect()
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+fn own_credentials() -> Option<Credentials> {
+    let (host, user) = (variable("MILEPOST_REGISTRY_HOST")?, variable("MILEPOST_REGISTRY_USER")?);
+    Some(Credentials { host, user, password: variable("MILEPOST_REGISTRY_PASSWORD")? })
+}
+
+fn remembered_credentials() -> Vec<Credentials> {
     let docker = variable("DOCKER_CONFIG").or_else(|| Some(format!("{}/.docker", variable("HOME")?)));
     let containers = variable("XDG_RUNTIME_DIR").map(|folder| format!("{folder}/containers/auth.json"));
+    let mut known = Vec::new();
     for file in [docker.map(|folder| format!("{folder}/config.json")), containers].into_iter().flatten() {
         if let Ok(json) = std::fs::read_to_string(file) {
             known.extend(Credentials::from_docker_config(&json));

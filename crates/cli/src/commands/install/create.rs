@@ -14,8 +14,9 @@ use crate::failure::{Failure, Result};
 
 #[derive(Debug, Args)]
 pub struct CreateArgs {
-    /// A package and its version, like `acme/shop:1.2.3`; with a host in front, from that registry
-    #[arg(value_name = "NAME:VERSION")]
+    /// A package and its version, like `acme/shop:1.2.3`; with a host in front, from that registry; with `--channel` the version
+    /// may be left out, and the latest is installed and followed
+    #[arg(value_name = "NAME[:VERSION]")]
     reference: Option<String>,
     /// The address of a channel, or a folder on the server: its latest is installed and followed; with a version, the place that has it
     #[arg(long, value_name = "URL")]
@@ -34,8 +35,16 @@ pub struct CreateArgs {
 
 pub async fn run(context: &Context<'_>, app: Option<&str>, args: CreateArgs) -> Result<()> {
     let settings = args.settings.over(InstallSettings::default())?;
-    let reference = args.reference.as_deref().map(|text| reference::parse(text).map_err(|error| meant(text, error)));
-    let reference = reference.transpose()?;
+    // As the seed has it: a name without a version and a channel follow the channel.
+    let followed = args.reference.as_deref().filter(|_| args.channel.is_some()).and_then(reference::package);
+    let reference = args.reference.as_deref().filter(|_| followed.is_none());
+    let reference = reference.map(|text| reference::parse(text).map_err(|error| meant(text, error))).transpose()?;
+    if let (Some(option), true) = (args.settings.of_followed(), reference.is_some() || args.bundle.is_some()) {
+        return Err(Failure::usage(format!(
+            "`{option}` is for installs that follow a channel, and this one stays at its version"
+        ))
+        .hint("leave it out, or follow a channel with `milepost install --channel URL`"));
+    }
     let app = app.map(str::parse).transpose()?;
     let secrets = args.secrets.read()?;
     if let Some(file) = &args.bundle {
@@ -46,7 +55,7 @@ pub async fn run(context: &Context<'_>, app: Option<&str>, args: CreateArgs) -> 
             return Err(Failure::usage("there is nothing to install")
                 .hint("name a version, like `milepost install acme/shop:1.2.3`, or a channel with `--channel URL`"));
         }
-        (None, Some(url)) => InstallFrom::Channel { url: whole_path(&url)? },
+        (None, Some(url)) => InstallFrom::Channel { url: whole_path(&url)?, package: followed },
         (Some(Reference { registry, package, version }), channel) => {
             let channel = channel.map(|url| whole_path(&url)).transpose()?;
             // A channel says where the version is; a host in the name is then a part of the package's name.

@@ -12,6 +12,12 @@ pub struct Reference {
     pub version: SemVer,
 }
 
+/// A name without a version, beside a channel that has the versions.
+pub fn package(text: &str) -> Option<PackageName> {
+    let (name, version) = split(text);
+    name.parse().ok().filter(|_| version.is_none())
+}
+
 /// The first part is a host when it has a dot or a port, or is `localhost`, as everywhere where images are named.
 pub fn parse(text: &str) -> Result<Reference> {
     let (name, version) = split(text);

@@ -60,6 +60,18 @@ impl SettingsArgs {
             && set.is_empty()
     }
 
+    /// The first option that says when a followed channel brings upgrades, which no other install does.
+    pub fn of_followed(&self) -> Option<&'static str> {
+        let given = [
+            ("--policy", self.policy.is_some()),
+            ("--window", !self.windows.is_empty()),
+            ("--deny", !self.denies.is_empty()),
+            ("--zone", self.zone.is_some()),
+            ("--poll", self.poll.is_some()),
+        ];
+        given.into_iter().find_map(|(option, is_given)| is_given.then_some(option))
+    }
+
     /// These settings over others.
     pub fn over(&self, mut settings: InstallSettings) -> Result<InstallSettings> {
         if let Some(text) = &self.policy {
