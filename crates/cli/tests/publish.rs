@@ -3,6 +3,8 @@
 
 #[path = "publish/author.rs"]
 mod author;
+#[path = "publish/backup.rs"]
+mod backup;
 #[expect(dead_code, reason = "other tests use the rest")]
 mod common;
 #[path = "publish/content.rs"]
