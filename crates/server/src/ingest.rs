@@ -12,6 +12,7 @@ use futures::stream::{self, Stream, StreamExt};
 use milepost_blobs::{IngestLimits, Ingested};
 use milepost_catalog::NewBlob;
 use milepost_client::api::Uploaded;
+use milepost_model::tree::{MAX_NAME, fits_a_disk};
 use milepost_model::{AppName, Code, Refusal};
 
 use crate::body;
@@ -63,6 +64,14 @@ pub(crate) fn limits(most: u64) -> IngestLimits {
 
 /// Makes the blobs of a stored pack known.
 pub(crate) async fn register(state: &State, app: &AppName, ingested: Ingested) -> ApiResult<Uploaded> {
+    let pack = ingested.pack;
+    let names = ingested.blobs.iter().filter_map(|blob| blob.directory.as_ref()).flat_map(|found| found.entries.keys());
+    if let Some(name) = names.into_iter().find(|name| !fits_a_disk(name)) {
+        let _ = state.blobs.delete(pack).await;
+        let message =
+            format!("The name `{}…` is longer than {MAX_NAME} bytes.", name.chars().take(80).collect::<String>());
+        return Err(Refusal::new(Code::InvalidRequest, message).hint("rename the file: no disk takes the name").into());
+    }
     let blobs = ingested
         .blobs
         .iter()
@@ -74,7 +83,6 @@ pub(crate) async fn register(state: &State, app: &AppName, ingested: Ingested) -
         })
         .collect::<Vec<_>>();
     let uploaded = Uploaded { blobs: blobs.len() as u64, bytes: ingested.size };
-    let pack = ingested.pack;
     if let Err(error) = state.catalog.pack_register(app, pack.to_string(), ingested.size, blobs).await {
         // Nobody knows the pack, so nobody can miss it; what fails here is left to the sweep.
         let _ = state.blobs.delete(pack).await;

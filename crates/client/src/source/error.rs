@@ -67,6 +67,8 @@ pub enum ZipRefusal {
         "the entry `{0}` is not a plain path below its root (absolute, a drive letter, `..`, or too long); make it again from inside the folder that you deploy"
     )]
     Escapes(String),
+    #[error("a name in `{0}…` is longer than 255 bytes, which no disk takes; rename it and make the zip again")]
+    NameTooLong(String),
     #[error("the link `{path}` points to `{target}`, outside of it; make it again with the file instead of the link")]
     LinkLeaves { path: String, target: String },
     #[error("the entry `{0}` is neither a file, a folder nor a link; make it again without it")]

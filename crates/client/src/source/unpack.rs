@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
 use milepost_model::digest::{Digest, Hasher};
-use milepost_model::tree::{FileEntry, Leaf, Tree, TreeError, checked_path};
+use milepost_model::tree::{FileEntry, Leaf, Tree, TreeError, checked_path, fits_a_disk};
 use zip::ZipArchive;
 use zip::read::ZipFileEntry;
 use zip::result::ZipError;
@@ -215,6 +215,9 @@ fn plain_name(entry: &ZipFileEntry<'_>) -> Result<Option<String>, ZipRefusal> {
     }
     let folder = plain.strip_suffix('/');
     let plain = checked_path(folder.unwrap_or(plain)).map_err(|_| ZipRefusal::Escapes(lossy()))?;
+    if !fits_a_disk(&plain) {
+        return Err(ZipRefusal::NameTooLong(plain.chars().take(80).collect()));
+    }
     if folder.is_some() {
         return Ok(None);
     }

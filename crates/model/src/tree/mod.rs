@@ -206,6 +206,14 @@ fn parents(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').map(|(at, _)| &path[..at])
 }
 
+/// The longest name of a file or a folder that file systems take.
+pub const MAX_NAME: usize = 255;
+
+/// Whether every name of a path can be one on a disk. Older trees may have longer ones, so reading them does not ask.
+pub fn fits_a_disk(path: &str) -> bool {
+    path.split('/').all(|name| name.len() <= MAX_NAME)
+}
+
 /// A path as it is kept: relative, with `/`, no empty parts, no `.` or `..`.
 pub fn checked_path(path: &str) -> Result<String, TreeError> {
     if path.len() > MAX_PATH || path.matches('/').count() > MAX_DEPTH {
