@@ -1,4 +1,5 @@
 use clap::Args;
+use milepost_model::change::UnitKey;
 use milepost_model::pointer::Alias;
 
 use super::KIND;
@@ -20,22 +21,41 @@ pub struct DeleteArgs {
 pub async fn run(context: &Context<'_>, args: DeleteArgs) -> Result<()> {
     let key = args.name.key(KIND)?;
     let aliases = context.client.alias_list(&context.app, key.name.as_str()).await?;
-    let tell = |how: &str| {
+    // Which of them an active release still needs is decided with the change itself.
+    if !aliases.is_empty() && (args.change.dry_run || context.asks()) {
         let points = |alias: &Alias| format!("{} (version {})", alias.name, alias.number);
-        if !aliases.is_empty() {
-            let list: Vec<String> = aliases.iter().map(points).collect();
-            let but = "but for those that a release still follows";
-            context.ui.say(&format!("Its aliases {how} with it, {but}: {}", list.join(", ")));
-        }
-    };
-    // Whoever is asked must know before; otherwise it is told when nothing refused it.
-    let asks = context.asks() && !args.change.dry_run;
-    if asks {
-        tell("go");
+        let list: Vec<String> = aliases.iter().map(points).collect();
+        let how = if args.change.dry_run { "would go" } else { "go" };
+        let but = "those that a route of an active release follows stay until it expires";
+        context.ui.say(&format!("Its aliases {how} with it, {but}: {}", list.join(", ")));
     }
-    shared::remove(context, vec![key], &args.change).await?;
-    if !asks {
-        tell(if args.change.dry_run { "would go" } else { "went" });
+    shared::remove(context, vec![key.clone()], &args.change).await?;
+    if !aliases.is_empty() && !args.change.dry_run {
+        tell(context, &key, &aliases).await?;
+    }
+    Ok(())
+}
+
+/// Tells what became of the aliases, as the history has it.
+async fn tell(context: &Context<'_>, key: &UnitKey, aliases: &[Alias]) -> Result<()> {
+    let most = i64::try_from(aliases.len()).unwrap_or(i64::MAX).saturating_add(100).min(1000);
+    let events = context.client.event_list(&context.app, most, None).await?.items;
+    let is_gone = |alias: &&Alias| {
+        let subject = format!("alias {} of {key}", alias.name);
+        let newest = events.iter().find(|event| event.subject == subject);
+        newest.is_some_and(|event| event.kind == "alias.deleted")
+    };
+    let (gone, kept): (Vec<&Alias>, Vec<&Alias>) = aliases.iter().partition(is_gone);
+    let list = |aliases: &[&Alias]| {
+        let points: Vec<String> =
+            aliases.iter().map(|alias| format!("{} (version {})", alias.name, alias.number)).collect();
+        points.join(", ")
+    };
+    if !gone.is_empty() {
+        context.ui.say(&format!("Its aliases went with it: {}", list(&gone)));
+    }
+    if !kept.is_empty() {
+        context.ui.say(&format!("Kept until the releases expire whose routes follow them: {}", list(&kept)));
     }
     Ok(())
 }
