@@ -22,11 +22,18 @@ pub struct ImportArgs {
     /// The manifest to write [default: milepost.yaml beside the specs]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Also take files outside of the folder, or of the git repository that it is in
+    #[arg(long)]
+    allow_outside: bool,
 }
 
 pub async fn run(ui: &Ui, args: ImportArgs) -> Result<()> {
     let specs = &args.folder.specdir;
     let declared = fission::read_folder(specs)?;
+    let wrong = if args.allow_outside { Vec::new() } else { declared::bounds::outside(&declared) };
+    if !wrong.is_empty() {
+        return Err(declared::failure(wrong, declared.warnings));
+    }
     let out = match args.out {
         Some(out) if out.is_dir() => out.join(FILE_NAME),
         Some(out) => out,

@@ -17,7 +17,7 @@ impl Selection {
         let litter = LITTER.iter().map(|&pattern| pattern.to_owned());
         SourceOptions {
             include: self.include.clone(),
-            exclude: self.exclude.iter().cloned().chain(litter).collect(),
+            exclude: self.exclude.iter().chain(&self.documents).cloned().chain(litter).collect(),
             gitignore: self.gitignore,
             keep_archives: self.keep_archives,
             ..SourceOptions::default()
@@ -40,13 +40,15 @@ pub fn select(sink: &Sink<'_>, what: &str, root: &Path, include: &Patterns, excl
         // One file, named: what was packed before is unpacked, and the rest is a tree of one.
         let right = check_alone(sink, what, include, exclude);
         let (root, include, exclude) = (joined(root, only), Vec::new(), Vec::new());
-        return (Selection { root, include, exclude, keep_archives: false, gitignore: true }, right);
+        let documents = Vec::new();
+        return (Selection { root, include, exclude, documents, keep_archives: false, gitignore: true }, right);
     }
     let common = common_folder(root, include, &whole);
     let selection = Selection {
         root: joined(root, &common),
         include: whole.iter().map(|names| below(names, common.len())).collect(),
         exclude: exclude.iter().flat_map(|(pattern, _)| rebased(pattern, &common)).collect(),
+        documents: Vec::new(),
         keep_archives: false,
         gitignore: true,
     };

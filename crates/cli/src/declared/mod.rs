@@ -4,6 +4,7 @@
 //! Reading touches the disk only to see that what is named is there. `docs/decisions/007-declarative.md` has the reasons.
 
 pub mod apply;
+pub mod bounds;
 mod checks;
 pub mod files;
 pub mod fission;
@@ -142,6 +143,8 @@ pub struct Selection {
     /// Nothing: everything.
     pub include: Vec<String>,
     pub exclude: Vec<String>,
+    /// Patterns of the documents that declare it, which are never a part of it.
+    pub documents: Vec<String>,
     /// Whether a zip stays a file.
     pub keep_archives: bool,
     /// Whether `.gitignore` counts. `.milepostignore` always does.

@@ -41,6 +41,9 @@ pub struct DeclareArgs {
     /// Take over what another deployment put
     #[arg(long, visible_alias = "allowconflicts")]
     allow_conflicts: bool,
+    /// Also take files outside of the folder, or of the git repository that it is in
+    #[arg(long)]
+    allow_outside: bool,
     /// Show every line of a build
     #[arg(short, long)]
     verbose: bool,
@@ -52,6 +55,7 @@ impl DeclareArgs {
             change,
             prune_secrets: self.prune_secrets,
             allow_conflicts: self.allow_conflicts,
+            allow_outside: self.allow_outside,
             verbose: self.verbose,
             watching: false,
             hand_edits: HandEdits::Ask,
@@ -70,7 +74,7 @@ pub async fn run(ui: &Ui, global: &Global, args: DeployArgs) -> Result<()> {
 
 /// Applies what a folder declares, and shows what that did; or tells all that is wrong with it.
 pub async fn apply_declared(ui: &Ui, global: &Global, read: (Declared, Vec<Problem>), options: &Options) -> Result<()> {
-    let declared = without_mistakes(ui, global, read, options.allow_conflicts).await?;
+    let declared = without_mistakes(ui, global, read, (options.allow_conflicts, options.allow_outside)).await?;
     tell::warnings(ui, &declared);
     tell::unnamed(ui, &declared);
     let context = Context::new(ui, &agreed_app(global, &declared)?)?;
@@ -85,9 +89,12 @@ pub async fn without_mistakes(
     ui: &Ui,
     global: &Global,
     (mut declared, mut errors): (Declared, Vec<Problem>),
-    allow_conflicts: bool,
+    (allow_conflicts, allow_outside): (bool, bool),
 ) -> Result<Declared> {
     agreed_app(global, &declared)?;
+    if !allow_outside {
+        errors.extend(declared::bounds::outside(&declared));
+    }
     if errors.is_empty() {
         return Ok(declared);
     }

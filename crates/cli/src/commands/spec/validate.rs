@@ -18,11 +18,17 @@ use crate::output::Ui;
 pub struct ValidateArgs {
     #[command(flatten)]
     folder: FolderArgs,
+    /// Also take files outside of the folder, or of the git repository that it is in
+    #[arg(long)]
+    allow_outside: bool,
 }
 
 pub async fn run(ui: &Ui, global: &Global, args: &ValidateArgs) -> Result<()> {
     let (mut declared, mut errors) = fission::look_at_folder(&args.folder.specdir)?;
     agreed_app(global, &declared)?;
+    if !args.allow_outside {
+        errors.extend(declared::bounds::outside(&declared));
+    }
     // Whose units they are is for an apply to say.
     drop(check::complete(ui, global, &mut declared, &mut errors).await);
     if !errors.is_empty() {

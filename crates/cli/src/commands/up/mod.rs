@@ -28,6 +28,9 @@ pub struct UpArgs {
     /// Deploy again whenever a file is saved
     #[arg(short, long)]
     watch: bool,
+    /// Also take files outside of the folder, or of the git repository that it is in
+    #[arg(long)]
+    allow_outside: bool,
     /// Do not show what functions write
     #[arg(long)]
     no_logs: bool,
@@ -43,7 +46,8 @@ pub struct UpArgs {
 
 pub async fn run(ui: &Ui, global: &Global, args: UpArgs) -> Result<()> {
     // A mistake in the manifest is told before anything is started.
-    let declared = without_mistakes(ui, global, look_at_manifest(&args.dir, "up")?, false).await?;
+    let allow_outside = args.allow_outside;
+    let declared = without_mistakes(ui, global, look_at_manifest(&args.dir, "up")?, (false, allow_outside)).await?;
     tell::warnings(ui, &declared);
     let asked = global.app.clone();
     let global = agreed_app(global, &declared)?;
@@ -53,7 +57,7 @@ pub async fn run(ui: &Ui, global: &Global, args: UpArgs) -> Result<()> {
     stop_on_signals(stop.clone())?;
     // Whoever watches has the folder open and must not be stopped by a question: a warning says what is undone.
     let hand_edits = if args.overwrite || args.watch { HandEdits::Overwrite } else { HandEdits::Ask };
-    let plan = session::Plan { watch: args.watch, logs: !args.no_logs, message: args.message, hand_edits };
+    let plan = session::Plan { watch: args.watch, logs: !args.no_logs, allow_outside, message: args.message, hand_edits };
     match server::find_or_start(ui, &global, args.serve).await? {
         Found::Running => {
             let context = Context::new(ui, &global)?;

@@ -22,8 +22,8 @@ pub struct Compared {
 /// Compares digests, so the version may be any, not only the newest. Values of secrets are in no folder and are left out.
 pub async fn compare(context: &Context<'_>, declared: &Declared, version: &AppVersion) -> Result<Compared> {
     let change = ChangeArgs { dry_run: true, ..ChangeArgs::default() };
-    // Whose the units are is a matter of deploys.
-    let options = Options { change, allow_conflicts: true, ..Options::default() };
+    // Whose the units are, and from where, is a matter of deploys: nothing is sent.
+    let options = Options { change, allow_conflicts: true, allow_outside: true, ..Options::default() };
     let mut apply = Apply::begin(context, declared, &options).await?;
     let plan = match apply.plan().await {
         Err(failure) if failure.code().is_some_and(may_not_be_all) => return Err(apply.with_places(failure).await),

@@ -25,7 +25,7 @@ use milepost_model::build::BuildRequest;
 use milepost_model::change::{Change, Declaration, GitFacts};
 use milepost_model::{AppName, ChangeOutcome, Code, PlanName, UnitName};
 
-use super::{Declared, Problem, lookup};
+use super::{Declared, Problem, bounds, lookup};
 use crate::commands::shared::ChangeArgs;
 use crate::context::Context;
 use crate::failure::{Failure, Result};
@@ -42,6 +42,8 @@ pub struct Options {
     pub change: ChangeArgs,
     pub prune_secrets: bool,
     pub allow_conflicts: bool,
+    /// Files outside of the folder are taken as well.
+    pub allow_outside: bool,
     /// Every line of a build instead of the last one.
     pub verbose: bool,
     /// Again and again, while somebody edits: no questions, and nothing is told twice.
@@ -118,6 +120,12 @@ struct Apply<'a> {
 impl<'a> Apply<'a> {
     /// Reads the files of the folder, and asks about environments that only the app knows.
     async fn begin(context: &'a Context<'a>, declared: &'a Declared, options: &'a Options) -> Result<Self> {
+        if !options.allow_outside {
+            let wrong = bounds::outside(declared);
+            if !wrong.is_empty() {
+                return Err(super::failure(wrong, Vec::new()));
+            }
+        }
         let sources = declared.sources();
         let (trees, git) = tokio::join!(scan::all(declared), git::facts(&declared.folder, &sources));
         let trees = match trees {

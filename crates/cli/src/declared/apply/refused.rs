@@ -61,7 +61,14 @@ mod tests {
         symlink("nothing.py", root.join("dangling")).expect("a link");
         let _socket = std::os::unix::net::UnixListener::bind(root.join("s")).expect("a socket");
         let (include, exclude) = (Vec::new(), Vec::new());
-        let selection = Selection { root: root.clone(), include, exclude, keep_archives: false, gitignore: true };
+        let selection = Selection {
+            root: root.clone(),
+            include,
+            exclude,
+            documents: Vec::new(),
+            keep_archives: false,
+            gitignore: true,
+        };
         let told = find(&selection, MOST);
         assert_eq!(told.len(), 3, "{told:#?}");
         for name in ["l1", "deep/l[2]", "s"] {
@@ -82,7 +89,8 @@ mod tests {
         symlink("..", place.path().join("d/up")).expect("a link");
         symlink("d/up/..", place.path().join("out")).expect("a link");
         let (root, include, exclude) = (place.path().to_owned(), Vec::new(), Vec::new());
-        let selection = Selection { root, include, exclude, keep_archives: false, gitignore: true };
+        let selection =
+            Selection { root, include, exclude, documents: Vec::new(), keep_archives: false, gitignore: true };
         let told = find(&selection, MOST);
         assert_eq!(told.len(), 51, "{told:#?}");
         assert!(told.iter().any(|told| told.contains("out` points to `d/up/..`")), "{told:#?}");

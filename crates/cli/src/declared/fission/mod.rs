@@ -91,7 +91,7 @@ pub fn look_at_folder(path: &Path) -> Result<(Declared, Vec<Problem>)> {
         unread,
         warnings,
     };
-    Ok((declared, errors))
+    Ok((declared.without_documents(), errors))
 }
 
 /// In the order of their names, so that two runs tell the same.
@@ -119,6 +119,14 @@ fn yaml_files(folder: &Path) -> Result<Vec<PathBuf>> {
     }
     files.sort();
     Ok(files)
+}
+
+/// Where archives start: the parent of the specs.
+pub fn project_of(folder: &Path) -> PathBuf {
+    match folder.components().next_back() {
+        Some(Component::Normal(_)) => folder.parent().map(Path::to_owned).unwrap_or_default(),
+        _ => folder.join(".."),
+    }
 }
 
 /// What was read so far.
@@ -196,13 +204,9 @@ impl Lost {
 
 impl<'a> Reader<'a> {
     fn new(folder: &Path, problems: &'a Problems) -> Self {
-        let project = match folder.components().next_back() {
-            Some(Component::Normal(_)) => folder.parent().map(Path::to_owned).unwrap_or_default(),
-            _ => folder.join(".."),
-        };
         Self {
             problems,
-            project,
+            project: project_of(folder),
             deployment: None,
             config: None,
             namespace: None,

@@ -311,6 +311,7 @@ fn archives_start_at_rootdir_and_a_packed_one_is_one_file() {
             root: project.0.path().join("code.zip"),
             include: Vec::new(),
             exclude: Vec::new(),
+            documents: Vec::new(),
             keep_archives: false,
             gitignore: true
         }

@@ -81,8 +81,15 @@ impl Found<'_> {
     ) -> Option<FileSet> {
         let root = self.path(given, line, key, what);
         let texts = |patterns: &Patterns| patterns.iter().map(|(pattern, _)| pattern.clone()).collect();
-        let selection =
-            Selection { root, include: texts(include), exclude: texts(exclude), keep_archives: false, gitignore: true };
+        let (include_texts, exclude_texts) = (texts(include), texts(exclude));
+        let selection = Selection {
+            root,
+            include: include_texts,
+            exclude: exclude_texts,
+            documents: Vec::new(),
+            keep_archives: false,
+            gitignore: true,
+        };
         let right = self.check_patterns(what, &selection, include, exclude) && selection.root.exists();
         let files = FileSet::Files(selection);
         self.file_places.entry(files.clone()).or_insert_with(|| self.sink.place(line));

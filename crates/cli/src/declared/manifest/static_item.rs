@@ -93,6 +93,7 @@ impl Found<'_> {
             root,
             include: texts(&include),
             exclude: texts(&exclude),
+            documents: Vec::new(),
             keep_archives: true,
             gitignore: false,
         };

@@ -65,7 +65,7 @@ pub async fn of_specs(declared: &Declared, folder: &Path, name: &str) -> Result<
 impl Sheet {
     async fn files(&mut self, unit: &DeclaredUnit, slot: TreeSlot, set: &FileSet, folder: &Path) -> Result<Files> {
         match set {
-            FileSet::Files(Selection { root, include, exclude, .. }) => {
+            FileSet::Files(Selection { root, include, exclude, documents, .. }) => {
                 let everything = include.as_slice() == ["**"];
                 let include = if everything { Vec::new() } else { include.clone() };
                 // A manifest has patterns for one of the two.
@@ -83,7 +83,10 @@ impl Sheet {
                     let message = format!("{}: the path `{}` is not text", unit.place, root.display());
                     Failure::new(message).hint("a manifest can name only what is text in UTF-8: rename it")
                 })?;
-                Ok(Files { path, include, exclude: exclude.clone() })
+                // The manifest leaves itself out, and not the specs.
+                let taken = |pattern: &&String| takes(&include, &pattern.trim_start_matches('/').replace("**/*", "x"));
+                let exclude = exclude.iter().chain(documents.iter().filter(taken)).cloned().collect();
+                Ok(Files { path, include, exclude })
             }
             FileSet::Literal { .. } => self.copy(unit, slot, set).await,
         }

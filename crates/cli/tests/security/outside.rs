@@ -1,0 +1,138 @@
+//! A folder of somebody else publishes nothing of whoever deploys it.
+
+use std::os::unix::fs::symlink;
+
+use crate::common::World;
+
+fn refused(world: &World, line: &str) -> String {
+    let output = world.run(line);
+    assert!(!output.succeeded(), "`{line}` was not refused:\n{}", output.stdout);
+    output.stderr
+}
+
+fn fission(rootdir: &str, include: &str) -> String {
+    format!(
+        "kind: ArchiveUploadSpec\nname: code\nrootdir: {rootdir}\ninclude: [\"{include}\"]\n---\napiVersion: fission.io/v1\nkind: Package\n\
+         metadata: {{ name: p }}\nspec:\n  environment: {{ name: python }}\n  deployment: {{ type: url, url: \"archive://code\" }}\n"
+    )
+}
+
+#[test]
+fn a_manifest_publishes_no_file_outside_of_its_folder() {
+    let world = World::new();
+    let token = world.env.data_dir().join("admin.token").display().to_string();
+    world.env.write_file("outer.txt", "outer");
+    world.env.write_file("app/inner/a.txt", "inner");
+    symlink("/etc", world.env.work_dir().join("app/etc")).unwrap();
+    symlink("..", world.env.work_dir().join("app/up")).unwrap();
+    symlink("inner", world.env.work_dir().join("app/within")).unwrap();
+    for src in [token.as_str(), "../outer.txt", "..", "/etc/passwd", "etc", "up/outer.txt", "inner/../../outer.txt"] {
+        for manifest in [
+            format!("app: shop\nstatic:\n  - src: \"{src}\"\n    path: /t\n"),
+            format!("app: shop\npackages:\n  p: {{ env: python,\n    src: \"{src}\" }}\n"),
+            format!("app: shop\nfunctions:\n  f:\n    {{ env: python, src: \"{src}\" }}\n"),
+            format!("app: shop\npackages:\n  p: {{ env: python,\n    deploy: \"{src}\" }}\n"),
+        ] {
+            world.env.write_file("app/milepost.yaml", &manifest);
+            for line in ["deploy app", "deploy app --dry-run", "up app --no-logs"] {
+                let said = refused(&world, line);
+                assert!(said.contains("is outside of the folder that is deployed"), "{line} of {manifest}:\n{said}");
+                assert!(said.contains("app/milepost.yaml:") && said.contains("--allow-outside"), "{said}");
+            }
+        }
+    }
+    assert!(world.run("app get shop").stderr.contains("no app called `shop`"), "an app was made");
+    world.env.write_file("app/milepost.yaml", "app: shop\nstatic:\n  - { src: ../outer.txt, path: /t }\n");
+    world.ok("deploy app --allow-outside");
+    // What stays inside after all is fine.
+    world.env.write_file(
+        "app/milepost.yaml",
+        "app: shop\nstatic:\n  - { src: within, path: /t }\n  - { src: ../app/inner, path: /u }\n",
+    );
+    world.ok("deploy app");
+}
+
+#[test]
+fn a_folder_of_specs_publishes_no_file_outside_of_its_project() {
+    let world = World::new();
+    world.env.write_file("outer.py", "outer");
+    world.env.write_file("app/inner.py", "def main():\n    return 'inner'\n");
+    symlink("..", world.env.work_dir().join("app/up")).unwrap();
+    for (rootdir, include) in
+        [("..", "*.py"), ("/etc", "passwd"), ("up", "outer.py"), (".", "up/outer.py"), (".", "../outer.py")]
+    {
+        world.env.write_file("app/specs/a.yaml", fission(rootdir, include));
+        for line in [
+            "spec version apply --specdir app/specs",
+            "spec version validate --specdir app/specs",
+            "import --specdir app/specs",
+        ] {
+            let said = refused(&world, line);
+            let says =
+                ["is outside of the folder", "nothing fits", "cannot be used"].iter().any(|text| said.contains(text));
+            assert!(says && said.contains("app/specs/a.yaml:"), "{line} with {rootdir} {include}:\n{said}");
+        }
+    }
+    world.env.write_file("app/specs/a.yaml", fission("..", "outer.py"));
+    world.ok("spec version apply --specdir app/specs --allow-outside");
+    // The parent of the specs is where archives start.
+    world.env.write_file("app/specs/a.yaml", fission(".", "*.py"));
+    world.ok("spec version apply --specdir app/specs");
+}
+
+#[test]
+fn in_a_git_repository_its_root_is_the_bound() {
+    let world = World::new();
+    world.env.write_file("secret.txt", "secret");
+    world.env.write_file("repo/.git/config", "[core]\n");
+    world.env.write_file("repo/shared/lib.py", "x = 1\n");
+    let manifest = |src: &str| format!("app: shop\nstatic:\n  - {{ src: \"{src}\", path: /t }}\n");
+    world.env.write_file("repo/apps/one/milepost.yaml", manifest("../../shared"));
+    world.ok("deploy repo/apps/one");
+    for src in ["../../../secret.txt", "../../../", "../../.git", "../../.git/config"] {
+        world.env.write_file("repo/apps/one/milepost.yaml", manifest(src));
+        let said = refused(&world, "deploy repo/apps/one");
+        assert!(said.contains("is outside of the git repository") || said.contains("is in `.git`"), "{src}: {said}");
+    }
+}
+
+#[test]
+fn the_manifest_is_no_part_of_what_it_deploys() {
+    let world = World::new();
+    let manifest = |word: &str| {
+        format!(
+            "app: shop\nfunctions:\n  f: {{ env: python, src: ., entrypoint: main.main, vars: {{ WORD: {word} }} }}\nstatic:\n  - {{ src: ., path: / }}\n"
+        )
+    };
+    world.env.write_file("main.py", "def main():\n    return 'hi'\n");
+    world.env.write_file("milepost.yaml", manifest("one"));
+    world.ok("deploy");
+    world.env.write_file("milepost.yaml", manifest("two"));
+    let plan = world.json("deploy");
+    let action = |kind: &str| {
+        let versions = plan["versions"].as_array().unwrap();
+        versions.iter().find(|unit| unit["kind"] == kind).unwrap()["action"].as_str().unwrap().to_owned()
+    };
+    assert_eq!((action("function").as_str(), action("package").as_str()), ("updated", "unchanged"), "{plan:#}");
+    assert_eq!(action("static"), "unchanged");
+    let spec = world.json("static get /");
+    assert!(!spec.to_string().contains("milepost.yaml"), "{spec:#}");
+    let out = world.env.work_dir().join("out.zip");
+    world.ok(&format!("package version download --name f-pkg --version latest --to {}", out.display()));
+    let zip = zip::ZipArchive::new(std::fs::File::open(out).unwrap()).unwrap();
+    assert_eq!(zip.file_names().collect::<Vec<_>>(), ["main.py"]);
+}
+
+#[test]
+fn specs_are_no_part_of_what_they_deploy() {
+    let world = World::new();
+    world.env.write_file("app/main.py", "def main():\n    return 'hi'\n");
+    world.env.write_file("app/specs/a.yaml", fission(".", "**"));
+    world.ok("spec version apply --specdir app/specs");
+    world.env.write_file("app/specs/b.yaml", "# a comment\n");
+    let said = world.run("spec version apply --specdir app/specs");
+    assert!(said.succeeded() && said.stdout.contains("Everything up to date"), "{}{}", said.stdout, said.stderr);
+    let said = world.ok("import --specdir app/specs");
+    assert!(said.contains("nothing was lost"), "{said}");
+    assert!(world.ok("deploy app").contains("Everything up to date"));
+}
