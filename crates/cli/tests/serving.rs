@@ -19,6 +19,8 @@ mod moves;
 mod routes;
 #[path = "serving/stage.rs"]
 mod stage;
+#[path = "serving/starters.rs"]
+mod starters;
 #[path = "serving/stopping.rs"]
 mod stopping;
 #[path = "serving/walls.rs"]

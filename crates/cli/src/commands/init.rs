@@ -11,8 +11,8 @@ const PROGRAM: &str = "def main(request):\n    return \"hello, world\\n\"\n";
 
 /// Write a milepost.yaml to start from
 ///
-/// A folder with a `main.py`, an `index.js` or an `index.html` gets a manifest for it; an empty one gets a function too. Nothing
-/// that is there is changed.
+/// Recognises Flask, FastAPI, Django, Express, Fastify and Vite, programs in `main.py` or `index.js`, and folders of pages. An
+/// empty folder gets a function too. Nothing that is there is changed.
 #[derive(Debug, Args)]
 pub struct InitArgs {
     /// The folder; it is made if it does not exist
@@ -30,7 +30,13 @@ pub fn run(ui: &Ui, args: &InitArgs) -> Result<()> {
         write_told(ui, &args.dir.join("main.py"), PROGRAM)?;
     }
     let starter = manifest::starter(&args.dir).ok_or_else(|| Failure::new("there is nothing to describe"))?;
-    write_told(ui, &args.dir.join(FILE_NAME), &starter)?;
+    for (name, text) in &starter.files {
+        write_told(ui, &args.dir.join(name), text)?;
+    }
+    write_told(ui, &args.dir.join(FILE_NAME), &starter.manifest)?;
+    for note in &starter.notes {
+        ui.say(note);
+    }
     ui.say(&format!("Try it with `milepost up {} --watch`.", args.dir.display()));
     Ok(())
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::FILE_NAME;
+use super::recognise::starter;
 
 /// A next step, with a manifest to start from when the folder shows what it could be about.
 pub fn advice(folder: &Path, verb: &str) -> String {
@@ -11,35 +12,13 @@ pub fn advice(folder: &Path, verb: &str) -> String {
     }
     match starter(folder) {
         Some(starter) => {
-            let indented: String = starter.lines().map(|line| format!("    {line}\n")).collect();
+            let indented: String = starter.manifest.lines().map(|line| format!("    {line}\n")).collect();
             format!("`milepost init {}` writes this, from what is there:\n\n{indented}", folder.display())
         }
         None => format!(
             "name a folder that has one, like `milepost {verb} examples/hello`, or start one with `milepost init`"
         ),
     }
-}
-
-/// A manifest for a folder whose content is plain to see: one program with a usual name, or a page.
-pub fn starter(folder: &Path) -> Option<String> {
-    let has = |name: &str| folder.join(name).is_file();
-    let functions = [
-        ("main.py", "python", "main.main"),
-        ("app.py", "python", "app.main"),
-        ("index.js", "node", ""),
-        ("index.mjs", "node", ""),
-    ];
-    let name = app_name(folder);
-    if let Some((file, env, entrypoint)) = functions.into_iter().find(|(file, ..)| has(file)) {
-        let entrypoint = if entrypoint.is_empty() { String::new() } else { format!("    entrypoint: {entrypoint}\n") };
-        return Some(format!(
-            "app: {name}\nfunctions:\n  {name}:\n    env: {env}\n    src: {file}\n{entrypoint}routes:\n  - GET /: {name}\n"
-        ));
-    }
-    let page =
-        ["public", "dist", "build", "."].into_iter().find(|place| folder.join(place).join("index.html").is_file())?;
-    let exclude = if page == "." { format!("    exclude: [{FILE_NAME}]\n") } else { String::new() };
-    Some(format!("app: {name}\nstatic:\n  - src: {page}\n    path: /\n{exclude}"))
 }
 
 /// The name of the folder, as far as it can be the name of an app.

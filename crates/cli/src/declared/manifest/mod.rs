@@ -8,6 +8,7 @@ mod advice;
 mod environment;
 mod function;
 mod package;
+mod recognise;
 mod static_item;
 #[cfg(test)]
 mod tests;
@@ -28,7 +29,8 @@ use super::{Declared, DeclaredUnit, Place, Pointer, Problem, Reference, Unread};
 use crate::commands::shared;
 use crate::failure::{Failure, Result};
 
-pub use advice::{advice, app_name, starter};
+pub use advice::{advice, app_name};
+pub use recognise::starter;
 pub use version::version_of;
 
 pub const FILE_NAME: &str = "milepost.yaml";
@@ -130,7 +132,7 @@ fn look_at_text(text: &str, location: Location) -> (Declared, Vec<Problem>) {
         unread,
         warnings,
     };
-    (declared, errors)
+    (declared.without_documents(), errors)
 }
 
 /// A text without any document is an empty manifest.

@@ -457,13 +457,13 @@ fn a_folder_without_a_manifest_gets_one_to_start_from() {
     let folder = tempfile::tempdir().expect("a folder");
     let shop = folder.path().join("My Shop");
     fs::create_dir(&shop).expect("a folder");
-    assert_eq!(starter(&shop), None);
+    assert!(starter(&shop).is_none());
     assert!(advice(&shop, "up").contains("milepost up examples/hello"), "{}", advice(&shop, "up"));
     fs::write(shop.join("index.html"), "hi").expect("a file");
     for made in ["index.html", "main.py", "public/index.html"] {
         fs::create_dir_all(shop.join(made).parent().expect("a parent")).expect("a folder");
         fs::write(shop.join(made), "").expect("a file");
-        let text = starter(&shop).expect("a manifest");
+        let text = starter(&shop).expect("a manifest").manifest;
         let location = Location { file: PathBuf::from(FILE_NAME), folder: shop.clone() };
         let (manifest, errors) = look_at_text(&text, location);
         assert_eq!(errors, []);
