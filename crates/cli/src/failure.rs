@@ -7,7 +7,7 @@ use milepost_client::ClientError;
 use milepost_client::source::SourceError;
 use milepost_model::{Code, NameError};
 
-use crate::output::Ui;
+use crate::output::{Ui, harmless};
 
 pub type Result<T, E = Failure> = std::result::Result<T, E>;
 
@@ -146,10 +146,10 @@ impl Failure {
         }
         ui.error(&self.message);
         for cause in &self.causes {
-            eprintln!("  caused by: {cause}");
+            eprintln!("  caused by: {}", harmless(cause));
         }
         for blocker in &self.blockers {
-            eprintln!("  - {blocker}");
+            eprintln!("  - {}", harmless(blocker));
         }
         if let Some(hint) = &self.hint {
             ui.hint(hint);

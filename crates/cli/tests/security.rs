@@ -5,6 +5,10 @@
 mod closing_access;
 #[expect(dead_code, reason = "other tests use the rest")]
 mod common;
+#[path = "security/installs.rs"]
+mod installs;
+#[path = "security/outside.rs"]
+mod outside;
 #[expect(dead_code, reason = "other tests use the rest")]
 #[path = "serving/stage.rs"]
 mod stage;
@@ -19,3 +23,7 @@ mod sandbox;
 mod secret_fingerprints;
 #[path = "security/webhooks.rs"]
 mod webhooks;
+#[path = "security/terminal.rs"]
+mod terminal;
+#[path = "security/zips.rs"]
+mod zips;

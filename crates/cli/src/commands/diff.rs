@@ -35,7 +35,7 @@ pub async fn run(context: &Context<'_>, args: DiffArgs) -> Result<()> {
         context.ui.warn(&format!("{gone}; it cannot be compared"));
     }
     let color = context.ui.colors_data();
-    context.ui.show(
+    context.ui.show_painted(
         &diff,
         |diff| diff.changes.iter().map(|change| format!("{}/{}", change.kind, change.name)).collect(),
         |diff| text(diff, &args, color),

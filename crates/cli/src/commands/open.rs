@@ -5,7 +5,7 @@ use clap::Args;
 use super::deploy::release_url;
 use crate::context::Context;
 use crate::failure::{Failure, Result};
-use crate::output::print_data;
+use crate::output::{harmless, print_data};
 
 /// Open the app in the browser
 ///
@@ -35,7 +35,7 @@ pub async fn run(context: &Context<'_>, args: OpenArgs) -> Result<()> {
     let url = url.ok_or_else(|| {
         Failure::new(format!("app {} has no address", context.app)).hint("`milepost status` says what is live")
     })?;
-    print_data(&url)?;
+    print_data(&harmless(&url))?;
     if !args.print && !browse(&url).await {
         context.ui.say("There is no browser to open it with.");
     }

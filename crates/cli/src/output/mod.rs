@@ -3,6 +3,7 @@
 pub mod amounts;
 mod changes;
 mod diffs;
+mod foreign;
 mod git;
 mod table;
 mod time;
@@ -16,6 +17,7 @@ use crate::failure::{Failure, Result};
 
 pub use changes::{outcome_name, outcome_table, plan_table, plan_text};
 pub use diffs::{Listed, diff_text, diff_text_of, line_diffs, reason_lines};
+pub use foreign::{Lines, harmless, harmless_json};
 pub use git::{git_short, git_whole};
 pub use table::{Table, printable};
 pub use time::{age, local, parse_moment};
@@ -72,11 +74,24 @@ impl Ui {
         name: impl FnOnce(&T) -> Vec<String>,
         table: impl FnOnce(&T) -> String,
     ) -> Result<()> {
+        self.show_painted(value, name, |value| harmless(&table(value)))
+    }
+
+    /// The same for a table with colours, whose texts are harmless already.
+    pub fn show_painted<T: Serialize>(
+        &self,
+        value: &T,
+        name: impl FnOnce(&T) -> Vec<String>,
+        table: impl FnOnce(&T) -> String,
+    ) -> Result<()> {
         let text = match self.format {
             Format::Table => table(value),
-            Format::Json => serde_json::to_string_pretty(value).map_err(|error| Failure::new(error.to_string()))?,
+            Format::Json => {
+                let json = serde_json::to_string_pretty(value).map_err(|error| Failure::new(error.to_string()))?;
+                harmless_json(&json)
+            }
             Format::Yaml => yaml(value)?,
-            Format::Name => name(value).join("\n"),
+            Format::Name => harmless(&name(value).join("\n")),
         };
         print_data(&text)
     }
@@ -84,20 +99,20 @@ impl Ui {
     /// What happened, for a person.
     pub fn say(&self, text: &str) {
         if !self.quiet {
-            eprintln!("{text}");
+            eprintln!("{}", harmless(text));
         }
     }
 
     pub fn warn(&self, text: &str) {
-        eprintln!("{} {text}", self.paint("Warning:", "33"));
+        eprintln!("{} {}", self.paint("Warning:", "33"), harmless(text));
     }
 
     pub fn hint(&self, text: &str) {
-        eprintln!("{} {text}", self.paint("Hint:", "36"));
+        eprintln!("{} {}", self.paint("Hint:", "36"), harmless(text));
     }
 
     pub fn error(&self, text: &str) {
-        eprintln!("{} {text}", self.paint("Error:", "31"));
+        eprintln!("{} {}", self.paint("Error:", "31"), harmless(text));
     }
 
     fn paint(&self, text: &str, code: &str) -> String {
@@ -109,7 +124,7 @@ impl Ui {
     }
 
     pub fn ask(&self, question: &str) -> Result<bool> {
-        eprint!("{question} [y/N] ");
+        eprint!("{} [y/N] ", harmless(question));
         std::io::stderr().flush()?;
         let mut answer = String::new();
         std::io::stdin().read_line(&mut answer)?;

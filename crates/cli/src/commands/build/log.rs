@@ -5,6 +5,7 @@ use milepost_client::ClientError;
 
 use crate::context::Context;
 use crate::failure::Result;
+use crate::output::Lines;
 
 /// Show what a build wrote
 #[derive(Debug, Args)]
@@ -16,15 +17,15 @@ pub struct LogArgs {
 
 pub async fn run(context: &Context<'_>, args: LogArgs) -> Result<()> {
     let mut response = context.client.build_log(&context.app, &args.id).await?;
-    let mut ends_a_line = true;
+    let mut lines = Lines::default();
     while let Some(chunk) = response.chunk().await.map_err(ClientError::Broken)? {
-        ends_a_line = chunk.last().is_none_or(|last| *last == b'\n');
-        if !write(&chunk)? {
+        if !write(lines.push(&chunk).as_bytes())? {
             return Ok(());
         }
     }
-    if !ends_a_line {
-        write(b"\n")?;
+    let rest = lines.end();
+    if !rest.is_empty() {
+        write(format!("{rest}\n").as_bytes())?;
     }
     Ok(())
 }

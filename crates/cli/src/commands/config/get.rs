@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::super::shared::cell;
 use crate::context::{Context, unit_key};
 use crate::failure::{Failure, Result};
-use crate::output::print_data;
+use crate::output::{harmless, print_data};
 
 /// Show the configuration, or one key of it
 #[derive(Debug, Args)]
@@ -28,7 +28,7 @@ pub async fn run(context: &Context<'_>, args: GetArgs) -> Result<()> {
     };
     let found = key.split('.').try_fold(&document, |value, part| value.get(part));
     match found {
-        Some(value) if context.ui.is_table() => print_data(&cell(value)),
+        Some(value) if context.ui.is_table() => print_data(&harmless(&cell(value))),
         Some(value) => context.ui.show(value, |value| vec![cell(value)], cell),
         None => Err(Failure::new(format!("the key `{key}` is not set"))
             .hint(format!("`milepost config set {key}=VALUE` sets it"))),

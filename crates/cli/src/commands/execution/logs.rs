@@ -3,7 +3,7 @@ use serde_json::json;
 
 use crate::context::Context;
 use crate::failure::Result;
-use crate::output::print_data;
+use crate::output::{harmless, print_data};
 
 /// Show what an execution wrote
 ///
@@ -21,7 +21,7 @@ pub async fn run(context: &Context<'_>, args: LogsArgs) -> Result<()> {
         context.ui.say(&format!("It has not ended. `milepost logs --request {}` has its lines so far.", args.id));
     }
     if context.ui.is_table() {
-        return print_data(&log);
+        return print_data(&harmless(&log));
     }
     context.ui.show(&json!({ "execution": args.id, "log": log }), |_| vec![args.id.clone()], |_| String::new())
 }

@@ -10,6 +10,7 @@ use super::KIND;
 use crate::commands::shared::NameArgs;
 use crate::context::Context;
 use crate::failure::{Failure, Result};
+use crate::output::{Lines, harmless};
 
 /// Call a function without a route
 ///
@@ -154,26 +155,43 @@ fn print_head(answer: &FunctionAnswer) -> Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{}", answer.status)?;
     for (name, value) in answer.headers() {
-        writeln!(out, "{name}: {value}")?;
+        writeln!(out, "{}", harmless(&format!("{name}: {value}")))?;
     }
     Ok(writeln!(out)?)
 }
 
-/// The bytes as they are; a terminal gets an end of line, so that what follows stands alone.
+/// The bytes as they are, for programs. A terminal gets what is harmless, and an end of line, so that what follows stands alone;
+/// so does everybody when the function failed, for then the body is the text of an exception.
 async fn print_body(answer: &mut FunctionAnswer) -> Result<()> {
+    let is_terminal = std::io::stdout().is_terminal();
+    let mut lines = (is_terminal || answer.status >= 500).then(Lines::default);
     let mut last = b'\n';
     while let Some(chunk) = answer.chunk().await? {
-        let mut out = std::io::stdout().lock();
-        match out.write_all(&chunk).and_then(|()| out.flush()) {
-            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return Ok(()),
-            other => other?,
+        let whole = match &mut lines {
+            Some(lines) => write(lines.push(&chunk).as_bytes())?,
+            None => write(&chunk)?,
+        };
+        if !whole {
+            return Ok(());
         }
         last = chunk.last().copied().unwrap_or(last);
     }
-    if last != b'\n' && std::io::stdout().is_terminal() {
+    if let Some(lines) = lines {
+        write(lines.end().as_bytes())?;
+    }
+    if last != b'\n' && is_terminal {
         println!();
     }
     Ok(())
+}
+
+/// Whether somebody still reads: one that goes away early (`| head`) is not an error.
+fn write(bytes: &[u8]) -> Result<bool> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
+        other => Ok(other.map(|()| true)?),
+    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use milepost_client::api::{LogEntry, LogSource};
 
 use crate::failure::{Failure, Result};
-use crate::output::Ui;
+use crate::output::{Ui, harmless, harmless_json};
 
 /// How much is said about each line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +37,9 @@ impl LogPrinter {
     /// Prints a line; false when nobody reads any more.
     pub fn print(&mut self, entry: &LogEntry) -> Result<bool> {
         let text = if self.json {
-            serde_json::to_string(entry).map_err(|error| Failure::new(error.to_string()))?
+            serde_json::to_string(entry)
+                .map(|json| harmless_json(&json))
+                .map_err(|error| Failure::new(error.to_string()))?
         } else {
             self.line(entry)
         };
@@ -67,7 +69,7 @@ impl LogPrinter {
             LogSource::Runtime => ("---", "36"),
         };
         let name = format!("{name:width$}", width = self.width);
-        let text = self.paint(&shown(&entry.text), color);
+        let text = self.paint(&one_line(&entry.text), color);
         format!("{} {} {source} {request}{text}", self.paint(&at, "2"), self.paint(&name, "1"))
     }
 
@@ -76,16 +78,9 @@ impl LogPrinter {
     }
 }
 
-/// Functions write what they like; what could move the cursor or colour the terminal is shown, not obeyed.
-fn shown(text: &str) -> String {
-    let text = text.trim_end_matches(['\n', '\r']);
-    let harmless = |letter: char| letter == '\t' || !letter.is_control();
-    if text.chars().all(harmless) {
-        return text.to_owned();
-    }
-    text.chars()
-        .map(|letter| if harmless(letter) { letter.to_string() } else { letter.escape_default().to_string() })
-        .collect()
+/// A line of the log stays one.
+fn one_line(text: &str) -> String {
+    harmless(text.trim_end_matches(['\n', '\r'])).replace('\n', "\\n")
 }
 
 #[cfg(test)]

@@ -15,12 +15,13 @@ use crate::context::Context;
 use crate::declared::apply::{self, Applied, HandEdits, Options, tell};
 use crate::declared::{self, Declared};
 use crate::failure::{Failure, Result};
-use crate::output::{outcome_table, print_data};
+use crate::output::{harmless, outcome_table, print_data};
 
 /// What the session does after its first deploy.
 pub struct Plan {
     pub watch: bool,
     pub logs: bool,
+    pub allow_outside: bool,
     pub message: Option<String>,
     pub hand_edits: HandEdits,
 }
@@ -37,7 +38,8 @@ pub async fn run(
     // Before the first deploy: what is saved meanwhile is seen.
     let mut watcher = if plan.watch { Some(Watcher::new(&declared)?) } else { None };
     let change = ChangeArgs { message: plan.message.clone(), ..ChangeArgs::default() };
-    let options = Options { change, hand_edits: plan.hand_edits, ..Options::default() };
+    let (allow_outside, hand_edits) = (plan.allow_outside, plan.hand_edits);
+    let options = Options { change, allow_outside, hand_edits, ..Options::default() };
     let started = Instant::now();
     let mut applied = tokio::select! {
         applied = apply::apply(context, &declared, &options) => applied?,
@@ -84,7 +86,7 @@ pub async fn run(
                 Err(error) => return Err(error.into()),
             },
             saved = next_save(&mut watcher) => {
-                match redeploy(context, global, &mut declared, &saved).await {
+                match redeploy(context, global, &mut declared, &saved, plan.allow_outside).await {
                     Ok(changed) => {
                         if mending && !changed {
                             context.ui.say(&format!("saved {}: all is as it was deployed", saved.names()));
@@ -142,7 +144,7 @@ fn announce(context: &Context<'_>, applied: &Applied, started: Instant) -> Resul
     }
     // With another format the lines of the log are the data.
     if context.ui.is_table() {
-        print_data(&lines.join("\n"))?;
+        print_data(&harmless(&lines.join("\n")))?;
     }
     if applied.outcome.changed {
         context.ui.say(&format!("Deployed app {} in {} ms.", context.app, started.elapsed().as_millis()));
@@ -151,10 +153,16 @@ fn announce(context: &Context<'_>, applied: &Applied, started: Instant) -> Resul
 }
 
 /// Deploys what was saved; answers whether that changed anything.
-async fn redeploy(context: &Context<'_>, global: &Global, declared: &mut Declared, saved: &Saved) -> Result<bool> {
+async fn redeploy(
+    context: &Context<'_>,
+    global: &Global,
+    declared: &mut Declared,
+    saved: &Saved,
+    allow_outside: bool,
+) -> Result<bool> {
     if saved.manifest {
         let read = declared::look_at_manifest(&declared.origin)?;
-        let read = deploy::without_mistakes(context.ui, global, read, false).await?;
+        let read = deploy::without_mistakes(context.ui, global, read, (false, allow_outside)).await?;
         tell::warnings(context.ui, &read);
         let app = deploy::with_app(global, &read).app;
         if app.as_deref() != Some(context.app.as_str()) {
@@ -163,7 +171,7 @@ async fn redeploy(context: &Context<'_>, global: &Global, declared: &mut Declare
         }
         *declared = read;
     }
-    let options = Options { watching: true, ..Options::default() };
+    let options = Options { watching: true, allow_outside, ..Options::default() };
     let outcome = apply::apply(context, declared, &options).await?.outcome;
     told_check(context, &outcome).await?;
     if !outcome.changed {
