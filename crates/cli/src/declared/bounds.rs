@@ -26,6 +26,20 @@ pub fn outside(declared: &Declared) -> Vec<Problem> {
     found
 }
 
+/// The same, and nobody looks at these files any more: what is wrong with them is no matter of the folder.
+pub fn take_outside(declared: &mut Declared) -> Vec<Problem> {
+    let found = outside(declared);
+    let (places, units) = (&declared.file_places, &mut declared.units);
+    for unit in units {
+        let own = &unit.place;
+        unit.trees.retain(|(_, files)| {
+            let place = places.get(files).unwrap_or(own);
+            found.iter().all(|problem| problem.place != *place)
+        });
+    }
+    found
+}
+
 fn beyond(bound: &Path, is_repository: bool, root: &Path, place: &Place) -> Option<Problem> {
     // What is not there is told elsewhere.
     let full = here(root).canonicalize().ok()?;

@@ -93,7 +93,7 @@ pub async fn without_mistakes(
 ) -> Result<Declared> {
     agreed_app(global, &declared)?;
     if !allow_outside {
-        errors.extend(declared::bounds::outside(&declared));
+        errors.extend(declared::bounds::take_outside(&mut declared));
     }
     if errors.is_empty() {
         return Ok(declared);

@@ -27,7 +27,7 @@ pub async fn run(ui: &Ui, global: &Global, args: &ValidateArgs) -> Result<()> {
     let (mut declared, mut errors) = fission::look_at_folder(&args.folder.specdir)?;
     agreed_app(global, &declared)?;
     if !args.allow_outside {
-        errors.extend(declared::bounds::outside(&declared));
+        errors.extend(declared::bounds::take_outside(&mut declared));
     }
     // Whose units they are is for an apply to say.
     drop(check::complete(ui, global, &mut declared, &mut errors).await);
