@@ -57,7 +57,8 @@ pub async fn run(ui: &Ui, global: &Global, args: UpArgs) -> Result<()> {
     stop_on_signals(stop.clone())?;
     // Whoever watches has the folder open and must not be stopped by a question: a warning says what is undone.
     let hand_edits = if args.overwrite || args.watch { HandEdits::Overwrite } else { HandEdits::Ask };
-    let plan = session::Plan { watch: args.watch, logs: !args.no_logs, allow_outside, message: args.message, hand_edits };
+    let plan =
+        session::Plan { watch: args.watch, logs: !args.no_logs, allow_outside, message: args.message, hand_edits };
     match server::find_or_start(ui, &global, args.serve).await? {
         Found::Running => {
             let context = Context::new(ui, &global)?;
