@@ -21,9 +21,9 @@ mod doors;
 mod sandbox;
 #[path = "security/secret_fingerprints.rs"]
 mod secret_fingerprints;
-#[path = "security/webhooks.rs"]
-mod webhooks;
 #[path = "security/terminal.rs"]
 mod terminal;
+#[path = "security/webhooks.rs"]
+mod webhooks;
 #[path = "security/zips.rs"]
 mod zips;
