@@ -129,6 +129,9 @@ pub enum Command {
     /// HTTP routes to functions
     #[command(subcommand)]
     Route(commands::route::RouteCommand),
+    /// Routes as Fission makes them
+    #[command(subcommand, visible_alias = "ht")]
+    Httptrigger(commands::httptrigger::HttptriggerCommand),
     /// Timers that start functions
     #[command(subcommand)]
     Timer(commands::timer::TimerCommand),

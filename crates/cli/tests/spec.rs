@@ -34,3 +34,5 @@ mod stage;
 mod terminal;
 #[path = "spec/unchanged.rs"]
 mod unchanged;
+#[path = "spec/written.rs"]
+mod written;

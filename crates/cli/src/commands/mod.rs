@@ -16,6 +16,7 @@ pub mod execution;
 pub mod export;
 pub mod function;
 pub mod group;
+pub mod httptrigger;
 pub mod import;
 pub mod init;
 pub mod install;
@@ -33,6 +34,7 @@ pub mod route;
 pub mod secret;
 pub mod shared;
 pub mod spec;
+mod spec_file;
 pub mod static_item;
 pub mod status;
 pub mod storage;
@@ -71,14 +73,15 @@ pub async fn run(ui: &Ui, cli: Cli) -> Result<()> {
         Command::Diff(args) => diff::run(&context()?, args).await,
         Command::Rollback(args) => rollback::run(&context()?, args).await,
         Command::Release(command) => release::run(&context()?, command).await,
-        Command::Function(command) => function::run(&context()?, *command).await,
-        Command::Package(command) => package::run(&context()?, command).await,
-        Command::Environment(command) => environment::run(&context()?, command).await,
+        Command::Function(command) => function::run(ui, &cli.global, *command).await,
+        Command::Package(command) => package::run(ui, &cli.global, command).await,
+        Command::Environment(command) => environment::run(ui, &cli.global, command).await,
         Command::Config(command) => config::run(&context()?, command).await,
         Command::Secret(command) => secret::run(&context()?, command).await,
         Command::Static(command) => static_item::run(&context()?, command).await,
-        Command::Route(command) => route::run(&context()?, command).await,
-        Command::Timer(command) => timer::run(&context()?, command).await,
+        Command::Route(command) => route::run(ui, &cli.global, command).await,
+        Command::Httptrigger(command) => httptrigger::run(ui, &cli.global, command).await,
+        Command::Timer(command) => timer::run(ui, &cli.global, command).await,
         Command::Execution(command) => execution::run(&context()?, command).await,
         Command::Job(command) => job::run(&context()?, command).await,
         Command::Webhook(command) => webhook::run(&context()?, command).await,

@@ -1,35 +1,83 @@
 use clap::Args;
 use milepost_model::UnitKind;
 use milepost_model::spec::{EnvironmentSpec, Runtime};
-use milepost_model::unit_put::{PutOnly, UnitPut};
+use milepost_model::unit_put::{Put, PutOnly, UnitPut};
 
 use crate::commands::shared::{self, ChangeArgs, NameArgs};
+use crate::commands::spec_file::{self, SpecFileArgs};
 use crate::context::Context;
+use crate::declared::write::Archives;
 use crate::failure::Result;
+use crate::output::Ui;
 
-/// Create an environment, or with `update` a new version of it
+/// Create an environment
+#[derive(Debug, Args)]
+pub struct CreateArgs {
+    #[command(flatten)]
+    pub environment: EnvironmentArgs,
+    #[command(flatten)]
+    pub spec: SpecFileArgs,
+}
+
+/// Make a new version of an environment
 ///
 /// Functions stay on the version they are pinned to until they are updated.
 #[derive(Debug, Args)]
-pub struct CreateArgs {
+pub struct UpdateArgs {
+    #[command(flatten)]
+    pub environment: EnvironmentArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct EnvironmentArgs {
     #[command(flatten)]
     name: NameArgs,
     /// What runs: python, node or binary, or an image name that stands for one of them
     #[arg(long, visible_alias = "image", value_name = "RUNTIME")]
     runtime: Runtime,
     /// The interpreter version to ask for
-    #[arg(long, value_name = "VERSION", default_value = "")]
+    #[arg(long, value_name = "VERSION", default_value = "", hide_default_value = true)]
     interpreter: String,
     /// The command that builds packages without one of their own
-    #[arg(long, value_name = "COMMAND", default_value = "")]
+    #[arg(long, value_name = "COMMAND", default_value = "", hide_default_value = true)]
     builder: String,
+    /// Fission's interface version of the image; accepted so that its command lines work, without an effect
+    #[arg(long, value_name = "1|2|3", value_parser = clap::value_parser!(u8).range(1..=3))]
+    version: Option<u8>,
+    /// Fission's number of waiting instances; accepted so that its command lines work, without an effect
+    #[arg(long, value_name = "COUNT")]
+    poolsize: Option<u32>,
     #[command(flatten)]
     change: ChangeArgs,
 }
 
-pub async fn run(context: &Context<'_>, args: CreateArgs, only: PutOnly) -> Result<()> {
-    let spec = EnvironmentSpec { runtime: args.runtime, interpreter: args.interpreter, builder: args.builder };
-    let mut put = shared::put(args.name.key(UnitKind::Environment)?.name, UnitPut::Environment(spec));
+impl EnvironmentArgs {
+    fn put(&self) -> Result<Put> {
+        let spec = EnvironmentSpec {
+            runtime: self.runtime,
+            interpreter: self.interpreter.clone(),
+            builder: self.builder.clone(),
+        };
+        Ok(shared::put(self.name.key(UnitKind::Environment)?.name, UnitPut::Environment(spec)))
+    }
+
+    /// Options that Fission has and this server has no use for.
+    fn warn_without_effect(&self, ui: &Ui) {
+        if self.poolsize.is_some() {
+            ui.warn("`--poolsize` has no effect: instances are started ahead of need for every environment");
+        }
+    }
+}
+
+pub async fn run(context: &Context<'_>, args: EnvironmentArgs, only: PutOnly) -> Result<()> {
+    let mut put = args.put()?;
     put.only = Some(only);
+    args.warn_without_effect(context.ui);
     shared::send(context, &args.change.change(vec![put], Vec::new())).await
+}
+
+/// `--spec`: the same as a document.
+pub fn write(ui: &Ui, args: &CreateArgs) -> Result<()> {
+    args.environment.warn_without_effect(ui);
+    spec_file::write(ui, &args.spec, &[args.environment.put()?], &Archives::default())
 }

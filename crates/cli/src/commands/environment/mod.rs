@@ -7,9 +7,11 @@ use clap::Subcommand;
 use milepost_model::UnitKind;
 use milepost_model::unit_put::PutOnly;
 
+use crate::args::Global;
 use crate::commands::version;
 use crate::context::Context;
 use crate::failure::Result;
+use crate::output::Ui;
 
 #[derive(Debug, Subcommand)]
 pub enum EnvironmentCommand {
@@ -20,7 +22,7 @@ pub enum EnvironmentCommand {
     /// Create an environment
     Create(create::CreateArgs),
     /// Make a new version of an environment, with what is given
-    Update(create::CreateArgs),
+    Update(create::UpdateArgs),
     /// Remove an environment from the app
     Delete(delete::DeleteArgs),
     /// Versions of an environment
@@ -28,12 +30,18 @@ pub enum EnvironmentCommand {
     Version(version::ReadCommand),
 }
 
-pub async fn run(context: &Context<'_>, command: EnvironmentCommand) -> Result<()> {
+pub async fn run(ui: &Ui, global: &Global, command: EnvironmentCommand) -> Result<()> {
+    if let EnvironmentCommand::Create(args) = &command
+        && args.spec.is_asked()
+    {
+        return create::write(ui, args);
+    }
+    let context = &Context::new(ui, global)?;
     match command {
         EnvironmentCommand::List(args) => list::run(context, args).await,
         EnvironmentCommand::Get(args) => get::run(context, args).await,
-        EnvironmentCommand::Create(args) => create::run(context, args, PutOnly::New).await,
-        EnvironmentCommand::Update(args) => create::run(context, args, PutOnly::Existing).await,
+        EnvironmentCommand::Create(args) => create::run(context, args.environment, PutOnly::New).await,
+        EnvironmentCommand::Update(args) => create::run(context, args.environment, PutOnly::Existing).await,
         EnvironmentCommand::Delete(args) => delete::run(context, args).await,
         EnvironmentCommand::Version(command) => version::read(context, UnitKind::Environment, command).await,
     }

@@ -1,10 +1,14 @@
 use clap::Args;
+use milepost_model::unit_put::{Put, PutOnly, RoutePut, TargetPut, UnitPut};
+use milepost_model::{Selector, UnitKind, UnitName};
 
 use super::put::{FunctionArgs, Mode};
-use crate::commands::shared::ChangeArgs;
+use crate::commands::shared::{self, ChangeArgs};
+use crate::commands::spec_file::{self, SpecFileArgs};
 use crate::context::Context;
 use crate::declared::apply;
 use crate::failure::Result;
+use crate::output::Ui;
 
 /// Create a function
 ///
@@ -13,13 +17,58 @@ use crate::failure::Result;
 pub struct CreateArgs {
     #[command(flatten)]
     function: FunctionArgs,
+    /// Create a route to it as well, at this path
+    #[arg(long, value_name = "PATH")]
+    url: Option<String>,
+    /// The methods of that route, separated by commas
+    #[arg(long, value_name = "METHOD", value_delimiter = ',', requires = "url", default_value = "GET")]
+    method: Vec<String>,
     #[command(flatten)]
     change: ChangeArgs,
+    #[command(flatten)]
+    pub spec: SpecFileArgs,
+}
+
+impl CreateArgs {
+    fn route(&self) -> Result<Option<Put>> {
+        let Some(path) = &self.url else { return Ok(None) };
+        let function = UnitName::for_kind(UnitKind::Function, self.function.name.get())?;
+        let methods: std::collections::BTreeSet<String> = self.method.iter().map(|name| name.to_uppercase()).collect();
+        let names: Vec<&str> = methods.iter().map(String::as_str).collect();
+        let name = UnitName::for_kind(UnitKind::Route, &format!("{} {path}", names.join(",")))?;
+        let target = TargetPut { function, version: Selector::Latest };
+        let route = RoutePut {
+            methods,
+            path: path.clone(),
+            prefix: false,
+            strip: false,
+            fission: false,
+            host: String::new(),
+            target,
+        };
+        route.resolve(None)?;
+        let mut put = shared::put(name, UnitPut::Route(route));
+        put.only = Some(PutOnly::New);
+        Ok(Some(put))
+    }
 }
 
 pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
-    let (puts, files) = args.function.puts(Mode::Create).await?;
+    let (mut puts, files) = args.function.puts(Mode::Create).await?;
+    puts.extend(args.route()?);
     apply::send(context, args.change.change(puts, Vec::new()), files).await?;
     args.function.tell_group(context, &args.change);
     Ok(())
+}
+
+/// `--spec`: the same as documents.
+pub async fn write(ui: &Ui, args: &CreateArgs) -> Result<()> {
+    let (mut puts, _) = args.function.puts(Mode::Create).await?;
+    if let Some(route) = args.route()? {
+        // The file is named after the last unit, which is the function.
+        puts.insert(0, route);
+    }
+    let archives = args.spec.archives(&args.function.code)?;
+    args.function.needs_environment()?;
+    spec_file::write(ui, &args.spec, &puts, &archives)
 }

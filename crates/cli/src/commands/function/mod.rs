@@ -12,8 +12,10 @@ use milepost_model::UnitKind;
 
 use super::alias::AliasCommand;
 use super::version;
+use crate::args::Global;
 use crate::context::Context;
 use crate::failure::Result;
+use crate::output::Ui;
 
 const KIND: UnitKind = UnitKind::Function;
 
@@ -25,6 +27,8 @@ pub enum FunctionCommand {
     Get(get::GetArgs),
     /// Create a function
     Create(create::CreateArgs),
+    /// Create a version of a function from the newest one and what is given
+    Update(version_update::UpdateArgs),
     /// Call a function without a route
     Test(test::TestArgs),
     /// Delete a function with its aliases; old releases go on serving it
@@ -47,11 +51,18 @@ pub enum VersionCommand {
     Other(version::CodeCommand),
 }
 
-pub async fn run(context: &Context<'_>, command: FunctionCommand) -> Result<()> {
+pub async fn run(ui: &Ui, global: &Global, command: FunctionCommand) -> Result<()> {
+    if let FunctionCommand::Create(args) = &command
+        && args.spec.is_asked()
+    {
+        return create::write(ui, args).await;
+    }
+    let context = &Context::new(ui, global)?;
     match command {
         FunctionCommand::List(args) => list::run(context, args).await,
         FunctionCommand::Get(args) => get::run(context, args).await,
         FunctionCommand::Create(args) => create::run(context, args).await,
+        FunctionCommand::Update(args) => version_update::run(context, args).await,
         FunctionCommand::Test(args) => test::run(context, args).await,
         FunctionCommand::Delete(args) => delete::run(context, args).await,
         FunctionCommand::Alias(command) => super::alias::run(context, command).await,

@@ -166,6 +166,15 @@ impl FunctionArgs {
         }
     }
 
+    /// A Fission document names the environment of every function; an app would know it from earlier versions.
+    pub fn needs_environment(&self) -> Result<()> {
+        if self.env.is_some() {
+            return Ok(());
+        }
+        Err(Failure::usage("a spec needs the environment of the function")
+            .hint("name it with `--env`, like `--env python`"))
+    }
+
     fn environment(&self) -> Result<Option<VersionRef>> {
         let Some(name) = &self.env else { return Ok(None) };
         Ok(Some(VersionRef { name: UnitName::for_kind(UnitKind::Environment, name)?, version: Selector::Latest }))

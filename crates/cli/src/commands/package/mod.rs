@@ -1,3 +1,4 @@
+mod create;
 mod delete;
 mod get;
 mod list;
@@ -9,8 +10,10 @@ use clap::Subcommand;
 use milepost_model::UnitKind;
 
 use super::version;
+use crate::args::Global;
 use crate::context::Context;
 use crate::failure::Result;
+use crate::output::Ui;
 
 const KIND: UnitKind = UnitKind::Package;
 
@@ -19,7 +22,12 @@ pub enum PackageCommand {
     /// List the packages
     List(list::ListArgs),
     /// Show a package
+    #[command(visible_alias = "info")]
     Get(get::GetArgs),
+    /// Create a package
+    Create(create::CreateArgs),
+    /// Create a version of a package from the newest one and what is given
+    Update(version_update::UpdateArgs),
     /// Remove a package from the app
     Delete(delete::DeleteArgs),
     /// Versions of a package
@@ -37,10 +45,18 @@ pub enum VersionCommand {
     Other(version::CodeCommand),
 }
 
-pub async fn run(context: &Context<'_>, command: PackageCommand) -> Result<()> {
+pub async fn run(ui: &Ui, global: &Global, command: PackageCommand) -> Result<()> {
+    if let PackageCommand::Create(args) = &command
+        && args.spec.is_asked()
+    {
+        return create::write(ui, args).await;
+    }
+    let context = &Context::new(ui, global)?;
     match command {
         PackageCommand::List(args) => list::run(context, args).await,
         PackageCommand::Get(args) => get::run(context, args).await,
+        PackageCommand::Create(args) => create::run(context, args).await,
+        PackageCommand::Update(args) => version_update::run(context, args).await,
         PackageCommand::Delete(args) => delete::run(context, args).await,
         PackageCommand::Version(VersionCommand::Create(args)) => version_create::run(context, args).await,
         PackageCommand::Version(VersionCommand::Update(args)) => version_update::run(context, args).await,

@@ -7,19 +7,17 @@ use milepost_client::source::Source;
 use milepost_model::unit_put::{PackagePut, Put, PutOnly, UnitPut, VersionRef};
 use milepost_model::{Selector, UnitKind, UnitName};
 
-use crate::commands::shared::{self, NameArgs, parse_label};
+use crate::commands::shared::{self, parse_label};
 use crate::failure::Result;
 use crate::sources::CodeArgs;
 
 #[derive(Debug, Clone, Args)]
 pub struct PackageArgs {
     #[command(flatten)]
-    name: NameArgs,
-    #[command(flatten)]
-    code: CodeArgs,
+    pub code: CodeArgs,
     /// The environment: python, nodejs, binary, or one of the app's own
     #[arg(long, value_name = "ENVIRONMENT")]
-    env: Option<String>,
+    pub env: Option<String>,
     /// Your own name of the new version, like `v1.0.1`
     #[arg(long, visible_alias = "label", value_name = "LABEL")]
     version: Option<String>,
@@ -30,7 +28,7 @@ pub struct PackageArgs {
 
 impl PackageArgs {
     /// The put, and the files that have to be sent for it.
-    pub async fn put(&self, update: bool) -> Result<(Put, Vec<Arc<Source>>)> {
+    pub async fn put(&self, name: UnitName, update: bool) -> Result<(Put, Vec<Arc<Source>>)> {
         let code = self.code.scan().await?;
         let environment = match &self.env {
             Some(name) => {
@@ -46,7 +44,7 @@ impl PackageArgs {
             build_command: self.code.buildcmd.clone(),
             build_log: None,
         };
-        let mut put = shared::put(self.name.key(UnitKind::Package)?.name, UnitPut::Package(package));
+        let mut put = shared::put(name, UnitPut::Package(package));
         put.label = parse_label(self.version.as_deref())?;
         put.description.clone_from(&self.description);
         put.force = !update || put.label.is_some();

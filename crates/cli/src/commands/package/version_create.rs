@@ -1,7 +1,8 @@
 use clap::Args;
 
+use super::KIND;
 use super::put::PackageArgs;
-use crate::commands::shared::ChangeArgs;
+use crate::commands::shared::{ChangeArgs, NameArgs};
 use crate::context::Context;
 use crate::declared::apply;
 use crate::failure::Result;
@@ -12,12 +13,14 @@ use crate::failure::Result;
 #[derive(Debug, Args)]
 pub struct CreateArgs {
     #[command(flatten)]
+    name: NameArgs,
+    #[command(flatten)]
     package: PackageArgs,
     #[command(flatten)]
     change: ChangeArgs,
 }
 
 pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
-    let (put, files) = args.package.put(false).await?;
+    let (put, files) = args.package.put(args.name.key(KIND)?.name, false).await?;
     apply::send(context, args.change.change(vec![put], Vec::new()), files).await
 }

@@ -1,7 +1,8 @@
 use clap::Args;
 
+use super::KIND;
 use super::put::PackageArgs;
-use crate::commands::shared::ChangeArgs;
+use crate::commands::shared::{ChangeArgs, NameArgs};
 use crate::context::Context;
 use crate::declared::apply;
 use crate::failure::Result;
@@ -12,12 +13,14 @@ use crate::failure::Result;
 #[derive(Debug, Args)]
 pub struct UpdateArgs {
     #[command(flatten)]
+    name: NameArgs,
+    #[command(flatten)]
     package: PackageArgs,
     #[command(flatten)]
     change: ChangeArgs,
 }
 
 pub async fn run(context: &Context<'_>, args: UpdateArgs) -> Result<()> {
-    let (put, files) = args.package.put(true).await?;
+    let (put, files) = args.package.put(args.name.key(KIND)?.name, true).await?;
     apply::send(context, args.change.change(vec![put], Vec::new()), files).await
 }

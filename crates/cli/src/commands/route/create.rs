@@ -1,14 +1,32 @@
 use clap::Args;
 use milepost_model::UnitKind;
-use milepost_model::unit_put::{PutOnly, RoutePut, UnitPut};
+use milepost_model::unit_put::{Put, PutOnly, RoutePut, UnitPut};
 
 use crate::commands::shared::{self, ChangeArgs, TargetArgs};
+use crate::commands::spec_file::{self, SpecFileArgs};
 use crate::context::{Context, unit_key};
+use crate::declared::write::Archives;
 use crate::failure::Result;
+use crate::output::Ui;
 
-/// Create a route, or with `update` a new version of it
+/// Create a route
 #[derive(Debug, Args)]
 pub struct CreateArgs {
+    #[command(flatten)]
+    pub route: RouteArgs,
+    #[command(flatten)]
+    pub spec: SpecFileArgs,
+}
+
+/// Make a new version of a route
+#[derive(Debug, Args)]
+pub struct UpdateArgs {
+    #[command(flatten)]
+    pub route: RouteArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct RouteArgs {
     /// The name [default: the methods and the path, like `GET /hello`]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
@@ -24,6 +42,9 @@ pub struct CreateArgs {
     /// With `--prefix`: give the function the path without the prefix
     #[arg(long, requires = "prefix")]
     strip: bool,
+    /// With `--prefix`: keep the prefix, which is the default; Fission's option
+    #[arg(long, requires = "prefix", conflicts_with = "strip")]
+    keepprefix: bool,
     /// Only for this host, one of those that lead to the app
     #[arg(long, value_name = "HOST", default_value = "")]
     host: String,
@@ -33,25 +54,41 @@ pub struct CreateArgs {
     change: ChangeArgs,
 }
 
-pub async fn run(context: &Context<'_>, args: CreateArgs, only: PutOnly) -> Result<()> {
-    let methods: std::collections::BTreeSet<String> = args.method.iter().map(|method| method.to_uppercase()).collect();
-    let name = args.name.unwrap_or_else(|| {
-        let names: Vec<&str> = methods.iter().map(String::as_str).collect();
-        format!("{} {}", names.join(","), args.url)
-    });
-    let put = RoutePut {
-        methods,
-        path: args.url,
-        prefix: args.prefix,
-        strip: args.strip,
-        fission: false,
-        host: args.host,
-        target: args.target.target()?,
-    };
-    let name = unit_key(UnitKind::Route, &name)?.name;
-    // What is wrong wherever it is sent is told before anything is.
-    put.resolve(None)?;
-    let mut put = shared::put(name, UnitPut::Route(put));
+impl RouteArgs {
+    fn put(&self) -> Result<Put> {
+        let methods: std::collections::BTreeSet<String> =
+            self.method.iter().map(|method| method.to_uppercase()).collect();
+        let name = self.name.clone().unwrap_or_else(|| {
+            let names: Vec<&str> = methods.iter().map(String::as_str).collect();
+            format!("{} {}", names.join(","), self.url)
+        });
+        let put = RoutePut {
+            methods,
+            path: self.url.clone(),
+            prefix: self.prefix,
+            strip: self.strip,
+            fission: false,
+            host: self.host.clone(),
+            target: self.target.target()?,
+        };
+        let name = unit_key(UnitKind::Route, &name)?.name;
+        // What is wrong wherever it is sent is reported before anything is.
+        put.resolve(None)?;
+        Ok(shared::put(name, UnitPut::Route(put)))
+    }
+}
+
+pub async fn run(context: &Context<'_>, args: RouteArgs, only: PutOnly) -> Result<()> {
+    let mut put = args.put()?;
     put.only = Some(only);
     shared::send(context, &args.change.change(vec![put], Vec::new())).await
+}
+
+/// `--spec`: the same as a document.
+pub fn write(ui: &Ui, args: &CreateArgs) -> Result<()> {
+    if !args.route.prefix {
+        // The same words make a route of this server without `--spec`, which passes the whole path on.
+        ui.say("As an HTTPTrigger the function gets the path `/`, as in Fission.");
+    }
+    spec_file::write(ui, &args.spec, &[args.route.put()?], &Archives::default())
 }

@@ -7,18 +7,22 @@ use clap::Subcommand;
 use milepost_model::UnitKind;
 use milepost_model::unit_put::PutOnly;
 
+use crate::args::Global;
 use crate::commands::version;
 use crate::context::Context;
 use crate::failure::Result;
+use crate::output::Ui;
 
-pub use list::target;
+pub use delete::DeleteArgs;
+pub use get::GetArgs;
+pub use list::{ListArgs, target};
 
 #[derive(Debug, Subcommand)]
 pub enum RouteCommand {
     /// Create a route
     Create(create::CreateArgs),
     /// Make a new version of a route, with what is given
-    Update(create::CreateArgs),
+    Update(create::UpdateArgs),
     /// List the routes
     List(list::ListArgs),
     /// Show a route
@@ -30,10 +34,16 @@ pub enum RouteCommand {
     Version(version::ReadCommand),
 }
 
-pub async fn run(context: &Context<'_>, command: RouteCommand) -> Result<()> {
+pub async fn run(ui: &Ui, global: &Global, command: RouteCommand) -> Result<()> {
+    if let RouteCommand::Create(args) = &command
+        && args.spec.is_asked()
+    {
+        return create::write(ui, args);
+    }
+    let context = &Context::new(ui, global)?;
     match command {
-        RouteCommand::Create(args) => create::run(context, args, PutOnly::New).await,
-        RouteCommand::Update(args) => create::run(context, args, PutOnly::Existing).await,
+        RouteCommand::Create(args) => create::run(context, args.route, PutOnly::New).await,
+        RouteCommand::Update(args) => create::run(context, args.route, PutOnly::Existing).await,
         RouteCommand::List(args) => list::run(context, args).await,
         RouteCommand::Get(args) => get::run(context, args).await,
         RouteCommand::Delete(args) => delete::run(context, args).await,

@@ -1,14 +1,32 @@
 use clap::Args;
 use milepost_model::UnitKind;
-use milepost_model::unit_put::{PutOnly, TimerPut, UnitPut};
+use milepost_model::unit_put::{Put, PutOnly, TimerPut, UnitPut};
 
 use crate::commands::shared::{self, ChangeArgs, NameArgs, TargetArgs};
+use crate::commands::spec_file::{self, SpecFileArgs};
 use crate::context::Context;
+use crate::declared::write::Archives;
 use crate::failure::Result;
+use crate::output::Ui;
 
-/// Create a timer, or with `update` a new version of it
+/// Create a timer
 #[derive(Debug, Args)]
 pub struct CreateArgs {
+    #[command(flatten)]
+    pub timer: TimerArgs,
+    #[command(flatten)]
+    pub spec: SpecFileArgs,
+}
+
+/// Make a new version of a timer
+#[derive(Debug, Args)]
+pub struct UpdateArgs {
+    #[command(flatten)]
+    pub timer: TimerArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct TimerArgs {
     #[command(flatten)]
     name: NameArgs,
     /// The schedule: five fields, six with seconds, or `@every 5m`
@@ -23,12 +41,23 @@ pub struct CreateArgs {
     change: ChangeArgs,
 }
 
-pub async fn run(context: &Context<'_>, args: CreateArgs, only: PutOnly) -> Result<()> {
-    let put = TimerPut { cron: args.cron, zone: args.zone, target: args.target.target()? };
-    let name = args.name.key(UnitKind::Timer)?.name;
-    // What is wrong wherever it is sent is told before anything is.
-    put.resolve(None)?;
-    let mut put = shared::put(name, UnitPut::Timer(put));
+impl TimerArgs {
+    fn put(&self) -> Result<Put> {
+        let put = TimerPut { cron: self.cron.clone(), zone: self.zone.clone(), target: self.target.target()? };
+        let name = self.name.key(UnitKind::Timer)?.name;
+        // What is wrong wherever it is sent is reported before anything is.
+        put.resolve(None)?;
+        Ok(shared::put(name, UnitPut::Timer(put)))
+    }
+}
+
+pub async fn run(context: &Context<'_>, args: TimerArgs, only: PutOnly) -> Result<()> {
+    let mut put = args.put()?;
     put.only = Some(only);
     shared::send(context, &args.change.change(vec![put], Vec::new())).await
+}
+
+/// `--spec`: the same as a document.
+pub fn write(ui: &Ui, args: &CreateArgs) -> Result<()> {
+    spec_file::write(ui, &args.spec, &[args.timer.put()?], &Archives::default())
 }

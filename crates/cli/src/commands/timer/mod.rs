@@ -8,16 +8,18 @@ use clap::Subcommand;
 use milepost_model::UnitKind;
 use milepost_model::unit_put::PutOnly;
 
+use crate::args::Global;
 use crate::commands::version;
 use crate::context::Context;
 use crate::failure::Result;
+use crate::output::Ui;
 
 #[derive(Debug, Subcommand)]
 pub enum TimerCommand {
     /// Create a timer
     Create(create::CreateArgs),
     /// Make a new version of a timer, with what is given
-    Update(create::CreateArgs),
+    Update(create::UpdateArgs),
     /// List the timers, and when they fire next
     List(list::ListArgs),
     /// Show a timer, and when it fires next
@@ -29,10 +31,16 @@ pub enum TimerCommand {
     Version(version::ReadCommand),
 }
 
-pub async fn run(context: &Context<'_>, command: TimerCommand) -> Result<()> {
+pub async fn run(ui: &Ui, global: &Global, command: TimerCommand) -> Result<()> {
+    if let TimerCommand::Create(args) = &command
+        && args.spec.is_asked()
+    {
+        return create::write(ui, args);
+    }
+    let context = &Context::new(ui, global)?;
     match command {
-        TimerCommand::Create(args) => create::run(context, args, PutOnly::New).await,
-        TimerCommand::Update(args) => create::run(context, args, PutOnly::Existing).await,
+        TimerCommand::Create(args) => create::run(context, args.timer, PutOnly::New).await,
+        TimerCommand::Update(args) => create::run(context, args.timer, PutOnly::Existing).await,
         TimerCommand::List(args) => list::run(context, args).await,
         TimerCommand::Get(args) => get::run(context, args).await,
         TimerCommand::Delete(args) => delete::run(context, args).await,

@@ -5,6 +5,7 @@
 
 mod compare;
 mod disk;
+mod documents;
 mod download;
 mod functions;
 mod of_app;
@@ -16,8 +17,9 @@ mod yaml;
 
 pub use compare::{differences, roots, scan};
 pub use disk::{failed, write_new, write_told};
+pub use documents::{Archives, Documents, file_name as spec_file_name, object_name};
 pub use download::{Download, all as download_all};
 pub use of_app::{Fetched, Held, downloads, outline as of_app, owners};
 pub use of_specs::{COPIES, of_specs};
 pub use outline::Unsaid;
-pub use paths::absolute;
+pub use paths::{absolute, relative};

@@ -1,0 +1,92 @@
+use std::collections::BTreeSet;
+
+use clap::Args;
+use milepost_model::UnitKind;
+use milepost_model::unit_put::{Put, PutOnly, RoutePut, UnitPut};
+
+use crate::commands::shared::{self, ChangeArgs, TargetArgs};
+use crate::commands::spec_file::{self, SpecFileArgs};
+use crate::context::{Context, unit_key};
+use crate::declared::write::Archives;
+use crate::failure::Result;
+use crate::output::Ui;
+
+/// Create a route as Fission does
+///
+/// The function gets the path `/`, with `--prefix` what follows the prefix, and the variables of the path in the headers
+/// `X-Fission-Params-NAME`. `milepost route create` makes a route whose function gets the whole path.
+#[derive(Debug, Args)]
+pub struct CreateArgs {
+    #[command(flatten)]
+    pub trigger: TriggerArgs,
+    #[command(flatten)]
+    pub spec: SpecFileArgs,
+}
+
+/// Make a new version of such a route
+#[derive(Debug, Args)]
+pub struct UpdateArgs {
+    #[command(flatten)]
+    pub trigger: TriggerArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct TriggerArgs {
+    /// The name [default: the methods and the path, like `GET /hello`]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// HTTP methods, separated by commas (can be repeated)
+    #[arg(long, value_name = "METHOD", default_value = "GET", value_delimiter = ',')]
+    method: Vec<String>,
+    /// The path, like `/orders/{id}`
+    #[arg(long, value_name = "PATH", required_unless_present = "prefix", conflicts_with = "prefix")]
+    url: Option<String>,
+    /// Take every path that begins with this
+    #[arg(long, value_name = "PATH")]
+    prefix: Option<String>,
+    /// Give the function the path with the prefix
+    #[arg(long, requires = "prefix")]
+    keepprefix: bool,
+    /// Only for this host, one of those that lead to the app
+    #[arg(long, value_name = "HOST", default_value = "", hide_default_value = true)]
+    host: String,
+    #[command(flatten)]
+    target: TargetArgs,
+    #[command(flatten)]
+    change: ChangeArgs,
+}
+
+impl TriggerArgs {
+    fn put(&self) -> Result<Put> {
+        let methods: BTreeSet<String> = self.method.iter().map(|method| method.to_uppercase()).collect();
+        let path = self.prefix.as_ref().or(self.url.as_ref()).cloned().unwrap_or_default();
+        let name = self.name.clone().unwrap_or_else(|| {
+            let names: Vec<&str> = methods.iter().map(String::as_str).collect();
+            format!("{} {path}", names.join(","))
+        });
+        let put = RoutePut {
+            methods,
+            path,
+            prefix: self.prefix.is_some(),
+            strip: self.prefix.is_some() && !self.keepprefix,
+            fission: true,
+            host: self.host.clone(),
+            target: self.target.target()?,
+        };
+        let name = unit_key(UnitKind::Route, &name)?.name;
+        // A mistake is reported before anything is sent.
+        put.resolve(None)?;
+        Ok(shared::put(name, UnitPut::Route(put)))
+    }
+}
+
+pub async fn run(context: &Context<'_>, args: TriggerArgs, only: PutOnly) -> Result<()> {
+    let mut put = args.put()?;
+    put.only = Some(only);
+    shared::send(context, &args.change.change(vec![put], Vec::new())).await
+}
+
+/// `--spec`: the same as a document.
+pub fn write(ui: &Ui, args: &CreateArgs) -> Result<()> {
+    spec_file::write(ui, &args.spec, &[args.trigger.put()?], &Archives::default())
+}

@@ -1,0 +1,108 @@
+//! `create --spec`: what is written into a folder of specs makes the same as the command itself.
+
+use crate::project::Project;
+
+const CODE: &str = "--src hello/ --buildcmd ./build.sh --entrypoint hello.main";
+const LIMITS: &str = "--maxmemory 256Mi --maxcpu 500 --fntimeout 20s --minscale 1 --maxscale 3 --idletimeout 90s";
+
+fn started(project: &Project) {
+    project.stage.world.ok("spec init --name hello --deployid 0a1b2c3d");
+    project.code("hello", "hello", "one");
+}
+
+fn digest(project: &Project, line: &str) -> String {
+    let unit = project.json(line);
+    unit["digest"].as_str().unwrap_or_else(|| panic!("{line}: {unit}")).to_owned()
+}
+
+#[test]
+fn written_specs_make_what_the_command_makes() {
+    let project = Project::new(&[]);
+    started(&project);
+    let create = format!("fn create --name hello --env py {CODE} {LIMITS}");
+    for line in [
+        "env create --spec --name py --image fission/python-env --version 3",
+        &format!("{create} --spec"),
+        "httptrigger create --spec --name hello --url /hello --function hello",
+        "httptrigger create --spec --name api --prefix /api --method get,post --function hello",
+        "timer create --spec --name nightly --cron \"0 3 * * *\" --function hello",
+    ] {
+        let written = project.run(line);
+        assert!(written.succeeded() && written.stderr.contains("Wrote specs/"), "{}", written.snapshot());
+    }
+    project.stage.world.ok("spec validate");
+    project.apply("from specs");
+    let from_specs =
+        ["environment get py", "package get hello-pkg", "function get hello", "route get hello", "route get api"];
+    let made: Vec<String> = from_specs.iter().map(|line| digest(&project, line)).collect();
+    assert_eq!(project.json("timer get nightly")["spec"]["cron"], "0 3 * * *");
+
+    for line in
+        ["app create other", "env create py --image fission/python-env --app other", &format!("{create} --app other")]
+    {
+        project.stage.world.ok(line);
+    }
+    let direct: Vec<String> = from_specs.iter().map(|line| digest(&project, &format!("{line} --app other"))).collect();
+    assert_eq!(made, direct);
+}
+
+#[test]
+fn specs_are_written_without_a_server_and_only_once() {
+    let project = Project::new(&[]);
+    let mut alone = project.env().clone();
+    alone.set("MILEPOST_DATA", "nowhere");
+    let run = |line: &str| alone.run(&line.split(' ').collect::<Vec<_>>());
+    project.code("hello", "hello", "one");
+    let line = "package create --name p --src hello --env python --spec";
+    let no_folder = run(line);
+    assert_eq!(no_folder.status, Some(2), "{}", no_folder.snapshot());
+    assert!(no_folder.stderr.contains("milepost spec init"), "{}", no_folder.snapshot());
+
+    started(&project);
+    let shown = run("package create --name p --src hello --env python --dry");
+    assert!(shown.succeeded() && shown.stdout.contains("archive://p-source"), "{}", shown.snapshot());
+    assert!(!project.env().work_dir().join("specs/package-p.yaml").exists());
+    assert!(run(line).succeeded());
+    let again = run(line);
+    assert_eq!(again.status, Some(2), "{}", again.snapshot());
+    assert!(again.stderr.contains("specs/package-p.yaml"), "{}", again.snapshot());
+}
+
+#[test]
+fn what_a_spec_cannot_express_is_refused() {
+    let project = Project::new(&[]);
+    started(&project);
+    for (line, text) in [
+        ("fn create --name f --env python --code hello/hello.py --var A=1 --spec", "environment variables"),
+        ("fn create --name f --env python --code hello/hello.py --permission token --spec", "a permission"),
+        ("fn create --name f --code hello/hello.py --spec", "--env"),
+        ("fn create --name f --env python --code hello/hello.py --fntimeout 1500ms --spec", "whole seconds"),
+        ("timer create --name t --cron \"0 3 * * *\" --zone Europe/Berlin --function f --spec", "a time zone"),
+        ("env create --name e --image python --interpreter 3.11 --spec", "an interpreter version"),
+        ("package create --src /etc/hostname --env python --spec", "is outside of"),
+    ] {
+        let refused = project.run(line);
+        assert_eq!(refused.status, Some(2), "{}", refused.snapshot());
+        assert!(refused.stderr.contains(text), "{}", refused.snapshot());
+    }
+    let left: Vec<_> = std::fs::read_dir(project.env().work_dir().join("specs")).unwrap().collect();
+    assert_eq!(left.len(), 2, "only what `spec init` wrote: {left:?}");
+}
+
+#[test]
+fn packages_and_routes_are_created_as_fission_does() {
+    let project = Project::new(&[]);
+    project.code("hello", "hello", "one");
+    project.stage.world.ok("package create --sourcearchive hello --env python --buildcmd ./build.sh");
+    assert_eq!(project.json("package info hello")["name"], "hello");
+    let again = project.run("package create --name hello --src hello --env python");
+    assert_eq!(again.status, Some(1), "{}", again.snapshot());
+    project
+        .stage
+        .world
+        .ok("fn create --name hi --pkg hello --env python --entrypoint hello.main --url /hi --method get,post");
+    assert_eq!(project.json("route list")[0]["name"], "GET,POST /hi");
+    project.code("hello", "hello", "two");
+    project.stage.world.ok("package update --name hello --src hello");
+    assert_eq!(project.json("package info hello")["number"], 2);
+}
