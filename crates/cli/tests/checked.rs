@@ -1,5 +1,5 @@
 //! A deploy that does not load never goes live: the real program, from the command to the next request.
-#![expect(clippy::unwrap_used, reason = "test code: a step that fails ends the test")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
 
 #[expect(dead_code, reason = "other tests use the rest")]
 mod common;

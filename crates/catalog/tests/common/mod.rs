@@ -1,6 +1,6 @@
 //! A catalog on either engine with a clock and ids that tests control, and short ways to say what tests do.
 
-mod checked;
+pub mod checked;
 mod engines;
 pub mod installed;
 mod puts;
@@ -18,7 +18,6 @@ use milepost_model::{
     AppName, ChangeOutcome, Digest, ManualClock, PlanName, Refusal, Selector, UnitKind, UnitName, UnitPut,
 };
 
-pub use checked::*;
 pub use engines::Engine;
 pub use puts::*;
 pub use runs::*;

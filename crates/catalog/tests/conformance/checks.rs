@@ -6,6 +6,7 @@ use milepost_model::check::CheckState;
 use milepost_model::release::LiveMode;
 use milepost_model::{Code, PlanName, UnitKind};
 
+use crate::common::checked::{LONG_MS, by};
 use crate::common::*;
 
 async fn names(t: &Fixture) -> (Option<String>, Option<String>) {

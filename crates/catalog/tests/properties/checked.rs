@@ -9,6 +9,7 @@ use milepost_model::check::CheckState;
 use milepost_model::release::{LiveMode, Release};
 use proptest::prelude::*;
 
+use crate::common::checked::{LONG_MS, by};
 use crate::common::*;
 
 /// As many releases as the plan `free` keeps active.

@@ -114,11 +114,9 @@ fn a_backup_is_whole_whatever_happens_between_its_commands() {
     let places = Places::of(&author);
     let [backup, _] = documented();
     let lines: Vec<&str> = backup.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).collect();
-    let mut next = 10;
     for (at, line) in lines.iter().enumerate() {
         places.run(line);
-        change(&author, next);
-        next += 1;
+        change(&author, 10 + at);
         if at < 4 {
             forget(&author, at + 1);
         }

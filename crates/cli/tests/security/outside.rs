@@ -120,7 +120,7 @@ fn the_manifest_is_no_part_of_what_it_deploys() {
     let out = world.env.work_dir().join("out.zip");
     world.ok(&format!("package version download --name f-pkg --version latest --to {}", out.display()));
     let zip = zip::ZipArchive::new(std::fs::File::open(out).unwrap()).unwrap();
-    assert_eq!(zip.file_names().collect::<Vec<_>>(), ["main.py"]);
+    assert_eq!(zip.file_names().map(|name| name.unwrap().into_owned()).collect::<Vec<_>>(), ["main.py"]);
 }
 
 #[test]

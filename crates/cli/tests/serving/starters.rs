@@ -188,7 +188,8 @@ async fn a_vite_project_and_plain_folders_are_recognised() {
         let answer = get(&stage.client, &stage.url(path), "site").await.unwrap();
         assert_eq!((answer.status, answer.body.as_str()), (200, body), "{path}");
     }
-    let plain: [(&str, &[(&str, &str)], &str, (u16, &str)); 6] = [
+    type Files = &'static [(&'static str, &'static str)];
+    let plain: [(&str, Files, &str, (u16, &str)); 6] = [
         ("page", &[("index.html", "a page")], "/", (200, "a page")),
         ("secret", &[("index.html", "a page")], "/milepost.yaml", (404, "")),
         ("python", &[("main.py", "def main(request):\n    return 'python'\n")], "/", (200, "python")),

@@ -143,7 +143,9 @@ impl Documents {
                 return;
             }
         };
-        self.lacks(!put.interpreter.is_empty(), "an interpreter version");
+        // The readers take `binary-env` for programs that run once a request, which is what Fission's image does.
+        let stdio = put.runtime == Runtime::Binary && put.interpreter == "stdio";
+        self.lacks(!put.interpreter.is_empty() && !stdio, "an interpreter version");
         let mut spec = vec![entry("version", number(3u32))];
         spec.push(entry("runtime", Yaml::Map(vec![entry("image", Yaml::text(image))])));
         if !put.builder.is_empty() {
