@@ -22,8 +22,8 @@ def load(entrypoint, code):
     """The callable that `entrypoint` names in the folder `code`."""
     module_name, name = split(entrypoint)
     module = import_named(module_name, code, entrypoint)
-    if module is None and "." not in entrypoint and ":" not in entrypoint and entrypoint:
-        # One word can also be a module whose function has the usual name.
+    if module is None and ":" not in entrypoint and entrypoint:
+        # The whole entrypoint can also be a module whose function has the usual name.
         module = import_named(entrypoint, code, entrypoint)
         if module is not None:
             name = None
@@ -84,11 +84,12 @@ def import_named(name, code, entrypoint):
 
 def import_only_file(code):
     """A package of one file is loaded whatever the file is called."""
-    files = [entry for entry in os.listdir(code) if os.path.isfile(os.path.join(code, entry)) and entry[0] != "."]
+    entries = [entry for entry in os.listdir(code) if entry[0] != "."]
+    files = [entry for entry in entries if os.path.isfile(os.path.join(code, entry))]
     python = [entry for entry in files if entry.endswith(".py")]
     if len(python) == 1:
         only = python[0]
-    elif len(files) == 1 and not python:
+    elif len(entries) == 1 and files:
         only = files[0]
     else:
         return None
