@@ -26,6 +26,7 @@ pub fn run() -> Result<()> {
         ("OCI registry", on_path("docker-registry"), &["docker-registry"]),
         ("skopeo", on_path("skopeo"), &["skopeo"]),
         ("minisign", on_path("minisign"), &["minisign"]),
+        ("rsync", on_path("rsync"), &["rsync"]),
     ])?;
     python_tool("moto (S3)", "moto", MOTO)?;
     python_tool("client of v1", "qinling", QINLING)?;
