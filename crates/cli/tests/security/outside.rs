@@ -132,7 +132,6 @@ fn specs_are_no_part_of_what_they_deploy() {
     world.env.write_file("app/specs/b.yaml", "# a comment\n");
     let said = world.run("spec version apply --specdir app/specs");
     assert!(said.succeeded() && said.stdout.contains("Everything up to date"), "{}{}", said.stdout, said.stderr);
-    let said = world.ok("import --specdir app/specs");
-    assert!(said.contains("nothing was lost"), "{said}");
+    world.ok("import --specdir app/specs");
     assert!(world.ok("deploy app").contains("Everything up to date"));
 }

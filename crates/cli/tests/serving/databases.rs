@@ -53,7 +53,7 @@ fn is_noted(stage: &Stage) -> bool {
     std::fs::read_dir(notes).unwrap().flatten().any(names_it)
 }
 
-/// The usual app with a function that nobody calls before the database is away.
+/// The usual app with a function that is not called before the database is away. A check would load it.
 fn stage_with_a_cold_function(args: &[&str]) -> Stage {
     let manifest = TWO_KINDS[0].1.replace("functions:\n", "functions:\n  cold: { env: python, src: cold/ }\n");
     let manifest = manifest.replace("routes:\n", "routes:\n  - GET /cold: cold\n");
@@ -61,7 +61,7 @@ fn stage_with_a_cold_function(args: &[&str]) -> Stage {
     files.push(("cold/main.py", "from words import frozen\n\ndef main():\n    return frozen.WORD\n"));
     files.push(("cold/words/frozen.py", "WORD = 'cold'\n"));
     let stage = Stage::new("shop", args, &files);
-    stage.deploy();
+    stage.world.ok("deploy --no-check");
     eventually_blocking(PATIENCE, || is_noted(&stage));
     stage
 }
@@ -160,7 +160,7 @@ async fn a_note_of_a_package_goes_when_the_function_was_called_and_when_its_app_
     eventually_blocking(PATIENCE, || !is_noted(&stage));
     // Another version, which nobody calls.
     stage.world.env.write_file("cold/main.py", "def main():\n    return 'colder'\n");
-    stage.deploy();
+    stage.world.ok("deploy --no-check");
     eventually_blocking(PATIENCE, || is_noted(&stage));
     stage.world.ok("app delete shop --yes");
     eventually_blocking(PATIENCE, || !is_noted(&stage));

@@ -133,7 +133,7 @@ fn secrets_that_nobody_has_set_are_told_of_by_every_deploy_that_changes_somethin
     let project = Project::new(&[]);
     project.file("milepost.yaml", "functions:\n  f: { env: python, src: f, secrets: [TOKEN] }\nsecrets: [API_KEY]\n");
     project.file("f/main.py", &says_word("one"));
-    for line in ["deploy --app shop --dry-run", "deploy --app shop"] {
+    for line in ["deploy --app shop --dry-run", "deploy --app shop --no-check"] {
         let deploy = project.run(line);
         assert!(deploy.succeeded(), "{}", deploy.snapshot());
         for secret in ["TOKEN", "API_KEY"] {

@@ -37,9 +37,13 @@ fn written_specs_make_what_the_command_makes() {
     let made: Vec<String> = from_specs.iter().map(|line| digest(&project, line)).collect();
     assert_eq!(project.json("timer get nightly")["spec"]["cron"], "0 3 * * *");
 
-    for line in
-        ["app create other", "env create py --image fission/python-env --app other", &format!("{create} --app other")]
-    {
+    for line in [
+        "app create other",
+        "env create py --image fission/python-env --app other",
+        &format!("{create} --app other"),
+        "httptrigger create --name hello --url /hello --function hello --app other",
+        "httptrigger create --name api --prefix /api --method get,post --function hello --app other",
+    ] {
         project.stage.world.ok(line);
     }
     let direct: Vec<String> = from_specs.iter().map(|line| digest(&project, &format!("{line} --app other"))).collect();

@@ -19,7 +19,8 @@ async fn deploy(server: &TestServer, greeting: &str) -> Value {
         { "kind": "function", "name": "hello", "spec": { "package": { "name": "code" }, "entrypoint": "main", "secrets": ["TOKEN"] } },
         { "kind": "static", "name": "site", "spec": { "path": "/", "tree": files } },
     ]);
-    server.change(&json!({ "message": "all of it", "puts": puts })).await
+    // A server of these tests has no workers to load a function with.
+    server.change(&json!({ "check": false, "message": "all of it", "puts": puts })).await
 }
 
 async fn artifact(server: &TestServer, version: &str) -> Vec<u8> {
@@ -77,7 +78,7 @@ async fn what_cannot_travel_is_listed() {
     let package = json!({ "kind": "package", "name": "code", "spec": { "environment": { "name": "python" }, "deployment": newer } });
     let route =
         json!({ "kind": "route", "name": "hello", "spec": { "path": "/hello", "function": "hello", "version": "1" } });
-    server.change(&json!({ "puts": [package, route] })).await;
+    server.change(&json!({ "check": false, "puts": [package, route] })).await;
     let problem = refused(server.ask(Method::GET, "/apps/default/artifact"), 409, "not_portable").await;
     assert_eq!(problem.blockers.len(), 1, "{problem:?}");
     assert!(problem.blockers[0].contains("function hello is pinned to another version of package code"), "{problem:?}");
