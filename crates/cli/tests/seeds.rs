@@ -77,7 +77,7 @@ fn prepare(world: &mut World, app: &str, before: &[&str]) {
     world.ok(&format!("app create {app}"));
     world.env.set("MILEPOST_APP", app);
     for name in ["hello1.js", "hello2.js", "hello3.js", "foo.js", "bar.js", "foo.py", "bar.py", "new_code.py"] {
-        world.env.write_file(name, format!("the first {name}\n"));
+        write(&world.env, name, &format!("the first {name}"));
     }
     write(&world.env, "src-archive.zip", "the first build");
     for step in before {
@@ -91,9 +91,25 @@ fn prepare(world: &mut World, app: &str, before: &[&str]) {
 fn write(env: &CliEnv, file: &str, text: &str) {
     if file.ends_with(".zip") {
         let script = format!("#!/bin/sh\necho {text}\ncp -r ${{SRC_PKG}} ${{DEPLOY_PKG}}\n");
-        env.write_file(file, zip_of(&[("build.sh", &script)]));
+        env.write_file(
+            file,
+            zip_of(&[
+                ("build.sh", &script),
+                ("index.js", &code("index.js", text)),
+                ("main.py", &code("main.py", text)),
+            ]),
+        );
     } else {
-        env.write_file(file, text);
+        env.write_file(file, code(file, text));
+    }
+}
+
+/// A function in the language of the file: what does not load is not put live.
+fn code(file: &str, text: &str) -> String {
+    match file.rsplit_once('.') {
+        Some((_, "js")) => format!("module.exports = () => {text:?}\n"),
+        Some((_, "py")) => format!("def main():\n    return {text:?}\n"),
+        _ => text.to_owned(),
     }
 }
 

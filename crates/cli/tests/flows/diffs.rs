@@ -157,7 +157,7 @@ pub fn routes_and_environments(story: &mut Story) {
 }
 
 pub fn secret_values(story: &mut Story) {
-    story.file("hello.js", "exports.hello = 1\n");
+    story.file("hello.js", "module.exports = () => 'hello'\n");
     story.run_with_input("secret set API_KEY", "quokka\n");
     story.run_with_input("secret set API_KEY", "okapi\n");
     story.run("function create --name hello --env nodejs --code hello.js --secret API_KEY");

@@ -72,8 +72,8 @@ pub fn aliases(story: &mut Story) {
 }
 
 pub fn groups(story: &mut Story) {
-    story.file("foo.js", "exports.foo = 1\n");
-    story.file("bar.js", "exports.bar = 1\n");
+    story.file("foo.js", "module.exports = () => 'foo'\n");
+    story.file("bar.js", "module.exports = () => 'bar'\n");
     story.run("function create --name foo --env nodejs --code foo.js —-tag v1.0.0");
     story.run("function create --name bar --env nodejs --code bar.js —-tag v1.0.0");
     story.run("function create --name bar --env nodejs --code bar.js —-tag v1.0.0");

@@ -19,7 +19,7 @@ pub fn expectation(story: &mut Story) {
 }
 
 pub fn names_and_selectors(story: &mut Story) {
-    story.file("hello.js", "exports.hello = 1\n");
+    story.file("hello.js", "module.exports = () => 'hello'\n");
     story.run("function create --name hello --env nodejs --code hello.js --version v1.0.0");
     story.run("function alias create --name hello --alias stable");
     story.note("Unknown: the closest that exist are named.");

@@ -1,7 +1,7 @@
 use crate::story::Story;
 
 pub fn app_versions_as_in_seed_000(story: &mut Story) {
-    story.file("hello.js", "exports.hello = 1\n");
+    story.file("hello.js", "module.exports = () => 'hello'\n");
     story.run("app create test-app");
     story.world().env.set("MILEPOST_APP", "test-app");
     story.run("app list-version");
@@ -121,7 +121,7 @@ pub fn rollback(story: &mut Story) {
     story.run("rollback --to nosuch");
 
     story.note("To one that lacks what a function of it wants.");
-    story.file("hello.js", "exports.hello = 1\n");
+    story.file("hello.js", "module.exports = () => 'hello'\n");
     story.run("function create --name hello --env nodejs --code hello.js --secret API_KEY");
     let without_secret = story.release(0);
     story.run(&format!("rollback {without_secret} --dry-run"));
@@ -136,10 +136,10 @@ pub fn rollback(story: &mut Story) {
 }
 
 pub fn history_and_time_travel(story: &mut Story) {
-    story.file("hello.js", "exports.hello = 1\n");
+    story.file("hello.js", "module.exports = () => 'hello'\n");
     story.run("function create --name hello --env nodejs --code hello.js -m 'the first'");
-    story.file("hello.js", "exports.hello = 'two'\n");
-    story.file("lib.js", "exports.lib = 1\n");
+    story.file("hello.js", "module.exports = () => 'two'\n");
+    story.file("lib.js", "module.exports = () => 'lib'\n");
     story.run("function alias create --name hello --alias prod");
     story.run("function version update --name hello --code hello.js --var MODE=fast -m 'the second'");
     story.run("config set greeting=hi");

@@ -42,7 +42,7 @@ pub fn config(story: &mut Story) {
 }
 
 pub fn secrets(story: &mut Story) {
-    story.file("hello.js", "exports.hello = 1\n");
+    story.file("hello.js", "module.exports = () => 'hello'\n");
     story.run("secret list");
     story.run_with_input("secret set DATABASE_URL --dry-run", "postgres://me:quokka@db/shop\n");
     story.run_with_input("secret set DATABASE_URL", "postgres://me:quokka@db/shop\n");
@@ -93,7 +93,7 @@ pub fn static_files(story: &mut Story) {
 }
 
 pub fn routes_and_timers(story: &mut Story) {
-    story.file("hello.js", "exports.hello = 1\n");
+    story.file("hello.js", "module.exports = () => 'hello'\n");
     story.run("function create --name hello --env nodejs --code hello.js --version v1");
     story.run("function alias create --name hello --alias stable");
     story.run("route create --method GET --url /hello --function hello --version v1");

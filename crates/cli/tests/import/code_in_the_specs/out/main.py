@@ -1,1 +1,2 @@
-x = 1
+def main():
+    return "built"
