@@ -174,6 +174,26 @@ async fn an_express_application_is_recognised() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_fastify_application_is_recognised() {
+    // What a Fastify instance has that the worker calls: `ready` and `routing`.
+    let fastify = "module.exports = () => {\n  const rules = {}\n  return {\n    get: (path, rule) => { rules[path] = rule },\n    \
+                   ready: async () => {},\n    listen: async () => { throw new Error('the port is taken') },\n    routing: (req, res) => { \
+                   const rule = rules[req.url]; res.statusCode = rule ? 200 : 404; res.end(rule ? rule() : 'nothing here') },\n    server: {},\n  \
+                   }\n}\n";
+    let server = "const app = require('fastify')()\napp.get('/deep/page', () => 'fastify')\nmodule.exports = app\n";
+    let package = r#"{"name":"site","main":"app.js","dependencies":{"fastify":"file:./vendor/fastify"}}"#;
+    let files = [
+        ("package.json", package),
+        ("app.js", server),
+        ("vendor/fastify/package.json", r#"{"name":"fastify","version":"1.0.0"}"#),
+        ("vendor/fastify/index.js", fastify),
+    ];
+    let (stage, _wheels) = served(&[], &files);
+    let found = answers(&stage, &["/deep/page", "/"]).await;
+    assert_eq!(told(&found), [(200, "fastify"), (404, "nothing here")]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_vite_project_and_plain_folders_are_recognised() {
     let package = r#"{"scripts":{"build":"vite build"},"devDependencies":{"vite":"^5"}}"#;
     let files = [("package.json", package), ("index.html", "source"), ("src/main.js", "")];
@@ -189,7 +209,31 @@ async fn a_vite_project_and_plain_folders_are_recognised() {
         assert_eq!((answer.status, answer.body.as_str()), (200, body), "{path}");
     }
     type Files = &'static [(&'static str, &'static str)];
-    let plain: [(&str, Files, &str, (u16, &str)); 6] = [
+    let plain: [(&str, Files, &str, (u16, &str)); 9] = [
+        (
+            "script",
+            &[("index.html", "a page"), ("main.js", "document.title = 'a script of the page'\n")],
+            "/main.js",
+            (200, "document.title = 'a script of the page'"),
+        ),
+        (
+            "parts",
+            &[
+                (
+                    "index.js",
+                    "const text = require('./lib/text')\nmodule.exports = async () => ({ status: 200, body: text })\n",
+                ),
+                ("lib/text.js", "module.exports = 'two files'\n"),
+            ],
+            "/",
+            (200, "two files"),
+        ),
+        (
+            "data",
+            &[("main.py", "def main():\n    return open('data.json').read()\n"), ("data.json", "data beside it")],
+            "/",
+            (200, "data beside it"),
+        ),
         ("page", &[("index.html", "a page")], "/", (200, "a page")),
         ("secret", &[("index.html", "a page")], "/milepost.yaml", (404, "")),
         ("python", &[("main.py", "def main(request):\n    return 'python'\n")], "/", (200, "python")),

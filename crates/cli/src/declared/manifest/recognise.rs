@@ -72,6 +72,18 @@ fn text(folder: &Path, name: &str) -> Option<String> {
     if size > MOST { None } else { std::fs::read_to_string(path).ok() }
 }
 
+/// Whether a function can be this file alone: nothing that it could read lies beside it. Hidden files, the manifest and files
+/// about the project do not count.
+fn is_alone(folder: &Path, file: &str) -> bool {
+    const ABOUT: [&str; 5] = ["milepost.yaml", "README.md", "README", "LICENSE", "CHANGELOG.md"];
+    let Ok(entries) = std::fs::read_dir(folder) else { return false };
+    entries.flatten().all(|entry| {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        name == file || name.starts_with('.') || ABOUT.contains(&&*name) || name == "__pycache__"
+    })
+}
+
 /// Of these folders those that are there, and that the ignore files do not name: what tools put there is made anew.
 fn to_exclude(folder: &Path, names: &[&'static str]) -> Vec<&'static str> {
     let ignored = text(folder, ".gitignore").unwrap_or_default();

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{Program, Starter, text, to_exclude};
+use super::{Program, Starter, is_alone, text, to_exclude};
 
 /// Where servers usually are, in this order.
 const USUAL: [&str; 10] = [
@@ -69,11 +69,7 @@ fn application(folder: &Path, package: &Value) -> Option<Program> {
         is_application: true,
         ..Program::default()
     };
-    let text = text(folder, file).unwrap_or_default();
-    if !["module.exports", "exports.", "export default", "export {", "export const"]
-        .iter()
-        .any(|word| text.contains(word))
-    {
+    if !exports(folder, file) {
         program.notes.push(format!(
             "{file} exports nothing: export the application (`module.exports = app`) if the program does not answer."
         ));
@@ -81,11 +77,20 @@ fn application(folder: &Path, package: &Value) -> Option<Program> {
     Some(program)
 }
 
+/// A file that Node runs by its usual name. Beside an `index.html` such a file is a script of the page, unless it exports
+/// what a server would call.
 fn plain(folder: &Path) -> Option<Program> {
-    let file = PLAIN.into_iter().find(|file| folder.join(file).is_file())?;
-    let has_more = folder.join("package.json").is_file();
-    let src = if has_more { "." } else { file }.to_owned();
-    let entrypoint = has_more.then(|| file.to_owned());
-    let exclude = if has_more { to_exclude(folder, &["node_modules/"]) } else { Vec::new() };
+    let is_page = folder.join("index.html").is_file();
+    let is_program = |file: &&str| folder.join(file).is_file() && (!is_page || exports(folder, file));
+    let file = PLAIN.into_iter().find(is_program)?;
+    let alone = is_alone(folder, file);
+    let src = if alone { file } else { "." }.to_owned();
+    let entrypoint = (!alone).then(|| file.to_owned());
+    let exclude = if alone { Vec::new() } else { to_exclude(folder, &["node_modules/"]) };
     Some(Program { env: "node", src, entrypoint, exclude, ..Program::default() })
+}
+
+fn exports(folder: &Path, file: &str) -> bool {
+    let text = text(folder, file).unwrap_or_default();
+    ["module.exports", "exports.", "export default", "export {", "export const"].iter().any(|form| text.contains(form))
 }

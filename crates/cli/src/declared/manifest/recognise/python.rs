@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Program, text, to_exclude};
+use super::{Program, is_alone, text, to_exclude};
 
 /// Where applications usually are, in this order.
 const USUAL: [&str; 7] = ["main.py", "app.py", "wsgi.py", "asgi.py", "application.py", "server.py", "api.py"];
@@ -107,7 +107,7 @@ fn plain(folder: &Path) -> Option<Program> {
         })
     };
     let name = ["main", "handler", "app", "application"].into_iter().find(has).unwrap_or("main");
-    let alone = files(folder).len() == 1 && !folder.join("requirements.txt").is_file() && folders(folder).is_empty();
+    let alone = is_alone(folder, file);
     let is_application = matches!(name, "app" | "application");
     let src = if alone { file } else { "." }.to_owned();
     let exclude = if alone { Vec::new() } else { to_exclude(folder, &NOT_CODE) };
