@@ -84,7 +84,9 @@ impl From<Refusal> for Fault {
             Code::TooManyRunning => {
                 Some("send it with sync=false, and it waits for its turn, or try again later".to_owned())
             }
-            Code::ExecutionNotEnded => Some("delete it once it has ended".to_owned()),
+            Code::ExecutionNotEnded => {
+                Some("cancel it by setting its status to cancelled, or delete it once it has ended".to_owned())
+            }
             _ => hint.filter(|hint| ["/api/v1/docs", "`--", "milepost "].iter().all(|other| !hint.contains(other))),
         };
         let message = match hint {

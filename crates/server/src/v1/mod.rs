@@ -80,7 +80,10 @@ fn resources() -> [(&'static str, MethodRouter<State>); 16] {
             get(versions::get::get).put(versions::update::update).delete(versions::delete::delete),
         ),
         ("/v1/executions", get(executions::list::list).post(executions::create::create)),
-        ("/v1/executions/{id}", get(executions::get::get).delete(executions::delete::delete)),
+        (
+            "/v1/executions/{id}",
+            get(executions::get::get).put(executions::cancel::cancel).delete(executions::delete::delete),
+        ),
         ("/v1/jobs", get(jobs::list::list).post(jobs::create::create)),
         ("/v1/jobs/{id}", get(jobs::get::get).put(jobs::update::update).delete(jobs::delete::delete)),
         ("/v1/webhooks", get(webhooks::list::list).post(webhooks::create::create)),

@@ -1,5 +1,6 @@
 //! Executions in the words of v1.
 
+pub(crate) mod cancel;
 pub(crate) mod create;
 pub(crate) mod delete;
 pub(crate) mod get;
