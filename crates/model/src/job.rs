@@ -28,7 +28,7 @@ pub struct NewJob {
     /// A name of the time zone database; empty means UTC.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub zone: String,
-    /// The first execution, whatever the pattern says. It is made up after downtime.
+    /// The first execution; with a pattern, the earliest one. It is made up after downtime.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub first_at: Option<Timestamp>,

@@ -33,7 +33,12 @@ impl Catalog {
                 let (unit, pinned) = target(work, &new.function, &new.version).await?;
                 // Without a pattern it is one execution.
                 let count = if schedule.is_some() { new.count } else { Some(1) };
-                let next_at = new.first_at.or_else(|| schedule.and_then(|schedule| schedule.next_after(now)));
+                // A job with a pattern fires at times of the pattern only, from its first time on.
+                let first_at = match (&schedule, new.first_at) {
+                    (Some(schedule), Some(at)) => schedule.next_from(at),
+                    (_, at) => at,
+                };
+                let next_at = first_at.or_else(|| schedule.and_then(|schedule| schedule.next_after(now)));
                 let job = Job {
                     id: uuids::v7(&*ids, now),
                     name: clean(&new.name),
@@ -42,7 +47,7 @@ impl Catalog {
                     version: pinned.as_ref().map(|version| version.number),
                     cron: new.cron.map(|cron| cron.trim().to_owned()),
                     zone: new.zone,
-                    first_at: new.first_at,
+                    first_at,
                     count,
                     input: new.input,
                     state: JobState::Running,

@@ -75,16 +75,22 @@ async fn latest_follows_the_code_and_a_number_does_not(t: &Fixture) {
     assert_eq!(ran, [Some(1), Some(2)]);
 }
 
-async fn a_first_time_comes_before_the_pattern(t: &Fixture) {
+async fn a_job_fires_at_times_of_its_pattern_from_its_first_time_on(t: &Fixture) {
     t.deploy("hello", "one").await;
     let first_at = Some(at("2030-01-01T00:07:30Z"));
     let with_pattern = t.job(NewJob { first_at, ..new_job("hello", "latest", "*/5 * * * *") }).await;
     let once = t.job(NewJob { first_at, cron: None, ..new_job("hello", "latest", "") }).await;
     assert_eq!((with_pattern.count, once.count, once.next_at), (None, Some(1), first_at));
-    assert_eq!(fire_next(t).await.executions, 2);
-    let after = t.catalog.job_get(&t.app, with_pattern.id).await.unwrap();
-    assert_eq!((after.state, after.next_at), (JobState::Running, Some(at("2030-01-01T00:10:00Z"))));
+    let ten_past = Some(at("2030-01-01T00:10:00Z"));
+    assert_eq!((with_pattern.first_at, with_pattern.next_at), (ten_past, ten_past));
+    assert_eq!(fire_next(t).await.executions, 1);
     assert_eq!(t.catalog.job_get(&t.app, once.id).await.unwrap().state, JobState::Done);
+    let waiting = t.catalog.job_get(&t.app, with_pattern.id.clone()).await.unwrap();
+    assert_eq!((waiting.fired, waiting.next_at), (0, ten_past));
+    t.clock.advance_ms(3 * MINUTE);
+    assert_eq!(fire_next(t).await.executions, 1);
+    let after = t.catalog.job_get(&t.app, with_pattern.id).await.unwrap();
+    assert_eq!((after.state, after.next_at), (JobState::Running, Some(at("2030-01-01T00:15:00Z"))));
 }
 
 async fn a_paused_job_does_not_fire_and_goes_on_from_now(t: &Fixture) {
@@ -250,7 +256,7 @@ on_both_engines!(
     a_job_fires_at_its_times_until_its_count_is_used_up,
     an_alias_is_resolved_at_each_firing,
     latest_follows_the_code_and_a_number_does_not,
-    a_first_time_comes_before_the_pattern,
+    a_job_fires_at_times_of_its_pattern_from_its_first_time_on,
     a_paused_job_does_not_fire_and_goes_on_from_now,
     a_new_pattern_counts_from_now_and_the_rest_stays,
     a_job_that_makes_no_sense_is_refused,

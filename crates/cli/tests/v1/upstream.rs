@@ -64,6 +64,34 @@ fn lists_begin_with_the_oldest() {
 }
 
 #[test]
+fn an_execution_is_cancelled_with_its_status() {
+    // Nothing runs here, so what is queued stays queued.
+    let stage = Stage::new(&["--executions", "0"]);
+    let function = stage.function(&stage.python(), MAIN);
+    let queued = stage.json(Method::POST, "/v1/executions", &json!({ "function_id": function, "sync": false }), 201);
+    let path = format!("/v1/executions/{}", queued["id"].as_str().unwrap());
+    let wrong = stage.request(Method::PUT, &path).json(&json!({ "status": "success" }));
+    stage.refused(wrong, 400, "Only the status of an execution can be changed, and only to cancelled.");
+    let kept = stage.json(Method::DELETE, &path, &json!({}), 403);
+    assert!(kept["faultstring"].as_str().unwrap().contains("setting its status to cancelled"), "{kept}");
+    let cancelled = stage.json(Method::PUT, &path, &json!({ "status": "cancelled" }), 200);
+    assert_eq!(cancelled["status"], "failed", "{cancelled}");
+    stage.json(Method::DELETE, &path, &json!({}), 204);
+}
+
+#[test]
+fn a_running_execution_is_cancelled() {
+    let stage = Stage::new(&[]);
+    let function = stage.function(&stage.python(), "import time\n\ndef main(**kwargs):\n    time.sleep(60)\n");
+    let begun = stage.json(Method::POST, "/v1/executions", &json!({ "function_id": function, "sync": false }), 201);
+    let path = format!("/v1/executions/{}", begun["id"].as_str().unwrap());
+    let shown = || stage.json(Method::GET, &path, &json!({}), 200);
+    eventually_blocking(Duration::from_secs(20), || shown()["status"] == "running");
+    stage.json(Method::PUT, &path, &json!({ "status": "cancelled" }), 200);
+    eventually_blocking(Duration::from_secs(20), || shown()["status"] == "failed");
+}
+
+#[test]
 fn a_function_scales_above_the_usual_instances() {
     let stage = Stage::new(&[]);
     let function = stage.function(&stage.python(), SLOW);

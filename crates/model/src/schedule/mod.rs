@@ -45,8 +45,8 @@ mod walk;
 pub use due::{AfterDowntime, Due, MISSED_COUNTED, Missed, ON_TIME};
 
 use fields::Fields;
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 
 /// A parsed schedule. See the module for what it means.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,6 +63,11 @@ enum Rhythm {
 }
 
 impl Schedule {
+    /// The first firing at `at` or later.
+    pub fn next_from(&self, at: Timestamp) -> Option<Timestamp> {
+        self.next_after(at.checked_sub(SignedDuration::from_millis(1)).unwrap_or(Timestamp::MIN))
+    }
+
     /// The first firing strictly later than `at`. None only at the end of the calendar, in the year 9999.
     pub fn next_after(&self, at: Timestamp) -> Option<Timestamp> {
         match &self.rhythm {

@@ -29,7 +29,7 @@ pub struct CreateArgs {
     /// How many executions in all [default: without end]
     #[arg(long, value_name = "N")]
     count: Option<i64>,
-    /// The first execution, whatever the pattern says: RFC 3339, `2026-11-10 12:00`, or `in 2h`
+    /// The first execution, with a pattern the earliest one: RFC 3339, `2026-11-10 12:00`, or `in 2h`
     #[arg(long, visible_alias = "first", value_name = "TIME")]
     first_at: Option<String>,
     /// The input of each: JSON, `@FILE`, or `-` for stdin

@@ -4,7 +4,7 @@ use milepost_model::Permission;
 use milepost_model::job::NewJob;
 use serde_json::{Map, Value};
 
-use super::{first_from, pattern, read_future, show};
+use super::{pattern, read_future, show};
 use crate::handlers::Shared;
 use crate::v1::fault::{Fault, V1Result};
 use crate::v1::project::Project;
@@ -36,9 +36,9 @@ pub(crate) async fn create(
         _ => {}
     }
     let (cron, schedule) = text.map(|text| pattern::read(&text)).transpose()?.unzip();
-    // A job with a pattern fires at times of the pattern only, from the first time on.
+    // A job with a pattern shows its first firing here, whether or not the caller named a first time.
     let first_at = match &schedule {
-        Some(schedule) => first_from(schedule, first_at.unwrap_or_else(|| state.catalog.clock().now())),
+        Some(schedule) => schedule.next_from(first_at.unwrap_or_else(|| state.catalog.clock().now())),
         None => first_at,
     };
     let target = targets::read(&state, &project, &fields).await?;

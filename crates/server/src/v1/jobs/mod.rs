@@ -8,7 +8,6 @@ mod pattern;
 pub(crate) mod update;
 
 use milepost_catalog::V1Thing;
-use milepost_model::clock::from_millis;
 use milepost_model::job::{Job, JobState};
 use milepost_model::schedule::Schedule;
 use milepost_model::{AppName, Timestamp};
@@ -71,7 +70,7 @@ fn kept_next(job: &Job) -> Option<Timestamp> {
 
 /// When a job goes on that is started at a moment: at its first time, if that is to come and still one of its pattern.
 fn next_of(job: &Job, schedule: &Schedule, at: Timestamp) -> Option<Timestamp> {
-    let stands = |first: &Timestamp| job.fired == 0 && *first > at && first_from(schedule, *first) == Some(*first);
+    let stands = |first: &Timestamp| job.fired == 0 && *first > at && schedule.next_from(*first) == Some(*first);
     job.first_at.filter(stands).or_else(|| schedule.next_after(at))
 }
 
@@ -90,11 +89,6 @@ async fn find(state: &State, project: &Project, id: &str) -> V1Result<(AppName, 
 async fn find_own(state: &State, project: &Project, id: &str) -> V1Result<Job> {
     let (app, job) = find(state, project, id).await?;
     if app == project.name { Ok(job) } else { Err(Fault::unknown("Job", "id", id)) }
-}
-
-/// The first time of a schedule that is not before `at`.
-fn first_from(schedule: &Schedule, at: Timestamp) -> Option<Timestamp> {
-    schedule.next_after(from_millis(at.as_millisecond() - 1))
 }
 
 fn read_future(state: &State, text: &str) -> V1Result<Timestamp> {
