@@ -206,6 +206,12 @@ fn options_of_a_followed_channel_are_refused_for_a_version_that_stays() {
         assert!(said.contains(&format!("`{name}` is for installs that follow a channel")), "{said}");
     }
     author.ok(&format!("install shop:1.0.0 --channel {channel} --app copy --set greeting=Moin --health /index.html"));
+    // The server refuses it too: what is sent by others, and what is changed later.
+    for option in ["--policy minor=immediate", "--window 'sun 02:00-04:00'", "--poll 1m"] {
+        let said = author.refused(&format!("install policy copy {option}"));
+        assert!(said.contains("a pinned install stays at its version"), "{said}");
+    }
+    author.ok("install policy copy --set greeting=Tach");
 }
 
 #[test]

@@ -104,7 +104,21 @@ impl Default for InstallSettings {
     }
 }
 
+impl InstallChange {
+    /// Whether it changes what decides about upgrades from a channel.
+    pub fn follows_differently(&self, present: &InstallSettings) -> bool {
+        self.policy.as_ref().is_some_and(|policy| *policy != present.policy)
+            || self.windows.as_ref().is_some_and(|windows| *windows != present.windows)
+            || self.poll_s.is_some_and(|poll_s| poll_s != present.poll_s)
+    }
+}
+
 impl InstallSettings {
+    /// Whether what decides about upgrades from a channel differs.
+    pub fn follows_differently(&self, other: &Self) -> bool {
+        (&self.policy, &self.windows, self.poll_s) != (&other.policy, &other.windows, other.poll_s)
+    }
+
     pub fn check(&self) -> Result<(), SettingsError> {
         self.policy.check(&self.windows)?;
         if !self.overrides.is_object() {

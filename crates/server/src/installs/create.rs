@@ -5,7 +5,7 @@ use futures::stream::Stream;
 use milepost_catalog::{CatalogError, InstallInput};
 use milepost_channels::{ChannelError, LatestAnswer, Source};
 use milepost_model::channel::{Artifact, ChannelName, Entry, PackageName, SemVer};
-use milepost_model::install::{Check, CheckResult, InstallFrom, InstallMode, Installed, NewInstall};
+use milepost_model::install::{Check, CheckResult, InstallFrom, InstallMode, InstallSettings, Installed, NewInstall};
 use milepost_model::{AppName, Code, Permission, PlanName, Refusal};
 
 use super::health;
@@ -97,9 +97,21 @@ fn check_settings(new: &NewInstall) -> ApiResult<()> {
     if let Some(key) = &new.settings.key {
         source::parse_key(key)?;
     }
+    if matches!(new.from, InstallFrom::Pinned { .. }) && new.settings.follows_differently(&InstallSettings::default()) {
+        return Err(follows_nothing().into());
+    }
     new.settings.check().map_err(|error| {
         Refusal::new(Code::InvalidRequest, format!("{error}.")).hint("`milepost install --help` shows the forms").into()
     })
+}
+
+/// For a policy, windows or a poll interval of an install that follows no channel.
+pub(crate) fn follows_nothing() -> Refusal {
+    Refusal::new(
+        Code::InvalidRequest,
+        "a pinned install stays at its version, so a policy, windows or a poll interval would have no effect",
+    )
+    .hint("install it from a channel to have it upgraded by policy")
 }
 
 /// Refuses before anything is fetched what would be refused at the end.

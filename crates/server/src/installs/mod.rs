@@ -33,6 +33,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::settings::Settings;
 
+pub(crate) use create::follows_nothing;
 pub(crate) use create::{Bundled, create, create_from_bundle, may_install};
 pub(crate) use person::{plan, upgrade, upgrade_from_bundle};
 pub(crate) use source::check_key;

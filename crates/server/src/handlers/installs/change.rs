@@ -1,12 +1,12 @@
 use axum::Json;
 use milepost_model::Permission;
-use milepost_model::install::{ChangedInstall, InstallChange};
+use milepost_model::install::{ChangedInstall, InstallChange, InstallMode};
 
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
-use crate::installs::check_key;
+use crate::installs::{check_key, follows_nothing};
 
 /// Change the policy, the windows and other settings of an installed app
 #[utoipa::path(patch, path = "/apps/{app}/install", tag = "installs", params(("app" = String, Path, description = "Name of the app")), request_body = InstallChange, responses((status = 200, body = ChangedInstall)))]
@@ -20,6 +20,10 @@ pub(crate) async fn installs_change(
     let change = sent.read().await?;
     if let Some(key) = change.key.as_deref().filter(|key| !key.is_empty()) {
         check_key(key)?;
+    }
+    let present = state.catalog.install_get(&app).await?;
+    if present.mode == InstallMode::Pinned && change.follows_differently(&present.settings) {
+        return Err(follows_nothing().into());
     }
     let (install, warnings) = state.catalog.install_change(&app, caller.name(), change).await?;
     state.installs.wake();
