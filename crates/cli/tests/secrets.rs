@@ -116,12 +116,15 @@ fn forms(value: &str) -> Vec<(String, Vec<u8>)> {
 
 fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            files.extend(files_below(&path));
-        } else {
-            files.push(path);
+    // The server runs, and removes folders and sockets of its own.
+    let Ok(entries) = fs::read_dir(folder) else { return files };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => files.extend(files_below(&path)),
+            Ok(kind) if kind.is_file() => files.push(path),
+            // Sockets and links hold no bytes.
+            _ => {}
         }
     }
     files
