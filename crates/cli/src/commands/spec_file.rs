@@ -80,6 +80,15 @@ pub fn write(ui: &Ui, args: &SpecFileArgs, puts: &[Put], archives: &Archives) ->
     Ok(())
 }
 
+/// A route that is made without `--spec` passes the whole path on, and its prefix as `X-Forwarded-Prefix`.
+pub fn say_what_a_trigger_passes(ui: &Ui, prefix: bool) {
+    ui.say(if prefix {
+        "As an HTTPTrigger the function gets no `X-Forwarded-Prefix`, as in Fission."
+    } else {
+        "As an HTTPTrigger the function gets the path `/`, as in Fission."
+    });
+}
+
 fn apply_command(specdir: &Path) -> String {
     let usual = specdir == Path::new("specs");
     if usual {

@@ -65,6 +65,7 @@ pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
 pub async fn write(ui: &Ui, args: &CreateArgs) -> Result<()> {
     let (mut puts, _) = args.function.puts(Mode::Create).await?;
     if let Some(route) = args.route()? {
+        spec_file::say_what_a_trigger_passes(ui, false);
         // The file is named after the last unit, which is the function.
         puts.insert(0, route);
     }

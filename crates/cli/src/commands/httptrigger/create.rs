@@ -68,7 +68,8 @@ impl TriggerArgs {
             methods,
             path,
             prefix: self.prefix.is_some(),
-            strip: self.prefix.is_some() && !self.keepprefix,
+            // Fission trims the prefix as literal text, so it never trims one with a variable.
+            strip: self.prefix.as_ref().is_some_and(|prefix| !self.keepprefix && !prefix.contains('{')),
             fission: true,
             host: self.host.clone(),
             target: self.target.target()?,

@@ -86,9 +86,6 @@ pub async fn run(context: &Context<'_>, args: RouteArgs, only: PutOnly) -> Resul
 
 /// `--spec`: the same as a document.
 pub fn write(ui: &Ui, args: &CreateArgs) -> Result<()> {
-    if !args.route.prefix {
-        // The same words make a route of this server without `--spec`, which passes the whole path on.
-        ui.say("As an HTTPTrigger the function gets the path `/`, as in Fission.");
-    }
+    spec_file::say_what_a_trigger_passes(ui, args.route.prefix);
     spec_file::write(ui, &args.spec, &[args.route.put()?], &Archives::default())
 }
