@@ -50,6 +50,7 @@ pub fn environment(index: usize, round: usize) -> Result<Put> {
         runtime: milepost_model::spec::Runtime::Python,
         interpreter: format!("3.{round}"),
         builder: String::new(),
+        variables: Default::default(),
     };
     Ok(Put {
         name,

@@ -55,8 +55,12 @@ async fn work(client: Client, number: usize) -> Vec<ChangeOutcome> {
 fn change(number: usize, step: usize) -> Change {
     let set = BTreeMap::from([(format!("client-{number}.step-{step}"), json!(step))]);
     let config = ConfigPut { set, ..ConfigPut::default() };
-    let environment =
-        EnvironmentSpec { runtime: Runtime::Binary, interpreter: format!("3.{step}"), builder: String::new() };
+    let environment = EnvironmentSpec {
+        runtime: Runtime::Binary,
+        interpreter: String::new(),
+        builder: format!("./build-{step}"),
+        variables: BTreeMap::new(),
+    };
     let puts = vec![
         put(UnitKind::Config, "config", UnitPut::Config(config)),
         put(UnitKind::Environment, &format!("env-{number}"), UnitPut::Environment(environment)),

@@ -13,6 +13,8 @@ mod common;
 mod databases;
 #[path = "serving/faults.rs"]
 mod faults;
+#[path = "serving/fission_files.rs"]
+mod fission_files;
 #[path = "serving/moves.rs"]
 mod moves;
 #[path = "serving/routes.rs"]

@@ -30,6 +30,7 @@ fn function() -> FunctionSpec {
         environment: pin("python", 1),
         variables: [("KEY".to_owned(), "value".to_owned())].into(),
         secrets: ["DATABASE_URL".parse().expect("a name")].into(),
+        configmaps: Default::default(),
         permission: FunctionPermission::Token,
         memory: 256 << 20,
         cpu: 500,
@@ -44,6 +45,7 @@ fn plain_function() -> FunctionSpec {
         entrypoint: String::new(),
         variables: Default::default(),
         secrets: Default::default(),
+        configmaps: Default::default(),
         permission: FunctionPermission::Public,
         memory: 128 << 20,
         cpu: 1000,
@@ -72,6 +74,7 @@ fn specs() -> [UnitSpec; 9] {
             runtime: Runtime::Python,
             interpreter: "3.11".to_owned(),
             builder: String::new(),
+            variables: Default::default(),
         }),
         UnitSpec::Secret(SecretSpec { fingerprint: digest("a keyed digest") }),
         UnitSpec::Config(ConfigSpec {

@@ -1,6 +1,6 @@
 //! A function version as a release binds it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,6 +27,8 @@ pub struct Function {
     /// The configuration document of the release.
     pub config: Arc<serde_json::Value>,
     pub secrets: Vec<SealedValue>,
+    /// Members of the configuration that are files in `/configs`.
+    pub configmaps: BTreeSet<UnitName>,
     /// Bytes.
     pub memory: u64,
     /// Thousandths of a core.

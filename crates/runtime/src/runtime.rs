@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
-use milepost_model::spec::Runtime as Kind;
+use milepost_model::spec::{Runtime as Kind, STDIO};
 use milepost_model::{AppName, Digest, UnitName};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -110,10 +110,17 @@ impl Runtime {
     /// Why this machine cannot run a runtime in this version of its interpreter, with what it has. Blocks no thread of the
     /// async runtime.
     pub async fn lacks_interpreter(&self, runtime: Kind, asked: &str) -> Option<String> {
-        if !matches!(runtime, Kind::Python | Kind::Node) {
-            return None;
-        }
-        let asked = asked.to_owned();
+        let (runtime, asked) = match (runtime, asked) {
+            (Kind::Python | Kind::Node, _) => (runtime, asked.to_owned()),
+            // Python's worker starts the programs.
+            (Kind::Binary, STDIO) => (Kind::Python, String::new()),
+            (Kind::Binary, "") | (Kind::Wasm, _) => return None,
+            (Kind::Binary, _) => {
+                return Some(format!(
+                    "a binary has no interpreter `{asked}`: leave it out for a program that serves HTTP, or use `{STDIO}`"
+                ));
+            }
+        };
         let found = tokio::task::spawn_blocking(move || interpreters::find(runtime, &asked)).await;
         found.ok()?.err().map(|error| error.to_string())
     }

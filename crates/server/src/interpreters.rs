@@ -30,7 +30,8 @@ pub(crate) async fn lacking(state: &State, spec: &EnvironmentSpec) -> Option<Str
 fn refusal(name: &str, spec: &EnvironmentSpec, lacks: &str) -> Refusal {
     let hint = match spec.runtime {
         Runtime::Python => "install it on the server, or ask for another: `python` alone means the newest there is",
-        _ => "install it on the server, or ask for another: `node` alone means the newest there is",
+        Runtime::Node => "install it on the server, or ask for another: `node` alone means the newest there is",
+        Runtime::Binary | Runtime::Wasm => "programs that run once per request are started by a Python interpreter",
     };
     Refusal::new(Code::InvalidSpec, format!("Environment `{name}` cannot run: {lacks}.")).hint(hint)
 }

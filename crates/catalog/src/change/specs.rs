@@ -1,7 +1,7 @@
 //! From what a change asks for to what is stored: selectors become pins, left-out fields keep or get their value.
 
 use milepost_model::spec::{EnvironmentSpec, PackageSpec, Pin, PinRole, SecretSpec};
-use milepost_model::unit_put::{PackagePut, Put, TargetPut, VersionRef, check_static};
+use milepost_model::unit_put::{PackagePut, Put, TargetPut, VersionRef, check_static, check_variables};
 use milepost_model::{Code, Refusal, UnitKind, UnitName, UnitPut, UnitSpec};
 
 use super::{Draft, builds};
@@ -35,6 +35,7 @@ pub(super) async fn resolve(
     match &put.unit {
         UnitPut::Environment(spec) => {
             check_runs(&put.name, spec)?;
+            check_variables(&spec.variables).map_err(Refusal::from)?;
             Ok(UnitSpec::Environment(spec.clone()).into())
         }
         UnitPut::Secret(_) => {

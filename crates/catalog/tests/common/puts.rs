@@ -56,7 +56,15 @@ pub fn reference(name: &str, version: &str) -> VersionRef {
 
 pub fn environment(name: &str, interpreter: &str) -> Put {
     let interpreter = interpreter.to_owned();
-    put(name, UnitPut::Environment(EnvironmentSpec { runtime: Runtime::Python, interpreter, builder: String::new() }))
+    put(
+        name,
+        UnitPut::Environment(EnvironmentSpec {
+            runtime: Runtime::Python,
+            interpreter,
+            builder: String::new(),
+            variables: std::collections::BTreeMap::new(),
+        }),
+    )
 }
 
 /// A package for the built-in environment `python`.

@@ -7,7 +7,7 @@ use milepost_model::route_path::Overlaps;
 use milepost_model::schedule::Schedule;
 use milepost_model::spec::{Pin, StaticSpec};
 use milepost_model::unit_put::{FunctionPut, RoutePut, ScalePut, SpecError, TargetPut, UnitPut, check_static};
-use milepost_model::{Digest, Selector, UnitName};
+use milepost_model::{Digest, Selector, UnitKind, UnitName};
 
 use super::DeclaredUnit;
 use super::problems::Problems;
@@ -36,6 +36,12 @@ pub fn function(put: &FunctionPut) -> Vec<SpecError> {
 pub fn variable(name: &str) -> Option<SpecError> {
     let variables = [(name.to_owned(), Some(String::new()))].into();
     resolved(&FunctionPut { variables, ..FunctionPut::default() })
+}
+
+/// A member of the configuration that a function gets as files.
+pub fn configmap(name: &str) -> Result<UnitName, String> {
+    UnitName::for_kind(UnitKind::Package, name)
+        .map_err(|error| format!("`{name}` is not a valid configmap name: {}", error.rule))
 }
 
 fn resolved(put: &FunctionPut) -> Option<SpecError> {

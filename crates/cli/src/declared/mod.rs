@@ -5,7 +5,7 @@
 
 pub mod apply;
 pub mod bounds;
-mod checks;
+pub mod checks;
 pub mod files;
 pub mod fission;
 pub mod lookup;

@@ -10,6 +10,13 @@ fn started(project: &Project) {
     project.code("hello", "hello", "one");
 }
 
+/// What the function needs to load.
+fn settings(project: &Project, app: &str) {
+    let set = project.env().run_with_input(&["secret", "set", "key", "--app", app], "a value");
+    assert!(set.succeeded(), "{}", set.snapshot());
+    project.stage.world.ok(&format!("config set mail.from=me --app {app}"));
+}
+
 fn digest(project: &Project, line: &str) -> String {
     let unit = project.json(line);
     unit["digest"].as_str().unwrap_or_else(|| panic!("{line}: {unit}")).to_owned()
@@ -19,32 +26,47 @@ fn digest(project: &Project, line: &str) -> String {
 fn written_specs_make_what_the_command_makes() {
     let project = Project::new(&[]);
     started(&project);
-    let create = format!("fn create --name hello --env py {CODE} {LIMITS}");
+    let create = format!("fn create --name hello --env py {CODE} {LIMITS} --secret key --configmap mail");
     for line in [
-        "env create --spec --name py --image fission/python-env --version 3",
+        "env create --spec --name py --image fission/python-env --version 3 --builder fission/python-builder --var A=1",
+        "env create --spec --name bin --image fission/binary-env",
         &format!("{create} --spec"),
         "httptrigger create --spec --name hello --url /hello --function hello",
         "httptrigger create --spec --name api --prefix /api --method get,post --function hello",
+        "httptrigger create --spec --name of --prefix /of/{id} --function hello",
         "timer create --spec --name nightly --cron \"0 3 * * *\" --function hello",
     ] {
         let written = project.run(line);
         assert!(written.succeeded() && written.stderr.contains("Wrote specs/"), "{}", written.snapshot());
     }
     project.stage.world.ok("spec validate");
+    settings(&project, "default");
     project.apply("from specs");
-    let from_specs =
-        ["environment get py", "package get hello-pkg", "function get hello", "route get hello", "route get api"];
+    let from_specs = [
+        "environment get py",
+        "environment get bin",
+        "package get hello-pkg",
+        "function get hello",
+        "route get hello",
+        "route get api",
+        "route get of",
+    ];
     let made: Vec<String> = from_specs.iter().map(|line| digest(&project, line)).collect();
     assert_eq!(project.json("timer get nightly")["spec"]["cron"], "0 3 * * *");
 
     for line in [
         "app create other",
-        "env create py --image fission/python-env --app other",
+        "env create py --image fission/python-env --builder fission/python-builder --var A=1 --app other",
+        "env create bin --image fission/binary-env --app other",
         &format!("{create} --app other"),
         "httptrigger create --name hello --url /hello --function hello --app other",
         "httptrigger create --name api --prefix /api --method get,post --function hello --app other",
+        "httptrigger create --name of --prefix /of/{id} --function hello --app other",
     ] {
         project.stage.world.ok(line);
+        if line.starts_with("app create") {
+            settings(&project, "other");
+        }
     }
     let direct: Vec<String> = from_specs.iter().map(|line| digest(&project, &format!("{line} --app other"))).collect();
     assert_eq!(made, direct);
@@ -83,6 +105,7 @@ fn what_a_spec_cannot_express_is_refused() {
         ("fn create --name f --env python --code hello/hello.py --fntimeout 1500ms --spec", "whole seconds"),
         ("timer create --name t --cron \"0 3 * * *\" --zone Europe/Berlin --function f --spec", "a time zone"),
         ("env create --name e --image python --interpreter 3.11 --spec", "an interpreter version"),
+        ("env create --name e --image binary --spec", "serves HTTP itself"),
         ("package create --src /etc/hostname --env python --spec", "is outside of"),
     ] {
         let refused = project.run(line);

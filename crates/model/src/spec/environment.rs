@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -17,6 +18,9 @@ pub struct EnvironmentSpec {
     /// The command that builds packages without one of their own; empty means the convention of the runtime.
     #[serde(default, skip_serializing_if = "is_default")]
     pub builder: String,
+    /// Variables of every function that runs in it. A function's own variable of the same name wins.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub variables: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -28,6 +32,9 @@ pub enum Runtime {
     /// Stored by earlier versions; nothing runs it, so nothing new may have it.
     Wasm,
 }
+
+/// The interpreter of a `binary` environment whose programs run once for each request, instead of serving HTTP on a socket.
+pub const STDIO: &str = "stdio";
 
 /// Environments that an app has without making them, and what they run. The first function that names one adds it to
 /// the app as a unit, so that it is pinned like any other.
@@ -42,7 +49,7 @@ pub const BUILT_IN_ENVIRONMENTS: [(&str, Runtime); 5] = [
 impl EnvironmentSpec {
     pub fn built_in(name: &str) -> Option<Self> {
         let (_, runtime) = BUILT_IN_ENVIRONMENTS.into_iter().find(|(built_in, _)| *built_in == name)?;
-        Some(Self { runtime, interpreter: String::new(), builder: String::new() })
+        Some(Self { runtime, interpreter: String::new(), builder: String::new(), variables: BTreeMap::new() })
     }
 }
 

@@ -20,6 +20,10 @@ pub struct FunctionSpec {
     #[serde(default, skip_serializing_if = "is_default")]
     #[schema(value_type = Vec<UnitName>)]
     pub secrets: BTreeSet<UnitName>,
+    /// Members of the configuration whose own members the function finds as files, in `/configs/APP/NAME/`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    #[schema(value_type = Vec<UnitName>)]
+    pub configmaps: BTreeSet<UnitName>,
     #[serde(default, skip_serializing_if = "is_default")]
     pub permission: FunctionPermission,
     /// Bytes.

@@ -16,7 +16,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 pub use config::ConfigSpec;
-pub use environment::{BUILT_IN_ENVIRONMENTS, EnvironmentSpec, Runtime};
+pub use environment::{BUILT_IN_ENVIRONMENTS, EnvironmentSpec, Runtime, STDIO, UnknownRuntime};
 pub use function::{DEFAULT_CPU, DEFAULT_MEMORY, DEFAULT_TIMEOUT_MS, FunctionPermission, FunctionSpec, Scale};
 pub use package::PackageSpec;
 pub use reference::{Pin, Target};

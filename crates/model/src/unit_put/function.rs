@@ -33,6 +33,14 @@ pub struct FunctionPut {
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     #[schema(value_type = Vec<UnitName>)]
     pub without_secrets: BTreeSet<UnitName>,
+    /// Added to what is kept.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    #[schema(value_type = Vec<UnitName>)]
+    pub configmaps: BTreeSet<UnitName>,
+    /// Removed from what is kept.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    #[schema(value_type = Vec<UnitName>)]
+    pub without_configmaps: BTreeSet<UnitName>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permission: Option<FunctionPermission>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,6 +82,7 @@ impl FunctionPut {
                 environment: environment.clone(),
                 variables: BTreeMap::new(),
                 secrets: BTreeSet::new(),
+                configmaps: BTreeSet::new(),
                 permission: FunctionPermission::default(),
                 memory: 128 << 20,
                 cpu: 1000,
@@ -87,12 +96,8 @@ impl FunctionPut {
             environment,
             entrypoint: self.entrypoint.clone().unwrap_or(start.entrypoint),
             variables: overlay(start.variables, &self.variables),
-            secrets: start
-                .secrets
-                .union(&self.secrets)
-                .filter(|name| !self.without_secrets.contains(*name))
-                .cloned()
-                .collect(),
+            secrets: merged(&start.secrets, &self.secrets, &self.without_secrets),
+            configmaps: merged(&start.configmaps, &self.configmaps, &self.without_configmaps),
             permission: self.permission.unwrap_or(start.permission),
             memory: self.memory.unwrap_or(start.memory),
             cpu: self.cpu.unwrap_or(start.cpu),
@@ -117,6 +122,10 @@ impl FunctionPut {
     }
 }
 
+fn merged(kept: &BTreeSet<UnitName>, more: &BTreeSet<UnitName>, without: &BTreeSet<UnitName>) -> BTreeSet<UnitName> {
+    kept.union(more).filter(|name| !without.contains(*name)).cloned().collect()
+}
+
 fn overlay(mut kept: BTreeMap<String, String>, given: &BTreeMap<String, Option<String>>) -> BTreeMap<String, String> {
     for (name, value) in given {
         match value {
@@ -125,6 +134,18 @@ fn overlay(mut kept: BTreeMap<String, String>, given: &BTreeMap<String, Option<S
         }
     }
     kept
+}
+
+/// Whether the names can be those of environment variables.
+pub fn check_variables(variables: &BTreeMap<String, String>) -> Result<(), SpecError> {
+    for name in variables.keys() {
+        let first_fits = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+        if !first_fits || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+            let problem = format!("`{name}` is not a name of an environment variable");
+            return Err(SpecError::new("variables", problem, "use letters, digits and `_`, and no digit in front"));
+        }
+    }
+    Ok(())
 }
 
 fn check(spec: &FunctionSpec) -> Result<(), SpecError> {
@@ -150,13 +171,7 @@ fn check(spec: &FunctionSpec) -> Result<(), SpecError> {
     if scale.concurrency == 0 {
         return wrong("scale.concurrency", "0 requests at once would be none".to_owned(), "write at least 1");
     }
-    for name in spec.variables.keys() {
-        let first_fits = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
-        if !first_fits || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-            let problem = format!("`{name}` is not a name of an environment variable");
-            return wrong("variables", problem, "use letters, digits and `_`, and no digit in front");
-        }
-    }
+    check_variables(&spec.variables)?;
     if spec.entrypoint.contains(['/', '\\', '\0', ' ']) && spec.entrypoint.contains("..") {
         let problem = format!("`{}` leaves the package", spec.entrypoint);
         return wrong("entrypoint", problem, "name a module or a file inside the package, like `main.handler`");

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 pub use config::ConfigPut;
-pub use function::{FunctionPut, ScalePut};
+pub use function::{FunctionPut, ScalePut, check_variables};
 pub use trigger::{RoutePut, TargetPut, TimerPut};
 
 use crate::digest::Digest;

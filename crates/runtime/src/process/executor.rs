@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use milepost_model::spec::Runtime;
+use milepost_model::spec::{Runtime, STDIO};
 use tokio::net::UnixStream;
 
 use super::frame_slot::FrameSlot;
@@ -24,9 +24,6 @@ use crate::sandbox::interpreters::{self, Interpreter};
 
 /// What an empty entrypoint of a binary means.
 const BINARY: &str = "main";
-
-/// What an environment of a binary asks for instead of HTTP on a socket: the program runs once for each request.
-const STDIO: &str = "stdio";
 
 /// Spares that may die under a function while it is loaded, before it is taken for the function's doing.
 const TRIES_WITH_SPARES: u32 = 3;
@@ -212,7 +209,7 @@ impl Executor for ProcessExecutor {
 
     async fn prepare(&self, function: &Arc<Function>) -> Result<Prepared, StartError> {
         let package = self.launcher.host.package(function.package);
-        let package = async { package.await.map_err(|error| StartError::new(error.to_string())) };
+        let package = async { package.await.map_err(|error| StartError::unfetched(error.to_string())) };
         if function.runtime == Runtime::Binary && function.interpreter != STDIO {
             let package = package.await?;
             let program = binary(&function.entrypoint, &package.folder)?;

@@ -1,10 +1,11 @@
 //! Makes a waiting worker a function's: `init`, then `ready` or the reason why not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::IoSlice;
 use std::sync::Arc;
 
 use bytes::{Buf as _, BytesMut};
+use milepost_model::UnitName;
 use milepost_model::spec::Runtime;
 use serde::Serialize;
 use tokio::io::AsyncReadExt as _;
@@ -23,6 +24,8 @@ struct Init<'a> {
     variables: &'a BTreeMap<String, String>,
     secrets: &'a BTreeMap<String, String>,
     config: &'a serde_json::Value,
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    configmaps: &'a BTreeSet<UnitName>,
     function: &'a str,
     version: i64,
     app: &'a str,
@@ -46,6 +49,7 @@ pub(crate) async fn make_ready(
         variables: &function.variables,
         secrets,
         config: &function.config,
+        configmaps: &function.configmaps,
         function: function.name.as_str(),
         version: function.number,
         app: function.app.as_str(),
@@ -112,5 +116,6 @@ async fn receive(stream: &mut UnixStream) -> std::io::Result<Answer> {
 
 async fn gone(worker: &Worker) -> StartError {
     let how = worker.how_it_ended().await;
-    StartError { reason: format!("its process ended while it was loading the code ({how})"), died: true }
+    let reason = format!("its process ended while it was loading the code ({how})");
+    StartError { died: true, ..StartError::new(reason) }
 }

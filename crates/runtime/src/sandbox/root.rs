@@ -182,6 +182,10 @@ fn small_files(new: &Path, user: u32) -> io::Result<()> {
     fs::write(etc.join("passwd"), users)?;
     fs::write(etc.join("group"), format!("root:x:0:\nfunction:x:{user}:\n"))?;
     fs::create_dir_all(inside(new, Path::new("/var")))?;
+    // Spares wait for a function, so the worker itself writes these files once it is one.
+    for folder in ["configs", "secrets"] {
+        symlink(Path::new(SCRATCH).join(".milepost").join(folder), inside(new, Path::new("/")).join(folder))?;
+    }
     symlink(SCRATCH, inside(new, Path::new("/var/tmp")))
 }
 

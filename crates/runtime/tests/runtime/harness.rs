@@ -107,6 +107,7 @@ impl Place {
             variables: BTreeMap::new(),
             config: Arc::new(serde_json::json!({"greeting": "hi"})),
             secrets: Vec::new(),
+            configmaps: std::collections::BTreeSet::new(),
             memory: 256 << 20,
             cpu: 2000,
             timeout: Duration::from_secs(20),

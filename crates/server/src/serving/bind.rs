@@ -1,12 +1,12 @@
 //! From the versions of an app version to functions that can run.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
 use milepost_catalog::{ServingFunction, ServingFunctions, ServingVersion};
 use milepost_model::digest::Hasher;
-use milepost_model::spec::{EnvironmentSpec, PackageSpec, PinRole, Runtime};
+use milepost_model::spec::{EnvironmentSpec, FunctionSpec, PackageSpec, PinRole, Runtime};
 use milepost_model::{AppName, Code, Digest, Refusal, UnitKind, UnitName, UnitSpec};
 use milepost_runtime::{Function, SealedValue};
 
@@ -66,10 +66,11 @@ pub(crate) fn bind(
         interpreter: environment.interpreter.clone(),
         entrypoint: spec.entrypoint.clone(),
         package: package.deployment.or(package.source)?,
-        variables: spec.variables.clone(),
+        variables: variables(environment, spec),
         config: Arc::new(config.map_or_else(|| serde_json::json!({}), |config| document(config))),
         // A secret that is not set is bound to nothing: opening it says so, to the one whose function needs it.
         secrets: secrets.iter().map(|(name, version)| sealed(name, *version)).collect(),
+        configmaps: spec.configmaps.clone(),
         memory: spec.memory,
         cpu: spec.cpu,
         timeout: Duration::from_millis(spec.timeout_ms),
@@ -102,6 +103,13 @@ pub(crate) fn bind_all(serving: ServingFunctions) -> Vec<Bound> {
             (version.id, version.name.clone(), function)
         })
         .collect()
+}
+
+/// A function's own variable wins over one of its environment.
+fn variables(environment: &EnvironmentSpec, function: &FunctionSpec) -> BTreeMap<String, String> {
+    let mut variables = environment.variables.clone();
+    variables.extend(function.variables.clone());
+    variables
 }
 
 /// What instances are shared by. Numbers of versions are unique over all apps, so the version stands for its app too.

@@ -42,7 +42,12 @@ pub async fn builder_with(adjust: impl FnOnce(&mut Settings)) -> TestServer {
 }
 
 pub fn request(runtime: Runtime, source: Digest, command: &str) -> BuildRequest {
-    let environment = EnvironmentSpec { runtime, interpreter: String::new(), builder: String::new() };
+    let environment = EnvironmentSpec {
+        runtime,
+        interpreter: String::new(),
+        builder: String::new(),
+        variables: std::collections::BTreeMap::new(),
+    };
     BuildRequest { package: "pkg".parse().unwrap(), source, environment, command: command.to_owned() }
 }
 

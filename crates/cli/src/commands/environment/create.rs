@@ -1,13 +1,16 @@
+use std::str::FromStr;
+
 use clap::Args;
 use milepost_model::UnitKind;
-use milepost_model::spec::{EnvironmentSpec, Runtime};
+use milepost_model::spec::{EnvironmentSpec, Runtime, STDIO, UnknownRuntime};
 use milepost_model::unit_put::{Put, PutOnly, UnitPut};
 
-use crate::commands::shared::{self, ChangeArgs, NameArgs};
+use crate::commands::shared::{self, ChangeArgs, NameArgs, parse_pair};
 use crate::commands::spec_file::{self, SpecFileArgs};
 use crate::context::Context;
+use crate::declared::fission;
 use crate::declared::write::Archives;
-use crate::failure::Result;
+use crate::failure;
 use crate::output::Ui;
 
 /// Create an environment
@@ -34,13 +37,16 @@ pub struct EnvironmentArgs {
     name: NameArgs,
     /// What runs: python, node or binary, or an image name that stands for one of them
     #[arg(long, visible_alias = "image", value_name = "RUNTIME")]
-    runtime: Runtime,
+    runtime: RuntimeArg,
     /// The interpreter version to ask for
     #[arg(long, value_name = "VERSION", default_value = "", hide_default_value = true)]
     interpreter: String,
-    /// The command that builds packages without one of their own
+    /// The command that builds packages without one of their own; Fission's builder images mean the default
     #[arg(long, value_name = "COMMAND", default_value = "", hide_default_value = true)]
     builder: String,
+    /// A variable of every function that runs in it (can be repeated)
+    #[arg(long = "var", value_name = "KEY=VALUE", value_parser = parse_pair)]
+    variables: Vec<(String, String)>,
     /// Fission's interface version of the image; accepted so that its command lines work, without an effect
     #[arg(long, value_name = "1|2|3", value_parser = clap::value_parser!(u8).range(1..=3))]
     version: Option<u8>,
@@ -51,12 +57,31 @@ pub struct EnvironmentArgs {
     change: ChangeArgs,
 }
 
+/// A runtime, or an image that stands for one.
+#[derive(Debug, Clone, Copy)]
+struct RuntimeArg {
+    runtime: Runtime,
+    /// The image is `fission/binary-env`, which runs the program once for each request.
+    is_stdio: bool,
+}
+
+impl FromStr for RuntimeArg {
+    type Err = UnknownRuntime;
+
+    fn from_str(text: &str) -> Result<Self, UnknownRuntime> {
+        Ok(Self { runtime: text.parse()?, is_stdio: fission::runs_once_per_request(text) })
+    }
+}
+
 impl EnvironmentArgs {
-    fn put(&self) -> Result<Put> {
+    fn put(&self) -> failure::Result<Put> {
+        let RuntimeArg { runtime, is_stdio } = self.runtime;
+        let is_stdio = is_stdio && self.interpreter.is_empty();
         let spec = EnvironmentSpec {
-            runtime: self.runtime,
-            interpreter: self.interpreter.clone(),
-            builder: self.builder.clone(),
+            runtime,
+            interpreter: if is_stdio { STDIO.to_owned() } else { self.interpreter.clone() },
+            builder: fission::builder_command(&self.builder).unwrap_or_default(),
+            variables: self.variables.iter().cloned().collect(),
         };
         Ok(shared::put(self.name.key(UnitKind::Environment)?.name, UnitPut::Environment(spec)))
     }
@@ -69,7 +94,7 @@ impl EnvironmentArgs {
     }
 }
 
-pub async fn run(context: &Context<'_>, args: EnvironmentArgs, only: PutOnly) -> Result<()> {
+pub async fn run(context: &Context<'_>, args: EnvironmentArgs, only: PutOnly) -> failure::Result<()> {
     let mut put = args.put()?;
     put.only = Some(only);
     args.warn_without_effect(context.ui);
@@ -77,7 +102,7 @@ pub async fn run(context: &Context<'_>, args: EnvironmentArgs, only: PutOnly) ->
 }
 
 /// `--spec`: the same as a document.
-pub fn write(ui: &Ui, args: &CreateArgs) -> Result<()> {
+pub fn write(ui: &Ui, args: &CreateArgs) -> failure::Result<()> {
     args.environment.warn_without_effect(ui);
     spec_file::write(ui, &args.spec, &[args.environment.put()?], &Archives::default())
 }

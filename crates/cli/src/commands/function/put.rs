@@ -12,6 +12,7 @@ use crate::commands::shared::{
     self, ChangeArgs, NameArgs, parse_duration_ms, parse_label, parse_memory, parse_pair, parse_permission,
 };
 use crate::context::Context;
+use crate::declared::checks;
 use crate::failure::{Failure, Result};
 use crate::sources::CodeArgs;
 
@@ -48,6 +49,12 @@ pub struct FunctionArgs {
     /// Take a secret away (can be repeated)
     #[arg(long = "unset-secret", value_name = "NAME")]
     pub without_secrets: Vec<String>,
+    /// A member of the configuration that the function gets as files in `/configs/APP/NAME/` (can be repeated)
+    #[arg(long = "configmap", value_name = "NAME")]
+    pub configmaps: Vec<String>,
+    /// Take a configmap away (can be repeated)
+    #[arg(long = "unset-configmap", value_name = "NAME")]
+    pub without_configmaps: Vec<String>,
     /// Who may call it: public, token or internal
     #[arg(long, value_name = "WHO", value_parser = parse_permission)]
     pub permission: Option<FunctionPermission>,
@@ -129,6 +136,8 @@ impl FunctionArgs {
             variables: self.variables(),
             secrets: secret_names(&self.secrets)?,
             without_secrets: secret_names(&self.without_secrets)?,
+            configmaps: configmap_names(&self.configmaps)?,
+            without_configmaps: configmap_names(&self.without_configmaps)?,
             permission: self.permission,
             memory: self.memory,
             cpu: self.cpu,
@@ -197,6 +206,10 @@ impl FunctionArgs {
         let scale = ScalePut { min: self.min, max: self.max, concurrency: self.concurrency, idle_ms: self.idle };
         (scale != ScalePut::default()).then_some(scale)
     }
+}
+
+fn configmap_names(names: &[String]) -> Result<std::collections::BTreeSet<UnitName>> {
+    names.iter().map(|name| checks::configmap(name).map_err(Failure::usage)).collect()
 }
 
 fn secret_names(names: &[String]) -> Result<std::collections::BTreeSet<UnitName>> {

@@ -9,10 +9,14 @@
 //! Registry and tag do not count. The builder's image says nothing that Milepost needs, and its usual command, `build`, is the
 //! convention of the runtime.
 
-use milepost_model::spec::{EnvironmentSpec, Runtime};
+use std::collections::BTreeMap;
+
+use milepost_model::spec::{EnvironmentSpec, Runtime, STDIO};
 use milepost_model::unit_put::UnitPut;
 
+use super::super::checks;
 use super::super::problems::Sink;
+use super::super::yaml::Fields;
 use super::Reader;
 use super::document::Object;
 use super::function::warn_unsupported;
@@ -32,6 +36,29 @@ pub const KEYS: [&str; 11] = [
 ];
 pub const RUNTIME_KEYS: [&str; 6] =
     ["image", "container", "podspec", "loadendpointport", "loadendpointpath", "functionendpointport"];
+/// What a container can say; only `env` is carried over.
+const CONTAINER_KEYS: [&str; 20] = [
+    "name",
+    "image",
+    "imagePullPolicy",
+    "command",
+    "args",
+    "env",
+    "envFrom",
+    "ports",
+    "resources",
+    "volumeMounts",
+    "volumeDevices",
+    "livenessProbe",
+    "readinessProbe",
+    "startupProbe",
+    "lifecycle",
+    "securityContext",
+    "workingDir",
+    "tty",
+    "stdin",
+    "terminationMessagePath",
+];
 pub const BUILDER_KEYS: [&str; 4] = ["image", "command", "container", "podspec"];
 /// A builder's own program: what it does, the convention does.
 const OWN_BUILD: &str = "build";
@@ -48,7 +75,7 @@ impl Reader<'_> {
         let Object { sink, what, name, mut spec, line } = object;
         let mut runtime = spec.inner_short("runtime", &RUNTIME_KEYS, "image");
         let runtime_line = runtime.line;
-        warn_unsupported(&mut runtime, &["container", "podspec"], "Milepost runs no containers");
+        let variables = variables(&mut runtime);
         let image = runtime.text_at("image").filter(|(image, _)| !image.is_empty());
         let known = match image {
             None => {
@@ -93,11 +120,50 @@ impl Reader<'_> {
         let spec = EnvironmentSpec {
             runtime: known.unwrap_or(Runtime::Python),
             // Fission runs a binary once for each request.
-            interpreter: if known == Some(Runtime::Binary) { "stdio".to_owned() } else { String::new() },
+            interpreter: if known == Some(Runtime::Binary) { STDIO.to_owned() } else { String::new() },
             builder: command.unwrap_or_default(),
+            variables,
         };
         self.add(name, UnitPut::Environment(spec), Vec::new(), sink.place(line));
     }
+}
+
+/// The literal variables of `container` and of the containers of `podspec`; of those with one name the last is taken.
+fn variables(runtime: &mut Fields<'_>) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    if let Some(node) = runtime.take_set("container") {
+        let line = node.line;
+        let what = runtime.of("container");
+        container(Fields::read(runtime.sink(), node, line, &what, &CONTAINER_KEYS), &mut found);
+    }
+    if let Some(node) = runtime.take_set("podspec") {
+        let line = node.line;
+        let what = runtime.of("podspec");
+        let mut pod = Fields::read(runtime.sink(), node, line, &what, &["containers"]);
+        for node in pod.list("containers", "write each container as `- name: NAME` with its `env:`") {
+            let line = node.line;
+            container(Fields::read(runtime.sink(), node, line, &what, &CONTAINER_KEYS), &mut found);
+        }
+    }
+    found
+}
+
+fn container(mut container: Fields<'_>, found: &mut BTreeMap<String, String>) {
+    const HINT: &str = "name the secrets and configmaps in the functions that read them";
+    let what = container.of("env");
+    for node in container.list("env", "write each as `- name: NAME` and `value: VALUE`") {
+        let line = node.line;
+        let mut entry = Fields::read(container.sink(), node, line, &what, &["name", "value", "valueFrom"]);
+        let name = entry.need("name", "name the variable with `name: NAME`");
+        warn_unsupported(&mut entry, &["valueFrom"], HINT);
+        let (Some((name, line)), Some(value)) = (name, entry.text("value")) else { continue };
+        match checks::variable(&name) {
+            Some(error) => container.sink().wrong(line, format!("{what}: {error}")),
+            None => drop(found.insert(name, value)),
+        }
+    }
+    warn_unsupported(&mut container, &["envFrom"], HINT);
+    container.note_rest(&CONTAINER_KEYS, "Milepost runs no containers");
 }
 
 /// Which registry it comes from, and which build of it a tag or a digest names, does not count: the runtime is the server's own.
@@ -118,6 +184,19 @@ fn note_image(sink: &Sink<'_>, what: &str, image: &str, line: u64, usual: &[&str
     } else if tag != "latest" && !tag.is_empty() {
         sink.note(line, format!("the tag `{tag}` of the image of {what} is not carried over"), HINT);
     }
+}
+
+/// Whether an image is Fission's for programs that run once per request.
+pub fn runs_once_per_request(image: &str) -> bool {
+    runtime_of(image) == Some(Runtime::Binary)
+}
+
+/// The build command that `--builder` names. Fission's command line takes a builder image there, which stands for the
+/// convention of the runtime.
+pub fn builder_command(given: &str) -> Option<String> {
+    let name = given.rsplit('/').next().unwrap_or(given);
+    let is_image = BUILDERS.iter().any(|builder| name.starts_with(builder)) && !given.contains(char::is_whitespace);
+    command(Some(given.to_owned()).filter(|_| !is_image))
 }
 
 /// A build command that is more than the builder's own.

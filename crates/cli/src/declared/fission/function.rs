@@ -52,15 +52,13 @@ impl Reader<'_> {
             environment,
             entrypoint,
             secrets: self.secrets(&mut spec),
+            configmaps: self.configmaps(&mut spec),
             memory,
             cpu,
             timeout_ms,
             scale: Some(scale).filter(|scale| *scale != ScalePut::default()),
             ..FunctionPut::default()
         };
-        let hint =
-            "the function does not get them; put what it reads into variables or into the configuration of the app";
-        warn_unsupported(&mut spec, &["configmaps"], hint);
         warn_unsupported(&mut spec, &["podspec"], "Milepost runs no containers");
         warn_unsupported(
             &mut spec,
@@ -103,18 +101,39 @@ impl Reader<'_> {
         (named, entrypoint)
     }
 
-    fn secrets(&mut self, spec: &mut Fields<'_>) -> BTreeSet<UnitName> {
-        let what = spec.of("secrets");
+    /// The configuration has the members, so a name that it lacks is found when the function is loaded.
+    fn configmaps(&mut self, spec: &mut Fields<'_>) -> BTreeSet<UnitName> {
         let mut names = BTreeSet::new();
-        let entries = spec.list("secrets", "write each as `- name: NAME`");
-        let is_told = spec.is_unreadable("secrets");
+        for (name, line) in self.named(spec, "configmaps", "name the configmap with `name: NAME`") {
+            match checks::configmap(&name) {
+                Ok(name) => drop(names.insert(name)),
+                Err(error) => spec.sink().wrong(line, format!("{}: {error}", spec.of("configmaps"))),
+            }
+        }
+        names
+    }
+
+    /// A list of maps with `name` and `namespace`: the names, each with its line.
+    fn named(&mut self, spec: &mut Fields<'_>, key: &str, hint: &str) -> Vec<(String, u64)> {
+        let what = spec.of(key);
+        let entries = spec.list(key, "write each as `- name: NAME`");
+        let is_reported = spec.is_unreadable(key);
+        let mut names = Vec::new();
         for node in entries {
             let line = node.line;
-            let node = if is_told && matches!(node.content, Content::Scalar(..)) { under("name", node) } else { node };
+            let is_text = matches!(node.content, Content::Scalar(..));
+            let node = if is_reported && is_text { under("name", node) } else { node };
             let what = format!("an entry of {what}");
-            let mut secret = Fields::short(spec.sink(), node, line, &what, &REF_KEYS, "name");
-            self.reference_namespace(&mut secret);
-            let Some((name, line)) = secret.need("name", "name the secret with `name: NAME`") else { continue };
+            let mut entry = Fields::short(spec.sink(), node, line, &what, &REF_KEYS, "name");
+            self.reference_namespace(&mut entry);
+            names.extend(entry.need("name", hint));
+        }
+        names
+    }
+
+    fn secrets(&mut self, spec: &mut Fields<'_>) -> BTreeSet<UnitName> {
+        let mut names = BTreeSet::new();
+        for (name, line) in self.named(spec, "secrets", "name the secret with `name: NAME`") {
             let before = format!("{}: ", spec.of("secrets"));
             let Some(name) = unit_name(spec.sink(), UnitKind::Secret, &name, line, &before) else {
                 continue;

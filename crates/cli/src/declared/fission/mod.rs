@@ -27,6 +27,8 @@ use milepost_model::change::{Deployment, UnitKey};
 use milepost_model::unit_put::UnitPut;
 use milepost_model::{AppName, UnitKind, UnitName};
 
+pub use environment::{builder_command, runs_once_per_request};
+
 use super::problems::{Problems, failure};
 use super::yaml::{Documents, NotYaml};
 use super::{Declared, DeclaredUnit, FileSet, Place, Pointer, Problem, Reference, TreeSlot, Unread};

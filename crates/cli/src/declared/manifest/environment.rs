@@ -1,5 +1,7 @@
 //! `environments:`
 
+use std::collections::BTreeMap;
+
 use milepost_model::UnitKind;
 use milepost_model::spec::{EnvironmentSpec, Runtime};
 use milepost_model::unit_put::UnitPut;
@@ -7,7 +9,7 @@ use milepost_model::unit_put::UnitPut;
 use super::super::yaml::{Content, Fields, Key, Node, text};
 use super::{Found, called};
 
-pub(super) const KEYS: [&str; 3] = ["runtime", "interpreter", "builder"];
+pub(super) const KEYS: [&str; 4] = ["runtime", "interpreter", "builder", "vars"];
 const RUNTIMES: &str = "the runtimes are `python`, `node` and `binary`";
 
 impl Found<'_> {
@@ -15,12 +17,13 @@ impl Found<'_> {
         let what = called(UnitKind::Environment, &key);
         let name = self.own_name(UnitKind::Environment, &key);
         let line = node.line;
-        let (runtime, interpreter, builder) = if node.has_keys() || node.content == Content::Null {
+        let (runtime, interpreter, builder, variables) = if node.has_keys() || node.content == Content::Null {
             let mut fields = Fields::read(self.sink, node, key.line, &what, &KEYS);
             let runtime = fields.need("runtime", RUNTIMES);
-            (runtime, fields.text("interpreter"), fields.text("builder"))
+            let variables = self.variables(&mut fields);
+            (runtime, fields.text("interpreter"), fields.text("builder"), variables)
         } else {
-            (text(self.sink, node, &what).map(|runtime| (runtime, line)), None, None)
+            (text(self.sink, node, &what).map(|runtime| (runtime, line)), None, None, BTreeMap::new())
         };
         let parse = |(text, line): (String, u64)| match text.parse::<Runtime>() {
             Ok(runtime) => Some(runtime),
@@ -34,6 +37,7 @@ impl Found<'_> {
             runtime: runtime.and_then(parse).unwrap_or(Runtime::Python),
             interpreter: interpreter.unwrap_or_default(),
             builder: builder.unwrap_or_default(),
+            variables: variables.into_iter().filter_map(|(name, value)| Some((name, value?))).collect(),
         };
         let Some(name) = name else { return };
         self.add(name, UnitPut::Environment(spec), Vec::new(), key.line);

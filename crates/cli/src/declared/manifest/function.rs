@@ -11,7 +11,7 @@ use super::package::environment_hint;
 use super::{Found, called};
 use crate::commands::shared::{parse_duration_ms, parse_memory, parse_permission};
 
-pub(super) const KEYS: [&str; 15] = [
+pub(super) const KEYS: [&str; 16] = [
     "env",
     "src",
     "package",
@@ -21,6 +21,7 @@ pub(super) const KEYS: [&str; 15] = [
     "build",
     "vars",
     "secrets",
+    "configmaps",
     "permission",
     "memory",
     "cpu",
@@ -45,6 +46,7 @@ impl Found<'_> {
             entrypoint: fields.text("entrypoint"),
             variables: self.variables(&mut fields),
             secrets: self.secrets(&mut fields),
+            configmaps: self.configmaps(&mut fields),
             permission: fields.parsed("permission", parse_permission),
             memory: fields.parsed("memory", parse_memory),
             cpu: fields.parsed("cpu", whole_number),
@@ -131,7 +133,7 @@ impl Found<'_> {
         Some(VersionRef { name: code?, version: Selector::Latest })
     }
 
-    fn variables(&self, fields: &mut Fields<'_>) -> BTreeMap<String, Option<String>> {
+    pub(super) fn variables(&self, fields: &mut Fields<'_>) -> BTreeMap<String, Option<String>> {
         let what = fields.what().to_owned();
         let pair = |(key, node): (Key, Node)| {
             if let Some(error) = checks::variable(&key.text) {
@@ -141,6 +143,19 @@ impl Found<'_> {
             Some((key.text, Some(value)))
         };
         fields.values("vars", "write each as `MODE: fast` below it").into_iter().filter_map(pair).collect()
+    }
+
+    fn configmaps(&self, fields: &mut Fields<'_>) -> BTreeSet<UnitName> {
+        let what = fields.of("configmaps");
+        let names = fields.names("configmaps", "name members of the configuration, like `configmaps: [mail]`");
+        let parsed = names.into_iter().filter_map(|(name, line)| match checks::configmap(&name) {
+            Ok(name) => Some(name),
+            Err(error) => {
+                self.sink.wrong(line, format!("{what}: {error}"));
+                None
+            }
+        });
+        parsed.collect()
     }
 
     fn secrets(&mut self, fields: &mut Fields<'_>) -> BTreeSet<UnitName> {

@@ -1,8 +1,8 @@
 //! Units as `fission.io/v1` documents: what `create --spec` writes, and the readers of `declared/fission` read back.
 
-use milepost_model::spec::{EnvironmentSpec, Runtime};
+use milepost_model::spec::{EnvironmentSpec, Runtime, STDIO};
 use milepost_model::unit_put::{FunctionPut, PackagePut, Put, RoutePut, TargetPut, TimerPut, UnitPut, VersionRef};
-use milepost_model::{Selector, UnitKind};
+use milepost_model::{Selector, UnitKind, UnitName};
 
 use super::yaml::{Entry, Yaml, entry};
 use crate::output::amounts;
@@ -75,10 +75,11 @@ impl Documents {
             of_package.extend(put.entrypoint.as_ref().map(|entrypoint| entry("functionName", Yaml::text(entrypoint))));
             spec.push(entry("package", Yaml::Map(of_package)));
         }
-        if !put.secrets.is_empty() {
-            let named = |secret| Yaml::Map(vec![entry("name", Yaml::text(secret))]);
-            let secrets = put.secrets.iter().map(|secret| named(secret.as_str())).collect();
-            spec.push(entry("secrets", Yaml::List(secrets)));
+        for (key, names) in [("secrets", &put.secrets), ("configmaps", &put.configmaps)] {
+            if !names.is_empty() {
+                let named = |name: &UnitName| Yaml::Map(vec![entry("name", Yaml::text(name.as_str()))]);
+                spec.push(entry(key, Yaml::List(names.iter().map(named).collect())));
+            }
         }
         let mut limits = Vec::new();
         limits.extend(put.memory.map(|bytes| entry("memory", Yaml::text(quantity(bytes)))));
@@ -144,10 +145,19 @@ impl Documents {
             }
         };
         // The readers take `binary-env` for programs that run once a request, which is what Fission's image does.
-        let stdio = put.runtime == Runtime::Binary && put.interpreter == "stdio";
-        self.lacks(!put.interpreter.is_empty() && !stdio, "an interpreter version");
+        let is_stdio = put.runtime == Runtime::Binary && put.interpreter == STDIO;
+        self.lacks(put.runtime == Runtime::Binary && !is_stdio, "a binary that serves HTTP itself");
+        self.lacks(put.runtime != Runtime::Binary && !put.interpreter.is_empty(), "an interpreter version");
         let mut spec = vec![entry("version", number(3u32))];
-        spec.push(entry("runtime", Yaml::Map(vec![entry("image", Yaml::text(image))])));
+        let mut runtime = vec![entry("image", Yaml::text(image))];
+        if !put.variables.is_empty() {
+            let pair = |(name, value): (&String, &String)| {
+                Yaml::Map(vec![entry("name", Yaml::text(name)), entry("value", Yaml::text(value))])
+            };
+            let variables = Yaml::List(put.variables.iter().map(pair).collect());
+            runtime.push(entry("container", Yaml::Map(vec![entry("env", variables)])));
+        }
+        spec.push(entry("runtime", Yaml::Map(runtime)));
         if !put.builder.is_empty() {
             spec.push(entry("builder", Yaml::Map(vec![entry("command", Yaml::text(&put.builder))])));
         }

@@ -48,6 +48,9 @@ pub fn function(
     if !put.secrets.is_empty() {
         entries.push(entry("secrets", Yaml::texts(put.secrets.iter().map(|name| name.as_str()))));
     }
+    if !put.configmaps.is_empty() {
+        entries.push(entry("configmaps", Yaml::texts(put.configmaps.iter().map(|name| name.as_str()))));
+    }
     entries.extend(put.permission.map(|permission| entry("permission", Yaml::text(permission_name(permission)))));
     entries.extend(put.memory.map(|bytes| entry("memory", Yaml::text(amounts::memory(bytes)))));
     entries.extend(put.cpu.map(|cpu| entry("cpu", Yaml::Bare(cpu.to_string()))));

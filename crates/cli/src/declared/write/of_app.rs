@@ -191,6 +191,7 @@ impl Writer<'_> {
             entrypoint: Some(spec.entrypoint.clone()).filter(|entrypoint| !entrypoint.is_empty()),
             variables: spec.variables.iter().map(|(name, value)| (name.clone(), Some(value.clone()))).collect(),
             secrets: spec.secrets.clone(),
+            configmaps: spec.configmaps.clone(),
             permission: differs(|one, other| one.permission == other.permission).then_some(spec.permission),
             memory: differs(|one, other| one.memory == other.memory).then_some(spec.memory),
             cpu: differs(|one, other| one.cpu == other.cpu).then_some(spec.cpu),

@@ -188,7 +188,7 @@ fn deployment(deployment: &Deployment) -> Option<Entry> {
 
 fn environment(spec: &EnvironmentSpec) -> Yaml {
     let runtime = Yaml::text(spec.runtime.to_string());
-    if spec.interpreter.is_empty() && spec.builder.is_empty() {
+    if spec.interpreter.is_empty() && spec.builder.is_empty() && spec.variables.is_empty() {
         return runtime;
     }
     let mut entries = vec![entry("runtime", runtime)];
@@ -196,6 +196,11 @@ fn environment(spec: &EnvironmentSpec) -> Yaml {
         if !text.is_empty() {
             entries.push(entry(key, Yaml::text(text)));
         }
+    }
+    if !spec.variables.is_empty() {
+        let variables = spec.variables.iter().map(|(name, value)| entry(name, Yaml::text(value))).collect();
+        entries.push(entry("vars", Yaml::Map(variables)));
+        return Yaml::Map(entries);
     }
     Yaml::Map(entries).short()
 }

@@ -114,6 +114,7 @@ impl<A: Fn(&UnitName, &AliasName) -> Option<i64>> Packing<'_, A> {
             environment: Some(self.same(key, UnitKind::Environment, &function.environment)),
             variables: function.variables.iter().map(|(name, value)| (name.clone(), Some(value.clone()))).collect(),
             secrets: function.secrets.clone(),
+            configmaps: function.configmaps.clone(),
             permission: Some(function.permission),
             memory: Some(function.memory),
             cpu: Some(function.cpu),

@@ -31,6 +31,8 @@ pub struct World {
     /// Calls in the order in which they began to run.
     pub begun: Mutex<Vec<String>>,
     pub shared_slots: AtomicUsize,
+    /// Preparations that fail because the code cannot be fetched, counted down.
+    pub unfetched: AtomicUsize,
     /// Starts that fail, counted down.
     pub failing: AtomicUsize,
     /// Starts that never end, counted down.
@@ -87,6 +89,11 @@ impl Executor for Fake {
     type Instance = FakeInstance;
 
     async fn prepare(&self, _: &Arc<Function>) -> Result<(), StartError> {
+        let count_down =
+            |left: &AtomicUsize| left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        if count_down(&self.0.unfetched).is_ok() {
+            return Err(StartError::unfetched("the blob store does not answer"));
+        }
         Ok(())
     }
 
@@ -320,6 +327,7 @@ pub fn function(scale: Scale) -> Arc<Function> {
         variables: std::collections::BTreeMap::default(),
         config: Arc::new(serde_json::Value::Null),
         secrets: Vec::new(),
+        configmaps: std::collections::BTreeSet::default(),
         memory: 0,
         cpu: 0,
         timeout: Duration::from_secs(1),

@@ -24,6 +24,7 @@ import 'node:zlib'
 import { find } from './conventions.mjs'
 import { explain, load, prepare } from './load.mjs'
 import { helper } from './milepost.mjs'
+import * as mounts from './mounts.mjs'
 import { markOutput } from './output.mjs'
 import { fail } from './serve.mjs'
 import { current, state } from './state.mjs'
@@ -113,6 +114,9 @@ function settle(init) {
   process.env.MILEPOST_VERSION = state.version
   const config = JSON.stringify(init.config ?? {})
   if (Buffer.byteLength(config) < CONFIG_IN_ENVIRONMENT) process.env.MILEPOST_CONFIG = config
+
+  const { secrets = {}, configmaps = [], config: document = {} } = init
+  if (configmaps.length > 0 || Object.keys(secrets).length > 0) mounts.write(state.app, secrets, configmaps, document)
 
   markOutput()
   process.chdir(init.variables?.MILEPOST_WORKDIR === 'writable' ? writable(state.code) : state.code)

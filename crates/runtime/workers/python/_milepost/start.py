@@ -33,7 +33,7 @@ import urllib.parse  # noqa: F401
 import urllib.request  # noqa: F401
 import uuid  # noqa: F401
 
-from . import asgi, children, conventions, flasks, load, loop, program, state  # noqa: F401
+from . import asgi, children, conventions, flasks, load, loop, mounts, program, state  # noqa: F401
 from .loop import flush
 from .wire import FAILED, INIT, Connection
 
@@ -106,6 +106,9 @@ def settle(init):
     if "TZ" in variables:
         time.tzset()
 
+    configmaps = init.get("configmaps") or []
+    if secrets or configmaps:
+        mounts.write(state.app, secrets, configmaps, config)
     os.chdir(writable(code) if variables.get("MILEPOST_WORKDIR") == "writable" else code)
     more = [os.path.join(code, part) for part in variables.get("PYTHONPATH", "").split(os.pathsep) if part]
     sys.path[:0] = [code] + more

@@ -91,7 +91,7 @@ fn environment(image: &str) -> V1Result<EnvironmentSpec> {
     let is_plain = lower == "python" || lower == "node";
     let digits: String = tag.chars().take_while(|letter| letter.is_ascii_digit() || *letter == '.').collect();
     let interpreter = if is_plain { digits.trim_end_matches('.').to_owned() } else { String::new() };
-    Ok(EnvironmentSpec { runtime, interpreter, builder: String::new() })
+    Ok(EnvironmentSpec { runtime, interpreter, builder: String::new(), variables: std::collections::BTreeMap::new() })
 }
 
 #[cfg(test)]
