@@ -186,5 +186,15 @@ fn a_dry_run_compares_the_plan_also_for_an_app_that_is_not_there() {
     for told in ["65536 MiB", "500 instances", "plan `standard` allows"] {
         assert!(planned.stderr.contains(told), "{}", planned.snapshot());
     }
+    let specs = "apiVersion: fission.io/v1\nkind: Function\nmetadata: {name: hello}\nspec:\n  environment: {name: python}\n  \
+                 package: {packageref: {name: code}}\n  resources: {limits: {memory: 64Gi}}\n---\napiVersion: fission.io/v1\nkind: \
+                 Package\nmetadata: {name: code}\nspec: {environment: {name: python}, deployment: {type: url, url: \
+                 \"archive://code\"}}\n---\nkind: ArchiveUploadSpec\nname: code\ninclude: [\"hello/*\"]\n";
+    stage.world.env.write_file("specs/all.yaml", specs);
+    for line in ["spec version validate", "spec version apply --dry-run"] {
+        let refused = stage.world.run(line);
+        let says = refused.stderr.contains("65536 MiB of memory; the plan `standard` allows");
+        assert!(!refused.succeeded() && says, "{line}: {}", refused.snapshot());
+    }
     assert!(!stage.world.ok("app list").contains("shop"));
 }

@@ -1,7 +1,7 @@
 //! What a folder asks for and the app's plan does not allow, before anything is sent: also for an app that is not there yet.
 
 use milepost_model::snapshot::Unit;
-use milepost_model::{PlanName, UnitKind, UnitPut};
+use milepost_model::{PlanName, UnitKind, UnitName, UnitPut};
 
 use super::{Declared, Problem};
 
@@ -42,7 +42,10 @@ pub fn problems(declared: &Declared, plan: PlanName, present: &[Unit]) -> Vec<Pr
             too_much("instances", asked.to_string(), bound.to_string());
         }
     }
-    if let (Some(place), Some(bound)) = (first_too_many, limits.functions) {
+    // An app above a smaller plan may stay as it is or shrink; the server refuses only what adds functions.
+    let has = |name: &UnitName| present.iter().any(|unit| unit.kind == UnitKind::Function && unit.name == *name);
+    let adds = declared.units.iter().any(|unit| matches!(unit.put.unit, UnitPut::Function(_)) && !has(&unit.put.name));
+    if let (Some(place), Some(bound), true) = (first_too_many, limits.functions, adds) {
         let count = others + functions;
         let message = format!("the app would have {count} functions; the plan `{plan}` allows {bound}");
         problems.push(Problem { place, message, hint: Some(HINT.to_owned()) });
