@@ -28,6 +28,9 @@ pub enum CallError {
     TimedOut { after: Duration },
     #[error("no instance of the function became ready: {reason}")]
     NotReady { reason: String },
+    /// The server's fault, not the function's.
+    #[error("the function's code could not be fetched: {reason}")]
+    NotFetched { reason: String },
     #[error("the function's process ended before it answered ({how})")]
     Crashed { how: String },
     #[error("the function threw: {message}")]
@@ -44,7 +47,7 @@ impl CallError {
     /// The status that tells a caller over HTTP whose fault it is.
     pub fn status(&self) -> u16 {
         match self {
-            Self::Busy { .. } | Self::NotReady { .. } | Self::Stopping => 503,
+            Self::Busy { .. } | Self::NotReady { .. } | Self::NotFetched { .. } | Self::Stopping => 503,
             Self::TimedOut { .. } => 504,
             Self::Crashed { .. } | Self::Malformed { .. } => 502,
             Self::Threw { .. } => 500,
@@ -63,7 +66,7 @@ impl CallError {
         match self {
             Self::Busy { .. } => "function_busy",
             Self::TimedOut { .. } => "function_timeout",
-            Self::NotReady { .. } => "function_not_ready",
+            Self::NotReady { .. } | Self::NotFetched { .. } => "function_not_ready",
             Self::Crashed { .. } => "function_crashed",
             Self::Threw { .. } => "function_failed",
             Self::Malformed { .. } => "function_malformed_response",

@@ -152,10 +152,16 @@ pub struct StartError {
     pub reason: String,
     /// The process ended before it said anything about the code.
     pub died: bool,
+    /// The code could not be brought to this machine, which says nothing about it.
+    pub unfetched: bool,
 }
 
 impl StartError {
     pub fn new(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), died: false }
+        Self { reason: reason.into(), died: false, unfetched: false }
+    }
+
+    pub fn unfetched(reason: impl Into<String>) -> Self {
+        Self { unfetched: true, ..Self::new(reason) }
     }
 }

@@ -204,12 +204,12 @@ impl<E: Executor> Pool<E> {
     fn given_up(&self, impatient: Option<Duration>) -> CallError {
         let waited = impatient.unwrap_or(self.shared.settings.wait);
         let state = self.lock();
-        let reason = match state.lacks_instances().filter(|_| impatient.is_none()) {
-            None => return CallError::Busy { retry_after: RETRY_AFTER, waited: Some(waited) },
-            Some("") => self.took_too_long(waited),
-            Some(failure) => failure.to_owned(),
-        };
-        CallError::NotReady { reason }
+        match state.lacks_instances().filter(|_| impatient.is_none()) {
+            None => CallError::Busy { retry_after: RETRY_AFTER, waited: Some(waited) },
+            Some("") if self.prepared.get().is_none() => CallError::NotFetched { reason: self.took_too_long(waited) },
+            Some("") => CallError::NotReady { reason: self.took_too_long(waited) },
+            Some(_) => state.unready(),
+        }
     }
 
     fn give_back(self: &Arc<Self>, member: u64, slot: SlotOf<E>) {

@@ -56,6 +56,8 @@ pub(super) struct State<E: Executor> {
     failures: u32,
     retry_at: Option<Instant>,
     last_failure: String,
+    /// The last failure was to fetch the code.
+    unfetched: bool,
     pub restarts: u64,
     pub served: u64,
     pub stopping: bool,
@@ -123,6 +125,7 @@ impl<E: Executor> State<E> {
             failures: 0,
             retry_at: None,
             last_failure: String::new(),
+            unfetched: false,
             restarts: 0,
             served: 0,
             stopping: false,
@@ -147,12 +150,12 @@ impl<E: Executor> State<E> {
         if self.waiters.len() >= self.bounds.queue {
             // Those who wait while starts fail are not in front of busy instances.
             return Arrival::Refused(match self.lacks_instances() {
-                Some(reason) if self.failures > 0 => CallError::NotReady { reason: reason.to_owned() },
+                Some(_) if self.failures > 0 => self.unready(),
                 _ => CallError::Busy { retry_after: RETRY_AFTER, waited: None },
             });
         }
         if self.pausing(now) && self.healthy() == 0 && self.starting == 0 {
-            return Arrival::Refused(CallError::NotReady { reason: self.last_failure.clone() });
+            return Arrival::Refused(self.unready());
         }
         let (answer, receiver) = oneshot::channel();
         let ticket = self.next_ticket;
@@ -167,6 +170,12 @@ impl<E: Executor> State<E> {
     pub fn lacks_instances(&self) -> Option<&str> {
         // Instances that only run their last calls are busy too, as long as none is started in their place.
         (self.healthy() == 0 && (self.starting > 0 || self.failures > 0)).then_some(&*self.last_failure)
+    }
+
+    /// The last failure, as calls get it.
+    pub fn unready(&self) -> CallError {
+        let reason = self.last_failure.clone();
+        if self.unfetched { CallError::NotFetched { reason } } else { CallError::NotReady { reason } }
     }
 
     /// The number that the next call to wait will have: all that wait now have lower ones.
@@ -287,18 +296,15 @@ impl<E: Executor> State<E> {
             member.served = 0;
         }
         self.failed(error.reason.clone(), now);
+        self.unfetched = error.unfetched;
         if self.healthy() == 0 {
             let told = match waited_for_all {
                 _ if self.starting == 0 => self.waiters.len(),
                 Some(ticket) => self.waiters.partition_point(|waiter| waiter.ticket < ticket),
                 None => 0,
             };
-            let reason = &self.last_failure;
-            effects.failed.extend(
-                self.waiters
-                    .drain(..told)
-                    .map(|waiter| (waiter.answer, CallError::NotReady { reason: reason.clone() })),
-            );
+            let error = self.unready();
+            effects.failed.extend(self.waiters.drain(..told).map(|waiter| (waiter.answer, error.clone())));
         }
         self.note_emptied(now);
     }
@@ -306,6 +312,7 @@ impl<E: Executor> State<E> {
     fn failed(&mut self, reason: String, now: Instant) {
         self.failures += 1;
         self.last_failure = reason;
+        self.unfetched = false;
         // The call after the first failure tries at once: most faults are gone the second time, or are the code's.
         self.retry_at = self.failures.checked_sub(2).map(|doublings| {
             now + FIRST_PAUSE.saturating_mul(1_u32.checked_shl(doublings).unwrap_or(u32::MAX)).min(LONGEST_PAUSE)

@@ -43,7 +43,9 @@ pub(super) fn of_error(error: &CallError) -> Outcome {
         | CallError::Threw { .. }
         | CallError::Malformed { .. }
         | CallError::RequestBody { .. } => Outcome::failed(&why),
-        CallError::Busy { .. } | CallError::NotReady { .. } | CallError::Stopping => Outcome::error(&why),
+        CallError::Busy { .. } | CallError::NotReady { .. } | CallError::NotFetched { .. } | CallError::Stopping => {
+            Outcome::error(&why)
+        }
     }
 }
 

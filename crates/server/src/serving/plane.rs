@@ -175,7 +175,9 @@ fn failure(error: &CallError) -> CallFailure {
 fn told(error: &CallError) -> String {
     match error {
         CallError::Threw { .. } => "The function failed.".to_owned(),
-        CallError::NotReady { .. } => "No instance of the function became ready.".to_owned(),
+        CallError::NotReady { .. } | CallError::NotFetched { .. } => {
+            "No instance of the function became ready.".to_owned()
+        }
         CallError::Malformed { .. } => "The function answered what is not a response.".to_owned(),
         CallError::Busy { .. }
         | CallError::TimedOut { .. }

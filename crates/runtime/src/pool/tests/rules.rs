@@ -182,6 +182,17 @@ async fn a_start_that_fails_fails_who_waits_and_the_next_call_tries_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn code_that_cannot_be_fetched_is_not_the_functions_fault() {
+    let place = Place::new(scale(1, 1));
+    place.world.unfetched.store(1, Ordering::SeqCst);
+    place.world.failing.store(1, Ordering::SeqCst);
+    let error = place.call(0, "/run/1").await.unwrap_err();
+    assert!(matches!(&error, CallError::NotFetched { reason } if reason.contains("blob store")), "{error}");
+    let error = place.call(1, "/run/1").await.unwrap_err();
+    assert!(matches!(&error, CallError::NotReady { .. }), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn while_starts_keep_failing_there_is_a_growing_pause() {
     let place = Place::new(scale(1, 1));
     place.world.failing.store(usize::MAX, Ordering::SeqCst);

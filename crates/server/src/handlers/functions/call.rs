@@ -111,7 +111,7 @@ fn refused(error: &CallError, function: &str, request_id: &str) -> ApiError {
     let code = match error {
         CallError::Busy { .. } => Code::FunctionBusy,
         CallError::TimedOut { .. } => Code::FunctionTimeout,
-        CallError::NotReady { .. } => Code::FunctionNotReady,
+        CallError::NotReady { .. } | CallError::NotFetched { .. } => Code::FunctionNotReady,
         CallError::Crashed { .. } => Code::FunctionCrashed,
         CallError::Threw { .. } => Code::FunctionFailed,
         CallError::Malformed { .. } => Code::FunctionMalformedResponse,
