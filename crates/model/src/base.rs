@@ -43,8 +43,11 @@ pub struct LeftOut {
 pub struct HandEdit {
     pub kind: UnitKind,
     pub name: UnitName,
-    /// The version that was made by hand.
+    /// The version that was made by hand, or the last one before the unit was removed by hand.
     pub number: i64,
+    /// The unit was removed by hand, and the deployment makes it again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub removed: bool,
     pub by: String,
     #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,

@@ -30,6 +30,8 @@ pub(super) struct Declared<'c> {
     conflicts: BTreeMap<UnitKey, Deployment>,
     /// Ids of its own units whose version was made by others.
     by_hand: BTreeSet<i64>,
+    /// The units that it puts and had put before they were removed.
+    removed: Vec<UnitRow>,
 }
 
 /// Looks whose units the change puts, and refuses when they are somebody else's. None for a change of no deployment.
@@ -57,7 +59,9 @@ pub(super) async fn begin<'c>(work: &mut Work<'_>, change: &'c Change) -> Result
         return Err(refuse(&deployment, &conflicts).into());
     }
     let by_hand = versions::made_by_hand(work.tx, work.app.id, id).await?.into_iter().collect();
-    Ok(Some(Declared { declaration, id, deployment, before, puts, conflicts, by_hand }))
+    let mut removed = units::list_removed_of(work.tx, work.app.id, id).await?;
+    removed.retain(|unit| puts.contains(&unit.key()));
+    Ok(Some(Declared { declaration, id, deployment, before, puts, conflicts, by_hand, removed }))
 }
 
 fn refuse(deployment: &Deployment, conflicts: &BTreeMap<UnitKey, Deployment>) -> Refusal {
@@ -110,7 +114,7 @@ impl Declared<'_> {
         Ok(taken_over)
     }
 
-    /// What was changed by hand and is put back. A version that was made by hand and is what the folder says is the
+    /// What was changed or removed by hand and is put back. A version that was made by hand and is what the folder says is the
     /// folder's own from now on. After all puts and removals.
     pub(super) async fn hand_edits(
         &self,
@@ -137,6 +141,9 @@ impl Declared<'_> {
                 }
                 _ => {}
             }
+        }
+        for unit in &self.removed {
+            edits.extend(hand_edits::made_again(work, unit, &self.deployment.id).await?);
         }
         versions::declare(work.tx, work.app.id, self.id).await?;
         Ok(edits)

@@ -2,12 +2,13 @@
 
 use milepost_model::UnitSpec;
 use milepost_model::base::HandEdit;
+use milepost_model::event::EventKind;
 use milepost_model::plan::{Reason, reasons};
 
 use crate::error::Result;
-use crate::tables::contents;
 use crate::tables::units::{self, UnitRow};
 use crate::tables::versions::{self, VersionRow};
+use crate::tables::{contents, events};
 use crate::work::Work;
 
 /// A unit that gets another version. `before` is the unit with the version that was made by hand. None if all that was
@@ -31,9 +32,31 @@ pub(super) async fn removed(work: &mut Work<'_>, before: &UnitRow) -> Result<Opt
     Ok(present(work, before).await?.map(|(by_hand, _)| edit(before, by_hand, Vec::new())))
 }
 
+/// A unit that the folder puts again. None if it was not a user who removed it: the folder dropped it, or has been deployed
+/// without it since, or a change on live left it out.
+pub(super) async fn made_again(work: &mut Work<'_>, unit: &UnitRow, deployment: &str) -> Result<Option<HandEdit>> {
+    let (app, subject) = (work.app.id, unit.key().to_string());
+    let Some(event) = events::last_about(work.tx, app, EventKind::UnitRemoved, &subject).await? else {
+        return Ok(None);
+    };
+    let left_out = event.after.is_some_and(|after| !after["why"].is_null());
+    if left_out || events::deployed_since(work.tx, app, event.id, deployment).await? {
+        return Ok(None);
+    }
+    Ok(Some(HandEdit {
+        kind: unit.kind,
+        name: unit.name.clone(),
+        number: unit.last_number,
+        removed: true,
+        by: event.actor,
+        at: event.at,
+        undone: Vec::new(),
+    }))
+}
+
 fn edit(unit: &UnitRow, by_hand: VersionRow, undone: Vec<Reason>) -> HandEdit {
     let VersionRow { number, created_by: by, created_at: at, .. } = by_hand;
-    HandEdit { kind: unit.kind, name: unit.name.clone(), number, by, at, undone }
+    HandEdit { kind: unit.kind, name: unit.name.clone(), number, removed: false, by, at, undone }
 }
 
 async fn present(work: &mut Work<'_>, unit: &UnitRow) -> Result<Option<(VersionRow, UnitSpec)>> {

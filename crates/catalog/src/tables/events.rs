@@ -15,6 +15,8 @@ pub(crate) struct NewEvent {
 
 /// Events per statement.
 const CHUNK: usize = 64;
+/// App versions that [`deployed_since`] looks at.
+const MOST_DEPLOYS: i64 = 1000;
 
 pub(crate) async fn insert(tx: &mut Tx, app_id: i64, act: &Act, events: &[NewEvent]) -> Result<()> {
     for chunk in events.chunks(CHUNK) {
@@ -48,6 +50,27 @@ fn read(row: &Row) -> Result<Event> {
         before: row.opt_json(5)?,
         after: row.opt_json(6)?,
     })
+}
+
+/// The newest event of a kind about a subject.
+pub(crate) async fn last_about(tx: &mut Tx, app_id: i64, kind: EventKind, subject: &str) -> Result<Option<Event>> {
+    let sql = "SELECT seq, happened_at, actor, kind, subject, before_json, after_json FROM events \
+               WHERE app_id = $1 AND kind = $2 AND subject = $3 ORDER BY seq DESC LIMIT 1";
+    let row = tx.query_opt(sql, &[app_id.into(), kind.as_str().into(), subject.into()]).await?;
+    row.as_ref().map(read).transpose()
+}
+
+/// Whether a deployment made an app version after an event, or in the same transaction.
+pub(crate) async fn deployed_since(tx: &mut Tx, app_id: i64, seq: i64, deployment: &str) -> Result<bool> {
+    let sql = "SELECT after_json FROM events WHERE app_id = $1 AND seq > $2 AND kind = $3 \
+               AND after_json LIKE '%\"deployment\"%' ORDER BY seq LIMIT $4";
+    let params = [app_id.into(), seq.into(), EventKind::AppVersionCreated.as_str().into(), MOST_DEPLOYS.into()];
+    for row in tx.query(sql, &params).await? {
+        if row.opt_json(0)?.is_some_and(|after: Value| after["deployment"] == deployment) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Newest first, below a number.

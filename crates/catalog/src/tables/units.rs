@@ -142,6 +142,15 @@ pub(crate) async fn list_claimed_ahead(tx: &mut Tx, app_id: i64, deployment_id: 
     tx.query(&sql, &[app_id.into(), deployment_id.into()]).await?.iter().map(read).collect()
 }
 
+/// Removed units that a deployment declared when they were removed.
+pub(crate) async fn list_removed_of(tx: &mut Tx, app_id: i64, deployment_id: i64) -> Result<Vec<UnitRow>> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM units WHERE app_id = $1 AND last_deployment_id = $2 AND current_version_id IS NULL \
+         ORDER BY kind, name"
+    );
+    tx.query(&sql, &[app_id.into(), deployment_id.into()]).await?.iter().map(read).collect()
+}
+
 pub(crate) async fn count_present(tx: &mut Tx, app_id: i64, kind: UnitKind) -> Result<i64> {
     let sql = "SELECT count(*) FROM units WHERE app_id = $1 AND kind = $2 AND current_version_id IS NOT NULL";
     tx.count(sql, &[app_id.into(), kind.as_str().into()]).await

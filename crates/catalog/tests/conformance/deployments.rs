@@ -347,6 +347,27 @@ async fn a_deleted_app_leaves_no_deployments(t: &Fixture) {
     assert!(t.send(declared("b", [config("a", 1)])).await.unwrap().warnings.is_empty());
 }
 
+async fn what_was_removed_by_hand_is_reported_before_it_is_made_again(t: &Fixture) {
+    let tree = t.tree("one").await;
+    let with = |n: i64| declared("a", [config("n", n), package("hello", tree), function_on("hello", "hello")]);
+    let without = |n: i64| declared("a", [config("n", n), package("hello", tree)]);
+    let remove = || Change { removes: vec![key(UnitKind::Function, "hello")], ..Change::default() };
+    assert!(t.send(with(1)).await.unwrap().hand_edits.is_empty());
+    t.send(remove()).await.unwrap();
+    for dry_run in [true, false] {
+        let made = t.send(Change { dry_run, ..with(1) }).await.unwrap();
+        let [edit] = &made.hand_edits[..] else { panic!("{:?}", made.hand_edits) };
+        assert_eq!((edit.name.as_str(), edit.number, edit.removed, edit.by.as_str()), ("hello", 1, true, "ann"));
+    }
+    // The folder itself drops it and has it again.
+    t.send(without(1)).await.unwrap();
+    assert!(t.send(with(1)).await.unwrap().hand_edits.is_empty());
+    // The folder was deployed without it after it was removed.
+    t.send(remove()).await.unwrap();
+    t.send(without(2)).await.unwrap();
+    assert!(t.send(with(2)).await.unwrap().hand_edits.is_empty());
+}
+
 on_both_engines!(
     what_is_not_named_any_more_goes_with_the_change,
     an_empty_declaration_takes_everything_of_its_own,
@@ -369,4 +390,5 @@ on_both_engines!(
     a_change_that_is_refused_late_owns_nothing,
     a_deployment_is_known_by_its_id_and_goes_by_its_newest_name,
     a_deleted_app_leaves_no_deployments,
+    what_was_removed_by_hand_is_reported_before_it_is_made_again,
 );
