@@ -4,12 +4,13 @@
 //! room for it. Which functions a check loads is computed from memberships each time, so a crash loses nothing, and what
 //! another release was held back for is loaded with the next one too. `docs/decisions/011-checked-releases.md`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use milepost_model::check::{self, CheckState, FunctionCheck, LoadState, ReleaseCheck};
 use milepost_model::event::EventKind;
 use milepost_model::pointer::Step;
 use milepost_model::release::LiveMode;
+use milepost_model::{Code, Refusal};
 use serde_json::json;
 
 use crate::db::Tx;
@@ -17,7 +18,7 @@ use crate::error::Result;
 use crate::ops::install_live::live_moved;
 use crate::tables::release_checks::{self, Holder, Report};
 use crate::tables::releases::{self, ReleaseRow};
-use crate::tables::tags;
+use crate::tables::{installs, tags};
 use crate::work::Work;
 use crate::{pinned_move, releasing};
 
@@ -32,38 +33,57 @@ pub enum Checking {
     By { holder: String, lease_ms: i64 },
     /// The user wants no check.
     Skipped,
-    /// The caller has loaded the functions already.
-    Loaded,
+    /// The function versions that the write itself puts need no check. Others that latest does not have still get one, by
+    /// whichever node looks first: another user's code may be held back.
+    SkippedOwn,
+    /// The caller has loaded these function versions, by the catalog's numbers. A release with others that latest does not
+    /// have is refused (`head_moved`): the app changed while they were loaded.
+    Loaded(BTreeSet<i64>),
 }
 
 /// The functions of app version `seq` that a check loads: those whose version latest does not have.
 pub(crate) async fn to_load(work: &mut Work<'_>, seq: i64) -> Result<Vec<i64>> {
-    let before = match work.app.latest_release_id {
-        Some(id) => Some(releases::get(work.tx, id).await?.app_seq),
-        None => None,
-    };
-    release_checks::new_functions(work.tx, work.app.id, seq, before).await
+    let latest = latest_seq(work).await?;
+    release_checks::new_functions(work.tx, work.app.id, seq, latest).await
 }
 
-/// The check that a release of app version `seq` begins with. `latest` is the app version of latest.
-pub(crate) async fn begins_with(
-    work: &mut Work<'_>,
-    seq: i64,
-    latest: Option<i64>,
-    same_functions: bool,
-) -> Result<CheckState> {
+/// The app version of latest. A delete expires latest before it makes the release that takes its place: what users have is
+/// still the base.
+async fn latest_seq(work: &mut Work<'_>) -> Result<Option<i64>> {
+    match work.app.latest_release_id {
+        Some(id) => Ok(Some(releases::get(work.tx, id).await?.app_seq)),
+        None => Ok(None),
+    }
+}
+
+/// The check that a release of app version `seq` begins with.
+pub(crate) async fn begins_with(work: &mut Work<'_>, seq: i64, same_functions: bool) -> Result<CheckState> {
     let app = work.app.id;
+    let latest = latest_seq(work).await?;
     match work.checking {
         Checking::Skipped => return Ok(CheckState::Skipped),
-        Checking::Loaded => return Ok(CheckState::Passed),
         // It differs from latest by this change only, which touches no function.
         Checking::By { .. } if same_functions && latest == Some(seq - 1) => return Ok(CheckState::None),
-        Checking::By { .. } => {}
         Checking::Unasked if !releases::any_held_back(work.tx, app).await? => return Ok(CheckState::None),
-        Checking::Unasked => {}
+        _ => {}
     }
     let new = release_checks::new_functions(work.tx, app, seq, latest).await?;
-    Ok(if new.is_empty() { CheckState::None } else { CheckState::Pending })
+    if new.is_empty() {
+        return Ok(CheckState::None);
+    }
+    match &work.checking {
+        Checking::Loaded(loaded) if new.iter().all(|version| loaded.contains(version)) => Ok(CheckState::Passed),
+        Checking::Loaded(_) => {
+            let message = format!("App `{}` got other functions while these were loaded.", work.app.name);
+            Err(Refusal::new(Code::HeadMoved, message).hint("nothing was changed; repeat the command").into())
+        }
+        Checking::SkippedOwn => {
+            let own = release_checks::new_functions(work.tx, app, seq, Some(seq - 1)).await?;
+            let only_own = new.iter().all(|version| own.contains(version));
+            Ok(if only_own { CheckState::Skipped } else { CheckState::Pending })
+        }
+        _ => Ok(CheckState::Pending),
+    }
 }
 
 /// Writes down who checks a release that was just made, and what to do when it passes.
@@ -98,7 +118,7 @@ pub(crate) async fn settle(
     functions.sort_by(|one, other| (&one.name, one.number).cmp(&(&other.name, other.number)));
     let state = if failed { CheckState::Failed } else { CheckState::Passed };
     let row = release_checks::get(work.tx, release.id).await?;
-    let mut report = Report { functions: check::bounded(functions), expired: Vec::new() };
+    let mut report = Report { functions: check::bounded(functions), ..Report::default() };
     release_checks::end(work.tx, release.id, state, work.act.at, &report).await?;
     let names = |state: LoadState| -> Vec<String> {
         let of = report.functions.iter().filter(|function| function.state == state);
@@ -115,18 +135,28 @@ pub(crate) async fn settle(
     } else {
         let live = work.app.live_release_id;
         releasing::settle(work, Step::Forward, &row.why).await?;
+        let mut pin_moved = false;
         if row.pins_live.is_some() && row.pins_live == work.app.live_release_id {
             take_pin(work, release, &row.why).await?;
+            pin_moved = work.app.live_release_id != live;
         }
-        if work.app.live_release_id != live {
+        report.lost_pin = row.pins_live.is_some() && work.app.live_release_id != Some(release.id);
+        if pin_moved || (work.app.live_release_id != live && !is_before_install(work, release).await?) {
             live_moved(work, &row.why).await?;
         }
         report.expired = make_room(work, release, Going::Any).await?;
     }
-    if !report.expired.is_empty() {
+    if !report.expired.is_empty() || report.lost_pin {
         release_checks::end(work.tx, release.id, state, work.act.at, &report).await?;
     }
     Ok(Ending::Settled)
+}
+
+/// Whether the release holds an older app version than the one that was installed last. Live that follows to it while that
+/// one is on trial was not moved by a user, and is not a rollback.
+async fn is_before_install(work: &mut Work<'_>, release: &ReleaseRow) -> Result<bool> {
+    let installed = installs::find(work.tx, work.app.id).await?;
+    Ok(installed.is_some_and(|row| release.app_seq < row.app_seq))
 }
 
 /// Moves a pinned live to a release that was made to take its place. Nothing when a user moved or unpinned live meanwhile.

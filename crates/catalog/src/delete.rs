@@ -37,7 +37,8 @@ struct Target {
 }
 
 impl Catalog {
-    /// Deletes versions of a function or a package; a package version takes the function versions built on it along.
+    /// Deletes versions of a function or a package; a package version takes the function versions built on it along. What
+    /// it brings to users is not loaded.
     pub async fn version_delete(
         &self,
         app: &AppName,
@@ -46,7 +47,7 @@ impl Catalog {
         which: VersionsToDelete,
         dry_run: bool,
     ) -> Result<ChangeOutcome> {
-        self.version_delete_checked(app, actor, key, which, dry_run, Checking::Unasked).await
+        self.version_delete_checked(app, actor, key, which, dry_run, Checking::Skipped).await
     }
 
     /// The same, when the caller has loaded what [`Catalog::version_delete_functions`] names, or the user wants no check.
@@ -80,6 +81,7 @@ impl Catalog {
     ) -> Result<ServingFunctions> {
         self.work(app, actor, Ending::Forget, move |work| {
             Box::pin(async move {
+                work.checking = Checking::Skipped;
                 let latest = match work.app.latest_release_id {
                     Some(id) => Some(releases::get(work.tx, id).await?.app_seq),
                     None => None,
@@ -136,6 +138,7 @@ pub(crate) async fn delete(
         releasing::expire(work, release, &what).await?;
     }
     let had_release = work.app.latest_release_id.is_some();
+    let was_live = work.app.live_release_id.is_some();
     let seq = work.app.head_seq + 1;
     let head_changed = step_back(work, &targets, &ids, seq, &mut outcome).await?;
     for target in &targets {
@@ -153,6 +156,8 @@ pub(crate) async fn delete(
         if had_release && !expiring.is_empty() {
             let unreleased = unreleased(work, seq).await?;
             let (release, expired) = releasing::create(work, seq, &what).await?;
+            // What users had is gone, also when the new release waits for a check.
+            releasing::settle(work, Step::Forward, &what).await?;
             let view = releasing::view(work.tx, &work.app, &release).await?;
             outcome.check = view.check.clone();
             outcome.release = Some(view);
@@ -165,7 +170,16 @@ pub(crate) async fn delete(
     } else {
         releasing::settle(work, Step::Forward, &what).await?;
     }
+    if was_live && work.app.live_release_id.is_none() {
+        return Err(nothing_live(&expiring).into());
+    }
     Ok(outcome)
+}
+
+fn nothing_live(expiring: &[ReleaseRow]) -> Refusal {
+    let message = "The delete would leave nothing live: no other release has passed its check.".to_owned();
+    let blockers = expiring.iter().map(|release| format!("release {}", release.name)).collect();
+    Refusal::new(Code::InUse, message).hint("deploy code that loads first").blockers(blockers)
 }
 
 /// A word about work that was kept without a release and goes out with this one.

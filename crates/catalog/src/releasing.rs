@@ -39,10 +39,8 @@ pub(crate) async fn create(work: &mut Work<'_>, seq: i64, why: &str) -> Result<(
 /// Answers the new release and the names of those that expired.
 pub(crate) async fn make(work: &mut Work<'_>, new: NewRelease<'_>) -> Result<(ReleaseRow, Vec<String>)> {
     let NewRelease { seq, why, same_functions, pins_live } = new;
+    let check = checking::begins_with(work, seq, same_functions).await?;
     let mut active = releases::active(work.tx, work.app.id).await?;
-    let latest = active.iter().find(|release| work.app.latest_release_id == Some(release.id));
-    let latest = latest.map(|release| release.app_seq);
-    let check = checking::begins_with(work, seq, latest, same_functions).await?;
     // Those that are pending make room when they pass; those that failed go first.
     active.retain(|release| release.check != CheckState::Pending);
     active.sort_by_key(|release| (release.check != CheckState::Failed, release.id));

@@ -11,7 +11,7 @@ use crate::db::{Ending, Tx};
 use crate::error::Result;
 use crate::read::ServingFunctions;
 use crate::tables::apps;
-use crate::tables::release_checks::{self, Holder, Taken};
+use crate::tables::release_checks::{self, Holder, Report, Taken};
 use crate::tables::releases::{self, ReleaseRow};
 use crate::{Catalog, releasing};
 
@@ -31,6 +31,7 @@ pub struct Checked {
     pub release: Release,
     /// Releases that made room when it passed.
     pub expired: Vec<String>,
+    pub warnings: Vec<String>,
 }
 
 /// What became of an attempt to end a check.
@@ -208,9 +209,17 @@ fn is_waiting(row: &ReleaseRow) -> bool {
 
 async fn checked(tx: &mut Tx, app: &apps::AppRow, row: &ReleaseRow) -> Result<Checked> {
     let release = releasing::view(tx, app, row).await?;
-    let expired = match row.check {
-        CheckState::None => Vec::new(),
-        _ => release_checks::get(tx, row.id).await?.report.expired,
+    let report = match row.check {
+        CheckState::None => Report::default(),
+        _ => release_checks::get(tx, row.id).await?.report,
     };
-    Ok(Checked { release, expired })
+    let mut warnings = Vec::new();
+    if report.lost_pin && !release.live {
+        warnings.push(format!(
+            "live was moved while this change was checked, so users do not get it. Repeat the command with `--on live` to add \
+             it to what is live; `milepost release live {0}` puts release {0} live as it is",
+            row.name
+        ));
+    }
+    Ok(Checked { release, expired: report.expired, warnings })
 }

@@ -3,6 +3,9 @@
 //! A version is on trial while `trial_seq` says where to go back to. With `rollback_pin` live has not moved yet, without it has
 //! (or a person has it elsewhere): who takes the lease of a server that died goes on from there.
 
+use std::collections::BTreeSet;
+
+use milepost_model::UnitKind;
 use milepost_model::channel::Entry;
 use milepost_model::event::EventKind;
 use milepost_model::install::{FailedUpgrade, RollbackHolds};
@@ -18,6 +21,7 @@ use crate::db::{Ending, Tx};
 use crate::error::Result;
 use crate::tables::installs::{self, InstallRow};
 use crate::tables::releases::{self, ReleaseRow};
+use crate::tables::{memberships, units};
 use crate::work::Work;
 use crate::{Catalog, releasing};
 
@@ -35,7 +39,7 @@ pub enum WentBack {
 }
 
 impl Catalog {
-    /// The release at whose address the installed version is asked before live moves to it: the newest that holds it. When all of
+    /// The release at whose address the installed version is asked before live moves to it: the newest that has its code. When all of
     /// them made room for others meanwhile, which says nothing about the version, it is released again, and that is told by true.
     pub async fn install_trial_release(&self, lease: &InstallLease) -> Result<(Release, bool)> {
         let found = self
@@ -119,10 +123,40 @@ impl InstallRow {
     }
 }
 
-/// A secret that was set during the trial made a newer release, which holds the same published version.
+/// The newest active release of the version on trial. One with a secret or a configuration that was set during the trial
+/// counts; one with other code does not, because its failure says nothing about the published version.
 async fn newest_holding(tx: &mut Tx, row: &InstallRow) -> Result<Option<ReleaseRow>> {
-    let active = releases::active(tx, row.app_id).await?;
-    Ok(active.into_iter().rev().find(|release| release.app_seq >= row.app_seq))
+    let mut active = releases::active(tx, row.app_id).await?;
+    active.retain(|release| release.app_seq >= row.app_seq);
+    for release in active.iter().rev() {
+        if has_same_code(tx, row, release.app_seq).await? {
+            return Ok(Some(release.clone()));
+        }
+    }
+    // Its own releases made room for others.
+    Ok(active.into_iter().rev().find(|release| !release.check.holds_back()))
+}
+
+/// Whether an app version differs from the installed one in secrets and configuration only.
+async fn has_same_code(tx: &mut Tx, row: &InstallRow, seq: i64) -> Result<bool> {
+    if seq == row.app_seq {
+        return Ok(true);
+    }
+    let mut installed = BTreeSet::new();
+    for member in memberships::at(tx, row.app_id, row.app_seq).await? {
+        installed.insert((member.unit_id, member.version_id));
+    }
+    let mut other = BTreeSet::new();
+    for member in memberships::at(tx, row.app_id, seq).await? {
+        other.insert((member.unit_id, member.version_id));
+    }
+    for (unit_id, _) in installed.symmetric_difference(&other) {
+        let kind = units::find_by_id(tx, *unit_id).await?.kind;
+        if !matches!(kind, UnitKind::Secret | UnitKind::Config) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 async fn release_again(work: &mut Work<'_>, row: &InstallRow, why: &str) -> Result<ReleaseRow> {

@@ -282,6 +282,6 @@ pub(super) async fn again(work: &mut Work<'_>, key: &UnitKey, description: &str,
         actor: actor.to_owned(),
         idempotency_key: None,
     };
-    work.checking = Checking::Skipped;
+    work.checking = Checking::SkippedOwn;
     change::apply(work, &input).await.map(drop)
 }

@@ -6,7 +6,6 @@ use milepost_model::{AppName, Code, Refusal, Selector, Timestamp, UnitKind, Unit
 
 use super::v1::{again, find, unpublished};
 use super::v1_change::refuse_used;
-use crate::Catalog;
 use crate::change::{self, ChangeInput};
 use crate::db::Ending;
 use crate::delete::{VersionsToDelete, delete};
@@ -15,6 +14,7 @@ use crate::needs::Needed;
 use crate::tables::units::{self, UnitRow};
 use crate::tables::{aliases, contents, executions, jobs, v1, versions, webhooks};
 use crate::work::Work;
+use crate::{Catalog, Checking};
 
 /// So many of a kind are named; nobody reads more.
 const NAMED: i64 = 20;
@@ -92,6 +92,7 @@ impl Catalog {
                 let Some(version) = find(work.tx, &unit, &number_or_id).await? else {
                     return Err(unpublished(&work.app, &unit, &number_or_id).into());
                 };
+                work.checking = Checking::SkippedOwn;
                 let id = version.version_id;
                 versions::hold_for_delete(work.tx, &[id]).await?;
                 let mut held = Held::default();

@@ -31,6 +31,8 @@ pub(crate) struct Report {
     pub functions: Vec<FunctionCheck>,
     /// Releases that made room when it passed.
     pub expired: Vec<String>,
+    /// It was to take over the pin of live, which was moved elsewhere before it passed.
+    pub lost_pin: bool,
 }
 
 /// A release whose check this holder has taken.
@@ -136,6 +138,13 @@ pub(crate) async fn end_leases(tx: &mut Tx) -> Result<()> {
     let sql = "UPDATE releases SET check_lease = NULL, check_until = NULL WHERE check_state = 'pending'";
     tx.execute(sql, &[]).await?;
     Ok(())
+}
+
+/// The release that takes over live's pin from `live` when its check passes, if there is one.
+pub(crate) async fn taking_pin(tx: &mut Tx, app_id: i64, live: i64) -> Result<Option<String>> {
+    let sql = "SELECT name FROM releases WHERE app_id = $1 AND pins_live = $2 AND check_state = 'pending' \
+               AND state = 'active' ORDER BY id LIMIT 1";
+    tx.query_opt(sql, &[app_id.into(), live.into()]).await?.map(|row| row.text(0)).transpose()
 }
 
 /// The function versions of app version `seq` that app version `before` does not have. All of them, when there is none before.

@@ -4,7 +4,7 @@ use milepost_catalog::{Checking, LiveTarget, RollbackInput, Settled, VersionsToD
 use milepost_model::change::Change;
 use milepost_model::check::CheckState;
 use milepost_model::release::LiveMode;
-use milepost_model::{Code, PlanName, UnitKind};
+use milepost_model::{ChangeOutcome, Code, PlanName, UnitKind};
 
 use crate::common::checked::{LONG_MS, by};
 use crate::common::*;
@@ -276,6 +276,140 @@ async fn a_delete_names_what_it_would_bring_to_users(t: &Fixture) {
     assert_eq!(names(t).await, both(&deleted.release.unwrap().id));
 }
 
+/// A delete as the server does it: what it brings to users has been loaded.
+async fn delete_loaded(t: &Fixture, function: &str, which: VersionsToDelete) -> ChangeOutcome {
+    let function = key(UnitKind::Function, function);
+    let new = t.catalog.version_delete_functions(&t.app, "ann", function.clone(), which.clone()).await.unwrap();
+    let loaded = Checking::Loaded(new.functions.into_iter().collect());
+    t.catalog.version_delete_checked(&t.app, "ann", function, which, false, loaded).await.unwrap()
+}
+
+async fn a_delete_leaves_live_on_a_release_that_is_active(t: &Fixture) {
+    let (bad, _) = t.deploy_checked("f", "bad", "n").await;
+    t.check(&bad, "n", false).await;
+    for (function, code) in [("f", "one"), ("g", "one")] {
+        let (release, _) = t.deploy_checked(function, code, "n").await;
+        t.check(&release, "n", true).await;
+    }
+    let outcome = delete_loaded(t, "f", VersionsToDelete::All).await;
+    let release = outcome.release.unwrap();
+    assert_eq!((release.check.state, release.live, release.latest), (CheckState::None, true, true));
+    assert_eq!(names(t).await, both(&release.id));
+    assert_eq!(t.active().await[0], release.id);
+}
+
+async fn a_delete_whose_release_waits_moves_live_to_one_that_is_active(t: &Fixture) {
+    let mut releases = Vec::new();
+    for (code, loads) in [("one", true), ("bad", false), ("three", true)] {
+        let (release, _) = t.deploy_checked("f", code, "n").await;
+        t.check(&release, "n", loads).await;
+        releases.push(release);
+    }
+    let delete = async |version: &str| {
+        let which = VersionsToDelete::One(version.parse().unwrap());
+        let function = key(UnitKind::Function, "f");
+        t.catalog.version_delete_checked(&t.app, "ann", function, which, false, Checking::Unasked).await
+    };
+    let outcome = delete("3").await.unwrap();
+    assert_eq!(outcome.check.state, CheckState::Pending);
+    assert_eq!(names(t).await, both(&releases[0]));
+    // Nothing else could be live then.
+    let refusal = refused(delete("1").await);
+    assert_eq!(refusal.code, Code::InUse);
+    assert!(refusal.message.contains("nothing live"), "{}", refusal.message);
+    assert_eq!(names(t).await, both(&releases[0]));
+}
+
+async fn a_delete_does_not_bring_what_was_deployed_while_it_loaded(t: &Fixture) {
+    for (function, code) in [("g", "one"), ("f", "one"), ("f", "two")] {
+        let (release, _) = t.deploy_checked(function, code, "n").await;
+        t.check(&release, "n", true).await;
+    }
+    let f = key(UnitKind::Function, "f");
+    let newest = || VersionsToDelete::One("2".parse().unwrap());
+    let new = t.catalog.version_delete_functions(&t.app, "ann", f.clone(), newest()).await.unwrap();
+    let loaded: std::collections::BTreeSet<i64> = new.functions.into_iter().collect();
+    assert_eq!(loaded.len(), 1);
+    let (broken, _) = t.deploy_checked("g", "broken", "n").await;
+    let before = t.rows().await;
+    let delete = async |loaded| {
+        let checking = Checking::Loaded(loaded);
+        t.catalog.version_delete_checked(&t.app, "ann", f.clone(), newest(), false, checking).await
+    };
+    assert_eq!(refused(delete(loaded.clone()).await).code, Code::HeadMoved);
+    assert_eq!(t.rows().await, before);
+    t.check(&broken, "n", false).await;
+    let (third, _) = t.deploy_checked("g", "three", "n").await;
+    t.check(&third, "n", true).await;
+    let outcome = delete(loaded).await.unwrap();
+    assert_eq!(outcome.check.state, CheckState::Passed);
+    assert_eq!(names(t).await, both(&outcome.release.unwrap().id));
+}
+
+async fn what_did_not_load_stays_back_after_its_release_expired(t: &Fixture) {
+    let (first, _) = t.deploy_checked("hello", "one", "n").await;
+    t.check(&first, "n", true).await;
+    let (bad, _) = t.deploy_checked("hello", "two", "n").await;
+    t.check(&bad, "n", false).await;
+    t.catalog.release_expire(&t.app, "ann", bad, String::new()).await.unwrap();
+    // The app still has that code.
+    let unasked = t.put([config("a", 2)]).await.release.unwrap();
+    assert_eq!(unasked.check.state, CheckState::Pending);
+    assert_eq!(names(t).await, both(&first));
+}
+
+async fn a_v1_write_does_not_release_what_others_hold_back(t: &Fixture) {
+    let (first, _) = t.deploy_checked("hello", "one", "n").await;
+    t.check(&first, "n", true).await;
+    t.deploy("other", "0").await;
+    let write = async |function: &str, code: &str| {
+        let tree = t.tree(code).await;
+        let puts = change([package(function, tree), function_on(function, function)]);
+        let key = key(UnitKind::Function, function);
+        let wanted = milepost_catalog::V1Change::new(puts, key, serde_json::Map::new());
+        t.catalog.v1_change(&t.app, "v1", wanted).await.unwrap();
+        t.catalog.release_list(&t.app, true, ALL).await.unwrap().items.remove(0)
+    };
+    // Its own code needs no check.
+    let own = write("other", "1").await;
+    assert_eq!((own.check.state, own.live), (CheckState::Skipped, true));
+    let (bad, _) = t.deploy_checked("hello", "bad", "n").await;
+    t.check(&bad, "n", false).await;
+    let with_bad = write("other", "2").await;
+    assert_eq!((with_bad.check.state, with_bad.live), (CheckState::Pending, false));
+    t.catalog.v1_publish(&t.app, "v1", "other".parse().unwrap(), String::new()).await.unwrap();
+    t.catalog.v1_publish(&t.app, "v1", "other".parse().unwrap(), String::new()).await.unwrap();
+    assert_eq!(names(t).await, both(&own.id));
+    // A function that v1 repairs goes out, with its own code unchecked.
+    let repaired = write("hello", "good").await;
+    assert_eq!((repaired.check.state, repaired.live), (CheckState::Pending, false));
+    let taken = t.catalog.checks_take_due("n2", LONG_MS, 10).await.unwrap();
+    let lease = taken.iter().find(|lease| lease.release == repaired.id).unwrap();
+    assert!(matches!(t.settle_check(lease, |_, _| true).await, Settled::Done(_)));
+    assert_eq!(names(t).await, both(&repaired.id));
+}
+
+async fn an_unchanged_change_names_the_release_that_is_held_back(t: &Fixture) {
+    let (first, _) = t.deploy_checked("hello", "one", "n").await;
+    t.check(&first, "n", true).await;
+    let tree = t.tree("two").await;
+    let put = || change([package("hello", tree), function_on("hello", "hello")]);
+    let release = t.send_checked(put(), "n").await.unwrap().release.unwrap().id;
+    for dry_run in [true, false] {
+        let again = t.send_checked(Change { dry_run, ..put() }, "other").await.unwrap();
+        assert!(!again.changed);
+        assert_eq!((again.release.unwrap().id, again.check.state), (release.clone(), CheckState::Pending));
+    }
+    t.check(&release, "n", false).await;
+    let again = t.send_checked(put(), "other").await.unwrap();
+    assert_eq!((again.release.unwrap().id, again.check.state), (release, CheckState::Failed));
+    let (good, _) = t.deploy_checked("hello", "three", "n").await;
+    t.check(&good, "n", true).await;
+    let tree = t.tree("three").await;
+    let same = t.send_checked(change([package("hello", tree)]), "n").await.unwrap();
+    assert!(!same.changed && same.release.is_none() && same.check.is_none());
+}
+
 on_both_engines!(
     a_release_goes_live_when_its_functions_have_loaded,
     one_that_does_not_load_stays_behind_and_the_next_good_one_goes_live,
@@ -292,4 +426,10 @@ on_both_engines!(
     what_is_held_back_is_put_live_only_by_force_and_a_rollback_asks_nothing,
     a_change_that_is_sent_again_has_the_release_of_the_first,
     a_delete_names_what_it_would_bring_to_users,
+    a_delete_leaves_live_on_a_release_that_is_active,
+    a_delete_whose_release_waits_moves_live_to_one_that_is_active,
+    a_delete_does_not_bring_what_was_deployed_while_it_loaded,
+    what_did_not_load_stays_back_after_its_release_expired,
+    a_v1_write_does_not_release_what_others_hold_back,
+    an_unchanged_change_names_the_release_that_is_held_back,
 );

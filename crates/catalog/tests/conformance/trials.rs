@@ -250,6 +250,27 @@ async fn an_upgrade_without_a_place_for_its_release_is_not_told_to_do_without_on
     assert!(hint.contains("release untag") && !hint.contains("--no-release"), "{hint}");
 }
 
+async fn a_version_on_trial_is_not_judged_by_code_that_was_put_by_hand(t: &Fixture) {
+    let tried = on_trial(t, [config("n", 2)]).await;
+    let own = t.catalog.install_trial_release(&tried.lease).await.unwrap().0.id;
+    let (by_hand, _) = t.deploy_checked("mine", "broken", "n").await;
+    assert_eq!(t.catalog.install_trial_release(&tried.lease).await.unwrap().0.id, own);
+    t.check(&by_hand, "n", false).await;
+    assert_eq!(t.catalog.install_trial_release(&tried.lease).await.unwrap().0.id, own);
+}
+
+async fn an_older_change_that_passes_late_is_not_a_rollback(t: &Fixture) {
+    t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
+    let (by_hand, _) = t.deploy_checked("mine", "slow", "n").await;
+    let upgraded = t.upgraded("1.1.0", [config("n", 2)]).await;
+    assert!(!upgraded.is_live && upgraded.install.install.on_trial, "it has the function that is being checked");
+    t.check(&by_hand, "n", true).await;
+    assert_eq!(t.live_id().await, by_hand);
+    let install = t.install().await;
+    assert!(install.brakes.hold.is_none() && install.on_trial, "{:?}", install.brakes);
+    assert_eq!((install.entry.version, install.brakes.skipped), (semver("1.1.0"), Vec::new()));
+}
+
 on_both_engines!(
     a_version_that_is_not_healthy_goes_back_and_is_skipped,
     live_never_moves_to_a_version_that_is_not_healthy_before,
@@ -265,4 +286,6 @@ on_both_engines!(
     a_version_on_trial_is_asked_at_the_newest_release_that_holds_it,
     an_app_is_not_detached_while_live_waits_for_a_version,
     an_upgrade_without_a_place_for_its_release_is_not_told_to_do_without_one,
+    a_version_on_trial_is_not_judged_by_code_that_was_put_by_hand,
+    an_older_change_that_passes_late_is_not_a_rollback,
 );

@@ -4,9 +4,10 @@
 use std::collections::BTreeSet;
 
 use milepost_catalog::{CheckLease, Checking, LiveTarget, RollbackInput, Settled, VersionsToDelete};
-use milepost_model::UnitKind;
+use milepost_model::change::UnitKey;
 use milepost_model::check::CheckState;
 use milepost_model::release::{LiveMode, Release};
+use milepost_model::{Code, UnitKind};
 use proptest::prelude::*;
 
 use crate::common::checked::{LONG_MS, by};
@@ -44,10 +45,13 @@ pub enum Step {
     Tag(u8),
     Untag,
     Expire(u8),
-    Delete {
+    /// Loads what a delete of one version, or of all of them, would bring to users.
+    LoadForDelete {
         function: u8,
-        version: u8,
+        version: Option<u8>,
     },
+    /// Deletes what was loaded for some steps ago.
+    Delete(u8),
 }
 
 pub fn sequences() -> impl Strategy<Value = Vec<Step>> {
@@ -65,7 +69,9 @@ pub fn sequences() -> impl Strategy<Value = Vec<Step>> {
         1 => any().prop_map(Step::Tag),
         1 => Just(Step::Untag),
         1 => any().prop_map(Step::Expire),
-        1 => (any(), any()).prop_map(|(function, version)| Step::Delete { function: function % 2, version }),
+        3 => (any(), prop::option::of(any()))
+            .prop_map(|(function, version)| Step::LoadForDelete { function: function % 2, version }),
+        3 => any().prop_map(Step::Delete),
     ];
     prop::collection::vec(step, 5..40)
 }
@@ -77,6 +83,8 @@ struct Model {
     leases: Vec<CheckLease>,
     holders: u32,
     codes: u32,
+    /// Deletes whose functions load, and the versions that were loaded.
+    deletes: Vec<(UnitKey, VersionsToDelete, BTreeSet<i64>)>,
 }
 
 impl Model {
@@ -115,6 +123,9 @@ async fn releases(t: &Fixture) -> Vec<Release> {
 
 async fn check(t: &Fixture, model: &Model, active: &[Release], step: &Step, live_before: Option<&str>) {
     let live = t.live().await;
+    if matches!(step, Step::Delete(_)) {
+        assert!(live_before.is_none() || live.release.is_some(), "nothing is live after {step:?}");
+    }
     let newest = active.iter().find(|release| !release.check.state.holds_back());
     let latest = active.iter().find(|release| release.latest);
     assert_eq!(latest.map(|release| &release.id), newest.map(|release| &release.id), "after {step:?}");
@@ -211,13 +222,16 @@ async fn run(t: &mut Fixture, model: &mut Model, step: &Step) {
                 let _ = t.catalog.release_expire(&t.app, "ann", id.clone(), String::new()).await;
             }
         }
-        Step::Delete { function, version } => {
-            let name = format!("f{function}");
-            let function = key(UnitKind::Function, &name);
-            let Ok(found) = t.catalog.version_list(&t.app, function.clone(), ALL).await else { return };
-            let Some(version) = pick(&found.items, version) else { return };
-            let which = VersionsToDelete::One(version.number.to_string().parse().unwrap());
-            // As the server does it: what it would bring to users is loaded before.
+        Step::LoadForDelete { function, version } => {
+            let function = key(UnitKind::Function, &format!("f{function}"));
+            let which = match version {
+                None => VersionsToDelete::All,
+                Some(version) => {
+                    let Ok(found) = t.catalog.version_list(&t.app, function.clone(), ALL).await else { return };
+                    let Some(version) = pick(&found.items, version) else { return };
+                    VersionsToDelete::One(version.number.to_string().parse().unwrap())
+                }
+            };
             let new = t.catalog.version_delete_functions(&t.app, "ann", function.clone(), which.clone()).await;
             let Ok(new) = new else { return };
             let loads = new.functions.iter().all(|id| {
@@ -225,8 +239,22 @@ async fn run(t: &mut Fixture, model: &mut Model, step: &Step) {
                 !model.bad.contains(&(version.name.to_string(), version.number))
             });
             if loads {
-                let checking = if new.functions.is_empty() { Checking::Unasked } else { Checking::Loaded };
-                t.catalog.version_delete_checked(&t.app, "ann", function, which, false, checking).await.unwrap();
+                model.deletes.push((function, which, new.functions.into_iter().collect()));
+            }
+        }
+        Step::Delete(position) => {
+            if model.deletes.is_empty() {
+                return;
+            }
+            let at = usize::from(position) % model.deletes.len();
+            let (function, which, loaded) = model.deletes.swap_remove(at);
+            let checking = Checking::Loaded(loaded);
+            let done = t.catalog.version_delete_checked(&t.app, "ann", function, which, false, checking).await;
+            // Others may have changed the app since its functions were loaded.
+            if done.is_err() {
+                let codes = [Code::HeadMoved, Code::InUse, Code::UnitNotFound, Code::VersionDeleted, Code::NoRoom];
+                let code = refused(done).code;
+                assert!(codes.contains(&code), "{code:?}");
             }
         }
     }

@@ -22,7 +22,7 @@ const AT_ONCE: usize = 4;
 const LOAD: Duration = Duration::from_secs(30);
 /// The runtime keeps to the same bound and knows more about why.
 const MARGIN: Duration = Duration::from_secs(2);
-/// How long all of them may take; what is not loaded by then has failed.
+/// How long a function waits for others to be loaded before the check goes on with another round.
 const ALL: Duration = Duration::from_secs(300);
 /// The last lines of a program that ended may come after the word that it did.
 const LAST_WORDS: Duration = Duration::from_millis(100);
@@ -31,8 +31,21 @@ const LINES: usize = 50;
 /// With more new functions than this, their instances stop at once instead of waiting for the first request.
 const KEPT_WARM: usize = 8;
 
-/// Loads the functions that have not been loaded yet.
-pub(super) async fn load_all(state: &State, wanted: ServingFunctions, found: &mut HashMap<i64, FunctionCheck>) {
+/// Why nothing is known of a function.
+#[derive(Debug)]
+pub(super) enum Untried {
+    /// Others were being loaded all the time.
+    NoPlace,
+    /// The server could not do its part.
+    Unable(String),
+}
+
+/// Loads the functions that have not been loaded yet. `Err`: some of them could not be tried, and the others were.
+pub(super) async fn load_all(
+    state: &State,
+    wanted: ServingFunctions,
+    found: &mut HashMap<i64, FunctionCheck>,
+) -> Result<(), Untried> {
     let until = Instant::now() + ALL;
     let bound = bind_all(wanted);
     let keep = bound.len() <= KEPT_WARM;
@@ -40,30 +53,41 @@ pub(super) async fn load_all(state: &State, wanted: ServingFunctions, found: &mu
     let loads = futures::stream::iter(missing).map(|(id, name, function)| async move {
         let check = match function {
             Ok(function) => load(state, &Arc::new(function), keep, until).await,
-            Err((name_of, number)) => FunctionCheck {
+            Err((name_of, number)) => Ok(FunctionCheck {
                 name: name_of,
                 number,
                 state: LoadState::Failed,
                 reason: format!("function `{name}` has no package that can run"),
                 log: Vec::new(),
-            },
+            }),
         };
         (id, check)
     });
     let mut loads = loads.buffer_unordered(AT_ONCE);
+    let mut untried = Ok(());
     while let Some((id, check)) = loads.next().await {
-        found.insert(id, check);
+        match check {
+            Ok(check) => drop(found.insert(id, check)),
+            // The server's own fault is reported first: it does not pass with the next round.
+            Err(reason @ Untried::Unable(_)) => untried = Err(reason),
+            Err(reason) => untried = untried.and(Err(reason)),
+        }
     }
+    untried
 }
 
-async fn load(state: &State, function: &Arc<Function>, keep: bool, until: Instant) -> FunctionCheck {
-    let _place = state.checks.places.acquire().await;
+async fn load(state: &State, function: &Arc<Function>, keep: bool, until: Instant) -> Result<FunctionCheck, Untried> {
+    // Waiting for others is not the function's time.
+    let place = tokio::time::timeout_at(until, state.checks.places.acquire()).await;
+    let _place = place.map_err(|_| Untried::NoPlace)?;
     let began = state.catalog.now();
     let runtime = &state.plane.runtime;
-    let deadline = until.min(Instant::now() + LOAD + MARGIN);
-    let failed = match tokio::time::timeout_at(deadline, runtime.load(function)).await {
+    let failed = match tokio::time::timeout(LOAD + MARGIN, runtime.load(function)).await {
         Ok(Ok(())) => None,
         Ok(Err(CallError::NotReady { reason })) => Some(reason),
+        Ok(Err(error @ (CallError::NotFetched { .. } | CallError::Busy { .. } | CallError::Stopping))) => {
+            return Err(Untried::Unable(format!("function {} version {}: {error}", function.name, function.number)));
+        }
         Ok(Err(error)) => Some(error.to_string()),
         Err(_) => Some(format!("it was not ready within {} s", LOAD.as_secs())),
     };
@@ -72,7 +96,7 @@ async fn load(state: &State, function: &Arc<Function>, keep: bool, until: Instan
     }
     let (name, number) = (function.name.clone(), function.number);
     let Some(reason) = failed else {
-        return FunctionCheck { name, number, state: LoadState::Ok, reason: String::new(), log: Vec::new() };
+        return Ok(FunctionCheck { name, number, state: LoadState::Ok, reason: String::new(), log: Vec::new() });
     };
     tokio::time::sleep(LAST_WORDS).await;
     let filter = Filter {
@@ -86,17 +110,25 @@ async fn load(state: &State, function: &Arc<Function>, keep: bool, until: Instan
     let lines = state.logs.find(function.app.clone(), filter).await.unwrap_or_default();
     let said = |line: &milepost_client::api::LogEntry| line.source != milepost_client::api::LogSource::Runtime;
     let log = lines.into_iter().filter(said).map(|line| line.text).collect();
-    FunctionCheck { name, number, state: LoadState::Failed, reason, log }
+    Ok(FunctionCheck { name, number, state: LoadState::Failed, reason, log })
 }
 
-/// Loads functions before something is written that brings them to users at once; refused when one does not load.
-pub(crate) async fn load_before(state: &State, wanted: ServingFunctions, what: &str) -> ApiResult<()> {
-    let mut found = HashMap::new();
-    load_all(state, wanted, &mut found).await;
+/// Loads functions before something is written that brings them to users at once; refused when one does not load. `found`
+/// keeps what was loaded.
+pub(crate) async fn load_before(
+    state: &State,
+    wanted: ServingFunctions,
+    found: &mut HashMap<i64, FunctionCheck>,
+    what: &str,
+) -> ApiResult<()> {
+    let untried = load_all(state, wanted, found).await.err();
     let mut failed: Vec<&FunctionCheck> =
         found.values().filter(|function| function.state == LoadState::Failed).collect();
     if failed.is_empty() {
-        return Ok(());
+        return match untried {
+            None => Ok(()),
+            Some(untried) => Err(unable(what, &untried).into()),
+        };
     }
     failed.sort_by(|one, other| one.name.cmp(&other.name));
     let told = |function: &&FunctionCheck| {
@@ -108,4 +140,16 @@ pub(crate) async fn load_before(state: &State, wanted: ServingFunctions, what: &
             .hint("deploy code that loads first, or do it all the same with `--no-check`")
             .blockers(failed.iter().map(told).collect()),
     ))
+}
+
+fn unable(what: &str, untried: &Untried) -> Refusal {
+    let why = match untried {
+        Untried::NoPlace => "the server is loading other functions",
+        Untried::Unable(why) => why,
+    };
+    Refusal::new(
+        Code::Unavailable,
+        format!("{what} needs functions to be loaded first, which was not possible: {why}."),
+    )
+    .hint("nothing was changed; try again later")
 }

@@ -7,50 +7,65 @@ use milepost_catalog::{CatalogError, CheckLease, Settled};
 use milepost_model::AppName;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{LEASE_MS, load};
+use super::LEASE_MS;
+use super::load::{self, Untried};
 use crate::state::State;
 
 const RENEW: Duration = Duration::from_millis(LEASE_MS as u64 / 4);
 /// Latest moves while a release is checked only so often; the rest is for the next round.
 const ROUNDS: usize = 8;
 
-/// Checks a release to the end. When the server stops, or the database does not answer, the check stays pending and another
-/// node takes it.
-pub(super) async fn run(state: &State, lease: &CheckLease) -> Result<(), CatalogError> {
+/// What became of one run of a check.
+#[derive(Debug, PartialEq)]
+pub(super) enum Run {
+    Ended,
+    /// It goes on elsewhere, or there is nothing to check any more.
+    Left,
+    /// The server could not load the functions, for this reason. The check stays pending and is taken up again.
+    Unable(String),
+}
+
+/// Checks a release to the end. When the server stops, or the database or the blob store does not answer, the check stays
+/// pending and another node takes it.
+pub(super) async fn run(state: &State, lease: &CheckLease) -> Result<Run, CatalogError> {
     let kept = keep(state, lease);
     let done = tokio::select! {
         done = rounds(state, lease) => done,
-        () = state.checks.stop.cancelled() => Ok(false),
+        () = state.checks.stop.cancelled() => Ok(Run::Left),
     };
     drop(kept);
-    if !matches!(done, Ok(true)) {
+    if !matches!(done, Ok(Run::Ended)) {
         state.catalog.check_let_go(lease).await?;
     }
-    let ended = done?;
-    if ended {
+    let done = done?;
+    if done == Run::Ended {
         shown(state, &lease.app).await;
     }
     state.checks.ended.notify_waiters();
-    Ok(())
+    Ok(done)
 }
 
-/// False: it is not this node's any more.
-async fn rounds(state: &State, lease: &CheckLease) -> Result<bool, CatalogError> {
+async fn rounds(state: &State, lease: &CheckLease) -> Result<Run, CatalogError> {
     let mut found = HashMap::new();
     for _ in 0..ROUNDS {
-        let Some(wanted) = state.catalog.check_functions(lease).await? else { return Ok(false) };
-        load::load_all(state, wanted, &mut found).await;
+        let Some(wanted) = state.catalog.check_functions(lease).await? else { return Ok(Run::Left) };
+        let tried = load::load_all(state, wanted, &mut found).await;
         match state.catalog.check_settle(lease, found.clone()).await? {
-            Settled::Again => {}
+            Settled::Again => {
+                // A function that did not load ends the check, whatever is known of the others.
+                if let Err(Untried::Unable(why)) = tried {
+                    return Ok(Run::Unable(why));
+                }
+            }
             Settled::Done(done) => {
                 let check = done.release.check.state.as_str();
                 tracing::info!(app = %lease.app, release = %lease.release, check, "a release was checked");
-                return Ok(true);
+                return Ok(Run::Ended);
             }
-            Settled::NotHeld => return Ok(false),
+            Settled::NotHeld => return Ok(Run::Left),
         }
     }
-    Ok(false)
+    Ok(Run::Left)
 }
 
 /// Renews the lease until this is dropped.

@@ -7,7 +7,8 @@ use milepost_model::check::CheckState;
 use milepost_model::release::Release;
 use milepost_model::{AppName, ChangeOutcome, Code, Refusal};
 
-use super::{LEASE_MS, run};
+use super::LEASE_MS;
+use super::run::{self, Run};
 use crate::error::{ApiResult, internal};
 use crate::state::State;
 
@@ -32,8 +33,10 @@ pub(crate) async fn settled(state: &State, app: &AppName, release: &str, holder:
         if let Some(lease) = state.catalog.check_take(app, release, &holder, LEASE_MS).await? {
             let state_of_task = state.clone();
             let checking = state.checks.tasks.spawn(async move { run::run(&state_of_task, &lease).await });
-            checking.await.map_err(|error| internal(&error))??;
-            continue;
+            match checking.await.map_err(|error| internal(&error))?? {
+                Run::Unable(why) => return Err(unable(release, &why).into()),
+                Run::Ended | Run::Left => continue,
+            }
         }
         tokio::select! {
             () = &mut ended => {}
@@ -41,6 +44,11 @@ pub(crate) async fn settled(state: &State, app: &AppName, release: &str, holder:
             () = tokio::time::sleep(LOOK) => {}
         }
     }
+}
+
+fn unable(release: &str, why: &str) -> Refusal {
+    Refusal::new(Code::Unavailable, format!("Release `{release}` could not be checked: {why}."))
+        .hint("the check is repeated until it is possible; `milepost release show` shows how it ended")
 }
 
 fn stopping(release: &str) -> Refusal {
@@ -63,6 +71,7 @@ pub(crate) async fn changed(
     outcome.check = done.release.check.clone();
     outcome.expired = done.expired;
     outcome.release = Some(done.release);
+    outcome.warnings.extend(done.warnings);
     Ok(())
 }
 

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::{LEASE_MS, run};
+use super::LEASE_MS;
+use super::run::{self, Run};
 use crate::state::State;
 
 const LOOK: Duration = Duration::from_secs(5);
@@ -21,9 +22,15 @@ pub(crate) async fn repeat(state: State, stop: CancellationToken) {
                 for lease in leases {
                     let state = state.clone();
                     state.checks.tasks.clone().spawn(async move {
-                        if let Err(error) = run::run(&state, &lease).await {
-                            let error = &error as &dyn std::error::Error;
-                            tracing::warn!(error, app = %lease.app, release = %lease.release, "a check was not finished");
+                        match run::run(&state, &lease).await {
+                            Ok(Run::Unable(why)) => {
+                                tracing::warn!(why, app = %lease.app, release = %lease.release, "a check was not possible");
+                            }
+                            Ok(Run::Ended | Run::Left) => {}
+                            Err(error) => {
+                                let error = &error as &dyn std::error::Error;
+                                tracing::warn!(error, app = %lease.app, release = %lease.release, "a check was not finished");
+                            }
                         }
                     });
                 }

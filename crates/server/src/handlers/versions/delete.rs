@@ -1,6 +1,8 @@
+use std::collections::HashMap;
+
 use axum::Json;
-use milepost_catalog::{Checking, VersionsToDelete};
-use milepost_model::{ChangeOutcome, Permission, Refusal};
+use milepost_catalog::{CatalogError, Checking, VersionsToDelete};
+use milepost_model::{ChangeOutcome, Code, Permission, Refusal};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -9,6 +11,9 @@ use crate::checks;
 use crate::error::ApiResult;
 use crate::extract::{Path, Query, unit_key};
 use crate::handlers::Shared;
+
+/// How often an app may change while functions are loaded.
+const ROUNDS: usize = 5;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -37,17 +42,26 @@ pub(crate) async fn versions_delete(
         VersionsToDelete::One(selector.parse().map_err(Refusal::from)?)
     };
     let key = unit_key(&kind, &name)?;
-    let checking = if query.dry_run {
-        Checking::Unasked
-    } else if query.no_check {
-        Checking::Skipped
-    } else {
-        let new = state.catalog.version_delete_functions(&app, caller.name(), key.clone(), which.clone()).await?;
-        let none = new.functions.is_empty();
-        checks::load_before(&state, new, "The delete").await?;
-        if none { Checking::Unasked } else { Checking::Loaded }
+    let catalog = &state.catalog;
+    let delete = async |checking| {
+        catalog.version_delete_checked(&app, caller.name(), key.clone(), which.clone(), query.dry_run, checking).await
     };
-    let outcome =
-        state.catalog.version_delete_checked(&app, caller.name(), key, which, query.dry_run, checking).await?;
-    Ok(Json(outcome))
+    if query.no_check {
+        return Ok(Json(delete(Checking::Skipped).await?));
+    }
+    let mut found = HashMap::new();
+    for _ in 0..ROUNDS {
+        let new = catalog.version_delete_functions(&app, caller.name(), key.clone(), which.clone()).await?;
+        let loaded = new.functions.iter().copied().collect();
+        if !query.dry_run {
+            checks::load_before(&state, new, &mut found, "The delete").await?;
+        }
+        match delete(Checking::Loaded(loaded)).await {
+            // The app changed while functions were loaded: the delete would bring others to users.
+            Err(CatalogError::Refused(refusal)) if refusal.code == Code::HeadMoved => {}
+            done => return Ok(Json(done?)),
+        }
+    }
+    let message = format!("App `{app}` changed again and again while functions were loaded for the delete.");
+    Err(Refusal::new(Code::HeadMoved, message).hint("nothing was deleted; try again later").into())
 }
