@@ -24,6 +24,9 @@ pub struct Change {
     /// The uid of the app version that the author built on; the change is refused when the app has moved since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect: Option<String>,
+    /// The release that live was at when the author planned the change; the change is refused when live has moved since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expect_live: Option<String>,
     /// What the change is compared with and added to.
     #[serde(default, skip_serializing_if = "is_head")]
     pub on: Base,
@@ -84,6 +87,7 @@ impl Default for Change {
             message: String::new(),
             git: None,
             expect: None,
+            expect_live: None,
             on: Base::Head,
             release: true,
             check: true,
@@ -132,8 +136,10 @@ pub struct ChangeOutcome {
     pub app_version: Option<String>,
     /// Every unit that the change named, and what became of it.
     pub versions: Vec<UnitOutcome>,
+    /// The release that the change made; when nothing changed, the one that holds what the app has now, if its check holds it
+    /// back.
     pub release: Option<Release>,
-    /// The check of the release; when nothing changed, of the one that holds what the app has now, if it is held back.
+    /// The check of that release.
     #[serde(default, skip_serializing_if = "ReleaseCheck::is_none")]
     pub check: ReleaseCheck,
     /// Releases that had to make room.

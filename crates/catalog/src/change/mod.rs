@@ -19,7 +19,7 @@ use milepost_model::base::HandEdit;
 use milepost_model::change::{Change, UnitAction, UnitKey, UnitOutcome};
 use milepost_model::check::ReleaseCheck;
 use milepost_model::event::EventKind;
-use milepost_model::release::LiveMode;
+use milepost_model::release::{LiveMode, Release};
 use milepost_model::unit_put::Put;
 use milepost_model::{AppName, ChangeOutcome, Code, Digest, Refusal, UnitKind, UnitName};
 use serde_json::json;
@@ -30,7 +30,7 @@ use crate::releasing::NewRelease;
 use crate::tables::app_versions::{self, AppVersionRow};
 use crate::tables::{idempotency, releases, units};
 use crate::work::Work;
-use crate::{Catalog, Checking, checking, releasing};
+use crate::{Catalog, Checking, releasing};
 use on_live::OnLive;
 pub(crate) use pinned::{not_live_warning, pinned_after_delete, pinned_warning};
 
@@ -113,6 +113,7 @@ pub(crate) async fn apply(work: &mut Work<'_>, input: &ChangeInput) -> Result<Ch
         work.checking = Checking::Skipped;
     }
     check_expectation(work, change).await?;
+    check_live_expectation(work, change).await?;
     check_once_each(change)?;
 
     let uid = work.fresh_id().await?;
@@ -247,17 +248,20 @@ async fn finish(
     } else if work.app.head_seq > 0 {
         outcome.app_version = Some(app_versions::get(work.tx, work.app.id, work.app.head_seq).await?.uid);
         draft.warnings.extend(not_live_warning(work).await?);
-        outcome.check = held_back(work).await?;
+        if let Some(release) = held_back(work).await? {
+            outcome.check = release.check.clone();
+            outcome.release = Some(release);
+        }
     }
     outcome.warnings = draft.warnings;
     Ok(outcome)
 }
 
-/// The check of what the app has now, if that is held back: nothing changed, and yet users do not get it.
-async fn held_back(work: &mut Work<'_>) -> Result<ReleaseCheck> {
+/// The release of what the app has now, if its check holds it back: nothing changed, and yet users do not get it.
+async fn held_back(work: &mut Work<'_>) -> Result<Option<Release>> {
     match releases::of_app_version(work.tx, work.app.id, work.app.head_seq).await? {
-        Some(release) if release.check.holds_back() => checking::view(work.tx, &release).await,
-        _ => Ok(ReleaseCheck::default()),
+        Some(release) if release.check.holds_back() => releasing::view(work.tx, &work.app, &release).await.map(Some),
+        _ => Ok(None),
     }
 }
 
@@ -293,6 +297,22 @@ fn replay(key: &str, same_request: bool, outcome: &str) -> Result<ChangeOutcome>
     }
     let message = format!("The idempotency key `{key}` was used for another change.");
     Err(Refusal::new(Code::IdempotencyMismatch, message).hint("use a fresh key for each change").into())
+}
+
+/// The user was asked about what live had; another live has other content.
+async fn check_live_expectation(work: &mut Work<'_>, change: &Change) -> Result<()> {
+    let Some(expected) = &change.expect_live else { return Ok(()) };
+    let live = match work.app.live_release_id {
+        Some(id) => Some(work.release_name(id).await?),
+        None => None,
+    };
+    if live.as_ref() == Some(expected) {
+        return Ok(());
+    }
+    let now = live.map_or_else(|| "nothing is live".to_owned(), |live| format!("live is at release `{live}`"));
+    let message = format!("Live of app `{}` has moved: {now}, and the change expects `{expected}`.", work.app.name);
+    let hint = "`milepost release history` shows who moved it; repeat the command to see what it would change now";
+    Err(Refusal::new(Code::HeadMoved, message).hint(hint).into())
 }
 
 async fn check_expectation(work: &mut Work<'_>, change: &Change) -> Result<()> {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use milepost_model::base::{Base, LeftOut};
 use milepost_model::change::{Change, UnitAction, UnitKey, UnitOutcome};
 use milepost_model::event::EventKind;
+use milepost_model::release::LiveMode;
 use milepost_model::unit_put::Put;
 use milepost_model::{Code, Digest, Refusal, UnitKind};
 use serde_json::json;
@@ -17,7 +18,7 @@ use crate::needs;
 use crate::tables::releases::{self, ReleaseRow};
 use crate::tables::units::UnitRow;
 use crate::tables::versions::VersionRow;
-use crate::tables::{aliases, app_versions, contents, installs, memberships, units, v1, versions};
+use crate::tables::{aliases, app_versions, contents, installs, memberships, release_checks, units, v1, versions};
 use crate::work::{Mark, Work};
 
 /// The base of a change on live, restored.
@@ -59,6 +60,16 @@ pub(super) async fn begin(work: &mut Work<'_>, change: &Change, seq: i64) -> Res
         let message = format!("An upgrade of app `{}` is being checked.", work.app.name);
         return Err(Refusal::new(Code::InUse, message)
             .hint("wait until it is done; `milepost install status` shows it")
+            .into());
+    }
+    if work.app.live_mode == LiveMode::Pinned
+        && let Some(release) = release_checks::taking_pin(work.tx, work.app.id, live_id).await?
+    {
+        // Both would be based on the same live, and the one that passes last would not reach users.
+        let message = format!("Another change on live of app `{}` is being checked.", work.app.name);
+        return Err(Refusal::new(Code::InUse, message)
+            .hint("repeat the command when its check has ended; `milepost release show` shows it")
+            .blockers(vec![format!("release {release} takes the place of live when it passes")])
             .into());
     }
     let live = releases::get(work.tx, live_id).await?;

@@ -1,6 +1,6 @@
 //! Changes on live: the new app version is live's content plus the change.
 
-use milepost_catalog::{CatalogError, ChangeInput, LiveTarget, RollbackInput};
+use milepost_catalog::{CatalogError, ChangeInput, LiveTarget, RollbackInput, Settled};
 use milepost_model::base::{Base, LeftOut};
 use milepost_model::change::{Change, Declaration, UnitAction};
 use milepost_model::release::LiveMode;
@@ -236,6 +236,48 @@ async fn the_same_key_applies_it_once(t: &Fixture) {
     assert_eq!(t.live_id().await, first.release.unwrap().id);
 }
 
+async fn a_second_change_on_live_waits_for_the_check_of_the_first(t: &Fixture) {
+    let good = rolled_back(t).await;
+    let fix = t.tree("fix").await;
+    let first = on_live([package("hello", fix), function_on("hello", "hello")]);
+    let first = t.send_checked(first, "n").await.unwrap().release.unwrap().id;
+    for dry_run in [true, false] {
+        let second = Change { dry_run, ..on_live([config("b", 3)]) };
+        let refusal = refused(t.send_checked(second, "other").await);
+        assert_eq!(refusal.code, Code::InUse);
+        assert!(refusal.blockers[0].contains(&first), "{:?}", refusal.blockers);
+    }
+    assert_eq!(t.live_id().await, good);
+    t.check(&first, "n", true).await;
+    assert_eq!(t.live_id().await, first);
+    let second = t.send_checked(on_live([config("b", 3)]), "other").await.unwrap().release.unwrap();
+    assert_eq!((t.live_id().await, t.objects("live").await["function hello"]), (second.id, 3));
+}
+
+async fn a_change_whose_pin_is_lost_says_so(t: &Fixture) {
+    rolled_back(t).await;
+    let fix = t.tree("fix").await;
+    let change = on_live([package("hello", fix), function_on("hello", "hello")]);
+    let release = t.send_checked(change, "n").await.unwrap().release.unwrap().id;
+    let elsewhere = t.active().await.remove(1);
+    t.catalog.live_set(&t.app, "liz", LiveTarget::Release(elsewhere.clone()), String::new()).await.unwrap();
+    let Settled::Done(done) = t.check(&release, "n", true).await else { panic!("not settled") };
+    assert_eq!(t.live_id().await, elsewhere);
+    assert!(done.warnings[0].contains("live was moved"), "{:?}", done.warnings);
+    // The same holds for a client that sends its change again.
+    assert_eq!(t.catalog.check_get(&t.app, &release).await.unwrap().warnings, done.warnings);
+}
+
+async fn a_change_that_expects_another_live_is_refused(t: &Fixture) {
+    let good = rolled_back(t).await;
+    let expecting = |live: &str| Change { expect_live: Some(live.to_owned()), ..on_live([config("b", 3)]) };
+    let newest = t.active().await.remove(0);
+    let refusal = refused(t.send(expecting(&newest)).await);
+    assert_eq!(refusal.code, Code::HeadMoved);
+    assert!(refusal.message.contains(&good), "{}", refusal.message);
+    assert!(t.send(expecting(&good)).await.unwrap().changed);
+}
+
 on_both_engines!(
     a_change_on_live_is_live_s_content_plus_the_change,
     what_live_has_already_makes_nothing,
@@ -248,4 +290,7 @@ on_both_engines!(
     folders_keep_what_is_theirs,
     the_plan_counts_functions_that_come_back,
     the_same_key_applies_it_once,
+    a_second_change_on_live_waits_for_the_check_of_the_first,
+    a_change_whose_pin_is_lost_says_so,
+    a_change_that_expects_another_live_is_refused,
 );

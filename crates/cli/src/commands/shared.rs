@@ -42,6 +42,7 @@ impl ChangeArgs {
             message: self.message.clone().unwrap_or_default(),
             git: None,
             expect: self.expect.clone(),
+            expect_live: None,
             on: self.on.unwrap_or_default(),
             release: !self.no_release,
             check: !self.check.no_check,
