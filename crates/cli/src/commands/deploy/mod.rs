@@ -145,7 +145,7 @@ pub fn url_lines(applied: &Applied) -> Vec<String> {
         let live = applied.urls.live.iter().map(|url| format!("  live     {url}"));
         return live.chain(release).collect();
     }
-    let live = applied.urls.live.iter().map(|url| format!("  live     {url}  (pinned to another release)"));
+    let live = applied.urls.live.iter().map(|url| format!("  live     {url}  (serves another release)"));
     release.into_iter().chain(live).collect()
 }
 
