@@ -13,10 +13,12 @@ pub struct Pulse {
     busy: AtomicU32,
     /// How often all that was to be sent was out.
     flushed: AtomicU64,
-    /// Something could not be sent at once, and not all is out since.
-    held_up: AtomicBool,
+    /// Since when something that could not be sent at once is not all out; 0 while there is no such thing.
+    held_up_from: AtomicU64,
     /// When the newest answer ended, or the connection began; see [`clock`].
     idle_from: AtomicU64,
+    /// When the connection was last idle before a request.
+    busy_from: AtomicU64,
     /// The door is full and this connection was chosen to be closed.
     evicted: AtomicBool,
     evicted_at_work: AtomicBool,
@@ -24,9 +26,9 @@ pub struct Pulse {
 }
 
 /// Nanoseconds of this process.
-fn clock() -> u64 {
+pub(crate) fn clock() -> u64 {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-    u64::try_from(START.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    u64::try_from(START.elapsed().as_nanos()).unwrap_or(u64::MAX).max(1)
 }
 
 impl Default for Pulse {
@@ -35,8 +37,9 @@ impl Default for Pulse {
             begun: AtomicU64::new(0),
             busy: AtomicU32::new(0),
             flushed: AtomicU64::new(0),
-            held_up: AtomicBool::new(false),
+            held_up_from: AtomicU64::new(0),
             idle_from: AtomicU64::new(clock()),
+            busy_from: AtomicU64::new(0),
             evicted: AtomicBool::new(false),
             evicted_at_work: AtomicBool::new(false),
             eviction: Notify::new(),
@@ -47,25 +50,29 @@ impl Default for Pulse {
 impl Pulse {
     pub fn begin(self: &Arc<Self>) -> Busy {
         self.begun.fetch_add(1, Ordering::Relaxed);
-        self.busy.fetch_add(1, Ordering::Relaxed);
+        if self.busy.fetch_add(1, Ordering::Relaxed) == 0 {
+            self.busy_from.store(clock(), Ordering::Relaxed);
+        }
         Busy(self.clone())
     }
 
     /// Said by the one task that writes to the connection, which is why there is no need to add atomically.
     pub(crate) fn all_is_out(&self) {
         self.flushed.store(self.flushed.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-        self.held_up.store(false, Ordering::Relaxed);
+        self.held_up_from.store(0, Ordering::Relaxed);
     }
 
     /// The other side does not take what is sent as fast as it comes.
     pub(crate) fn hold_up(&self) {
-        self.held_up.store(true, Ordering::Relaxed);
+        if self.held_up_from.load(Ordering::Relaxed) == 0 {
+            self.held_up_from.store(clock(), Ordering::Relaxed);
+        }
     }
 
     /// `None` while a request is being answered, else how many there were. hyper lets go of a body when it has taken the
     /// last piece, which is long before a slow reader has it, so that an answer has not ended while it is held up.
     pub fn resting_since(&self) -> Option<u64> {
-        let rests = self.busy.load(Ordering::Relaxed) == 0 && !self.held_up.load(Ordering::Relaxed);
+        let rests = self.busy.load(Ordering::Relaxed) == 0 && self.held_up_from.load(Ordering::Relaxed) == 0;
         rests.then(|| self.begun.load(Ordering::Relaxed))
     }
 
@@ -78,9 +85,14 @@ impl Pulse {
         self.evicted.load(Ordering::Relaxed)
     }
 
-    /// When the connection was idle last, whether or not it is now.
-    pub(crate) fn last_idle(&self) -> u64 {
-        self.idle_from.load(Ordering::Relaxed)
+    /// Since when the other side has not taken what was sent, if anything waits for it.
+    pub(crate) fn held_up_from(&self) -> Option<u64> {
+        Some(self.held_up_from.load(Ordering::Relaxed)).filter(|from| *from > 0)
+    }
+
+    /// Since when a request is being answered. Means nothing while the connection is idle.
+    pub(crate) fn busy_from(&self) -> u64 {
+        self.busy_from.load(Ordering::Relaxed)
     }
 
     /// `at_work`: also if a request is being answered.

@@ -20,6 +20,7 @@ use crate::decide::{Decision, decide};
 use crate::directory::Directory;
 use crate::files::{Sending, Store};
 use crate::resolve::{Place, Resolved, Wanted};
+use crate::seats::Seat;
 use crate::settings::Settings;
 use crate::stats::{Counters, Stats};
 
@@ -169,6 +170,9 @@ impl Asked {
         }
         let token = self.head.headers.get(MILEPOST_CALL).and_then(|token| token.to_str().ok());
         let scope = token.and_then(|token| inner.backend.open_call_token(token)).ok_or_else(bad_call_token)?;
+        if let Some(seat) = self.head.extensions.get::<Seat>() {
+            seat.vouch(&scope.app);
+        }
         acceptable::check(&self.head)?;
         if is_own(path) && !path.starts_with(CALL_PATH) {
             return Err(own());

@@ -1,10 +1,12 @@
 //! The connections that a door may hold. A full door closes idle connections, the longest idle first, so that a new client
-//! gets in. The gateway and the server's API both use it.
+//! gets in; and when none is idle, slow ones of the client that holds the most. The gateway and the server's API both use it.
 
 mod client;
 mod room;
 
+use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -36,17 +38,18 @@ impl SeatLimits {
 /// The seats of one door.
 pub struct Seats {
     room: Mutex<Room>,
+    names: RandomState,
     /// A seat became free, or an evicted connection was kept because it had got a request.
     freed: Notify,
 }
 
 impl Seats {
     pub fn new(limits: SeatLimits) -> Arc<Self> {
-        Arc::new(Self { room: Mutex::new(Room::new(limits)), freed: Notify::new() })
+        Arc::new(Self { room: Mutex::new(Room::new(limits)), names: RandomState::new(), freed: Notify::new() })
     }
 
     /// A seat for a new connection. `None` if the door is full of connections that are at work, or if this client has more
-    /// than its share of a nearly full door and none of its connections is idle.
+    /// than its share of a nearly full door and none of its connections is idle or slow.
     pub async fn take(self: &Arc<Self>, address: Option<IpAddr>) -> Option<Seat> {
         let client = Client::from(address);
         let pulse = Arc::new(Pulse::default());
@@ -55,7 +58,10 @@ impl Seats {
             freed.as_mut().enable();
             let verdict = self.room().seat(client, &pulse);
             match verdict {
-                Verdict::Seated(at) => return Some(Seat(Arc::new(Taken { seats: self.clone(), at, pulse }))),
+                Verdict::Seated(at) => {
+                    let (seats, known) = (self.clone(), AtomicU64::new(0));
+                    return Some(Seat(Arc::new(Taken { seats, at, pulse, known })));
+                }
                 Verdict::Evicting => {
                     let _ = tokio::time::timeout(PATIENCE, freed).await;
                 }
@@ -83,6 +89,8 @@ struct Taken {
     seats: Arc<Seats>,
     at: usize,
     pulse: Arc<Pulse>,
+    /// The hash of the name that was vouched for; 0 for none.
+    known: AtomicU64,
 }
 
 impl Seat {
@@ -90,9 +98,13 @@ impl Seat {
         &self.0.pulse
     }
 
-    /// A request on this connection has shown a valid token.
-    pub fn vouch(&self) {
-        self.0.seats.room().vouch(self.0.at);
+    /// A request on this connection has shown a valid token. From now on the connection counts to the share of `name`.
+    pub fn vouch(&self, name: &str) {
+        let Taken { seats, at, known, .. } = &*self.0;
+        let who = seats.names.hash_one(name).max(1);
+        if known.load(Ordering::Relaxed) != who && seats.room().vouch(*at, who) {
+            known.store(who, Ordering::Relaxed);
+        }
     }
 
     /// Resolves when the connection has to close, because the door is full and it is idle, or a stranger's among strangers at

@@ -22,6 +22,8 @@ use crate::tls::Tls;
 
 /// How often the files of a certificate are looked at.
 const CERTIFICATE_EVERY: Duration = Duration::from_secs(30);
+/// One of so many connections of the inside door may be without a valid call token.
+const INSIDE_STRANGERS_PART: usize = 2;
 /// After an accept that failed because the process has no more files, say.
 const AFTER_ERROR: Duration = Duration::from_millis(50);
 
@@ -58,9 +60,10 @@ impl<B: Backend> Gateway<B> {
         let phases = Phases { stop: stop.clone(), kill: CancellationToken::new() };
         let _cut = phases.kill.clone().drop_guard();
         // Functions that call each other must not keep the world out, nor it them.
-        let seats = |most| Seats::new(SeatLimits::all(most));
         let limits = &inner.settings.limits;
-        let (outside, within) = (seats(limits.connections), seats(limits.inside_connections));
+        let outside = Seats::new(SeatLimits::all(limits.connections));
+        let (all, strangers) = (limits.inside_connections, limits.inside_connections.div_ceil(INSIDE_STRANGERS_PART));
+        let within = Seats::new(SeatLimits { all, strangers });
         let connections = TaskTracker::new();
         let accepting = TaskTracker::new();
         for listener in listeners {

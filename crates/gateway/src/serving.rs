@@ -127,7 +127,8 @@ async fn speak<B: Backend>(
     let limits = inner.settings.limits.clone();
     let pulse = seat.pulse().clone();
     let stream = Patient::new(stream, limits.body_timeout, pulse.clone());
-    let service = Service { gateway: Gateway { inner }, peer, pulse: pulse.clone() };
+    let seat_of_app = peer.inside.then(|| seat.clone());
+    let service = Service { gateway: Gateway { inner }, peer, pulse: pulse.clone(), seat: seat_of_app };
     let rest = Rest { pulse, phases, limits, protocol, seat };
     match rest.protocol {
         Protocol::Http1 => {
@@ -253,6 +254,8 @@ struct Service<B: Backend> {
     gateway: Gateway<B>,
     peer: Peer,
     pulse: Arc<Pulse>,
+    /// At the inside door, where connections count to the share of the app that calls.
+    seat: Option<Seat>,
 }
 
 impl<B: Backend> hyper::service::Service<Request<Incoming>> for Service<B> {
@@ -260,8 +263,11 @@ impl<B: Backend> hyper::service::Service<Request<Incoming>> for Service<B> {
     type Error = Infallible;
     type Future = Served<B>;
 
-    fn call(&self, request: Request<Incoming>) -> Served<B> {
+    fn call(&self, mut request: Request<Incoming>) -> Served<B> {
         let busy = self.pulse.begin();
+        if let Some(seat) = &self.seat {
+            request.extensions_mut().insert(seat.clone());
+        }
         let draining = self.gateway.inner.draining.load(Ordering::Relaxed);
         let close = draining && request.version() < Version::HTTP_2;
         Served(self.gateway.handle(request, self.peer).on(busy, close))

@@ -83,7 +83,7 @@ impl FromRequestParts<State> for Caller {
         match state.catalog.token_by_hash(hash(token)).await? {
             Some(row) => {
                 if let Some(seat) = parts.extensions.get::<Seat>() {
-                    seat.vouch();
+                    seat.vouch(&row.name);
                 }
                 Ok(Self(row))
             }

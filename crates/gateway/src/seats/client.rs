@@ -1,17 +1,33 @@
 //! Whose connections are counted together.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// An IPv4 address, or the first 64 bits of an IPv6 address: a client has all addresses that begin with them.
+/// An IPv4 address, or the first 64 bits of an IPv6 address: a client has all addresses that begin with them. Loopback is one
+/// client, because any process may use all of its addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Client(Option<IpAddr>);
 
 impl From<Option<IpAddr>> for Client {
     fn from(address: Option<IpAddr>) -> Self {
         Self(address.map(|address| match address.to_canonical() {
+            address if address.is_loopback() => Ipv4Addr::LOCALHOST.into(),
             IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
             address @ IpAddr::V4(_) => address,
         }))
+    }
+}
+
+/// Who answers for a connection: its client, or the token or app that a request on it has shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Holder {
+    Stranger(Client),
+    /// The hash of a name.
+    Known(u64),
+}
+
+impl Holder {
+    pub(super) fn is_known(self) -> bool {
+        matches!(self, Self::Known(_))
     }
 }
 
@@ -19,15 +35,24 @@ impl From<Option<IpAddr>> for Client {
 mod tests {
     use super::*;
 
+    fn same(one: &str, other: &str) -> bool {
+        let client = |text: &str| Client::from(Some(text.parse::<IpAddr>().expect("an address")));
+        client(one) == client(other)
+    }
+
     #[test]
     fn a_network_of_64_bits_is_one_client() {
-        let same = |one: &str, other: &str| {
-            let client = |text: &str| Client::from(Some(text.parse::<IpAddr>().expect("an address")));
-            client(one) == client(other)
-        };
         assert!(same("2001:db8::1", "2001:db8::2:3:4:5"));
         assert!(!same("2001:db8::1", "2001:db8:0:1::1"));
         assert!(same("::ffff:192.0.2.1", "192.0.2.1"));
         assert!(!same("::ffff:192.0.2.1", "192.0.2.2"));
+    }
+
+    #[test]
+    fn all_loopback_addresses_are_one_client() {
+        for address in ["127.0.0.2", "127.255.255.254", "::1", "::ffff:127.0.0.1", "::ffff:127.9.9.9"] {
+            assert!(same("127.0.0.1", address), "{address}");
+        }
+        assert!(!same("127.0.0.1", "::2") && !same("127.0.0.1", "128.0.0.1"));
     }
 }

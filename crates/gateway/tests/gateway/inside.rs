@@ -90,3 +90,30 @@ async fn neither_door_can_take_the_connections_of_the_other() {
         door.stopped().await;
     }
 }
+
+/// All functions call from loopback, so the address says nothing: apps have shares.
+#[tokio::test]
+async fn one_app_cannot_take_the_whole_inner_door() {
+    let limits = Limits { inside_connections: 16, ..Limits::default() };
+    let world = World::with(Settings { limits, ..Settings::default() });
+    let gate = std::sync::Arc::new(tokio::sync::Semaphore::new(0));
+    world.shop(vec![], vec![route("", "/wait", &public(Fake::Wait(gate.clone())))]);
+    let served = world.serve_on(Listener::inside).await;
+    let mut kept = Vec::new();
+    for calls in 1..=16 {
+        let mut stream = served.connect().await;
+        let asked = "GET /wait HTTP/1.1\r\nhost: x\r\nmilepost-call: call:shop:r1\r\n\r\n";
+        stream.write_all(asked.as_bytes()).await.expect("sent");
+        world.waiting(calls).await;
+        kept.push(stream);
+    }
+    for _ in 0..20 {
+        let asked = "GET / HTTP/1.1\r\nhost: x\r\nmilepost-call: call:blog:r1\r\nconnection: close\r\n\r\n";
+        let answer = served.raw(asked).await;
+        assert!(answer.starts_with("HTTP/1.1 404 "), "{answer}");
+    }
+    assert!(world.gateway.stats().connections >= 14, "its share stays");
+    gate.add_permits(16);
+    drop(kept);
+    served.stopped().await;
+}
