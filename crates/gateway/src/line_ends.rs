@@ -43,17 +43,22 @@ enum Framing {
     Chunked,
 }
 
-/// The beginning of a line that came in several reads. No line that says how long a body is needs more.
+/// The beginning of a line that came in several reads, without spaces, of which hyper takes any number. No line that says how
+/// long a body is needs more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Line {
     start: [u8; Self::KEPT],
+    filled: usize,
+    /// With its spaces.
     length: usize,
+    /// There was more than is kept.
+    is_cut: bool,
     ends_with_cr: bool,
 }
 
 impl Default for Line {
     fn default() -> Self {
-        Self { start: [0; Self::KEPT], length: 0, ends_with_cr: false }
+        Self { start: [0; Self::KEPT], filled: 0, length: 0, is_cut: false, ends_with_cr: false }
     }
 }
 
@@ -61,9 +66,14 @@ impl Line {
     const KEPT: usize = 64;
 
     fn push(&mut self, bytes: &[u8]) {
-        let room = Self::KEPT.saturating_sub(self.length).min(bytes.len());
-        if room > 0 {
-            self.start[self.length..self.length + room].copy_from_slice(&bytes[..room]);
+        // A long line that has to do with no length is not read further than that.
+        if !self.is_cut {
+            let mut bytes = bytes.iter().filter(|byte| !matches!(byte, b' ' | b'\t'));
+            for byte in bytes.by_ref().take(Self::KEPT - self.filled) {
+                self.start[self.filled] = *byte;
+                self.filled += 1;
+            }
+            self.is_cut = bytes.next().is_some();
         }
         self.length += bytes.len();
         if let Some(last) = bytes.last() {
@@ -72,7 +82,7 @@ impl Line {
     }
 
     fn kept(&self) -> &[u8] {
-        &self.start[..self.length.min(Self::KEPT)]
+        &self.start[..self.filled]
     }
 }
 
@@ -121,20 +131,26 @@ impl Reading {
                         *self = Self::Lost;
                         return;
                     }
+                    if !self.line_ended() {
+                        bytes[at] = 0;
+                        *self = Self::Lost;
+                        return;
+                    }
                     at += 1;
-                    self.line_ended();
                 }
             }
         }
     }
 
-    fn line_ended(&mut self) {
+    /// False if the line gives a length that hyper might read in another way.
+    fn line_ended(&mut self) -> bool {
         match self {
             Self::Head(head) => {
                 let line = std::mem::take(&mut head.line);
                 if line.length > 1 {
                     if head.begun {
-                        head.body = head.body.with(&line);
+                        let Some(body) = head.body.with(&line) else { return false };
+                        head.body = body;
                     }
                     head.begun = true;
                 } else if head.begun {
@@ -146,7 +162,11 @@ impl Reading {
                 }
             }
             Self::ChunkSize(line) => {
-                let digits = line.kept().split(|byte| matches!(byte, b';' | b'\r' | b' ' | b'\t')).next();
+                let end = line.kept().iter().position(|byte| matches!(byte, b';' | b'\r'));
+                if end.is_none() {
+                    return false;
+                }
+                let digits = end.and_then(|end| line.kept().get(..end));
                 let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok()).unwrap_or_default();
                 *self = match u64::from_str_radix(digits, 16) {
                     Ok(0) => Self::Trailers(Line::default()),
@@ -159,23 +179,24 @@ impl Reading {
             }
             Self::Body(_) | Self::Chunk(_) | Self::Lost => {}
         }
+        true
     }
 }
 
 impl Framing {
-    /// With one more header. A chunked body goes before a length, as for hyper.
-    fn with(self, line: &Line) -> Self {
+    /// With one more header. A chunked body goes before a length, as for hyper. `None` for a length that cannot be read.
+    fn with(self, line: &Line) -> Option<Self> {
         let kept = line.kept();
         let is = |name: &[u8]| kept.len() > name.len() && kept[..name.len()].eq_ignore_ascii_case(name);
         if is(b"transfer-encoding:") {
-            return Self::Chunked;
+            return Some(Self::Chunked);
         }
-        if self == Self::Chunked || !is(b"content-length:") {
-            return self;
+        if !is(b"content-length:") {
+            return Some(self);
         }
         let value = kept[b"content-length:".len()..].trim_ascii();
-        let length = std::str::from_utf8(value).ok().and_then(|value| value.parse().ok());
-        length.map_or(self, Self::Length)
+        let length = std::str::from_utf8(value).ok().filter(|_| !line.is_cut).and_then(|value| value.parse().ok())?;
+        Some(if self == Self::Chunked { self } else { Self::Length(length) })
     }
 }
 
@@ -239,6 +260,30 @@ mod tests {
             from = end;
         }
         bytes
+    }
+
+    #[test]
+    fn spaces_before_a_length_hide_no_bare_line_end() {
+        let bare = "GET /last HTTP/1.1\nhost: y\r\n\r\n";
+        for spaces in [" ".repeat(50), "\t".repeat(70), " ".repeat(5000)] {
+            let length = format!("POST / HTTP/1.1\r\ncontent-length:{spaces}3{spaces}\r\n\r\na\nb");
+            let chunk =
+                format!("POST / HTTP/1.1\r\ntransfer-encoding:{spaces}chunked\r\n\r\n3{spaces}\r\na\nb\r\n0\r\n\r\n");
+            for good in [length, chunk] {
+                for cuts in [vec![], (0..good.len()).collect()] {
+                    let looked = looked(&format!("{good}{bare}"), &cuts);
+                    assert_eq!(&looked[..good.len()], good.as_bytes());
+                    assert!(looked[good.len()..].contains(&0), "{good}");
+                }
+            }
+        }
+        // Too long to be looked at whole: hyper would read ten.
+        let zeros = "0".repeat(70);
+        for head in
+            [format!("content-length: {zeros}10\r\n"), format!("transfer-encoding: chunked\r\n\r\n{zeros}a\r\n")]
+        {
+            assert!(looked(&format!("POST / HTTP/1.1\r\n{head}"), &[]).contains(&0), "{head}");
+        }
     }
 
     proptest! {
