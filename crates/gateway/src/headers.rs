@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
-use crate::request_id;
+use crate::{passing, request_id};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
@@ -32,10 +32,12 @@ const PROXIES_SAY: [HeaderName; 14] = [
     HeaderName::from_static("x-script-name"),
 ];
 
-/// They are about one connection, never about the message.
-const HOP_BY_HOP: [HeaderName; 9] = [
+/// They are about one connection, never about the message; or `proxy`, which programs that follow CGI get as the variable
+/// `HTTP_PROXY`, by which libraries choose a proxy.
+const HOP_BY_HOP: [HeaderName; 10] = [
     header::CONNECTION,
     HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy"),
     HeaderName::from_static("proxy-connection"),
     header::PROXY_AUTHENTICATE,
     header::PROXY_AUTHORIZATION,
@@ -106,6 +108,18 @@ fn join_cookies(headers: &mut HeaderMap) {
     if let Ok(joined) = HeaderValue::from_bytes(&joined) {
         headers.insert(header::COOKIE, joined);
     }
+}
+
+/// Whether a header of a stranger is about the connection, or says what only the gateway or a proxy may say: no function gets it,
+/// whichever way the request comes.
+pub fn is_forbidden_to_strangers(name: &HeaderName) -> bool {
+    let text = name.as_str();
+    HOP_BY_HOP.contains(name)
+        || PROXIES_SAY.contains(name)
+        || is_ours(text)
+        || text.contains('_')
+        || text.starts_with("x-forwarded-")
+        || passing::is_of_fission(text)
 }
 
 /// Only the gateway says these.
@@ -185,6 +199,7 @@ mod tests {
             ("te", "trailers"),
             ("transfer-encoding", "chunked"),
             ("upgrade", "websocket"),
+            ("proxy", "http://6.6.6.6"),
             ("proxy-authorization", "x"),
             ("expect", "100-continue"),
             ("milepost-release", "forged"),

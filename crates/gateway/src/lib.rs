@@ -45,6 +45,8 @@ pub use body::{AnswerBody, BodyFailure, RequestBody};
 pub use connection::{Busy, Pulse, Resting};
 pub use directory::Directory;
 pub use gateway::{Gateway, GatewayError, Peer};
+pub use headers::is_forbidden_to_strangers;
+pub use reply::is_sendable;
 pub use routes::{Lookup, Params, Passed, Passing, Route, RouteError, RouteTable};
 pub use seats::{Seat, SeatLimits, Seats};
 pub use seldom::Seldom;

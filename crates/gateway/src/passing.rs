@@ -82,7 +82,7 @@ fn drop_fission(headers: &mut HeaderMap) {
 }
 
 /// In any spelling: to WSGI `_` and `-` are the same.
-fn is_of_fission(name: &str) -> bool {
+pub(crate) fn is_of_fission(name: &str) -> bool {
     let rest = |start| after(name, start);
     rest("x-fission-").is_some()
         && (rest("x-fission-full-url") == Some("")

@@ -3,6 +3,7 @@
 use http::{HeaderMap, StatusCode, header};
 
 use crate::answers::Problem;
+use crate::settings::Limits;
 
 /// The head of a function's answer.
 pub(crate) fn check(status: StatusCode, headers: &HeaderMap, most_bytes: usize) -> Result<(), Problem> {
@@ -17,6 +18,11 @@ pub(crate) fn check(status: StatusCode, headers: &HeaderMap, most_bytes: usize) 
         return Err(bad(format!("The headers of the function's answer are larger than {} KiB.", most_bytes >> 10)));
     }
     Ok(())
+}
+
+/// The same for whoever answers for a function elsewhere: the reason why its head cannot be sent.
+pub fn is_sendable(status: StatusCode, headers: &HeaderMap) -> Result<(), String> {
+    check(status, headers, Limits::default().head_bytes).map_err(|problem| problem.detail)
 }
 
 /// The length that the function gives for a body that it streams. Several make no length, and are dropped later.

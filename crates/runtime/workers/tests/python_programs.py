@@ -45,6 +45,12 @@ class Programs(Case):
         self.send(channel, b"x" * 300000)
         self.assertEqual(channel.response().body[:300000], b"x" * 300000)
 
+    def test_a_header_chooses_no_proxy_for_what_a_program_runs(self):
+        channel = self.program({"main": "echo ${HTTP_PROXY-none} ${HTTP_PROXY_MODE-none} ${HTTP_X_FISSION_PARAMS_USER_ID-none}"})
+        for name in ("proxy", "Proxy", "PROXY"):
+            answer = channel.call("GET", "/", [(name, "http://6.6.6.6"), ("proxy-mode", "x"), ("x-fission-params-user_id", "7")])
+            self.assertEqual(answer.body, b"none x 7\n")
+
     def test_a_program_that_fails_is_an_error(self):
         channel = self.program({"main": "#!/bin/sh\necho why >&2\necho part\nexit $(cat)\n"})
         for code in (b"3", b"127"):

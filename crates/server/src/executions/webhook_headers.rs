@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use axum::http::{HeaderMap, HeaderName};
+use milepost_gateway::is_forbidden_to_strangers;
 
 const MOST: usize = 32;
 const MOST_VALUE: usize = 1 << 10;
@@ -10,35 +11,29 @@ const MOST_VALUE: usize = 1 << 10;
 const MOST_BYTES: usize = 8 << 10;
 
 /// Words of names whose values open something.
-const SECRET_WORDS: [&str; 8] = ["auth", "token", "secret", "password", "credential", "session", "api-key", "apikey"];
-/// About the connection, the way of the request, or the body as it was sent.
-const NOT_PASSED: [&str; 24] = [
+const SECRET_WORDS: [&str; 8] =
+    ["auth", "token", "secret", "password", "credential", "session", "apikey", "passphrase"];
+/// How the names of keys end: `x-functions-key`, `ocp-apim-subscription-key`.
+const KEY: &str = "-key";
+/// It names a delivery and opens nothing.
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
+/// About the body as it was sent, or for the server itself, besides what no function gets from strangers.
+const NOT_PASSED: [&str; 13] = [
     "accept",
     "accept-charset",
     "accept-encoding",
     "accept-language",
-    "client-ip",
-    "connection",
     "content-encoding",
     "content-length",
     "content-type",
     "cookie",
     "cookie2",
     "expect",
-    "forwarded",
     "host",
-    "keep-alive",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "true-client-ip",
-    "upgrade",
     "via",
-    "x-client-ip",
-    "x-real-ip",
     "x-request-id",
 ];
-const NOT_PASSED_PREFIXES: [&str; 4] = ["milepost-", "proxy-", "x-forwarded-", "sec-"];
+const NOT_PASSED_PREFIXES: [&str; 2] = ["proxy-", "sec-"];
 
 /// Of a name that comes several times the values are joined. `checked`: the names of signatures that were found right, which
 /// the function has no use for.
@@ -56,12 +51,16 @@ pub(super) fn kept(headers: &HeaderMap, checked: &[&str]) -> BTreeMap<String, St
     kept
 }
 
-fn is_passed(name: &HeaderName) -> bool {
-    let name = name.as_str();
-    !name.contains('_')
+fn is_passed(header: &HeaderName) -> bool {
+    let name = header.as_str();
+    !is_forbidden_to_strangers(header)
         && !NOT_PASSED.contains(&name)
         && !NOT_PASSED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-        && !SECRET_WORDS.iter().any(|word| name.contains(word))
+        && !is_secret(name)
+}
+
+fn is_secret(name: &str) -> bool {
+    (name.ends_with(KEY) && name != IDEMPOTENCY_KEY) || SECRET_WORDS.iter().any(|word| name.contains(word))
 }
 
 /// None for what is too long or not text.
@@ -107,6 +106,51 @@ mod tests {
         let all = ["stripe-signature", "user-agent", "x-github-delivery", "x-github-event", "x-hub-signature-256"];
         assert_eq!(names(&[]), all);
         assert_eq!(names(&["x-hub-signature-256"]), all[..4]);
+    }
+
+    #[test]
+    fn keys_are_credentials_and_the_one_of_a_delivery_is_none() {
+        for key in ["x-functions-key", "x-access-key", "ocp-apim-subscription-key", "x-api-key", "x-apikey"] {
+            assert!(kept(&of(&[(key, "1")]), &[]).is_empty(), "{key}");
+        }
+        for no_key in ["idempotency-key", "x-keyboard", "x-key-count"] {
+            assert_eq!(kept(&of(&[(no_key, "1")]), &[]).len(), 1, "{no_key}");
+        }
+    }
+
+    #[test]
+    fn what_the_gateway_keeps_from_functions_does_not_come_through_a_webhook() {
+        for name in [
+            "x-original-url",
+            "x-original-uri",
+            "x-rewrite-url",
+            "x-script-name",
+            "x-scheme",
+            "x-host",
+            "x-original-host",
+            "x-cluster-client-ip",
+            "x-client-ip",
+            "client-ip",
+            "true-client-ip",
+            "x-real-ip",
+            "front-end-https",
+            "proxy",
+            "forwarded",
+            "x-forwarded-anything",
+            "keep-alive",
+            "connection",
+            "te",
+            "trailer",
+            "transfer-encoding",
+            "upgrade",
+            "x-fission-function-name",
+            "x-fission-params-id",
+            "x-fission-full-url",
+            "x-fission_params-id",
+        ] {
+            assert!(kept(&of(&[(name, "1")]), &[]).is_empty(), "{name}");
+        }
+        assert_eq!(kept(&of(&[("x-fission-of-mine", "1")]), &[]).len(), 1);
     }
 
     #[test]

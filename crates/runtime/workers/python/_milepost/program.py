@@ -99,7 +99,7 @@ class Program:
         return b"".join(parts)
 
     def start(self, body, variables):
-        options = dict(stdin=body, stdout=subprocess.PIPE, env=variables, cwd=state.code, start_new_session=True, bufsize=0)
+        options = dict(stdin=body, stdout=subprocess.PIPE, env=variables, cwd=os.getcwd(), start_new_session=True, bufsize=0)
         try:
             return subprocess.Popen(self.command, **options)
         except OSError as error:
@@ -135,8 +135,11 @@ def environment(request, length):
     found = dict(os.environ)
     fields = request._head
     for name, value in zip(fields[2::2], fields[3::2]):
-        # Headers with an underscore could pass for others.
-        if name[:1] == ":" or "_" in name:
+        # Headers with an underscore could pass for others; the gateway's own may have one in the name of a variable.
+        if name[:1] == ":" or ("_" in name and not name.lower().startswith("x-fission-params-")):
+            continue
+        # As HTTP_PROXY it would choose the proxy of what the program runs.
+        if name.lower() == "proxy":
             continue
         for shown in {name.upper(), name.upper().replace("-", "_")}:
             found.setdefault("HTTP_" + shown, value)

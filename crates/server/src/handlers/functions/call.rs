@@ -4,6 +4,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 use axum::response::{IntoResponse, Response};
+use milepost_gateway::is_sendable;
 use milepost_model::{Code, Permission, Refusal, Selector};
 use milepost_runtime::{CallContext, CallError, Function};
 use serde::Deserialize;
@@ -51,7 +52,10 @@ pub(crate) async fn functions_call(
     let context = CallContext { request_id: request_id.clone().into(), call_token, ..CallContext::default() };
     let request = for_function(request, &call)?;
     match state.plane.runtime.call(&function, request, context).await {
-        Ok(answer) => Ok(answered(answer, &function, &request_id)),
+        Ok(answer) => {
+            is_sendable(answer.status(), answer.headers()).map_err(|reason| malformed(&reason, &request_id))?;
+            Ok(answered(answer, &function, &request_id))
+        }
         Err(error) => Err(refused(&error, &name, &request_id)),
     }
 }
@@ -105,6 +109,12 @@ fn answered(answer: http::Response<milepost_runtime::ResponseBody>, function: &F
         parts.headers.insert("milepost-request-id", id);
     }
     Response::from_parts(parts, Body::new(body)).into_response()
+}
+
+/// An answer that the gateway would not send either.
+fn malformed(reason: &str, request_id: &str) -> ApiError {
+    let hint = format!("`milepost logs --request {request_id}` shows what it wrote");
+    Refusal::new(Code::FunctionMalformedResponse, reason).hint(hint).into()
 }
 
 fn refused(error: &CallError, function: &str, request_id: &str) -> ApiError {
