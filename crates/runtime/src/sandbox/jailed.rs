@@ -108,7 +108,7 @@ impl JailHandle {
         // The first is the inner stage: the server's own program, which is not the function's doing.
         let all = processes::descendants(self.pid);
         let workers = all.get(1..).unwrap_or_default();
-        let own: u64 = workers.iter().filter_map(|process| processes::own_memory(*process)).sum();
+        let own = processes::memory_of(workers);
         let files = match workers.first() {
             Some(worker) if !self.scratch.on_host => processes::scratch_memory(*worker, super::SCRATCH),
             _ => 0,

@@ -1,5 +1,6 @@
 //! What `/proc` tells about the processes of a worker.
 
+use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
@@ -23,15 +24,47 @@ pub(super) fn children(of: u32) -> Vec<u32> {
         .collect()
 }
 
-/// Bytes that a process has in memory of its own, and what it has touched of shared memory. Pages that a fork still shares,
-/// and shared memory, are counted for each process that has them: too much rather than too little.
-pub(super) fn own_memory(of: u32) -> Option<u64> {
+/// Bytes that processes have in memory of their own, and in memory that they share. Pages that a fork still shares, and shared
+/// memory that was touched, are counted for each process that has them: too much rather than too little.
+pub(super) fn memory_of(processes: &[u32]) -> u64 {
+    let resident = processes.iter().filter_map(|process| resident(*process));
+    let (own, touched) = resident.fold((0, 0), |(own, touched), more| (own + more.0, touched + more.1));
+    // Pages of shared memory stay when a process lets go of them, and then nothing shows them: what it could hold counts.
+    let mut shared = HashMap::new();
+    processes.iter().for_each(|process| add_shared(*process, &mut shared));
+    own + u64::max(touched, shared.values().sum())
+}
+
+fn resident(of: u32) -> Option<(u64, u64)> {
     let status = fs::read_to_string(format!("/proc/{of}/status")).ok()?;
-    let kibibytes = |name: &str| {
+    let bytes = |name: &str| {
         let value = status.lines().find_map(|line| line.strip_prefix(name))?;
-        value.trim().trim_end_matches("kB").trim().parse::<u64>().ok()
+        value.trim().trim_end_matches("kB").trim().parse::<u64>().ok().map(|kibibytes| kibibytes << 10)
     };
-    Some((kibibytes("RssAnon:")? + kibibytes("RssShmem:")?) << 10)
+    Some((bytes("RssAnon:")?, bytes("RssShmem:")?))
+}
+
+/// Sizes of shared memory without a file, by inode, as far as it is mapped.
+fn add_shared(of: u32, sizes: &mut HashMap<u64, u64>) {
+    let Ok(maps) = fs::read(format!("/proc/{of}/maps")) else { return };
+    let maps = String::from_utf8_lossy(&maps);
+    for (inode, end) in maps.lines().filter(|line| line.ends_with(SHARED)).filter_map(end_of_mapping) {
+        let size = sizes.entry(inode).or_default();
+        *size = end.max(*size);
+    }
+}
+
+/// What the kernel calls it.
+const SHARED: &str = "/dev/zero (deleted)";
+
+/// `7f0000000000-7f0000a00000 rw-s 00000000 00:01 1037  /dev/zero (deleted)`
+fn end_of_mapping(line: &str) -> Option<(u64, u64)> {
+    let mut words = line.split_ascii_whitespace();
+    let (from, to) = words.next()?.split_once('-')?;
+    let hex = |text: &str| u64::from_str_radix(text, 16).ok();
+    let length = hex(to)?.checked_sub(hex(from)?)?;
+    let offset = hex(words.nth(1)?)?;
+    Some((words.nth(1)?.parse().ok()?, offset.checked_add(length)?))
 }
 
 /// Bytes that files in memory take, which no process has to have mapped.
@@ -49,4 +82,17 @@ pub(super) fn tasks_of(user: u32) -> u64 {
         .filter_map(|process| fs::read_dir(process.path().join("task")).ok())
         .map(|threads| threads.count() as u64)
         .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mapping_of_shared_memory_counts_to_its_end() {
+        let line = "7f0000000000-7f0000a00000 rw-s 00100000 00:01 1037                       /dev/zero (deleted)";
+        assert_eq!(end_of_mapping(line), Some((1037, (10 << 20) + (1 << 20))));
+        assert_eq!(end_of_mapping("7f00-7e00 rw-s 0 00:01 1 /dev/zero (deleted)"), None);
+        assert_eq!(end_of_mapping("x"), None);
+    }
 }

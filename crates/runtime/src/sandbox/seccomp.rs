@@ -69,6 +69,16 @@ const FAMILIES: [i32; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::
 /// What `personality` answers without changing anything.
 const ASK_PERSONALITY: u64 = 0xffff_ffff;
 
+/// Requests of `ioctl` that take room on the disk as `fallocate` does, or make one byte take it.
+const TAKE_ROOM: [u64; 6] = [
+    0x4030_580a, // XFS_IOC_ALLOCSP
+    0x4030_5824, // XFS_IOC_ALLOCSP64
+    0x4030_5828, // FS_IOC_RESVSP
+    0x4030_582a, // FS_IOC_RESVSP64
+    0x4030_5839, // FS_IOC_ZERO_RANGE
+    0x401c_5820, // FS_IOC_FSSETXATTR, for the size of extents
+];
+
 /// What depends on the worker.
 pub(super) struct Refusals {
     /// Memory that neither a process nor a mount shows is refused where no control group counts it.
@@ -96,6 +106,8 @@ const REFUSED_X32: &[i64] = &[
     X32 + 539, /* process_vm_readv */
     X32 + 540, /* …writev */
 ];
+#[cfg(target_arch = "x86_64")]
+const IOCTL_X32: i64 = X32 + 514;
 
 /// For this thread and everything it starts. There is no way back.
 pub(super) fn refuse_calls(refusals: Refusals) -> io::Result<Ability> {
@@ -118,7 +130,7 @@ fn filters(refusals: &Refusals, architecture: TargetArch) -> Result<Vec<BpfProgr
     let mut rules = vec![(refused()?, libc::EPERM), (absent(refusals), libc::ENOSYS), (sockets()?, libc::EAFNOSUPPORT)];
     if refusals.fallocate {
         // C libraries write zeros instead.
-        rules.push((BTreeMap::from([(libc::SYS_fallocate, Vec::new())]), libc::EOPNOTSUPP));
+        rules.push((unwritten_room()?, libc::EOPNOTSUPP));
     }
     let program = |(rules, errno): (Rules, i32)| {
         let errno = SeccompAction::Errno(errno.unsigned_abs());
@@ -146,6 +158,18 @@ fn absent(refusals: &Refusals) -> Rules {
         absent.extend([libc::SYS_memfd_create, libc::SYS_shmget]);
     }
     absent.into_iter().map(|call| (call, Vec::new())).collect()
+}
+
+fn unwritten_room() -> Result<Rules, seccompiler::BackendError> {
+    let is = |request| SeccompCondition::new(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, request);
+    let requests =
+        TAKE_ROOM.iter().map(|request| SeccompRule::new(vec![is(*request)?])).collect::<Result<Vec<_>, _>>()?;
+    Ok(BTreeMap::from([
+        (libc::SYS_fallocate, Vec::new()),
+        #[cfg(target_arch = "x86_64")]
+        (IOCTL_X32, requests.clone()),
+        (libc::SYS_ioctl, requests),
+    ]))
 }
 
 /// Of netlink only what lists addresses and routes, which name lookups and `getifaddrs` use.

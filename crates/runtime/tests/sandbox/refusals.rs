@@ -105,6 +105,25 @@ print('ready', flush=True); socket.socket(fileno=3).accept()";
 }
 
 #[tokio::test]
+async fn shared_memory_that_a_process_let_go_of_is_counted() {
+    let place = Place::new();
+    let code = "\
+import mmap, os, socket
+held = [mmap.mmap(-1, 10 << 20) for _ in range(8)]
+for shared in held:
+    for page in range(0, len(shared), 4096): shared[page] = 1
+    shared.madvise(mmap.MADV_DONTNEED)
+for _ in range(2):
+    if os.fork() == 0: break
+else: print('ready', flush=True)
+socket.socket(fileno=3).accept()";
+    let mut jailed = place.start(&place.spec(1, code));
+    assert_eq!(first_line(&mut jailed).await, "ready");
+    let used = jailed.memory_used().expect("memory is counted");
+    assert!((80 << 20..140 << 20).contains(&used), "{used}: once for all processes that have it");
+}
+
+#[tokio::test]
 async fn memory_that_no_process_shows_is_refused_where_no_group_counts_it() {
     let place = Place::new();
     let counted = place.jail.abilities().iter().any(|ability| ability.name == "cgroup memory" && ability.in_force);
