@@ -67,6 +67,34 @@ async fn a_deploy_that_does_not_load_fails_and_users_keep_what_they_have() {
 }
 
 #[tokio::test]
+async fn a_deploy_that_is_repeated_during_its_check_ends_as_the_check_does() {
+    let stage = shop(&says("one"));
+    stage.deploy();
+    stage.world.env.write_file(
+        "hello/main.py",
+        "import time
+time.sleep(4)
+import nothing_of_the_kind
+",
+    );
+    let mut first = stage.world.env.command(&["deploy"]).spawn().unwrap();
+    eventually_blocking(Duration::from_secs(20), || releases(&stage)[0]["check"]["state"] == "pending");
+    let again = stage.world.run("deploy");
+    assert_eq!(first.wait().unwrap().code(), Some(1));
+    assert_eq!(again.status, Some(1), "{}", again.snapshot());
+    let id = releases(&stage)[0]["id"].as_str().unwrap().to_owned();
+    for told in ["nothing_of_the_kind", &id, "release create"] {
+        assert!(
+            again.stderr.contains(told),
+            "`{told}` is not told:
+{}",
+            again.snapshot()
+        );
+    }
+    assert_eq!(releases(&stage).len(), 2);
+}
+
+#[tokio::test]
 async fn what_a_call_needs_is_looked_at_also_while_live_is_pinned() {
     let stage = shop(&says("one"));
     let first = stage.deploy();

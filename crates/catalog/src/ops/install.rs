@@ -36,6 +36,8 @@ pub struct InstallInput {
     pub channel: Option<ChannelName>,
     pub place: String,
     pub settings: InstallSettings,
+    /// It fetches only from hosts that tokens without administration may name.
+    pub confined: bool,
     pub serial: u64,
     pub check: Option<Check>,
     pub version: VersionInput,
@@ -150,6 +152,7 @@ async fn create(work: &mut Work<'_>, input: InstallInput) -> Result<InstallOutco
         failed: None,
         rollback_pin: false,
         serial: input.serial,
+        confined: input.confined,
         last_check: input.check,
         plan: None,
         revision: 1,
@@ -246,8 +249,8 @@ pub(super) fn unpin(work: &mut Work<'_>, row: &mut InstallRow) {
 /// That live is pinned is our doing and passes by itself, so nobody is told to do something about it.
 async fn forget_pin(work: &mut Work<'_>, outcome: &mut ChangeOutcome) -> Result<()> {
     let told = match &outcome.release {
-        Some(release) => Some(change::pinned_warning(work, &release.id, false).await?),
-        None => change::not_live_warning(work).await?,
+        Some(release) if outcome.changed => Some(change::pinned_warning(work, &release.id, false).await?),
+        _ => change::not_live_warning(work).await?,
     };
     outcome.warnings.retain(|warning| Some(warning) != told.as_ref());
     Ok(())

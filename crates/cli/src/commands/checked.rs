@@ -19,8 +19,9 @@ pub struct CheckArgs {
     pub no_check: bool,
 }
 
-/// Shows what a check found. Fails when a function did not load: the release is kept, and users do not get it.
-pub async fn tell(context: &Context<'_>, check: &ReleaseCheck, release: Option<&str>) -> Result<()> {
+/// Shows what a check found. Fails when a function did not load: the release is kept, and users do not get it. `is_new`: the
+/// command made the release.
+pub async fn tell(context: &Context<'_>, check: &ReleaseCheck, release: Option<&str>, is_new: bool) -> Result<()> {
     match check.state {
         CheckState::Failed => {}
         CheckState::Pending => {
@@ -42,9 +43,10 @@ pub async fn tell(context: &Context<'_>, check: &ReleaseCheck, release: Option<&
         Some(release) => format!("release {release} was not put live, because it does not load; {stays}"),
         None => format!("the newest version of app {} is not live, because it does not load; {stays}", context.app),
     };
-    let next = match release {
-        Some(_) => "fix it and deploy again",
-        None => "fix it and deploy again, or check it once more with `milepost release create`",
+    let next = if is_new {
+        "fix it and deploy again"
+    } else {
+        "fix it and deploy again, or check it once more with `milepost release create`"
     };
     Err(Failure::new(what).hint(next))
 }

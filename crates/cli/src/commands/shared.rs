@@ -54,7 +54,7 @@ impl ChangeArgs {
     }
 }
 
-fn parse_base(text: &str) -> Result<Base, String> {
+pub fn parse_base(text: &str) -> Result<Base, String> {
     match text {
         "live" => Ok(Base::Live),
         "head" => Ok(Base::Head),
@@ -120,7 +120,8 @@ pub async fn told_check(context: &Context<'_>, outcome: &ChangeOutcome) -> Resul
     if outcome.dry_run {
         return Ok(());
     }
-    checked::tell(context, &outcome.check, outcome.release.as_ref().map(|release| release.id.as_str())).await
+    let release = outcome.release.as_ref().map(|release| release.id.as_str());
+    checked::tell(context, &outcome.check, release, outcome.changed).await
 }
 
 /// Takes units out of the app, after a question.

@@ -42,6 +42,44 @@ fn deploy_does_not_undo_changes_made_by_hand_without_asking() {
 }
 
 #[test]
+fn deploy_does_not_make_again_what_was_removed_by_hand_without_asking() {
+    let stage = shop();
+    let world = &stage.world;
+    world.ok("config delete --yes");
+    let refused = world.run("deploy --yes");
+    assert_eq!(refused.status, Some(1), "{}", refused.snapshot());
+    for told in ["config was removed by ", "make it again", "`--overwrite`"] {
+        assert!(refused.stderr.contains(told), "{}", refused.snapshot());
+    }
+    assert_eq!(world.json("deploy --dry-run")["handEdits"][0]["removed"], true);
+    world.ok("deploy --overwrite");
+    assert_eq!(
+        world.ok("config get greeting"),
+        "hi
+"
+    );
+}
+
+#[test]
+fn up_adds_a_folder_to_what_is_live() {
+    let stage = shop();
+    let world = &stage.world;
+    world.ok("config set rolled=back");
+    world.ok("rollback --yes");
+    write(&stage, "greeting: hi", "greeting: fixed");
+    let said = world.run("up --no-logs --on live --no-check");
+    assert!(said.succeeded(), "{}", said.snapshot());
+    assert_eq!(world.json("status")["live"]["mode"], "pinned");
+    assert_eq!(world.json("release show live")["check"]["state"], "skipped");
+    assert_eq!(
+        world.ok("config get greeting"),
+        "fixed
+"
+    );
+    assert_eq!(world.run("config get rolled").status, Some(1), "it is not live");
+}
+
+#[test]
 fn configuration_and_secrets_reach_users_after_a_rollback_without_the_code_that_was_rolled_back() {
     let stage = shop();
     let world = &stage.world;

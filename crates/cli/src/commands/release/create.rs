@@ -34,5 +34,5 @@ pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
     for warning in &done.warnings {
         context.ui.warn(warning);
     }
-    checked::tell(context, &done.release.check, Some(&done.release.id)).await
+    checked::tell(context, &done.release.check, Some(&done.release.id), true).await
 }

@@ -5,9 +5,12 @@ mod watch;
 use std::path::PathBuf;
 
 use clap::Args;
+use milepost_model::base::Base;
 use tokio_util::sync::CancellationToken;
 
+use super::checked::CheckArgs;
 use super::deploy::{agreed_app, look_at_manifest, without_mistakes};
+use super::shared::{ChangeArgs, parse_base};
 use crate::args::Global;
 use crate::context::Context;
 use crate::declared::apply::{HandEdits, tell};
@@ -40,6 +43,11 @@ pub struct UpArgs {
     /// Undo changes that were made by hand since the last deploy of this folder; `--watch` implies it
     #[arg(long)]
     overwrite: bool,
+    /// Add each deploy to `live`, what users get now, not to the newest app version
+    #[arg(long, value_name = "BASE", value_parser = parse_base)]
+    on: Option<Base>,
+    #[command(flatten)]
+    check: CheckArgs,
     #[command(flatten, next_help_heading = "Settings of a server that is started here")]
     serve: ServeArgs,
 }
@@ -57,8 +65,15 @@ pub async fn run(ui: &Ui, global: &Global, args: UpArgs) -> Result<()> {
     stop_on_signals(stop.clone())?;
     // Whoever watches has the folder open and must not be stopped by a question: a warning says what is undone.
     let hand_edits = if args.overwrite || args.watch { HandEdits::Overwrite } else { HandEdits::Ask };
-    let plan =
-        session::Plan { watch: args.watch, logs: !args.no_logs, allow_outside, message: args.message, hand_edits };
+    let change = ChangeArgs { on: args.on, check: args.check, ..ChangeArgs::default() };
+    let plan = session::Plan {
+        watch: args.watch,
+        logs: !args.no_logs,
+        allow_outside,
+        message: args.message,
+        hand_edits,
+        change,
+    };
     match server::find_or_start(ui, &global, args.serve).await? {
         Found::Running => {
             let context = Context::new(ui, &global)?;

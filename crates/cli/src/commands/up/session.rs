@@ -24,6 +24,8 @@ pub struct Plan {
     pub allow_outside: bool,
     pub message: Option<String>,
     pub hand_edits: HandEdits,
+    /// Base and check of every deploy of the session.
+    pub change: ChangeArgs,
 }
 
 /// `global`: the options as they were typed.
@@ -37,7 +39,7 @@ pub async fn run(
 ) -> Result<()> {
     // Before the first deploy: what is saved meanwhile is seen.
     let mut watcher = if plan.watch { Some(Watcher::new(&declared)?) } else { None };
-    let change = ChangeArgs { message: plan.message.clone(), ..ChangeArgs::default() };
+    let change = ChangeArgs { message: plan.message.clone(), ..plan.change.clone() };
     let (allow_outside, hand_edits) = (plan.allow_outside, plan.hand_edits);
     let options = Options { change, allow_outside, hand_edits, ..Options::default() };
     let started = Instant::now();
@@ -86,7 +88,7 @@ pub async fn run(
                 Err(error) => return Err(error.into()),
             },
             saved = next_save(&mut watcher) => {
-                match redeploy(context, global, &mut declared, &saved, plan.allow_outside).await {
+                match redeploy(context, global, &mut declared, &saved, plan).await {
                     Ok(changed) => {
                         if mending && !changed {
                             context.ui.say(&format!("saved {}: all is as it was deployed", saved.names()));
@@ -158,8 +160,9 @@ async fn redeploy(
     global: &Global,
     declared: &mut Declared,
     saved: &Saved,
-    allow_outside: bool,
+    plan: &Plan,
 ) -> Result<bool> {
+    let allow_outside = plan.allow_outside;
     if saved.manifest {
         let read = declared::look_at_manifest(&declared.origin)?;
         let read = deploy::without_mistakes(context.ui, global, read, (false, allow_outside)).await?;
@@ -171,7 +174,8 @@ async fn redeploy(
         }
         *declared = read;
     }
-    let options = Options { watching: true, allow_outside, ..Options::default() };
+    let change = plan.change.clone();
+    let options = Options { change, watching: true, allow_outside, ..Options::default() };
     let outcome = apply::apply(context, declared, &options).await?.outcome;
     told_check(context, &outcome).await?;
     if !outcome.changed {

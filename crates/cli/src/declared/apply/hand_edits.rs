@@ -34,6 +34,14 @@ impl Apply<'_> {
 
 fn sentence(edit: &HandEdit) -> String {
     let key = UnitKey { kind: edit.kind, name: edit.name.clone() };
+    if edit.removed {
+        return format!(
+            "{} was removed by {} at {}, not by this folder; this folder would make it again",
+            printable(&key.to_string()),
+            printable(&edit.by),
+            local(edit.at)
+        );
+    }
     let what = match reason_lines(edit.kind, &edit.undone) {
         lines if lines.is_empty() => "this folder does not name it any more and would remove it".to_owned(),
         lines => format!("this folder would change it back: {}", lines.join("; ")),

@@ -4,6 +4,7 @@
 //! it would overwrite now, and goes on.
 
 use milepost_client::ClientError;
+use milepost_model::base::Base;
 use milepost_model::change::Change;
 use milepost_model::{ChangeOutcome, Code};
 
@@ -20,11 +21,13 @@ impl Apply<'_> {
     pub(super) async fn plan_on_head(&mut self) -> Result<(Change, ChangeOutcome)> {
         while self.options.change.expect.is_none() && self.moves < MOST_MOVES {
             self.head = self.newest().await?;
+            self.live = self.live_base().await;
             match self.plan().await {
                 Err(failure) if self.has_moved(&failure) => self.moves += 1,
                 planned => return planned,
             }
         }
+        self.live = None;
         if self.head.take().is_some() {
             self.context.ui.warn(&format!(
                 "app {} changed again and again while this was planned; what landed last may be overwritten, and `milepost app \
@@ -70,8 +73,7 @@ impl Apply<'_> {
             }
             (change, plan) = self.plan_on_head().await?;
             if self.is_up_to_date(&plan) {
-                plan.dry_run = false;
-                return Ok(plan);
+                return self.up_to_date(change, plan).await;
             }
             self.ask_to_overwrite(&plan).await?;
         }
@@ -107,6 +109,14 @@ impl Apply<'_> {
             Err(ClientError::Refused(problem)) if problem.code == Code::AppVersionNotFound.as_str() => Ok(None),
             found => Ok(Some(found?.id)),
         }
+    }
+
+    /// What a change on live is planned on. None for a change on head, and while nothing is live: the server refuses that.
+    pub(super) async fn live_base(&self) -> Option<String> {
+        if self.options.change.on != Some(Base::Live) {
+            return None;
+        }
+        self.context.client.live_get(&self.context.app).await.ok()?.release.map(|release| release.id)
     }
 
     fn has_moved(&self, failure: &Failure) -> bool {

@@ -23,6 +23,7 @@ use std::collections::BTreeMap;
 use milepost_client::api::AppUrls;
 use milepost_model::build::BuildRequest;
 use milepost_model::change::{Change, Declaration, GitFacts};
+use milepost_model::check::CheckState;
 use milepost_model::{AppName, ChangeOutcome, Code, PlanName, UnitName};
 
 use super::{Declared, Problem, bounds, lookup};
@@ -111,6 +112,8 @@ struct Apply<'a> {
     made_app: bool,
     /// The app version that it is planned on, once something is to be sent.
     head: Option<String>,
+    /// The release that live was at when a change on live was planned.
+    live: Option<String>,
     /// How often somebody else was faster.
     moves: usize,
     /// Whose work it overwrites, as far as that was told.
@@ -141,6 +144,7 @@ impl<'a> Apply<'a> {
             environments: Environments::of(declared),
             made_app: false,
             head: None,
+            live: None,
             moves: 0,
             told: Vec::new(),
         };
@@ -153,6 +157,7 @@ impl<'a> Apply<'a> {
 
 impl Apply<'_> {
     async fn run(&mut self) -> Result<Applied> {
+        self.live = self.live_base().await;
         let (mut change, mut plan) = match self.plan().await {
             Err(failure) if failure.code() == Some(Code::AppNotFound) => match self.make_app().await? {
                 Some(all_new) => return Ok(all_new),
@@ -168,8 +173,7 @@ impl Apply<'_> {
             (change, plan) = self.plan_on_head().await?;
         }
         if self.is_up_to_date(&plan) {
-            plan.dry_run = self.options.change.dry_run;
-            return Ok(applied(plan));
+            return self.up_to_date(change, plan).await.map(applied);
         }
         self.before_sending(&plan).await?;
         if self.options.change.dry_run {
@@ -214,6 +218,18 @@ impl Apply<'_> {
         !plan.changed && (plan.taken_over.is_empty() || self.options.change.dry_run)
     }
 
+    /// The outcome of an apply that changes nothing. A release of this content that is being checked is waited for.
+    async fn up_to_date(&self, mut change: Change, mut plan: ChangeOutcome) -> Result<ChangeOutcome> {
+        plan.dry_run = self.options.change.dry_run;
+        if plan.dry_run || plan.check.state != CheckState::Pending {
+            return Ok(plan);
+        }
+        change.dry_run = false;
+        // Nothing is to be made of what others put meanwhile.
+        change.expect.clone_from(&plan.app_version);
+        self.context.change(&change).await
+    }
+
     fn change(&self) -> Change {
         let puts = draft::puts(self.declared, &self.trees, &self.environments);
         let deployment = Declaration {
@@ -225,6 +241,7 @@ impl Apply<'_> {
         };
         let mut change = self.options.change.change(puts, Vec::new());
         change.expect = change.expect.or_else(|| self.head.clone());
+        change.expect_live.clone_from(&self.live);
         change.git.clone_from(&self.git);
         change.deployment = Some(deployment);
         change.dry_run = true;
