@@ -59,6 +59,11 @@ fn a_function_that_cannot_be_is_refused_with_the_words_of_the_interface() {
     stage.refused(form.body(body), 400, "Required param is missing. Required: {'package'}");
     let (status, answer) = stage.send(stage.request(Method::POST, "/v1/runtimes").json(&json!({ "image": "nginx" })));
     assert!(status == 400 && answer["faultstring"].as_str().unwrap().contains("python"), "{answer}");
+    for image in ["python:2.7", "openstackqinling/python:2.7"] {
+        let (status, answer) = stage.send(stage.request(Method::POST, "/v1/runtimes").json(&json!({ "image": image })));
+        assert_eq!(status, 400, "{answer}");
+        assert!(answer.to_string().contains("python 2.7 is not on the server's PATH"), "{answer}");
+    }
     let missing = stage.request(Method::POST, "/v1/runtimes").json(&json!({ "image": null }));
     stage.refused(missing, 400, "Required param is missing. Required: {'image'}");
     assert_eq!(stage.json(Method::GET, "/v1/functions", &json!({}), 200), json!({ "functions": [] }));
