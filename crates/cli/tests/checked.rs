@@ -95,6 +95,28 @@ import nothing_of_the_kind
 }
 
 #[tokio::test]
+async fn a_package_that_cannot_be_fetched_does_not_fail_the_check() {
+    let stage = shop(&says("one"));
+    stage.deploy();
+    stage.world.env.write_file("hello/main.py", says("two"));
+    stage.world.ok("deploy --no-release");
+    let blobs = stage.world.env.data_dir().join("blobs");
+    let away = stage.world.env.data_dir().join("blobs-away");
+    std::fs::rename(&blobs, &away).unwrap();
+    let tried = stage.world.run("release create");
+    assert_eq!(tried.status, Some(1), "{}", tried.snapshot());
+    for told in ["could not be checked", "could not be fetched", "hello version 2"] {
+        assert!(tried.stderr.contains(told), "`{told}` is not told:\n{}", tried.snapshot());
+    }
+    assert_eq!(releases(&stage)[0]["check"]["state"], "pending");
+    assert_eq!(body(&stage).await, "one");
+    std::fs::remove_dir_all(&blobs).ok();
+    std::fs::rename(&away, &blobs).unwrap();
+    eventually_blocking(Duration::from_secs(60), || releases(&stage)[0]["check"]["state"] == "passed");
+    assert_eq!(body(&stage).await, "two");
+}
+
+#[tokio::test]
 async fn what_a_call_needs_is_looked_at_also_while_live_is_pinned() {
     let stage = shop(&says("one"));
     let first = stage.deploy();
