@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use crate::error::{ArtifactStream, ChannelError};
 use crate::pace::{Pace, SLOWEST};
-use crate::reach::{self, Resolver};
+use crate::reach::{self, Reach, Resolver};
 
 const MAX_REDIRECTS: usize = 5;
 
@@ -25,6 +25,7 @@ pub struct Http {
     /// For requests with a body. The longest silence of the other one also runs while a body is on its way.
     sender: reqwest::Client,
     deadlines: Deadlines,
+    reach: Reach,
 }
 
 /// How long others may take.
@@ -53,13 +54,22 @@ impl Http {
     }
 
     pub fn with(deadlines: Deadlines) -> Result<Self, ChannelError> {
+        Self::build(deadlines, Reach::Any)
+    }
+
+    /// For those who may not reach every host that this machine does.
+    pub fn within(reach: Reach) -> Result<Self, ChannelError> {
+        Self::build(Deadlines::default(), reach)
+    }
+
+    fn build(deadlines: Deadlines, reach: Reach) -> Result<Self, ChannelError> {
         // TLS needs a provider of its primitives; a second call finds one installed, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let builder = || {
             reqwest::Client::builder()
                 .user_agent(concat!("milepost/", env!("CARGO_PKG_VERSION")))
                 .connect_timeout(deadlines.connect)
-                .dns_resolver(Arc::new(Resolver))
+                .dns_resolver(Arc::new(Resolver::new(reach.clone())))
                 .redirect(reqwest::redirect::Policy::none())
         };
         let unusable = |error| ChannelError::Unusable {
@@ -68,7 +78,11 @@ impl Http {
         };
         let client = builder().read_timeout(deadlines.silence).build().map_err(unusable)?;
         let sender = builder().build().map_err(unusable)?;
-        Ok(Self { client, sender, deadlines })
+        Ok(Self { client, sender, deadlines, reach })
+    }
+
+    pub(crate) fn reach(&self) -> &Reach {
+        &self.reach
     }
 
     /// A request that will have a body of at most `size` bytes.
@@ -85,7 +99,7 @@ impl Http {
     pub(crate) async fn get(&self, url: &Url, headers: &HeaderMap) -> Result<Response, ChannelError> {
         let mut at = url.clone();
         for _ in 0..MAX_REDIRECTS {
-            if let Some(reason) = reach::refused(&at) {
+            if let Some(reason) = self.reach.refuses(&at) {
                 return Err(ChannelError::Unusable { place: shown(&at), reason: reason.to_owned() });
             }
             let sent = self.client.get(at.clone()).headers(headers.clone()).send().await;
@@ -143,6 +157,9 @@ pub(crate) fn shown(url: &Url) -> String {
 }
 
 pub(crate) fn unreachable(url: &Url, error: &reqwest::Error) -> ChannelError {
+    if let Some(reason) = reach::refusal_in(error) {
+        return ChannelError::Unusable { place: shown(url), reason: reason.to_owned() };
+    }
     ChannelError::Unreachable { place: shown(url), reason: root_cause(error) }
 }
 

@@ -1,8 +1,10 @@
-//! Which hosts are asked. Channels and registries are named by people who may not use this machine's network otherwise.
+//! Which hosts are asked. Channels and registries are named by people who may not use this machine's network otherwise, and each
+//! answer may name further hosts.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
 
-use reqwest::Url;
+pub use reqwest::Url;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 /// Where clouds answer with the machine's own credentials, besides the link-local addresses.
@@ -13,6 +15,104 @@ const METADATA: [IpAddr; 3] = [
 ];
 
 const REFUSED: &str = "link-local and metadata addresses are not asked; give another address of the host";
+const NOT_PUBLIC: &str = "it is none of the internet, and who installs this may reach no other; an administrator may install from \
+                          it, or allow the host with `milepost serve --install-from HOST`";
+const NOT_NAMED: &str = "this server installs from other hosts only; an administrator may install from it, or allow the host with \
+                         `milepost serve --install-from HOST`";
+/// Of a proxy, which looks up the names of others and may be anywhere.
+const PROXIES: [&str; 6] = ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
+
+/// Which hosts are asked for a channel, a registry, and where these lead. Link-local and metadata addresses never are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// Whoever named them may reach the network of this machine anyway.
+    #[default]
+    Any,
+    /// Hosts of the internet, and these (`host` or `host:port`) wherever they are. Where there are any, channels and registries
+    /// are on these only; what they lead to, like a registry's store, may be anywhere in the internet.
+    Only(Arc<[String]>),
+}
+
+impl Reach {
+    /// Why a channel or a registry may not be at this address.
+    pub fn refuses_place(&self, url: &Url) -> Option<&'static str> {
+        match self {
+            Self::Only(hosts) if !hosts.is_empty() && !is_listed(hosts, url) => Some(NOT_NAMED),
+            _ => self.refuses(url),
+        }
+    }
+
+    /// Whether an operator allowed this host, wherever it is.
+    pub fn lists(&self, url: &Url) -> bool {
+        matches!(self, Self::Only(hosts) if is_listed(hosts, url))
+    }
+
+    /// Why an address is not asked. Names are looked at by [`Resolver`], when they are looked up.
+    pub(crate) fn refuses(&self, url: &Url) -> Option<&'static str> {
+        let host = bare_host(url)?;
+        match host.parse::<IpAddr>() {
+            Ok(address) if is_link_local(address) => Some(REFUSED),
+            Ok(address) => match self {
+                Self::Only(hosts) if !is_public(address) && !is_listed(hosts, url) => Some(NOT_PUBLIC),
+                _ => None,
+            },
+            // It would be looked up as a listed one, whose other ports are not for this.
+            Err(_) => match self {
+                Self::Only(hosts) if has_host(hosts, host) && !is_listed(hosts, url) => Some(NOT_PUBLIC),
+                _ => None,
+            },
+        }
+    }
+
+    /// Why an address that a name has is not asked.
+    fn refuses_address(&self, name: &str, address: IpAddr) -> Option<&'static str> {
+        match self {
+            _ if is_link_local(address) => Some(REFUSED),
+            Self::Only(hosts) if !is_public(address) && !has_host(hosts, name) => Some(NOT_PUBLIC),
+            _ => None,
+        }
+    }
+}
+
+fn bare_host(url: &Url) -> Option<&str> {
+    Some(url.host_str()?.trim_start_matches('[').trim_end_matches(']'))
+}
+
+fn is_listed(hosts: &[String], url: &Url) -> bool {
+    let (Some(host), Some(port)) = (bare_host(url), url.port_or_known_default()) else { return false };
+    hosts.iter().any(|named| split(named) == (host, None) || split(named) == (host, Some(port)))
+}
+
+fn has_host(hosts: &[String], host: &str) -> bool {
+    hosts.iter().any(|named| split(named).0.eq_ignore_ascii_case(host.trim_end_matches('.')))
+}
+
+/// `host`, `host:port`, `::1` or `[::1]:port`.
+fn split(named: &str) -> (&str, Option<u16>) {
+    match named.rsplit_once(':') {
+        Some((host, port)) if !host.contains(':') || host.ends_with(']') => match port.parse() {
+            Ok(port) => (host.trim_start_matches('[').trim_end_matches(']'), Some(port)),
+            Err(_) => (named, None),
+        },
+        _ => (named.trim_start_matches('[').trim_end_matches(']'), None),
+    }
+}
+
+/// What the resolver says, however deep in an error of the client.
+pub(crate) fn refusal_in(error: &(dyn std::error::Error + 'static)) -> Option<&'static str> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(refused) = error.downcast_ref::<Refused>() {
+            return Some(refused.0);
+        }
+        next = error.source();
+    }
+    None
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Refused(&'static str);
 
 /// Whether an address answers this machine only because of where it stands. Nobody publishes an app there.
 pub(crate) fn is_link_local(address: IpAddr) -> bool {
@@ -47,33 +147,40 @@ pub fn is_public(address: IpAddr) -> bool {
     !inside && !address.is_loopback() && !address.is_unspecified() && !address.is_multicast() && !is_link_local(address)
 }
 
-/// The host and port that a channel's address or a repository names: `registry.example.com:5000/shop` as well.
-pub fn host_of(place: &str) -> Option<(String, u16)> {
+/// The address that a channel or a repository names: `registry.example.com:5000/shop` as well.
+pub fn url_of(place: &str) -> Option<Url> {
     let url = if place.contains("://") { place.to_owned() } else { format!("https://{place}") };
-    let url: Url = url.parse().ok()?;
-    let host = url.host_str()?.trim_start_matches('[').trim_end_matches(']').to_owned();
-    Some((host, url.port_or_known_default()?))
+    url.parse().ok().filter(|url: &Url| url.port_or_known_default().is_some() && url.has_host())
 }
 
-/// Why an address that is written as a number is not asked. Names are looked at by [`Resolver`].
-pub(crate) fn refused(url: &Url) -> Option<&'static str> {
-    let host = url.host_str()?.trim_start_matches('[').trim_end_matches(']');
-    host.parse().ok().filter(|address| is_link_local(*address)).map(|_| REFUSED)
-}
-
-/// Looks names up as usual, and leaves out what is not asked.
+/// Looks names up as usual, and leaves out what is not asked. What is asked then is what was looked at here: a name cannot change
+/// in between.
 #[derive(Debug)]
-pub(crate) struct Resolver;
+pub(crate) struct Resolver {
+    reach: Reach,
+    proxies: Vec<String>,
+}
+
+impl Resolver {
+    pub(crate) fn new(reach: Reach) -> Self {
+        let proxies = PROXIES.iter().filter_map(|name| url_of(&std::env::var(name).ok()?));
+        let proxies = proxies.filter_map(|url| bare_host(&url).map(str::to_owned)).collect();
+        Self { reach, proxies }
+    }
+}
 
 impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {
+        let reach =
+            if self.proxies.iter().any(|proxy| proxy == name.as_str()) { Reach::Any } else { self.reach.clone() };
         Box::pin(async move {
-            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
-            let (near, far): (Vec<_>, Vec<_>) = found.partition(|found| is_link_local(found.ip()));
-            if far.is_empty() && !near.is_empty() {
-                return Err(REFUSED.into());
+            let found: Vec<SocketAddr> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
+            let refused = |found: &SocketAddr| reach.refuses_address(name.as_str(), found.ip());
+            let asked: Vec<SocketAddr> = found.iter().filter(|found| refused(found).is_none()).copied().collect();
+            match found.first().and_then(refused) {
+                Some(reason) if asked.is_empty() => Err(Refused(reason).into()),
+                _ => Ok(Box::new(asked.into_iter()) as Addrs),
             }
-            Ok(Box::new(far.into_iter()) as Addrs)
         })
     }
 }
@@ -115,12 +222,69 @@ mod tests {
 
     #[test]
     fn the_host_of_a_channel_and_of_a_repository() {
-        let host = |place: &str| host_of(place).expect(place);
-        assert_eq!(host("https://example.com/shop/stable"), ("example.com".to_owned(), 443));
-        assert_eq!(host("http://[::1]:7070/channels/x"), ("::1".to_owned(), 7070));
-        assert_eq!(host("registry.example.com:5000/team/shop"), ("registry.example.com".to_owned(), 5000));
+        let host = |place: &str| {
+            let url = url_of(place).expect(place);
+            (bare_host(&url).expect(place).to_owned(), url.port_or_known_default())
+        };
+        assert_eq!(host("https://example.com/shop/stable"), ("example.com".to_owned(), Some(443)));
+        assert_eq!(host("http://[::1]:7070/channels/x"), ("::1".to_owned(), Some(7070)));
+        assert_eq!(host("registry.example.com:5000/team/shop"), ("registry.example.com".to_owned(), Some(5000)));
         // As a browser reads it.
         assert_eq!(host("http://0x7f000001/x").0, "127.0.0.1");
+    }
+
+    fn only(hosts: &[&str]) -> Reach {
+        Reach::Only(hosts.iter().map(|host| (*host).to_owned()).collect())
+    }
+
+    #[test]
+    fn hosts_that_are_allowed_are_asked_wherever_they_are_and_others_in_the_internet() {
+        let refuses = |hosts: &[&str], url: &str| only(hosts).refuses(&url.parse().expect(url)).is_some();
+        for inside in ["http://127.0.0.1:5000/x", "https://10.0.0.1/", "https://[::1]/", "http://0x7f000001/"] {
+            assert!(refuses(&[], inside) && refuses(&["example.com"], inside), "{inside}");
+        }
+        for (named, url) in [
+            ("127.0.0.1:5000", "http://127.0.0.1:5000/x"),
+            ("10.0.0.1", "https://10.0.0.1:7/"),
+            ("::1", "https://[::1]/"),
+            ("[::1]:5000", "http://[::1]:5000/"),
+        ] {
+            assert!(!refuses(&[named], url), "{url}");
+        }
+        assert!(refuses(&["127.0.0.1:5000"], "http://127.0.0.1:5001/"), "another port");
+        assert!(refuses(&["inside.example:5000"], "http://inside.example:80/"), "another port of a name");
+        assert!(!refuses(&["example.com"], "https://cdn.example.net/") && !refuses(&[], "https://1.1.1.1/"));
+        for hosts in [&[][..], &["169.254.169.254"]] {
+            assert!(refuses(hosts, "http://169.254.169.254/"));
+        }
+        let place = |hosts: &[&str], url: &str| only(hosts).refuses_place(&url.parse().expect(url)).is_some();
+        assert!(place(&["example.com"], "https://example.net/") && !place(&["example.com"], "https://example.com/"));
+        assert!(!place(&[], "https://example.net/"));
+    }
+
+    #[test]
+    fn the_addresses_of_a_name_are_looked_at_when_it_is_asked() {
+        let refuses = |reach: &Reach, name: &str, ip: &str| reach.refuses_address(name, address(ip)).is_some();
+        fn address(text: &str) -> IpAddr {
+            text.parse().expect(text)
+        }
+        let hosts = only(&["inside.example"]);
+        assert!(refuses(&only(&[]), "inside.example", "10.0.0.1") && !refuses(&hosts, "inside.example", "10.0.0.1"));
+        assert!(refuses(&hosts, "rebound.example", "127.0.0.1") && !refuses(&hosts, "rebound.example", "1.1.1.1"));
+        assert!(refuses(&hosts, "inside.example", "169.254.169.254"));
+        assert!(!refuses(&Reach::Any, "x", "10.0.0.1") && refuses(&Reach::Any, "x", "fe80::1"));
+    }
+
+    #[tokio::test]
+    async fn a_name_of_this_machine_is_not_asked_by_those_who_may_not() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let url: Url =
+            format!("http://localhost:{}/", listener.local_addr().expect("bound").port()).parse().expect("a URL");
+        let http = crate::Http::within(only(&[])).expect("a client");
+        let error = http.get(&url, &reqwest::header::HeaderMap::new()).await.expect_err("not asked");
+        assert!(error.to_string().contains("--install-from") && !error.is_transient(), "{error}");
+        let came = tokio::time::timeout(std::time::Duration::from_millis(50), listener.accept()).await;
+        assert!(came.is_err(), "somebody asked");
     }
 
     #[tokio::test]

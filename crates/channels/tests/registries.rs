@@ -5,8 +5,9 @@ mod common;
 
 use common::web::{Answer, Web};
 use common::{Author, channel, collect, options, package, version};
+use milepost_channels::reach::Reach;
 use milepost_channels::registry::{Credentials, Registry, RegistryError};
-use milepost_channels::{Source, SourceOptions, StoreOptions, Unpublish, Unpublishing, WriteError};
+use milepost_channels::{Http, Source, SourceOptions, StoreOptions, Unpublish, Unpublishing, WriteError};
 use milepost_model::Digest;
 use milepost_model::channel::Entry;
 use milepost_testkit::registry::OciRegistry;
@@ -260,4 +261,55 @@ async fn a_tag_that_another_publisher_took_does_not_undo_what_is_published() {
     assert!(matches!(done.tag_problem, Some(RegistryError::TagTaken { .. })), "{:?}", done.tag_problem);
     let bytes = collect(world.source("stable").artifact(&done.entry).await.unwrap()).await.unwrap();
     assert_eq!(bytes, b"the artifact of 1.0.0");
+}
+
+/// A source of an installer who may reach only these hosts, and an entry of a registry.
+async fn fetch_within(hosts: &[&str], registry: &Web, digest: Digest) -> Result<Vec<u8>, String> {
+    let reach = Reach::Only(hosts.iter().map(|host| (*host).to_owned()).collect());
+    let home = tempfile::tempdir().unwrap();
+    let with = SourceOptions { http: Some(Http::within(reach).unwrap()), ..options() };
+    let source = Source::open(home.path().to_str().unwrap(), with).unwrap();
+    let mut entry = Entry::new(version("1.0.0"), digest, common::now());
+    entry.registry = Some(format!("{}/team/shop", registry.url.trim_start_matches("http://")));
+    match source.artifact(&entry).await {
+        Ok(bytes) => Ok(collect(bytes).await.unwrap()),
+        Err(error) => {
+            assert!(!error.is_transient(), "{error}");
+            Err(error.to_string())
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_registry_that_a_channel_names_is_asked_only_within_reach() {
+    let web = Web::start().await;
+    let digest = Digest::of(b"x");
+    web.put(&format!("/v2/team/shop/blobs/{digest}"), Answer::Bytes(b"x".to_vec()));
+    for hosts in [&[][..], &["example.com"], &["127.0.0.1:1"]] {
+        let error = fetch_within(hosts, &web, digest).await.unwrap_err();
+        assert!(error.contains("--install-from"), "{error}");
+    }
+    assert!(web.requests().is_empty(), "it was asked");
+    let host = web.url.trim_start_matches("http://");
+    assert_eq!(fetch_within(&[host], &web, digest).await.unwrap(), b"x");
+}
+
+#[tokio::test]
+async fn a_registry_leads_an_installer_to_nothing_out_of_reach() {
+    let (web, inside) = (Web::start().await, Web::start().await);
+    let digest = Digest::of(b"x");
+    let (blob, host) = (format!("/v2/team/shop/blobs/{digest}"), web.url.trim_start_matches("http://"));
+    let elsewhere = inside.url.replace("http://", "https://");
+    for to in [elsewhere.clone(), elsewhere.replace("127.0.0.1", "localhost"), "https://10.255.255.1/".to_owned()] {
+        let sent_on = [
+            Answer::Redirect(format!("{to}/x")),
+            Answer::ForToken { realm: format!("{to}/token"), token: String::new(), bytes: Vec::new() },
+        ];
+        for answer in sent_on {
+            web.put(&blob, answer);
+            let error = fetch_within(&[host], &web, digest).await.unwrap_err();
+            assert!(error.contains("address that is not asked"), "{to}: {error}");
+        }
+    }
+    assert!(inside.requests().is_empty(), "it was asked");
 }

@@ -71,6 +71,12 @@ const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../../migrations/sqlite/0010_keyed_secrets.sql"),
         postgres: include_str!("../../migrations/postgres/0010_keyed_secrets.sql"),
     },
+    Migration {
+        number: 11,
+        name: "confined installs",
+        sqlite: include_str!("../../migrations/sqlite/0011_confined_installs.sql"),
+        postgres: include_str!("../../migrations/postgres/0011_confined_installs.sql"),
+    },
 ];
 
 /// Any number that no other program takes as its advisory lock.

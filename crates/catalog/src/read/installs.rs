@@ -88,6 +88,7 @@ pub(crate) async fn install_view(tx: &mut Tx, app: &AppRow, row: InstallRow) -> 
         plan: row.plan,
         next_check_at: row.next_check_at,
         on_trial: row.trial_seq.is_some(),
+        confined: row.confined,
     })
 }
 

@@ -33,10 +33,11 @@ pub(crate) struct InstallRow {
     pub next_check_at: Option<Timestamp>,
     pub lease: Option<String>,
     pub lease_until: Option<Timestamp>,
+    pub confined: bool,
 }
 
 /// Every column, in the order in which [`read`] reads them and [`values`] writes them.
-const COLUMNS: [&str; 21] = [
+const COLUMNS: [&str; 22] = [
     "app_id",
     "mode",
     "package",
@@ -58,9 +59,10 @@ const COLUMNS: [&str; 21] = [
     "next_check_at",
     "lease",
     "lease_until",
+    "confined",
 ];
 /// What stays as it was made, and what those who hold the lease write without the lock of the app.
-const NOT_SAVED: [&str; 6] = ["app_id", "package", "channel", "last_check", "lease", "lease_until"];
+const NOT_SAVED: [&str; 7] = ["app_id", "package", "channel", "last_check", "lease", "lease_until", "confined"];
 
 fn read(row: &Row) -> Result<InstallRow> {
     let mut columns = 0..COLUMNS.len();
@@ -87,6 +89,7 @@ fn read(row: &Row) -> Result<InstallRow> {
         next_check_at: row.opt_time(next())?,
         lease: row.opt_text(next())?,
         lease_until: row.opt_time(next())?,
+        confined: row.bool(next())?,
     })
 }
 
@@ -113,6 +116,7 @@ fn values(row: &InstallRow) -> Result<[Val; COLUMNS.len()]> {
         row.next_check_at.into(),
         row.lease.as_deref().into(),
         row.lease_until.into(),
+        row.confined.into(),
     ])
 }
 

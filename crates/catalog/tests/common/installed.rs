@@ -44,6 +44,7 @@ impl Fixture {
             channel: Some("stable".parse().unwrap()),
             place: "https://example.com/acme/shop/stable".to_owned(),
             settings,
+            confined: false,
             serial: 0,
             check: None,
             version,

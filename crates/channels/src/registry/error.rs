@@ -8,6 +8,8 @@ pub enum RegistryError {
     Unreachable { registry: String, reason: String },
     #[error("the registry `{registry}` answered {doing} with status {status}{detail}; {hint}")]
     Refused { registry: String, doing: &'static str, status: u16, detail: String, hint: &'static str },
+    #[error("the registry `{registry}` is at an address that is not asked, or leads to one: {reason}")]
+    OutOfReach { registry: String, reason: &'static str },
     #[error("`{0}` is not a repository of a registry; write `host/path`, like `registry.example.com/team/shop`")]
     NotARepository(String),
     #[error(

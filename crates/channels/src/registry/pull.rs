@@ -7,7 +7,6 @@ use super::error::RegistryError;
 use super::repository::Registry;
 use crate::error::ArtifactStream;
 use crate::http::{body, redirect, shown};
-use crate::reach;
 
 impl Registry {
     /// The bytes of a layer, not verified.
@@ -18,7 +17,10 @@ impl Registry {
         let url = self.url(&format!("blobs/{digest}"));
         let mut response = self.send(Method::GET, &url, |request| request).await?;
         if let Some(to) = redirect(&url, &response) {
-            if to.scheme() != "https" && to.origin() != url.origin() || reach::refused(&to).is_some() {
+            if let Some(reason) = self.http.reach().refuses(&to) {
+                return Err(RegistryError::OutOfReach { registry: self.host(), reason });
+            }
+            if to.scheme() != "https" && to.origin() != url.origin() {
                 let hint = "it sends readers to an address without TLS, which is not followed";
                 let (registry, status) = (self.host(), response.status().as_u16());
                 return Err(RegistryError::Refused {

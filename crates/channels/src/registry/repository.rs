@@ -33,11 +33,13 @@ impl Registry {
     /// Contacts nobody. The credentials are those of the repository's host, if there are any.
     pub fn open(repository: &str, credentials: &[Credentials], http: Option<Http>) -> Result<Self, ChannelError> {
         let (base, host, path) = parse(repository)?;
-        if let Some(reason) = reach::refused(&base) {
+        let http = http.map_or_else(Http::new, Ok)?;
+        // As it is written: `docker.io` is elsewhere.
+        let named: Url = format!("{}://{host}/", base.scheme()).parse().unwrap_or_else(|_| base.clone());
+        if let Some(reason) = http.reach().refuses_place(&named).or_else(|| http.reach().refuses(&base)) {
             return Err(ChannelError::Unusable { place: host, reason: reason.to_owned() });
         }
         let credentials = credentials.iter().find(|known| known.host == host).cloned();
-        let http = http.map_or_else(Http::new, Ok)?;
         Ok(Self { base, host, path, http, credentials, authorization: Mutex::new(None) })
     }
 
@@ -75,6 +77,9 @@ impl Registry {
         url: &Url,
         fill: impl Fn(RequestBuilder) -> RequestBuilder,
     ) -> Result<Response, RegistryError> {
+        if let Some(reason) = self.http.reach().refuses(url) {
+            return Err(RegistryError::OutOfReach { registry: self.host(), reason });
+        }
         let build = || {
             let mut request = match method {
                 Method::PUT | Method::PATCH => self.http.sending(method.clone(), url.clone(), CHUNK),
@@ -143,7 +148,7 @@ impl Registry {
         let realm: Url = realm.parse().map_err(|_| denied())?;
         // A password travels encrypted, or not at all; and only a registry of this machine sends us to another server of it.
         let (encrypted, here) = (realm.scheme() == "https", is_local(&realm));
-        if !encrypted && !here || here && !self.is_local() || reach::refused(&realm).is_some() {
+        if !encrypted && !here || here && !self.is_local() {
             return Err(RegistryError::Refused {
                 registry: self.host(),
                 doing: "the request",
@@ -151,6 +156,9 @@ impl Registry {
                 detail: String::new(),
                 hint: "it sends us for a token to an address without TLS or on this machine, which is not followed",
             });
+        }
+        if let Some(reason) = self.http.reach().refuses(&realm) {
+            return Err(RegistryError::OutOfReach { registry: self.host(), reason });
         }
         let query = [("service", service), ("scope", scope)];
         let query: Vec<_> = query.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
@@ -176,6 +184,9 @@ impl Registry {
     }
 
     pub(super) fn unreachable(&self, error: &reqwest::Error) -> RegistryError {
+        if let Some(reason) = reach::refusal_in(error) {
+            return RegistryError::OutOfReach { registry: self.host(), reason };
+        }
         RegistryError::Unreachable { registry: self.host(), reason: root_cause(error) }
     }
 

@@ -110,6 +110,9 @@ fn web(url: &str, options: &SourceOptions) -> Result<Place, ChannelError> {
     let path = path.strip_suffix("/latest").or_else(|| path.strip_suffix("/all")).unwrap_or(path).to_owned();
     base.set_path(&path);
     let http = options.http.clone().map_or_else(Http::new, Ok)?;
+    if let Some(reason) = http.reach().refuses_place(&base) {
+        return Err(unusable(reason));
+    }
     Ok(Place::Web { shown: http::shown(&base).trim_end_matches('/').to_owned(), base, http })
 }
 

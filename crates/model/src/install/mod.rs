@@ -77,6 +77,10 @@ pub struct Install {
     /// Whether the installed version still has to show that it is healthy.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub on_trial: bool,
+    /// It fetches only from hosts that tokens without administration may name, because such a token asked for it.
+    #[serde(skip)]
+    #[schema(ignore)]
+    pub confined: bool,
     /// The version that users get; another than the installed one while live is pinned elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live: Option<SemVer>,

@@ -146,12 +146,13 @@ fn app_name(new: &NewInstall, package: &PackageName) -> ApiResult<AppName> {
 }
 
 async fn find(state: &State, caller: &Caller, new: &NewInstall) -> ApiResult<(Found, Source)> {
-    let key = new.settings.key.as_deref();
+    let (key, confined) = (new.settings.key.as_deref(), reach::is_confined(caller));
+    let known = Known { key, confined, ..Known::default() };
     match &new.from {
         InstallFrom::Channel { url, package } => {
             check_place(caller, url)?;
             reach::check(state, caller, url).await?;
-            let source = source::open(state, url, &Known { key, package: package.as_ref(), ..Known::default() })?;
+            let source = source::open(state, url, &Known { package: package.as_ref(), ..known })?;
             let read = match source.latest(None).await.map_err(Problem::from)? {
                 LatestAnswer::Read(read) => read,
                 LatestAnswer::NotModified => return Err(nothing_published(url).into()),
@@ -176,14 +177,14 @@ async fn find(state: &State, caller: &Caller, new: &NewInstall) -> ApiResult<(Fo
                         .into());
                 }
                 reach::check(state, caller, registry).await?;
-                let (entry, source) = source::in_registry(state, package, version, registry).await?;
+                let (entry, source) = source::in_registry(state, package, version, registry, confined).await?;
                 let (mode, place) = (InstallMode::Pinned, registry.clone());
                 return Ok((Found { mode, package: package.clone(), channel: None, place, entry, serial: 0 }, source));
             }
             let place = channel.clone().unwrap_or_else(|| source::own_place(package, version));
             check_place(caller, &place)?;
             reach::check(state, caller, &place).await?;
-            let source = source::open(state, &place, &Known { package: Some(package), key, ..Known::default() })?;
+            let source = source::open(state, &place, &Known { package: Some(package), ..known })?;
             let read = match source.all().await {
                 Err(ChannelError::Gone { .. }) if channel.is_none() => {
                     return Err(own::not_published(state, caller, package, &place).await.into());
@@ -333,6 +334,7 @@ async fn put_first(
         channel: found.channel,
         place: found.place,
         settings: new.settings.clone(),
+        confined: reach::is_confined(caller),
         serial: found.serial,
         check: Some(Check { at, result: CheckResult::Ok, kind: "installed".to_owned(), message, failures: 0 }),
         version,

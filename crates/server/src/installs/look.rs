@@ -30,6 +30,7 @@ pub(super) async fn look(state: &State, install: &Install, serial: u64) -> Resul
         channel: install.channel.as_ref(),
         key: install.settings.key.as_deref(),
         serial,
+        confined: install.confined,
     };
     let source = source::open(state, &install.place, &known)?;
     let which = Which::of(install);

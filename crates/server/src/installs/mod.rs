@@ -25,8 +25,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use milepost_channels::Http;
+use milepost_channels::reach::Reach;
 use milepost_channels::registry::Credentials;
+use milepost_channels::{ChannelError, Http};
 use milepost_model::IdSource;
 use tokio::sync::{Notify, Semaphore};
 use tokio_util::task::TaskTracker;
@@ -61,15 +62,17 @@ pub(crate) struct Installs {
     aws: Option<Vec<(String, String)>>,
     registries: Vec<Credentials>,
     /// The hosts that tokens without administration may name; none: those of the internet.
-    hosts: Vec<String>,
-    /// Connections that all checks share.
+    reach: Reach,
+    /// Connections that all checks share: those that ask any host, and those that ask only what `reach` says.
     http: Option<Http>,
+    confined: Option<Http>,
     remembered: remembered::Remembered,
 }
 
 impl Installs {
     pub(crate) fn new(settings: &Settings, ids: &dyn IdSource) -> Self {
         let at_once = settings.installs;
+        let reach = Reach::Only(settings.install_from.clone().into());
         let own = match &settings.blobs {
             Some(blobs) => format!("{}/channels", blobs.trim_end_matches('/')),
             None => settings.data.join("channels").display().to_string(),
@@ -78,8 +81,9 @@ impl Installs {
             own,
             aws: settings.aws.clone(),
             registries: settings.registries.clone(),
-            hosts: settings.install_from.clone(),
             http: Http::new().ok(),
+            confined: Http::within(reach.clone()).ok(),
+            reach,
             remembered: remembered::Remembered::default(),
             node: format!("installs-{}-{}", ids.short_id(), ids.short_id()),
             leases: AtomicU64::new(0),
@@ -88,6 +92,11 @@ impl Installs {
             changed: Notify::new(),
             tasks: TaskTracker::new(),
         }
+    }
+
+    fn http(&self, confined: bool) -> Result<Http, ChannelError> {
+        let (shared, reach) = if confined { (&self.confined, &self.reach) } else { (&self.http, &Reach::Any) };
+        shared.clone().map_or_else(|| Http::within(reach.clone()), Ok)
     }
 
     /// Whether this node looks at installs by itself.

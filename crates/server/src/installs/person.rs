@@ -31,7 +31,7 @@ pub(crate) async fn plan(state: &State, app: &AppName, asked: &Upgrade) -> ApiRe
         return Ok(UpgradePlan { installed, forecast, steps, asked: None, warnings: Vec::new() });
     }
     if let (None, Some(version)) = (&install.channel, &asked.to) {
-        let entry = source::in_registry(state, &install.package, version, &install.place).await?.0;
+        let entry = source::in_registry(state, &install.package, version, &install.place, install.confined).await?.0;
         let (installed, forecast) = (install.entry.version.clone(), format!("{} is pinned", install.entry.version));
         let warnings = warnings(&install, &entry);
         return Ok(UpgradePlan { installed, forecast, steps: Vec::new(), asked: Some(entry.version), warnings });
@@ -182,7 +182,8 @@ async fn run(
         return Err(Refusal::new(Code::UpgradeRefused, message).hint("name a version with `--to VERSION`").into());
     }
     if let (None, Some(version)) = (&install.channel, &asked.to) {
-        let (entry, source) = source::in_registry(state, &install.package, version, &install.place).await?;
+        let (entry, source) =
+            source::in_registry(state, &install.package, version, &install.place, install.confined).await?;
         if entry.version == install.entry.version {
             return Ok(None);
         }

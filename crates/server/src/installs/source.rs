@@ -18,6 +18,8 @@ pub(super) struct Known<'a> {
     pub channel: Option<&'a ChannelName>,
     pub key: Option<&'a str>,
     pub serial: u64,
+    /// See [`reach::is_confined`](super::reach::is_confined).
+    pub confined: bool,
 }
 
 pub(super) fn open(state: &State, place: &str, known: &Known<'_>) -> Result<Source, Problem> {
@@ -30,7 +32,7 @@ pub(super) fn open(state: &State, place: &str, known: &Known<'_>) -> Result<Sour
         clock: state.catalog.clock().clone(),
         aws: state.installs.aws.clone(),
         registries: state.installs.registries.clone(),
-        http: state.installs.http.clone(),
+        http: Some(state.installs.http(known.confined)?),
         ..SourceOptions::default()
     };
     let own = place.strip_prefix(OWN).map(|rest| own_url(state, rest)).transpose()?;
@@ -77,8 +79,9 @@ pub(super) async fn in_registry(
     package: &PackageName,
     version: &SemVer,
     registry: &str,
+    confined: bool,
 ) -> Result<(Entry, Source), Problem> {
-    let found = Registry::open(registry, &state.installs.registries, state.installs.http.clone())?
+    let found = Registry::open(registry, &state.installs.registries, Some(state.installs.http(confined)?))?
         .find(version)
         .await
         .map_err(ChannelError::Registry)?;
@@ -88,5 +91,5 @@ pub(super) async fn in_registry(
     })?;
     let mut entry = Entry::new(version.clone(), digest, state.catalog.now());
     entry.registry = Some(registry.to_owned());
-    Ok((entry, open(state, &own_place(package, version), &Known::default())?))
+    Ok((entry, open(state, &own_place(package, version), &Known { confined, ..Known::default() })?))
 }

@@ -71,6 +71,13 @@ impl Author {
         self.write();
     }
 
+    /// Publishes a version whose artifact is elsewhere.
+    pub fn add(&mut self, entry: Entry) {
+        let manifest = semver(entry.version.core());
+        self.all = publish(&self.all, Publishing { entry, manifest: &manifest, stable: None }).unwrap();
+        self.write();
+    }
+
     pub fn unpublish(&mut self, version: &str, promote: bool) {
         self.all = unpublish(&self.all, &semver(version), promote, &[]).unwrap().all;
         self.write();

@@ -10,6 +10,7 @@ mod nodes;
 #[path = "../../../model/src/channel/tests/oracle.rs"]
 mod oracle;
 mod people;
+mod reach;
 mod refusals;
 #[expect(clippy::expect_used, reason = "the tests of the model read it too")]
 #[path = "../../../model/src/channel/tests/script.rs"]

@@ -39,12 +39,17 @@ impl Stage {
     }
 
     pub async fn starting(now: Timestamp) -> Self {
+        Self::with(now, |_| {}).await
+    }
+
+    pub async fn with(now: Timestamp, change: impl FnOnce(&mut Settings)) -> Self {
         let data = tempfile::tempdir().unwrap();
         let clock = Arc::new(ManualClock::at(now));
         let mut settings = Settings::new(data.path().to_owned(), "127.0.0.1:0".parse().unwrap());
         settings.clock = Arc::clone(&clock) as Arc<dyn milepost_model::Clock>;
         settings.installs = 0;
         settings.spares = Some(0);
+        change(&mut settings);
         let server = Server::start(settings).await.unwrap();
         let due = server.installs_due();
         let token = std::fs::read_to_string(data.path().join("admin.token")).unwrap();
