@@ -15,8 +15,6 @@ pub(crate) struct NewEvent {
 
 /// Events per statement.
 const CHUNK: usize = 64;
-/// App versions that [`deployed_since`] looks at.
-const MOST_DEPLOYS: i64 = 1000;
 
 pub(crate) async fn insert(tx: &mut Tx, app_id: i64, act: &Act, events: &[NewEvent]) -> Result<()> {
     for chunk in events.chunks(CHUNK) {
@@ -62,9 +60,13 @@ pub(crate) async fn last_about(tx: &mut Tx, app_id: i64, kind: EventKind, subjec
 
 /// Whether a deployment made an app version after an event, or in the same transaction.
 pub(crate) async fn deployed_since(tx: &mut Tx, app_id: i64, seq: i64, deployment: &str) -> Result<bool> {
+    // The database narrows it down to this deployment, so that no number of deploys by others hides one. LIKE ignores case in
+    // SQLite and the text could stand deeper in the object, so the value itself decides.
     let sql = "SELECT after_json FROM events WHERE app_id = $1 AND seq > $2 AND kind = $3 \
-               AND after_json LIKE '%\"deployment\"%' ORDER BY seq LIMIT $4";
-    let params = [app_id.into(), seq.into(), EventKind::AppVersionCreated.as_str().into(), MOST_DEPLOYS.into()];
+               AND after_json LIKE $4 ESCAPE '!' ORDER BY seq DESC LIMIT 16";
+    let member = format!("\"deployment\":{}", Value::from(deployment));
+    let pattern = format!("%{}%", member.replace('!', "!!").replace('%', "!%").replace('_', "!_"));
+    let params = [app_id.into(), seq.into(), EventKind::AppVersionCreated.as_str().into(), pattern.into()];
     for row in tx.query(sql, &params).await? {
         if row.opt_json(0)?.is_some_and(|after: Value| after["deployment"] == deployment) {
             return Ok(true);

@@ -80,13 +80,13 @@ pub(crate) async fn keep_former(tx: &mut Tx, old: &OldSecret) -> Result<bool> {
 
 /// Active versions whose former digest lies between two bounds, newest first.
 pub(crate) async fn find_by_former(tx: &mut Tx, unit_id: i64, low: &[u8], high: &[u8]) -> Result<Vec<VersionRow>> {
-    let sql = "SELECT version_id FROM keyed_secrets WHERE unit_id = $1 AND former_digest >= $2 AND former_digest <= $3 \
-               ORDER BY version_id DESC LIMIT 50";
+    let sql = "SELECT k.version_id FROM keyed_secrets k JOIN versions v ON v.id = k.version_id \
+               WHERE k.unit_id = $1 AND k.former_digest >= $2 AND k.former_digest <= $3 AND v.state = 'active' \
+               ORDER BY k.version_id DESC LIMIT 50";
     let mut found = Vec::new();
     for row in tx.query(sql, &[unit_id.into(), low.to_vec().into(), high.to_vec().into()]).await? {
         found.push(versions::get(tx, row.int(0)?).await?);
     }
-    found.retain(|version| version.state == versions::VersionState::Active);
     Ok(found)
 }
 
