@@ -4,18 +4,20 @@
 import fs from 'node:fs'
 import path from 'node:path'
 
+import { LoadError } from './load.mjs'
+
 const DEFAULT = 'default'
 // What Kubernetes allows for a key.
 const KEY = /^[-._a-zA-Z0-9]{1,253}$/
 
 export function write(app, secrets, configmaps, config) {
   if (configmaps.length > 0 && !isLink('/configs')) {
-    throw new Error('Files under /configs need a sandbox with a file system of its own, which this server lacks')
+    throw new LoadError('Files under /configs need a sandbox with a file system of its own, which this server lacks')
   }
   for (const name of configmaps) {
     const members = Object.hasOwn(config, name) ? config[name] : null
     if (!isObject(members)) {
-      throw new Error(
+      throw new LoadError(
         `The configuration has no '${name}' with keys below it, which the function reads as files; ` +
           `set one with \`milepost config set ${name}.KEY=VALUE\``
       )
