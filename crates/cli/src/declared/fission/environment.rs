@@ -59,6 +59,48 @@ const CONTAINER_KEYS: [&str; 20] = [
     "stdin",
     "terminationMessagePath",
 ];
+/// What a pod can say besides its containers. Folders that ran on Kubernetes have these, so they are warned of and not refused.
+const POD_KEYS: [&str; 39] = [
+    "activeDeadlineSeconds",
+    "affinity",
+    "automountServiceAccountToken",
+    "dnsConfig",
+    "dnsPolicy",
+    "enableServiceLinks",
+    "ephemeralContainers",
+    "hostAliases",
+    "hostIPC",
+    "hostNetwork",
+    "hostPID",
+    "hostUsers",
+    "hostname",
+    "imagePullSecrets",
+    "initContainers",
+    "nodeName",
+    "nodeSelector",
+    "os",
+    "overhead",
+    "preemptionPolicy",
+    "priority",
+    "priorityClassName",
+    "readinessGates",
+    "resourceClaims",
+    "resources",
+    "restartPolicy",
+    "runtimeClassName",
+    "schedulerName",
+    "schedulingGates",
+    "securityContext",
+    "serviceAccount",
+    "serviceAccountName",
+    "setHostnameAsFQDN",
+    "shareProcessNamespace",
+    "subdomain",
+    "terminationGracePeriodSeconds",
+    "tolerations",
+    "topologySpreadConstraints",
+    "volumes",
+];
 pub const BUILDER_KEYS: [&str; 4] = ["image", "command", "container", "podspec"];
 /// A builder's own program: what it does, the convention does.
 const OWN_BUILD: &str = "build";
@@ -139,11 +181,13 @@ fn variables(runtime: &mut Fields<'_>) -> BTreeMap<String, String> {
     if let Some(node) = runtime.take_set("podspec") {
         let line = node.line;
         let what = runtime.of("podspec");
-        let mut pod = Fields::read(runtime.sink(), node, line, &what, &["containers"]);
+        let known = [&POD_KEYS[..], &["containers"]].concat();
+        let mut pod = Fields::read(runtime.sink(), node, line, &what, &known);
         for node in pod.list("containers", "write each container as `- name: NAME` with its `env:`") {
             let line = node.line;
             container(Fields::read(runtime.sink(), node, line, &what, &CONTAINER_KEYS), &mut found);
         }
+        warn_unsupported(&mut pod, &POD_KEYS, "Milepost runs no containers");
     }
     found
 }

@@ -63,8 +63,11 @@ const MISTAKES: &[Mistake] = &[
     Mistake {
         file: F,
         right: "    image: fission/node-env\n",
-        wrong: "    container: {name: x}\n    image: fission/node-env\n",
-        told: &[warning("container: {name: x}", "`container` of `runtime` of environment `js` is not supported")],
+        wrong: "    podspec: {hostname: x}\n    image: fission/node-env\n",
+        told: &[warning(
+            "podspec: {hostname: x}",
+            "`hostname` of `podspec` of `runtime` of environment `js` is not supported",
+        )],
         about: &[],
         renames: None,
     },
