@@ -15,8 +15,12 @@ mod stage;
 
 #[path = "security/answers.rs"]
 mod answers;
+#[path = "security/builds.rs"]
+mod builds;
 #[path = "security/doors.rs"]
 mod doors;
+#[path = "security/heads.rs"]
+mod heads;
 #[path = "security/sandbox.rs"]
 mod sandbox;
 #[path = "security/secret_fingerprints.rs"]
