@@ -135,7 +135,7 @@ impl Store {
         Err(PublishRefusal::Exists(publish.version.clone(), publish.channel.clone()).into())
     }
 
-    /// Stores the artifact where the entry refers to, unless it is there.
+    /// Stores the artifact at the place that the entry names, unless it is there already.
     async fn bring(&self, files: &Files, publish: &Publish<'_>) -> Result<(), WriteError> {
         if let Some(repository) = publish.registry {
             let registry = Registry::open(repository, &self.options.registries, self.options.http.clone())?;
