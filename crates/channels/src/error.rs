@@ -1,4 +1,4 @@
-//! Why a channel could not be read. Each is a sentence for the status of an install.
+//! Errors of reading a channel. Each message is a sentence for the status of an install.
 
 use bytes::Bytes;
 use futures::stream::BoxStream;
@@ -8,13 +8,13 @@ use milepost_model::channel::{ChannelName, IndexError, PackageName, SemVer};
 
 use crate::registry::RegistryError;
 
-/// The bytes of an artifact, in order, checked while they go by: when the last item is no error, all of them were the
-/// bytes that the entry's digest names. Nothing of it may be used before that.
+/// The bytes of an artifact, verified as they pass: if the stream ends without an error, they match
+/// the digest of the entry. Nothing of it may be used before that.
 pub type ArtifactStream = BoxStream<'static, Result<Bytes, ChannelError>>;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ChannelError {
-    // Trying again may help.
+    // A retry may help.
     #[error("`{place}` does not answer ({reason}); check the address and the network")]
     Unreachable { place: String, reason: String },
     #[error("`{place}` answers with status {status}; try again later, or ask who runs it")]
@@ -30,8 +30,8 @@ pub enum ChannelError {
     )]
     Storage(BlobError),
 
-    // It would be the same again: somebody must do something.
-    /// A file of this machine: an artifact, or a bundle.
+    // A retry would fail again until something is changed.
+    /// A local file: an artifact or a bundle.
     #[error(
         "the file cannot be read or written ({0}); check its path, that it may be used, and that the disk has room"
     )]
@@ -40,12 +40,12 @@ pub enum ChannelError {
         "`{place}` is not there; check the address, which ends with the channel's name like `/stable`, or ask the author whether it has moved"
     )]
     Gone { place: String },
-    /// Half-written or altered: not JSON, or not the JSON of a channel.
+    /// Partly written or altered: not JSON, or not the JSON of a channel.
     #[error("{0}; ask the author to publish again")]
     Damaged(IndexError),
     #[error("{0}; check the address of the channel")]
     WrongChannel(IndexError),
-    /// An entry comes from the future.
+    /// An entry's time is in the future.
     #[error("{0}; set the clock of this machine, or tell the author that theirs is wrong")]
     ClockSkew(IndexError),
     #[error(
@@ -89,14 +89,14 @@ pub enum ChannelError {
     NotPublished { version: SemVer, channel: ChannelName },
     #[error("not a bundle: {0}; make it again with `milepost bundle`")]
     BadBundle(String),
-    /// The reason says what to write instead.
+    /// The reason includes what to write instead.
     #[error("`{place}` is no place for a channel; {reason}")]
     Unusable { place: String, reason: String },
     #[error(transparent)]
     Registry(RegistryError),
 }
 
-/// The error and what it comes from, which says more.
+/// Joins the error with its sources, which say more.
 fn causes(error: &BlobError) -> String {
     let mut text = error.to_string();
     let mut next = std::error::Error::source(error);
@@ -111,8 +111,9 @@ fn causes(error: &BlobError) -> String {
 }
 
 impl ChannelError {
-    /// Whether trying again may help. What is not transient was refused: nothing of it was used, and a person must look.
-    /// A watcher asks again at its usual time in both cases, and sooner only for the first.
+    /// Whether a retry may help. Any other error is a refusal: nothing was used, and an operator
+    /// must look at it. A watcher asks again at its usual interval in both cases, and earlier only
+    /// for transient errors.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Unreachable { .. } | Self::Truncated { .. } | Self::Behind | Self::Storage(_) => true,
@@ -122,7 +123,7 @@ impl ChannelError {
         }
     }
 
-    /// A short word for tables and metrics; it does not change.
+    /// A short, stable identifier for tables and metrics.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Unreachable { .. } | Self::Status { .. } | Self::Storage(_) => "unreachable",
@@ -157,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_storage_refused_is_told_with_its_reason() {
+    fn storage_errors_include_their_cause() {
         let error = BlobError::Storage { doing: "read an object", source: "no credentials".into() };
         let said = ChannelError::Storage(error).to_string();
         assert!(said.contains("could not read an object: no credentials; check"), "{said}");

@@ -1,9 +1,9 @@
-//! How a channel lies: the same names in a folder, in S3, on a web server and in a bundle.
+//! The layout of a channel: the same names in a directory, in S3, on a web server and in a bundle.
 
 use milepost_model::Digest;
 use milepost_model::channel::{ChannelName, PackageName};
 
-/// The names of a channel's files, relative to the place of all channels.
+/// The names of a channel's files, relative to the root of all channels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Files {
     folder: String,
@@ -12,7 +12,7 @@ pub struct Files {
 pub(crate) const LATEST: &str = "latest";
 pub(crate) const ALL: &str = "all";
 pub(crate) const ARTIFACTS: &str = "artifacts";
-/// A signature has four lines; what is longer is none.
+/// A signature has four lines. A longer file is not a signature.
 pub const MAX_SIGNATURE_BYTES: u64 = 4 << 10;
 
 impl Files {
@@ -51,8 +51,8 @@ pub(crate) fn signature(file: &str) -> String {
     format!("{file}.minisig")
 }
 
-/// The signature of an `all` that is about to be written. With it, the next publish can tell an `all` whose writer was
-/// killed before it wrote the signature from one that somebody altered.
+/// The signature of an `all` that is about to be written. It lets the next publish distinguish an
+/// `all` whose writer was killed before signing it from one that was altered.
 pub(crate) fn next_signature(file: &str) -> String {
     format!("{file}.minisig.next")
 }

@@ -1,4 +1,4 @@
-//! Requests to web servers that are not trusted: deadlines, bounds, and no way to another host.
+//! Requests to untrusted web servers: deadlines, size limits, and no redirects to other hosts.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -18,30 +18,32 @@ use crate::reach::{self, Reach, Resolver};
 
 const MAX_REDIRECTS: usize = 5;
 
-/// Connections that several sources may share. Clones share them.
+/// A connection pool that several sources may share. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Http {
     client: reqwest::Client,
-    /// For requests with a body. The longest silence of the other one also runs while a body is on its way.
+    /// For requests with a body: the read timeout of `client` would also run while a body is being
+    /// sent.
     sender: reqwest::Client,
     deadlines: Deadlines,
     reach: Reach,
 }
 
-/// How long others may take.
+/// Time limits for servers.
 #[derive(Debug, Clone, Copy)]
 pub struct Deadlines {
     pub connect: Duration,
-    /// The longest silence while something is read. There is no limit to a request as a whole: a large artifact takes as long
-    /// as it takes, if it keeps the [pace](Pace).
+    /// The longest silence while a response is read. There is no limit for a whole request: a large
+    /// artifact takes as long as it needs, if it keeps the [pace](Pace).
     pub silence: Duration,
-    /// For the answer to a request with a body, on top of the time that the body may take at the slowest pace.
+    /// For the response to a request with a body, in addition to the time for the body at the
+    /// slowest pace.
     pub answer: Duration,
 }
 
 impl Default for Deadlines {
     fn default() -> Self {
-        // A server may bring an artifact to its own store before it answers.
+        // A server may copy an artifact to its own storage before it responds.
         let (connect, silence, answer) = (10, 30, 300);
         let [connect, silence, answer] = [connect, silence, answer].map(Duration::from_secs);
         Self { connect, silence, answer }
@@ -85,7 +87,7 @@ impl Http {
         &self.reach
     }
 
-    /// A request that will have a body of at most `size` bytes.
+    /// Starts a request with a body of at most `size` bytes.
     pub(crate) fn sending(&self, method: Method, url: Url, size: u64) -> RequestBuilder {
         let deadline = self.deadlines.answer.saturating_add(Duration::from_secs(size / SLOWEST));
         self.sender.request(method, url).timeout(deadline)
@@ -95,7 +97,8 @@ impl Http {
         &self.client
     }
 
-    /// The answer, after redirects within the host. Another host is not asked: whoever installs trusts the one that they named.
+    /// Sends a GET and follows redirects within the host. Other hosts are not contacted: the
+    /// operator trusts only the host that they named.
     pub(crate) async fn get(&self, url: &Url, headers: &HeaderMap) -> Result<Response, ChannelError> {
         let mut at = url.clone();
         for _ in 0..MAX_REDIRECTS {
@@ -115,7 +118,7 @@ impl Http {
     }
 }
 
-/// Where a redirect leads; nothing for every other answer.
+/// The target of a redirect; `None` for any other response.
 pub(crate) fn redirect(from: &Url, response: &Response) -> Option<Url> {
     if !response.status().is_redirection() || response.status() == StatusCode::NOT_MODIFIED {
         return None;
@@ -123,20 +126,20 @@ pub(crate) fn redirect(from: &Url, response: &Response) -> Option<Url> {
     from.join(response.headers().get(LOCATION)?.to_str().ok()?).ok()
 }
 
-/// The same host and port, or its encrypted form.
+/// The same host and port, or the same host over TLS.
 fn same_host(from: &Url, to: &Url) -> bool {
     from.origin() == to.origin()
         || from.host() == to.host() && (from.scheme(), to.scheme()) == ("http", "https") && to.port().is_none()
 }
 
-/// A file below an address.
+/// The URL of a file below an address.
 pub(crate) fn url_of(base: &Url, file: &str) -> Url {
     let mut url = base.clone();
     url.set_path(&format!("{}/{file}", base.path().trim_end_matches('/')));
     url
 }
 
-/// Whether this is an address of this machine, however it is written.
+/// Whether this is an address of this machine, in any notation.
 pub(crate) fn is_local(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_end_matches('.');
     let Ok(address) = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>() else {
@@ -146,7 +149,7 @@ pub(crate) fn is_local(url: &Url) -> bool {
     address.is_loopback() || address.is_unspecified()
 }
 
-/// An address without what is secret in it.
+/// A URL without its secrets.
 pub(crate) fn shown(url: &Url) -> String {
     let mut url = url.clone();
     let _ = url.set_username("");
@@ -163,7 +166,7 @@ pub(crate) fn unreachable(url: &Url, error: &reqwest::Error) -> ChannelError {
     ChannelError::Unreachable { place: shown(url), reason: root_cause(error) }
 }
 
-/// The innermost cause says what happened; those around it say that something did.
+/// The innermost cause has the details; the outer ones are generic.
 pub(crate) fn root_cause(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return "it took too long".to_owned();
@@ -175,7 +178,7 @@ pub(crate) fn root_cause(error: &reqwest::Error) -> String {
     cause.to_string()
 }
 
-/// The bytes of an answer, with an error when it ends before its end, or would take for ever.
+/// The bytes of a response. Fails if it ends early or is too slow.
 pub(crate) fn body(response: Response, place: String) -> ArtifactStream {
     let start = (response.bytes_stream().boxed(), Pace::default(), 0_u64, place);
     let chunks = stream::try_unfold(start, |(mut bytes, mut pace, got, place)| async move {
@@ -183,7 +186,7 @@ pub(crate) fn body(response: Response, place: String) -> ArtifactStream {
         match bytes.next().await {
             None => Ok(None),
             Some(Ok(chunk)) => {
-                // Only waiting counts: whoever reads this may take their time.
+                // Only the time spent waiting counts, not that of a slow reader.
                 if !pace.keeps_up(asked.elapsed(), chunk.len() as u64) {
                     let reason = format!("it sends less than {SLOWEST} bytes a second");
                     return Err(ChannelError::Unreachable { place, reason });
@@ -200,7 +203,7 @@ pub(crate) fn body(response: Response, place: String) -> ArtifactStream {
     chunks.boxed()
 }
 
-/// A small answer in memory.
+/// Reads a small response into memory.
 pub(crate) async fn whole(response: Response, place: String, limit: u64) -> Result<Bytes, ChannelError> {
     let too_large = |place: &str| ChannelError::TooLarge { place: place.to_owned(), limit };
     if response.content_length().is_some_and(|length| length > limit) {
@@ -217,7 +220,7 @@ pub(crate) async fn whole(response: Response, place: String, limit: u64) -> Resu
     Ok(bytes.freeze())
 }
 
-/// Lets bytes pass and says at the end whether they were the right ones.
+/// Passes bytes through, and fails at the end if they do not match the digest.
 pub(crate) fn verified(bytes: ArtifactStream, place: String, expected: Digest, limit: u64) -> ArtifactStream {
     let start = Some((bytes, Hasher::default(), 0_u64, place));
     let checked = stream::try_unfold(start, move |state| async move {
@@ -246,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_with_a_body_has_a_deadline_by_its_size() {
+    fn upload_deadline_depends_on_the_size() {
         let http = Http::new().expect("a client");
         let url: Url = "https://example.com/".parse().expect("an address");
         let request = http.sending(Method::PUT, url, SLOWEST * 100).build().expect("a request");
@@ -254,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_is_recognised_however_it_is_written() {
+    fn recognises_local_addresses_in_any_notation() {
         let is_local = |host: &str| is_local(&format!("https://{host}:5000/").parse().expect(host));
         for here in ["localhost", "LOCALHOST", "localhost.", "a.localhost", "127.1", "0x7f000001", "0", "[::1]", "[::]"]
         {

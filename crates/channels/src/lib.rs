@@ -1,15 +1,16 @@
-//! Channels where they lie: reading them, writing them, and the files around them.
+//! Reads and writes channels wherever they are stored.
 //!
-//! [`milepost_model::channel`] decides what a channel says; this crate fetches and stores it. [`Source`] reads the
-//! channel of somebody else, who is not trusted: everything has a bound and a deadline, and every answer is either whole and
-//! checked or an error that tells whether trying again may help ([`ChannelError::is_transient`]). [`Store`] is the author's
-//! side: it publishes into a folder, S3 or a Milepost server, and loses no entry when several publish at once.
+//! [`milepost_model::channel`] defines what a channel contains; this crate fetches and stores it.
+//! [`Source`] reads the channel of another author, who is not trusted: everything has a limit and a
+//! deadline, and every result is either complete and verified, or an error that reports whether a
+//! retry may help ([`ChannelError::is_transient`]). [`Store`] is the author's side: it publishes to
+//! a directory, S3 or a Milepost server, and loses no entry to concurrent publishes.
 //!
-//! It does not know what is in an artifact, what an app is, or when an install should move. `docs/decisions/010-distribution.md`
-//! has the reasons.
+//! It does not know what is in an artifact, what an app is, or when an install should move.
+//! `docs/decisions/010-distribution.md` has the reasons.
 //!
-//! To add a place for channels: an arm in `source/mod.rs`, one in `store/place.rs`, and a caller of the suite in
-//! `tests/stores.rs`.
+//! To add a kind of place for channels: an arm in `source/mod.rs`, one in `store/place.rs`, and a
+//! caller of the suite in `tests/stores.rs`.
 
 pub mod bundle;
 mod error;

@@ -7,7 +7,8 @@ use std::sync::Arc;
 pub use reqwest::Url;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
-/// Where clouds answer with the machine's own credentials, besides the link-local addresses.
+/// Cloud metadata services, which return the machine's own credentials. Others have link-local
+/// addresses.
 const METADATA: [IpAddr; 3] = [
     IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
     IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
@@ -114,7 +115,8 @@ pub(crate) fn refusal_in(error: &(dyn std::error::Error + 'static)) -> Option<&'
 #[error("{0}")]
 struct Refused(&'static str);
 
-/// Whether an address answers this machine only because of where it stands. Nobody publishes an app there.
+/// Whether an address responds only because of this machine's location in the network. Apps are
+/// never published there.
 pub(crate) fn is_link_local(address: IpAddr) -> bool {
     let address = address.to_canonical();
     let local = match address {
@@ -124,7 +126,7 @@ pub(crate) fn is_link_local(address: IpAddr) -> bool {
     local || METADATA.contains(&address)
 }
 
-/// Whether an address is one of the internet, and so no secret of this machine's network.
+/// Whether an address is on the public internet, and so not internal to this machine's network.
 pub fn is_public(address: IpAddr) -> bool {
     let address = address.to_canonical();
     let inside = match address {
@@ -138,7 +140,7 @@ pub fn is_public(address: IpAddr) -> bool {
                 || (first, second & 0xfe) == (198, 18)
                 || first >= 240
         }
-        // Unique local and site-local; what carries an IPv4 address leads to that one.
+        // Unique local and site-local; ranges that embed an IPv4 address count as internal too.
         IpAddr::V6(address) => {
             let [first, second, ..] = address.segments();
             first & 0xfe00 == 0xfc00 || first & 0xffc0 == 0xfec0 || (first, second) == (0x64, 0xff9b) || first == 0x2002
@@ -190,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_of_the_machines_own_network_are_recognised() {
+    fn recognises_internal_addresses() {
         let address = |text: &str| text.parse::<IpAddr>().expect(text);
         for inside in [
             "127.0.0.1",

@@ -1,7 +1,7 @@
-//! Signatures of index files, as `minisign` makes and reads them: Ed25519 over the BLAKE2b hash of the file.
+//! Signatures of index files in minisign's format: Ed25519 over the BLAKE2b hash of the file.
 //!
-//! The trusted comment, which is signed too, says which file of which channel this is and its serial. So a signed file
-//! cannot stand in for another one, nor an old one for a newer one.
+//! The trusted comment is signed too. It names the file, its channel and the serial, so that a
+//! signed file cannot replace another one, nor an old file a newer one.
 
 use std::fmt;
 use std::io::{Cursor, Write as _};
@@ -15,28 +15,29 @@ pub use crate::files::MAX_SIGNATURE_BYTES;
 
 const SIGNATURE_BYTES: usize = 64;
 
-/// Who may have written a channel. Written as minisign does: the line of 56 letters that begins with `RW`.
+/// Verifies a channel's signatures. Written in minisign's format: a line of 56 characters that
+/// begins with `RW`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublicKey(minisign::PublicKey);
 
-/// The author's half. It never leaves the author's machine.
+/// The author's key. It never leaves the author's machine.
 pub struct SecretKey {
     secret: minisign::SecretKey,
     public: PublicKey,
 }
 
-/// What a signature says about the file that it belongs to.
+/// The signed statement about a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement {
     pub package: PackageName,
     pub channel: ChannelName,
     /// `latest` or `all`.
     pub file: String,
-    /// Every write of the channel raises it.
+    /// Increases with every write of the channel.
     pub serial: u64,
 }
 
-/// Why a signature is no proof.
+/// Why a signature proves nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
     #[error("it is signed with key {0}")]
@@ -70,12 +71,13 @@ pub enum KeyError {
 }
 
 impl PublicKey {
-    /// What people compare: sixteen letters, as minisign shows them.
+    /// The key id that people compare: sixteen hex digits, as minisign shows them.
     pub fn id(&self) -> String {
         key_id(self.0.keynum())
     }
 
-    /// What the signature says, once it is clear that it is this key's signature of exactly these bytes.
+    /// Returns the statement of a signature, after verifying that this key signed exactly these
+    /// bytes.
     pub fn verify(&self, bytes: &[u8], signature: &[u8]) -> Result<Statement, SignatureError> {
         let signature = read(signature)?;
         if signature.keynum() != self.0.keynum() {
@@ -87,13 +89,13 @@ impl PublicKey {
         statement(&signature).ok_or(SignatureError::Unreadable)
     }
 
-    /// The file for readers of the channel.
+    /// The text of the `.pub` file for readers of the channel.
     pub fn to_file(&self) -> String {
         format!("untrusted comment: milepost public key {}\n{self}\n", self.id())
     }
 }
 
-/// What a signature claims, not verified: for choosing the next serial.
+/// What a signature claims, without verification. Only for choosing the next serial.
 pub(crate) fn claimed(signature: &[u8]) -> Option<Statement> {
     statement(&read(signature).ok()?)
 }
@@ -103,7 +105,7 @@ fn read(signature: &[u8]) -> Result<minisign::SignatureBox, SignatureError> {
         return Err(SignatureError::Unreadable);
     }
     let text = std::str::from_utf8(signature).map_err(|_| SignatureError::Unreadable)?;
-    // The crate (0.10) panics when the signature of the comment is shorter than one.
+    // The crate (0.10) panics if the signature of the comment is too short.
     let comment = text.lines().nth(3).and_then(|line| data_encoding::BASE64.decode(line.trim().as_bytes()).ok());
     if comment.is_none_or(|bytes| bytes.len() != SIGNATURE_BYTES) {
         return Err(SignatureError::Unreadable);
@@ -135,7 +137,7 @@ impl fmt::Display for PublicKey {
     }
 }
 
-/// The line itself, or the whole text of a `.pub` file.
+/// Accepts the line itself, or the whole text of a `.pub` file.
 impl FromStr for PublicKey {
     type Err = KeyError;
 
@@ -159,7 +161,7 @@ impl<'de> serde::Deserialize<'de> for PublicKey {
 }
 
 impl SecretKey {
-    /// Makes a pair. Without a password the file is the secret itself.
+    /// Generates a key pair. Without a password the file contains the secret in the clear.
     pub fn generate(password: Option<&str>) -> Result<(Self, String), KeyError> {
         let failed = |error: minisign::PError| KeyError::Failed(error.to_string());
         let pair = match password {
@@ -175,20 +177,21 @@ impl SecretKey {
         Ok((key, text))
     }
 
-    /// Makes a pair and writes it: the secret for its owner only, and `{path}.pub` for everybody. Files are never overwritten.
+    /// Generates a key pair and writes it: the secret readable only by its owner, and `{path}.pub`
+    /// readable by all users. Files are never overwritten.
     pub fn create(path: &Path, password: Option<&str>) -> Result<Self, KeyError> {
         let (key, text) = Self::generate(password)?;
         let public = path.with_added_extension("pub");
         write_new(&public, 0o644, &key.public.to_file())?;
         if let Err(error) = write_new(path, 0o600, &text) {
-            // Ours, written a moment ago: without its secret it is of no use.
+            // Written just now by us, and useless without its secret.
             let _ = std::fs::remove_file(&public);
             return Err(error);
         }
         Ok(key)
     }
 
-    /// Reads a key file. One that others can read is refused.
+    /// Reads a key file. Rejects one that other users can read.
     pub fn load(path: &Path, password: Option<&str>) -> Result<Self, KeyError> {
         use std::os::unix::fs::PermissionsExt as _;
         let shown = path.display().to_string();
@@ -211,11 +214,11 @@ impl SecretKey {
         let secret = match bytes.get(KDF) {
             Some(b"Sc") => {
                 let password = password.ok_or_else(|| KeyError::NeedsPassword(shown.to_owned()))?;
-                // Never without one: the crate would ask at the terminal.
+                // Always pass a password: without one, the crate would prompt on the terminal.
                 let opened = boxed()?.into_secret_key(Some(password.to_owned()));
                 opened.map_err(|_| KeyError::WrongPassword(shown.to_owned()))?
             }
-            // `minisign -W` writes no checksum, which the crate does not know.
+            // `minisign -W` writes no checksum, which the crate does not support.
             Some([0, 0]) if bytes.get(CHECKSUM).is_some_and(|sum| sum.iter().all(|byte| *byte == 0)) => {
                 minisign::SecretKey::from_bytes(&bytes).map_err(|_| not_secret())?
             }
@@ -223,7 +226,8 @@ impl SecretKey {
         };
         let public = minisign::PublicKey::from_secret_key(&secret).map_err(|_| not_secret())?;
         let key = Self { secret, public: PublicKey(public) };
-        // The two halves belong together, or nobody could verify what this signs.
+        // Checks that the two halves belong together. Otherwise its signatures could never be
+        // verified.
         minisign::sign(Some(&key.public.0), &key.secret, Cursor::new(b""), None, None).map_err(|_| not_secret())?;
         Ok(key)
     }
@@ -248,8 +252,8 @@ impl fmt::Debug for SecretKey {
     }
 }
 
-/// Where a secret key says how it is protected, and its checksum: algorithm, protection, kind of checksum, 48 bytes of
-/// salt and limits, key id, both halves, checksum.
+/// Offsets in a secret key of how it is protected and of its checksum. The layout: algorithm,
+/// protection, kind of checksum, 48 bytes of salt and limits, key id, both halves, checksum.
 const KDF: std::ops::Range<usize> = 2..4;
 const CHECKSUM: std::ops::Range<usize> = 126..158;
 

@@ -1,4 +1,4 @@
-//! A channel in one file.
+//! A channel in a single file.
 #![expect(clippy::unwrap_used, reason = "test code")]
 
 mod common;
@@ -49,7 +49,7 @@ impl World {
 }
 
 #[tokio::test]
-async fn a_bundle_is_a_channel_without_a_network() {
+async fn bundle_can_be_read_like_a_channel() {
     let world = World::new().await;
     let path = world.write("shop.bundle", None).await;
     let source = world.open(&path).unwrap();
@@ -66,7 +66,7 @@ async fn a_bundle_is_a_channel_without_a_network() {
 }
 
 #[tokio::test]
-async fn the_same_channel_gives_the_same_bytes_and_tar_lists_them() {
+async fn bundles_are_reproducible_and_listed_by_tar() {
     let world = World::new().await;
     let (first, second) = (world.write("a.bundle", None).await, world.write("b.bundle", None).await);
     assert_eq!(std::fs::read(&first).unwrap(), std::fs::read(second).unwrap());
@@ -80,7 +80,7 @@ async fn the_same_channel_gives_the_same_bytes_and_tar_lists_them() {
 }
 
 #[tokio::test]
-async fn chosen_versions_are_in_it_and_others_are_told_to_be_missing() {
+async fn bundle_has_only_the_chosen_versions() {
     let world = World::new().await;
     let path = world.write("one.bundle", Some(&["1.1.0"])).await;
     let source = world.open(&path).unwrap();
@@ -97,12 +97,12 @@ async fn chosen_versions_are_in_it_and_others_are_told_to_be_missing() {
 }
 
 #[tokio::test]
-async fn an_altered_or_cut_bundle_is_refused_at_every_byte() {
+async fn rejects_altered_and_truncated_bundles() {
     let world = World::new().await;
     let path = world.write("good.bundle", Some(&["1.0.0"])).await;
     let good = std::fs::read(&path).unwrap();
     let altered = world.home.path().join("altered.bundle");
-    // Every byte that says something: names, sizes, index, signature lines, artifact.
+    // Covers every kind of byte: names, sizes, index, signature lines, artifact.
     for at in (0..good.len()).step_by(7) {
         let mut bytes = good.clone();
         bytes[at] ^= 0x20;
@@ -115,7 +115,7 @@ async fn an_altered_or_cut_bundle_is_refused_at_every_byte() {
     }
 }
 
-/// What a bundle gives is what the author signed, or an error; padding and untrusted comments say nothing.
+/// A bundle yields what the author signed, or an error. Padding and untrusted comments may change.
 async fn assert_same_or_refused(world: &World, path: &Path, at: usize) {
     let Ok(source) = world.open(path) else { return };
     let Ok(read) = source.all().await else { return };
@@ -128,13 +128,13 @@ async fn assert_same_or_refused(world: &World, path: &Path, at: usize) {
 }
 
 #[tokio::test]
-async fn what_is_no_bundle_is_told() {
+async fn rejects_files_that_are_not_bundles() {
     let world = World::new().await;
     let path = world.home.path().join("other.tar");
     std::fs::write(&path, b"hello").unwrap();
     let error = world.open(&path).unwrap_err();
     assert!(error.to_string().contains("not a bundle"), "{error}");
-    // A tar of somebody who wants to write elsewhere.
+    // A tar with an absolute path, which would be written outside of the target directory.
     let evil = world.home.path().join("evil");
     std::fs::write(world.home.path().join("payload"), b"x").unwrap();
     let made =

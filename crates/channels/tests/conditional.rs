@@ -1,4 +1,5 @@
-//! A channel that is read again and again: what has not changed is not sent, and nothing that was checked is checked less.
+//! Repeated reads of a channel: unchanged files are not transferred again, and verification is not
+//! weakened.
 #![expect(clippy::unwrap_used, reason = "test code")]
 
 mod common;
@@ -10,7 +11,7 @@ use common::world::World;
 use common::{options, package, version};
 use milepost_channels::{ChannelError, SourceOptions, Unpublish};
 
-/// The files that were asked for since so many requests.
+/// The files requested since the request count `before`.
 fn asked_since(world: &World, before: usize) -> Vec<String> {
     world.web.requests()[before..].iter().map(|path| path.rsplit('/').next().unwrap().to_owned()).collect()
 }
@@ -20,7 +21,7 @@ fn asked(world: &World) -> usize {
 }
 
 #[tokio::test]
-async fn what_is_known_is_not_sent_again_and_neither_are_its_signatures() {
+async fn unchanged_files_and_signatures_are_not_transferred_again() {
     let world = World::new().await;
     let first = world.keyed().both(None).await.unwrap();
     let before = asked(&world);
@@ -35,7 +36,7 @@ async fn what_is_known_is_not_sent_again_and_neither_are_its_signatures() {
 }
 
 #[tokio::test]
-async fn a_list_that_changed_under_the_same_latest_is_read_with_its_new_serial() {
+async fn changed_list_under_the_same_latest_has_a_new_serial() {
     let world = World::new().await;
     let first = world.keyed().both(None).await.unwrap();
     let (package, stable, taken_back) = (package(), "stable".parse().unwrap(), version("1.0.0"));
@@ -51,7 +52,7 @@ async fn a_list_that_changed_under_the_same_latest_is_read_with_its_new_serial()
     let second = world.keyed().both(Some(&first)).await.unwrap();
     assert_eq!((second.all.all.versions().len(), second.all.all.unpublished().len()), (1, 1));
     assert!(second.all.serial > first.all.serial, "its signature was read too");
-    // Without a key the unchanged document is the one that is known.
+    // Without a key the unchanged document is reused.
     let plain = world.source();
     let before = plain.both(None).await.unwrap();
     let count = asked(&world);
@@ -62,7 +63,7 @@ async fn a_list_that_changed_under_the_same_latest_is_read_with_its_new_serial()
 }
 
 #[tokio::test]
-async fn what_is_known_does_not_serve_those_who_have_seen_more() {
+async fn known_documents_below_the_minimum_serial_are_rejected() {
     let world = World::new().await;
     let known = world.keyed().both(None).await.unwrap();
     let seen = known.latest.serial.unwrap() + 1;
@@ -75,7 +76,7 @@ async fn what_is_known_does_not_serve_those_who_have_seen_more() {
 }
 
 #[tokio::test]
-async fn an_old_list_beside_a_known_latest_is_behind() {
+async fn old_list_next_to_a_known_latest_is_behind() {
     let world = World::new().await;
     let old = world.file("all");
     world.author.publish("1.2.0").await.unwrap();

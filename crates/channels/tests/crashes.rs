@@ -1,4 +1,4 @@
-//! A publisher that is killed between two of its writes, each place in turn.
+//! Publishers killed between any two of their writes.
 #![expect(clippy::unwrap_used, reason = "test code")]
 
 mod common;
@@ -53,7 +53,7 @@ fn author(root: &Path, secret: Option<&str>) -> Author {
     Author::at(root.to_str().unwrap(), StoreOptions { key, ..StoreOptions::default() })
 }
 
-/// What a publish of 1.1.0 leaves after 1.0.0 when it is killed after `writes` of its index files.
+/// The state after a publish of 1.1.0 on top of 1.0.0 was killed after `writes` of its index files.
 async fn cut_off_after(writes: usize, root: &Path, secret: Option<&str>) {
     let whole = tempfile::tempdir().unwrap();
     let publisher = author(whole.path(), secret);
@@ -79,7 +79,7 @@ fn reader(root: &Path, secret: Option<&str>) -> Source {
 }
 
 #[tokio::test]
-async fn whoever_publishes_next_finishes_what_was_cut_off() {
+async fn next_publish_completes_an_interrupted_one() {
     let (_, secret) = common::key();
     for secret in [None, Some(secret.as_str())] {
         for writes in 0..ORDER.len() {
@@ -97,7 +97,7 @@ async fn whoever_publishes_next_finishes_what_was_cut_off() {
 }
 
 #[tokio::test]
-async fn the_same_publish_again_finishes_itself() {
+async fn repeated_publish_completes_itself() {
     let (_, secret) = common::key();
     for secret in [None, Some(secret.as_str())] {
         for writes in 0..=ORDER.len() {
@@ -105,7 +105,7 @@ async fn the_same_publish_again_finishes_itself() {
             cut_off_after(writes, home.path(), secret).await;
             let again = author(home.path(), secret);
             let done = again.publish("1.1.0").await;
-            // Without a key there are no signatures that could be missing.
+            // Without a key no signatures can be missing.
             let was_whole = writes == ORDER.len() || secret.is_none() && writes == 4;
             match done {
                 Err(WriteError::Publish(PublishRefusal::Exists(..))) if was_whole => {}
@@ -123,7 +123,7 @@ async fn the_same_publish_again_finishes_itself() {
 }
 
 #[tokio::test]
-async fn a_reader_sees_the_old_state_or_the_new_one_or_is_told_to_wait() {
+async fn reader_sees_a_consistent_state_or_a_signature_error() {
     let (_, secret) = common::key();
     for writes in 0..=ORDER.len() {
         let home = tempfile::tempdir().unwrap();
@@ -146,7 +146,7 @@ async fn a_reader_sees_the_old_state_or_the_new_one_or_is_told_to_wait() {
 }
 
 #[tokio::test]
-async fn an_altered_list_is_not_signed_by_the_next_publish() {
+async fn next_publish_does_not_sign_an_altered_list() {
     let (_, secret) = common::key();
     let home = tempfile::tempdir().unwrap();
     let author = author(home.path(), Some(&secret));
@@ -160,7 +160,7 @@ async fn an_altered_list_is_not_signed_by_the_next_publish() {
 }
 
 #[tokio::test]
-async fn a_signed_channel_is_written_only_with_its_key() {
+async fn signed_channel_requires_its_key() {
     let (_, secret) = common::key();
     let (_, other) = common::key();
     let home = tempfile::tempdir().unwrap();
@@ -172,7 +172,7 @@ async fn a_signed_channel_is_written_only_with_its_key() {
 }
 
 #[tokio::test]
-async fn an_unsigned_channel_is_signed_only_when_the_author_says_so() {
+async fn signing_an_existing_channel_requires_confirmation() {
     let (_, secret) = common::key();
     let home = tempfile::tempdir().unwrap();
     author(home.path(), None).publish("1.0.0").await.unwrap();
@@ -191,7 +191,7 @@ fn vouching(root: &Path, secret: &str) -> Author {
 }
 
 #[tokio::test]
-async fn a_key_is_replaced_when_the_author_says_so_and_serials_go_on() {
+async fn replacing_a_key_requires_confirmation_and_keeps_serials() {
     let [(_, old), (_, new)] = [common::key(), common::key()];
     let home = tempfile::tempdir().unwrap();
     for text in ["1.0.0", "1.1.0"] {
@@ -210,7 +210,7 @@ async fn a_key_is_replaced_when_the_author_says_so_and_serials_go_on() {
 }
 
 #[tokio::test]
-async fn a_serial_that_no_channel_reaches_is_refused_and_not_continued() {
+async fn implausible_serials_are_rejected_and_not_continued() {
     let (_, secret) = common::key();
     for file in ["latest.minisig", "all.minisig.next"] {
         for claim in [u64::MAX, u64::MAX - 1, 1 << 60] {

@@ -1,4 +1,4 @@
-//! Whatever lies in a channel's folder, reading it ends with what the author signed or with an error.
+//! Whatever files a channel has, reading it yields what the author signed, or an error.
 #![expect(clippy::unwrap_used, reason = "test code")]
 
 mod common;
@@ -35,7 +35,7 @@ fn good() -> &'static Good {
     })
 }
 
-/// Reads a folder with these two files, with the key and without.
+/// Reads a directory with these two files, with the key and without.
 fn read(all: &[u8], signature: &[u8]) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
     let known = good().key.clone();
     let home = tempfile::tempdir().unwrap();
@@ -57,7 +57,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn an_altered_list_is_never_taken_by_who_knows_the_key(at in any::<usize>(), flip in 1u8.., cut in any::<bool>()) {
+    fn altered_list_is_never_accepted_with_the_key(at in any::<usize>(), flip in 1u8.., cut in any::<bool>()) {
         let good = good();
         let mut all = good.all.clone();
         let at = at % all.len();
@@ -66,7 +66,7 @@ proptest! {
     }
 
     #[test]
-    fn an_altered_signature_never_changes_what_is_read(at in any::<usize>(), flip in 1u8..) {
+    fn altered_signature_never_changes_the_content(at in any::<usize>(), flip in 1u8..) {
         let good = good();
         let mut signature = good.all_signature.clone();
         let at = at % signature.len();
@@ -77,13 +77,13 @@ proptest! {
     }
 
     #[test]
-    fn anything_can_lie_there(all in prop::collection::vec(any::<u8>(), 0..500), signature in prop::collection::vec(any::<u8>(), 0..300)) {
+    fn arbitrary_bytes_are_rejected(all in prop::collection::vec(any::<u8>(), 0..500), signature in prop::collection::vec(any::<u8>(), 0..300)) {
         prop_assert_eq!(read(&all, &signature), (None, None));
     }
 
-    /// JSON that is nearly a list: parts of a good one in any order.
+    /// Nearly valid JSON: parts of a valid list in any order.
     #[test]
-    fn pieces_of_a_list_do_not_panic(pieces in prop::collection::vec((any::<prop::sample::Index>(), 1usize..80), 1..20)) {
+    fn shuffled_lists_are_rejected(pieces in prop::collection::vec((any::<prop::sample::Index>(), 1usize..80), 1..20)) {
         let good = good();
         let mut all = Vec::new();
         for (at, length) in pieces {
@@ -96,7 +96,7 @@ proptest! {
 }
 
 #[test]
-fn the_good_one_is_read() {
+fn valid_list_is_read() {
     let good = good();
     assert_eq!(read(&good.all, &good.all_signature), (Some(good.all.clone()), Some(good.all.clone())));
 }

@@ -1,4 +1,5 @@
-//! Channels of somebody who means no good, and servers that fail: everything is refused or tried again, with a clear sentence.
+//! Malicious channels and failing servers: everything is rejected or reported as transient, with a
+//! clear message.
 #![expect(clippy::expect_used, reason = "test code")]
 
 mod common;
@@ -29,7 +30,7 @@ fn to_retry<T: std::fmt::Debug>(result: Result<T, ChannelError>, kind: &str) -> 
 }
 
 #[tokio::test]
-async fn a_good_channel_is_read_with_and_without_its_key() {
+async fn valid_channel_is_read_with_and_without_its_key() {
     let world = World::new().await;
     for source in [world.source(), world.keyed()] {
         let read = latest(&source).await.unwrap();
@@ -43,7 +44,7 @@ async fn a_good_channel_is_read_with_and_without_its_key() {
 }
 
 #[tokio::test]
-async fn a_server_that_fails_is_asked_again() {
+async fn server_failures_are_transient() {
     let world = World::new().await;
     let source = world.source();
     world.put("latest", Answer::Status(503));
@@ -56,7 +57,7 @@ async fn a_server_that_fails_is_asked_again() {
 }
 
 #[tokio::test]
-async fn a_channel_that_is_gone_is_told() {
+async fn reports_a_missing_channel() {
     let world = World::new().await;
     world.put("latest", Answer::Status(404));
     let said = refused(latest(&world.source()).await, "gone");
@@ -69,7 +70,7 @@ async fn a_channel_that_is_gone_is_told() {
 }
 
 #[tokio::test]
-async fn a_redirect_within_the_host_is_followed_and_one_to_another_is_not() {
+async fn follows_redirects_only_within_the_host() {
     let world = World::new().await;
     world.web.put("/moved/latest", Answer::Redirect(world.path("latest")));
     let moved = Source::open(&format!("{}/moved", world.web.url), options()).unwrap();
@@ -93,7 +94,7 @@ async fn a_redirect_within_the_host_is_followed_and_one_to_another_is_not() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_no_index_is_refused_whole() {
+async fn rejects_invalid_index_files() {
     let world = World::new().await;
     let good = String::from_utf8(world.file("all")).unwrap();
     let half = &good[..good.len() / 2];
@@ -108,7 +109,7 @@ async fn a_file_that_is_no_index_is_refused_whole() {
 }
 
 #[tokio::test]
-async fn another_package_or_channel_is_refused() {
+async fn rejects_other_packages_and_channels() {
     let world = World::new().await;
     let other_package = SourceOptions { package: Some("team/other".parse().unwrap()), ..options() };
     refused(latest(&world.source_with(other_package.clone())).await, "wrong_channel");
@@ -118,7 +119,7 @@ async fn another_package_or_channel_is_refused() {
 }
 
 #[tokio::test]
-async fn an_entry_from_the_future_means_that_a_clock_is_wrong() {
+async fn entry_from_the_future_is_a_clock_error() {
     let world = World::new().await;
     for file in ["latest", "all"] {
         let text = String::from_utf8(world.file(file)).unwrap().replace("2026-03-01T12:00:00Z", "2026-03-01T12:30:00Z");
@@ -130,7 +131,7 @@ async fn an_entry_from_the_future_means_that_a_clock_is_wrong() {
 }
 
 #[tokio::test]
-async fn an_artifact_that_is_another_or_cut_off_is_never_whole() {
+async fn rejects_other_and_truncated_artifacts() {
     let world = World::new().await;
     let entry = world.source().all().await.unwrap().all.latest().unwrap().clone();
     let name = format!("artifacts/{}", entry.id.digest().unwrap().hex());
@@ -151,7 +152,7 @@ async fn an_artifact_that_is_another_or_cut_off_is_never_whole() {
 }
 
 #[tokio::test]
-async fn the_short_ids_of_the_seed_are_read_and_not_fetched() {
+async fn short_ids_are_read_but_not_fetched() {
     let world = World::new().await;
     let seed = r#"{"name": "stable", "type": "channel", "package": "team/shop",
         "latest": {"version": "1.2.3", "id": "461324714c7d", "createTime": "2019-09-12T17:39:04Z"}}"#;
@@ -162,7 +163,7 @@ async fn the_short_ids_of_the_seed_are_read_and_not_fetched() {
 }
 
 #[tokio::test]
-async fn with_a_key_a_missing_or_wrong_signature_is_refused() {
+async fn key_requires_a_valid_signature() {
     let world = World::new().await;
     let keyed = world.keyed();
     let good = world.file("latest.minisig");
@@ -187,18 +188,18 @@ async fn with_a_key_a_missing_or_wrong_signature_is_refused() {
 }
 
 #[tokio::test]
-async fn a_signature_of_another_channel_of_the_same_author_proves_nothing() {
+async fn rejects_signatures_for_another_channel() {
     let world = World::new().await;
     world.author.publish("1.2.0-beta.1").await.unwrap();
     let beta = world.home.path().join(format!("{}/beta", package()));
     for file in ["latest", "latest.minisig", "all", "all.minisig"] {
         world.put(file, Answer::Bytes(fs::read(beta.join(file)).unwrap()));
     }
-    // The author's own files, served as the stable channel.
+    // Genuine beta files of the author, served as the stable channel.
     let stable = SourceOptions { key: Some(world.key.clone()), channel: Some("stable".parse().unwrap()), ..options() };
     refused(latest(&world.source_with(stable)).await, "wrong_channel");
 
-    // The list of one file signed as the other.
+    // A list whose content does not match its signature.
     world.put("latest", Answer::Bytes(fs::read(beta.join("latest")).unwrap()));
     let renamed = String::from_utf8(fs::read(beta.join("all")).unwrap()).unwrap();
     world.put_text("all", &renamed.replace("\"beta\"", "\"gamma\""));
@@ -206,7 +207,7 @@ async fn a_signature_of_another_channel_of_the_same_author_proves_nothing() {
 }
 
 #[tokio::test]
-async fn an_old_index_that_is_replayed_is_refused() {
+async fn rejects_replayed_indexes() {
     let world = World::new().await;
     let old: Vec<_> = ["latest", "latest.minisig", "all", "all.minisig"].map(|file| (file, world.file(file))).into();
     let before = latest(&world.keyed()).await.unwrap().serial.unwrap();
@@ -224,7 +225,7 @@ async fn an_old_index_that_is_replayed_is_refused() {
 }
 
 #[tokio::test]
-async fn a_list_that_is_older_than_latest_is_asked_for_again() {
+async fn list_older_than_latest_is_transient() {
     let world = World::new().await;
     let old = world.file("all");
     world.author.publish("1.2.0").await.unwrap();
@@ -235,7 +236,7 @@ async fn a_list_that_is_older_than_latest_is_asked_for_again() {
 }
 
 #[tokio::test]
-async fn an_address_that_is_none_is_refused_without_its_password() {
+async fn invalid_address_is_rejected_without_showing_its_password() {
     for bad in ["ftp://me:hunter2@host/x", "s3://me:hunter2@bucket/x", "https://"] {
         let error = Source::open(bad, options()).expect_err(bad).to_string();
         assert!(!error.contains("hunter2"), "{error}");
@@ -245,7 +246,7 @@ async fn an_address_that_is_none_is_refused_without_its_password() {
 }
 
 #[tokio::test]
-async fn a_list_from_before_an_unpublish_is_behind_its_latest() {
+async fn list_from_before_an_unpublish_is_behind() {
     let world = World::new().await;
     let old = ["all", "all.minisig"].map(|file| (file, world.file(file)));
     let (package, channel, version) = (package(), "stable".parse().unwrap(), common::version("1.1.0"));
@@ -262,7 +263,7 @@ async fn a_list_from_before_an_unpublish_is_behind_its_latest() {
 }
 
 #[tokio::test]
-async fn an_index_from_elsewhere_does_not_choose_a_registry_of_this_machine() {
+async fn remote_index_cannot_name_a_local_registry() {
     let web = Web::start().await;
     let port = web.url.rsplit(':').next().unwrap();
     let elsewhere = ["https://channels.example.invalid/team/shop/stable", "s3://bucket/team/shop/stable"];

@@ -1,4 +1,4 @@
-//! Debian's registry, written by us and read by skopeo.
+//! Debian's registry: published to by us, and read by skopeo.
 #![expect(clippy::unwrap_used, reason = "test code")]
 
 mod common;
@@ -39,7 +39,7 @@ impl World {
         Source::open(&format!("{}/{}/{channel}", self.home.path().display(), package()), options).unwrap()
     }
 
-    /// The manifest as skopeo sees it, by a tag or a digest.
+    /// The manifest as skopeo reads it, by tag or digest.
     fn raw(&self, reference: &str) -> Result<String, String> {
         self.registry.skopeo(&["inspect", "--raw", &format!("docker://{}{reference}", self.repository)])
     }
@@ -59,7 +59,7 @@ impl World {
 }
 
 #[tokio::test]
-async fn skopeo_reads_what_was_published_by_tag_and_by_digest() {
+async fn skopeo_reads_published_versions_by_tag_and_digest() {
     let world = World::open();
     let stable = world.author.publish("1.2.3").await.unwrap();
     world.author.publish("1.3.0-beta.1+build.7").await.unwrap();
@@ -88,11 +88,11 @@ async fn skopeo_reads_what_was_published_by_tag_and_by_digest() {
 }
 
 #[tokio::test]
-async fn an_install_fetches_by_digest_whatever_the_tag_says() {
+async fn artifacts_are_fetched_by_digest_not_by_tag() {
     let world = World::open();
     let first = world.author.publish("1.0.0").await.unwrap();
     let second = world.author.publish("1.1.0").await.unwrap();
-    // Somebody moves the tag of 1.0.0 to what 1.1.0 has.
+    // The tag of 1.0.0 is moved to the artifact of 1.1.0.
     let (file, digest) = world.author.artifact("the artifact of 1.1.0");
     let registry = Registry::open(&world.repository, &[], None).unwrap();
     let before = first.entry.id.digest().unwrap();
@@ -106,7 +106,7 @@ async fn an_install_fetches_by_digest_whatever_the_tag_says() {
 }
 
 #[tokio::test]
-async fn a_tag_with_other_content_is_not_replaced() {
+async fn tag_with_other_content_is_not_replaced() {
     let world = World::open();
     let (file, digest) = world.author.artifact("somebody else's");
     let registry = Registry::open(&world.repository, &[], None).unwrap();
@@ -119,7 +119,7 @@ async fn a_tag_with_other_content_is_not_replaced() {
 }
 
 #[tokio::test]
-async fn unpublishing_takes_one_tag_and_no_other() {
+async fn unpublish_removes_only_its_own_tag() {
     let world = World::open();
     world.author.publish_as("1.0.0", "the same").await.unwrap();
     let kept = world.author.publish_as("1.0.1", "the same").await.unwrap();
@@ -133,14 +133,14 @@ async fn unpublishing_takes_one_tag_and_no_other() {
     world.raw(":1.0.0").unwrap();
 }
 
-/// As somebody does it by hand.
+/// Moves a tag, as a user can do by hand.
 fn move_tag(world: &World, tag: &str, to: &str) {
     let named = |tag: &str| format!("docker://{}:{tag}", world.repository);
     world.registry.skopeo(&["copy", "--dest-tls-verify=false", &named(to), &named(tag)]).unwrap();
 }
 
 #[tokio::test]
-async fn unpublishing_a_version_whose_tag_was_moved_takes_no_other_version_with_it() {
+async fn unpublish_keeps_a_moved_tag() {
     let world = World::open();
     let kept = world.author.publish("1.0.0").await.unwrap();
     world.author.publish("1.1.0").await.unwrap();
@@ -155,7 +155,7 @@ async fn unpublishing_a_version_whose_tag_was_moved_takes_no_other_version_with_
 }
 
 #[tokio::test]
-async fn a_manifest_that_the_tag_of_a_version_with_the_same_artifact_names_stays() {
+async fn unpublish_keeps_a_manifest_that_another_tag_names() {
     let world = World::open();
     world.author.publish_as("1.0.0", "the same").await.unwrap();
     world.author.publish_as("1.0.1", "the same").await.unwrap();
@@ -166,7 +166,7 @@ async fn a_manifest_that_the_tag_of_a_version_with_the_same_artifact_names_stays
 }
 
 #[tokio::test]
-async fn a_tag_that_was_moved_to_another_version_is_not_taken_for_it() {
+async fn tag_moved_to_another_version_is_rejected() {
     let world = World::open();
     let first = world.author.publish("1.0.0").await.unwrap();
     world.author.publish("1.1.0").await.unwrap();
@@ -178,7 +178,7 @@ async fn a_tag_that_was_moved_to_another_version_is_not_taken_for_it() {
 }
 
 #[tokio::test]
-async fn a_registry_that_deletes_nothing_is_told_and_the_version_is_unpublished_all_the_same() {
+async fn unpublish_reports_a_registry_without_delete() {
     let world = World::new(OciRegistry::without_delete(), Vec::new());
     world.author.publish("1.0.0").await.unwrap();
     let done = world.unpublish("1.0.0").await;
@@ -187,7 +187,7 @@ async fn a_registry_that_deletes_nothing_is_told_and_the_version_is_unpublished_
 }
 
 #[tokio::test]
-async fn a_registry_with_a_password_takes_it_and_no_other() {
+async fn registry_requires_the_right_password() {
     let registry = OciRegistry::with_password();
     let credentials = |password: &str| {
         vec![Credentials { host: registry.host(), user: OciRegistry::USER.to_owned(), password: password.to_owned() }]
@@ -207,7 +207,7 @@ async fn a_registry_with_a_password_takes_it_and_no_other() {
 }
 
 #[tokio::test]
-async fn a_large_artifact_goes_in_parts() {
+async fn large_artifact_is_uploaded_in_chunks() {
     let world = World::open();
     let large = "0123456789abcdef".repeat(((40 << 20) + 4096) / 16);
     let published = world.author.publish_as("1.0.0", &large).await.unwrap();
@@ -216,14 +216,14 @@ async fn a_large_artifact_goes_in_parts() {
 }
 
 #[tokio::test]
-async fn a_registry_that_is_not_there_is_asked_again_later() {
+async fn unreachable_registry_is_transient() {
     let registry = Registry::open("127.0.0.1:9/team/shop", &[], None).unwrap();
     let error = registry.delete_tag(&package(), &version("1.0.0"), Digest::of(b""), &[]).await.unwrap_err();
     assert!(error.is_transient(), "{error}");
 }
 
 #[tokio::test]
-async fn a_registry_that_sends_us_for_a_token_gets_it_and_no_password_of_ours() {
+async fn fetches_a_token_from_the_registrys_token_server() {
     let web = Web::start().await;
     let bytes = b"the artifact of 1.0.0".to_vec();
     let digest = Digest::of(&bytes);
@@ -248,10 +248,11 @@ async fn a_registry_that_sends_us_for_a_token_gets_it_and_no_password_of_ours() 
 }
 
 #[tokio::test]
-async fn a_tag_that_another_publisher_took_does_not_undo_what_is_published() {
+async fn tag_taken_by_another_publisher_does_not_undo_the_publish() {
     let world = World::open();
     let before = world.author.publish("1.0.0").await.unwrap().entry.id.digest().unwrap();
-    // Two published at once: this one has the list, the other one has the tag, and `latest` is not written yet.
+    // Two publishers at once: this one has the list, the other one has the tag, and `latest` is not
+    // written yet.
     std::fs::remove_file(world.home.path().join(format!("{}/stable/latest", package()))).unwrap();
     let (file, digest) = world.author.artifact("of the other publisher");
     let registry = Registry::open(&world.repository, &[], None).unwrap();

@@ -1,4 +1,4 @@
-//! Keys and signatures, ours and those of minisign itself.
+//! Keys and signatures, our own and minisign's.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "test code")]
 
 use std::fs;
@@ -23,7 +23,7 @@ fn minisign(args: &[&str], folder: &std::path::Path) -> Output {
 }
 
 #[test]
-fn minisign_verifies_what_we_sign_and_shows_the_statement() {
+fn minisign_verifies_our_signatures() {
     let home = tempfile::tempdir().unwrap();
     let key = SecretKey::create(&home.path().join("our.key"), None).unwrap();
     fs::write(home.path().join("all"), b"the list").unwrap();
@@ -37,7 +37,7 @@ fn minisign_verifies_what_we_sign_and_shows_the_statement() {
 }
 
 #[test]
-fn a_key_of_minisign_signs_for_us() {
+fn signs_with_a_key_of_minisign() {
     let home = tempfile::tempdir().unwrap();
     let made = minisign(&["-G", "-W", "-s", "their.key", "-p", "their.pub"], home.path());
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
@@ -55,7 +55,7 @@ fn a_key_of_minisign_signs_for_us() {
 }
 
 #[test]
-fn minisign_signs_with_a_key_of_ours() {
+fn minisign_signs_with_our_key() {
     let home = tempfile::tempdir().unwrap();
     let key = SecretKey::create(&home.path().join("our.key"), None).unwrap();
     fs::write(home.path().join("all"), b"the list").unwrap();
@@ -67,7 +67,7 @@ fn minisign_signs_with_a_key_of_ours() {
 }
 
 #[test]
-fn a_key_file_is_for_its_owner_only_and_never_overwritten() {
+fn key_file_is_private_and_never_overwritten() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("channel.key");
     let key = SecretKey::create(&path, None).unwrap();
@@ -81,7 +81,7 @@ fn a_key_file_is_for_its_owner_only_and_never_overwritten() {
 }
 
 #[test]
-fn a_key_with_a_password_opens_with_it_and_with_no_other() {
+fn encrypted_key_requires_its_password() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("channel.key");
     let key = SecretKey::create(&path, Some("open sesame")).unwrap();
@@ -94,7 +94,7 @@ fn a_key_with_a_password_opens_with_it_and_with_no_other() {
 }
 
 #[test]
-fn a_file_that_is_no_key_is_told() {
+fn rejects_invalid_key_files() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("not.key");
     for text in ["", "hello", "untrusted comment: x\nRWQ=\n", "a\nb\nc\nd\n"] {
@@ -108,7 +108,7 @@ fn a_file_that_is_no_key_is_told() {
 }
 
 #[test]
-fn another_key_is_named() {
+fn other_key_is_reported_by_id() {
     let (ours, _) = SecretKey::generate(None).unwrap();
     let (theirs, _) = SecretKey::generate(None).unwrap();
     let signature = theirs.sign(b"x", &statement(1)).unwrap();
@@ -119,7 +119,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn an_altered_file_is_never_accepted(content in prop::collection::vec(any::<u8>(), 0..200), at in any::<usize>(), flip in 1u8..) {
+    fn altered_file_is_never_accepted(content in prop::collection::vec(any::<u8>(), 0..200), at in any::<usize>(), flip in 1u8..) {
         let (key, _) = SecretKey::generate(None).unwrap();
         let signature = key.sign(&content, &statement(1)).unwrap();
         prop_assert_eq!(key.public().verify(&content, signature.as_bytes()), Ok(statement(1)));
@@ -128,9 +128,10 @@ proptest! {
         prop_assert!(key.public().verify(&altered, signature.as_bytes()).is_err());
     }
 
-    /// Whatever of a signature is altered, it says the same as before or is refused: an untrusted comment says nothing.
+    /// However a signature is altered, it is rejected or states the same: an untrusted comment has
+    /// no meaning.
     #[test]
-    fn an_altered_signature_never_says_something_else(at in any::<usize>(), flip in 1u8..) {
+    fn altered_signature_never_states_something_else(at in any::<usize>(), flip in 1u8..) {
         let (key, _) = SecretKey::generate(None).unwrap();
         let mut signature = key.sign(b"content", &statement(7)).unwrap().into_bytes();
         let at = at % signature.len();
@@ -141,15 +142,15 @@ proptest! {
     }
 
     #[test]
-    fn anything_can_be_read_as_a_signature_or_a_key_without_harm(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+    fn arbitrary_signatures_and_keys_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         let (key, _) = SecretKey::generate(None).unwrap();
         prop_assert!(key.public().verify(b"content", &bytes).is_err());
         let _ = String::from_utf8_lossy(&bytes).parse::<PublicKey>();
     }
 
-    /// The form of a signature with any lines in it: lengths that a signature does not have.
+    /// A well-formed signature file with lines of invalid lengths.
     #[test]
-    fn lines_of_any_length_are_no_signature(first in prop::collection::vec(any::<u8>(), 0..120), second in prop::collection::vec(any::<u8>(), 0..120), comment in ".{0,40}") {
+    fn rejects_signature_lines_of_wrong_length(first in prop::collection::vec(any::<u8>(), 0..120), second in prop::collection::vec(any::<u8>(), 0..120), comment in ".{0,40}") {
         let (key, _) = SecretKey::generate(None).unwrap();
         let (first, second) = (data_encoding::BASE64.encode(&first), data_encoding::BASE64.encode(&second));
         let text = format!("untrusted comment: x\n{first}\ntrusted comment: {comment}\n{second}\n");

@@ -1,4 +1,5 @@
-//! Publishing and unpublishing in a folder and in S3; a Milepost server runs the same cases from the command line's tests.
+//! Publishing and unpublishing in a directory and in S3. The tests of the command line run the same
+//! cases on a Milepost server.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code")]
 
 mod common;
@@ -10,7 +11,7 @@ use milepost_channels::{SecretKey, Source, StoreOptions, Unpublish, WriteError};
 use milepost_model::channel::{PublishRefusal, UnpublishRefusal};
 use milepost_testkit::s3::S3Server;
 
-/// A place, and the source of one of its channels.
+/// A place for channels, with access to one of its sources.
 struct Place {
     url: String,
     aws: Option<Vec<(String, String)>>,
@@ -113,7 +114,7 @@ async fn unpublishing(place: &Place, author: &Author) {
     assert_eq!(latest_version(&source).await.as_deref(), Some("1.2.0"));
 }
 
-/// Publishers that each have their own connection, as on their own machines.
+/// Each publisher has its own connection, as on separate machines.
 async fn many_publishers_lose_nothing(place: &Place, publishers: u32, each: u32, secret: Option<&str>) {
     let home = tempfile::tempdir().unwrap();
     let load = || {
@@ -160,26 +161,26 @@ fn write_secret(path: &std::path::Path, text: &str) {
 }
 
 #[tokio::test]
-async fn a_channel_lives_in_a_folder() {
+async fn folder_supports_the_whole_lifecycle() {
     let home = tempfile::tempdir().unwrap();
     a_life_of_a_channel(&folder(&home)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn concurrent_publishers_in_a_folder_lose_no_entry() {
+async fn concurrent_publishes_to_a_folder_lose_no_entry() {
     let home = tempfile::tempdir().unwrap();
     many_publishers_lose_nothing(&folder(&home), 8, 5, None).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn concurrent_publishers_with_a_key_leave_fitting_signatures() {
+async fn concurrent_signed_publishes_leave_valid_signatures() {
     let home = tempfile::tempdir().unwrap();
     let (_, secret) = common::key();
     many_publishers_lose_nothing(&folder(&home), 5, 4, Some(&secret)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn slow_a_channel_lives_in_a_bucket_and_concurrent_publishers_lose_no_entry() {
+async fn slow_bucket_supports_the_whole_lifecycle_and_concurrent_publishes() {
     let server = S3Server::start();
     a_life_of_a_channel(&bucket(&server, "life")).await;
     many_publishers_lose_nothing(&bucket(&server, "many"), 4, 4, None).await;

@@ -1,7 +1,7 @@
-//! A gateway over a folder in memory, for measurements: `static_server ADDRESS FOLDER`.
+//! Serves a directory from memory, for benchmarks: `static_server ADDRESS FOLDER`.
 //!
-//! The folder is served as the app `files`: ask for `http://files.localhost:PORT/…`, or `/function` for a function that does
-//! nothing.
+//! The directory is served as the app `files` at `http://files.localhost:PORT/…`. The path
+//! `/function` calls a function that does nothing.
 
 use std::collections::HashMap;
 use std::io;

@@ -1,11 +1,11 @@
-//! Requests that are refused by their head alone, whatever they ask for.
+//! Rejects requests by their head alone, whatever they ask for.
 
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version, header};
 
 use crate::answers::Problem;
 
-/// HTTP/1 has the same limit in hyper, which does not know it for HTTP/2.
+/// hyper enforces the same limit for HTTP/1, but not for HTTP/2.
 const MOST_HEADERS: usize = 100;
 
 pub(crate) fn check(head: &Parts) -> Result<(), Problem> {
@@ -46,17 +46,17 @@ fn no_sockets() -> Problem {
         .hint("stream the response of a function, for example as server-sent events, or poll")
 }
 
-/// Whether a header whose value is a list holds this word.
+/// Whether a comma-separated header contains this token.
 fn names(headers: &HeaderMap, name: HeaderName, word: &str) -> bool {
     let mut words = headers.get_all(name).iter().flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
     words.any(|found| {
-        // A version may stand behind it: `websocket/13`.
+        // A version may follow: `websocket/13`.
         let found = found.split(|byte| *byte == b'/').next().unwrap_or_default();
         found.trim_ascii().eq_ignore_ascii_case(word.as_bytes())
     })
 }
 
-/// hyper refuses codings that do not end in `chunked`, and takes `gzip, chunked`.
+/// hyper rejects codings that do not end in `chunked`, but accepts `gzip, chunked`.
 fn is_plainly_chunked(headers: &HeaderMap) -> bool {
     let mut all = headers.get_all(header::TRANSFER_ENCODING).iter();
     match (all.next(), all.next()) {

@@ -1,4 +1,4 @@
-//! The future of an answer: often there at once, else boxed.
+//! The future of a response: often ready at once, otherwise boxed.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -14,7 +14,7 @@ use crate::body::AnswerBody;
 use crate::connection::Busy;
 use crate::stats::Counters;
 
-/// An answer on its way. Resolves to a response; failures are responses too.
+/// A response in progress. Resolves to a response in every case: failures are responses too.
 pub struct Answering<B: Backend> {
     state: State<B>,
     counters: Option<Arc<Counters>>,
@@ -36,7 +36,7 @@ impl<B: Backend> Answering<B> {
         Self { state: State::Later(future.boxed()), counters: None, busy: None, close: false }
     }
 
-    /// Counted for the app when it is there.
+    /// Counts the response for an app once it is ready.
     pub(crate) fn of(mut self, counters: Arc<Counters>) -> Self {
         self.counters = Some(counters);
         self
@@ -56,7 +56,7 @@ impl<B: Backend> Future for Answering<B> {
         let mut response = match &mut self.state {
             State::Ready(response) => match response.take() {
                 Some(response) => response,
-                // Polled after it was done.
+                // Polled again after completion.
                 None => return Poll::Pending,
             },
             State::Later(future) => ready!(future.poll_unpin(context)),

@@ -1,4 +1,5 @@
-//! Answers that the gateway gives itself: a problem for programs, a page for people, a line for the rest.
+//! Responses of the gateway itself: problem JSON for programs, a page for browsers, plain text for
+//! other clients.
 
 use std::fmt::Write as _;
 
@@ -19,7 +20,7 @@ const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 #[derive(Debug, Clone)]
 pub(crate) struct Problem {
     pub(crate) status: StatusCode,
-    /// A stable name.
+    /// A stable identifier.
     pub(crate) code: &'static str,
     pub(crate) detail: String,
     pub(crate) hint: Option<String>,
@@ -65,7 +66,7 @@ impl Problem {
         self
     }
 
-    /// In the form that the client accepts.
+    /// Renders the problem in the format that the client accepts.
     pub(crate) fn answer<B>(self, accept: &HeaderMap, head_only: bool) -> Response<AnswerBody<B>> {
         let form = Form::wanted(accept);
         let (content_type, body) = match form {
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn the_form_follows_what_is_accepted() {
+    fn format_follows_the_accept_header() {
         assert_eq!(wanted("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"), Form::Page);
         assert_eq!(wanted("application/json"), Form::Json);
         assert_eq!(wanted("application/problem+json, text/html;q=0.5"), Form::Json);
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_holds_no_markup_of_others() {
+    fn page_escapes_markup() {
         let problem = Problem::new(StatusCode::NOT_FOUND, "x", "<script>'\"&").hint("<b>");
         let page = problem.page();
         assert!(page.contains("&lt;script&gt;&#39;&quot;&amp;") && page.contains("&lt;b&gt;"), "{page}");

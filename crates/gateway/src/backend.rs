@@ -1,4 +1,4 @@
-//! What the gateway needs from the program around it.
+//! What the gateway needs from its host program.
 
 use std::future::Future;
 use std::net::IpAddr;
@@ -14,11 +14,11 @@ use crate::view::AppView;
 
 /// The server, as the gateway sees it. Generic, so that a call is not boxed.
 pub trait Backend: Send + Sync + 'static {
-    /// A function as a release binds it.
+    /// A function as bound by a release.
     type Function: Send + Sync + 'static;
     type Body: http_body::Body<Data = Bytes> + Send + Unpin + 'static;
 
-    /// Runs a function. The request's headers are clean already.
+    /// Runs a function. The request's headers are already cleaned.
     fn call(
         &self,
         function: &Arc<Self::Function>,
@@ -26,24 +26,27 @@ pub trait Backend: Send + Sync + 'static {
         context: CallContext,
     ) -> impl Future<Output = Result<http::Response<Self::Body>, CallFailure>> + Send;
 
-    /// A whole small file.
+    /// Reads a small file in full.
     fn read(&self, file: &FileRef) -> impl Future<Output = std::io::Result<Bytes>> + Send;
 
-    /// A part of a file of any size, with bounded memory.
+    /// Streams a part of a file of any size, with bounded memory.
     fn stream(
         &self,
         file: &FileRef,
         range: Range<u64>,
     ) -> impl Future<Output = std::io::Result<BoxStream<'static, std::io::Result<Bytes>>>> + Send;
 
-    /// The view of an app that the gateway has not seen yet. `None`: there is no such app.
+    /// Loads the view of an app that the gateway has not seen yet. Returns `None` if the app does
+    /// not exist.
     fn load(&self, app: &str)
     -> impl Future<Output = Result<Option<Arc<AppView<Self::Function>>>, LoadFailure>> + Send;
 
-    /// Whether a bearer token may call functions of the app; `None` for a token that nobody knows. Looked up in memory.
+    /// Whether a bearer token may call functions of the app; `None` for an unknown token. Looked up
+    /// in memory.
     fn may_invoke(&self, app: &str, token: &str) -> Option<bool>;
 
-    /// The app and release that a call token is good for, if it is genuine and not too old.
+    /// Returns the app and release that a call token grants access to, if it is genuine and not
+    /// expired.
     fn open_call_token(&self, token: &str) -> Option<CallScope>;
 
     fn make_call_token(&self, app: &str, release: &str) -> Box<str>;
@@ -67,22 +70,22 @@ pub struct CallContext {
     pub call_token: Box<str>,
 }
 
-/// Why a function gave no response.
+/// Why a call returned no response.
 #[derive(Debug, Clone)]
 pub struct CallFailure {
     pub status: u16,
-    /// A stable name.
+    /// A stable identifier.
     pub code: &'static str,
     pub message: String,
     pub retry_after: Option<Duration>,
 }
 
-/// The database could not be asked.
+/// The database could not be queried.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{0}")]
 pub struct LoadFailure(pub String);
 
-/// Where the bytes of a file are. `pack` and `offset` mean something to the backend only.
+/// Where the bytes of a file are. Only the backend interprets `pack` and `offset`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileRef {
     pub digest: Digest,

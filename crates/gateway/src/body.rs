@@ -1,4 +1,4 @@
-//! Bodies on their way through the gateway, never copied.
+//! Request and response bodies, passed through without copying.
 
 use std::io;
 use std::pin::Pin;
@@ -17,7 +17,7 @@ use tokio::time::{Instant, Sleep};
 use crate::connection::Busy;
 use crate::settings::Limits;
 
-/// The body of a request on its way to a function: cut when it goes over the limit, given up when its sender stalls.
+/// The body of a request to a function: fails when it exceeds the limit or when its sender stalls.
 pub struct RequestBody {
     source: Source,
     left: u64,
@@ -31,7 +31,7 @@ enum Source {
     Wire(Incoming),
 }
 
-/// Why a body ended before its end.
+/// Why a body failed before its end.
 #[derive(Debug, thiserror::Error)]
 pub enum BodyFailure {
     #[error("the body of the request is larger than what is allowed")]
@@ -42,11 +42,11 @@ pub enum BodyFailure {
     Broken(#[source] hyper::Error),
 }
 
-/// How it went, for the one who has to answer after the body was given away.
+/// The outcome of a request body, for the caller that has to respond after the body was moved away.
 #[derive(Debug, Default)]
 pub(crate) struct Fate(AtomicU8);
 
-/// [`BodyFailure`] without what only the reader of the body gets.
+/// [`BodyFailure`] without its source, which only the reader of the body gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BodyEnd {
     TooLarge,
@@ -59,7 +59,7 @@ const STALLED: u8 = 2;
 const BROKEN: u8 = 3;
 
 impl Fate {
-    /// `None` as long as it has not failed.
+    /// Returns `None` as long as the body has not failed.
     pub(crate) fn end(&self) -> Option<BodyEnd> {
         match self.0.load(Ordering::Relaxed) {
             TOO_LARGE => Some(BodyEnd::TooLarge),
@@ -81,7 +81,8 @@ impl RequestBody {
         self
     }
 
-    /// A way to learn what became of it. `None` when nothing can: there are no bytes to come.
+    /// Returns a handle to the outcome of this body. `None` if it cannot fail because no bytes are
+    /// to come.
     pub(crate) fn fate(&mut self) -> Option<Arc<Fate>> {
         if self.is_end_stream() {
             return None;
@@ -165,18 +166,20 @@ impl Body for RequestBody {
     }
 }
 
-/// The body of an answer.
+/// The body of a response.
 ///
-/// hyper forgets what it has not written yet when a body fails. So a failure waits until what went before it, be it only
-/// the head, is out: the other side gets the status, the id and all pieces, and then the break. Over HTTP/2 that is as far
-/// as the other side's window reaches: what it has no room for within the wait is lost.
+/// hyper discards what it has not written yet when a body fails. So a failure is held back until
+/// everything before it, even if that is only the head, has been sent: the client gets the status,
+/// the id and all frames, and then the abort. Over HTTP/2 this reaches only as far as the client's
+/// window: what does not fit into it during the wait is lost.
 pub struct AnswerBody<B> {
     part: Part<B>,
-    /// What is left of the length that a function gave for a body that it streams.
+    /// What remains of the `content-length` that a function set on a streamed body.
     owed: Option<u64>,
-    /// Held until the answer was sent or given up.
+    /// Held until the response was sent or aborted.
     busy: Option<Busy>,
-    /// The connection's flushes when the newest piece, or the head, was given to it, or when the body failed.
+    /// The connection's flush count when it got the newest frame or the head, or when the body
+    /// failed.
     flushes: u64,
     failed: Option<Box<Failed>>,
 }
@@ -188,11 +191,11 @@ enum Part<B> {
         left: u64,
     },
     Function(B),
-    /// The first piece was there when the answer began. Boxed, since all other answers would carry the room for it.
+    /// The first frame was ready when the response began. Boxed to keep all other responses small.
     Begun(Option<Box<Frame<Bytes>>>, B),
 }
 
-/// A failure that waits to be told.
+/// A failure that is held back.
 struct Failed {
     error: Option<io::Error>,
     timer: Pin<Box<Sleep>>,
@@ -201,9 +204,10 @@ struct Failed {
 
 impl Failed {
     const LOOK_EVERY: Duration = Duration::from_millis(5);
-    /// A second: whoever has not taken what came before by then may miss it.
+    /// One second: a client that has not read everything before the failure by then may miss it.
     const LOOKS: u32 = 200;
-    /// If there was a flush already since the newest piece, and nothing more may be written that would bring another one.
+    /// Used when the connection has flushed since the newest frame: there may be nothing left to
+    /// write that would cause another flush.
     const LOOKS_AFTER_A_FLUSH: u32 = 10;
 }
 
@@ -216,12 +220,12 @@ impl<B> AnswerBody<B> {
         Self::of(Part::Memory(bytes))
     }
 
-    /// Exactly `length` bytes; a stream with fewer or more is an error.
+    /// A stream of exactly `length` bytes. Fewer or more are an error.
     pub(crate) fn stream(stream: BoxStream<'static, io::Result<Bytes>>, length: u64) -> Self {
         Self::of(Part::Stream { stream, left: length })
     }
 
-    /// A streamed body with another length than the given one is an error.
+    /// A streamed body. If `length` is given, another length is an error.
     pub(crate) fn function(first: Option<Frame<Bytes>>, length: Option<u64>, body: B) -> Self {
         let part = match first {
             None => Part::Function(body),
@@ -240,7 +244,7 @@ impl<B> AnswerBody<B> {
         self
     }
 
-    /// Whether the body keeps to its length with this piece, or its end.
+    /// Checks this frame, or the end, against the declared length.
     fn pay(&mut self, piece: Option<&Frame<Bytes>>) -> io::Result<()> {
         let Some(owed) = self.owed else { return Ok(()) };
         match piece {
@@ -255,14 +259,17 @@ impl<B> AnswerBody<B> {
         }
     }
 
-    /// Whether all that the connection had to send went out since it was last asked how often that was.
+    /// Whether the connection has sent everything since `flushes` was recorded.
     fn is_out(&self) -> bool {
         self.busy.as_ref().is_none_or(|busy| busy.flushes() != self.flushes)
     }
 
-    /// A flush since the newest piece does not say that the piece is out: over HTTP/2 the connection is written by another
-    /// task, whose flush may have begun before it had the piece. So one that ends from now on is waited for. Over HTTP/1 it
-    /// comes with this very poll, and there is one look.
+    /// Holds a failure back until it can be reported.
+    ///
+    /// A flush since the newest frame does not prove that the frame was sent: over HTTP/2 another
+    /// task writes to the connection, and its flush may have begun before it had the frame. So this
+    /// waits for a flush that completes from now on. Over HTTP/1 that flush comes with this same
+    /// poll, and one look is enough.
     fn fail(&mut self, context: &mut Context<'_>, error: io::Error) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         let Some(busy) = &self.busy else { return Poll::Ready(Some(Err(error))) };
         let looks_left = if self.is_out() { Failed::LOOKS_AFTER_A_FLUSH } else { Failed::LOOKS };
@@ -278,7 +285,7 @@ impl<B> AnswerBody<B> {
         while failed.timer.poll_unpin(context).is_ready() {
             failed.looks_left = failed.looks_left.saturating_sub(1);
             if is_out || failed.looks_left == 0 {
-                // Polled after its end, it has ended.
+                // `None` when polled again after the failure was returned.
                 return Poll::Ready(failed.error.take().map(Err));
             }
             failed.timer.as_mut().reset(Instant::now() + Failed::LOOK_EVERY);
@@ -353,7 +360,7 @@ impl<B: Body<Data = Bytes> + Unpin> Body for AnswerBody<B> {
         match &self.part {
             Part::Memory(bytes) => SizeHint::with_exact(bytes.len() as u64),
             Part::Stream { left, .. } => SizeHint::with_exact(*left),
-            // Only bodies of no known length are looked into.
+            // `Begun` is used only for bodies of unknown length.
             Part::Begun(Some(_), _) => SizeHint::default(),
             Part::Function(body) | Part::Begun(None, body) => body.size_hint(),
         }
@@ -368,7 +375,8 @@ mod tests {
     use super::*;
     use crate::connection::Pulse;
 
-    /// An answer that sent a piece, over a connection that was then flushed so often, and fails next.
+    /// A response that sent one frame over a connection that was then flushed `flushes` times. Its
+    /// next frame is a failure.
     async fn about_to_fail(pulse: &Arc<Pulse>, flushes: u32) -> AnswerBody<impl Body<Data = Bytes> + Unpin> {
         let pieces = [Ok(Frame::data(Bytes::from_static(b"piece"))), Err(io::Error::other("it breaks"))];
         let body = AnswerBody::function(None, None, StreamBody::new(futures::stream::iter(pieces)));
@@ -379,7 +387,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_failure_waits_for_a_flush_of_its_own_even_if_there_was_one_since_the_newest_piece() {
+    async fn failure_waits_for_a_new_flush() {
         for flushes in [0, 1] {
             let pulse = Arc::new(Pulse::default());
             let mut body = about_to_fail(&pulse, flushes).await;
@@ -393,7 +401,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_failure_is_told_soon_if_nothing_is_left_to_be_flushed_and_at_last_in_any_case() {
+    async fn failure_is_reported_at_the_deadline_without_a_flush() {
         for (flushes, looks) in [(1, Failed::LOOKS_AFTER_A_FLUSH), (0, Failed::LOOKS)] {
             let pulse = Arc::new(Pulse::default());
             let mut body = about_to_fail(&pulse, flushes).await;

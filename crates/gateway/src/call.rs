@@ -1,4 +1,4 @@
-//! Calling a function: who may, what it sees, and what of its answer is sent.
+//! Calls a function: checks permissions, prepares the request and relays the response.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -32,19 +32,20 @@ pub(crate) struct Call<F> {
 
 impl<F: Send + Sync + 'static> Call<F> {
     pub(crate) async fn run<B: Backend<Function = F>>(mut self, inner: &Inner<B>) -> Response<AnswerBody<B::Body>> {
-        // Never the caller's: it could mix its lines into the log of another request.
+        // Never the caller's id: it could mix its log lines into those of another request.
         let id = request_id::new();
         if let Err(problem) = self.permitted(&*inner.backend).and_then(|()| self.fits(inner)) {
             return self.refuse(problem, id);
         }
-        // For an answer after the request was given away.
+        // Needed for a response after the request was handed over.
         let accept = accepted(&self.asked.head.headers);
         let method = self.asked.head.method.clone();
         let (request, context, host) = self.hand_over(inner, &id);
         let mut request = request.map(|body| body.limit(&inner.settings.limits));
         let fate = request.body_mut().fate();
         let answered = inner.backend.call(&self.target().function, request, context).await;
-        // Asked when something failed, and not before: a function that has begun to answer may still read the body.
+        // Checked only after a failure: a function that has begun its response may still be reading
+        // the body.
         let sender_is_to_blame = || fate.as_ref().and_then(|fate| fate.end()).map(body_problem);
         let begun = match answered {
             Ok(mut answer) => match self.begin(&mut answer, inner).await {
@@ -67,7 +68,7 @@ impl<F: Send + Sync + 'static> Call<F> {
         let target = self.target();
         match target.permission {
             FunctionPermission::Public => Ok(()),
-            // Calls by name need a call token, and so come here with one.
+            // Calls by name require a call token, so they are covered here.
             FunctionPermission::Token | FunctionPermission::Internal if self.place.scope.is_some() => Ok(()),
             FunctionPermission::Internal => {
                 let detail = format!("The function `{}` can be called from inside of its app only.", target.name);
@@ -97,7 +98,7 @@ impl<F: Send + Sync + 'static> Call<F> {
         }
     }
 
-    /// What is known to be too large is not even begun.
+    /// Rejects a body that is known to be too large before the call starts.
     fn fits<B: Backend>(&self, inner: &Inner<B>) -> Result<(), Problem> {
         if self.asked.body.size_hint().lower() > inner.settings.limits.body_bytes {
             return Err(body_problem(BodyEnd::TooLarge));
@@ -105,7 +106,7 @@ impl<F: Send + Sync + 'static> Call<F> {
         Ok(())
     }
 
-    /// The request as the function sees it.
+    /// Builds the request as the function sees it.
     fn hand_over<B: Backend>(
         &mut self,
         inner: &Inner<B>,
@@ -124,12 +125,12 @@ impl<F: Send + Sync + 'static> Call<F> {
         };
         let mut map = std::mem::take(&mut head.headers);
         if self.target().permission == FunctionPermission::Token {
-            // It is for the platform, and would let the function act as its caller.
+            // The token is for the platform, and would let the function act as its caller.
             map.remove(header::AUTHORIZATION);
         }
         let client = self.asked.peer.address;
         let proxies = &inner.settings.trusted_proxies;
-        // A function on this machine is no proxy, whatever address it calls from.
+        // A function on this machine is not a proxy, whatever address it calls from.
         let trusted = !self.asked.peer.inside
             && client.is_some_and(|client| proxies.iter().any(|network| network.contains(client)));
         let forwarding = Forwarding { client, trusted, secure: self.asked.peer.secure, host: &host };
@@ -158,7 +159,7 @@ impl<F: Send + Sync + 'static> Call<F> {
         (request, context, host)
     }
 
-    /// Whether the answer can be sent, and what is there already of its body.
+    /// Checks that the response can be sent, and polls the first frame of its body.
     async fn begin<B, R>(&self, answer: &mut Response<R>, inner: &Inner<B>) -> Result<Begun, Problem>
     where
         B: Backend<Function = F>,
@@ -167,7 +168,7 @@ impl<F: Send + Sync + 'static> Call<F> {
         let head_only = self.asked.head.method == Method::HEAD;
         reply::check(answer.status(), answer.headers(), inner.settings.limits.head_bytes)?;
         let is_whole = answer.body().size_hint().exact().is_some();
-        // The length of a whole body is not the function's to say.
+        // The length of a complete body comes from the body, not from the function's header.
         let length = if is_whole && !head_only { None } else { reply::length(answer.headers())? };
         if is_whole {
             return Ok(Begun::default());
@@ -204,7 +205,7 @@ impl<F: Send + Sync + 'static> Call<F> {
         }
         let lengths = head.headers.get_all(header::CONTENT_LENGTH).iter().count();
         let head_only = *method == Method::HEAD;
-        // The length that is sent is the length of the body that is sent.
+        // Several lengths are invalid, and a body of known size determines its own length.
         if lengths > 1 || (lengths == 1 && !head_only && body.size_hint().exact().is_some()) {
             head.headers.remove(header::CONTENT_LENGTH);
         }
@@ -223,7 +224,7 @@ impl<F: Send + Sync + 'static> Call<F> {
         self.asked.say(problem.request_id(id).header(MILEPOST_RELEASE, release))
     }
 
-    /// The function was begun: its version is told.
+    /// A problem after the call started, so it names the function's version.
     fn problem<B>(
         &self,
         problem: Problem,
@@ -239,11 +240,11 @@ impl<F: Send + Sync + 'static> Call<F> {
     }
 }
 
-/// What is known of a streamed answer before its head is sent.
+/// What is known about a streamed response before its head is sent.
 #[derive(Default)]
 struct Begun {
     first: Option<Frame<Bytes>>,
-    /// How long the function says that the body is.
+    /// The `content-length` that the function set.
     length: Option<u64>,
 }
 
@@ -253,7 +254,8 @@ enum First {
     Later,
 }
 
-/// What is there already of a streamed body. A function that fails before it sent a byte can still be answered for.
+/// Polls the first frame of a streamed body without waiting. A function that fails before its first
+/// byte still gets an error status.
 async fn first_piece<B: Body<Data = Bytes> + Unpin>(body: &mut B) -> Result<First, Problem> {
     let polled = poll_fn(|context| Poll::Ready(Pin::new(&mut *body).poll_frame(context))).await;
     match polled {
@@ -276,7 +278,7 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-/// What comes behind the name of the function; `/` if nothing does.
+/// The path after the function's name; `/` if there is none.
 fn cut_uri(uri: &Uri, at: usize) -> Uri {
     let path = uri.path().get(at..).filter(|rest| !rest.is_empty()).unwrap_or("/");
     passing::with_query(path, uri)
@@ -310,7 +312,7 @@ fn call_problem(failure: CallFailure, id: &str) -> Problem {
     }
 }
 
-/// Where those who run the app find out. Callers may be anybody, and are told no more than the id.
+/// Points the app's operators to the reason. Callers are untrusted and get only the request id.
 fn why(id: &str) -> String {
     format!("whoever runs the app finds the reason with `milepost logs --request {id}`")
 }

@@ -1,4 +1,5 @@
-//! What is known about a connection while it is served. The server's own API watches its connections in the same way.
+//! The state of a connection while it is served. The server's API tracks its connections the same
+//! way.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -6,26 +7,26 @@ use std::time::Instant;
 
 use tokio::sync::Notify;
 
-/// Requests of one connection: how many began, and how many are being answered.
+/// The requests of one connection: how many began, and how many are in flight.
 #[derive(Debug)]
 pub struct Pulse {
     begun: AtomicU64,
     busy: AtomicU32,
-    /// How often all that was to be sent was out.
+    /// How often the connection has sent everything.
     flushed: AtomicU64,
-    /// Since when something that could not be sent at once is not all out; 0 while there is no such thing.
+    /// When the first write blocked that is still not flushed; 0 while there is none.
     held_up_from: AtomicU64,
-    /// When the newest answer ended, or the connection began; see [`clock`].
+    /// When the newest response ended, or the connection began; see [`clock`].
     idle_from: AtomicU64,
-    /// When the connection was last idle before a request.
+    /// When the connection last went from idle to busy.
     busy_from: AtomicU64,
-    /// The door is full and this connection was chosen to be closed.
+    /// Set when the listener is full and this connection was chosen to be closed.
     evicted: AtomicBool,
     evicted_at_work: AtomicBool,
     eviction: Notify,
 }
 
-/// Nanoseconds of this process.
+/// Nanoseconds since the process started; never 0.
 pub(crate) fn clock() -> u64 {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     u64::try_from(START.elapsed().as_nanos()).unwrap_or(u64::MAX).max(1)
@@ -56,27 +57,29 @@ impl Pulse {
         Busy(self.clone())
     }
 
-    /// Said by the one task that writes to the connection, which is why there is no need to add atomically.
+    /// Called only by the one task that writes to the connection, so the increment need not be
+    /// atomic.
     pub(crate) fn all_is_out(&self) {
         self.flushed.store(self.flushed.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         self.held_up_from.store(0, Ordering::Relaxed);
     }
 
-    /// The other side does not take what is sent as fast as it comes.
+    /// Records that the client does not read as fast as data is sent.
     pub(crate) fn hold_up(&self) {
         if self.held_up_from.load(Ordering::Relaxed) == 0 {
             self.held_up_from.store(clock(), Ordering::Relaxed);
         }
     }
 
-    /// `None` while a request is being answered, else how many there were. hyper lets go of a body when it has taken the
-    /// last piece, which is long before a slow reader has it, so that an answer has not ended while it is held up.
+    /// Returns how many requests began, or `None` while one is in flight. hyper drops a body when
+    /// it has taken the last frame, long before a slow reader has received it, so a response does
+    /// not count as ended while writes are blocked.
     pub fn resting_since(&self) -> Option<u64> {
         let rests = self.busy.load(Ordering::Relaxed) == 0 && self.held_up_from.load(Ordering::Relaxed) == 0;
         rests.then(|| self.begun.load(Ordering::Relaxed))
     }
 
-    /// Since when the connection is idle, on a clock that starts with the process; `None` while it is not.
+    /// Since when the connection has been idle, see [`clock`]; `None` while it is busy.
     pub(crate) fn idle_from(&self) -> Option<u64> {
         self.resting_since().map(|_| self.idle_from.load(Ordering::Relaxed))
     }
@@ -85,17 +88,17 @@ impl Pulse {
         self.evicted.load(Ordering::Relaxed)
     }
 
-    /// Since when the other side has not taken what was sent, if anything waits for it.
+    /// Since when writes have been blocked; `None` if nothing waits to be sent.
     pub(crate) fn held_up_from(&self) -> Option<u64> {
         Some(self.held_up_from.load(Ordering::Relaxed)).filter(|from| *from > 0)
     }
 
-    /// Since when a request is being answered. Means nothing while the connection is idle.
+    /// Since when the connection has been busy. Meaningless while it is idle.
     pub(crate) fn busy_from(&self) -> u64 {
         self.busy_from.load(Ordering::Relaxed)
     }
 
-    /// `at_work`: also if a request is being answered.
+    /// Asks the connection to close; with `at_work` even if a request is in flight.
     pub(crate) fn evict(&self, at_work: bool) {
         self.evicted_at_work.store(at_work, Ordering::Relaxed);
         self.evicted.store(true, Ordering::Relaxed);
@@ -115,12 +118,12 @@ impl Pulse {
     }
 }
 
-/// One request, from its head to the end of its answer.
+/// One request, from its head to the end of its response.
 #[derive(Debug)]
 pub struct Busy(Arc<Pulse>);
 
 impl Busy {
-    /// Changes when all that was to be sent on the connection is out.
+    /// Changes whenever the connection has sent everything.
     pub(crate) fn flushes(&self) -> u64 {
         self.0.flushed.load(Ordering::Relaxed)
     }
@@ -133,7 +136,7 @@ impl Drop for Busy {
     }
 }
 
-/// For how many ticks in a row no request began or was answered.
+/// Counts the ticks in a row on which no request began or was in flight.
 #[derive(Debug)]
 pub struct Resting {
     begun: Option<u64>,
@@ -143,13 +146,13 @@ pub struct Resting {
 }
 
 impl Resting {
-    /// The time until the end of a connection's first head, in parts.
+    /// Ticks until the first head of a connection times out.
     pub const TICKS: u32 = 3;
-    /// With the 30 s that both doors have: 80 s. Load balancers keep connections for 60, and one that is closed under their
-    /// hands is an error for whoever's request was on its way.
+    /// 80 s with the 30 s head timeout of both listeners. Load balancers keep connections for 60 s,
+    /// and closing one before they do fails a request that is on its way.
     const LATER: u32 = 8;
 
-    /// A connection rests from its beginning.
+    /// A new connection counts as idle.
     pub fn new() -> Self {
         Self { begun: Some(0), ticks: 0, first: Self::TICKS, later: Self::LATER }
     }
@@ -158,7 +161,7 @@ impl Resting {
         Self { first: ticks, later: ticks, ..Self::new() }
     }
 
-    /// Asked at each tick, with what [`Pulse::resting_since`] says.
+    /// Called on each tick with the result of [`Pulse::resting_since`].
     pub fn is_too_long(&mut self, begun: Option<u64>) -> bool {
         if begun.is_none() || begun != self.begun {
             self.begun = begun;
@@ -180,14 +183,14 @@ impl Default for Resting {
 mod tests {
     use super::*;
 
-    /// After how many ticks a connection is given up, of which each saw that many requests begun.
+    /// Returns the tick on which a connection times out, given the count of begun requests on each.
     fn given_up(seen: &[Option<u64>]) -> Option<usize> {
         let mut resting = Resting::new();
         seen.iter().position(|begun| resting.is_too_long(*begun)).map(|at| at + 1)
     }
 
     #[test]
-    fn a_first_head_has_exactly_its_time_and_a_later_one_more_and_at_most_a_tick_beyond_that() {
+    fn first_head_times_out_before_later_ones() {
         assert_eq!(given_up(&[Some(0); 9]), Some(3));
         assert_eq!(given_up(&[Some(1); 12]), Some(9));
         let after_an_answer: Vec<_> = [Some(0), None].into_iter().chain([Some(1); 12]).collect();

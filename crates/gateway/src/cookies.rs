@@ -1,11 +1,11 @@
-//! Cookies that a function's answer may set: its own, never those of other apps.
+//! Limits the cookies that a function may set to those of its own app.
 
 use http::{HeaderMap, HeaderValue, header};
 
 use crate::seldom::Seldom;
 
-/// Drops each cookie that names a parent of the request's host, or the gateway's domain, as its own: browsers would send it to
-/// other apps, and apps could set each other's.
+/// Drops each cookie whose domain is the gateway's domain or a parent of the request's host.
+/// Browsers would send it to other apps, and apps could set each other's cookies.
 pub(crate) fn drop_foreign(headers: &mut HeaderMap, host: &str, domain: &str) {
     let is_foreign = |value: &HeaderValue| {
         domains(value.as_bytes()).any(|named| is_same_or_below(domain, named) || is_below(host, named))
@@ -26,7 +26,7 @@ pub(crate) fn drop_foreign(headers: &mut HeaderMap, host: &str, domain: &str) {
     }
 }
 
-/// The values of all attributes `Domain`, as a browser reads them.
+/// The values of all `Domain` attributes, parsed as browsers do.
 fn domains(cookie: &[u8]) -> impl Iterator<Item = &[u8]> {
     cookie.split(|byte| *byte == b';').skip(1).filter_map(|attribute| {
         let at = attribute.iter().position(|byte| *byte == b'=')?;
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cookie_for_a_shared_domain_is_dropped_and_others_stay() {
+    fn drops_only_cookies_for_shared_domains() {
         let kept = |host: &str, cookie: &'static str| {
             let mut headers = HeaderMap::new();
             headers.append(header::SET_COOKIE, HeaderValue::from_static("other=1"));
@@ -81,7 +81,7 @@ mod tests {
         ] {
             assert!(kept(host, cookie), "{cookie}");
         }
-        // `r1.apps.example.com` may be another app, and this is the host of a release.
+        // `shop.r1` is the host of a release, and `r1.apps.example.com` may be another app.
         assert!(!kept("shop.r1.apps.example.com", "a=1; domain=r1.apps.example.com"));
     }
 }

@@ -1,4 +1,4 @@
-//! What answers for a path in a release: a file, a function, or nobody.
+//! Decides what serves a path in a release: a file, a function or an error.
 
 use std::collections::BTreeSet;
 
@@ -12,19 +12,19 @@ use crate::tree::TreeFile;
 use crate::view::{Mount, ReleaseView};
 
 pub(crate) enum Decision {
-    /// A file, and its `cache-control` if that is not the usual one.
+    /// A file, with its `cache-control` if it differs from the default.
     File(TreeFile, Status, Option<HeaderValue>),
     Function(FunctionFound),
     Problem(Problem),
 }
 
 pub(crate) struct FunctionFound {
-    /// The number of a target of the release.
+    /// The index of a target of the release.
     pub(crate) target: u32,
     pub(crate) route: Box<str>,
     pub(crate) params: Vec<(Box<str>, Box<str>)>,
     pub(crate) passed: Passed,
-    /// Called by its name: where its own path begins in the path of the request.
+    /// Set for calls by name: where the function's own path begins in the request's path.
     pub(crate) by_name: Option<usize>,
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn decide<F>(release: &ReleaseView<F>, method: &Method, uri: &Uri, ho
         && let Some((file, mount, found)) =
             files::fallback(release.mounts(), &decoded.unwrap_or_else(|| files::decode_loosely(path)))
     {
-        // Caches must not keep the error page in place of a file that may come later.
+        // Caches must not keep the error page in place of a file that may be added later.
         return if found { found_file(file, mount) } else { Decision::File(file, Status::NotFound, None) };
     }
     let detail = format!("Nothing is at {} in the release `{}`.", path, release.id);
@@ -91,7 +91,7 @@ fn found_file(file: TreeFile, mount: &Mount) -> Decision {
     Decision::File(file, Status::Found, cache_control)
 }
 
-/// Redirects from the path of a file to the clean one, unless a route or another file answers there.
+/// Redirects from the path of a file to its clean URL, unless a route or another file is there.
 fn to_clean<F>(
     release: &ReleaseView<F>,
     mount: &Mount,

@@ -18,29 +18,30 @@ use crate::stats::Counters;
 use crate::view::{AppView, ReleaseView};
 
 const SHARDS: usize = 64;
-/// How long an app that does not exist is not asked for again.
+/// How long an app that does not exist is not looked up again.
 const ABSENT_FOR: Duration = Duration::from_secs(1);
-/// Names of hosts come from strangers: what is remembered about unknown ones is bounded.
+/// Untrusted clients choose the host names, so the negative cache is bounded.
 const ABSENT_NAMES: usize = 10_000;
-/// Loads at the same time, so that strangers who ask for a thousand names do not occupy the database.
+/// Concurrent loads, so that clients asking for thousands of names cannot overload the database.
 const LOADS: usize = 16;
 
 type Loaded<F> = Result<Option<Arc<AppView<F>>>, LoadFailure>;
 type Loading<F> = Shared<BoxFuture<'static, Loaded<F>>>;
 type Shard<F> = HashMap<SmolStr, Entry<F>, RandomState>;
 
-/// One app. Whoever looks it up finds the view right beside its name.
+/// One app. The view is stored next to its name.
 struct Entry<F> {
     view: Option<Arc<AppView<F>>>,
-    /// The one of the view, to be fetched together with it.
+    /// The view's live release, to be fetched together with it.
     live: Option<Arc<ReleaseView<F>>>,
-    /// An older view never replaces a newer one, nor the news that the app is gone.
+    /// The newest event seen. An older view never replaces a newer one or a removal.
     newest: i64,
     counters: Arc<Counters>,
 }
 
 impl<F> Entry<F> {
-    /// All at once, as [`ReleaseView::read_ahead`] tells. To share one of them first would be to wait for it.
+    /// Touches all parts at once, see [`ReleaseView::read_ahead`]. Cloning one of them first would
+    /// stall on it.
     fn read_ahead(&self) {
         let view = self.view.as_ref().map(|view| (Arc::strong_count(view), view.read_ahead()));
         let live = self.live.as_ref().map(|live| (Arc::strong_count(live), live.sizes()));
@@ -48,7 +49,7 @@ impl<F> Entry<F> {
     }
 }
 
-/// App name → current view.
+/// Maps app names to their current views.
 pub struct Directory<F> {
     shards: Box<[RwLock<Shard<F>>]>,
     hasher: RandomState,
@@ -71,12 +72,12 @@ impl<F> Default for Directory<F> {
 }
 
 impl<F> Directory<F> {
-    /// The view to serve from, if there is one in memory.
+    /// Returns the view if it is in memory.
     pub fn get(&self, app: &str) -> Option<Arc<AppView<F>>> {
         read(self.shard(app)).get(app)?.view.clone()
     }
 
-    /// The same, with where its answers are counted.
+    /// Like [`Self::get`], with the app's response counters.
     pub(crate) fn find(&self, app: &str) -> Option<(Arc<AppView<F>>, Arc<Counters>)> {
         let shard = read(self.shard(app));
         let entry = shard.get(app)?;
@@ -84,8 +85,8 @@ impl<F> Directory<F> {
         Some((entry.view.clone()?, entry.counters.clone()))
     }
 
-    /// Makes a view the current one, unless a newer one is there already. Returns whether it was taken. When this
-    /// returns, the next request sees the view.
+    /// Makes a view the current one, unless a newer one is already there. Returns whether it was
+    /// accepted. After that the next request sees the view.
     pub fn publish(&self, view: Arc<AppView<F>>) -> bool {
         let (app, event) = (view.app.clone(), view.event);
         let taken = self.replace(&app, event, Some(view));
@@ -93,7 +94,8 @@ impl<F> Directory<F> {
         taken
     }
 
-    /// Forgets an app that was deleted by `event`. Views from before that event are not taken any more.
+    /// Removes an app that was deleted by `event`. Views from before that event are rejected from
+    /// then on.
     pub fn remove(&self, app: &str, event: i64) -> bool {
         self.replace(app, event, None)
     }
@@ -112,13 +114,13 @@ impl<F> Directory<F> {
                 (None, None)
             }
         };
-        // The last reference to a large view may go here, outside of the lock.
+        // Drops the old view outside of the lock: this may be the last reference to a large one.
         drop(shard);
         drop(old);
         true
     }
 
-    /// How many apps can be served from memory.
+    /// The number of apps in memory.
     pub fn len(&self) -> usize {
         self.shards.iter().map(|shard| read(shard).values().filter(|entry| entry.view.is_some()).count()).sum()
     }
@@ -127,13 +129,13 @@ impl<F> Directory<F> {
         self.len() == 0
     }
 
-    /// Every app in memory with the event of its view: what a poll compares with the catalog.
+    /// Every app in memory with the event of its view, for comparison with the catalog.
     pub fn events(&self) -> Vec<(SmolStr, i64)> {
         let event = |app: &SmolStr, entry: &Entry<F>| Some((app.clone(), entry.view.as_ref()?.event));
         self.each(event).flatten().collect()
     }
 
-    /// What was answered for each app, those that are gone included.
+    /// Response counters of all apps, including removed ones.
     pub(crate) fn counters(&self) -> impl Iterator<Item = (SmolStr, Arc<Counters>)> {
         self.each(|app, entry| (app.clone(), entry.counters.clone()))
     }
@@ -145,7 +147,7 @@ impl<F> Directory<F> {
     }
 
     fn shard(&self, app: &str) -> &RwLock<Shard<F>> {
-        // The map inside uses the low and the highest bits of the same hash.
+        // The map itself uses the lowest and the highest bits of the same hash.
         let at = (self.hasher.hash_one(app) >> 32) as usize % SHARDS;
         &self.shards[at]
     }
@@ -163,8 +165,8 @@ impl<F> Directory<F> {
 }
 
 impl<F: Send + Sync + 'static> Directory<F> {
-    /// The view of an app that may not be in memory yet. All who ask for the same app wait for one load, which goes on
-    /// when they leave.
+    /// Returns the view of an app, loading it if necessary. Concurrent callers share one load,
+    /// which continues when they leave.
     pub async fn get_or_load<B: Backend<Function = F>>(self: &Arc<Self>, backend: &Arc<B>, app: &str) -> Loaded<F> {
         if let Some(view) = self.get(app) {
             return Ok(Some(view));
@@ -209,7 +211,7 @@ impl<F: Send + Sync + 'static> Directory<F> {
     }
 }
 
-/// For a moment: nothing waits while it holds one of these, and writers only swap a pointer.
+/// Held briefly: nothing awaits while holding this lock, and writers only swap a pointer.
 fn read<F>(shard: &RwLock<Shard<F>>) -> RwLockReadGuard<'_, Shard<F>> {
     shard.read().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! Static files: which one a path means, in which copy, and how it is sent.
+//! Static files: finds the file for a path, chooses its encoding and sends it.
 
 mod accept;
 mod caching;

@@ -1,4 +1,4 @@
-//! From a request to its answer.
+//! Handles a request from its head to its response.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -60,13 +60,13 @@ pub enum GatewayError {
     },
 }
 
-/// Who sent a request.
+/// Where a request came from.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Peer {
     pub address: Option<IpAddr>,
-    /// It came over TLS.
+    /// The request came over TLS.
     pub secure: bool,
-    /// It came to the door for calls from function to function.
+    /// The request came to the inside listener, for calls between functions.
     pub inside: bool,
 }
 
@@ -117,14 +117,14 @@ impl<B: Backend> Gateway<B> {
         }
     }
 
-    /// Answers a request, wherever it came from.
+    /// Handles a request from any source.
     pub fn handle(&self, request: Request<impl Into<RequestBody>>, peer: impl Into<Peer>) -> Answering<B> {
         let (head, body) = request.into_parts();
         Asked { head, body: body.into(), peer: peer.into() }.answer(&self.inner)
     }
 }
 
-/// A request with who sent it.
+/// A request with its peer.
 pub(crate) struct Asked {
     pub(crate) head: Parts,
     pub(crate) body: RequestBody,
@@ -161,7 +161,7 @@ impl Asked {
         let own = || own(path, inner.draining.load(Ordering::Relaxed));
         if !self.peer.inside {
             acceptable::check(&self.head)?;
-            // Functions are called by their names from inside only.
+            // Calls by name are accepted from inside only.
             if is_own(path) {
                 return Err(own());
             }
@@ -181,7 +181,8 @@ impl Asked {
         Ok(Wanted { host, scope: Some(scope) })
     }
 
-    /// As it was sent. The address of the request goes before the header; two headers are as good as none.
+    /// Returns the host as it was sent. The URI's authority takes precedence over the header, and
+    /// several `Host` headers count as none.
     pub(crate) fn host(&self) -> Option<&[u8]> {
         if let Some(authority) = self.head.uri.authority() {
             return Some(authority.as_str().as_bytes());
@@ -230,7 +231,7 @@ fn is_own(path: &str) -> bool {
     path.strip_prefix("/.milepost").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// The gateway's own paths.
+/// Answers the gateway's own paths.
 fn own(path: &str, draining: bool) -> Problem {
     match path {
         "/.milepost/health" if draining => {

@@ -1,4 +1,4 @@
-//! Which headers pass, in both directions.
+//! Filters headers in both directions.
 
 use std::net::IpAddr;
 
@@ -13,8 +13,8 @@ pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-i
 /// The id that the caller sent as `x-request-id`.
 const MILEPOST_CALLER_REQUEST_ID: HeaderName = HeaderName::from_static("milepost-caller-request-id");
 
-/// Besides all of `x-forwarded-*`, what proxies say about the client and the address that it asked for, and what frameworks
-/// believe. From strangers they are dropped.
+/// Headers besides `x-forwarded-*` in which proxies report the client and the requested address,
+/// and which frameworks trust. Dropped unless they come from a trusted proxy.
 const PROXIES_SAY: [HeaderName; 14] = [
     header::FORWARDED,
     HeaderName::from_static("client-ip"),
@@ -32,8 +32,8 @@ const PROXIES_SAY: [HeaderName; 14] = [
     HeaderName::from_static("x-script-name"),
 ];
 
-/// They are about one connection, never about the message; or `proxy`, which programs that follow CGI get as the variable
-/// `HTTP_PROXY`, by which libraries choose a proxy.
+/// Headers about one connection, never about the message. `proxy` is here because CGI programs
+/// receive it as the variable `HTTP_PROXY`, which libraries use to choose a proxy.
 const HOP_BY_HOP: [HeaderName; 10] = [
     header::CONNECTION,
     HeaderName::from_static("keep-alive"),
@@ -47,7 +47,7 @@ const HOP_BY_HOP: [HeaderName; 10] = [
     header::UPGRADE,
 ];
 
-/// Whose word a request's forwarding headers are.
+/// Determines the forwarding headers of a request.
 pub(crate) struct Forwarding<'r> {
     pub(crate) client: Option<IpAddr>,
     pub(crate) trusted: bool,
@@ -55,11 +55,11 @@ pub(crate) struct Forwarding<'r> {
     pub(crate) host: &'r HeaderValue,
 }
 
-/// Makes the headers of a request fit to be seen by a function.
+/// Cleans the headers of a request for a function.
 pub(crate) fn clean_request(headers: &mut HeaderMap, forwarding: &Forwarding<'_>, request_id: HeaderValue) {
     drop_hop_by_hop(headers);
     drop_forged(headers, forwarding.trusted);
-    // The gateway answers this one itself.
+    // The gateway handles this one itself.
     headers.remove(header::EXPECT);
     join_cookies(headers);
     headers.insert(header::HOST, forwarding.host.clone());
@@ -69,7 +69,7 @@ pub(crate) fn clean_request(headers: &mut HeaderMap, forwarding: &Forwarding<'_>
     forward(headers, forwarding);
 }
 
-/// Makes the headers of a function's answer fit to be sent.
+/// Cleans the headers of a function's response.
 pub(crate) fn clean_answer(headers: &mut HeaderMap) {
     drop_hop_by_hop(headers);
     drop_all(headers, is_ours);
@@ -83,7 +83,7 @@ fn drop_hop_by_hop(headers: &mut HeaderMap) {
             .filter_map(|value| value.to_str().ok())
             .flat_map(|value| value.split(','))
             .filter_map(|name| HeaderName::from_bytes(name.trim().as_bytes()).ok())
-            // What the message is, and to whom, is not for the hop to take away.
+            // A `connection` header must not remove the message's host and length.
             .filter(|name| *name != header::HOST && *name != header::CONTENT_LENGTH)
             .collect();
         for name in named {
@@ -95,7 +95,7 @@ fn drop_hop_by_hop(headers: &mut HeaderMap) {
     }
 }
 
-/// Over HTTP/2 a browser sends a field for each cookie, and whoever passes them on to what is not HTTP/2 joins them (RFC
+/// Over HTTP/2 browsers send one field per cookie, which must be joined before leaving HTTP/2 (RFC
 /// 9113, 8.2.3).
 fn join_cookies(headers: &mut HeaderMap) {
     let mut all = headers.get_all(header::COOKIE).iter();
@@ -110,8 +110,8 @@ fn join_cookies(headers: &mut HeaderMap) {
     }
 }
 
-/// Whether a header of a stranger is about the connection, or says what only the gateway or a proxy may say: no function gets it,
-/// whichever way the request comes.
+/// Whether an untrusted client's header describes the connection, or may be set only by the gateway
+/// or a proxy. Functions never receive such a header, whatever way the request takes.
 pub fn is_forbidden_to_strangers(name: &HeaderName) -> bool {
     let text = name.as_str();
     HOP_BY_HOP.contains(name)
@@ -122,12 +122,13 @@ pub fn is_forbidden_to_strangers(name: &HeaderName) -> bool {
         || passing::is_of_fission(text)
 }
 
-/// Only the gateway says these.
+/// Reserved for the gateway.
 fn is_ours(name: &str) -> bool {
     name.starts_with("milepost-")
 }
 
-/// A name with `_` becomes the same variable of CGI and WSGI as one with `-`, and would get round everything else here.
+/// CGI and WSGI map a name with `_` to the same variable as one with `-`, which would bypass every
+/// other check here.
 fn drop_forged(headers: &mut HeaderMap, trusted: bool) {
     drop_all(headers, |name| is_ours(name) || name.contains('_') || (!trusted && name.starts_with("x-forwarded-")));
     if !trusted {
@@ -191,7 +192,7 @@ mod tests {
     ];
 
     #[test]
-    fn what_is_about_the_connection_or_ours_is_dropped() {
+    fn drops_hop_by_hop_and_reserved_headers() {
         let sent = [
             ("connection", "close, X-Private"),
             ("x-private", "1"),
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn the_id_that_a_caller_sent_is_kept_apart_from_ours_if_it_can_be_logged() {
+    fn keeps_a_loggable_caller_request_id_under_its_own_name() {
         let theirs = |id: &'static str| {
             let mut lines = cleaned(&[("x-request-id", id)], false);
             lines.retain(|line| line.contains("request-id"));
@@ -235,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn the_connection_header_cannot_take_away_what_the_gateway_sets() {
+    fn connection_header_cannot_remove_gateway_headers() {
         let sent = [("connection", "host, x-forwarded-for, x-request-id, content-length"), ("content-length", "3")];
         let mut expected = vec!["content-length: 3"];
         expected.extend(OURS);
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trusted_proxy_is_believed_and_appended_to() {
+    fn appends_to_forwarding_headers_of_trusted_proxies() {
         let sent = [
             ("x-forwarded-for", "1.1.1.1"),
             ("x-forwarded-for", "2.2.2.2"),
@@ -266,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn cookies_that_come_in_several_fields_are_joined() {
+    fn joins_several_cookie_fields() {
         let cookies = |sent: &[(&'static str, &'static str)]| {
             let mut lines = cleaned(sent, false);
             lines.retain(|line| line.starts_with("cookie"));
@@ -281,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn repeated_headers_of_users_stay() {
+    fn keeps_repeated_response_headers() {
         let mut answer = map(&[("set-cookie", "a=1"), ("set-cookie", "b=2"), ("connection", "close")]);
         clean_answer(&mut answer);
         assert_eq!(answer.get_all("set-cookie").iter().count(), 2);

@@ -1,11 +1,12 @@
 //! The data plane: host and path → release → file or function, without the database.
 //!
-//! A request reads one immutable [`view::AppView`] and everything it does comes from that. This crate does not know the
-//! catalog, the blob store or the runtime: the server builds views and is the [`Backend`].
-//! `docs/decisions/006-gateway.md` has the rules and the reasons.
+//! A request reads one immutable [`view::AppView`] and takes everything from it. This crate does
+//! not know the catalog, the blob store or the runtime: the server builds views and implements
+//! [`Backend`]. `docs/decisions/006-gateway.md` has the rules and the reasons.
 //!
-//! On the way of a request: `server` accepts a connection, `gateway` and `resolve` find the release that its host names, `decide`
-//! finds what answers for the path, and `files` or `call` answer. `directory` is where the views are.
+//! The path of a request: `server` accepts the connection, `gateway` and `resolve` find the release
+//! for the host, `decide` chooses what serves the path, and `files` or `call` respond. `directory`
+//! holds the views.
 
 mod acceptable;
 mod answering;

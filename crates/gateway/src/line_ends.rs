@@ -1,7 +1,8 @@
-//! HTTP/1 heads whose lines end in a bare LF are refused. hyper takes them; a proxy before it that does not would see another
-//! request than the function.
+//! Rejects HTTP/1 heads with bare LF line ends. hyper accepts them, while a proxy in front of it
+//! may not and would see another request than the function.
 //!
-//! The bytes are only looked at, on their way to hyper. A bare LF in a head becomes a NUL, which hyper refuses with 400.
+//! The bytes are only inspected on their way to hyper. A bare LF in a head is replaced by a NUL,
+//! which hyper rejects with 400.
 
 use std::io;
 use std::pin::Pin;
@@ -18,13 +19,13 @@ pub(crate) struct LineEnds<S> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Reading {
     Head(Head),
-    /// So many bytes are not part of a head.
+    /// This many bytes until the next head.
     Body(u64),
     ChunkSize(Line),
-    /// A chunk with the line end behind it.
+    /// The rest of a chunk, including its line end.
     Chunk(u64),
     Trailers(Line),
-    /// Not what was expected: hyper refuses it, or knows better.
+    /// Unexpected input: hyper rejects it or interprets it correctly.
     Lost,
 }
 
@@ -43,15 +44,15 @@ enum Framing {
     Chunked,
 }
 
-/// The beginning of a line that came in several reads, without spaces, of which hyper takes any number. No line that says how
-/// long a body is needs more.
+/// The beginning of a line that may arrive in several reads. Spaces are skipped, because hyper
+/// accepts any number of them; without them every line that sets a body's length fits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Line {
     start: [u8; Self::KEPT],
     filled: usize,
-    /// With its spaces.
+    /// Including spaces.
     length: usize,
-    /// There was more than is kept.
+    /// There were more bytes than are kept.
     is_cut: bool,
     ends_with_cr: bool,
 }
@@ -66,7 +67,7 @@ impl Line {
     const KEPT: usize = 64;
 
     fn push(&mut self, bytes: &[u8]) {
-        // A long line that has to do with no length is not read further than that.
+        // Only lines about lengths matter, and they fit: skip the rest of a longer one.
         if !self.is_cut {
             let mut bytes = bytes.iter().filter(|byte| !matches!(byte, b' ' | b'\t'));
             for byte in bytes.by_ref().take(Self::KEPT - self.filled) {
@@ -92,7 +93,7 @@ impl<S> LineEnds<S> {
     }
 }
 
-/// Up to the next LF: the line without it, or what there is of one.
+/// Returns the bytes up to the next LF, and whether there is one.
 fn cut(bytes: &[u8]) -> (&[u8], bool) {
     match bytes.iter().position(|byte| *byte == b'\n') {
         Some(at) => (&bytes[..at], true),
@@ -101,7 +102,7 @@ fn cut(bytes: &[u8]) -> (&[u8], bool) {
 }
 
 impl Reading {
-    /// Looks at bytes that came, and makes bare line ends of heads invalid.
+    /// Inspects incoming bytes and invalidates bare line ends in heads.
     fn look(&mut self, bytes: &mut [u8]) {
         let mut at = 0;
         while at < bytes.len() {
@@ -142,7 +143,7 @@ impl Reading {
         }
     }
 
-    /// False if the line gives a length that hyper might read in another way.
+    /// Returns false if the line sets a length that hyper might read differently.
     fn line_ended(&mut self) -> bool {
         match self {
             Self::Head(head) => {
@@ -184,7 +185,8 @@ impl Reading {
 }
 
 impl Framing {
-    /// With one more header. A chunked body goes before a length, as for hyper. `None` for a length that cannot be read.
+    /// Returns the framing after one more header. Chunked takes precedence over a length, as in
+    /// hyper. `None` for a length that cannot be parsed.
     fn with(self, line: &Line) -> Option<Self> {
         let kept = line.kept();
         let is = |name: &[u8]| kept.len() > name.len() && kept[..name.len()].eq_ignore_ascii_case(name);
@@ -241,7 +243,7 @@ mod tests {
 
     use super::*;
 
-    /// Requests behind each other, of which none has a bare LF outside of its body.
+    /// Pipelined requests without a bare LF outside of their bodies.
     const GOOD: &str = "\r\nGET / HTTP/1.1\r\nhost: x\r\n\r\n\
         POST / HTTP/1.1\r\nContent-Length: 6\r\n\r\na\nb\n\nc\
         POST / HTTP/1.1\r\ntransfer-encoding:  chunked\r\ncontent-length: 1\r\n\r\n\
@@ -263,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn spaces_before_a_length_hide_no_bare_line_end() {
+    fn spaces_around_a_length_do_not_hide_a_bare_lf() {
         let bare = "GET /last HTTP/1.1\nhost: y\r\n\r\n";
         for spaces in [" ".repeat(50), "\t".repeat(70), " ".repeat(5000)] {
             let length = format!("POST / HTTP/1.1\r\ncontent-length:{spaces}3{spaces}\r\n\r\na\nb");
@@ -277,7 +279,7 @@ mod tests {
                 }
             }
         }
-        // Too long to be looked at whole: hyper would read ten.
+        // Too long to be inspected in full: hyper would read ten.
         let zeros = "0".repeat(70);
         for head in
             [format!("content-length: {zeros}10\r\n"), format!("transfer-encoding: chunked\r\n\r\n{zeros}a\r\n")]
@@ -288,12 +290,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whole_line_ends_pass_however_they_are_cut(cuts in proptest::collection::vec(any::<usize>(), 0..12)) {
+        fn crlf_passes_however_reads_are_split(cuts in proptest::collection::vec(any::<usize>(), 0..12)) {
             prop_assert_eq!(looked(GOOD, &cuts), GOOD.as_bytes());
         }
 
         #[test]
-        fn a_bare_line_end_in_a_head_does_not(
+        fn rejects_a_bare_lf_in_a_head(
             at in any::<prop::sample::Index>(),
             cuts in proptest::collection::vec(any::<usize>(), 0..12),
         ) {

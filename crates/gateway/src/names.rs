@@ -1,11 +1,13 @@
-//! A few things by name, in one piece of memory: an app has ten releases more often than ten thousand.
+//! A map from names to values in one allocation, for few entries: an app has ten releases more
+//! often than ten thousand.
 
 use smol_str::SmolStr;
 
-/// Up to this many are read from front to back: the processor foresees that, and does not foresee a search.
+/// Up to this many entries are searched linearly, which the CPU predicts better than a binary
+/// search.
 const FEW: usize = 16;
 
-/// Made once, then only read. Short names stand in the list itself.
+/// Immutable once built. Short names are stored inline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Names<T>(Box<[(SmolStr, T)]>);
 
@@ -24,7 +26,7 @@ impl<T> Names<T> {
         Some(&self.0[at].1)
     }
 
-    /// Whether names are paths below this one.
+    /// Whether any name is a path below `folder`.
     pub(crate) fn has_below(&self, folder: &str) -> bool {
         let inside = || folder.bytes().chain([b'/']);
         let at = self.0.partition_point(|(known, _)| known.bytes().lt(inside()));
@@ -44,7 +46,7 @@ impl<T> Names<T> {
     }
 }
 
-/// Of two with the same name the later one is kept.
+/// The last of several entries with the same name wins.
 impl<N: Into<SmolStr>, T> FromIterator<(N, T)> for Names<T> {
     fn from_iter<I: IntoIterator<Item = (N, T)>>(all: I) -> Self {
         let mut all: Vec<(SmolStr, T)> = all.into_iter().map(|(name, value)| (name.into(), value)).collect();
@@ -65,7 +67,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn they_say_what_a_map_says(all in proptest::collection::vec(("[a-c]{0,3}", any::<u8>()), 0..40), asked in "[a-c]{0,3}") {
+        fn agrees_with_a_hash_map(all in proptest::collection::vec(("[a-c]{0,3}", any::<u8>()), 0..40), asked in "[a-c]{0,3}") {
             let map: HashMap<String, u8> = all.iter().cloned().collect();
             let names: Names<u8> = all.into_iter().collect();
             prop_assert_eq!(names.len(), map.len());
@@ -76,7 +78,7 @@ mod tests {
         }
 
         #[test]
-        fn a_folder_is_what_paths_begin_with(all in proptest::collection::vec("[a.!/]{0,5}", 0..30), asked in "[a.!/]{0,4}") {
+        fn has_below_matches_path_prefixes(all in proptest::collection::vec("[a.!/]{0,5}", 0..30), asked in "[a.!/]{0,4}") {
             let names: Names<()> = all.iter().map(|path| (path, ())).collect();
             let expected = all.iter().any(|path| path.starts_with(&format!("{asked}/")));
             prop_assert_eq!(names.has_below(&asked), expected);

@@ -1,4 +1,5 @@
-//! What a route passes on: the path, and the headers that tell the function what was stripped or what Fission's router would send.
+//! What a route passes on: the path, and the headers that report the stripped prefix or that
+//! Fission's router would send.
 
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
@@ -12,7 +13,7 @@ const FUNCTION_NAMESPACE: HeaderName = HeaderName::from_static("x-fission-functi
 const FUNCTION_VERSION: HeaderName = HeaderName::from_static("x-fission-function-resourceversion");
 const PARAMS: &str = "x-fission-params-";
 
-/// The target of the request as the function sees it.
+/// The request target as the function sees it.
 pub(crate) fn target(uri: &Uri, passed: Passed) -> Uri {
     let (_, rest) = passed.split(uri.path());
     if rest.len() == uri.path().len() {
@@ -32,7 +33,7 @@ pub(crate) struct Told<'r> {
     pub(crate) passed: Passed,
     /// As it was sent.
     pub(crate) uri: &'r Uri,
-    /// Whether the sender's `x-forwarded-*` are believed.
+    /// Whether the sender's `x-forwarded-*` are trusted.
     pub(crate) trusted: bool,
     pub(crate) function: &'r str,
     pub(crate) app: &'r str,
@@ -59,7 +60,8 @@ pub(crate) fn tell(headers: &mut HeaderMap, told: &Told<'_>) {
         set(headers, FUNCTION_NAMESPACE, told.app.as_bytes());
         set(headers, FUNCTION_VERSION, told.version.to_string().as_bytes());
         for (name, value) in told.params {
-            // A name that cannot be a header is left out; the function finds it in the route's parameters.
+            // Skips a name that is not a valid header name: the function finds it in the route's
+            // parameters.
             if let Ok(name) = HeaderName::try_from(format!("{PARAMS}{name}")) {
                 set(headers, name, value.as_bytes());
             }
@@ -67,7 +69,7 @@ pub(crate) fn tell(headers: &mut HeaderMap, told: &Told<'_>) {
     }
 }
 
-/// Leaves out a value that cannot be sent.
+/// Skips a value that is not a valid header value.
 fn set(headers: &mut HeaderMap, name: HeaderName, value: &[u8]) {
     if let Ok(value) = HeaderValue::from_bytes(value) {
         headers.insert(name, value);
@@ -81,7 +83,7 @@ fn drop_fission(headers: &mut HeaderMap) {
     }
 }
 
-/// In any spelling: to WSGI `_` and `-` are the same.
+/// In any spelling: WSGI does not distinguish `_` from `-`.
 pub(crate) fn is_of_fission(name: &str) -> bool {
     let rest = |start| after(name, start);
     rest("x-fission-").is_some()
@@ -145,13 +147,13 @@ mod tests {
     ];
 
     #[test]
-    fn what_strangers_say_about_the_route_is_dropped() {
+    fn drops_forged_routing_headers() {
         let whole = lines(Passing::default(), "/api", "/api/x?a=1", false, &FORGED);
         assert_eq!(whole, ["/api/x?a=1", "x-fission-of-mine: stays"]);
     }
 
     #[test]
-    fn a_stripped_prefix_is_told_behind_the_one_of_a_trusted_proxy() {
+    fn appends_the_stripped_prefix_to_that_of_a_trusted_proxy() {
         let strip = Passing { strip: true, fission: false };
         assert_eq!(lines(strip, "/api", "/api/x?a=1", false, &[]), ["/x?a=1", "x-forwarded-prefix: /api"]);
         for outer in ["/outer", "/outer/"] {
@@ -162,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn fission_routes_tell_what_its_router_tells() {
+    fn fission_routes_set_the_headers_of_its_router() {
         let fission = Passing { strip: false, fission: true };
         let told = lines(fission, "/t/{id}/{Name}", "/t/a%20b/%C3%BC/x?q", false, &FORGED[..6]);
         let expected = [
@@ -177,7 +179,7 @@ mod tests {
         assert_eq!(told, expected);
         let stripped = lines(Passing { strip: true, fission: true }, "/files", "/files/a", false, &[]);
         assert_eq!((stripped[0].as_str(), stripped.iter().any(|line| line.contains("prefix"))), ("/a", false));
-        // A line break in a variable makes no header of its own.
+        // A line break in a variable cannot inject a header.
         let broken = lines(fission, "/t/{id}", "/t/a%0d%0ax:%20y", false, &[]);
         assert!(broken.iter().all(|line| !line.contains("params")), "{broken:?}");
     }

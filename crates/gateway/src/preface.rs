@@ -1,4 +1,4 @@
-//! The first bytes of a connection without TLS: whether it speaks HTTP/1 or HTTP/2.
+//! Detects HTTP/1 or HTTP/2 from the first bytes of a connection without TLS.
 
 use std::io;
 use std::pin::Pin;
@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// No method of HTTP/1 begins like the preface of HTTP/2.
+/// No HTTP/1 method begins like the HTTP/2 preface.
 const HTTP2: &[u8; 3] = b"PRI";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,17 +16,17 @@ pub(crate) enum Protocol {
     Http2,
 }
 
-/// A stream with the bytes that had to be read to tell its protocol, if any.
+/// A stream with the bytes that had to be read to detect its protocol, if any.
 pub(crate) struct Begun<S> {
     read: [u8; 3],
-    /// Which of them have to be given out.
+    /// The range of `read` that is still to be returned.
     from: usize,
     to: usize,
     stream: S,
 }
 
-/// Waits until the protocol is clear. The first bytes are only looked at, so that they are read once; a client that sends
-/// the first of three alone has them read here.
+/// Waits until the protocol is known. The first bytes are only peeked at, so that they are read
+/// once. They are read here only if a client sends the first one or two of the preface alone.
 pub(crate) async fn read(mut stream: TcpStream) -> io::Result<(Protocol, Begun<TcpStream>)> {
     let mut read = [0; 3];
     let length = stream.peek(&mut read).await?;

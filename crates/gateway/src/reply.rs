@@ -1,11 +1,11 @@
-//! What a function may answer: a head within the limits, with a length that is one.
+//! Checks a function's response: its head must be within the limits and its length valid.
 
 use http::{HeaderMap, StatusCode, header};
 
 use crate::answers::Problem;
 use crate::settings::Limits;
 
-/// The head of a function's answer.
+/// Checks the head of a function's response.
 pub(crate) fn check(status: StatusCode, headers: &HeaderMap, most_bytes: usize) -> Result<(), Problem> {
     if !(200..600).contains(&status.as_u16()) {
         return Err(bad(format!(
@@ -20,12 +20,14 @@ pub(crate) fn check(status: StatusCode, headers: &HeaderMap, most_bytes: usize) 
     Ok(())
 }
 
-/// The same for whoever answers for a function elsewhere: the reason why its head cannot be sent.
+/// The same check for callers that respond for a function elsewhere. Returns the reason why the
+/// head cannot be sent.
 pub fn is_sendable(status: StatusCode, headers: &HeaderMap) -> Result<(), String> {
     check(status, headers, Limits::default().head_bytes).map_err(|problem| problem.detail)
 }
 
-/// The length that the function gives for a body that it streams. Several make no length, and are dropped later.
+/// The `content-length` that a function set for a streamed body. Several count as none and are
+/// dropped later.
 pub(crate) fn length(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
     let mut all = headers.get_all(header::CONTENT_LENGTH).iter();
     let (Some(only), None) = (all.next(), all.next()) else { return Ok(None) };

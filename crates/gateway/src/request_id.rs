@@ -1,4 +1,4 @@
-//! Ids of requests: unique across processes by a random start, cheap by a counter.
+//! Request ids: unique across processes by a random start, cheap by a counter.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
@@ -12,7 +12,7 @@ const LENGTH: usize = 16;
 static START: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(std::process::id()));
 static COUNTER: AtomicU64 = AtomicU64::new(0);
 
-/// Eight letters of this process and eight that count.
+/// Eight characters for this process and eight for the counter.
 pub(crate) fn new() -> Box<str> {
     let count = START.rotate_left(32).wrapping_add(COUNTER.fetch_add(1, Ordering::Relaxed));
     let mut text = String::with_capacity(LENGTH);
@@ -24,7 +24,7 @@ pub(crate) fn new() -> Box<str> {
     text.into_boxed_str()
 }
 
-/// Whether an id that a caller sent can go into logs and headers as it is.
+/// Whether a caller's id can go into logs and headers unchanged.
 pub(crate) fn is_sane(id: &HeaderValue) -> bool {
     let is_fine = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':');
     (1..=128).contains(&id.len()) && id.as_bytes().iter().all(is_fine)
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_different_and_sane() {
+    fn ids_are_unique_and_sane() {
         let ids: HashSet<_> = (0..10_000).map(|_| new()).collect();
         assert_eq!(ids.len(), 10_000);
         let is_sane = |id: &str| is_sane(&HeaderValue::from_bytes(id.as_bytes()).expect("a header"));

@@ -1,4 +1,4 @@
-//! From a host name or a call token to the release that serves.
+//! Resolves a host name or a call token to a release.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use crate::gateway::Inner;
 use crate::stats::Counters;
 use crate::view::{AppView, ReleaseView};
 
-/// What a request is about, read from its head.
+/// What a request asks for, from its head.
 pub(crate) struct Wanted<'h> {
     pub(crate) host: Cow<'h, str>,
-    /// A call from inside of a release: the host does not matter.
+    /// Set for a call from inside a release: the host is ignored.
     pub(crate) scope: Option<CallScope>,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct Place<F> {
 
 pub(crate) enum Resolved<F> {
     At(Place<F>),
-    /// An app is not in memory; it may exist nevertheless.
+    /// An app is not in memory, but may exist.
     Unknown,
     Not(Problem),
 }
@@ -87,8 +87,8 @@ impl<B: Backend> Inner<B> {
         }
     }
 
-    /// Like `resolve`, for apps that were not in memory. Goes by what was loaded: what is remembered about absent apps may
-    /// be forgotten before the last candidate is there.
+    /// Like `resolve`, for apps that were not in memory. Relies on the loads themselves: an entry
+    /// in the negative cache may expire before the last candidate is loaded.
     pub(crate) async fn load(&self, wanted: Wanted<'_>) -> Result<Place<B::Function>, Problem> {
         let mut verdict = Verdict::default();
         if let Some(scope) = wanted.scope {
@@ -139,13 +139,14 @@ impl<B: Backend> Inner<B> {
 
 struct NotInMemory;
 
-/// The best reason why no reading of an address led anywhere.
+/// The best reason why no interpretation of an address was found.
 #[derive(Default)]
 struct Verdict(Option<Problem>);
 
 impl Verdict {
     fn add(&mut self, problem: Problem) {
-        // What is gone is a better reason than what never was, and a release a better one than an app.
+        // Expired is a better reason than never existed, and a missing release a better one than a
+        // missing app.
         let weight = |problem: &Problem| match problem.code {
             "release_expired" => 3,
             "unknown_app" => 1,
@@ -168,7 +169,7 @@ impl Verdict {
     }
 }
 
-/// The release that is asked for; live without a name.
+/// Returns the named release, or live without a name.
 fn choose<'a, F>(app: &'a AppView<F>, release: Option<&str>) -> Result<&'a Arc<ReleaseView<F>>, Problem> {
     let none = |what: &str| {
         let detail = format!("The app `{}` has {what} release.", app.app);

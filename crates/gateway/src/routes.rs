@@ -1,8 +1,9 @@
-//! Which route answers for a method and a path.
+//! Matches a method and a path to a route.
 //!
-//! Routes for the request's host come before those for every host. Then exact paths, a literal segment before a
-//! variable, from left to right; then paths with regular expressions, the longest pattern first; then prefixes, the
-//! longest first. The first of these that also wants the method answers.
+//! Routes for the request's host are tried before those for every host. Within each, exact paths
+//! are tried first, a literal segment before a variable, from left to right; then paths with
+//! regular expressions, the longest pattern first; then prefixes, the longest first. The first
+//! match that also accepts the method wins.
 
 mod group;
 mod methods;
@@ -26,25 +27,25 @@ use tree::PathRest;
 /// How many elements of a list are read ahead: most apps have fewer.
 const READ_AHEAD: usize = 8;
 
-/// The variables of a path by name, decoded.
+/// The decoded variables of a path by name.
 pub type Params = Vec<(Box<str>, Box<str>)>;
 
-/// A route as the table takes it.
+/// A route as input to a table.
 #[derive(Debug, Clone)]
 pub struct Route<T> {
     /// Upper case; empty means every method.
     pub methods: BTreeSet<String>,
-    /// `/orders/{id}`, `/orders/{id:[0-9]+}`, or the beginning of the paths when `prefix` is set.
+    /// `/orders/{id}`, `/orders/{id:[0-9]+}`, or a path prefix if `prefix` is set.
     pub path: Box<str>,
     pub prefix: bool,
-    /// What of a request the function is given.
+    /// Which parts of a request the function receives.
     pub passing: Passing,
-    /// Only for this host; empty means every host.
+    /// Limits the route to this host; empty means every host.
     pub host: Box<str>,
     pub target: T,
 }
 
-/// A path that no request could be compared with.
+/// A path pattern that cannot be compiled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the route `{path}` cannot be used: {reason}")]
 pub struct RouteError {
@@ -52,18 +53,19 @@ pub struct RouteError {
     pub reason: String,
 }
 
-/// Routes of one release, ready to be asked. Whoever has it has its parts: there is nothing between them to be read first. Releases
-/// share parts that are equal.
+/// Compiled routes of one release. Parts are stored inline to avoid a pointer chase. Releases share
+/// equal parts.
 #[derive(Debug, PartialEq, Eq)]
 pub struct RouteTable<T> {
-    /// In the order in which groups count them.
+    /// In the order of the indices that groups hold.
     routes: Arc<[Kept<T>]>,
     every_host: Group,
-    /// Hardly any table has some.
+    /// Rarely set.
     by_host: Option<Arc<Names<Group>>>,
 }
 
-/// What a table keeps of a route: how its path is compared, and for which host, is where it hangs.
+/// What a table keeps of a route. How its path is matched, and for which host, follows from the
+/// group that holds its index.
 #[derive(Debug, PartialEq, Eq)]
 struct Kept<T> {
     path: SmolStr,
@@ -72,7 +74,7 @@ struct Kept<T> {
     target: T,
 }
 
-/// What a table says about a request.
+/// The result of looking up a request.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Lookup<'t, T> {
     Found {
@@ -82,7 +84,7 @@ pub enum Lookup<'t, T> {
         params: Params,
         passed: Passed,
     },
-    /// The path has routes, all for other methods: these.
+    /// Routes match the path, but only for these other methods.
     OtherMethods(BTreeSet<&'t str>),
     Nothing,
 }
@@ -94,7 +96,8 @@ impl<T> Default for RouteTable<T> {
 }
 
 impl<T> RouteTable<T> {
-    /// A route that cannot be used is left out, with a line in the log: the rest of the release goes on serving.
+    /// Skips invalid routes with a warning in the log, so that the rest of the release is still
+    /// served.
     pub fn new(routes: Vec<Route<T>>) -> Self {
         let (table, errors) = Self::with_errors(routes);
         for error in errors {
@@ -103,9 +106,10 @@ impl<T> RouteTable<T> {
         table
     }
 
-    /// The table, and what was left out of it.
+    /// Returns the table and the routes that were skipped.
     pub fn with_errors(mut routes: Vec<Route<T>>) -> (Self, Vec<RouteError>) {
-        // On equal paths: those that want HEAD before those that get it as a GET, those for every method last.
+        // On equal paths, routes that name HEAD come before those that serve it as GET. Routes for
+        // every method come last.
         routes.sort_by_key(|route| (route.methods.is_empty(), !route.methods.contains("HEAD")));
         let mut every_host = GrowingGroup::default();
         let mut by_host = BTreeMap::<String, GrowingGroup>::new();
@@ -128,7 +132,7 @@ impl<T> RouteTable<T> {
         (Self { routes, every_host, by_host }, errors)
     }
 
-    /// Takes the parts that are equal from another table.
+    /// Shares the parts that equal those of another table.
     pub(crate) fn share(&mut self, other: &Self)
     where
         T: PartialEq,
@@ -158,7 +162,7 @@ impl<T> RouteTable<T> {
         self.routes.is_empty()
     }
 
-    /// Asks for a request: its host without a port in lower case, and its path as it was sent.
+    /// Looks up a request by its host, in lower case without a port, and its path as it was sent.
     pub fn find(&self, host: &str, method: &Method, path: &str) -> Lookup<'_, T> {
         if self.routes.is_empty() {
             return Lookup::Nothing;

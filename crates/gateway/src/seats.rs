@@ -1,5 +1,6 @@
-//! The connections that a door may hold. A full door closes idle connections, the longest idle first, so that a new client
-//! gets in; and when none is idle, slow ones of the client that holds the most. The gateway and the server's API both use it.
+//! Limits the connections of a listener. A full listener closes idle connections, the longest idle
+//! first, to admit a new client. If none is idle, it closes slow ones of the client that holds the
+//! most. The gateway and the server's API both use this.
 
 mod client;
 mod room;
@@ -16,16 +17,17 @@ use crate::connection::Pulse;
 use client::Client;
 use room::{Room, Verdict};
 
-/// How long a newcomer waits for an evicted connection to close.
+/// How long a new connection waits for an evicted one to close.
 const PATIENCE: Duration = Duration::from_millis(250);
 const TRIES: u32 = 3;
 
-/// How many connections a door holds.
+/// How many connections a listener holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SeatLimits {
     pub all: usize,
-    /// Those on which no request has shown a valid token. A door that asks for none has `all` here. Where they are fewer,
-    /// strangers at work give way too if none is idle: they must not keep those with a token out.
+    /// Connections on which no request has shown a valid token. A listener that requires none has
+    /// `all` here. With a lower limit, busy connections without a token are evicted too when none
+    /// is idle, so that they cannot keep out those with one.
     pub strangers: usize,
 }
 
@@ -35,11 +37,11 @@ impl SeatLimits {
     }
 }
 
-/// The seats of one door.
+/// The connection slots of one kind of listener.
 pub struct Seats {
     room: Mutex<Room>,
     names: RandomState,
-    /// A seat became free, or an evicted connection was kept because it had got a request.
+    /// A seat became free, or an evicted connection was kept because it got a request.
     freed: Notify,
 }
 
@@ -48,8 +50,9 @@ impl Seats {
         Arc::new(Self { room: Mutex::new(Room::new(limits)), names: RandomState::new(), freed: Notify::new() })
     }
 
-    /// A seat for a new connection. `None` if the door is full of connections that are at work, or if this client has more
-    /// than its share of a nearly full door and none of its connections is idle or slow.
+    /// Takes a seat for a new connection. Returns `None` if the listener is full of busy
+    /// connections, or if it is nearly full, this client has more than its share, and none of its
+    /// connections is idle or slow.
     pub async fn take(self: &Arc<Self>, address: Option<IpAddr>) -> Option<Seat> {
         let client = Client::from(address);
         let pulse = Arc::new(Pulse::default());
@@ -71,7 +74,7 @@ impl Seats {
         None
     }
 
-    /// Evicts some idle connections, because the process has no more descriptors.
+    /// Evicts some idle connections, because the process is out of file descriptors.
     pub fn make_room(&self) {
         self.room().make_room();
     }
@@ -81,7 +84,7 @@ impl Seats {
     }
 }
 
-/// One connection's place at a door; free again when the last clone is dropped.
+/// The slot of one connection, released when the last clone is dropped.
 #[derive(Clone)]
 pub struct Seat(Arc<Taken>);
 
@@ -89,7 +92,7 @@ struct Taken {
     seats: Arc<Seats>,
     at: usize,
     pulse: Arc<Pulse>,
-    /// The hash of the name that was vouched for; 0 for none.
+    /// The hash of the name passed to [`Seat::vouch`]; 0 for none.
     known: AtomicU64,
 }
 
@@ -98,7 +101,8 @@ impl Seat {
         &self.0.pulse
     }
 
-    /// A request on this connection has shown a valid token. From now on the connection counts to the share of `name`.
+    /// Records that a request on this connection has shown a valid token. From then on the
+    /// connection counts to the share of `name`.
     pub fn vouch(&self, name: &str) {
         let Taken { seats, at, known, .. } = &*self.0;
         let who = seats.names.hash_one(name).max(1);
@@ -107,15 +111,15 @@ impl Seat {
         }
     }
 
-    /// Resolves when the connection has to close, because the door is full and it is idle, or a stranger's among strangers at
-    /// work.
+    /// Resolves when the connection has to close: the listener is full and the connection is idle,
+    /// or was chosen even though it is busy.
     pub async fn evicted(&self) {
         loop {
             self.0.pulse.eviction().await;
             if self.0.pulse.must_close() {
                 return;
             }
-            // A request came meanwhile: another connection goes.
+            // A request arrived in the meantime: another connection is evicted.
             self.0.pulse.keep();
             self.0.seats.freed.notify_waiters();
         }
@@ -138,7 +142,7 @@ mod tests {
     const HERE: Option<IpAddr> = Some(IpAddr::V4(std::net::Ipv4Addr::LOCALHOST));
 
     #[tokio::test(start_paused = true)]
-    async fn a_newcomer_waits_until_the_evicted_connection_is_closed() {
+    async fn new_connection_waits_for_the_evicted_one_to_close() {
         let seats = Seats::new(SeatLimits::all(1));
         let first = seats.take(HERE).await.expect("a seat");
         let closing = tokio::spawn(async move {
@@ -153,7 +157,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_connection_that_gets_a_request_just_before_its_eviction_stays() {
+    async fn request_just_before_eviction_keeps_the_connection() {
         let seats = Seats::new(SeatLimits::all(1));
         let first = seats.take(HERE).await.expect("a seat");
         let mut newcomer = Box::pin(seats.take(HERE));

@@ -1,4 +1,4 @@
-//! Log lines that strangers can cause: one now and then, however often it happens.
+//! Rate limit for log lines that untrusted clients can trigger.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ impl Seldom {
         Self(Mutex::new(None))
     }
 
-    /// Whether the line may be written now. A line that another thread is deciding about may be left out.
+    /// Whether the line may be written now. May return false while another thread is checking.
     pub fn is_due(&self) -> bool {
         let Ok(mut last) = self.0.try_lock() else { return false };
         let now = Instant::now();

@@ -1,7 +1,8 @@
-//! Accepting connections, and ending them without cutting a request.
+//! Accepts connections, and shuts down without interrupting requests.
 //!
-//! Connections are tasks of the caller's runtime. Threads with runtimes of their own, one for each core, were measured
-//! too: the same CPU time for a file, and 45 µs more for a call of a function, which has to change threads twice.
+//! Connections are tasks of the caller's runtime. One thread per core with a runtime of its own was
+//! measured too: the same CPU time for a file, and 45 µs more for a function call, which has to
+//! switch threads twice.
 
 use std::io;
 use std::net::SocketAddr;
@@ -20,11 +21,11 @@ use crate::seldom::Seldom;
 use crate::serving::{self, Phases};
 use crate::tls::Tls;
 
-/// How often the files of a certificate are looked at.
+/// How often the certificate's files are checked.
 const CERTIFICATE_EVERY: Duration = Duration::from_secs(30);
-/// One of so many connections of the inside door may be without a valid call token.
+/// One in this many connections of the inside listener may be without a valid call token.
 const INSIDE_STRANGERS_PART: usize = 2;
-/// After an accept that failed because the process has no more files, say.
+/// Delay after a failed accept, for example when the process is out of file descriptors.
 const AFTER_ERROR: Duration = Duration::from_millis(50);
 
 const TOO_MANY: &[u8] =
@@ -46,20 +47,21 @@ impl Listener {
         Self { socket, tls: Some(tls), inside: false }
     }
 
-    /// For calls from function to function: whoever comes without a call token is turned away, whatever it asks for.
+    /// For calls between functions: rejects every request without a call token.
     pub fn inside(socket: TcpListener) -> Self {
         Self { socket, tls: None, inside: true }
     }
 }
 
 impl<B: Backend> Gateway<B> {
-    /// Serves until `stop`, then lets requests end, and returns when all connections are gone. Dropped, it cuts all of
-    /// them off.
+    /// Serves until `stop`, then lets requests finish, and returns when all connections are closed.
+    /// Dropping the future cuts all of them.
     pub async fn serve(&self, listeners: Vec<Listener>, stop: CancellationToken) -> io::Result<()> {
         let inner = &self.inner;
         let phases = Phases { stop: stop.clone(), kill: CancellationToken::new() };
         let _cut = phases.kill.clone().drop_guard();
-        // Functions that call each other must not keep the world out, nor it them.
+        // Separate limits, so that calls between functions and calls from outside cannot starve
+        // each other.
         let limits = &inner.settings.limits;
         let outside = Seats::new(SeatLimits::all(limits.connections));
         let (all, strangers) = (limits.inside_connections, limits.inside_connections.div_ceil(INSIDE_STRANGERS_PART));
@@ -100,7 +102,7 @@ struct Door<B: Backend> {
     phases: Phases,
     tls: Option<Tls>,
     inside: bool,
-    /// Those of all doors of its kind.
+    /// Shared by all listeners of the same kind.
     seats: Arc<Seats>,
 }
 
@@ -125,7 +127,7 @@ impl<B: Backend> Door<B> {
                 }
             }
         }
-        // Those whose connection the kernel has accepted already are served too.
+        // Also serve connections that the kernel has already accepted.
         let Ok(socket) = socket.into_std() else { return };
         while let Ok((stream, address)) = socket.accept() {
             if stream.set_nonblocking(true).is_ok()
@@ -149,7 +151,7 @@ impl<B: Backend> Door<B> {
             return;
         };
         let counted = Counted::new(&self.inner);
-        // Answers are written whole: waiting to fill a packet only delays them.
+        // Responses are written whole: waiting to fill a packet only delays them.
         let _ = stream.set_nodelay(true);
         let (inner, phases, tls) = (self.inner.clone(), self.phases.clone(), self.tls.clone());
         self.connections.spawn(async move {
@@ -161,13 +163,13 @@ impl<B: Backend> Door<B> {
     }
 }
 
-/// Whether an error of `accept` is about the one connection, not about the socket.
+/// Whether an `accept` error is about a single connection, not about the socket.
 pub fn is_about_one(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
-/// One of the connections of all doors.
+/// Counts a connection while it is open, across all listeners.
 struct Counted<B: Backend>(Arc<Inner<B>>);
 
 impl<B: Backend> Counted<B> {

@@ -1,4 +1,4 @@
-//! One connection: which protocol it speaks, and how long it may rest.
+//! Serves one connection: detects its protocol and limits its idle time.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -36,22 +36,22 @@ use crate::tls::Tls;
 use crate::wire::Patient;
 
 const MOST_STREAMS: u32 = 256;
-/// Asked on a quiet HTTP/2 connection, to learn that the other side is gone.
+/// Pings a quiet HTTP/2 connection, to notice that the client is gone.
 const PING_EVERY: Duration = Duration::from_secs(30);
 
-/// Of a request that is turned away.
+/// Limit for the head of a request that is turned away.
 const MOST_OF_A_HEAD: usize = 16 << 10;
 const SPEAK_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\n\
     connection: close\r\ncontent-length: 54\r\n\r\nThis port speaks HTTPS: begin the address with https.\n";
 
 type Failure = Box<dyn Error + Send + Sync>;
 
-/// The end of a gateway, in two steps.
+/// Shutdown of a gateway, in two steps.
 #[derive(Clone)]
 pub(crate) struct Phases {
-    /// No more requests than those that are here or on their way.
+    /// Graceful stop: only requests that are here or on their way are served.
     pub(crate) stop: CancellationToken,
-    /// Now.
+    /// Hard stop: drops connections immediately.
     pub(crate) kill: CancellationToken,
 }
 
@@ -91,13 +91,13 @@ pub(crate) async fn serve<B: Backend>(
     speak(inner, stream, peer, protocol, phases, seat).await
 }
 
-/// `None` for whoever speaks HTTP without TLS, as people do who leave out the `s`: they are told, instead of getting what is
-/// garbage to them.
+/// Returns `None` for a client that speaks plain HTTP, usually because the `s` in the address is
+/// missing. It gets a readable response instead of TLS bytes.
 async fn secure(mut stream: TcpStream, tls: &Tls) -> io::Result<Option<TlsStream<TcpStream>>> {
     let mut first = [0];
-    // A method begins with a letter, TLS never does.
+    // An HTTP method begins with a letter, a TLS record never does.
     if stream.peek(&mut first).await? == 1 && first[0].is_ascii_alphabetic() {
-        // What is not read when the connection closes would take the answer with it.
+        // Unread input would make the close a reset, which discards the response.
         let mut head = Vec::new();
         while head.len() < MOST_OF_A_HEAD && !head.windows(4).any(|end| end == b"\r\n\r\n") {
             if stream.read_buf(&mut head).await? == 0 {
@@ -110,7 +110,7 @@ async fn secure(mut stream: TcpStream, tls: &Tls) -> io::Result<Option<TlsStream
     tls.acceptor().accept(stream).await.map(Some)
 }
 
-/// Ends some time after the stop: a connection on which nothing was said does not hold it up.
+/// Resolves some time after the stop, so that a silent connection does not delay the shutdown.
 async fn silent(stop: &CancellationToken, grace: Duration) {
     stop.cancelled().await;
     tokio::time::sleep(grace).await;
@@ -144,9 +144,9 @@ async fn speak<B: Backend>(
 
 fn http1_settings(limits: &Limits) -> http1::Builder {
     let mut builder = http1::Builder::new();
-    // How long a head may take is watched by `Rest`, without a timer for every request.
-    // How many headers it may have is left at hyper's 100: those have their place on the stack, while any other number
-    // costs each request two allocations, which is 3 % of its time.
+    // `Rest` enforces the head timeout, without a timer for every request. The number of headers
+    // stays at hyper's default of 100: those are stored on the stack, while any other limit costs
+    // each request two allocations, which is 3 % of its time.
     builder.header_read_timeout(None).max_header_size(limits.head_bytes);
     builder
 }
@@ -163,7 +163,7 @@ fn http2_settings(limits: &Limits) -> http2::Builder<TokioExecutor> {
     builder
 }
 
-/// What happens to a connection beside its requests.
+/// Watches a connection besides its requests.
 struct Rest<'s> {
     pulse: Arc<Pulse>,
     phases: Phases,
@@ -182,8 +182,8 @@ enum Event {
 }
 
 impl Rest<'_> {
-    /// Drives a connection to its end. The other events have a waker of their own, so that they cost a request next to
-    /// nothing.
+    /// Drives a connection to its end. The other events have a waker of their own, so they cost a
+    /// request almost nothing.
     async fn attend<C>(&self, connection: C) -> Result<(), Failure>
     where
         C: GracefulConnection,
@@ -204,7 +204,7 @@ impl Rest<'_> {
             match event {
                 Event::Tick if resting.is_too_long(self.pulse.resting_since()) => return Ok(()),
                 Event::Tick => events.push(self.tick()),
-                // A request may be on its way: it is answered, with a word that it was the last one.
+                // A request may be on its way: it is answered with `connection: close`.
                 Event::Stop if matches!(self.protocol, Protocol::Http1) && self.pulse.resting_since().is_some() => {
                     let grace = tokio::time::sleep(self.limits.drain_idle);
                     events.push(grace.map(|()| Event::LastCall).boxed());
@@ -214,7 +214,8 @@ impl Rest<'_> {
                     let grace = tokio::time::sleep(self.limits.drain_head);
                     events.push(grace.map(|()| Event::LastWord).boxed());
                 }
-                // Half of a head came, and nothing since. Over HTTP/2 an answer may wait for its reader and look the same.
+                // Only part of a head has arrived. Over HTTP/2 a response that waits for its reader
+                // looks the same, so such a connection is kept.
                 Event::LastWord
                     if !matches!(self.protocol, Protocol::Http2) && self.pulse.resting_since().is_some() =>
                 {
@@ -254,7 +255,7 @@ struct Service<B: Backend> {
     gateway: Gateway<B>,
     peer: Peer,
     pulse: Arc<Pulse>,
-    /// At the inside door, where connections count to the share of the app that calls.
+    /// Set on the inside listener, where connections count to the share of the calling app.
     seat: Option<Seat>,
 }
 
@@ -274,7 +275,7 @@ impl<B: Backend> hyper::service::Service<Request<Incoming>> for Service<B> {
     }
 }
 
-/// An answer is always there, as hyper wants to be told.
+/// A response that never fails, in the form that hyper expects.
 struct Served<B: Backend>(Answering<B>);
 
 impl<B: Backend> Future for Served<B> {

@@ -1,4 +1,4 @@
-//! What can be set about a gateway.
+//! The settings of a gateway.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -7,17 +7,18 @@ use std::time::Duration;
 
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Apps are the labels in front of it.
+    /// Apps are subdomains of it.
     pub domain: String,
-    /// Whose `x-forwarded-*` headers are believed.
+    /// Peers whose `x-forwarded-*` headers are trusted.
     pub trusted_proxies: Vec<Network>,
-    /// Where compressed copies of files are kept. Without it they are kept in memory only, and only small ones are made.
+    /// Directory for compressed copies of files. Without it they are kept in memory, and only small
+    /// files are compressed.
     pub cache_folder: Option<PathBuf>,
-    /// Bytes of files in memory.
+    /// Bytes of files to cache in memory.
     pub cache_memory: u64,
-    /// Bytes of compressed copies in the folder.
+    /// Bytes of compressed copies in the directory.
     pub cache_disk: u64,
-    /// What files say about being cached by browsers.
+    /// The default `cache-control` of files.
     pub cache_control: String,
     pub limits: Limits,
 }
@@ -40,19 +41,21 @@ impl Default for Settings {
 pub struct Limits {
     pub head_bytes: usize,
     pub body_bytes: u64,
-    /// From the beginning of a connection to the end of its first head. A later one may come after nearly three times that.
+    /// From the beginning of a connection to the end of its first head. Later heads may take nearly
+    /// three times as long.
     pub head_timeout: Duration,
-    /// Between two pieces of a body, in either direction.
+    /// Between two frames of a body, in either direction.
     pub body_timeout: Duration,
-    /// At the doors to the world. When they are taken, idle ones are closed for new ones.
+    /// Connections of the public listeners. When they are used up, idle ones are closed for new
+    /// ones.
     pub connections: usize,
-    /// The same for calls from function to function.
+    /// The same for calls between functions.
     pub inside_connections: usize,
-    /// How long requests may go on after the stop.
+    /// How long requests may continue after the stop.
     pub drain: Duration,
-    /// How long a connection without a request stays open after the stop, for the request that is on its way to it.
+    /// How long an idle connection stays open after the stop, for a request that is on its way.
     pub drain_idle: Duration,
-    /// How long a request of which only a part of the head is here may take for the rest of it after that.
+    /// How long a partly received head may take to complete after that.
     pub drain_head: Duration,
 }
 
@@ -72,7 +75,7 @@ impl Default for Limits {
     }
 }
 
-/// An address, or all addresses that begin with the same bits: `10.0.0.0/8`.
+/// An address, or a range of addresses in CIDR notation: `10.0.0.0/8`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Network {
     base: IpAddr,
@@ -120,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_network_contains_the_addresses_with_its_first_bits() {
+    fn network_contains_addresses_with_its_prefix() {
         let within = |network: &str, address: &str| {
             network.parse::<Network>().map(|network| network.contains(address.parse().expect("an address")))
         };

@@ -1,4 +1,4 @@
-//! Counts of answers, cheap enough to be kept for every request.
+//! Response counters, cheap enough to update for every request.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 
 #[derive(Default)]
 pub(crate) struct Counters {
-    /// By hundreds of the status, 1xx (never sent) for what is outside.
+    /// By the status's hundreds. Index 0 is for statuses out of range.
     by_class: [AtomicU64; 6],
 }
 
@@ -23,7 +23,7 @@ impl Counters {
     }
 }
 
-/// Answers since the start, by class of status.
+/// Responses since the start, by status class.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AnswerCounts {
     pub success: u64,
@@ -38,13 +38,12 @@ impl AnswerCounts {
     }
 }
 
-/// What the gateway has done so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stats {
     pub connections: usize,
-    /// Answers to hosts that name no app.
+    /// Responses for hosts that name no app.
     pub elsewhere: AnswerCounts,
     pub apps: Vec<(SmolStr, AnswerCounts)>,
-    /// Bytes that the cache of files holds in memory.
+    /// Bytes of cached files in memory.
     pub cached_bytes: u64,
 }

@@ -1,4 +1,4 @@
-//! The certificate, which can be renewed while connections go on.
+//! The TLS certificate, which can be renewed while connections are open.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
 
-/// What connections are secured with. Clones share it.
+/// The TLS configuration. Clones share it.
 #[derive(Clone)]
 pub struct Tls {
     current: Arc<ArcSwap<ServerConfig>>,
@@ -20,7 +20,7 @@ pub struct Tls {
 struct Files {
     certificate: PathBuf,
     key: PathBuf,
-    /// What was read last.
+    /// The contents read last.
     seen: ArcSwap<(Vec<u8>, Vec<u8>)>,
 }
 
@@ -45,7 +45,7 @@ impl Tls {
         Ok(Self { current: Arc::new(ArcSwap::new(configure(certificate, key)?)), files: None })
     }
 
-    /// The files are read again by [`Tls::reload`], and from time to time while the gateway serves.
+    /// [`Tls::reload`] reads the files again, and so does the gateway periodically while it serves.
     pub fn from_files(certificate: &Path, key: &Path) -> Result<Self, TlsError> {
         let seen = (read(certificate)?, read(key)?);
         let mut tls = Self::from_pem(&seen.0, &seen.1)?;
@@ -54,8 +54,8 @@ impl Tls {
         Ok(tls)
     }
 
-    /// Takes what the files hold now, for new connections. Returns whether that is something new; what cannot be used
-    /// changes nothing.
+    /// Reloads the files for new connections. Returns whether they changed. Invalid files change
+    /// nothing.
     pub fn reload(&self) -> Result<bool, TlsError> {
         let Some(files) = &self.files else { return Ok(false) };
         let now = (read(&files.certificate)?, read(&files.key)?);
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn new_files_are_taken_and_broken_ones_are_not() {
+    fn reloads_valid_files_and_keeps_the_old_pair_otherwise() {
         let folder = tempfile::tempdir().expect("a folder");
         let (at_certificate, at_key) = (folder.path().join("cert.pem"), folder.path().join("key.pem"));
         let write = |(certificate, key): &(String, String)| {

@@ -1,17 +1,19 @@
-//! The files of a static item by path, links followed. Shared by all releases that hold the same tree.
+//! The files of a static item by path, with links resolved. Shared by all releases with the same
+//! tree.
 
 use crate::backend::FileRef;
 use crate::files::hashed;
 use crate::files::kind::{self, Kind};
 use crate::names::Names;
 
-/// Paths are relative, with `/`, decoded. What is not in here cannot be served.
+/// Paths are relative, decoded and separated by `/`. A file that is not listed here cannot be
+/// served.
 #[derive(Debug, Default)]
 pub struct FileTree {
     files: Names<TreeFile>,
 }
 
-/// A file with what is said about it, found out once.
+/// A file with its metadata, determined once.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TreeFile {
     pub(crate) at: FileRef,
@@ -21,7 +23,8 @@ pub(crate) struct TreeFile {
 }
 
 impl TreeFile {
-    /// Served at a path that does not end in its name: a hash in the name says nothing about that path.
+    /// For a file served at a path that does not end in its name: a hash in the name says nothing
+    /// about that path.
     pub(crate) fn under_another_name(self) -> Self {
         Self { hashed: false, ..self }
     }

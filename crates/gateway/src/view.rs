@@ -1,7 +1,7 @@
-//! What the gateway serves from: an immutable picture of one app, made by the server.
+//! What the gateway serves from: an immutable snapshot of one app, built by the server.
 //!
-//! Most apps rest, and most releases of an app are like the one before: what is equal is there once
-//! ([`ReleaseView::sharing`]), and names stand where they are compared.
+//! Most apps are idle, and most releases of an app resemble the previous one. So equal parts are
+//! stored once ([`ReleaseView::sharing`]), and short names are stored inline.
 
 use std::cmp::Reverse;
 use std::hint::black_box;
@@ -20,48 +20,48 @@ use crate::tree::FileTree;
 /// One app at one moment. A request reads it once.
 pub struct AppView<F> {
     pub app: SmolStr,
-    /// The app's newest event when this was read: a view never replaces a newer one.
+    /// The app's newest event when this was read. A view never replaces a newer one.
     pub event: i64,
     pub live: Option<Arc<ReleaseView<F>>>,
     pub latest: Option<Arc<ReleaseView<F>>>,
-    /// Active releases by id, and by each of their tags.
+    /// Active releases by id and by tag.
     pub releases: Names<Arc<ReleaseView<F>>>,
-    /// When the others expired.
+    /// When the other releases expired.
     pub expired: Arc<Names<Timestamp>>,
 }
 
-/// One release, every alias and pin resolved.
+/// One release, with every alias and pin resolved.
 pub struct ReleaseView<F> {
     pub id: SmolStr,
     mounts: Arc<[Mount]>,
-    /// A route leads to the number of a target.
+    /// A route refers to the index of a target.
     routes: RouteTable<u32>,
-    /// The functions of the release by name, then what only routes lead to: other versions, through an alias or a pin.
+    /// The functions of the release by name, then targets that only routes refer to: other
+    /// versions, through an alias or a pin.
     targets: Arc<[Target<F>]>,
     /// How many of the targets can be called by name.
     functions: u32,
 }
 
-/// What a route leads to.
+/// What a route refers to.
 pub struct Target<F> {
     pub function: Arc<F>,
     pub name: SmolStr,
-    /// The number of the version.
     pub version: i64,
     pub permission: FunctionPermission,
 }
 
 /// One static item.
 pub struct Mount {
-    /// `/`, or without a slash at its end.
+    /// `/`, or a path without a trailing slash.
     pub path: SmolStr,
     pub tree: Arc<FileTree>,
-    /// The item is this one file, served at `path` itself.
+    /// Set if the item is this one file, served at `path` itself.
     pub single: Option<Box<str>>,
     pub index: SmolStr,
     pub fallback: Option<Box<str>>,
     pub error_page: Option<Box<str>>,
-    /// `/login` is `login.html`.
+    /// Clean URLs: `/login` serves `login.html`.
     pub clean: bool,
     pub expires: Option<Expires>,
 }
@@ -74,14 +74,14 @@ impl<F> AppView<F> {
 }
 
 impl<F> ReleaseView<F> {
-    /// `functions` can be called by name, with or without a route that leads to them.
+    /// `functions` can be called by name, whether or not a route refers to them.
     pub fn new(
         id: impl Into<SmolStr>,
         mut mounts: Vec<Mount>,
         mut functions: Vec<Target<F>>,
         routes: Vec<Route<Target<F>>>,
     ) -> Self {
-        // The longest path first: it is the one that answers.
+        // The longest matching path wins.
         mounts.sort_by(|a, b| (Reverse(a.path.len()), &a.path).cmp(&(Reverse(b.path.len()), &b.path)));
         functions.sort_by(|a, b| a.name.cmp(&b.name));
         functions.dedup_by(|again, known| again.name == known.name);
@@ -95,7 +95,7 @@ impl<F> ReleaseView<F> {
         Self { id: id.into(), mounts: mounts.into(), routes, targets: all.into(), functions: named }
     }
 
-    /// The same, with what is equal in another release taken from there.
+    /// Takes every part that equals the one of another release from there.
     pub fn sharing(mut self, others: impl IntoIterator<Item = impl AsRef<Self>>) -> Self {
         for other in others {
             let other = other.as_ref();
@@ -110,20 +110,22 @@ impl<F> ReleaseView<F> {
         self
     }
 
-    /// Reads a little of every part, so that the processor fetches them all at once. Nothing of an app that rests is in its caches, and
-    /// each part would be waited for when its turn comes: with 100,000 apps a request takes a tenth longer without this.
+    /// Touches every part, so that the CPU fetches them concurrently. The parts of an idle app are
+    /// not in its caches and would be fetched one after the other: with 100,000 apps a request
+    /// takes a tenth longer without this.
     pub(crate) fn read_ahead(self: &Arc<Self>) {
         let mounts = self.mounts.first().map(|mount| (mount.path.len(), Arc::as_ptr(&mount.tree).addr()));
         let targets = self.targets.iter().take(2).fold(0, |sum, target| sum ^ target.version);
         black_box((Arc::strong_count(self), mounts, self.routes.read_ahead(), targets));
     }
 
-    /// Something of all that is the release's own, without its parts.
+    /// Touches the memory of the release itself, but not of its parts.
     pub(crate) fn sizes(&self) -> usize {
         self.id.len() ^ self.mounts.len() ^ self.routes.len() ^ self.targets.len()
     }
 
-    /// The id, to be sent. Made each time: to copy the few letters reads less memory than to share them would.
+    /// The id as a header value. Built on each call: copying the few bytes touches less memory than
+    /// sharing a value would.
     pub fn header(&self) -> HeaderValue {
         HeaderValue::from_str(&self.id).unwrap_or(HeaderValue::from_static("unknown"))
     }
@@ -133,29 +135,29 @@ impl<F> ReleaseView<F> {
         &self.mounts
     }
 
-    /// A route leads to the number of a target, for [`Self::target`].
+    /// Routes refer to indices for [`Self::target`].
     pub fn routes(&self) -> &RouteTable<u32> {
         &self.routes
     }
 
-    /// For numbers that [`Self::routes`] and [`Self::function`] of this release gave.
+    /// Takes an index returned by [`Self::routes`] or [`Self::function`] of this release.
     pub fn target(&self, number: u32) -> &Target<F> {
         &self.targets[number as usize]
     }
 
-    /// Everything that a request may run here.
+    /// Everything that a request may run in this release.
     pub fn targets(&self) -> &[Target<F>] {
         &self.targets
     }
 
-    /// The number of the function that is called so.
+    /// The index of the function with this name.
     pub fn function(&self, name: &str) -> Option<u32> {
         let functions = &self.targets[..self.functions as usize];
         functions.binary_search_by(|known| known.name.as_str().cmp(name)).ok().map(number)
     }
 }
 
-/// Where a target is among `all`, added to them if it is not there yet.
+/// Returns the index of a target in `all`, adding it if it is missing.
 fn number_of<F>(target: Target<F>, all: &mut Vec<Target<F>>) -> u32 {
     let at = all.iter().position(|known| *known == target).unwrap_or_else(|| {
         all.push(target);
@@ -164,7 +166,7 @@ fn number_of<F>(target: Target<F>, all: &mut Vec<Target<F>>) -> u32 {
     number(at)
 }
 
-/// No app has four thousand million functions.
+/// Saturates: no app has four billion functions.
 fn number(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
@@ -176,7 +178,7 @@ impl<F> Clone for Target<F> {
     }
 }
 
-/// Functions and trees are equal when they are the same one: whoever makes views makes each of them once.
+/// Functions and trees are compared by identity: the server creates each of them once.
 impl<F> PartialEq for Target<F> {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.function, &other.function)

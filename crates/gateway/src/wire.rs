@@ -1,4 +1,4 @@
-//! A connection whose other side must go on taking what is sent to it.
+//! A connection whose client must keep reading.
 
 use std::io;
 use std::pin::Pin;
@@ -12,8 +12,8 @@ use tokio::time::{Instant, Sleep};
 
 use crate::connection::Pulse;
 
-/// Gives up when a write was not possible for as long as the patience lasts, and says in the pulse when not all is out.
-/// Costs nothing while writes succeed.
+/// Fails when a write was blocked for as long as `patience`, and records blocked writes in the
+/// pulse. Costs nothing while writes succeed.
 pub struct Patient<S> {
     stream: S,
     patience: Duration,
@@ -27,7 +27,7 @@ impl<S> Patient<S> {
         Self { stream, patience, timer: None, waiting: false, pulse }
     }
 
-    /// What was held up is out with the next flush, not with the next write.
+    /// Records a blocked write. Only a complete flush clears it, not the next successful write.
     fn sent<T>(&mut self, context: &mut Context<'_>, polled: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if polled.is_pending() {
             self.pulse.hold_up();
@@ -99,12 +99,12 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_reader_that_stops_reading_is_given_up() {
+    async fn fails_when_the_reader_stops() {
         let (near, mut far) = tokio::io::duplex(10);
         let mut near = Patient::new(near, Duration::from_secs(60), Arc::default());
         near.write_all(&[0; 10]).await.expect("it fits");
         for _ in 0..3 {
-            // Slow, but going on.
+            // Slow, but still reading.
             let (written, read) = tokio::join!(near.write_all(&[0; 10]), async {
                 tokio::time::sleep(Duration::from_secs(59)).await;
                 far.read_exact(&mut [0; 10]).await
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_connection_does_not_rest_before_a_slow_reader_has_everything() {
+    async fn connection_is_not_idle_before_a_slow_reader_has_everything() {
         let (near, mut far) = tokio::io::duplex(10);
         let pulse = Arc::new(Pulse::default());
         let mut near = Patient::new(near, Duration::from_secs(60), pulse.clone());

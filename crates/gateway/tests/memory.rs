@@ -1,4 +1,4 @@
-//! What an app that nobody asks for costs. Counted, not measured: an allocator that counts says the same every time.
+//! The memory of an idle app. A counting allocator makes the results reproducible.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,14 +13,14 @@ const APPS: usize = 1_000;
 const RELEASES: usize = 10;
 const FILES: usize = 10;
 
-/// How the releases of an app differ from one another, besides their names.
+/// How the releases of an app differ, besides their names.
 #[derive(Clone, Copy)]
 enum Change {
-    /// A configuration that no function reads, say.
+    /// Only in parts that the gateway does not serve, such as an unused configuration.
     Nothing,
     /// Each release has a new version of one of the two functions.
     OneFunction,
-    /// Each has another route too.
+    /// Each release also has an additional route.
     FunctionAndRoute,
 }
 
@@ -85,10 +85,10 @@ fn app(at: usize, change: Change) -> Arc<AppView<()>> {
     })
 }
 
-/// Bytes and blocks that each of many apps keeps.
+/// Bytes and allocations that each of many apps keeps.
 fn kept(change: Change) -> (i64, i64) {
     let directory = Directory::default();
-    // What is there once, however many apps there are, is not counted.
+    // Excludes what is allocated once, however many apps there are.
     directory.publish(app(APPS, change));
     let info = allocation_counter::measure(|| {
         for at in 0..APPS {
@@ -100,7 +100,7 @@ fn kept(change: Change) -> (i64, i64) {
 }
 
 #[test]
-fn an_idle_app_whose_releases_are_alike_is_small() {
+fn idle_app_with_similar_releases_is_small() {
     for (change, most) in [(Change::Nothing, 4_000), (Change::OneFunction, 6_000), (Change::FunctionAndRoute, 14_000)] {
         let (bytes, blocks) = kept(change);
         println!("{bytes} bytes in {blocks} blocks");
@@ -109,7 +109,7 @@ fn an_idle_app_whose_releases_are_alike_is_small() {
 }
 
 #[test]
-fn an_app_takes_no_more_memory_for_being_published_again() {
+fn republishing_an_app_leaks_no_memory() {
     let directory = Directory::default();
     directory.publish(app(1, Change::OneFunction));
     let info = allocation_counter::measure(|| {
@@ -121,7 +121,7 @@ fn an_app_takes_no_more_memory_for_being_published_again() {
 }
 
 #[test]
-fn finding_a_route_of_a_release_allocates_nothing() {
+fn route_lookup_does_not_allocate() {
     let directory = Directory::default();
     directory.publish(app(7, Change::OneFunction));
     let info = allocation_counter::measure(|| {

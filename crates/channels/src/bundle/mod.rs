@@ -1,7 +1,9 @@
-//! A channel in one file, for where there is no network: a tar with the index files, their signatures, and artifacts.
+//! A channel in a single file, for use without a network: a tar with the index files, their
+//! signatures, and artifacts.
 //!
-//! The order is fixed and there are no times, owners or names of machines in it, so the same channel gives the same
-//! bytes. `tar -tf` lists it. Reading is strict: what `milepost bundle` would not have written is refused.
+//! Entries have a fixed order and no times, owners or host names, so the same channel gives the
+//! same bytes. `tar -tf` lists it. Reading is strict: anything that `milepost bundle` would not
+//! write is rejected.
 
 mod read;
 mod tar;

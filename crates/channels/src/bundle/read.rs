@@ -1,4 +1,4 @@
-//! Reading a bundle: its table once, then any of its files.
+//! Reads a bundle: its table once, then any of its files.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -16,16 +16,17 @@ use crate::error::{ArtifactStream, ChannelError};
 use crate::files::{ALL, ARTIFACTS, LATEST};
 use crate::source::FileAnswer;
 
-/// Ten thousand artifacts and the index.
+/// Ten thousand artifacts and the index files.
 const MAX_FILES: usize = 10_010;
 const FILE_CHUNK: usize = 256 << 10;
 
-/// A bundle whose table was read. What is in its files is checked when they are read, as everywhere.
+/// A bundle whose table was read. Its files are verified when they are read, as in every other
+/// source.
 #[derive(Debug, Clone)]
 pub struct Bundle {
     path: Arc<Path>,
     shown: String,
-    /// Where each file begins, and its size.
+    /// Offset and size of each file.
     files: Arc<BTreeMap<String, (u64, u64)>>,
 }
 
@@ -41,7 +42,7 @@ impl Bundle {
         &self.shown
     }
 
-    /// The digests of the artifacts in it.
+    /// The digests of the artifacts in the bundle.
     pub fn artifacts(&self) -> impl Iterator<Item = Digest> {
         let names = self.files.keys().filter_map(|name| name.strip_prefix(ARTIFACTS)?.strip_prefix('/'));
         names.filter_map(|hex| format!("sha256:{hex}").parse().ok())

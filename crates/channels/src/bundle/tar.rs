@@ -1,15 +1,15 @@
-//! The little of tar that bundles need: plain files with short names and sizes below 8 GiB.
+//! The subset of tar that bundles need: plain files with short names and sizes below 8 GiB.
 
-/// Everything in a tar is a multiple of this.
+/// The block size of tar.
 pub(super) const BLOCK: u64 = 512;
-/// Eleven octal digits.
+/// What eleven octal digits can express.
 pub(super) const MAX_SIZE: u64 = (8 << 30) - 1;
-/// What ends a tar.
+/// The end marker of a tar.
 pub(super) const END: [u8; 1024] = [0; 1024];
 
 pub(super) type Header = [u8; BLOCK as usize];
 
-/// The header of a file. Names are ours and short.
+/// Makes the header of a file. The name must fit its 100 bytes.
 pub(super) fn header(name: &str, size: u64) -> Header {
     let mut header = [0; BLOCK as usize];
     put(&mut header, 0, name.as_bytes());
@@ -25,7 +25,7 @@ pub(super) fn header(name: &str, size: u64) -> Header {
     header
 }
 
-/// The name and size of a file, if this is exactly a header that [`header`] makes.
+/// Returns the name and size of a file if the block is exactly what [`header`] writes.
 pub(super) fn parse(block: &Header) -> Option<(String, u64)> {
     let name = block[..100].split(|byte| *byte == 0).next()?;
     let name = std::str::from_utf8(name).ok().filter(|name| !name.is_empty())?;
@@ -41,7 +41,7 @@ pub(super) fn padding(size: u64) -> usize {
     (size.next_multiple_of(BLOCK) - size) as usize
 }
 
-/// The sum of all bytes with the checksum itself as spaces.
+/// The sum of all bytes, with the checksum field as spaces.
 fn checksum(header: &Header) -> u32 {
     let mut summed = *header;
     put(&mut summed, 148, b"        ");
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_header_reads_back_and_nothing_else_does() {
+    fn only_exact_headers_parse() {
         let written = header("artifacts/ab", 1234);
         assert_eq!(parse(&written), Some(("artifacts/ab".to_owned(), 1234)));
         for at in 0..written.len() {
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_fills_whole_blocks() {
+    fn files_are_padded_to_blocks() {
         assert_eq!([0, 1, 511, 512, 513].map(padding), [0, 511, 1, 0, 511]);
     }
 }

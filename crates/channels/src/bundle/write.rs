@@ -1,4 +1,4 @@
-//! Writing a bundle: staged next to its place, and renamed when it is whole.
+//! Writes a bundle to a temporary file next to its destination, and renames it when it is complete.
 
 use std::collections::BTreeMap;
 use std::io::{self, SeekFrom};
@@ -16,25 +16,25 @@ use crate::error::ChannelError;
 use crate::files::{self, ALL, LATEST};
 use crate::source::Source;
 
-/// What a bundle got.
+/// The contents of a written bundle.
 #[derive(Debug, Clone)]
 pub struct BundleSummary {
     pub all: All,
-    /// The versions whose artifacts are in it, newest first.
+    /// The versions whose artifacts are included, newest first.
     pub versions: Vec<SemVer>,
     pub bytes: u64,
     pub signed: bool,
 }
 
-/// Writes the channel with the artifacts of `versions`, or of all of them. `progress` is told each version before its artifact is
-/// fetched. A file that is there is replaced.
+/// Writes the channel with the artifacts of `versions`, or of all versions. Calls `progress` with
+/// each version before its artifact is fetched. Replaces an existing file.
 pub async fn write(
     source: &Source,
     path: &Path,
     versions: Option<&[SemVer]>,
     progress: &mut (dyn FnMut(&SemVer) + Send),
 ) -> Result<BundleSummary, ChannelError> {
-    // `latest` first: an `all` that is read later is not behind it.
+    // `latest` first: an `all` that is read later cannot be behind it.
     let latest = source.index_file(LATEST).await?;
     let list = source.index_file(ALL).await?;
     let all = All::read(&list.bytes).map_err(ChannelError::Damaged)?;
@@ -87,7 +87,7 @@ async fn append(out: &mut BufWriter<File>, name: &str, bytes: &[u8]) -> Result<u
     pad(out, size).await
 }
 
-/// The size is known only when all of it was read, so the header is written last.
+/// Writes the header last, because the size is known only after reading the whole artifact.
 async fn append_artifact(
     out: &mut BufWriter<File>,
     at: u64,
@@ -114,14 +114,14 @@ async fn append_artifact(
     Ok(whole)
 }
 
-/// Gives how much the file took with its header.
+/// Pads the file and returns its size in the tar, header included.
 async fn pad(out: &mut BufWriter<File>, size: u64) -> Result<u64, ChannelError> {
     let padding = tar::padding(size);
     out.write_all(&tar::END[..padding]).await?;
     Ok(tar::BLOCK + size + padding as u64)
 }
 
-/// Temporary files are for their owner only; a bundle is to be carried around.
+/// Temporary files are private to their owner, but bundles are meant to be shared.
 fn make_readable(staged: &NamedTempFile) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     staged.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))

@@ -1,4 +1,5 @@
-//! How a registry wants to be told who asks: not at all, by name and password, or by a token that its other server gives.
+//! How a registry authenticates clients: not at all, by name and password, or by a token from a
+//! separate token server.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,16 +8,16 @@ use data_encoding::BASE64;
 use reqwest::header::{HeaderMap, WWW_AUTHENTICATE};
 use serde::Deserialize;
 
-/// A name and a password for one registry.
+/// Credentials for one registry.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {
-    /// As it stands in the repository: `registry.example.com`, `localhost:5000`.
+    /// The host as written in repositories: `registry.example.com`, `localhost:5000`.
     pub host: String,
     pub user: String,
     pub password: String,
 }
 
-/// What a registry asked for when it answered 401.
+/// The challenge in a 401 response.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Challenge {
     Basic,
@@ -24,7 +25,8 @@ pub(super) enum Challenge {
 }
 
 impl Credentials {
-    /// Those that `docker login` and `skopeo login` wrote down. Ones that only a helper program knows are left out.
+    /// Reads the credentials stored by `docker login` and `skopeo login`. Skips those that only a
+    /// credential helper knows.
     pub fn from_docker_config(json: &str) -> Vec<Self> {
         #[derive(Deserialize)]
         struct Config {
@@ -41,7 +43,8 @@ impl Credentials {
             let text = String::from_utf8(decoded).ok()?;
             let (user, password) = text.split_once(':')?;
             let host = host.trim_start_matches("https://").trim_start_matches("http://").split('/').next()?;
-            // `docker login` writes down Docker Hub by an address that nobody gives as a repository.
+            // `docker login` stores Docker Hub under an address that is never used in repository
+            // names.
             let is_hub = matches!(host, "index.docker.io" | "registry-1.docker.io");
             let host = if is_hub { "docker.io" } else { host }.to_owned();
             Some(Self { host, user: user.to_owned(), password: password.to_owned() })
@@ -74,7 +77,7 @@ fn parse(value: &str) -> Option<Challenge> {
     Some(Challenge::Bearer { realm, service: parameters.remove("service"), scope: parameters.remove("scope") })
 }
 
-/// `key="value",key="value"`; commas inside of quotes belong to the value.
+/// Parses `key="value",key="value"`. Commas within quotes belong to the value.
 fn parameters(text: &str) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut rest = text.trim();
@@ -94,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_challenge_is_read_with_commas_in_its_scope() {
+    fn parses_challenges_with_commas_in_the_scope() {
         let asked =
             "Bearer realm=\"https://auth.example.com/token\",service=\"reg\",scope=\"repository:a/b:pull,push\"";
         let Some(Challenge::Bearer { realm, service, scope }) = parse(asked) else { panic!("not read") };
@@ -106,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_passwords_are_taken_from_docker() {
+    fn reads_docker_credentials() {
         let json = r#"{"auths": {"https://reg.example.com/v1/": {"auth": "bWU6YTpi"}, "helped.example.com": {}}}"#;
         let read = Credentials::from_docker_config(json);
         assert_eq!(read.len(), 1);

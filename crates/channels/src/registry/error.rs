@@ -1,4 +1,4 @@
-//! Why a registry did not do it.
+//! Errors of a registry.
 
 use milepost_model::Digest;
 

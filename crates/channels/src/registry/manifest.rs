@@ -1,4 +1,4 @@
-//! The manifest of a published version: one layer, which is the artifact.
+//! The manifest of a published version, with the artifact as its only layer.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 pub(super) const MANIFEST_TYPE: &str = "application/vnd.oci.image.manifest.v1+json";
 const ARTIFACT_TYPE: &str = "application/vnd.milepost.app.v1";
-/// The specification's own way to say that there is no configuration.
+/// The specification's media type for an empty configuration.
 const EMPTY_TYPE: &str = "application/vnd.oci.empty.v1+json";
 pub(super) const EMPTY: &[u8] = b"{}";
 const TITLE: &str = "org.opencontainers.image.title";
@@ -33,7 +33,7 @@ struct Descriptor<'a> {
     size: u64,
 }
 
-/// The same version of the same artifact gives the same bytes; two versions never do.
+/// Deterministic for each version and artifact, and different for each version.
 pub(super) fn write(package: &PackageName, version: &SemVer, artifact: Digest, size: u64) -> Vec<u8> {
     let annotations = BTreeMap::from([(TITLE, package.as_str()), (VERSION, version.as_str())]);
     let manifest = Manifest {
@@ -44,11 +44,11 @@ pub(super) fn write(package: &PackageName, version: &SemVer, artifact: Digest, s
         layers: [Descriptor { media_type: ARTIFACT_TYPE, digest: artifact, size }],
         annotations,
     };
-    // Maps have text keys and writing to memory does not fail.
+    // Maps have text keys, and writing to memory does not fail.
     serde_json::to_vec(&manifest).unwrap_or_default()
 }
 
-/// A manifest that somebody wrote, as far as it tells what it is.
+/// The identifying parts of any manifest.
 #[derive(Debug, Default)]
 pub(super) struct Told {
     pub layers: Vec<Digest>,
@@ -57,7 +57,7 @@ pub(super) struct Told {
 }
 
 impl Told {
-    /// Whether it is what [`write`] makes of this version, and so no other version's.
+    /// Whether [`write`] produced this for exactly this version.
     pub fn is(&self, package: &PackageName, version: &SemVer, artifact: Digest) -> bool {
         self.layers == [artifact]
             && self.package.as_deref() == Some(package.as_str())

@@ -1,8 +1,9 @@
-//! Artifacts in an OCI registry, by the distribution specification: the artifact is the one layer of a manifest, the version is
-//! its tag. What is fetched is named by the layer's digest, so a tag that somebody moved changes nothing.
+//! Artifacts in an OCI registry, by the distribution specification. The artifact is the only layer
+//! of a manifest, and the version is its tag. Artifacts are fetched by the layer's digest, so a
+//! moved tag has no effect.
 //!
-//! Every version has a manifest of its own, because version and package stand in its annotations: deleting one never takes
-//! the tag of another, which registries would do for two tags on one manifest.
+//! Every version has its own manifest, because the annotations include the package and version. So
+//! deleting one never removes another tag, which registries would do for two tags of one manifest.
 
 mod auth;
 mod error;

@@ -1,4 +1,4 @@
-//! Fetching an artifact from a registry, by digest.
+//! Fetches an artifact from a registry, by digest.
 
 use milepost_model::Digest;
 use reqwest::{Method, StatusCode};
@@ -9,10 +9,10 @@ use crate::error::ArtifactStream;
 use crate::http::{body, redirect, shown};
 
 impl Registry {
-    /// The bytes of a layer, not verified.
+    /// Streams the bytes of a layer, unverified.
     ///
-    /// Registries send readers of blobs on to a store of theirs, so one redirect is followed, to TLS only and without the
-    /// credentials: what comes is taken only if it has the digest.
+    /// Registries redirect blob requests to their storage, so one redirect is followed, to TLS only
+    /// and without credentials. The caller accepts the bytes only if they match the digest.
     pub(crate) async fn blob(&self, digest: Digest) -> Result<ArtifactStream, RegistryError> {
         let url = self.url(&format!("blobs/{digest}"));
         let mut response = self.send(Method::GET, &url, |request| request).await?;

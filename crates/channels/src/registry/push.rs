@@ -1,4 +1,4 @@
-//! Bringing an artifact into a registry under the tag of its version, and taking the tag away.
+//! Pushes an artifact to a registry under the tag of its version, and deletes the tag.
 
 use std::io::SeekFrom;
 use std::path::Path;
@@ -17,10 +17,10 @@ use crate::http::whole;
 
 const MAX_MANIFEST: u64 = 4 << 20;
 const OCTETS: &str = "application/octet-stream";
-/// What the digest of a manifest is told in.
+/// The response header with a manifest's digest.
 const CONTENT_DIGEST: &str = "docker-content-digest";
 
-/// What a push left in the registry.
+/// The result of a push.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pushed {
     pub tag: String,
@@ -28,8 +28,8 @@ pub struct Pushed {
 }
 
 impl Registry {
-    /// Pushes the artifact and its manifest under the tag of the version. What is there already is not sent again; a tag
-    /// with another artifact is refused.
+    /// Pushes the artifact and its manifest under the tag of the version. Existing blobs are not
+    /// sent again. A tag with another artifact is refused.
     pub async fn push(
         &self,
         package: &PackageName,
@@ -67,11 +67,13 @@ impl Registry {
         }
     }
 
-    /// Removes the version's tag with its manifest; `false` when there was none. The layers stay until the registry collects
-    /// what nothing refers to, so a version that shares the artifact keeps it.
+    /// Deletes the version's tag with its manifest. Returns `false` if there was none. The layers
+    /// stay until the registry's garbage collection removes unreferenced ones, so versions that
+    /// share the artifact keep it.
     ///
-    /// Registries delete manifests, and with one all of its tags. So it must be this version's own, and no tag of `sharing`,
-    /// the other versions with this artifact, may name it; else it stays.
+    /// Registries delete a manifest together with all of its tags. So the manifest is deleted only
+    /// if it belongs to this version, and no tag of `sharing`, the other versions with this
+    /// artifact, refers to it.
     pub async fn delete_tag(
         &self,
         package: &PackageName,
@@ -101,8 +103,9 @@ impl Registry {
         }
     }
 
-    /// The artifact of a version; nothing when there is no such tag, or when it is no app's. A tag that was moved to another
-    /// version is refused. A manifest that names no version was not written by `publish`; its tag is all that there is.
+    /// Returns the artifact of a version; `None` if the tag does not exist or is not an app's. A
+    /// tag that was moved to another version is rejected. A manifest without a version was not
+    /// written by `publish`, and is accepted by its tag alone.
     pub async fn find(&self, version: &SemVer) -> Result<Option<Digest>, RegistryError> {
         let tag = tag_of(version);
         let Some((_, told)) = self.tagged(&tag).await? else { return Ok(None) };
@@ -113,7 +116,7 @@ impl Registry {
         }
     }
 
-    /// What has the tag, and its digest; nothing when nothing has it.
+    /// Returns the manifest that has the tag, with its digest.
     async fn tagged(&self, tag: &str) -> Result<Option<(Digest, Told)>, RegistryError> {
         let url = self.url(&format!("manifests/{tag}"));
         let response = self.send(Method::GET, &url, |request| request.header(ACCEPT, MANIFEST_TYPE)).await?;
@@ -135,7 +138,7 @@ impl Registry {
         match response.status() {
             StatusCode::OK => Ok(true),
             StatusCode::NOT_FOUND => Ok(false),
-            // A redirect to where the bytes are.
+            // A redirect to where the bytes are stored.
             status if status.is_redirection() => Ok(true),
             _ => Err(self.refused("the look at a blob", response).await),
         }
@@ -157,7 +160,7 @@ impl Registry {
             sent += CHUNK;
         }
         let rest = content.part(sent, size - sent).await?;
-        // The query may have a state of the registry's in it already.
+        // The query may already carry state of the registry.
         at.query_pairs_mut().append_pair("digest", &digest.to_string());
         let range = range(sent, rest.len() as u64);
         let put = self.send(Method::PUT, &at, |request| {
@@ -205,12 +208,12 @@ impl Content<'_> {
     }
 }
 
-/// As the distribution specification writes it: the first and the last byte.
+/// Formats a range as the distribution specification does: the first and the last byte.
 fn range(at: u64, length: u64) -> String {
     format!("{at}-{}", (at + length).saturating_sub(1))
 }
 
-/// `publish` refuses versions that are no tag, so what is left is one.
+/// `publish` rejects versions that cannot be tags, so the fallback is never used.
 fn tag_of(version: &SemVer) -> String {
     version.to_tag().unwrap_or_else(|_| version.as_str().replace('+', "_"))
 }

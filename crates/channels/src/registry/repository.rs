@@ -1,4 +1,4 @@
-//! One repository of a registry, and requests to it.
+//! Requests to one repository of a registry.
 
 use std::sync::Mutex;
 
@@ -14,10 +14,10 @@ use crate::http::{Http, is_local, root_cause, whole};
 use crate::reach;
 
 const MAX_ANSWER: u64 = 64 << 10;
-/// What is sent at once, and so held in memory. Smaller artifacts are sent whole.
+/// The size of an upload chunk, which is held in memory. Smaller artifacts are sent whole.
 pub(super) const CHUNK: u64 = 16 << 20;
 
-/// A repository, `host/path`. Hosts that are this machine are spoken to without TLS.
+/// A repository, `host/path`. Hosts on this machine are contacted without TLS.
 #[derive(Debug)]
 pub struct Registry {
     base: Url,
@@ -25,12 +25,12 @@ pub struct Registry {
     path: String,
     pub(super) http: Http,
     credentials: Option<Credentials>,
-    /// What the registry took the last time.
+    /// The authorization that the registry accepted last.
     authorization: Mutex<Option<HeaderValue>>,
 }
 
 impl Registry {
-    /// Contacts nobody. The credentials are those of the repository's host, if there are any.
+    /// Makes no requests. Uses the credentials of the repository's host, if there are any.
     pub fn open(repository: &str, credentials: &[Credentials], http: Option<Http>) -> Result<Self, ChannelError> {
         let (base, host, path) = parse(repository)?;
         let http = http.map_or_else(Http::new, Ok)?;
@@ -43,12 +43,12 @@ impl Registry {
         Ok(Self { base, host, path, http, credentials, authorization: Mutex::new(None) })
     }
 
-    /// `host/path`, as it stands in an entry.
+    /// `host/path`, as it is written in an entry.
     pub fn shown(&self) -> String {
         format!("{}/{}", self.host, self.path)
     }
 
-    /// Whether it runs on this machine.
+    /// Whether the registry runs on this machine.
     pub(crate) fn is_local(&self) -> bool {
         is_local(&self.base)
     }
@@ -57,20 +57,20 @@ impl Registry {
         self.host.clone()
     }
 
-    /// A place in the repository, like `blobs/sha256:…`.
+    /// The URL of a path in the repository, like `blobs/sha256:…`.
     pub(super) fn url(&self, tail: &str) -> Url {
         let mut url = self.base.clone();
         url.set_path(&format!("/v2/{}/{tail}", self.path));
         url
     }
 
-    /// Where the registry sends us on, for an upload.
+    /// The URL for the next request of an upload.
     pub(super) fn location(&self, response: &Response) -> Option<Url> {
         let text = response.headers().get(reqwest::header::LOCATION)?.to_str().ok()?;
         response.url().join(text).ok()
     }
 
-    /// Sends a request, and once more with what the registry asks for when it wants to know who this is.
+    /// Sends a request, and repeats it with authorization if the registry asks for it.
     pub(super) async fn send(
         &self,
         method: Method,
@@ -85,7 +85,7 @@ impl Registry {
                 Method::PUT | Method::PATCH => self.http.sending(method.clone(), url.clone(), CHUNK),
                 _ => self.http.client().request(method.clone(), url.clone()),
             };
-            // Only the registry itself is told who asks.
+            // Only the registry itself gets the credentials.
             if url.origin() == self.base.origin()
                 && let Some(value) = self.remembered()
             {
@@ -146,7 +146,8 @@ impl Registry {
             Some(_) => RegistryError::Denied(self.host()),
         };
         let realm: Url = realm.parse().map_err(|_| denied())?;
-        // A password travels encrypted, or not at all; and only a registry of this machine sends us to another server of it.
+        // Passwords are sent over TLS only, and only a local registry may redirect to a local token
+        // server.
         let (encrypted, here) = (realm.scheme() == "https", is_local(&realm));
         if !encrypted && !here || here && !self.is_local() {
             return Err(RegistryError::Refused {
@@ -190,7 +191,7 @@ impl Registry {
         RegistryError::Unreachable { registry: self.host(), reason: root_cause(error) }
     }
 
-    /// The refusal of an answer that should have been another one, with what the registry says about it.
+    /// Turns an unexpected response into an error, with the registry's error code.
     pub(super) async fn refused(&self, doing: &'static str, response: Response) -> RegistryError {
         #[derive(Deserialize)]
         struct Errors {
@@ -219,7 +220,7 @@ impl Registry {
     }
 }
 
-/// The repository comes from an index that somebody else wrote, so only its exact form is taken.
+/// Accepts only the exact form, because repositories come from indexes of untrusted authors.
 fn parse(repository: &str) -> Result<(Url, String, String), RegistryError> {
     let wrong =
         || RegistryError::NotARepository(repository.chars().filter(|letter| !letter.is_control()).take(100).collect());
@@ -231,7 +232,7 @@ fn parse(repository: &str) -> Result<(Url, String, String), RegistryError> {
         return Err(wrong());
     }
     let scheme = if is_here(name) { "http" } else { "https" };
-    // The name that people write for it is not where it is.
+    // Docker Hub's API is on another host than its name.
     let server = if host == "docker.io" { "registry-1.docker.io" } else { host };
     let base: Url = format!("{scheme}://{server}/").parse().map_err(|_| wrong())?;
     Ok((base, host.to_owned(), path.to_owned()))
@@ -246,7 +247,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_registry_elsewhere_does_not_send_us_for_a_token_to_this_machine_or_without_tls() {
+    async fn remote_registry_cannot_name_a_local_or_unencrypted_token_server() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let here = listener.local_addr().expect("an address");
         let registry = Registry::open("registry.example.com/team/shop", &[], None).expect("opened");
@@ -260,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repository_is_a_host_and_a_path_and_nothing_else() {
+    fn repository_is_exactly_a_host_and_a_path() {
         let (base, host, path) = parse("registry.example.com:5000/team/shop").expect("read");
         assert_eq!(
             (base.as_str(), host.as_str(), path.as_str()),

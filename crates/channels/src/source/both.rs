@@ -1,4 +1,4 @@
-//! Both documents of a channel together, and no more of them than has changed since they were read.
+//! Reads both documents of a channel, and fetches only what has changed since the last time.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ pub struct ReadChannel {
 }
 
 impl Source {
-    /// `latest` and the `all` that belongs to it. A document that is still the one that the caller knows is not sent again, and
-    /// neither is its signature: it was checked when it was read.
+    /// Reads `latest` and the matching `all`. A document that the caller already has is not
+    /// transferred again, nor is its signature, which was verified when it was read.
     pub async fn both(&self, known: Option<&Arc<ReadChannel>>) -> Result<Arc<ReadChannel>, ChannelError> {
         let known = known.filter(|known| self.may_rely_on(known));
         let latest = match self.latest(known.and_then(|known| known.latest.tag.as_deref())).await? {
@@ -26,17 +26,18 @@ impl Source {
         let read = match (latest, all, known) {
             (Some(latest), Some(all), _) => Arc::new(ReadChannel { latest, all }),
             (None, None, Some(known)) => Arc::clone(known),
-            // Of a signed channel a document may be signed anew without a change in it, and the new serial is to be remembered.
+            // A document of a signed channel may be signed again without a change, and the new
+            // serial must be recorded.
             (_, _, Some(_)) if self.options.key.is_some() => return Box::pin(self.both(None)).await,
             (latest, all, Some(known)) => {
                 let latest = latest.unwrap_or_else(|| known.latest.clone());
                 let all = all.unwrap_or_else(|| known.all.clone());
                 Arc::new(ReadChannel { latest, all })
             }
-            // Nobody said that it is known.
+            // The server answered "not modified" to a request without a tag.
             _ => return Err(ChannelError::Gone { place: self.place.file(LATEST) }),
         };
-        // A document does not change, but clocks do.
+        // Known documents do not change, but clocks do.
         let now = self.options.clock.now();
         read.latest.latest.check_clock(now).map_err(ChannelError::ClockSkew)?;
         read.all.all.check_clock(now).map_err(ChannelError::ClockSkew)?;
@@ -44,7 +45,7 @@ impl Source {
         Ok(read)
     }
 
-    /// Whoever has seen more than what is known must not be shown it again.
+    /// A reader that has already seen a higher serial must not be served the known documents.
     fn may_rely_on(&self, known: &ReadChannel) -> bool {
         let seen = |serial: Option<u64>| serial.is_some_and(|serial| serial >= self.options.minimum_serial);
         self.options.key.is_none() || seen(known.latest.serial) && seen(known.all.serial)
@@ -52,10 +53,10 @@ impl Source {
 }
 
 impl ReadAll {
-    /// An `all` that is older than the `latest` next to it comes from a cache. The serial also tells when the older one has the
-    /// same latest version, as before an unpublish.
+    /// Rejects an `all` that is older than the `latest` next to it, which means that it comes from
+    /// a cache. The serial also detects one with the same latest version, as before an unpublish.
     pub(super) fn check_not_behind(&self, latest: &ReadLatest) -> Result<(), ChannelError> {
-        // Nothing is below everything: without a key neither has a serial.
+        // `None` orders first, and without a key both serials are `None`.
         if self.serial < latest.serial || self.all.is_behind(&latest.latest) {
             return Err(ChannelError::Behind);
         }

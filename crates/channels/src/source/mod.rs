@@ -1,4 +1,4 @@
-//! Reading a channel of somebody else.
+//! Reads the channel of another author.
 
 mod both;
 mod place;
@@ -20,46 +20,46 @@ pub use both::ReadChannel;
 pub(crate) use place::FileAnswer;
 use place::Place;
 
-/// An index file is small; who needs longer for it does not answer.
+/// Index files are small: a server that takes longer counts as unreachable.
 const INDEX_DEADLINE: Duration = Duration::from_secs(60);
 const SIGNATURE_TRIES: usize = 3;
 
-/// A channel that is read. Opening contacts nobody (a bundle's table is read).
+/// A channel to read. Opening it makes no requests (the table of a bundle is read).
 #[derive(Debug, Clone)]
 pub struct Source {
     place: Place,
     options: Arc<SourceOptions>,
 }
 
-/// What the reader knows and demands.
+/// What the reader knows and requires.
 #[derive(Clone)]
 pub struct SourceOptions {
-    /// When given, a channel of another package is refused.
+    /// If set, channels of other packages are rejected.
     pub package: Option<PackageName>,
-    /// When given, another channel is refused.
+    /// If set, other channels are rejected.
     pub channel: Option<ChannelName>,
-    /// When given, files without a good signature of this key are refused.
+    /// If set, files without a valid signature of this key are rejected.
     pub key: Option<PublicKey>,
-    /// The highest serial of a `latest` that was accepted before, from [`ReadLatest::serial`]; files with a lower one are
-    /// refused. Zero at the first time.
+    /// The highest serial of a `latest` accepted so far, from [`ReadLatest::serial`]. Files with a
+    /// lower one are rejected. Zero initially.
     pub minimum_serial: u64,
     pub max_artifact_bytes: u64,
-    /// How long a file whose signature does not fit is let rest before it is read again, twice: while an author writes a file
-    /// and then its signature, the two do not fit for a moment.
+    /// Delay before a file whose signature does not match is read again, up to twice. A file and
+    /// its signature do not match while an author is writing one after the other.
     pub signature_pause: Duration,
     pub clock: Arc<dyn Clock>,
-    /// The `AWS_…` variables for `s3://`; those of the process when left out.
+    /// The `AWS_…` variables for `s3://`. Defaults to those of the process.
     pub aws: Option<Vec<(String, String)>>,
-    /// Names and passwords for registries.
+    /// Credentials for registries.
     pub registries: Vec<registry::Credentials>,
-    /// Connections to share between sources; new ones when left out.
+    /// Connections to share between sources. Defaults to new ones.
     pub http: Option<Http>,
 }
 
-/// What asking for `latest` found.
+/// The result of reading `latest`.
 #[derive(Debug, Clone)]
 pub enum LatestAnswer {
-    /// It is still the file with the tag that the caller knows. Its signature was checked when it was read.
+    /// Unchanged since the tag that the caller has. Its signature was verified when it was read.
     NotModified,
     Read(Box<ReadLatest>),
 }
@@ -67,9 +67,9 @@ pub enum LatestAnswer {
 #[derive(Debug, Clone)]
 pub struct ReadLatest {
     pub latest: Latest,
-    /// To be given the next time, when this was used. Nothing when the server gives none.
+    /// Pass this next time, once this document was used. `None` if the server sends none.
     pub tag: Option<String>,
-    /// Known when the channel is signed and a key was given. To be kept as the next `minimum_serial`.
+    /// Known if the channel is signed and a key was given. Keep it as the next `minimum_serial`.
     pub serial: Option<u64>,
 }
 
@@ -77,9 +77,9 @@ pub struct ReadLatest {
 pub struct ReadAll {
     pub all: All,
     pub serial: Option<u64>,
-    /// To be given the next time. Nothing when the server gives none.
+    /// Pass this next time. `None` if the server sends none.
     pub tag: Option<String>,
-    /// How many bytes the document has.
+    /// The size of the document in bytes.
     pub size: usize,
 }
 
@@ -112,19 +112,19 @@ impl std::fmt::Debug for SourceOptions {
 }
 
 impl Source {
-    /// Opens `https://…/{package}/{channel}`, a folder (a path or `file://…`), `s3://bucket/…/{package}/{channel}`, or the
-    /// file of a bundle.
+    /// Opens `https://…/{package}/{channel}`, a directory (a path or `file://…`),
+    /// `s3://bucket/…/{package}/{channel}`, or a bundle file.
     pub fn open(url: &str, options: SourceOptions) -> Result<Self, ChannelError> {
         let place = Place::open(url, &options)?;
         Ok(Self { place, options: Arc::new(options) })
     }
 
-    /// Where this reads, without what is secret in it.
+    /// The address of the channel, without secrets.
     pub fn place(&self) -> &str {
         self.place.shown()
     }
 
-    /// The document `latest`, unless it is the one that the caller knows by its tag.
+    /// Reads the document `latest`, unless it still has the known tag.
     pub async fn latest(&self, known_tag: Option<&str>) -> Result<LatestAnswer, ChannelError> {
         let Some(read) = self.checked(LATEST, MAX_LATEST_BYTES as u64, known_tag).await? else {
             return Ok(LatestAnswer::NotModified);
@@ -137,12 +137,12 @@ impl Source {
         Ok(LatestAnswer::Read(Box::new(ReadLatest { latest, tag: read.tag, serial })))
     }
 
-    /// The document `all`.
+    /// Reads the document `all`.
     pub async fn all(&self) -> Result<ReadAll, ChannelError> {
         self.all_unless(None).await?.ok_or_else(|| ChannelError::Gone { place: self.place.file(ALL) })
     }
 
-    /// The same, unless it is the one that the caller knows by its tag.
+    /// Like [`Self::all`], unless it still has the known tag.
     async fn all_unless(&self, known_tag: Option<&str>) -> Result<Option<ReadAll>, ChannelError> {
         let Some(read) = self.checked(ALL, MAX_ALL_BYTES as u64, known_tag).await? else { return Ok(None) };
         let all = All::read(&read.bytes).map_err(ChannelError::Damaged)?;
@@ -153,21 +153,22 @@ impl Source {
         Ok(Some(ReadAll { serial, all, tag: read.tag, size }))
     }
 
-    /// The document `all` that belongs to a `latest` that was read.
+    /// Reads the `all` that matches a `latest` which was read before.
     pub async fn all_for(&self, latest: &ReadLatest) -> Result<ReadAll, ChannelError> {
         let read = self.all().await?;
         read.check_not_behind(latest)?;
         Ok(read)
     }
 
-    /// The bytes of a published version, from the channel's folder or from the entry's registry.
+    /// Fetches the artifact of a published version, from the channel's directory or the entry's
+    /// registry.
     pub async fn artifact(&self, entry: &Entry) -> Result<ArtifactStream, ChannelError> {
         let digest = entry.id.digest().ok_or_else(|| ChannelError::NoDigest(entry.version.clone()))?;
         let limit = self.options.max_artifact_bytes;
         let in_bundle = matches!(self.place, Place::Bundle(_));
         if let Some(repository) = entry.registry.as_deref().filter(|_| !in_bundle) {
             let registry = Registry::open(repository, &self.options.registries, self.options.http.clone())?;
-            // The author of an index must not choose what this machine asks of itself.
+            // The author of an index must not make this machine send requests to itself.
             if registry.is_local() && !self.place.is_local() {
                 return Err(RegistryError::Local(registry.shown()).into());
             }
@@ -184,7 +185,8 @@ impl Source {
         Ok(http::verified(bytes, place, digest, limit))
     }
 
-    /// An index file as it lies there, checked, and its signature when it has one: for copies of the channel.
+    /// Reads an index file verbatim, verified, with its signature if it has one. For copies of the
+    /// channel.
     pub(crate) async fn index_file(&self, file: &'static str) -> Result<IndexFile, ChannelError> {
         let limit = if file == ALL { MAX_ALL_BYTES } else { MAX_LATEST_BYTES };
         let gone = || ChannelError::Gone { place: self.place.file(file) };
@@ -195,7 +197,7 @@ impl Source {
                 FileAnswer::Found { bytes, .. } => Some(bytes),
                 FileAnswer::Missing | FileAnswer::NotModified => None,
             };
-            // The author may have written between the two.
+            // The author may have written between the two reads.
             let fits = match (&self.options.key, &signature) {
                 (Some(key), Some(signature)) => key.verify(&read.bytes, signature).is_ok(),
                 _ => true,
@@ -208,7 +210,8 @@ impl Source {
         }
     }
 
-    /// A file, with what its signature says when a key is known. Nothing when it is the file that the caller knows.
+    /// Reads a file, and verifies its statement if a key is set. `None` if it still has the known
+    /// tag.
     async fn checked(&self, file: &str, limit: u64, known: Option<&str>) -> Result<Option<CheckedFile>, ChannelError> {
         let mut tries = 1;
         loop {
@@ -255,7 +258,7 @@ impl Source {
     }
 
     async fn read(&self, file: &str, known: Option<&str>, limit: u64) -> Result<FileAnswer, ChannelError> {
-        // In a box, as below: whoever waits for this should not carry the whole request around.
+        // Boxed, here and below, to keep the caller's future small.
         let reading = Box::pin(self.place.read(file, known, limit));
         match tokio::time::timeout(INDEX_DEADLINE, reading).await {
             Ok(answer) => answer,
@@ -277,7 +280,8 @@ impl Source {
         expect(package, channel).map_err(ChannelError::WrongChannel)
     }
 
-    /// A signature of the same key for another file, channel or package proves nothing about this one.
+    /// A signature of the same key for another file, channel or package proves nothing about this
+    /// one.
     fn check_statement(
         &self,
         file: &str,

@@ -1,4 +1,4 @@
-//! Where a channel is read from: a web server, a folder or S3, or a bundle.
+//! Where a channel is read from: a web server, a directory, S3, or a bundle.
 
 use std::path::Path;
 
@@ -52,7 +52,8 @@ impl Place {
         }
     }
 
-    /// Whether the channel lies on this machine, so that its author could reach what else is here anyway.
+    /// Whether the channel is on this machine, so that its author can reach other local services
+    /// anyway.
     pub(super) fn is_local(&self) -> bool {
         match self {
             Self::Web { base, .. } => http::is_local(base),
@@ -61,7 +62,7 @@ impl Place {
         }
     }
 
-    /// A file of the channel, for messages.
+    /// The address of a channel's file, for messages.
     pub(super) fn file(&self, file: &str) -> String {
         format!("{}/{file}", self.shown())
     }
@@ -105,7 +106,7 @@ fn web(url: &str, options: &SourceOptions) -> Result<Place, ChannelError> {
     let mut base: Url = url.parse().map_err(|_| unusable("it is not a URL; write `https://host/package/channel`"))?;
     base.set_query(None);
     base.set_fragment(None);
-    // What people copy may be the address of one of the files.
+    // Users may paste the address of one of the files.
     let path = base.path().trim_end_matches('/');
     let path = path.strip_suffix("/latest").or_else(|| path.strip_suffix("/all")).unwrap_or(path).to_owned();
     base.set_path(&path);
@@ -133,7 +134,7 @@ fn unusable(place: &str, error: &BlobError) -> ChannelError {
 
 async fn read_web(http: &Http, url: &Url, known: Option<&str>, limit: u64) -> Result<FileAnswer, ChannelError> {
     let mut headers = HeaderMap::new();
-    // A cache on the way must ask the server whether its copy is still good.
+    // Caches must revalidate their copy with the server.
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     if let Some(tag) = known.and_then(|tag| HeaderValue::from_str(tag).ok()) {
         headers.insert(IF_NONE_MATCH, tag);

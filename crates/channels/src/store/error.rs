@@ -1,4 +1,4 @@
-//! Why a channel was not written.
+//! Errors of writing a channel.
 
 use milepost_blobs::BlobError;
 use milepost_model::channel::{PublishRefusal, SemVer, UnpublishRefusal};
@@ -13,7 +13,7 @@ pub enum WriteError {
     Publish(#[from] PublishRefusal),
     #[error(transparent)]
     Unpublish(#[from] UnpublishRefusal),
-    /// What is there cannot be read.
+    /// The existing channel cannot be read.
     #[error(transparent)]
     Channel(#[from] ChannelError),
     #[error(transparent)]
@@ -55,7 +55,7 @@ pub enum WriteError {
 }
 
 impl WriteError {
-    /// Whether trying again may help.
+    /// Whether a retry may help.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Contended | Self::Storage { .. } => true,

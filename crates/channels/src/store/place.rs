@@ -1,4 +1,4 @@
-//! Where channels are written: a folder, S3, or a Milepost server.
+//! Where channels are written: a directory, S3, or a Milepost server.
 
 use std::path::Path;
 
@@ -38,7 +38,7 @@ impl Place {
             };
             ChannelError::Unusable { place, reason }
         })?;
-        // What is told to readers must not depend on the folder that the author is in.
+        // Readers get this address, so it must not depend on the author's working directory.
         let absolute = || std::path::absolute(url).map_or(url.to_owned(), |path| path.display().to_string());
         let shown = if url.contains("://") { url.to_owned() } else { absolute() };
         Ok(Self::Stored { named, shown: shown.trim_end_matches('/').to_owned() })
@@ -96,7 +96,7 @@ impl Place {
         }
     }
 
-    /// The names of the lists, among others.
+    /// Lists file names, including those of all lists.
     pub(super) async fn list(&self) -> Result<Vec<String>, WriteError> {
         match self {
             Self::Server(server) => server.list().await,

@@ -1,4 +1,4 @@
-//! Publishing a version: the artifact, `all`, its signature, `latest`, its signature.
+//! Publishes a version: the artifact, `all`, its signature, `latest`, its signature.
 
 use std::path::Path;
 
@@ -13,39 +13,40 @@ use crate::error::ChannelError;
 use crate::files::{ALL, Files, MAX_SIGNATURE_BYTES, next_signature};
 use crate::registry::{Registry, RegistryError};
 
-/// What is to be published.
+/// What to publish.
 #[derive(Debug, Clone)]
 pub struct Publish<'a> {
     pub package: &'a PackageName,
     pub channel: &'a ChannelName,
     pub version: &'a SemVer,
-    /// `version` of `milepost.yaml`.
+    /// `version` in `milepost.yaml`.
     pub manifest: &'a SemVer,
-    /// The file of the artifact, which has this digest.
+    /// The artifact's file, which has this digest.
     pub artifact: &'a Path,
     pub digest: Digest,
     pub create_time: Timestamp,
-    /// The OCI repository that gets the artifact, `host/path`; the channel's own folder when left out.
+    /// The OCI repository for the artifact, `host/path`. Defaults to the channel's own directory.
     pub registry: Option<&'a str>,
 }
 
-/// What was published.
+/// The result of a publish.
 #[derive(Debug)]
 pub struct Published {
     pub entry: Entry,
-    /// The list with the version in it.
+    /// The list that includes the version.
     pub all: All,
     pub is_latest: bool,
-    /// The serial that the files were signed with.
+    /// The serial of the signatures.
     pub serial: Option<u64>,
-    /// The version was there already, from a publish that was cut off; this one finished it.
+    /// The version was already there from an interrupted publish, which this one completed.
     pub finished_earlier: bool,
-    /// Why the tag does not name this artifact. The version is published all the same.
+    /// Why the tag does not refer to this artifact. The version is published anyway.
     pub tag_problem: Option<RegistryError>,
 }
 
 impl Store {
-    /// Every check that can be made without the artifact: what `--dry-run` asks, and what is asked before bytes are sent.
+    /// Runs every check that does not need the artifact: for `--dry-run`, and before bytes are
+    /// sent.
     pub async fn check(&self, publish: &Publish<'_>) -> Result<(), WriteError> {
         let files = Files::of(publish.package, publish.channel);
         let stable = self.stable(publish).await?;
@@ -54,7 +55,8 @@ impl Store {
         Ok(())
     }
 
-    /// Publishes, or says why not. Others may publish at the same time; no entry is lost. Killed anywhere, it can be repeated.
+    /// Publishes a version. Concurrent publishes lose no entry, and a publish that was killed at
+    /// any point can be repeated.
     pub async fn publish(&self, publish: &Publish<'_>) -> Result<Published, WriteError> {
         let files = Files::of(publish.package, publish.channel);
         let stable = self.stable(publish).await?;
@@ -68,18 +70,21 @@ impl Store {
         self.bring(&files, publish).await?;
         let written = self.write_all(&files, publish, state).await?;
         let settled = self.settle(&files, publish.package, publish.channel, Some(&written.write())).await?;
-        // An unpublish of a version with the same artifact may have removed it after we saw it there.
+        // Unpublishing a version with the same artifact may have removed it after we checked that
+        // it exists.
         let tag_problem = self.bring_again(&files, publish).await?;
         Ok(publish.outcome(written, &settled, false, tag_problem))
     }
 
-    /// Replaces `all` with the list that has the version, until nobody else was faster.
+    /// Replaces `all` with the list that includes the version. Retries when another writer was
+    /// faster.
     async fn write_all(&self, files: &Files, publish: &Publish<'_>, mut state: State) -> Result<All, WriteError> {
         for attempt in 0..TRIES {
-            // The artifact took its time, and whoever was faster may have published into `stable` too.
+            // Uploading the artifact took time, and another writer may have published to `stable`
+            // as well.
             let stable = self.stable(publish).await?;
             let next = match publish.apply(&publish.list(&state), stable.as_ref()) {
-                // The answer to our own write was lost.
+                // Our own write succeeded, but its response was lost.
                 Err(PublishRefusal::Exists(..)) if attempt > 0 && publish.wrote(&state) => {
                     return Ok(publish.list(&state));
                 }
@@ -96,7 +101,8 @@ impl Store {
         Err(WriteError::Contended)
     }
 
-    /// The signature that `all` will have, so that whoever comes after a crash can tell it from an altered one.
+    /// Writes the signature that `all` is going to have, so that after a crash the next writer can
+    /// distinguish it from an altered one.
     pub(super) async fn write_next_signature(
         &self,
         files: &Files,
@@ -118,8 +124,8 @@ impl Store {
         Err(WriteError::Contended)
     }
 
-    /// The version is there with the same content. If the files that follow from it were not, this finishes them; otherwise
-    /// there is nothing to publish.
+    /// Handles a version that is already there with the same content: completes the derived files,
+    /// or reports that there is nothing to publish.
     async fn finish(&self, files: &Files, publish: &Publish<'_>, state: State) -> Result<Published, WriteError> {
         let tag_problem = self.bring_again(files, publish).await?;
         let settled = self.settle(files, publish.package, publish.channel, None).await?;
@@ -129,7 +135,7 @@ impl Store {
         Err(PublishRefusal::Exists(publish.version.clone(), publish.channel.clone()).into())
     }
 
-    /// Brings the artifact to where the entry says that it is, unless it is there.
+    /// Stores the artifact at the place that the entry names, unless it is there already.
     async fn bring(&self, files: &Files, publish: &Publish<'_>) -> Result<(), WriteError> {
         if let Some(repository) = publish.registry {
             let registry = Registry::open(repository, &self.options.registries, self.options.http.clone())?;
@@ -144,8 +150,8 @@ impl Store {
         self.place.store(&name, publish.artifact, publish.digest, size).await
     }
 
-    /// Brings the artifact of a version that is in the list. A tag that somebody took who published other content at the same
-    /// time does not undo that: installs go by digest.
+    /// Stores the artifact of a version that is in the list. A tag taken by a concurrent publish of
+    /// other content does not undo the version: installs go by digest.
     async fn bring_again(&self, files: &Files, publish: &Publish<'_>) -> Result<Option<RegistryError>, WriteError> {
         match self.bring(files, publish).await {
             Ok(()) => Ok(None),
@@ -154,7 +160,8 @@ impl Store {
         }
     }
 
-    /// The package's `stable`, which says whether the version comes too late for another channel.
+    /// Reads the package's `stable`, to check whether the version comes too late for another
+    /// channel.
     async fn stable(&self, publish: &Publish<'_>) -> Result<Option<All>, WriteError> {
         if publish.channel.is_stable() {
             return Ok(None);
@@ -162,8 +169,8 @@ impl Store {
         self.read(publish.package, &ChannelName::stable()).await
     }
 
-    /// What lies there, once it is clear that this key may write it. An `all` whose signature is still being written is
-    /// waited for.
+    /// Reads the channel and checks that this key may write it. Waits for an `all` whose signature
+    /// is still being written.
     pub(super) async fn trusted(
         &self,
         files: &Files,
@@ -178,7 +185,8 @@ impl Store {
             match state.trust(self.options.key.as_ref(), self.options.sign_existing, ours) {
                 Ok(()) => return Ok(state),
                 Err(WriteError::Altered) if attempt < WAITS => pause(attempt).await,
-                // The first `all` of a channel came between the reading of its signatures and its own: those are there by now.
+                // The first `all` of a channel appeared after its signatures were read. They are
+                // there by now.
                 Err(WriteError::NotSigned) if attempt == 0 => {}
                 Err(error) => return Err(error),
             }
@@ -208,7 +216,7 @@ impl Publish<'_> {
         entry.is_some_and(|entry| entry.id.digest() == Some(self.digest) && entry.registry.as_deref() == self.registry)
     }
 
-    /// Whether the entry is the one of this very publish.
+    /// Whether the entry was written by this publish.
     fn wrote(&self, state: &State) -> bool {
         let entry = state.all.as_ref().and_then(|read| read.all.get(self.version));
         entry.is_some_and(|entry| self.is_in(state) && entry.create_time == self.create_time)

@@ -107,7 +107,7 @@ impl Server {
         }
     }
 
-    /// The names of the lists.
+    /// Lists the names of the lists.
     pub(super) async fn list(&self) -> Result<Vec<String>, WriteError> {
         let response = self.send(self.request(Method::GET, &self.base)).await?;
         if response.status() != StatusCode::OK {
@@ -126,7 +126,7 @@ impl Server {
         self.with_token(self.http.client().request(method, url.clone()).timeout(INDEX_DEADLINE))
     }
 
-    /// A `PUT` of this many bytes.
+    /// A `PUT` with a body of this size.
     fn put(&self, url: Url, size: u64) -> RequestBuilder {
         self.with_token(self.http.sending(Method::PUT, url, size))
     }
@@ -180,10 +180,11 @@ mod tests {
     use crate::http::Deadlines;
 
     const SILENCE: Duration = Duration::from_millis(200);
-    /// More than the buffers between two sockets take.
+    /// More than the buffers of two sockets hold.
     const SIZE: usize = 32 << 20;
 
-    /// Takes one request, with a pause between any two of the parts of its body, and answers when it has all of it.
+    /// Reads one request with a pause before each part of its body, and responds when it is
+    /// complete.
     async fn take_slowly(listener: TcpListener, pause: Duration) {
         let (mut stream, _) = listener.accept().await.expect("a connection");
         let mut part = vec![0; 2 << 20];
@@ -196,7 +197,7 @@ mod tests {
             }
         }
         let _ = stream.write_all(b"HTTP/1.1 201 Created\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").await;
-        // Until the other side has read it.
+        // Keeps the connection open until the client has read the response.
         let _ = stream.read(&mut part).await;
     }
 
@@ -214,7 +215,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_upload_may_take_longer_than_the_longest_silence() {
+    async fn upload_may_take_longer_than_the_silence_limit() {
         let deadlines = Deadlines { silence: SILENCE, ..Deadlines::default() };
         let began = std::time::Instant::now();
         upload(deadlines, SILENCE / 8).await.expect("stored");

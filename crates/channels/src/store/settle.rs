@@ -1,8 +1,8 @@
-//! Bringing the files that follow from `all` up to date: its signature, `latest`, and that one's signature.
+//! Updates the files derived from `all`: its signature, `latest`, and the signature of `latest`.
 //!
-//! Each is replaced only if it is what was read before `all` was (see `state.rs`), and everybody who writes `all` comes here
-//! afterwards. So whatever the order in which several writers and crashes meet, the last one here leaves the four files in
-//! agreement, and an older file never replaces a newer one.
+//! Each is replaced only if it is unchanged since before `all` was read (see `state.rs`), and every
+//! writer of `all` comes here afterwards. So in whatever order writers and crashes interleave, the
+//! last writer here leaves the four files consistent, and an older file never replaces a newer one.
 
 use std::time::Duration;
 
@@ -15,14 +15,14 @@ use super::{Store, WriteError};
 use crate::files::{ALL, Files, LATEST, signature};
 use crate::signature::{SecretKey, Statement};
 
-/// How often a writer tries again when others write at the same time.
+/// How often a writer retries while others write at the same time.
 pub(super) const TRIES: u32 = 200;
-/// For how many of them an `all` may lie there that fits no signature: its writer is about to write one.
+/// During how many of them an `all` may have no matching signature: its writer is about to add one.
 const UNSIGNED_TRIES: u32 = 40;
 
-/// What settling found.
+/// The result of settling.
 pub(super) struct Settled {
-    /// Something was not as it should be.
+    /// Whether a file had to be written.
     pub mended: bool,
     pub serial: Option<u64>,
 }
@@ -56,7 +56,7 @@ impl Store {
         Err(WriteError::Contended)
     }
 
-    /// Writes the first file that is not as it should be.
+    /// Writes the first file that is missing or outdated.
     async fn step(&self, files: &Files, state: &State) -> Result<Step, WriteError> {
         let Some(read) = &state.all else { return Ok(Step::Settled { serial: None }) };
         let latest: Bytes = read.all.to_latest().write().into();
@@ -69,8 +69,8 @@ impl Store {
         };
         let latest_serial = state.latest_serial(key, &latest);
         let all_serial = state.all_serial(key);
-        // A signature of `latest` must not be older than the one before it, nor newer than that of `all`: both are renewed when
-        // one of them must be.
+        // The signature of `latest` must be newer than the one it replaces, and not newer than that
+        // of `all`. So both are renewed if either has to be.
         let fresh = latest_is_right && latest_serial.is_some();
         let claimed = state.claim(key, state.latest_signature.as_ref());
         let used_up = claimed.is_some_and(|claimed| all_serial.is_some_and(|serial| claimed >= serial));
@@ -125,7 +125,7 @@ pub(super) fn sign(
     Ok(key.sign(bytes, &statement)?.into())
 }
 
-/// Longer each time, and not the same for two publishers.
+/// Backs off, with jitter against lockstep retries.
 pub(super) async fn pause(attempt: u32) {
     let chance = u64::from(getrandom::u32().unwrap_or(attempt) % 20);
     let wait = (5 + chance + u64::from(attempt) * 5).min(150);

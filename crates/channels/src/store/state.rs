@@ -1,4 +1,4 @@
-//! What lies there now, and whether it can be trusted.
+//! The current files of a channel, and whether they can be trusted.
 
 use milepost_blobs::named::NamedObject;
 use milepost_model::channel::index::{MAX_ALL_BYTES, MAX_LATEST_BYTES};
@@ -9,13 +9,14 @@ use crate::error::ChannelError;
 use crate::files::{ALL, Files, LATEST, MAX_SIGNATURE_BYTES, next_signature, signature};
 use crate::signature::{SecretKey, SignatureError, Statement, claimed};
 
-/// More writes than a channel can have: one each microsecond for eight years.
+/// More writes than a channel can have: one per microsecond for eight years.
 const PLAUSIBLE: u64 = 1 << 48;
 
 /// All files of a channel.
 ///
-/// `all` is read last, so every other file that was written after an `all` is seen with that `all` or a later one. A writer that
-/// replaces one of them only if it is what was read here thus never replaces something newer than what it writes.
+/// `all` is read last, so any other file that was written after some `all` is seen together with
+/// that `all` or a later one. A writer that replaces a file only if it is unchanged since it was
+/// read here therefore never replaces a newer one.
 pub(super) struct State {
     pub latest: Option<NamedObject>,
     pub latest_signature: Option<NamedObject>,
@@ -54,8 +55,9 @@ impl Store {
 }
 
 impl State {
-    /// One above the highest serial that any of the signatures claims. A claim that no channel reaches is refused, or with
-    /// `sign_existing` passed over: a serial cannot go down again, so it would use up those that are left.
+    /// One above the highest serial claimed by any of the signatures. An implausible claim is
+    /// rejected, or ignored with `sign_existing`: serials cannot go down again, so continuing from
+    /// it would use up the remaining ones.
     pub(super) fn next_serial(&self, key: &SecretKey, sign_existing: bool) -> Result<u64, WriteError> {
         let signatures = [&self.latest_signature, &self.all_signature, &self.next_signature];
         let claims = || signatures.into_iter().flatten().filter_map(|object| claimed(&object.bytes));
@@ -68,20 +70,21 @@ impl State {
         highest.checked_add(1).ok_or(WriteError::Implausible { serial: highest })
     }
 
-    /// What a signature claims, unless that is more than can be.
+    /// The serial that a signature claims, if it is plausible.
     pub(super) fn claim(&self, key: &SecretKey, signature: Option<&NamedObject>) -> Option<u64> {
         let claim = claimed(&signature?.bytes)?.serial;
         (claim <= self.highest_plausible(key)).then_some(claim)
     }
 
-    /// What this key has signed is true, however high it is.
+    /// A serial signed by this key is genuine, however high it is.
     fn highest_plausible(&self, key: &SecretKey) -> u64 {
         let latest = self.latest.as_ref().and_then(|object| self.latest_serial(key, &object.bytes));
         let all = self.statement(key).map(|statement| statement.serial);
         latest.max(all).unwrap_or(0).max(PLAUSIBLE)
     }
 
-    /// Whether this key may write here, and vouches for what is there. `ours` is an `all` that the caller wrote itself.
+    /// Checks that this key may write here and has signed what is there. `ours` is an `all` that
+    /// the caller wrote itself.
     pub(super) fn trust(
         &self,
         key: Option<&SecretKey>,
@@ -96,7 +99,8 @@ impl State {
             Err(SignatureError::OtherKey(found)) => Some(found),
             _ => None,
         };
-        // Who replaces a key has looked at what the old one signed, as with no signature at all.
+        // An author who replaces a key has reviewed what the old one signed, as if there were no
+        // signature.
         if let Some(found) = self.all_signature.as_ref().and_then(other)
             && !sign_existing
         {
@@ -114,14 +118,16 @@ impl State {
         }
     }
 
-    /// What a good signature says about `all`: its own, or the one that was written before it.
+    /// The statement of a valid signature of `all`: its own, or the one prepared before it was
+    /// written.
     fn statement(&self, key: &SecretKey) -> Option<Statement> {
         let read = self.all.as_ref()?;
         let signatures = [&self.all_signature, &self.next_signature];
         signatures.into_iter().find_map(|object| fitting(key, &read.object.bytes, object.as_ref(), ALL, &read.all))
     }
 
-    /// The signature that was made before `all` was written, if it is good and newer than all that were given out.
+    /// The signature prepared before `all` was written, if it is valid and newer than all that were
+    /// published.
     pub(super) fn prepared(&self, key: &SecretKey) -> Option<bytes::Bytes> {
         let (read, next) = (self.all.as_ref()?, self.next_signature.as_ref()?);
         let statement = fitting(key, &read.object.bytes, Some(next), ALL, &read.all)?;
@@ -130,14 +136,14 @@ impl State {
         newest.is_none_or(|newest| newest < statement.serial).then(|| next.bytes.clone())
     }
 
-    /// The serial of `all`'s own signature, if that is good.
+    /// The serial of `all`'s own signature, if it is valid.
     pub(super) fn all_serial(&self, key: &SecretKey) -> Option<u64> {
         let read = self.all.as_ref()?;
         let fits = fitting(key, &read.object.bytes, self.all_signature.as_ref(), ALL, &read.all);
         fits.map(|statement| statement.serial)
     }
 
-    /// The serial of the signature of `latest`, if it is good for these bytes.
+    /// The serial of the signature of `latest`, if it is valid for these bytes.
     pub(super) fn latest_serial(&self, key: &SecretKey, bytes: &[u8]) -> Option<u64> {
         let read = self.all.as_ref()?;
         let fits = fitting(key, bytes, self.latest_signature.as_ref(), LATEST, &read.all);

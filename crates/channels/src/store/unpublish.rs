@@ -1,4 +1,5 @@
-//! Taking a version back: out of the list first, so that nobody installs it any more, then its tag and its artifact.
+//! Unpublishes a version: first removes it from the list, so that it is no longer installed, then
+//! its tag and its artifact.
 
 use milepost_blobs::named::Replaced;
 use milepost_model::channel::{self, ChannelName, Entry, PackageName, SemVer, UnpublishRefusal, Unpublished};
@@ -8,28 +9,29 @@ use super::{Store, WriteError};
 use crate::files::Files;
 use crate::registry::{Registry, RegistryError};
 
-/// What is to be taken back.
+/// What to unpublish.
 #[derive(Debug, Clone)]
 pub struct Unpublish<'a> {
     pub package: &'a PackageName,
     pub channel: &'a ChannelName,
     pub version: &'a SemVer,
-    /// If it is latest, the greatest that remains becomes latest, and not nothing.
+    /// If the version is latest, the highest remaining version becomes latest, instead of none.
     pub promote_previous: bool,
-    /// Without this, a version that is latest is refused: ask first.
+    /// Without this, unpublishing the latest version is refused: confirm first.
     pub even_if_latest: bool,
 }
 
-/// What was taken back.
+/// The result of unpublishing.
 #[derive(Debug)]
 pub struct Unpublishing {
-    /// Nothing when the version was taken back before, and this finished it.
+    /// `None` if the version was unpublished before, and this call completed it.
     pub unpublished: Option<Unpublished>,
-    /// The artifact is gone from the channel's folder. It stays while another version has it.
+    /// The artifact was removed from the channel's directory. It is kept while another version has
+    /// it.
     pub artifact_removed: bool,
-    /// The tag is gone from the registry.
+    /// The tag was removed from the registry.
     pub tag_removed: bool,
-    /// Why the tag could not be removed. The version is unpublished all the same.
+    /// Why the tag could not be removed. The version is unpublished anyway.
     pub tag_problem: Option<RegistryError>,
     pub serial: Option<u64>,
 }
@@ -69,7 +71,7 @@ impl Store {
                 hint: "nothing was published there; check the package and the channel".to_owned(),
             };
             let read = state.all.as_ref().ok_or_else(unknown)?;
-            // Each channel has its own folder of artifacts, so other channels share none of them.
+            // Each channel has its own directory of artifacts, so channels share none.
             let done = channel::unpublish(&read.all, version, promote_previous, &[])?;
             if done.was_latest && !even_if_latest {
                 return Err(WriteError::IsLatest { version: version.clone() });
@@ -85,7 +87,8 @@ impl Store {
         Err(WriteError::Contended)
     }
 
-    /// The manifest of a tag is the version's own, so no other version loses anything; one that was moved is left and told.
+    /// A tag's manifest belongs to one version, so no other version is affected. A tag that was
+    /// moved is kept and reported.
     async fn remove_tag(
         &self,
         unpublish: &Unpublish<'_>,
@@ -106,7 +109,8 @@ impl Store {
         })
     }
 
-    /// Looks at the list again before it deletes: somebody may have published the same artifact meanwhile.
+    /// Reads the list again before deleting: the same artifact may have been published in the
+    /// meantime.
     async fn remove_artifact(
         &self,
         files: &Files,

@@ -1,4 +1,4 @@
-//! An author with a folder, and short ways to say what tests do with it.
+//! An author with a directory, and helpers for tests.
 #![expect(dead_code, clippy::unwrap_used, clippy::panic, reason = "shared by several tests, each of which uses a part")]
 
 pub mod web;
@@ -34,12 +34,12 @@ pub fn channel(version: &SemVer) -> ChannelName {
     version.pre().next().map_or_else(ChannelName::stable, |name| name.parse().unwrap())
 }
 
-/// A key, and another one with the same secret for the next store.
+/// A key, and the text of its file for further stores.
 pub fn key() -> (SecretKey, String) {
     SecretKey::generate(None).unwrap()
 }
 
-/// Publishes artifacts that are the text of their version.
+/// Publishes artifacts that contain the text of their version.
 pub struct Author {
     pub store: Store,
     files: TempDir,
@@ -93,7 +93,7 @@ pub async fn collect(stream: ArtifactStream) -> Result<Vec<u8>, ChannelError> {
     Ok(chunks.concat())
 }
 
-/// What `latest` says now.
+/// Reads the current `latest`.
 pub async fn latest(source: &Source) -> Result<ReadLatest, ChannelError> {
     match source.latest(None).await? {
         LatestAnswer::Read(read) => Ok(*read),

@@ -1,4 +1,4 @@
-//! A web server of static files that does what it is told: redirects, lies about lengths, hangs up.
+//! A scriptable web server of static files: redirects, wrong lengths, dropped connections.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
-/// What is answered to a path.
+/// The response for a path.
 #[derive(Clone)]
 pub enum Answer {
     Bytes(Vec<u8>),
-    /// Says more than it sends.
+    /// Declares more bytes than it sends.
     Cut(Vec<u8>),
     Redirect(String),
-    /// Gives the bytes to whoever has the token that the realm gives.
+    /// Serves the bytes to clients with the token that the realm issues.
     ForToken {
         realm: String,
         token: String,
@@ -65,7 +65,7 @@ impl Web {
         self.files.lock().unwrap().insert(path.to_lowercase(), answer);
     }
 
-    /// Serves a folder, as it is now, below `/`.
+    /// Serves the current contents of a directory below `/`.
     pub fn put_folder(&self, root: &std::path::Path) {
         let mut folders = vec![root.to_owned()];
         while let Some(folder) = folders.pop() {

@@ -1,4 +1,4 @@
-//! A signed channel with 1.0.0 and 1.1.0, on a web server that does what the test says.
+//! A signed channel with 1.0.0 and 1.1.0, on a scriptable web server.
 
 use std::fs;
 
@@ -29,7 +29,7 @@ impl World {
         world
     }
 
-    /// What the author has written since then is on the web server too.
+    /// Copies what the author has written since then to the web server.
     pub fn upload(&self) {
         self.web.put_folder(self.home.path());
     }
@@ -38,7 +38,7 @@ impl World {
         format!("/{}/stable/{file}", package())
     }
 
-    /// As the author wrote it.
+    /// A file as the author wrote it.
     pub fn file(&self, file: &str) -> Vec<u8> {
         fs::read(self.home.path().join(format!("{}/stable/{file}", package()))).unwrap()
     }

@@ -1,8 +1,8 @@
-//! The `Accept-Encoding` header: which copy of a file a client takes, best first.
+//! The `Accept-Encoding` header: which encodings of a file a client accepts, best first.
 
 use http::{HeaderMap, header};
 
-/// How the bytes of a copy are pressed.
+/// The compression of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Coding {
     Identity,
@@ -11,7 +11,7 @@ pub(crate) enum Coding {
 }
 
 impl Coding {
-    /// As in `Content-Encoding`, and at the end of the tag.
+    /// The name in `Content-Encoding`, also used as the suffix of the ETag.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Identity => "identity",
@@ -21,7 +21,7 @@ impl Coding {
     }
 }
 
-/// Weights from 0 to 1000, as the client gave them.
+/// Client weights from 0 to 1000.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Accepts {
     brotli: u16,
@@ -49,12 +49,12 @@ impl Accepts {
         Self {
             brotli: brotli.or(rest).unwrap_or(0),
             gzip: gzip.or(rest).unwrap_or(0),
-            // Always there unless excluded, and the last choice unless named.
+            // Always acceptable unless excluded, and the last choice unless named.
             identity: identity.or(rest.filter(|rest| *rest == 0)).unwrap_or(1),
         }
     }
 
-    /// Best first; on equal weights the one that presses best.
+    /// Best first. On equal weights the better compression wins.
     pub(crate) fn in_order(self) -> impl Iterator<Item = Coding> {
         let mut all = [(self.brotli, Coding::Brotli), (self.gzip, Coding::Gzip), (self.identity, Coding::Identity)];
         all.sort_by(|left, right| right.cmp(left));
@@ -66,7 +66,7 @@ impl Accepts {
     }
 }
 
-/// `q=0.5` as 500. What cannot be read is taken as wanted.
+/// Parses `q=0.5` as 500. An invalid weight counts as 1.
 fn weight(parameters: &str) -> u16 {
     let q = parameters.split(';').find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn codings_are_tried_in_the_order_of_their_weights() {
+    fn orders_encodings_by_weight() {
         for (value, expected) in [
             ("gzip, deflate, br, zstd", &["br", "gzip", "identity"][..]),
             ("GZIP", &["gzip", "identity"]),

@@ -25,7 +25,7 @@ impl Expires {
     }
 }
 
-/// Returns the `cache-control` of a file of this item; `None` for the gateway's usual one.
+/// Returns the `cache-control` of a file of this item; `None` for the gateway's default.
 pub(crate) fn cache_control(mount: &Mount, file: &TreeFile) -> Option<HeaderValue> {
     match &mount.expires {
         Some(Expires(value)) => Some(value.clone()),

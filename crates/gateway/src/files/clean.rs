@@ -1,4 +1,4 @@
-//! Clean URLs: `/login` for `login.html`. Only in items that ask for it.
+//! Clean URLs: `/login` for `login.html`, in items that enable them.
 
 use crate::tree::TreeFile;
 use crate::view::Mount;
@@ -7,10 +7,10 @@ use super::path::below;
 
 const ENDING: &str = ".html";
 
-/// What a decoded path that names no file leads to.
+/// What a decoded path that matches no file leads to.
 pub(crate) enum Clean<'m> {
     Page(TreeFile, &'m Mount),
-    /// The same path without the slash at its end.
+    /// The same path without its trailing slash.
     WithoutSlash,
 }
 
@@ -25,8 +25,8 @@ pub(crate) fn page<'m>(mounts: &'m [Mount], path: &str) -> Option<Clean<'m>> {
     clean_below(mounts, path).find_map(|(mount, rest)| Some(Clean::Page(find_in(mount, rest)?, mount)))
 }
 
-/// Returns the clean form of a path that names a page's file: `/login` for `/login.html`, `/docs/` for `/docs/index.html`. `None`
-/// when the path is clean already.
+/// Returns the clean form of a path that names a page's file: `/login` for `/login.html`, `/docs/`
+/// for `/docs/index.html`. `None` when the path is clean already.
 pub(crate) fn clean_path<'p>(mount: &Mount, path: &'p str) -> Option<&'p str> {
     if !mount.clean || mount.single.is_some() {
         return None;
@@ -38,7 +38,7 @@ pub(crate) fn clean_path<'p>(mount: &Mount, path: &'p str) -> Option<&'p str> {
     path.strip_suffix(ENDING).filter(|page| !page.ends_with('/'))
 }
 
-/// Whether the path of a folder is also the path of a page, which is looked up after the routes.
+/// Whether a directory's path is also the path of a page, which is looked up after the routes.
 pub(super) fn is_page(mount: &Mount, folder: &str) -> bool {
     find_in(mount, folder).is_some()
 }

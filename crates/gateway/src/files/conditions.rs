@@ -1,4 +1,5 @@
-//! Conditional requests (RFC 9110, section 13). There are no dates: files have digests.
+//! Conditional requests (RFC 9110, section 13). Only ETags are supported, not dates: files have
+//! digests.
 
 use http::{HeaderMap, header};
 
@@ -9,7 +10,7 @@ pub(crate) enum Verdict {
     Failed,
 }
 
-/// What `If-Match` and `If-None-Match` say about a file with this tag.
+/// Evaluates `If-Match` and `If-None-Match` for a file with this ETag.
 pub(crate) fn judge(headers: &HeaderMap, etag: &[u8]) -> Verdict {
     let mut wanted = headers.get_all(header::IF_MATCH).iter().peekable();
     if wanted.peek().is_some() && !wanted.any(|list| lists(list.as_bytes(), etag, Comparison::Strong)) {
@@ -21,7 +22,7 @@ pub(crate) fn judge(headers: &HeaderMap, etag: &[u8]) -> Verdict {
     Verdict::Go
 }
 
-/// Whether a range is still of the file that the client has. A date never is.
+/// Whether a range request is for the version that the client has. A date never matches.
 pub(crate) fn range_holds(headers: &HeaderMap, etag: &[u8]) -> bool {
     headers.get(header::IF_RANGE).is_none_or(|tag| tag.as_bytes().trim_ascii() == etag)
 }
@@ -42,7 +43,7 @@ fn lists(list: &[u8], etag: &[u8], comparison: Comparison) -> bool {
     }
     while !rest.is_empty() {
         let (weak, tag) = rest.strip_prefix(b"W/").map_or((false, rest), |tag| (true, tag));
-        // A tag may hold commas: it ends at its quote.
+        // An ETag may contain commas: it ends at its quote.
         let Some(close) = tag.strip_prefix(b"\"").and_then(|inner| inner.iter().position(|byte| *byte == b'"')) else {
             return false;
         };
@@ -67,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn none_match_compares_weakly_and_reads_lists() {
+    fn if_none_match_compares_weakly_and_parses_lists() {
         for value in
             ["\"abc\"", "W/\"abc\"", "*", " \"x\" , W/\"abc\"", "\"a,b\",\"abc\"", "\"x\",\"abc\",", "\"x\"\"abc\""]
         {
@@ -79,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn match_compares_strongly() {
+    fn if_match_compares_strongly() {
         for value in ["\"abc\"", "*", "\"x\", \"abc\""] {
             assert_eq!(verdict(header::IF_MATCH, value), Verdict::Go, "{value}");
         }
@@ -89,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_holds_for_the_same_tag_only() {
+    fn if_range_requires_the_same_etag() {
         let holds =
             |value| range_holds(&HeaderMap::from_iter([(header::IF_RANGE, HeaderValue::from_static(value))]), b"\"a\"");
         assert!(holds("\"a\""));

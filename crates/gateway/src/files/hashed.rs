@@ -1,31 +1,33 @@
-//! Finds files with a hash of their content in their names, as bundlers write them. Caches may keep those forever.
+//! Detects files with a content hash in their names, as bundlers write them. Caches may keep those
+//! forever.
 //!
-//! A false positive is worse than a miss, because browsers would keep the old file for a year. So a name counts by itself only
-//! when it cannot be a word, a number or a date. Hashes in base64 (Vite, Rollup) often look like words: the less certain ones
-//! count only where other scripts and styles of the same folder are hashed.
+//! A false positive is worse than a miss, because browsers would keep the old file for a year. So a
+//! name is accepted on its own only if it cannot be a word, a number or a date. Base64 hashes
+//! (Vite, Rollup) often look like words: less certain ones are accepted only if other scripts and
+//! styles in the same directory are hashed.
 
 use std::collections::HashMap;
 
 /// Lengths of hexadecimal hashes in use, from CRC-32 to SHA-256.
 const HEX_LENGTHS: [usize; 8] = [8, 10, 12, 16, 20, 32, 40, 64];
-/// The length of a hash of Vite, Rollup and esbuild.
+/// Length of the hashes of Vite, Rollup and esbuild.
 const SHORT: usize = 8;
-/// What may stand between the hash and the ending.
+/// May appear between the hash and the extension.
 const QUALIFIERS: [&str; 4] = ["bundle", "chunk", "min", "module"];
 const SCRIPTS: [&str; 4] = ["cjs", "css", "js", "mjs"];
 const ASSETS: [&str; 21] = [
     "avif", "eot", "gif", "ico", "jpeg", "jpg", "json", "m4a", "mp3", "mp4", "ogg", "otf", "png", "svg", "ttf", "wasm",
     "wav", "webm", "webp", "woff", "woff2",
 ];
-/// SvelteKit puts only files that never change into this folder.
+/// SvelteKit puts only immutable files into this directory.
 const IMMUTABLE_FOLDER: &str = "_app/immutable/";
-/// Where the whole name may be a hash (Next, Nuxt).
+/// Directories where the whole name may be a hash (Next, Nuxt).
 const BARE_FOLDERS: [&str; 4] = ["_next/static/chunks/", "_next/static/css/", "_next/static/media/", "_nuxt/"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Look {
     Ordinary,
-    /// A hash if the other files of its folder are hashed.
+    /// A hash if the other files of its directory are hashed.
     Possible,
     Hashed,
 }
@@ -47,7 +49,7 @@ pub(crate) fn hashed<'p>(paths: impl Iterator<Item = &'p str> + Clone) -> Vec<bo
     paths.map(is_hashed).collect()
 }
 
-/// The scripts and styles of one folder.
+/// Counts the scripts and styles of one directory.
 #[derive(Default)]
 struct Tally {
     all: usize,
@@ -76,7 +78,7 @@ fn is_script(name: &str) -> bool {
     name.rsplit_once('.').is_some_and(|(_, ending)| SCRIPTS.contains(&ending))
 }
 
-/// Whether a file is in a folder of this name, wherever that is.
+/// Whether a file is in a directory of this name, at any depth.
 fn is_below(path: &str, folder: &str) -> bool {
     path.match_indices(folder).any(|(at, _)| at == 0 || path.as_bytes()[at - 1] == b'/')
 }
@@ -124,19 +126,20 @@ fn is_hex_hash(token: &str) -> bool {
         return false;
     }
     let is_digit = u8::is_ascii_digit;
-    // Neither a number nor a word, nor one behind the other: `20261118`, `deadbeef`, `cafe2024`, `2024cafe`.
+    // Not a number or a word, nor one followed by the other: `20261118`, `deadbeef`, `cafe2024`,
+    // `2024cafe`.
     let turns = bytes.windows(2).filter(|pair| is_digit(&pair[0]) != is_digit(&pair[1])).count();
-    // Neither a counter nor a colour: `0000001f`, `ff8800cc`.
+    // Not a counter or a colour: `0000001f`, `ff8800cc`.
     let repeats = bytes.windows(4).any(|four| four.iter().all(|byte| *byte == four[0]));
     let mut kinds = bytes.to_vec();
     kinds.sort_unstable();
     kinds.dedup();
-    // A date with something behind it: `20261118ab`.
+    // A date with a suffix: `20261118ab`.
     let is_date = (token.starts_with("19") || token.starts_with("20")) && bytes[..8].iter().all(is_digit);
     turns >= 2 && !repeats && kinds.len() > 4 && !is_date
 }
 
-/// Also behind a name.
+/// Also matches a UUID with a name in front.
 fn is_uuid(stem: &str) -> bool {
     let Some(tail) = stem.len().checked_sub(36).and_then(|at| stem.get(at..)) else { return false };
     tail.split('-').map(str::len).eq([8, 4, 4, 4, 12])
@@ -174,7 +177,7 @@ fn short(stem: &str, bare: bool, is_script: bool) -> Look {
     }
 }
 
-/// esbuild writes its hashes in capital letters and the digits from 2 to 7.
+/// esbuild writes its hashes in capital letters and the digits 2 to 7.
 fn base32(before: &str, token: &str) -> Look {
     let bytes = token.as_bytes();
     if !bytes.iter().all(|byte| matches!(byte, b'A'..=b'Z' | b'2'..=b'7')) {
@@ -182,7 +185,7 @@ fn base32(before: &str, token: &str) -> Look {
     }
     let turns = bytes.windows(2).filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit()).count();
     match turns {
-        // esbuild's name for code that several entries share.
+        // esbuild's name for code that several entry points share.
         _ if before == "chunk-" => Look::Hashed,
         3.. => Look::Hashed,
         // `VERSION2`, `OVERVIEW`
@@ -191,7 +194,7 @@ fn base32(before: &str, token: &str) -> Look {
     }
 }
 
-/// Words put together, with numbers behind some: `MainPage`, `signInUp`, `Html5Doc`.
+/// Camel case, with digits after some words: `MainPage`, `signInUp`, `Html5Doc`.
 fn is_camel(token: &str) -> bool {
     let bytes = token.as_bytes();
     let two_capitals = bytes.windows(2).any(|pair| pair.iter().all(u8::is_ascii_uppercase));
@@ -200,7 +203,7 @@ fn is_camel(token: &str) -> bool {
     !two_capitals && !ends_in_capital && !divided
 }
 
-/// How often a capital letter, a small one, a digit or something else is followed by one of another kind.
+/// Counts how often neighbouring characters differ in kind: upper case, lower case, digit or other.
 fn changes(token: &str) -> usize {
     let kind = |byte: &u8| match byte {
         b'A'..=b'Z' => 0,
@@ -215,13 +218,13 @@ fn changes(token: &str) -> usize {
 mod tests {
     use super::*;
 
-    /// Each in a folder of its own.
+    /// Checks a file that is alone in its directory.
     fn alone(path: &str) -> bool {
         hashed([path].into_iter()) == [true]
     }
 
     #[test]
-    fn names_that_bundlers_write_are_hashed() {
+    fn detects_hashes_of_bundlers() {
         for path in [
             // Vite, Rollup
             "assets/index-DsBhw8EC.js",
@@ -345,12 +348,12 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_of_hashed_scripts_tells_the_others_apart() {
+    fn hashed_scripts_confirm_possible_hashes_in_their_directory() {
         let of = |paths: &[&'static str]| {
             let found = hashed(paths.iter().copied());
             paths.iter().copied().zip(found).filter_map(|(path, hashed)| hashed.then_some(path)).collect::<Vec<_>>()
         };
-        // What Vite makes, with files of `public/assets` among them.
+        // Vite's output, with files of `public/assets` among it.
         let vite = [
             "assets/index-DsBhw8EC.js",
             "assets/index-BUBLEmxS.css",
@@ -362,7 +365,7 @@ mod tests {
             "index.html",
         ];
         assert_eq!(of(&vite), vite[..3]);
-        // Two that fit, and nothing that does not.
+        // Two possible hashes, and no other script.
         assert_eq!(of(&["assets/index-BUBLEmxS.css", "assets/index-CqRDxmVE.js"]).len(), 2);
         assert!(of(&["js/a-OpenAPIs.js", "js/b-settings.js", "js/c.js"]).is_empty());
     }

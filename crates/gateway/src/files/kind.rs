@@ -1,9 +1,9 @@
-//! Content types by the ending of a file's name.
+//! Content types by file extension.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-/// What is said about a file, and whether pressing it pays.
+/// The content type of a file, and whether compressing it pays.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Kind {
     pub(crate) content_type: &'static str,
@@ -12,11 +12,11 @@ pub(crate) struct Kind {
 
 static UNKNOWN: Kind = Kind { content_type: "application/octet-stream", compressible: false };
 
-/// One `Kind` for each content type that a file had, so that a file keeps a reference. There are as many as there are
-/// known types: what is leaked is bounded.
+/// One leaked `Kind` per content type in use, so that files can keep a reference. The set of known
+/// types bounds what is leaked.
 static KINDS: LazyLock<Mutex<HashMap<&'static str, &'static Kind>>> = LazyLock::new(Mutex::default);
 
-/// Where the table of `mime_guess` is old, or says less than browsers want.
+/// Overrides where the table of `mime_guess` is outdated or less precise than browsers need.
 fn ours(ending: &str) -> Option<&'static str> {
     Some(match ending {
         "html" | "htm" => "text/html; charset=utf-8",
@@ -44,7 +44,7 @@ fn ours(ending: &str) -> Option<&'static str> {
     })
 }
 
-/// The kind of a file by its path.
+/// Returns the kind of a file by its path.
 pub(crate) fn of(path: &str) -> &'static Kind {
     let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
     let Some((_, ending)) = name.rsplit_once('.') else { return &UNKNOWN };
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn endings_have_the_types_that_browsers_want() {
+    fn extensions_map_to_content_types() {
         for (path, content_type, pressed) in [
             ("index.html", "text/html; charset=utf-8", true),
             ("a/B.HTML", "text/html; charset=utf-8", true),

@@ -1,4 +1,4 @@
-//! Which file a path means.
+//! Finds the file for a path.
 
 use crate::tree::TreeFile;
 use crate::view::Mount;
@@ -8,11 +8,11 @@ use super::path::below;
 
 pub(crate) enum FileFound<'m> {
     File(TreeFile, &'m Mount),
-    /// The path is a folder with an index file, but lacks the slash at its end.
+    /// The path is a directory with an index file, but lacks the trailing slash.
     Folder,
 }
 
-/// Looks for a decoded path, longest mount first: the file, or the index file of a folder.
+/// Looks up a decoded path, longest mount first: the file, or a directory's index file.
 pub(crate) fn find<'m>(mounts: &'m [Mount], path: &str) -> Option<FileFound<'m>> {
     mounts.iter().find_map(|mount| find_in(mount, path, below(path, &mount.path)?))
 }
@@ -42,12 +42,13 @@ fn find_in<'m>(mount: &'m Mount, path: &str, rest: &str) -> Option<FileFound<'m>
     match path.ends_with('/') {
         true => Some(found(index)),
         false if !mount.clean => Some(FileFound::Folder),
-        // Without the slash it is the page of this name, if there is one, else the folder's.
+        // Without the slash the page of this name takes precedence over the directory.
         false => (!clean::is_page(mount, folder)).then(|| found(index)),
     }
 }
 
-/// What is sent when nothing else answers: the longest mount's single-page fallback, or its error page.
+/// What to send when nothing else matches: the single-page fallback or the error page of the
+/// longest mount.
 pub(crate) fn fallback<'m>(mounts: &'m [Mount], path: &str) -> Option<(TreeFile, &'m Mount, bool)> {
     let stands_in = |mount: &&Mount| mount.single.is_none() || mount.fallback.is_some() || mount.error_page.is_some();
     let mount = mounts.iter().filter(stands_in).find(|mount| below(path, &mount.path).is_some())?;

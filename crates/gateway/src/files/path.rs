@@ -1,12 +1,13 @@
-//! From the path of a URL to the name of a file, with no way around the list of files.
+//! Decodes URL paths to file names, without a way around the list of files.
 
 use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
 
-/// The path with its segments decoded, still with the slash in front. `None` when it can name no file that is served:
-/// an empty segment, `.` or `..`, a slash or backslash in disguise, a control letter, what is not UTF-8, or a segment
-/// that begins with a dot, but for `/.well-known/`.
+/// Decodes each segment of a path, which keeps its leading slash. Returns `None` for paths that
+/// cannot name a served file: with an empty segment, `.` or `..`, an encoded slash or backslash, a
+/// control character, invalid UTF-8, or a segment that begins with a dot other than
+/// `/.well-known/`.
 pub(crate) fn decode(path: &str) -> Option<Cow<'_, str>> {
     let body = path.strip_prefix('/')?;
     let segments = body.strip_suffix('/').unwrap_or(body);
@@ -35,14 +36,14 @@ pub(crate) fn decode(path: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(decoded))
 }
 
-/// A path that names no file, for the choice of the mount it is below. It is never looked up.
+/// Decodes a path that names no file, only to choose the mount above it. It is never looked up.
 pub(crate) fn decode_loosely(path: &str) -> Cow<'_, str> {
     if !path.contains('%') {
         return Cow::Borrowed(path);
     }
     let segments = path.split('/').map(|segment| {
         let decoded = percent_decode_str(segment).decode_utf8_lossy();
-        // A slash in disguise does not end a segment.
+        // An encoded slash does not end a segment.
         if decoded.contains('/') { Cow::Borrowed(segment) } else { decoded }
     });
     Cow::Owned(segments.collect::<Vec<_>>().join("/"))
@@ -53,7 +54,8 @@ fn is_plain(segment: &str, at: usize) -> bool {
     !segment.is_empty() && !hidden && !segment.bytes().any(|byte| byte == b'\\' || byte.is_ascii_control())
 }
 
-/// What is left of a path below a mount: `None` when it is not below it, `""` for the mount itself.
+/// Returns the path relative to a mount: `None` if it is not below the mount, `""` for the mount
+/// itself.
 pub(crate) fn below<'p>(path: &'p str, mount: &str) -> Option<&'p str> {
     if mount == "/" {
         return path.strip_prefix('/');
@@ -87,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_with_a_trick_name_nothing() {
+    fn rejects_unsafe_paths() {
         for path in [
             "",
             "a",
@@ -127,12 +129,12 @@ mod tests {
         ] {
             assert_eq!(decode(path), None, "{path}");
         }
-        // Decoded once: what is left is a name like any other, and no file is called so.
+        // Decoded only once: the result is an ordinary name that no file has.
         assert_eq!(decode("/%252e%252e/a").as_deref(), Some("/%2e%2e/a"));
     }
 
     #[test]
-    fn a_mount_ends_at_a_segment() {
+    fn mounts_end_at_segment_boundaries() {
         assert_eq!(below("/a/b", "/"), Some("a/b"));
         assert_eq!(below("/", "/"), Some(""));
         assert_eq!(below("/static/x", "/static"), Some("x"));
@@ -143,7 +145,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_asked_for_stays_below(path in "/[a./\\\\%25e\u{0}\u{fc}]{0,20}") {
+        fn decoded_paths_have_only_plain_segments(path in "/[a./\\\\%25e\u{0}\u{fc}]{0,20}") {
             if let Some(decoded) = decode(&path) {
                 let mut segments = decoded[1..].split('/').collect::<Vec<_>>();
                 if segments.last() == Some(&"") {

@@ -1,4 +1,4 @@
-//! Pressing the bytes of a file.
+//! Compresses the bytes of a file.
 
 use std::io::{self, Write};
 
@@ -6,17 +6,18 @@ use bytes::Bytes;
 
 use super::accept::Coding;
 
-/// Smaller files fit into a packet as they are.
+/// Smaller files fit into one packet uncompressed.
 const SMALLEST: u64 = 256;
 const LARGEST: u64 = 8 << 20;
-/// Up to here the first one who asks waits, and the slower, better setting is used.
+/// Up to this size the first request waits for the copy. For larger files it gets the plain one.
 pub(super) const WORTH_WAITING: u64 = 1 << 20;
 
 pub(super) fn is_worth_trying(size: u64, compressible: bool) -> bool {
     compressible && (SMALLEST..=LARGEST).contains(&size)
 }
 
-/// The pressed bytes, or `None` if they save less than a tenth. Takes its time: not for a thread of the runtime.
+/// Compresses the bytes, or returns `None` if that saves less than a tenth. Slow: do not call it on
+/// a runtime thread.
 pub(super) fn press(plain: &[u8], coding: Coding) -> io::Result<Option<Bytes>> {
     let pressed = match coding {
         Coding::Identity => return Ok(None),
@@ -50,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pressed_bytes_come_back() {
+    fn compressed_bytes_round_trip() {
         let plain = "Some words that come again and again. ".repeat(100);
         let gzip = press(plain.as_bytes(), Coding::Gzip).expect("it is pressed").expect("it saves");
         let mut back = String::new();
@@ -63,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_saves_too_little_is_left_alone() {
+    fn skips_data_that_does_not_compress() {
         let mut state = 1_u64;
         let noise = std::iter::repeat_with(|| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

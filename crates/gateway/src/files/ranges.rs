@@ -2,19 +2,20 @@
 
 use std::ops::Range;
 
-/// More parts than this are not asked for by honest clients.
+/// Legitimate clients do not request more parts than this.
 const MOST_PARTS: usize = 16;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Ranges {
-    /// The whole: nothing was asked for, or nothing that has to be obeyed.
+    /// The whole file: no range was requested, or one that may be ignored.
     Whole,
     One(Range<u64>),
     Several(Vec<Range<u64>>),
     Unsatisfiable,
 }
 
-/// Reads a header for a file of `size` bytes. What is malformed, egregious or not in bytes is ignored.
+/// Parses a header for a file of `size` bytes. Malformed, excessive and non-byte ranges are
+/// ignored.
 pub(crate) fn parse(header: &[u8], size: u64) -> Ranges {
     let Some(specs) = std::str::from_utf8(header).ok().and_then(strip_unit) else { return Ranges::Whole };
     let mut found = Vec::new();
@@ -30,7 +31,7 @@ pub(crate) fn parse(header: &[u8], size: u64) -> Ranges {
             Spec::Inside(range) => found.push(range),
         }
     }
-    // A suffix of a file without bytes is satisfiable, but has no way to be written as a range.
+    // A suffix range of an empty file is satisfiable, but cannot be expressed as a range.
     if found.iter().any(|range| range.is_empty()) {
         return Ranges::Whole;
     }
@@ -68,7 +69,7 @@ fn one(spec: &str, size: u64) -> Spec {
     }
 }
 
-/// Digits only; more than fit mean a position behind every file.
+/// Accepts digits only. A number that overflows is a position beyond every file.
 fn number(text: &str) -> Option<u64> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| text.parse().unwrap_or(u64::MAX))
@@ -81,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_are_read_as_the_standard_says() {
+    fn parses_ranges_per_rfc_9110() {
         let one = |range| Ranges::One(range);
         for (header, size, expected) in [
             ("bytes=0-9", 100, one(0..10)),
@@ -122,7 +123,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_sent_is_inside_of_the_file(header in "bytes=[0-9,-]{0,20}", size in 0_u64..200) {
+        fn ranges_stay_within_the_file(header in "bytes=[0-9,-]{0,20}", size in 0_u64..200) {
             let ranges = match parse(header.as_bytes(), size) {
                 Ranges::Whole | Ranges::Unsatisfiable => Vec::new(),
                 Ranges::One(range) => vec![range],

@@ -1,4 +1,4 @@
-//! The answer with a file: whole, in part, or only that it has not changed.
+//! Responses with a file: whole, partial or not modified.
 
 use std::io;
 use std::ops::Range;
@@ -25,24 +25,24 @@ use super::ranges::{self, Ranges};
 use super::shelf;
 use super::store::{Content, Copy, Store};
 
-/// What the file is to the request.
+/// The role of the file in the response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Status {
-    /// What was asked for: conditions and ranges hold.
+    /// The requested file: conditions and ranges apply.
     Found,
-    /// An error page: always whole.
+    /// An error page: always sent whole.
     NotFound,
 }
 
-/// A file on its way out.
+/// A response with a file.
 pub(crate) struct Sending {
     file: TreeFile,
     status: Status,
     head_only: bool,
     release: HeaderValue,
-    /// Instead of the usual `cache-control`.
+    /// Replaces the default `cache-control`.
     cache_control: Option<HeaderValue>,
-    /// Of the request.
+    /// The request's headers.
     headers: HeaderMap,
     again: bool,
 }
@@ -78,7 +78,7 @@ impl Sending {
         method == Method::GET || method == Method::HEAD
     }
 
-    /// Answers at once when the bytes are in memory, else as soon as they are there.
+    /// Responds at once when the bytes are in memory, otherwise when they are available.
     pub(crate) fn start<B: Backend>(self, store: &Arc<Store<B>>) -> Answering<B> {
         match store.at_hand(&self.file, &self.headers) {
             Ok(Some(copy)) => match (self.plan(&copy), &copy.content) {
@@ -120,7 +120,7 @@ impl Sending {
             Verdict::Failed => return Plan::PreconditionFailed,
             Verdict::Go => {}
         }
-        // A range is defined for GET alone.
+        // Ranges are defined for GET only.
         let range = self.headers.get(header::RANGE).filter(|_| !self.head_only);
         let Some(range) = range.filter(|_| conditions::range_holds(&self.headers, copy.etag.as_bytes())) else {
             return Plan::Whole;
@@ -151,7 +151,7 @@ impl Sending {
         }
     }
 
-    /// A pressed copy that is gone from the disk is made again, or the plain one is sent.
+    /// Compresses a copy that disappeared from the disk again, or sends the plain file.
     fn once_more<'s, B: Backend>(
         mut self,
         copy: &Copy,
@@ -291,7 +291,7 @@ async fn read<B: Backend>(
         Content::Pressed => match open_pressed(store, file, copy, range).await {
             Ok(stream) => Ok(stream),
             Err(error) => {
-                // Somebody cleared the folder: the next request makes it again.
+                // The cache directory was cleared: the next request creates the copy again.
                 store.forget(file, copy.coding);
                 Err(error)
             }

@@ -1,7 +1,8 @@
-//! Pressed copies on disk, so that a restart does not press again.
+//! On-disk cache of compressed copies, so that a restart need not compress again.
 //!
-//! A file is a head (a mark, the length and the digest of what follows) and the pressed bytes. No bytes mean that
-//! pressing did not pay. Files are written beside and renamed, so a crash leaves either all of one or nothing.
+//! An entry is a header (magic bytes, the length and the digest of what follows) and the compressed
+//! bytes. An empty body means that compression did not pay. Entries are written to a temporary file
+//! and renamed, so that a crash leaves a complete entry or none.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -23,7 +24,7 @@ pub(super) struct Shelf {
     names: AtomicU64,
 }
 
-/// What is on the shelf for a file.
+/// The cached result for a file.
 pub(super) enum Copy {
     Pressed(Bytes),
     DoesNotPay,
@@ -41,7 +42,7 @@ impl Shelf {
         self.folder.join(&hex[..2]).join(format!("{hex}.{}", coding.name()))
     }
 
-    /// A copy that is as it was written. Anything else is as good as none, and is overwritten later.
+    /// Returns a copy if it is intact. Otherwise it counts as missing and is overwritten later.
     pub(super) fn load(&self, digest: &Digest, coding: Coding) -> Option<Copy> {
         let mut file = fs::File::open(self.path(digest, coding)).ok()?;
         let mut head = [0; HEAD as usize];
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_survive_a_restart_and_damage_is_noticed() {
+    fn copies_survive_a_restart_and_damaged_ones_are_ignored() {
         let folder = tempfile::tempdir().expect("a folder");
         let digest = Digest::of(b"source");
         let bytes = Bytes::from_static(b"pressed bytes");
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_copies_go_when_the_budget_is_used_up() {
+    fn evicts_the_oldest_copies_over_budget() {
         let folder = tempfile::tempdir().expect("a folder");
         let shelf = Shelf::open(folder.path().to_owned(), 10 * (1000 + HEAD)).expect("it opens");
         let bytes = Bytes::from(vec![7; 1000]);

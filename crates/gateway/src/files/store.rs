@@ -1,4 +1,4 @@
-//! Copies of files, ready to be sent, by digest.
+//! Copies of files that are ready to send, by digest.
 
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
@@ -26,14 +26,14 @@ use super::kind::Kind;
 use super::press;
 use super::shelf::{self, Shelf};
 
-/// Larger ones are streamed.
+/// Larger files are streamed.
 pub(super) const LARGEST_IN_MEMORY: u64 = 256 << 10;
-/// How long the first one who asks waits for a pressed copy.
+/// How long the first request waits for a compressed copy.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A copy of a file with everything that is said about it.
+/// A copy of a file with its headers.
 pub(crate) struct Copy {
-    /// In the order in which they are sent. The release is put in by each answer.
+    /// In the order in which they are sent. Each response adds its release.
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
     pub(super) etag: HeaderValue,
     pub(super) coding: Coding,
@@ -43,15 +43,15 @@ pub(crate) struct Copy {
 
 pub(super) enum Content {
     Memory(Bytes),
-    /// To be streamed from where the request's own view says it is.
+    /// Streamed from the location that the request's own view gives.
     Plain,
-    /// To be streamed from the shelf.
+    /// Streamed from the on-disk cache.
     Pressed,
-    /// Pressing did not pay.
+    /// Compression did not pay.
     Nothing,
 }
 
-/// The same bytes under another ending have another type.
+/// Includes the kind, because the same bytes have another type under another extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Key {
     digest: Digest,
@@ -67,7 +67,7 @@ impl Key {
 
 impl Hash for Key {
     fn hash<H: Hasher>(&self, to: &mut H) {
-        // The digest is random already: eight bytes of it are enough.
+        // The digest is already uniformly distributed: eight bytes of it are enough.
         let mut first = [0; 8];
         first.copy_from_slice(&self.digest.as_bytes()[..8]);
         to.write_u64(u64::from_le_bytes(first) ^ (self.coding as u64) ^ (self.kind as u64));
@@ -91,7 +91,7 @@ pub(crate) struct Store<B> {
     cache: Cache<Key, Arc<Copy>, ByBytes, RandomState>,
     pub(super) shelf: Option<Shelf>,
     making: Mutex<HashMap<(Digest, Coding, usize), Making>>,
-    /// One at a time, so that pressing never takes the machine from the requests.
+    /// One at a time, so that compression cannot starve requests of CPU.
     pressing: Semaphore,
     cache_control: HeaderValue,
 }
@@ -119,7 +119,8 @@ impl<B: Backend> Store<B> {
         self.cache.weight()
     }
 
-    /// The copy to send, if it can be known without waiting. `Ok(None)`: there is none that the client takes.
+    /// Returns the copy to send if it is known without waiting. `Ok(None)`: the client accepts
+    /// none.
     pub(super) fn at_hand(&self, file: &TreeFile, headers: &HeaderMap) -> Result<Option<Arc<Copy>>, Waiting> {
         let accepts = Accepts::read(headers);
         for coding in accepts.in_order() {
@@ -138,7 +139,7 @@ impl<B: Backend> Store<B> {
         Ok(None)
     }
 
-    /// The copy to send. Makes it if need be.
+    /// Returns the copy to send, creating it if necessary.
     pub(super) async fn obtain(
         self: &Arc<Self>,
         file: &TreeFile,
@@ -171,7 +172,7 @@ impl<B: Backend> Store<B> {
         self.cache.remove(&Key::new(file, coding));
     }
 
-    /// Without a shelf only those are pressed that can be kept in memory.
+    /// Without an on-disk cache only files that fit into memory are compressed.
     fn may_press(&self, file: &TreeFile) -> bool {
         press::is_worth_trying(file.at.size, file.kind.compressible)
             && (self.shelf.is_some() || file.at.size <= LARGEST_IN_MEMORY)
@@ -207,7 +208,8 @@ impl<B: Backend> Store<B> {
         Ok(bytes)
     }
 
-    /// Begins to make a pressed copy, or joins those who wait for it. It is made even if they leave.
+    /// Starts compressing a copy, or joins the task that does. The task completes even if its
+    /// waiters leave.
     fn pressed(self: &Arc<Self>, file: &TreeFile, coding: Coding) -> Making {
         let key = Key::new(file, coding);
         let entry = (key.digest, key.coding, key.kind);
@@ -300,7 +302,7 @@ impl<B: Backend> Store<B> {
 }
 
 impl Copy {
-    /// Fills the headers of an answer, into the map that the request came with: it is large enough already.
+    /// Fills the headers of a response into the request's map, which has enough capacity already.
     pub(super) fn say(
         &self,
         mut into: HeaderMap,
@@ -328,7 +330,7 @@ fn etag(digest: &Digest, coding: Coding) -> HeaderValue {
         Coding::Identity => format!("\"{}\"", digest.hex()),
         coding => format!("\"{}-{}\"", digest.hex(), coding.name()),
     };
-    // Letters and digits are always a header value.
+    // Hex digits and letters always form a valid header value.
     HeaderValue::from_str(&tag).unwrap_or_else(|_| HeaderValue::from_static("\"\""))
 }
 

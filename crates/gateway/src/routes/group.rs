@@ -1,4 +1,4 @@
-//! The routes of one host, or of every host.
+//! The routes for one host, or for every host.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::{Route, RouteError};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Group {
     pub(super) tree: Tree,
-    /// Hardly any group has some.
+    /// Rarely set.
     regexes: Option<Arc<Regexes>>,
 }
 
@@ -23,11 +23,11 @@ struct Regexes {
     prefixes: Vec<Matcher>,
 }
 
-/// A path that is compared as a whole.
+/// A path that is matched as a whole, by a regular expression.
 #[derive(Debug)]
 pub(super) struct Matcher {
     pub(super) regex: Regex,
-    /// In the table.
+    /// The index in the table.
     pub(super) route: usize,
 }
 
@@ -49,7 +49,7 @@ impl Group {
     }
 }
 
-/// A group that routes are added to.
+/// A group under construction.
 #[derive(Default)]
 pub(super) struct GrowingGroup {
     tree: Growing,
@@ -82,7 +82,7 @@ impl GrowingGroup {
         Ok(())
     }
 
-    /// Pushes the numbers of its routes to `order`, in the order in which the table is to keep them.
+    /// Appends its routes to `order`, in the order of the table.
     pub(super) fn finish(self, order: &mut Vec<usize>) -> Group {
         let tree = self.tree.finish(order);
         let mut in_order = |mut all: Vec<Compared>| -> Vec<Matcher> {

@@ -1,10 +1,10 @@
-//! The methods of a route: a bit for each of those that everybody uses.
+//! The methods of a route: a bit for each standard method.
 
 use std::collections::BTreeSet;
 
 use http::Method;
 
-/// In the order of their names, in which they are told.
+/// In alphabetical order, which is also the order of [`Methods::names`].
 const USUAL: [&str; 9] = ["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"];
 const GET: u16 = 1 << 2;
 const HEAD: u16 = 1 << 3;
@@ -28,7 +28,7 @@ impl Methods {
         self.usual
     }
 
-    /// None named means all. Who wants GET gets HEAD too.
+    /// Without names, every method is accepted. GET includes HEAD.
     pub(super) fn take(&self, method: &Method) -> bool {
         if self.usual == 0 && self.others.is_none() {
             return true;
@@ -40,7 +40,7 @@ impl Methods {
         }
     }
 
-    /// All that are taken, if some are named.
+    /// All accepted methods, if any are named.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         let usual = if self.usual & GET != 0 { self.usual | HEAD } else { self.usual };
         let usual = USUAL.into_iter().enumerate().filter(move |(at, _)| usual & 1 << at != 0).map(|(_, name)| name);
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn methods_of_ones_own_are_compared_by_name() {
+    fn custom_methods_are_compared_by_name() {
         assert!(takes(&["PURGE", "GET"], "PURGE"));
         assert!(takes(&["PURGE", "GET"], "HEAD"));
         assert!(!takes(&["PURGE"], "GET"));

@@ -2,16 +2,16 @@
 
 use milepost_model::route_path::RoutePattern;
 
-/// What the route asks for.
+/// The options of a route.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Passing {
-    /// Pass the path without the prefix of the route.
+    /// Pass the path without the route's prefix.
     pub strip: bool,
     /// Pass requests on as Fission's router does.
     pub fission: bool,
 }
 
-/// The same, worked out once when the table is made.
+/// The compiled options, computed once when the table is built.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Passed {
     path: PassedPath,
@@ -22,9 +22,9 @@ pub struct Passed {
 enum PassedPath {
     #[default]
     Whole,
-    /// Without this many segments at its beginning.
+    /// Without this many leading segments.
     Below(u16),
-    /// `/`, whatever the path is.
+    /// Always `/`.
     Root,
 }
 
@@ -39,8 +39,8 @@ impl Passed {
         Self { path, fission }
     }
 
-    /// Splits the path of a request into what is stripped and what the function gets. The first is empty unless the route strips
-    /// its prefix.
+    /// Splits a request's path into the stripped part and the rest for the function. The first part
+    /// is empty unless the route strips its prefix.
     pub(crate) fn split(self, path: &str) -> (&str, &str) {
         let segments = match self.path {
             PassedPath::Whole => return ("", path),
@@ -52,7 +52,7 @@ impl Passed {
             at = path.get(at + 1..).and_then(|rest| rest.find('/')).map_or(path.len(), |found| at + 1 + found);
         }
         let (mount, rest) = path.split_at(at);
-        // Many URL parsers read `//` in front as the beginning of a host.
+        // Many URL parsers read a leading `//` as the start of a host.
         let doubled = rest.len() - rest.trim_start_matches('/').len();
         match rest.get(doubled.saturating_sub(1)..) {
             None | Some("") => (mount, "/"),
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stripped_prefix_is_split_off_by_segments() {
+    fn strips_a_prefix_by_segments() {
         let strip = Passing { strip: true, fission: false };
         for (route, asked, mount, rest) in [
             ("/api", "/api/login", "/api", "/login"),
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_asked_for_is_changed() {
+    fn changes_the_path_only_as_requested() {
         let whole = Passed::new("/api", true, Passing::default());
         assert_eq!((whole, whole.split("/api/x")), (Passed::default(), ("", "/api/x")));
         assert_eq!(Passed::new("/api", false, Passing { strip: true, fission: false }).split("/api"), ("", "/api"));

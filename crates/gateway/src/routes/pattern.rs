@@ -1,4 +1,4 @@
-//! The path of a route, as the model reads it.
+//! Route patterns, parsed by the model.
 
 pub(super) use milepost_model::route_path::{RoutePattern, Segment, variable_group as group, variable_names as names};
 

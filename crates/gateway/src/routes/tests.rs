@@ -48,7 +48,7 @@ fn ask(table: &RouteTable<&'static str>, host: &str, method: &str, path: &str) -
 }
 
 #[test]
-fn the_most_specific_route_that_wants_the_method_answers() {
+fn most_specific_route_for_the_method_wins() {
     let table = table();
     for (method, path, expected) in [
         ("GET", "/", "home"),
@@ -97,7 +97,7 @@ fn the_most_specific_route_that_wants_the_method_answers() {
 }
 
 #[test]
-fn a_route_for_the_host_comes_first() {
+fn routes_for_the_host_come_first() {
     let table = table();
     assert_eq!(ask(&table, "shop.example.com", "GET", "/only"), "at-host");
     assert_eq!(ask(&table, "shop.example.com", "POST", "/only"), "posted");
@@ -105,7 +105,7 @@ fn a_route_for_the_host_comes_first() {
 }
 
 #[test]
-fn a_route_that_cannot_be_used_is_left_out_and_named() {
+fn skips_and_reports_invalid_routes() {
     let (table, errors) = RouteTable::with_errors(vec![
         route("GET", "/{x:[}", false, "", "broken"),
         route("GET", "/fine", false, "", "fine"),
@@ -115,7 +115,7 @@ fn a_route_that_cannot_be_used_is_left_out_and_named() {
     assert_eq!(ask(&table, "", "GET", "/fine"), "fine");
 }
 
-/// The rules once more, as plainly as possible: every route is compared, then the best is picked.
+/// A naive reference implementation: compares every route, then picks the best.
 mod naive {
     use super::*;
 
@@ -128,7 +128,7 @@ mod naive {
         }
     }
 
-    /// The kind of each segment, 0 for a literal and 1 for a variable.
+    /// The kind of each segment: 0 for a literal, 1 for a variable.
     fn kinds(route: &Route<usize>) -> Vec<u8> {
         split(&route.path).0.iter().map(|segment| u8::from(segment.starts_with('{'))).collect()
     }
@@ -212,7 +212,7 @@ fn any_route() -> impl Strategy<Value = Route<usize>> {
     )
 }
 
-/// Paths of every kind, most of which make sense.
+/// Patterns of every kind, most of them valid.
 fn any_pattern() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => Just("/".to_owned()),
@@ -227,7 +227,7 @@ fn any_pattern() -> impl Strategy<Value = String> {
     proptest::collection::vec(piece, 0..8).prop_map(|pieces| format!("/{}", pieces.concat()))
 }
 
-/// What the model stores for a path, if it takes it.
+/// What the model stores for a path, or `None` if it rejects the path.
 fn stored(path: &str, prefix: bool) -> Option<RouteSpec> {
     let target = TargetPut { function: UnitName::config(), version: Selector::Latest };
     let (methods, path, host) = (BTreeSet::new(), path.to_owned(), String::new());
@@ -238,12 +238,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn every_path_that_the_model_takes_the_table_takes_and_finds(path in any_pattern(), prefix in any::<bool>()) {
+    fn accepts_and_finds_every_path_that_the_model_accepts(path in any_pattern(), prefix in any::<bool>()) {
         let Some(spec) = stored(&path, prefix) else { return Ok(()) };
         let (table, errors) = RouteTable::with_errors(vec![route("GET", &spec.path, spec.prefix, "", "it")]);
         prop_assert_eq!(errors, vec![], "{}", path);
         prop_assert_eq!(table.len(), 1);
-        // A request whose variables are all `x`; what a regular expression wants is not for us to guess.
+        // A request in which every variable is `x`. That cannot match arbitrary regular
+        // expressions.
         if path.contains(':') {
             return Ok(());
         }
@@ -252,7 +253,7 @@ proptest! {
     }
 
     #[test]
-    fn the_table_says_what_the_plain_rules_say(
+    fn agrees_with_the_naive_implementation(
         mut routes in proptest::collection::vec(any_route(), 0..12),
         parts in proptest::collection::vec("[abc]?", 0..5),
         slash in any::<bool>(),

@@ -1,5 +1,5 @@
-//! Routes by segments: a literal child before the variable one. All nodes are in one piece of memory, parents before
-//! their children and the children of one side by side.
+//! A tree of path segments, with literal children tried before the variable one. All nodes are in
+//! one allocation, parents before their children and siblings next to each other.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -11,21 +11,21 @@ use smol_str::SmolStr;
 use super::READ_AHEAD;
 use super::pattern::Segment;
 
-/// A tree that can be asked: the root, if there is any node.
+/// A finished tree; the root comes first, if there are any nodes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Tree(Arc<[Node]>);
 
-/// A place in the tree. Its routes have successive numbers in the table: those without a slash at the end, those with one, and
-/// prefixes, each best first.
+/// A node. Its routes have consecutive indices in the table: those without a trailing slash, those
+/// with one, then prefixes, each best first.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Node {
-    /// The segment that leads here; empty below a variable.
+    /// The segment that leads here; empty for a variable.
     segment: SmolStr,
-    /// The first of its literal children, and where those of the next node would begin.
+    /// The index of its first literal child, and the index after its last one.
     literals: [u32; 2],
-    /// The root is nobody's child: 0 means none.
+    /// The index of its variable child. 0 means none, because the root is not a child.
     param: u32,
-    /// Where its routes of each kind begin, and where those of the next node do.
+    /// Where its routes of each kind begin, and where the last kind ends.
     routes: [u32; 4],
 }
 
@@ -47,7 +47,7 @@ fn numbers(from: u32, to: u32) -> Range<usize> {
     from as usize..to as usize
 }
 
-/// A tree that still grows.
+/// A tree under construction.
 #[derive(Debug, Default)]
 pub(super) struct Growing {
     literals: BTreeMap<Box<str>, Growing>,
@@ -57,7 +57,7 @@ pub(super) struct Growing {
     prefix: Vec<usize>,
 }
 
-/// Where in a node a route goes.
+/// The list of a node that a route goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Plain,
@@ -81,7 +81,8 @@ impl Growing {
         }
     }
 
-    /// The finished tree. Pushes its routes to `order`, where their place is their number in the table.
+    /// Flattens the tree. Appends its routes to `order`, where their position is their index in the
+    /// table.
     pub(super) fn finish(self, order: &mut Vec<usize>) -> Tree {
         let mut nodes = vec![Node::default()];
         let mut left = VecDeque::from([(0, self)]);
@@ -106,12 +107,12 @@ impl Growing {
     }
 }
 
-/// No app has four thousand million routes.
+/// Saturates: no app has four billion routes.
 fn number(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
 
-/// A path on its way through the tree.
+/// The part of a path that is still to be matched.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PathRest<'p> {
     /// `None` at the end.
@@ -136,7 +137,7 @@ impl<'p> PathRest<'p> {
     }
 }
 
-/// A prefix route that fits, with what its variables are.
+/// A matching prefix route with the values of its variables.
 pub(super) struct PrefixFit<'p> {
     pub(super) depth: usize,
     pub(super) route: usize,
@@ -144,12 +145,12 @@ pub(super) struct PrefixFit<'p> {
 }
 
 impl Tree {
-    /// Reads of the nodes that most paths go through, for [`super::RouteTable::read_ahead`].
+    /// Touches the nodes that most paths go through, for [`super::RouteTable::read_ahead`].
     pub(super) fn read_ahead(&self) -> u32 {
         self.0.iter().take(READ_AHEAD).fold(0, |sum, node| sum ^ node.param)
     }
 
-    /// Offers the routes for exactly this path to `take`, best first, until it says yes.
+    /// Offers the routes for exactly this path to `take`, best first, until it returns true.
     pub(super) fn exact<'p>(
         &self,
         path: PathRest<'p>,
@@ -188,7 +189,7 @@ impl Tree {
         false
     }
 
-    /// All prefix routes that fit, those deeper in the tree first on each branch.
+    /// Returns all matching prefix routes, the deeper ones first on each branch.
     pub(super) fn prefixes<'p>(&self, path: PathRest<'p>) -> Vec<PrefixFit<'p>> {
         let mut found = Vec::new();
         if let Some(root) = self.0.first() {

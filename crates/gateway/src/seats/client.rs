@@ -1,9 +1,9 @@
-//! Whose connections are counted together.
+//! Which connections are counted together.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// An IPv4 address, or the first 64 bits of an IPv6 address: a client has all addresses that begin with them. Loopback is one
-/// client, because any process may use all of its addresses.
+/// An IPv4 address, or the first 64 bits of an IPv6 address, because a client owns all addresses of
+/// such a network. Loopback is one client, because any process may use all of its addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Client(Option<IpAddr>);
 
@@ -17,7 +17,7 @@ impl From<Option<IpAddr>> for Client {
     }
 }
 
-/// Who answers for a connection: its client, or the token or app that a request on it has shown.
+/// Who a connection is counted for: its client, or the token or app that a request on it has shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Holder {
     Stranger(Client),
@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn a_network_of_64_bits_is_one_client() {
+    fn an_ipv6_64_network_is_one_client() {
         assert!(same("2001:db8::1", "2001:db8::2:3:4:5"));
         assert!(!same("2001:db8::1", "2001:db8:0:1::1"));
         assert!(same("::ffff:192.0.2.1", "192.0.2.1"));

@@ -1,4 +1,4 @@
-//! Who gets a seat, and who has to leave for it.
+//! Assigns seats, and chooses the connections to evict for them.
 
 #[cfg(test)]
 mod tests;
@@ -10,16 +10,18 @@ use super::SeatLimits;
 use super::client::{Client, Holder};
 use crate::connection::{Pulse, clock};
 
-/// A holder's share of the seats, and the part of them that is kept for holders below their share, is one of so many.
+/// A holder's share is one in this many seats. The same part of the seats is reserved for holders
+/// below their share.
 const PARTS: usize = 8;
-/// One of so many seats is freed at a time where idle connections leave.
+/// One in this many seats is freed at a time when idle connections are evicted.
 const BATCH: usize = 64;
-/// A connection at work gives way to another client only after so many nanoseconds of one request or one silence of its reader.
+/// A busy connection is evicted for another client only if its current requests, or a stall of its
+/// reader, have lasted for this many nanoseconds.
 const SLOW: u64 = 5_000_000_000;
-/// So many connections that may be cut next are remembered, because finding them takes a look at all seats.
+/// How many eviction candidates are remembered, because finding them scans all seats.
 const CANDIDATES: usize = 64;
-/// What a look found counts for so many nanoseconds a seat, so that looking takes a small part of the time. Few seats are looked
-/// at each time.
+/// Nanoseconds per seat for which the result of a scan is reused, so that scanning takes a small
+/// part of the time. Up to `FEW` seats are scanned every time.
 const REMEMBERED_PER_SEAT: u64 = 1_000;
 const FEW: usize = 256;
 
@@ -44,39 +46,40 @@ struct Sitter {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Seated(usize),
-    /// Connections were asked to close; a seat will be free.
+    /// Connections were asked to close; a seat will become free.
     Evicting,
     Refused,
 }
 
-/// Who may be asked to leave.
+/// Which connections may be evicted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scope {
-    /// The newcomer's client has its share of a nearly full door.
+    /// The new connection's client has its share of a nearly full listener: only its own
+    /// connections.
     Own(Client),
     For(Client),
-    /// The process has no more descriptors.
+    /// The process is out of file descriptors.
     Descriptors,
 }
 
-/// In the order in which they leave.
+/// In the order of eviction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     IdleAboveShare,
     Idle,
     IdleKnown,
-    /// At work without a token, at a door that asks for one.
+    /// Busy and without a token, on a listener that requires one.
     Stranger,
-    /// Its reader does not take what is sent.
+    /// The client does not read what is sent.
     Stuck,
     Slow,
 }
 
-/// What the last look at all seats found: connections at work, the next to leave last.
+/// The result of the last scan: busy connections, the next to evict at the end.
 struct Found {
     until: u64,
     scope: Scope,
-    /// How many connections their holder has, where they leave because these are the most.
+    /// How many connections their holder has, if they are evicted because it has the most.
     most: Option<usize>,
     nobody: bool,
     next: Vec<Arc<Pulse>>,
@@ -107,7 +110,7 @@ impl Room {
         }
     }
 
-    /// How many connections of one holder are too many while the door is nearly full.
+    /// How many connections of one holder are too many while the listener is nearly full.
     fn share(&self, holder: Holder) -> usize {
         let seats = if holder.is_known() { self.limits.all } else { self.limits.strangers };
         (seats / PARTS).max(1)
@@ -129,7 +132,8 @@ impl Room {
         self.taken >= self.limits.all || self.strangers >= self.limits.strangers
     }
 
-    /// A client that has its share of a nearly full door gets a seat for one of its own connections only.
+    /// A client that has its share of a nearly full listener gets a seat only in exchange for one
+    /// of its own connections.
     pub(super) fn seat(&mut self, client: Client, pulse: &Arc<Pulse>) -> Verdict {
         let holder = Holder::Stranger(client);
         let (greedy, full) = (self.is_nearly_full() && self.has_its_share(holder), self.is_full());
@@ -149,8 +153,8 @@ impl Room {
         self.limits.strangers < self.limits.all
     }
 
-    /// Asks connections of the first rank that there is to leave: of idle ones those that have been it the longest, of those at
-    /// work one. False if there are none.
+    /// Evicts connections of the lowest rank present: the longest idle ones, or a single busy one.
+    /// Returns false if there are none.
     fn evict(&mut self, scope: Scope) -> bool {
         let now = clock();
         if let Some(evicted) = self.evict_found(scope, now) {
@@ -166,7 +170,7 @@ impl Room {
         for sitter in self.seats.iter().flatten() {
             let Some((rank, from)) = self.rank(sitter, scope, greediest, now) else { continue };
             if sitter.pulse.is_evicted() {
-                // One is leaving already.
+                // An eviction is already in progress.
                 return true;
             }
             if rank <= first {
@@ -196,7 +200,7 @@ impl Room {
         evicted
     }
 
-    /// The same by what was found a moment ago. `None` if that says nothing.
+    /// Evicts by the result of a recent scan. `None` if there is no usable result.
     fn evict_found(&mut self, scope: Scope, now: u64) -> Option<bool> {
         self.found.retain(|found| found.until > now);
         let held = if let Scope::For(client) = scope { self.held_by(Holder::Stranger(client)) } else { 0 };
@@ -214,7 +218,8 @@ impl Room {
         None
     }
 
-    /// Whether a connection may be asked to leave, and since when it is in this state.
+    /// Returns the eviction rank of a connection, and since when it has been in this state. `None`
+    /// if it may not be evicted.
     fn rank(&self, sitter: &Sitter, scope: Scope, greediest: Option<Holder>, now: u64) -> Option<(Rank, u64)> {
         let known = sitter.holder.is_known();
         let own = match scope {
@@ -230,7 +235,7 @@ impl Room {
                 false => Rank::Idle,
                 true => Rank::IdleKnown,
             };
-            // Those with a token go only where it is them who fill the door.
+            // Connections with a token are evicted only if it is them that fill the listener.
             return (!known || self.known_fill_the_door()).then_some((rank, from));
         }
         let busy_from = sitter.pulse.busy_from();
@@ -251,7 +256,8 @@ impl Room {
         self.strangers < self.limits.strangers
     }
 
-    /// Who has the most of the seats that are full, if that is more than its part of them and more than the newcomer has.
+    /// Returns the holder with the most connections of the kind that fills the listener, if it has
+    /// more than a fair part of them and more than the new client.
     fn greediest(&self, scope: Scope) -> Option<Holder> {
         let Scope::For(client) = scope else { return None };
         let known = self.known_fill_the_door();
@@ -277,8 +283,8 @@ impl Room {
         }
     }
 
-    /// A request has shown whose it is. False if they have their share of a nearly full door: then the connection stays a
-    /// stranger's, which gives way.
+    /// Counts a connection to an authenticated holder. Returns false if that holder has its share
+    /// of a nearly full listener: the connection then stays unauthenticated and may be evicted.
     pub(super) fn vouch(&mut self, at: usize, who: u64) -> bool {
         let holder = Holder::Known(who);
         let nearly_full = self.taken > self.limits.all - self.limits.all / PARTS;
@@ -298,7 +304,7 @@ impl Room {
 
     pub(super) fn leave(&mut self, at: usize) {
         let Some(sitter) = self.seats.get_mut(at).and_then(Option::take) else { return };
-        // It may be among those that were found.
+        // Marks the connection as evicted, because it may be among the remembered candidates.
         sitter.pulse.evict(true);
         self.free.push(at);
         self.taken -= 1;

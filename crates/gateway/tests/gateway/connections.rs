@@ -18,7 +18,7 @@ fn with_limits(limits: Limits) -> World {
 }
 
 #[tokio::test]
-async fn a_connection_serves_many_requests_also_pipelined() {
+async fn connection_serves_sequential_and_pipelined_requests() {
     let world = World::new();
     world.files(&[("a.txt", "hello")]);
     let served = world.serve().await;
@@ -65,23 +65,23 @@ async fn over_http2(served: &Served, stream: tokio::net::TcpStream) {
 }
 
 #[tokio::test]
-async fn http_2_is_spoken_by_those_who_know_it() {
+async fn serves_http_2_with_prior_knowledge() {
     let world = with_limits(Limits::default());
     let served = world.serve().await;
     over_http2(&served, served.connect().await).await;
     served.stopped().await;
 }
 
-/// The beginning of HTTP/2, and of some methods of HTTP/1.
+/// Covers prefixes of the HTTP/2 preface and of HTTP/1 methods.
 #[tokio::test]
-async fn a_first_piece_that_says_too_little_is_waited_for() {
+async fn waits_for_enough_bytes_to_detect_the_protocol() {
     let world = with_limits(Limits::default());
     let served = world.serve().await;
     for (first, rest, expected) in [
         ("P", "OST /a.txt HTTP/1.1\r\nhost: shop.localhost\r\nconnection: close\r\n\r\n", "HTTP/1.1 405"),
         ("PR", "OPFIND /a.txt HTTP/1.1\r\nhost: shop.localhost\r\nconnection: close\r\n\r\n", "HTTP/1.1 405"),
         ("G", "ET /a.txt HTTP/1.1\r\nhost: shop.localhost\r\nconnection: close\r\n\r\n", "HTTP/1.1 200"),
-        // What comes back is a frame of settings, which is the answer of HTTP/2.
+        // The response is a SETTINGS frame, which only HTTP/2 sends.
         ("PR", "I * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\u{4}\0\0\0\0\0nonsense to end it", "\0\0"),
     ] {
         let mut stream = served.connect().await;
@@ -96,7 +96,7 @@ async fn a_first_piece_that_says_too_little_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_head_that_is_too_large_is_refused() {
+async fn rejects_heads_over_the_limit() {
     let world = with_limits(Limits { head_bytes: 16 << 10, ..Limits::default() });
     let served = world.serve().await;
     let long = format!("GET /a.txt HTTP/1.1\r\nhost: shop.localhost\r\nx: {}\r\n\r\n", "y".repeat(20 << 10));
@@ -111,7 +111,7 @@ async fn a_head_that_is_too_large_is_refused() {
 }
 
 #[tokio::test]
-async fn a_head_that_does_not_come_ends_the_connection() {
+async fn closes_connections_whose_head_times_out() {
     let world = with_limits(Limits { head_timeout: Duration::from_millis(150), ..Limits::default() });
     let served = world.serve().await;
     for start in ["", "G", "GET /a.txt HT", "GET /a.txt HTTP/1.1\r\nhost: sh", GET] {
@@ -120,7 +120,7 @@ async fn a_head_that_does_not_come_ends_the_connection() {
         let answer = read_to_close(&mut stream).await;
         assert_eq!(answer.is_empty(), start != GET, "{start}: {answer}");
     }
-    // One byte now and then is not a head either.
+    // A byte now and then does not extend the time for a head.
     let mut stream = served.connect().await;
     stream.write_all(b"GET / HTTP/1.1\r\nx: ").await.expect("sent");
     let slow = soon(async {
@@ -144,7 +144,7 @@ trait Now: Future + Sized {
 impl<F: Future> Now for F {}
 
 #[tokio::test]
-async fn a_connection_that_works_is_not_ended_for_being_old() {
+async fn busy_connections_do_not_time_out() {
     let world = with_limits(Limits { head_timeout: Duration::from_millis(300), ..Limits::default() });
     let served = world.serve().await;
     let mut stream = served.connect().await;
@@ -158,13 +158,14 @@ async fn a_connection_that_works_is_not_ended_for_being_old() {
 }
 
 #[tokio::test]
-async fn one_request_cannot_be_read_as_two() {
+async fn prevents_request_smuggling() {
     let world = World::new();
     world.shop(vec![], vec![route("", "/*", &public(Fake::Tell))]);
     let served = world.serve().await;
     let head = "POST /one HTTP/1.1\r\nhost: shop.localhost\r\n";
     let hidden = "GET /two HTTP/1.1\r\nhost: shop.localhost\r\n\r\n";
-    // Both lengths: the chunks count, and the connection ends, so that nothing behind them is a request.
+    // With both lengths the chunks count, and the connection ends, so that nothing after them is a
+    // request.
     for both in ["content-length: 6\r\ntransfer-encoding: chunked", "transfer-encoding: chunked\r\ncontent-length: 6"] {
         let answer = served.raw(format!("{head}{both}\r\n\r\n0\r\n\r\n{hidden}")).await;
         assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{answer}");
@@ -188,7 +189,7 @@ async fn one_request_cannot_be_read_as_two() {
     let tunnel =
         served.raw("CONNECT shop.localhost:80 HTTP/1.1\r\nhost: shop.localhost\r\nconnection: close\r\n\r\n").await;
     assert!(tunnel.starts_with("HTTP/1.1 405"), "{tunnel}");
-    // The framing of the client never reaches the function.
+    // The client's framing never reaches the function.
     let chunked = format!("{head}transfer-encoding: chunked\r\nconnection: close\r\n\r\n3\r\nabc\r\n0\r\n\r\n");
     let answer = served.raw(chunked).await;
     assert!(answer.ends_with("abc") && !answer.contains("transfer-encoding"), "{answer}");
@@ -196,7 +197,7 @@ async fn one_request_cannot_be_read_as_two() {
 }
 
 #[tokio::test]
-async fn nonsense_ends_its_own_connection_only() {
+async fn garbage_ends_only_its_own_connection() {
     let world = with_limits(Limits::default());
     let served = world.serve().await;
     for nonsense in

@@ -20,7 +20,7 @@ fn waiting(settings: Settings) -> (World, Arc<Semaphore>) {
 }
 
 #[tokio::test]
-async fn a_request_that_runs_is_answered_before_the_end() {
+async fn running_requests_are_answered_before_shutdown() {
     let (world, gate) = waiting(Settings::default());
     let served = world.serve().await;
     let mut busy = served.connect().await;
@@ -31,13 +31,13 @@ async fn a_request_that_runs_is_answered_before_the_end() {
     while world.gateway.stats().connections < 2 {
         tokio::task::yield_now().await;
     }
-    // Here, but not accepted yet, or accepted and silent: its request is on its way.
+    // In the backlog, or accepted but silent: its request is on its way.
     let mut late = served.connect().await;
     served.stop.cancel();
     late.write_all(b"GET /a.txt HTTP/1.1\r\nhost: shop.localhost\r\n\r\n").await.expect("sent");
     let answer = read_to_close(&mut late).await;
     assert!(answer.ends_with("hello") && answer.contains("connection: close\r\n"), "{answer}");
-    // The idle one is told to go, and the new one is not let in.
+    // The idle connection is closed, and new ones are not accepted.
     assert_eq!(soon(idle.read(&mut [0; 16])).await.expect("it is closed"), 0);
     assert!(!served.done.is_finished());
     assert!(TcpStream::connect(served.address).await.is_err());
@@ -48,7 +48,7 @@ async fn a_request_that_runs_is_answered_before_the_end() {
 }
 
 #[tokio::test]
-async fn what_does_not_end_is_cut_at_the_deadline() {
+async fn requests_are_cut_at_the_drain_deadline() {
     let limits = Limits { drain: Duration::from_millis(200), ..Limits::default() };
     let (world, _gate) = waiting(Settings { limits, ..Settings::default() });
     let served = world.serve().await;
@@ -62,7 +62,7 @@ async fn what_does_not_end_is_cut_at_the_deadline() {
 }
 
 #[tokio::test]
-async fn half_a_head_holds_up_the_end_for_a_moment_and_its_other_half_is_waited_for() {
+async fn shutdown_waits_briefly_for_the_rest_of_a_head() {
     let limits = Limits { drain_head: Duration::from_millis(500), ..Limits::default() };
     let (world, _gate) = waiting(Settings { limits, ..Settings::default() });
     let served = world.serve().await;
@@ -82,7 +82,7 @@ async fn half_a_head_holds_up_the_end_for_a_moment_and_its_other_half_is_waited_
 }
 
 #[tokio::test]
-async fn whoever_gives_up_waiting_for_the_end_cuts_what_is_left() {
+async fn aborting_the_drain_cuts_all_connections() {
     let (world, _gate) = waiting(Settings::default());
     let served = world.serve().await;
     let mut busy = served.connect().await;
@@ -95,9 +95,9 @@ async fn whoever_gives_up_waiting_for_the_end_cuts_what_is_left() {
     assert_eq!(read_to_close(&mut busy).await, "");
 }
 
-/// Clients that use one connection until they are told that it was the last request.
+/// Each client uses one connection until a response says `connection: close`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_request_is_cut_when_the_gateway_stops_under_load() {
+async fn shutdown_under_load_cuts_no_request() {
     let (world, _gate) = waiting(Settings::default());
     let served = world.serve().await;
     let address = served.address;

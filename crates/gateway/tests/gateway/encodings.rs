@@ -27,7 +27,7 @@ fn in_folder(folder: &tempfile::TempDir) -> World {
 }
 
 #[tokio::test]
-async fn a_file_comes_in_the_encoding_that_is_accepted() {
+async fn serves_the_accepted_encoding() {
     let folder = tempfile::tempdir().expect("a folder");
     let world = in_folder(&folder);
     let text = words(1000);
@@ -67,7 +67,7 @@ async fn a_file_comes_in_the_encoding_that_is_accepted() {
 }
 
 #[tokio::test]
-async fn conditions_and_ranges_are_about_the_encoded_bytes() {
+async fn conditions_and_ranges_apply_to_the_encoded_bytes() {
     let folder = tempfile::tempdir().expect("a folder");
     let world = in_folder(&folder);
     world.files(&[("a.js", &words(1000))]);
@@ -87,7 +87,7 @@ async fn conditions_and_ranges_are_about_the_encoded_bytes() {
 }
 
 #[tokio::test]
-async fn what_does_not_get_smaller_is_sent_plain() {
+async fn serves_incompressible_files_plain() {
     let folder = tempfile::tempdir().expect("a folder");
     let world = in_folder(&folder);
     let mut state = 1_u64;
@@ -105,7 +105,7 @@ async fn what_does_not_get_smaller_is_sent_plain() {
 }
 
 #[tokio::test]
-async fn copies_survive_a_restart_and_a_damaged_one_is_made_again() {
+async fn copies_survive_a_restart_and_damaged_ones_are_recreated() {
     let folder = tempfile::tempdir().expect("a folder");
     let text = words(1000);
     let pressed = |world: World| async move {
@@ -139,10 +139,10 @@ fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
 }
 
 #[tokio::test]
-async fn a_large_file_is_sent_plain_until_its_copy_is_made_and_then_from_the_folder() {
+async fn large_files_are_served_plain_until_compressed() {
     let folder = tempfile::tempdir().expect("a folder");
     let world = in_folder(&folder);
-    // Pressed it is still larger than what is kept in memory.
+    // Too large for the in-memory cache even when compressed.
     let mut state = 1_u64;
     let text: String = std::iter::repeat_with(|| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -168,7 +168,7 @@ async fn a_large_file_is_sent_plain_until_its_copy_is_made_and_then_from_the_fol
     let part =
         world.get_with("shop.localhost/a.txt", &[("accept-encoding", "gzip"), ("range", "bytes=300000-300009")]).await;
     assert_eq!((part.status(), &part.body), (206, &pressed.body.slice(300_000..300_010)));
-    // Somebody clears the folder: the file is still served.
+    // The file is still served after its cached copy was deleted.
     for entry in walk(folder.path()) {
         std::fs::remove_file(entry).expect("it is removed");
     }
@@ -177,7 +177,7 @@ async fn a_large_file_is_sent_plain_until_its_copy_is_made_and_then_from_the_fol
 }
 
 #[tokio::test]
-async fn one_copy_is_made_for_all_who_ask_at_once() {
+async fn concurrent_requests_share_one_compression() {
     let world = World::new();
     world.files(&[("a.js", &words(2000))]);
     let all =

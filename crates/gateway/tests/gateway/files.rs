@@ -5,7 +5,7 @@ use milepost_model::Digest;
 use crate::support::*;
 
 #[tokio::test]
-async fn a_file_comes_with_what_is_known_about_it() {
+async fn files_have_metadata_headers() {
     let world = World::new();
     world.files(&[("a/b.html", "<p>hi")]);
     let got = world.get("shop.localhost/a/b.html?x=1").await;
@@ -28,7 +28,7 @@ async fn a_file_comes_with_what_is_known_about_it() {
 }
 
 #[tokio::test]
-async fn the_file_the_index_the_route_the_fallback_and_the_error_page_come_in_this_order() {
+async fn files_and_indexes_come_before_routes_and_fallbacks() {
     let world = World::new();
     let tree = |files| world.memory.tree(files);
     let site = Mount {
@@ -75,19 +75,19 @@ async fn the_file_the_index_the_route_the_fallback_and_the_error_page_come_in_th
     ] {
         let got = world.ask(request(method, &format!("shop.localhost{path}"), &[])).await;
         assert_eq!(got.status(), status, "{method} {path}");
-        let told = match status {
+        let actual = match status {
             308 => got.header("location"),
             405 => got.header("allow"),
             404 if body.is_empty() => "",
             _ => got.text(),
         };
-        assert_eq!(told, body, "{method} {path}");
+        assert_eq!(actual, body, "{method} {path}");
         assert_eq!(got.header("milepost-release"), "r1", "{method} {path}");
     }
 }
 
 #[tokio::test]
-async fn a_release_without_files_and_routes_answers_404_with_its_name() {
+async fn empty_release_responds_404_with_its_id() {
     let world = World::new();
     world.shop(vec![], vec![]);
     let got = world.get_with("shop.localhost/it's", &[("accept", "text/html")]).await;
@@ -96,7 +96,7 @@ async fn a_release_without_files_and_routes_answers_404_with_its_name() {
 }
 
 #[tokio::test]
-async fn conditions_hold() {
+async fn honours_conditional_requests() {
     let world = World::new();
     world.files(&[("a.txt", "hello")]);
     let url = "shop.localhost/a.txt";
@@ -122,12 +122,12 @@ async fn conditions_hold() {
             assert_eq!((got.header("content-type"), got.header("vary")), ("", "accept-encoding"));
         }
     }
-    // An error page is not the file that the condition is about.
+    // The condition does not apply to the error page.
     assert_eq!(world.get_with("shop.localhost/none", &[("if-none-match", "*")]).await.status(), 404);
 }
 
 #[tokio::test]
-async fn ranges_are_sent_whether_the_file_is_in_memory_or_streamed() {
+async fn serves_ranges_of_cached_and_streamed_files() {
     let small: String = (0..100).map(|number| format!("{number:02}")).collect();
     let large: String = (0..50_000).map(|number| format!("{number:08}")).collect();
     let world = World::new();
@@ -160,7 +160,7 @@ async fn ranges_are_sent_whether_the_file_is_in_memory_or_streamed() {
 }
 
 #[tokio::test]
-async fn several_ranges_come_in_parts() {
+async fn serves_several_ranges_as_multipart() {
     let large: String = (0..50_000).map(|number| format!("{number:08}")).collect();
     let world = World::new();
     world.files(&[("small.txt", "0123456789"), ("large.txt", &large)]);
@@ -184,7 +184,7 @@ async fn several_ranges_come_in_parts() {
 }
 
 #[tokio::test]
-async fn a_file_without_bytes_is_a_file() {
+async fn serves_empty_files() {
     let world = World::new();
     world.files(&[("empty.txt", "")]);
     let got = world.get("shop.localhost/empty.txt").await;
@@ -195,7 +195,7 @@ async fn a_file_without_bytes_is_a_file() {
 }
 
 #[tokio::test]
-async fn the_same_bytes_have_the_type_of_each_name() {
+async fn content_type_follows_the_name_not_the_bytes() {
     let world = World::new();
     world.files(&[("a.txt", "{}"), ("a.json", "{}"), ("a.txt2", "{}")]);
     for (path, expected) in
@@ -208,7 +208,7 @@ async fn the_same_bytes_have_the_type_of_each_name() {
 }
 
 #[tokio::test]
-async fn bytes_that_are_lost_are_an_error_with_an_id() {
+async fn unreadable_file_is_a_502_with_an_id() {
     let world = World::new();
     world.files(&[("a.txt", "hello")]);
     world.memory.lose_files();

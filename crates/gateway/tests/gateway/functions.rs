@@ -12,7 +12,7 @@ use tokio::io::AsyncWriteExt;
 use crate::support::*;
 
 #[tokio::test]
-async fn a_function_sees_a_clean_request() {
+async fn function_receives_a_cleaned_request() {
     let world = World::new();
     world.shop(vec![], vec![route("GET POST", "/orders/{id}/{what}", &public(Fake::Tell))]);
     let headers = [
@@ -43,7 +43,7 @@ async fn a_function_sees_a_clean_request() {
 }
 
 #[tokio::test]
-async fn a_trusted_proxy_is_believed() {
+async fn trusts_forwarding_headers_of_trusted_proxies() {
     let trusted_proxies = vec!["192.0.2.0/24".parse().expect("a network")];
     let world = World::with(Settings { trusted_proxies, ..Settings::default() });
     world.shop(vec![], vec![route("", "/*", &public(Fake::Tell))]);
@@ -54,7 +54,7 @@ async fn a_trusted_proxy_is_believed() {
 }
 
 #[tokio::test]
-async fn permissions_hold() {
+async fn enforces_function_permissions() {
     let world = World::new();
     let at = |path: &str, permission| route("", path, &target(&path[1..], Fake::Tell, permission));
     world.shop(
@@ -80,7 +80,7 @@ async fn permissions_hold() {
         ("/token", &[good], 200),
         ("/internal", &[], 403),
         ("/internal", &[good], 403),
-        // A call token is nothing to the public door.
+        // The public listener ignores call tokens.
         ("/public", &[forged], 200),
         ("/token", &[call], 401),
         ("/internal", &[call], 403),
@@ -117,7 +117,7 @@ async fn permissions_hold() {
 }
 
 #[tokio::test]
-async fn a_call_token_keeps_the_call_inside_of_its_release() {
+async fn call_token_pins_the_call_to_its_release() {
     let world = World::new();
     let releases = ["r1", "r2"].map(|id| release(id, vec![], vec![route("", "/*", &public(Fake::Tell))]));
     world.gateway.directory().publish(app("shop", 1, &releases));
@@ -131,7 +131,7 @@ async fn a_call_token_keeps_the_call_inside_of_its_release() {
 }
 
 #[tokio::test]
-async fn a_failure_is_a_problem_with_an_id() {
+async fn call_failure_is_a_problem_with_an_id() {
     let world = World::new();
     let failure = CallFailure {
         status: 503,
@@ -157,7 +157,7 @@ async fn a_failure_is_a_problem_with_an_id() {
 }
 
 #[tokio::test]
-async fn an_answer_is_cleaned_and_has_the_right_length() {
+async fn response_is_cleaned_and_its_length_corrected() {
     let world = World::new();
     let answer = |make: fn() -> Response<FakeBody>| public(Fake::Answer(Box::new(make)));
     let lying = answer(|| Response::builder().header("content-length", "99").body(full("abc")).expect("an answer"));
@@ -208,7 +208,7 @@ async fn an_answer_is_cleaned_and_has_the_right_length() {
 }
 
 #[tokio::test]
-async fn bodies_are_streamed_in_both_directions_at_once() {
+async fn streams_bodies_in_both_directions_at_once() {
     let world = World::new();
     world.shop(vec![], vec![route("POST", "/echo", &public(Fake::Echo))]);
     let served = world.serve().await;
@@ -236,7 +236,7 @@ async fn bodies_are_streamed_in_both_directions_at_once() {
 }
 
 #[tokio::test]
-async fn a_body_over_the_limit_is_refused_whether_its_length_is_told_or_not() {
+async fn rejects_bodies_over_the_limit_with_or_without_a_length() {
     let limits = Limits { body_bytes: 1000, ..Limits::default() };
     let world = World::with(Settings { limits, ..Settings::default() });
     world.shop(vec![], vec![route("POST", "/", &public(Fake::Swallow))]);
@@ -253,7 +253,7 @@ async fn a_body_over_the_limit_is_refused_whether_its_length_is_told_or_not() {
 }
 
 #[tokio::test]
-async fn a_body_that_stalls_is_given_up() {
+async fn stalled_request_body_times_out() {
     let limits = Limits { body_timeout: Duration::from_millis(100), ..Limits::default() };
     let world = World::with(Settings { limits, ..Settings::default() });
     world.shop(vec![], vec![route("POST", "/", &public(Fake::Swallow))]);
@@ -265,7 +265,7 @@ async fn a_body_that_stalls_is_given_up() {
     served.stopped().await;
 }
 
-/// A function that sends these pieces at once, and breaks.
+/// A function that sends these frames at once and then fails.
 fn breaking(pieces_of_it: &'static [&'static str]) -> Fake {
     Fake::Answer(Box::new(move || {
         let start = futures::stream::iter(pieces_of_it.iter().map(|piece| Ok(Bytes::from_static(piece.as_bytes()))));
@@ -274,7 +274,7 @@ fn breaking(pieces_of_it: &'static [&'static str]) -> Fake {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_function_whose_body_breaks_breaks_the_answer_after_what_it_sent_and_nothing_else() {
+async fn failing_body_aborts_the_response_after_what_was_sent() {
     let world = World::new();
     let broken = public(breaking(&["start", "more"]));
     world.shop(vec![], vec![route("", "/broken", &broken), route("", "/fine", &public(Fake::Tell))]);
@@ -291,7 +291,7 @@ async fn a_function_whose_body_breaks_breaks_the_answer_after_what_it_sent_and_n
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn over_http2_too_the_head_comes_before_the_break() {
+async fn http_2_sends_the_head_before_the_abort() {
     let world = World::new();
     world.shop(vec![], vec![route("", "/broken", &public(breaking(&["start"])))]);
     let served = world.serve().await;
@@ -311,7 +311,7 @@ async fn over_http2_too_the_head_comes_before_the_break() {
 }
 
 #[tokio::test]
-async fn a_body_that_fails_before_its_first_piece_is_a_502_with_the_id() {
+async fn body_that_fails_before_its_first_frame_is_a_502() {
     let world = World::new();
     world.shop(vec![], vec![route("", "/broken", &public(breaking(&[])))]);
     let served = world.serve().await;
@@ -323,7 +323,7 @@ async fn a_body_that_fails_before_its_first_piece_is_a_502_with_the_id() {
 }
 
 #[tokio::test]
-async fn a_function_is_not_blamed_for_a_request_that_breaks_off_before_its_first_piece() {
+async fn client_errors_take_precedence_over_function_failures() {
     let limits = Limits { body_bytes: 1000, body_timeout: Duration::from_millis(100), ..Limits::default() };
     let world = World::with(Settings { limits, ..Settings::default() });
     world.shop(vec![], vec![route("POST", "/", &public(Fake::BreakOff))]);

@@ -1,4 +1,4 @@
-//! Requests that are refused by their head, on the wire.
+//! Requests rejected by their head, over real sockets.
 
 use std::time::Duration;
 
@@ -18,9 +18,9 @@ fn world() -> World {
     world
 }
 
-/// The first byte could begin the preface of HTTP/2.
+/// The first byte could begin the HTTP/2 preface.
 #[tokio::test]
-async fn the_limit_of_a_head_holds_however_it_is_cut_into_packets() {
+async fn head_limit_holds_however_packets_are_split() {
     let world = world();
     let served = world.serve().await;
     for first in ["P", "PO"] {
@@ -37,7 +37,7 @@ async fn the_limit_of_a_head_holds_however_it_is_cut_into_packets() {
 }
 
 #[tokio::test]
-async fn http_2_has_the_same_limit_of_headers() {
+async fn http_2_has_the_same_header_limit() {
     let world = world();
     let served = world.serve().await;
     let io = TokioIo::new(served.connect().await);
@@ -58,7 +58,7 @@ async fn http_2_has_the_same_limit_of_headers() {
 }
 
 #[tokio::test]
-async fn a_websocket_handshake_is_refused_everywhere_and_other_upgrades_are_ignored() {
+async fn rejects_websocket_upgrades_and_ignores_others() {
     let world = world();
     let handshake = [
         ("connection", "Upgrade"),
@@ -79,7 +79,7 @@ async fn a_websocket_handshake_is_refused_everywhere_and_other_upgrades_are_igno
 }
 
 #[tokio::test]
-async fn codings_and_expectations_that_are_not_known_are_refused() {
+async fn rejects_unknown_codings_and_expectations() {
     let world = world();
     let served = world.serve().await;
     let ask = |header: &str, body: &str| {
@@ -99,7 +99,7 @@ async fn codings_and_expectations_that_are_not_known_are_refused() {
 }
 
 #[tokio::test]
-async fn a_bare_line_end_in_a_head_is_refused_and_ends_the_connection() {
+async fn bare_lf_in_a_head_is_rejected_and_ends_the_connection() {
     let world = world();
     let served = world.serve().await;
     let good = "POST /f/ HTTP/1.1\r\nhost: shop.localhost\r\ncontent-length: 3\r\n\r\na\nb";

@@ -1,6 +1,7 @@
-//! Invariants 2, 3 and 6 where requests meet them: any history of deploys, moves of pointers, expiries and deletes goes into
-//! the directory, view by view, and every answer at every kind of address is what a model without views expects. Others ask
-//! all the while: what they get was right at a moment of their request, and is of one release.
+//! Invariants 2, 3 and 6 for requests. Any history of deploys, pointer moves, expiries and deletes
+//! is published to the directory, view by view, and every response at every kind of address must
+//! match a model without views. Concurrent readers must get responses that were right at some
+//! moment of their request, from a single release.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -18,22 +19,22 @@ use crate::support::*;
 
 const READERS: usize = 2;
 const FUNCTIONS: usize = 3;
-/// `/file`, `/f`, and a path for each code that is there with this code only.
+/// `/file`, `/f`, and for each code a path that only this code has.
 const PATHS: usize = 2 + CODES;
-/// So many releases of an app are asked for by their ids.
+/// How many releases of an app are requested by id.
 const ASKED_IDS: usize = 6;
 
-/// An answer without what differs between releases of the same content.
+/// A response without the parts that differ between releases of the same content.
 type Same = (Vec<(String, String)>, Bytes);
 
 struct Stage {
     world: World,
     runtime: Runtime,
     sites: Vec<Arc<FileTree>>,
-    /// The functions of each code. Routes lead to one of them, another one in each code.
+    /// The functions of each code. Routes lead to one of them, a different one in each code.
     codes: Vec<Vec<Target<Fake>>>,
     contents: BTreeMap<String, Content>,
-    /// The first answer of each content at each path.
+    /// The first response of each content at each path.
     first: Mutex<BTreeMap<(usize, Content), Same>>,
 }
 
@@ -54,7 +55,7 @@ impl Stage {
         Self { world, runtime: runtime.expect("a runtime"), sites, codes, contents, first: Mutex::default() }
     }
 
-    /// What the server would make of the app.
+    /// The view that the server would build for the app.
     fn view(&self, name: &str, app: &App, event: usize) -> Arc<AppView<Fake>> {
         let mut all: Vec<Arc<ReleaseView<Fake>>> = Vec::new();
         for release in &app.releases {
@@ -85,7 +86,7 @@ impl Stage {
         })
     }
 
-    /// Where an answer came from, after a look at whether all of it came from there.
+    /// Returns where a response came from, after checking that all of it came from there.
     fn ask(&self, asked: &Asked, turn: usize) -> Result<Told, TestCaseError> {
         let path = turn % PATHS;
         let (host, token) = match asked {
@@ -112,7 +113,7 @@ impl Stage {
         };
         let release = got.header("milepost-release").to_owned();
         if release.is_empty() || got.status() == 410 {
-            return nobody(&got);
+            return without_release(&got);
         }
         let Some(content) = self.contents.get(&release) else {
             return Err(TestCaseError::fail(format!("{url}: there was never a release `{release}`")));
@@ -142,8 +143,8 @@ impl Stage {
     }
 }
 
-/// An answer that no release gave.
-fn nobody(got: &Got) -> Result<Told, TestCaseError> {
+/// A response that no release gave.
+fn without_release(got: &Got) -> Result<Told, TestCaseError> {
     let problem = got.json();
     let detail = problem["detail"].as_str().unwrap_or_default();
     if let Some((_, at)) = detail.split_once("expired at ") {
@@ -161,7 +162,7 @@ fn without_names(got: &Got) -> Same {
     (headers.collect(), got.body.clone())
 }
 
-/// Every kind of address, of what there is, was, will be and never is.
+/// Every kind of address, for releases that exist, existed, will exist or never do.
 fn addresses(states: &[State]) -> Vec<Asked> {
     let mut all = vec![
         Asked::Label("nobody".to_owned()),
@@ -191,15 +192,15 @@ fn addresses(states: &[State]) -> Vec<Asked> {
     all
 }
 
-/// Whether one request may have to look at two apps. It does so one after the other, so what it gets may have been right at no
-/// single moment.
+/// Whether one request may have to look at two apps. It does so one after the other, so its
+/// response may not have been right at any single moment.
 fn is_about_two_apps(asked: &Asked) -> bool {
     let Asked::Label(label) = asked else { return false };
     let splits = label.match_indices("--").map(|(at, _)| &label[at + 2..]);
     std::iter::once(label.as_str()).chain(splits).filter(|app| APPS.contains(app)).count() > 1
 }
 
-/// How far the history has come: what must be seen, and what may be.
+/// The progress of the history: what must be visible, and what may be.
 #[derive(Default)]
 struct Progress {
     done: AtomicUsize,
@@ -207,7 +208,8 @@ struct Progress {
     over: AtomicBool,
 }
 
-/// Asks until the history is over. The moments at which the answers were right never go back.
+/// Sends requests until the history is over. The moments at which the responses were right never go
+/// back.
 fn read(stage: &Stage, states: &[State], addresses: &[Asked], progress: &Progress) -> Result<usize, TestCaseError> {
     let (mut seen, mut turn) = (0, 0);
     loop {
@@ -227,7 +229,7 @@ fn read(stage: &Stage, states: &[State], addresses: &[Asked], progress: &Progres
     }
 }
 
-/// Makes what a step changed the current view, as the server does: the database first.
+/// Publishes the change of a step as the server does: the database first.
 fn publish(stage: &Stage, name: &str, [before, after]: [&State; 2], number: usize) -> Result<(), TestCaseError> {
     let directory = stage.world.gateway.directory();
     let mut database = stage.world.memory.apps.lock().expect("no panic");
@@ -257,7 +259,7 @@ fn run(steps: &[Step]) -> Result<(), TestCaseError> {
     let stage = Stage::new(states);
     let progress = Progress::default();
     let write = || {
-        // The newest view that was replaced, by app.
+        // The last replaced view of each app.
         let mut older: BTreeMap<&str, Arc<AppView<Fake>>> = BTreeMap::new();
         let directory = stage.world.gateway.directory();
         for (step, number) in steps.iter().zip(1..) {
@@ -302,10 +304,11 @@ fn run(steps: &[Step]) -> Result<(), TestCaseError> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// Invariant 2: live, latest and tags lead to a release whatever happened. Invariant 3: a release answers with what it was
-    /// made of, and made again it answers the same. Invariant 6: whoever asks meanwhile is not failed by it.
+    /// Invariant 2: live, latest and tags always lead to a release. Invariant 3: a release serves
+    /// its own content, and serves the same when it is created again. Invariant 6: concurrent
+    /// requests do not fail.
     #[test]
-    fn whatever_happens_every_address_leads_to_one_release_and_all_of_it(
+    fn every_address_leads_to_one_whole_release(
         steps in proptest::collection::vec(any_step(), 1..40),
     ) {
         run(&steps)?;

@@ -26,7 +26,7 @@ fn world() -> World {
 }
 
 #[tokio::test]
-async fn every_form_of_an_address_reaches_its_release() {
+async fn resolves_every_form_of_an_address() {
     let world = world();
     for (host, expected) in [
         ("shop.localhost", "r1"),
@@ -47,7 +47,7 @@ async fn every_form_of_an_address_reaches_its_release() {
 }
 
 #[tokio::test]
-async fn an_address_without_a_release_says_what_is_wrong() {
+async fn unresolved_addresses_report_the_reason() {
     let world = world();
     let bare = app("bare", 1, &[]);
     world.gateway.directory().publish(bare);
@@ -78,7 +78,7 @@ async fn an_address_without_a_release_says_what_is_wrong() {
 }
 
 #[tokio::test]
-async fn the_form_of_a_problem_follows_what_is_accepted() {
+async fn problem_format_follows_the_accept_header() {
     let world = world();
     let page = world.get_with("shop.r0.localhost/", &[("accept", "text/html,*/*;q=0.8")]).await;
     assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
@@ -96,7 +96,7 @@ async fn the_form_of_a_problem_follows_what_is_accepted() {
 }
 
 #[tokio::test]
-async fn a_request_without_one_good_host_is_refused() {
+async fn rejects_requests_without_a_single_valid_host() {
     let world = world();
     let no_host = http::Request::builder().uri("/").body(bytes::Bytes::new()).expect("a request");
     assert_eq!(world.ask(no_host).await.status(), 400);
@@ -109,7 +109,7 @@ async fn a_request_without_one_good_host_is_refused() {
 }
 
 #[tokio::test]
-async fn an_app_that_is_not_in_memory_is_loaded_once_for_all_who_wait() {
+async fn concurrent_requests_share_one_load() {
     let world = World::new();
     world.memory.apps.lock().expect("no panic").insert("shop".to_owned(), shop(&world));
     let gate = Arc::new(Semaphore::new(0));
@@ -130,15 +130,16 @@ async fn an_app_that_is_not_in_memory_is_loaded_once_for_all_who_wait() {
 }
 
 #[tokio::test]
-async fn a_release_in_one_label_is_loaded_too() {
+async fn loads_apps_for_single_label_releases() {
     let world = World::new();
     world.memory.apps.lock().expect("no panic").insert("shop".to_owned(), shop(&world));
     assert_eq!(world.get("r2--shop.localhost/").await.text(), "r2");
 }
 
-/// The label is tried as an app first. That there is none is remembered for a second, and the other app may take longer.
+/// The label is looked up as an app first. Its absence is remembered for a second, but loading the
+/// other app takes longer.
 #[tokio::test]
-async fn a_release_in_one_label_is_loaded_however_slow_the_database_is() {
+async fn loads_single_label_releases_from_a_slow_database() {
     let world = World::new();
     world.memory.apps.lock().expect("no panic").insert("shop".to_owned(), shop(&world));
     let gate = Arc::new(Semaphore::new(1));
@@ -155,7 +156,7 @@ async fn a_release_in_one_label_is_loaded_however_slow_the_database_is() {
 }
 
 #[tokio::test]
-async fn an_unknown_app_is_not_looked_for_again_at_once_and_served_when_it_is_published() {
+async fn unknown_app_is_cached_until_published() {
     let world = World::new();
     for _ in 0..5 {
         assert_eq!(world.get("shop.localhost/").await.status(), 404);
@@ -167,7 +168,7 @@ async fn an_unknown_app_is_not_looked_for_again_at_once_and_served_when_it_is_pu
 }
 
 #[tokio::test]
-async fn without_the_database_known_apps_go_on() {
+async fn serves_known_apps_while_the_database_is_down() {
     let world = world();
     world.memory.database_away.store(true, Ordering::SeqCst);
     assert_eq!(world.get("shop.localhost/").await.text(), "r1");
@@ -178,7 +179,7 @@ async fn without_the_database_known_apps_go_on() {
 }
 
 #[tokio::test]
-async fn an_older_view_never_replaces_a_newer_one() {
+async fn older_view_never_replaces_a_newer_one() {
     let world = World::new();
     let directory = world.gateway.directory();
     let at = |event| app("shop", event, &[]);
@@ -195,7 +196,7 @@ async fn an_older_view_never_replaces_a_newer_one() {
 }
 
 #[tokio::test]
-async fn answers_are_counted_by_app() {
+async fn counts_responses_by_app() {
     let world = world();
     world.get("shop.localhost/").await;
     world.get("shop.localhost/none").await;
@@ -207,7 +208,7 @@ async fn answers_are_counted_by_app() {
 }
 
 #[tokio::test]
-async fn the_gateway_has_paths_of_its_own() {
+async fn reserves_its_own_paths() {
     let world = world();
     assert_eq!(world.get("anything/.milepost/health").await.status(), 200);
     for path in ["/.milepost", "/.milepost/", "/.milepost/none"] {
@@ -217,7 +218,7 @@ async fn the_gateway_has_paths_of_its_own() {
 }
 
 #[test]
-fn a_domain_that_is_none_is_refused() {
+fn rejects_invalid_domains() {
     for domain in ["", "a b", "localhost:8080", ".localhost", "http://x"] {
         let settings = Settings { domain: domain.to_owned(), ..Settings::default() };
         assert!(Gateway::new(settings, Arc::new(Memory::default())).is_err(), "{domain}");

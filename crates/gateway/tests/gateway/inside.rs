@@ -4,9 +4,9 @@ use tokio::io::AsyncWriteExt;
 
 use crate::support::*;
 
-/// The door for calls from function to function is open to every program of the machine.
+/// Every program on the machine can connect to the listener for calls between functions.
 #[tokio::test]
-async fn the_inner_door_opens_to_a_genuine_call_token_only() {
+async fn inside_listener_requires_a_genuine_call_token() {
     let world = World::new();
     let internal = target("hidden", Fake::Tell, FunctionPermission::Internal);
     let routes = vec![route("", "/open", &public(Fake::Tell)), route("", "/hidden", &internal)];
@@ -31,9 +31,10 @@ async fn the_inner_door_opens_to_a_genuine_call_token_only() {
     served.stopped().await;
 }
 
-/// A function that runs while the server stops may still call others: the inner door has a stop of its own.
+/// A function that is running during shutdown may still call others: the inside listener is stopped
+/// separately.
 #[tokio::test]
-async fn the_inner_door_stays_open_while_the_outer_one_drains() {
+async fn inside_listener_stays_open_while_the_public_one_drains() {
     let world = World::new();
     let gate = std::sync::Arc::new(tokio::sync::Semaphore::new(0));
     world.shop(
@@ -57,7 +58,7 @@ async fn the_inner_door_stays_open_while_the_outer_one_drains() {
 }
 
 #[tokio::test]
-async fn neither_door_can_take_the_connections_of_the_other() {
+async fn listeners_have_separate_connection_limits() {
     let limits = Limits { connections: 1, inside_connections: 1, ..Limits::default() };
     let world = World::with(Settings { limits, ..Settings::default() });
     let gate = std::sync::Arc::new(tokio::sync::Semaphore::new(0));
@@ -91,9 +92,9 @@ async fn neither_door_can_take_the_connections_of_the_other() {
     }
 }
 
-/// All functions call from loopback, so the address says nothing: apps have shares.
+/// All functions call from loopback, so the address does not tell apps apart: each app has a share.
 #[tokio::test]
-async fn one_app_cannot_take_the_whole_inner_door() {
+async fn one_app_cannot_fill_the_inside_listener() {
     let limits = Limits { inside_connections: 16, ..Limits::default() };
     let world = World::with(Settings { limits, ..Settings::default() });
     let gate = std::sync::Arc::new(tokio::sync::Semaphore::new(0));

@@ -32,7 +32,7 @@ async fn head(stream: &mut TcpStream) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn five_gibibytes_are_streamed_with_flat_memory() {
+async fn streams_five_gibibytes_with_flat_memory() {
     let world = with_zeros(Settings::default());
     let served = world.serve().await;
     let mut stream = served.connect().await;
@@ -52,7 +52,7 @@ async fn five_gibibytes_are_streamed_with_flat_memory() {
     }
     let grown = resident_bytes().max(most).saturating_sub(before);
     assert!(grown < 32 << 20, "it grew by {grown} bytes");
-    // The connection goes on with the next request, here for the very end.
+    // The connection serves another request, here for the last bytes.
     let range = format!("bytes={}-", FIVE_GIB - 5);
     let request = format!("GET /zeros.bin HTTP/1.1\r\nhost: shop.localhost\r\nrange: {range}\r\n\r\n");
     stream.write_all(request.as_bytes()).await.expect("sent");
@@ -63,7 +63,7 @@ async fn five_gibibytes_are_streamed_with_flat_memory() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn clients_that_do_not_read_hold_no_memory_and_are_given_up() {
+async fn stalled_clients_hold_no_memory_and_time_out() {
     let limits = Limits { body_timeout: Duration::from_millis(300), ..Limits::default() };
     let world = with_zeros(Settings { limits, ..Settings::default() });
     let served = world.serve().await;
@@ -87,7 +87,7 @@ async fn clients_that_do_not_read_hold_no_memory_and_are_given_up() {
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_ends_the_stream() {
+async fn disconnecting_client_ends_the_stream() {
     let world = with_zeros(Settings::default());
     let served = world.serve().await;
     let mut stream = served.connect().await;

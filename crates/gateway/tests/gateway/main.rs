@@ -1,4 +1,4 @@
-//! The gateway with a backend made of memory, in process and over real sockets.
+//! Tests of the gateway with an in-memory backend, in process and over real sockets.
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests")]
 
 mod connections;

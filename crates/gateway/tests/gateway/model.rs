@@ -1,24 +1,25 @@
-//! What an installation has to answer, told without views: releases, pointers, and everything that moves them.
+//! A model of what an installation must respond, without views: releases, pointers, and everything
+//! that moves them.
 
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-/// The label of the second is also the tag `beta` of the first.
+/// The second name can also be read as tag `beta` of the first app.
 pub const APPS: [&str; 3] = ["shop", "beta--shop", "cart"];
 pub const TAGS: [&str; 2] = ["beta", "stable"];
-/// Contents of the static item, and of the functions with their routes. A release has one of each.
+/// Variants of the static item, and of the functions with their routes. A release has one of each.
 pub const SITES: usize = 3;
 pub const CODES: usize = 4;
-/// Active releases of an app.
+/// The limit of active releases of an app.
 const PLAN: usize = 4;
 
-/// Something that a user does. Releases are chosen among those that are active, by number.
+/// A user's action. Releases are chosen by their index among the active ones.
 #[derive(Debug, Clone)]
 pub enum Step {
     Create(usize),
     Deploy(usize, Content),
-    /// Releases once more what an earlier release held, be it expired.
+    /// Creates a release with the content of an earlier one, which may have expired.
     Again(usize, usize),
     Live(usize, usize),
     Follow(usize),
@@ -26,7 +27,7 @@ pub enum Step {
     Untag(usize, usize),
     Expire(usize, usize),
     Delete(usize),
-    /// Nothing happens, but a view that was read earlier comes late.
+    /// Changes nothing, but publishes an outdated view.
     Late(usize),
 }
 
@@ -54,7 +55,7 @@ pub fn any_step() -> impl Strategy<Value = Step> {
 }
 
 impl Step {
-    /// The app that it is about.
+    /// The app that the step acts on.
     pub fn app(&self) -> &'static str {
         let (Self::Create(app)
         | Self::Deploy(app, _)
@@ -74,7 +75,7 @@ impl Step {
 pub struct Release {
     pub id: String,
     pub content: Content,
-    /// When it expired, as it is told.
+    /// When it expired, as responses show it.
     pub expired: Option<String>,
 }
 
@@ -109,7 +110,8 @@ impl App {
 
     fn release(&mut self, id: String, content: Content, now: &str) {
         if self.active().count() >= PLAN {
-            // Live moves along with the new one if it follows, so what it leaves may go.
+            // If live follows, it moves to the new release, so the release that it leaves may
+            // expire.
             let kept = |at: usize| self.pinned == Some(at) || self.tags.values().any(|tagged| *tagged == at);
             let Some(oldest) = self.active().find(|at| !kept(*at)) else { return };
             self.releases[oldest].expired = Some(now.to_owned());
@@ -118,7 +120,7 @@ impl App {
     }
 }
 
-/// What an address leads to: the id of a release, the time when it expired, or the code of a problem.
+/// What an address leads to: a release's id, its expiry time, or a problem's code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Told {
     Release(String),
@@ -126,16 +128,16 @@ pub enum Told {
     Nothing(String),
 }
 
-/// A way to ask for a release.
+/// A way to address a release.
 #[derive(Debug, Clone)]
 pub enum Asked {
     /// `LABEL.localhost`
     Label(String),
     /// `APP.NAME.localhost`
     Two(&'static str, String),
-    /// By a call token, whatever the host says.
+    /// By a call token, whatever the host is.
     Call(&'static str, String),
-    /// A host that is nobody's.
+    /// A host outside of the gateway's domain, or without an app.
     Elsewhere(&'static str),
 }
 
@@ -146,7 +148,7 @@ pub struct State {
 }
 
 impl State {
-    /// The state after a step, which happens at the moment `number`.
+    /// Returns the state after a step, which happens at the moment `number`.
     pub fn after(&self, step: &Step, number: usize) -> Self {
         let mut next = self.clone();
         let now = format!("2026-01-02T03:{:02}:{:02}Z", number / 60, number % 60);
@@ -173,7 +175,8 @@ impl State {
             Asked::Elsewhere(_) => Told::Nothing("no_app".to_owned()),
             Asked::Two(app, name) | Asked::Call(app, name) => self.tells_of(app, name),
             Asked::Label(label) => {
-                // As an app, then as a release of one, the shortest first; the best of the reasons if none is there.
+                // First as an app, then as a release of an app, the shortest release name first. If
+                // none exists, the best reason is reported.
                 let mut all = vec![self.tells_of(label, "live")];
                 all.extend(label.match_indices("--").map(|(at, _)| self.tells_of(&label[at + 2..], &label[..at])));
                 let weight = |told: &Told| match told {

@@ -8,9 +8,10 @@ use crate::support::*;
 
 const MOVES: i64 = 1_000;
 
-/// Invariant 6: a move of live between two releases under load fails no request, and no answer is a mix of both.
+/// Invariant 6: moving live between two releases under load fails no request, and no response mixes
+/// both.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_thousand_moves_under_load_fail_no_request() {
+async fn moves_under_load_fail_no_request() {
     let world = World::new();
     let releases = ["red", "blue"].map(|id| {
         let files = mount("/", world.memory.tree(&[("file", id)]));
@@ -31,7 +32,7 @@ async fn a_thousand_moves_under_load_fail_no_request() {
     let mut stream = served.connect().await;
     for event in 1..=MOVES {
         assert!(directory.publish(view(event)));
-        // Who saw the move end sees it with the next request.
+        // After the move returned, the next request sees it.
         stream.write_all(ask("/file").as_bytes()).await.expect("sent");
         let answer = read_answer(&mut stream).await;
         assert!(answer.ends_with(&*releases[(event % 2) as usize].id), "{event}: {answer}");

@@ -1,4 +1,4 @@
-//! Clean URLs, and what caches are told.
+//! Clean URLs and `cache-control`.
 
 use std::time::Duration;
 
@@ -11,18 +11,18 @@ const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 async fn check(world: &World, cases: &[(&str, &str, u16, &str)]) {
     for (method, path, status, expected) in cases {
         let got = world.ask(request(method, &format!("shop.localhost{path}"), &[])).await;
-        let told = match status {
+        let actual = match status {
             308 => got.header("location"),
             405 => got.header("allow"),
             404 if expected.is_empty() => "",
             _ => got.text(),
         };
-        assert_eq!((got.status(), told), (*status, *expected), "{method} {path}");
+        assert_eq!((got.status(), actual), (*status, *expected), "{method} {path}");
     }
 }
 
 #[tokio::test]
-async fn a_clean_url_is_the_page_of_its_name_after_files_and_routes() {
+async fn clean_urls_serve_pages_after_files_and_routes() {
     let world = World::new();
     let site = Mount {
         clean: true,
@@ -58,10 +58,10 @@ async fn a_clean_url_is_the_page_of_its_name_after_files_and_routes() {
             ("POST", "/login", 200, "function"),
             ("PUT", "/login", 405, "GET, HEAD, POST"),
             ("PUT", "/app", 405, "GET, HEAD"),
-            // A route comes first, and then the page keeps its own path.
+            // The route takes precedence, so the page keeps its own path.
             ("GET", "/routed", 200, "function"),
             ("GET", "/routed.html", 200, "routed page"),
-            // So it does when a file has the clean one.
+            // The same holds for a file at the clean path.
             ("GET", "/twin", 200, "no page"),
             ("GET", "/twin.html", 200, "twin page"),
             ("GET", "/both", 200, "the page"),
@@ -80,7 +80,7 @@ async fn a_clean_url_is_the_page_of_its_name_after_files_and_routes() {
             ("GET", "//login.html", 200, "app"),
             ("GET", "/login%2ehtml", 200, "login"),
             ("GET", "/no/page", 200, "app"),
-            // Only where the item says so.
+            // Only in items with clean URLs.
             ("GET", "/plain/login.html", 200, "plain"),
             ("GET", "/plain/login", 404, ""),
             ("GET", "/plain/docs", 308, "/plain/docs/"),
@@ -90,7 +90,7 @@ async fn a_clean_url_is_the_page_of_its_name_after_files_and_routes() {
 }
 
 #[tokio::test]
-async fn clean_urls_hold_below_the_path_of_their_item() {
+async fn clean_urls_work_below_the_path_of_their_item() {
     let world = World::new();
     let site = Mount {
         clean: true,
@@ -115,7 +115,7 @@ async fn clean_urls_hold_below_the_path_of_their_item() {
 }
 
 #[tokio::test]
-async fn files_with_a_hash_in_their_name_are_cached_for_good_and_others_as_the_item_says() {
+async fn hashed_files_are_immutable_and_others_follow_the_item() {
     let world = World::new();
     let files = [
         ("index.html", "home"),
@@ -139,10 +139,10 @@ async fn files_with_a_hash_in_their_name_are_cached_for_good_and_others_as_the_i
         ("/", "no-cache"),
         ("/assets/index-DsBhw8EC.js", IMMUTABLE),
         ("/assets/jquery-3.7.1.min.js", "no-cache"),
-        // The same bytes under another name are another file.
+        // The same bytes under another name are a separate file.
         ("/copy.3f2a9c1b.css", IMMUTABLE),
         ("/assets/index-GoneGon3.js", "no-cache"),
-        // Only a path with the hash in it keeps its content.
+        // Only a path that contains the hash is immutable.
         ("/app.js", "no-cache"),
         ("/as/app.3f2a9c1b.js", IMMUTABLE),
         ("/i/", "no-cache"),

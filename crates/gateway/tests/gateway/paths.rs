@@ -2,7 +2,7 @@ use milepost_gateway::view::Mount;
 
 use crate::support::*;
 
-/// Sends a path byte by byte as it is written here.
+/// Sends a path byte by byte, without normalising it.
 async fn ask(served: &Served, path: &[u8]) -> String {
     let mut bytes = b"GET ".to_vec();
     bytes.extend(path);
@@ -11,7 +11,7 @@ async fn ask(served: &Served, path: &[u8]) -> String {
 }
 
 #[tokio::test]
-async fn no_path_leads_out_of_the_tree_or_to_hidden_files() {
+async fn no_path_escapes_the_tree_or_reaches_hidden_files() {
     let world = World::new();
     let secret = "SECRET";
     world.shop(
@@ -90,7 +90,7 @@ async fn no_path_leads_out_of_the_tree_or_to_hidden_files() {
 }
 
 #[tokio::test]
-async fn well_known_files_and_names_in_any_letters_are_served() {
+async fn serves_well_known_files_and_unicode_names() {
     let world = World::new();
     world.files(&[(".well-known/security.txt", "contact"), ("\u{fc}b er.txt", "umlaut"), ("100%.txt", "percent")]);
     for (path, expected) in
@@ -101,7 +101,7 @@ async fn well_known_files_and_names_in_any_letters_are_served() {
 }
 
 #[tokio::test]
-async fn what_can_be_no_file_gets_the_fallback_or_the_error_page_like_what_is_none() {
+async fn unsafe_paths_get_the_fallback_like_missing_files() {
     let world = World::new();
     let secret = "SECRET";
     let app = Mount {
@@ -141,7 +141,7 @@ async fn what_can_be_no_file_gets_the_fallback_or_the_error_page_like_what_is_no
         assert!(answer.ends_with(&format!("\r\n\r\n{expected}")), "{shown}: {answer}");
         assert!(!answer.contains(secret), "{shown}: {answer}");
     }
-    // Routes come first, and other methods have no page.
+    // Routes come first, and the fallback is for GET and HEAD only.
     assert!(ask(&served, b"/called/a%2fb").await.contains("x=a/b"));
     let posted = served.raw("POST /spa/.x HTTP/1.1\r\nhost: shop.localhost\r\nconnection: close\r\n\r\n").await;
     assert!(posted.starts_with("HTTP/1.1 404") && !posted.contains("the app"), "{posted}");

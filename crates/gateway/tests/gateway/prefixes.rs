@@ -1,4 +1,4 @@
-//! Routes that pass another path on than the request has.
+//! Routes that pass a different path to the function.
 
 use milepost_gateway::{Passing, Route};
 
@@ -9,7 +9,7 @@ fn passing(path: &str, strip: bool, fission: bool) -> Route<milepost_gateway::vi
 }
 
 #[tokio::test]
-async fn a_stripped_prefix_is_in_a_header_and_not_in_the_path() {
+async fn stripped_prefix_moves_from_the_path_to_a_header() {
     let world = World::new();
     world.shop(vec![], vec![passing("/api/*", true, false), passing("/whole/*", false, false)]);
     let forged = [("x-forwarded-prefix", "/forged"), ("x-fission-params-id", "forged")];
@@ -20,13 +20,13 @@ async fn a_stripped_prefix_is_in_a_header_and_not_in_the_path() {
     let whole = world.get_with("shop.localhost/whole/login", &forged).await;
     assert!(whole.text().starts_with("GET /whole/login route"), "{}", whole.text());
     assert!(!whole.text().contains("prefix") && !whole.text().contains("forged"), "{}", whole.text());
-    // What is left never looks like a host.
+    // The remaining path never looks like a host.
     let slashes = world.get("shop.localhost/api//example.org/x").await;
     assert!(slashes.text().starts_with("GET /example.org/x route"), "{}", slashes.text());
 }
 
 #[tokio::test]
-async fn routes_of_fission_get_the_root_and_their_variables_as_headers() {
+async fn fission_routes_receive_the_root_path_and_variables_as_headers() {
     let world = World::new();
     world.shop(vec![], vec![passing("/users/{id}", false, true), passing("/files/*", true, true)]);
     let forged = [("x-fission-params-id", "forged"), ("x-fission-params-other", "forged")];

@@ -1,4 +1,4 @@
-//! Answers of functions that break the rules.
+//! Invalid responses of functions.
 
 use bytes::Bytes;
 use http::Response;
@@ -13,7 +13,7 @@ fn streamed(length: &'static str, all: &'static [&'static str]) -> Fake {
 }
 
 #[tokio::test]
-async fn a_streamed_answer_with_a_wrong_length_has_a_status_and_does_not_look_complete() {
+async fn streamed_response_of_wrong_length_never_looks_complete() {
     let world = World::new();
     let cases = [
         ("/invalid", "many", &["abc"][..], 502),
@@ -45,7 +45,7 @@ async fn a_streamed_answer_with_a_wrong_length_has_a_status_and_does_not_look_co
 }
 
 #[tokio::test]
-async fn a_head_without_a_final_status_or_without_an_end_is_a_502() {
+async fn invalid_status_or_oversized_head_is_a_502() {
     let world = World::new();
     let answer = |status: u16, header: usize| {
         let make = move || {
@@ -72,7 +72,7 @@ async fn a_head_without_a_final_status_or_without_an_end_is_a_502() {
 }
 
 #[tokio::test]
-async fn a_function_sets_no_cookies_for_other_apps() {
+async fn function_cannot_set_cookies_for_other_apps() {
     let world = World::new();
     let make = || {
         let answer = Response::builder()
@@ -91,6 +91,6 @@ async fn a_function_sets_no_cookies_for_other_apps() {
     let kept = ["mine=1; Path=/", "host=1; Domain=.shop.localhost"];
     assert_eq!(set(&live)[..2], kept);
     assert_eq!(set(&live).len(), 3, "browsers refuse the last one");
-    // There may be an app `r1`.
+    // `r1` may also be an app.
     assert_eq!(set(&world.get("shop.r1.localhost/").await), kept);
 }

@@ -1,4 +1,4 @@
-//! A full door, on the wire.
+//! Full listeners, over real sockets.
 
 use std::sync::Arc;
 
@@ -27,14 +27,14 @@ async fn ask(stream: &mut TcpStream) {
 }
 
 #[tokio::test]
-async fn a_full_door_closes_the_connection_that_is_idle_the_longest() {
+async fn full_listener_closes_the_longest_idle_connection() {
     let (world, gate) = world(3);
     let served = world.serve().await;
     let (mut first, mut second, mut third) = (served.connect().await, served.connect().await, served.connect().await);
     for stream in [&mut first, &mut second, &mut third] {
         ask(stream).await;
     }
-    // Now the second is at work, and the third is idle for longer than the first.
+    // Now the second connection is busy, and the third has been idle for longer than the first.
     second.write_all(WAIT.as_bytes()).await.expect("sent");
     world.waiting(1).await;
     ask(&mut first).await;
@@ -50,7 +50,7 @@ async fn a_full_door_closes_the_connection_that_is_idle_the_longest() {
 }
 
 #[tokio::test]
-async fn a_door_that_is_full_of_work_says_so() {
+async fn listener_full_of_busy_connections_responds_503() {
     let (world, gate) = world(2);
     let served = world.serve().await;
     let mut busy = [served.connect().await, served.connect().await];
@@ -70,9 +70,9 @@ async fn a_door_that_is_full_of_work_says_so() {
     served.stopped().await;
 }
 
-/// Half a head is no request: whoever sends it slowly gives way to those who do not.
+/// A partial head does not count as a request: slow senders give way to new connections.
 #[tokio::test]
-async fn connections_without_a_whole_request_give_way() {
+async fn connections_without_a_complete_request_are_evicted() {
     let (world, _gate) = world(8);
     let served = world.serve().await;
     let mut silent = Vec::new();

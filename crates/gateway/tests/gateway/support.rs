@@ -1,4 +1,4 @@
-//! A backend made of memory, views to publish, and clients.
+//! An in-memory backend, views to publish, and clients.
 
 use std::collections::HashMap;
 use std::io;
@@ -29,19 +29,19 @@ use tokio_util::sync::CancellationToken;
 
 pub type FakeBody = UnsyncBoxBody<Bytes, io::Error>;
 
-/// What a function does.
+/// The behaviour of a fake function.
 pub enum Fake {
-    /// Says what it was called with, and sends the body back behind it.
+    /// Describes its call, and appends the request's body.
     Tell,
-    /// Sends each piece of the body back as it comes.
+    /// Sends each frame of the body back as it arrives.
     Echo,
     Answer(Box<dyn Fn() -> Response<FakeBody> + Send + Sync>),
     Fail(CallFailure),
-    /// Reads the body to its end, and fails as a worker would if it cannot.
+    /// Reads the body to its end, and fails as a worker would if that fails.
     Swallow,
-    /// Begins to answer, whatever becomes of the body, and breaks off before its first piece.
+    /// Begins a response whatever becomes of the body, and fails before its first frame.
     BreakOff,
-    /// Waits to be let go on.
+    /// Waits for a permit.
     Wait(Arc<tokio::sync::Semaphore>),
 }
 
@@ -160,7 +160,7 @@ fn broken(error: milepost_gateway::BodyFailure) -> CallFailure {
     CallFailure { status: 502, code: "worker_failed", message: error.to_string(), retry_after: None }
 }
 
-/// The pack of a file that is nothing but zeros, however long.
+/// The pack of a file of zeros, of any size.
 pub const ZEROS: [u8; 16] = [0xff; 16];
 
 fn zeros(length: u64) -> BoxStream<'static, io::Result<Bytes>> {
@@ -185,7 +185,7 @@ impl Memory {
         FileRef { digest, size, pack: [0; 16], offset: 0 }
     }
 
-    /// Loses all bytes, as a broken disk does.
+    /// Loses all bytes, like a broken disk.
     pub fn lose_files(&self) {
         self.files.lock().unwrap().clear();
     }
@@ -235,7 +235,7 @@ pub fn release(id: &str, mounts: Vec<Mount>, routes: Vec<Route<Target<Fake>>>) -
     Arc::new(ReleaseView::new(id, mounts, functions, routes))
 }
 
-/// An app whose first release is live and whose last is latest.
+/// An app whose first release is live and whose last one is latest.
 pub fn app(name: &str, event: i64, releases: &[Arc<ReleaseView<Fake>>]) -> Arc<AppView<Fake>> {
     Arc::new(AppView {
         app: name.into(),
@@ -272,13 +272,13 @@ impl World {
         self.shop(vec![mount("/", self.memory.tree(files))], Vec::new());
     }
 
-    /// Asks without a socket.
+    /// Sends a request without a socket.
     pub async fn ask(&self, request: Request<Bytes>) -> Got {
         let address: SocketAddr = "192.0.2.1:1234".parse().unwrap();
         self.ask_from(request, Peer::from(address)).await
     }
 
-    /// Returns when so many calls of [`Fake::Wait`] have begun.
+    /// Returns when this many calls of [`Fake::Wait`] have begun.
     pub async fn waiting(&self, calls: usize) {
         soon(async {
             while self.memory.waits.load(Ordering::SeqCst) < calls {
@@ -288,7 +288,7 @@ impl World {
         .await;
     }
 
-    /// Asks at the door for calls from function to function.
+    /// Sends a request to the inside listener.
     pub async fn get_inside(&self, url: &str, headers: &[(&str, &str)]) -> Got {
         let address: SocketAddr = "127.0.0.1:1234".parse().unwrap();
         self.ask_from(request("GET", url, headers), Peer { inside: true, ..Peer::from(address) }).await
@@ -322,7 +322,7 @@ impl World {
     }
 }
 
-/// A gateway with a socket.
+/// A gateway that serves on a socket.
 pub struct Served {
     pub address: SocketAddr,
     pub stop: CancellationToken,
@@ -334,7 +334,7 @@ impl Served {
         TcpStream::connect(self.address).await.unwrap()
     }
 
-    /// Sends bytes as they are and reads until the other side closes.
+    /// Sends raw bytes and reads until the gateway closes the connection.
     pub async fn raw(&self, bytes: impl AsRef<[u8]>) -> String {
         let mut stream = self.connect().await;
         stream.write_all(bytes.as_ref()).await.unwrap();
@@ -347,19 +347,19 @@ impl Served {
     }
 }
 
-/// What a door answers a connection that it does not let in.
+/// The response to a connection that the listener refuses.
 pub async fn refused(door: &Served) -> String {
     read_to_close(&mut door.connect().await).await
 }
 
-/// What came until the connection was closed, be it with a reset.
+/// Reads until the connection is closed or reset.
 pub async fn read_to_close(stream: &mut TcpStream) -> String {
     let mut all = Vec::new();
     let _ = soon(stream.read_to_end(&mut all)).await;
     String::from_utf8_lossy(&all).into_owned()
 }
 
-/// Reads one answer with a length from a connection that stays open.
+/// Reads one response with a `content-length` from a connection that stays open.
 pub async fn read_answer(stream: &mut TcpStream) -> String {
     let mut all = Vec::new();
     loop {
@@ -376,7 +376,7 @@ pub async fn read_answer(stream: &mut TcpStream) -> String {
     }
 }
 
-/// What must happen, and would hang if it did not.
+/// Fails instead of hanging if the future does not complete.
 pub async fn soon<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(20), future).await.expect("it takes too long")
 }

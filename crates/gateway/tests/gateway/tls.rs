@@ -11,7 +11,7 @@ use tokio_rustls::TlsConnector;
 use crate::support::*;
 
 #[tokio::test]
-async fn tls_speaks_both_protocols() {
+async fn serves_both_protocols_over_tls() {
     let made = rcgen::generate_simple_self_signed(["shop.localhost".to_owned()]).expect("a certificate");
     let tls = Tls::from_pem(made.cert.pem().as_bytes(), made.signing_key.serialize_pem().as_bytes()).expect("a pair");
     let world = World::new();
@@ -47,7 +47,7 @@ async fn tls_speaks_both_protocols() {
         assert!(got.text().contains("x-forwarded-proto: https\n"), "{}", got.text());
         assert!(got.text().starts_with("GET /x route=/\n"), "{}", got.text());
     }
-    // Who does not speak TLS is told so, and disturbs nobody.
+    // A client that speaks plain HTTP gets a readable error.
     let answer = served.raw("GET / HTTP/1.1\r\nhost: shop.localhost\r\n\r\n").await;
     let (head, body) = answer.split_once("\r\n\r\n").expect("an answer");
     assert!(head.starts_with("HTTP/1.1 400 ") && body.ends_with("begin the address with https.\n"), "{answer}");

@@ -10,16 +10,16 @@ use crate::support::*;
 
 const RESOLVERS: usize = 2;
 
-/// One look of the server at the app, and what it found.
+/// A snapshot of the app that the server read.
 #[derive(Debug, Clone)]
 struct Step {
     live: usize,
     latest: usize,
-    /// The release `now-and-then` is active.
+    /// Whether the release `now-and-then` is active.
     sometimes: bool,
-    /// Where the tag `stable` points.
+    /// The release that the tag `stable` points to.
     stable: usize,
-    /// A view that was read earlier and comes too late.
+    /// An outdated view that is published too late.
     late: bool,
 }
 
@@ -34,8 +34,9 @@ fn any_step() -> impl Strategy<Value = Step> {
         .prop_map(|(live, latest, sometimes, stable, late)| Step { live, latest, sometimes, stable, late })
 }
 
-/// Everything in a view says which view it is: the version of its functions, their answers and their paths. A route leads to
-/// another function in each view, so that a route of one view does not fit the functions of the next.
+/// Every part identifies its view: the version of its functions, their responses and their paths. A
+/// route refers to a different function in each view, so that a route of one view does not fit the
+/// functions of the next.
 fn view(step: &Step, number: i64) -> Arc<AppView<Fake>> {
     let release = |id: &'static str| {
         let function = |at: i64| {
@@ -65,13 +66,13 @@ fn view(step: &Step, number: i64) -> Arc<AppView<Fake>> {
     })
 }
 
-/// A world that is asked from threads.
+/// A world for requests from several threads.
 struct Threaded {
     inner: World,
     runtime: Runtime,
 }
 
-/// What an answer says about where it came from. `None`: the release is not there.
+/// Returns the view and the release of a response. `None`: the release does not exist.
 fn ask(world: &Threaded, host: &str, path: &str) -> Result<Option<(i64, String)>, TestCaseError> {
     let got = world.runtime.block_on(world.inner.get(&format!("{host}.localhost{path}")));
     if got.status() == 404 {
@@ -84,7 +85,7 @@ fn ask(world: &Threaded, host: &str, path: &str) -> Result<Option<(i64, String)>
     Ok(Some((number.parse().expect("a number"), id.to_owned())))
 }
 
-/// The release that a step has at a host.
+/// The release that a step serves at a host.
 type Expected = fn(&Step) -> Option<&'static str>;
 
 fn hosts() -> [(&'static str, Expected); 5] {
@@ -97,7 +98,7 @@ fn hosts() -> [(&'static str, Expected); 5] {
     ]
 }
 
-/// What the resolvers know about the swaps: the newest view that must be seen, and the newest that may be.
+/// The progress of the swaps: the newest view that must be seen, and the newest that may be.
 #[derive(Default)]
 struct Swaps {
     done: AtomicI64,
@@ -105,7 +106,8 @@ struct Swaps {
     over: AtomicBool,
 }
 
-/// Asks until the swaps are over, and compares each answer with the views that were current while it was made.
+/// Sends requests until the swaps are over, and compares each response with the views that were
+/// current meanwhile.
 fn resolve(world: &Threaded, steps: &[Step], swaps: &Swaps) -> Result<usize, TestCaseError> {
     let mut asked = 0;
     let mut seen = 0;
@@ -160,7 +162,7 @@ fn run(steps: &[Step]) -> Result<(), TestCaseError> {
     })
 }
 
-/// Whoever made the swap sees it with the next request, in all that the view says.
+/// After a swap, the next request sees every part of the new view.
 fn swap(world: &Threaded, step: &Step, number: i64, swaps: &Swaps) -> Result<(), TestCaseError> {
     let directory = world.inner.gateway.directory();
     if step.late {
@@ -181,9 +183,10 @@ fn swap(world: &Threaded, step: &Step, number: i64, swaps: &Swaps) -> Result<(),
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Invariants 2, 3 and 6: a request is served by one view and one release of it, whatever is swapped meanwhile.
+    /// Invariants 2, 3 and 6: a request is served by a single view and release, whatever is swapped
+    /// meanwhile.
     #[test]
-    fn a_request_never_sees_two_views_and_the_next_one_sees_the_new_view(
+    fn request_sees_one_view_and_the_next_request_the_new_one(
         first in any_step(),
         more in proptest::collection::vec(any_step(), 1..40),
     ) {

@@ -9,7 +9,7 @@ fn client(number: u8) -> Client {
     Client::from(Some(IpAddr::from([192, 0, 2, number])))
 }
 
-/// A connection, as the one who holds it sees it.
+/// A connection and the facts that the test tracks about it.
 struct Held {
     at: usize,
     client: u8,
@@ -64,25 +64,25 @@ impl Model {
     }
 
     fn come(&mut self, who: u8) -> Result<(), TestCaseError> {
-        // Room may have to be made twice: in a full door, and then in one that is nearly full.
+        // Room may have to be made twice: first in a full listener, then in a nearly full one.
         for _ in 0..3 {
             let greedy = self.room.is_nearly_full() && self.strangers_of(who) >= self.share();
             let pulse = Arc::new(Pulse::default());
             let verdict = self.room.seat(client(who), &pulse);
-            let told = self.held.iter().any(|held| held.pulse.is_evicted());
+            let evicting = self.held.iter().any(|held| held.pulse.is_evicted());
             match verdict {
-                Verdict::Seated(_) => prop_assert!(told == greedy, "it has a seat for another of its own"),
-                Verdict::Evicting => prop_assert!(told),
+                Verdict::Seated(_) => prop_assert!(evicting == greedy, "it has a seat for another of its own"),
+                Verdict::Evicting => prop_assert!(evicting),
                 Verdict::Refused => {
                     let could_go = |held: &&Held| {
                         let may = if greedy { held.client == who && !held.known() } else { !held.known() };
                         may && (held.busy.is_none() || self.room.asks_for_tokens())
                     };
                     prop_assert_eq!(self.held.iter().filter(could_go).count(), 0, "an idle one could have left");
-                    prop_assert!(greedy || self.room.slow > 0 || !self.somebody_has_too_much(who), "a slow one could");
+                    prop_assert!(greedy || self.room.slow > 0 || !self.a_holder_has_too_much(who), "a slow one could");
                 }
             }
-            if told {
+            if evicting {
                 self.evicted(who, greedy)?;
             }
             match verdict {
@@ -107,8 +107,9 @@ impl Model {
         self.held.iter().filter(same).count()
     }
 
-    /// More than the newcomer, and more than an even part of the seats that are full.
-    fn somebody_has_too_much(&self, who: u8) -> bool {
+    /// Whether a holder has more than the new client, and more than an even part of the seats that
+    /// are full.
+    fn a_holder_has_too_much(&self, who: u8) -> bool {
         let known = self.room.known_fill_the_door();
         let among: Vec<usize> =
             self.held.iter().filter(|held| held.known() == known).map(|held| self.count_of(held)).collect();
@@ -117,15 +118,15 @@ impl Model {
         most > self.strangers_of(who) && most > (among.len() / (holders + 1)).max(1)
     }
 
-    /// Those who were asked to leave do so.
+    /// Closes the evicted connections, after checking that the right ones were chosen.
     fn evicted(&mut self, who: u8, greedy: bool) -> Result<(), TestCaseError> {
         let share = self.share();
         let above: Vec<bool> =
             self.held.iter().map(|held| !held.known() && self.strangers_of(held.client) >= share).collect();
-        let told = |held: &Held| held.pulse.is_evicted();
+        let is_evicted = |held: &Held| held.pulse.is_evicted();
         let in_class = |held: &Held| !held.known() && (!greedy || held.client == who);
         let idle_ones = self.held.iter().any(|held| in_class(held) && held.busy.is_none());
-        for held in self.held.iter().filter(|held| told(held) && held.busy.is_some()) {
+        for held in self.held.iter().filter(|held| is_evicted(held) && held.busy.is_some()) {
             let may = if held.known() || !self.room.asks_for_tokens() {
                 self.room.slow == 0 && !greedy && self.count_of(held) > self.strangers_of(who)
             } else {
@@ -133,17 +134,17 @@ impl Model {
             };
             prop_assert!(may && !idle_ones, "at work, and told to leave");
         }
-        let newest = self.held.iter().filter(|held| told(held)).filter_map(|held| held.pulse.idle_from()).max();
+        let newest = self.held.iter().filter(|held| is_evicted(held)).filter_map(|held| held.pulse.idle_from()).max();
         let idle_above = self.held.iter().zip(&above).any(|(held, above)| *above && held.busy.is_none());
         for (held, above) in self.held.iter().zip(&above) {
-            if told(held) {
+            if is_evicted(held) {
                 prop_assert!(!greedy || held.client == who, "a greedy client gives way itself");
                 prop_assert!(greedy || *above || !idle_above, "the greedy go first");
             } else if held.busy.is_none() && !held.known() && (if greedy { held.client == who } else { *above }) {
                 prop_assert!(held.pulse.idle_from() >= newest, "the longest idle go first");
             }
         }
-        let (gone, stay): (Vec<_>, Vec<_>) = self.held.drain(..).partition(told);
+        let (gone, stay): (Vec<_>, Vec<_>) = self.held.drain(..).partition(is_evicted);
         self.held = stay;
         gone.iter().for_each(|held| self.room.leave(held.at));
         Ok(())
@@ -187,7 +188,7 @@ impl Model {
 
 proptest! {
     #[test]
-    fn limits_hold_and_only_the_idle_and_the_slow_give_way(
+    fn limits_hold_and_only_idle_or_slow_connections_are_evicted(
         strangers in 1..20_usize,
         more in 0..10_usize,
         slow in prop_oneof![Just(0), Just(u64::MAX)],
@@ -212,7 +213,7 @@ proptest! {
 }
 
 #[test]
-fn thousands_of_idle_connections_of_one_client_keep_no_other_out() {
+fn idle_connections_of_one_client_do_not_keep_others_out() {
     let mut model = Model::new(SeatLimits::all(2_000), SLOW);
     for _ in 0..2_400 {
         model.come(1).expect("it has a seat, or gives way to itself");
@@ -236,7 +237,7 @@ fn clients_with_few_connections_are_never_evicted_for_one_with_many() {
     assert_eq!((model.strangers_of(1), model.strangers_of(2)), (1, 1));
 }
 
-/// As a room sees them: a client's connections, all at work.
+/// Connections of one client, all of them busy.
 fn busy(room: &mut Room, who: u8, count: usize) -> Vec<(usize, Arc<Pulse>, Busy)> {
     let seated = (0..count).map_while(|_| {
         let pulse = Arc::new(Pulse::default());
@@ -247,12 +248,12 @@ fn busy(room: &mut Room, who: u8, count: usize) -> Vec<(usize, Arc<Pulse>, Busy)
     seated.collect()
 }
 
-fn told(connections: &[(usize, Arc<Pulse>, Busy)]) -> Vec<usize> {
+fn evicted_of(connections: &[(usize, Arc<Pulse>, Busy)]) -> Vec<usize> {
     (0..connections.len()).filter(|at| connections[*at].1.is_evicted()).collect()
 }
 
 #[test]
-fn a_door_full_of_slow_work_takes_a_connection_of_the_client_that_has_the_most() {
+fn evicts_slow_work_of_the_client_with_the_most_connections() {
     let mut room = Room::new(SeatLimits::all(80));
     let most = busy(&mut room, 1, 100);
     let others: Vec<_> = (2..12).map(|who| busy(&mut room, who, 1)).collect();
@@ -260,35 +261,35 @@ fn a_door_full_of_slow_work_takes_a_connection_of_the_client_that_has_the_most()
     let mut seat = |who| room.seat(client(who), &Arc::default());
     assert_eq!(seat(20), Verdict::Refused, "all requests are young");
     room.slow = 0;
-    // A reader that takes nothing goes before a function that takes its time.
+    // A reader that stalls is evicted before a slow function.
     most[7].1.hold_up();
     let mut seat = |who| room.seat(client(who), &Arc::default());
     assert_eq!(seat(20), Verdict::Evicting);
-    assert_eq!(told(&most), [7]);
+    assert_eq!(evicted_of(&most), [7]);
     room.leave(most[7].0);
     let newcomer = busy(&mut room, 20, 1);
     assert_eq!(newcomer.len(), 1);
     assert_eq!(room.seat(client(21), &Arc::default()), Verdict::Evicting);
-    assert_eq!(told(&most), [0, 7], "the longest at work");
-    assert!(others.iter().all(|one| told(one).is_empty()));
+    assert_eq!(evicted_of(&most), [0, 7], "the longest at work");
+    assert!(others.iter().all(|one| evicted_of(one).is_empty()));
 }
 
 #[test]
-fn a_client_alone_at_a_door_keeps_all_of_its_work() {
-    // A proxy, as the door sees it.
+fn a_single_client_keeps_its_busy_connections() {
+    // A proxy looks like this to a listener.
     let mut room = Room::new(SeatLimits::all(80));
     room.slow = 0;
     let work = busy(&mut room, 1, 100);
-    assert_eq!((work.len(), told(&work)), (70, vec![]));
+    assert_eq!((work.len(), evicted_of(&work)), (70, vec![]));
     assert_eq!(room.seat(client(1), &Arc::default()), Verdict::Refused);
-    // Only what its readers do not take gives way to more of its own.
+    // Only connections with a stalled reader give way to more of the same client.
     work[3].1.hold_up();
     assert!(matches!(room.seat(client(1), &Arc::default()), Verdict::Seated(_)));
-    assert_eq!(told(&work), [3]);
+    assert_eq!(evicted_of(&work), [3]);
 }
 
 #[test]
-fn one_token_leaves_seats_for_others() {
+fn one_token_cannot_take_all_seats() {
     let mut room = Room::new(SeatLimits { all: 80, strangers: 20 });
     let mut work = Vec::new();
     for _ in 0..200 {
@@ -307,7 +308,7 @@ fn one_token_leaves_seats_for_others() {
         }
     }
     assert_eq!(room.held_by(Holder::Known(1)), 70);
-    // Another token, from the same address: it comes in at once, and stays.
+    // Another token from the same address gets in at once, and stays.
     for _ in 0..10 {
         let pulse = Arc::new(Pulse::default());
         let at = loop {
@@ -328,7 +329,7 @@ fn one_token_leaves_seats_for_others() {
 }
 
 #[test]
-fn refusing_many_newcomers_does_not_look_at_all_seats_for_each() {
+fn refusals_do_not_scan_all_seats_each_time() {
     let mut room = Room::new(SeatLimits::all(10_000));
     let _work: Vec<_> = (0..12).map(|who| busy(&mut room, who, 1_000)).collect();
     let before = room.looks;
