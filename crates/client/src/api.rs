@@ -1,5 +1,5 @@
-//! The bodies that the server and the client share. What is also the model (versions, changes, releases, events) is
-//! taken from there.
+//! The request and response bodies shared by the server and the client. Types that are also part of
+//! the model (versions, changes, releases, events) come from there.
 
 use milepost_model::diff::UnitDiff;
 use milepost_model::pointer::Alias;
@@ -10,12 +10,12 @@ use milepost_model::{AppName, Digest, PlanName, Role, Selector, TagName, Timesta
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// The uid of the app version that an artifact was made of.
+/// The uid of the app version that an artifact was made from.
 pub const APP_VERSION_HEADER: &str = "milepost-app-version";
-/// Something that a person should know of an answer that is not JSON; may stand there several times.
+/// A note for the user about a response that is not JSON; may occur several times.
 pub const NOTE_HEADER: &str = "milepost-note";
 
-/// A part of a list, and the cursor to go on from.
+/// One page of a list, with the cursor of the next page.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Page<T> {
@@ -24,7 +24,7 @@ pub struct Page<T> {
     pub next: Option<String>,
 }
 
-/// An app as it is now.
+/// An app in its current state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct App {
@@ -53,7 +53,7 @@ pub struct SetPlan {
     pub plan: PlanName,
 }
 
-/// Answers what a smaller plan will do, since it takes effect only with the next release.
+/// The app and the effects of a smaller plan, which applies only from the next release on.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanChanged {
@@ -114,7 +114,8 @@ pub struct Why {
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewRelease {
-    /// A uid or number of an app version, or a release whose app version is meant; the present state when left out.
+    /// A uid or number of an app version, or a release whose app version is meant; by default the
+    /// newest app version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app_version: Option<String>,
     #[serde(default)]
@@ -132,7 +133,7 @@ fn yes() -> bool {
 #[serde(rename_all = "camelCase")]
 pub struct Released {
     pub release: Release,
-    /// Releases that had to make room.
+    /// Releases that expired to make room.
     pub expired: Vec<String>,
     pub warnings: Vec<String>,
 }
@@ -160,7 +161,7 @@ pub struct SetLive {
     pub release: Option<String>,
     #[serde(default)]
     pub follow: bool,
-    /// Puts a release live although its check is pending or failed.
+    /// Makes a release live even if its check is pending or failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
     #[serde(default)]
@@ -170,7 +171,7 @@ pub struct SetLive {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RollBack {
-    /// A release, tag or app version; where live was before when left out.
+    /// A release, tag or app version; by default the previous target of live.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
     #[serde(default)]
@@ -179,7 +180,7 @@ pub struct RollBack {
     pub dry_run: bool,
 }
 
-/// What a rollback did, or would do: the preflight report.
+/// What a rollback did or would do: the preflight report.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RolledBack {
@@ -189,9 +190,9 @@ pub struct RolledBack {
     /// The release had expired and was released again under a new id.
     pub released_again: bool,
     pub expired: Vec<String>,
-    /// What differs between what was live and what is live now.
+    /// The differences between the previous and the new live release.
     pub changes: Vec<UnitDiff>,
-    /// What would not work as it did: secrets that are not there any more.
+    /// What will not work as before: secrets that no longer exist.
     pub problems: Vec<String>,
 }
 
@@ -217,7 +218,7 @@ pub struct AtMoment {
     #[schema(value_type = String, format = DateTime)]
     pub live_since: Timestamp,
     pub objects: Vec<AppObject>,
-    /// Where each alias pointed then.
+    /// The targets of the aliases at that time.
     pub aliases: Vec<Alias>,
 }
 
@@ -226,7 +227,7 @@ pub struct AtMoment {
 pub struct NewToken {
     pub name: String,
     pub role: Role,
-    /// Good for this app only; for all apps when left out.
+    /// Restricts the token to this app; without it, the token is valid for all apps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app: Option<AppName>,
 }
@@ -240,7 +241,7 @@ pub struct Token {
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
     pub created_by: String,
-    /// The token itself: shown once, when it is made.
+    /// The token itself: shown only once, when it is created.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
 }
@@ -255,7 +256,7 @@ pub struct WhoAmI {
     pub server: String,
 }
 
-/// What keeps a blob.
+/// What keeps a blob from being deleted.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct KeptBy {
@@ -266,7 +267,7 @@ pub struct KeptBy {
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Swept {
-    /// Executions that ended longer ago than the plan keeps them.
+    /// Executions deleted because they ended longer ago than the plan keeps them.
     #[serde(default)]
     pub executions: u64,
     pub versions: u64,
@@ -274,20 +275,20 @@ pub struct Swept {
     pub blobs: u64,
     pub bytes: u64,
     pub packs: u64,
-    /// Packages that nothing on this server runs from any more, and whose copies on its disk went.
+    /// Packages that no longer run on this server and whose local copies were deleted.
     #[serde(default)]
     pub packages: u64,
 }
 
-/// What a call of a webhook started.
+/// The result of calling a webhook.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Invoked {
-    /// The id of the execution, which is queued.
+    /// The id of the queued execution.
     pub execution: String,
 }
 
-/// An error as the API answers it (RFC 9457).
+/// An API error (RFC 9457).
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Problem {
@@ -295,7 +296,7 @@ pub struct Problem {
     pub kind: String,
     pub title: String,
     pub status: u16,
-    /// Stable; see `docs/reference/errors.md`.
+    /// A stable code; see `docs/reference/errors.md`.
     pub code: String,
     pub detail: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -304,18 +305,18 @@ pub struct Problem {
     pub blockers: Vec<String>,
 }
 
-/// What a running server leaves in its data folder, so that the command line on the same machine finds it.
+/// Written by a running server to its data folder, so that the CLI on the same machine can find it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerFile {
     pub api: String,
-    /// Where apps are served, if they are.
+    /// The address of the gateway, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gateway: Option<String>,
     pub pid: u32,
 }
 
-/// One line of what a function wrote, or of what the runtime says about it.
+/// One line of a function's output, or of the runtime's messages about the function.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LogEntry {
@@ -325,9 +326,9 @@ pub struct LogEntry {
     /// The number of the function version.
     pub number: i64,
     pub uid: String,
-    /// Which instance, counted from the start of the server.
+    /// The number of the instance, counted from the start of the server.
     pub instance: u64,
-    /// The request that was running, when it is certain.
+    /// The request that was running, if that is certain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,
     pub source: LogSource,
@@ -339,11 +340,11 @@ pub struct LogEntry {
 pub enum LogSource {
     Stdout,
     Stderr,
-    /// Said by Milepost: started, crashed, timed out, output dropped.
+    /// Written by Milepost: started, crashed, timed out, output dropped.
     Runtime,
 }
 
-/// What an app does at this moment.
+/// The current activity of an app.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AppStatus {
@@ -356,7 +357,7 @@ pub struct AppStatus {
     pub functions: Vec<FunctionStatus>,
 }
 
-/// Where an app is served, when the server has a gateway.
+/// The addresses of an app, if the server has a gateway.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AppUrls {
@@ -366,7 +367,7 @@ pub struct AppUrls {
     pub latest: Option<String>,
 }
 
-/// One version of a function on this server. Counts are since the server started.
+/// One version of a function on this server. Counters start with the server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FunctionStatus {
@@ -387,22 +388,22 @@ pub struct FunctionStatus {
 pub struct RecentError {
     #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
-    /// Finds the log lines of the request.
+    /// The request id, for finding its log lines.
     pub request: String,
     pub message: String,
 }
 
-/// What a server knows about itself and its machine: for `milepost doctor`.
+/// The server's facts about itself and its machine, for `milepost doctor`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SystemFacts {
     pub version: String,
     #[schema(value_type = String, format = DateTime)]
     pub now: Timestamp,
-    /// Free bytes where the data folder is.
+    /// Free bytes on the disk of the data folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_free: Option<u64>,
-    /// The address of the gateway, when there is one.
+    /// The address of the gateway, if there is one.
     pub gateway: Option<String>,
     pub domain: String,
     pub database: DatabaseFacts,
@@ -435,18 +436,18 @@ pub struct RuntimeFacts {
     pub runtime: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Where its interpreter is.
+    /// The path of its interpreter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
     /// Why it cannot be used, as a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
-    /// What builds install packages with, like `pip 24.0`; none when it is missing.
+    /// The package installer for builds, like `pip 24.0`; none if it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub installer: Option<String>,
 }
 
-/// One protection around functions, and whether this machine allows it.
+/// One sandbox protection, and whether this machine supports it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SandboxFact {

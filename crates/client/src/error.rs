@@ -3,7 +3,7 @@ use crate::source::SourceError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// The server understood and says no.
+    /// The server processed the request and refused it.
     #[error("{}", .0.detail)]
     Refused(Box<Problem>),
     #[error("no Milepost server answers at {url}")]

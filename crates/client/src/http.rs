@@ -1,4 +1,4 @@
-//! Requests and answers: one place that knows reqwest.
+//! Sends requests and decodes responses. The only place that sets up reqwest.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -10,17 +10,17 @@ use serde::de::DeserializeOwned;
 use crate::api::Problem;
 use crate::error::ClientError;
 
-/// A machine that drops packets would otherwise be waited for over minutes.
+/// Without this, connecting to a host that drops packets would take minutes.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// The server itself gives up after a minute; a client that waits longer waits for nobody.
+/// The server gives up after a minute, so waiting longer is useless.
 const TIME_LIMIT: Duration = Duration::from_secs(90);
-/// For requests that carry files: as long as the bytes take.
 /// Longer than the server takes to load the functions of a release.
 pub(crate) const CHECK_LIMIT: Duration = Duration::from_secs(10 * 60);
+/// For requests that carry files or streams, which take as long as their bytes need.
 pub(crate) const NO_LIMIT: Duration = Duration::from_secs(24 * 3600);
 
-/// A server, and a token for it. Cheap to clone.
+/// A server and a token for it. Cheap to clone.
 #[derive(Clone)]
 pub struct Client {
     http: reqwest::Client,
@@ -28,7 +28,7 @@ pub struct Client {
     token: String,
 }
 
-/// The server of this machine, without TLS.
+/// Whether the server is on this machine and without TLS.
 fn is_plain_and_here(server: &Url) -> bool {
     let host = server.host_str().unwrap_or_default().trim_matches(['[', ']']);
     let here = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
@@ -45,20 +45,22 @@ impl Client {
         base.set_path("/api/v1/");
         base.set_query(None);
         base.set_fragment(None);
-        // TLS needs a provider of its primitives; a second call finds one installed, which is as good.
+        // TLS needs a crypto provider. The call fails if one is already installed, which is just as
+        // good.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut http = reqwest::Client::builder()
             .user_agent(concat!("milepost/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(CONNECT);
         if is_plain_and_here(&base) {
-            // To read the system's certificates, which nobody asks for, would be a fifth of what a command takes.
+            // Loading the system's certificates, which are not needed here, would take a fifth of a
+            // command's time.
             http = http.tls_certs_only([]);
         }
         let http = http.build().map_err(ClientError::Broken)?;
         Ok(Self { http, base, token: token.to_owned() })
     }
 
-    /// For what is asked of the server outside of the API.
+    /// For requests to the server outside of the API.
     pub fn token(&self) -> &str {
         &self.token
     }
@@ -67,7 +69,8 @@ impl Client {
         &self.base
     }
 
-    /// A request for a path given as its parts, each encoded here: names may hold slashes and spaces.
+    /// Builds a request for a path given as segments. Each is encoded here, since names may contain
+    /// slashes and spaces.
     pub(crate) fn request(&self, method: Method, parts: &[&str]) -> RequestBuilder {
         let mut url = self.base.clone();
         if let Ok(mut path) = url.path_segments_mut() {
@@ -78,7 +81,7 @@ impl Client {
 
     pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Response, ClientError> {
         let request = request.build().map_err(ClientError::Broken)?;
-        // A name that is empty would make another path of it.
+        // An empty name would change the path.
         if request.url().path().contains("//") || request.url().path().ends_with('/') {
             return Err(ClientError::EmptyName);
         }
@@ -105,7 +108,8 @@ impl Client {
         let status = response.status().as_u16();
         let bytes = response.bytes().await.map_err(ClientError::Broken)?;
         serde_json::from_slice(&bytes).map_err(|error| {
-            // What is JSON, but another than expected, is told by its place; what is none is not ours.
+            // Reports the JSON path on a shape mismatch. A non-JSON body is not from a Milepost
+            // server.
             let what = if error.is_data() { error.to_string() } else { in_short(&bytes) };
             ClientError::Protocol { status, what }
         })
@@ -136,7 +140,7 @@ impl Client {
     }
 }
 
-/// What came instead of an answer: a whole page helps nobody.
+/// Shortens an invalid response body for an error message; a whole page would not help.
 fn in_short(body: &[u8]) -> String {
     const MOST: usize = 80;
     let text = String::from_utf8_lossy(body);
@@ -156,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_answer_is_told_in_a_few_words() {
+    fn invalid_responses_are_shortened() {
         assert_eq!(in_short(b" \n"), "nothing");
         assert_eq!(in_short(b"<!DOCTYPE html>\n<p>404"), "a page for a browser");
         assert_eq!(in_short(b"upstream is down\nsecond line"), "upstream is down");

@@ -1,8 +1,8 @@
-//! The typed client of the API, the bodies that it shares with the server, and sources: what a person names on the
-//! command line, as trees of files.
+//! The typed API client, the request and response bodies that it shares with the server, and
+//! sources, which read what users name on the command line as file trees.
 //!
-//! This crate never depends on the server and never prints. To add a call: its body in `api.rs`, its method in the file
-//! of its resource in `calls/`.
+//! This crate never depends on the server and never prints. To add a call: put its bodies into
+//! `api.rs` and its method into the file of its resource in `calls/`.
 
 pub mod api;
 mod calls;

@@ -1,4 +1,5 @@
-//! Sending what the server does not have: ask for the root, then for everything, then send the missing in few requests.
+//! Uploads what the server lacks: asks for the root, then for all digests, then sends the missing
+//! blobs in few requests.
 
 use std::collections::HashSet;
 use std::io::Read;
@@ -16,28 +17,29 @@ use crate::http::NO_LIMIT;
 use crate::source::Source;
 use crate::{Client, ClientError};
 
-/// A request carries so much at the most, unless one file alone is larger. A broken connection costs one request.
+/// Maximum size of a request, unless a single file is larger. A broken connection costs only one
+/// request.
 const PACK_BYTES: u64 = 64 << 20;
 const PACK_BLOBS: usize = 20_000;
-/// Digests asked about in one request.
+/// Digests per request.
 const ASK: usize = 50_000;
 const CHUNK: usize = 256 << 10;
 
-/// Told after every piece that went out.
+/// Called with the size of every chunk sent.
 pub type UploadProgress = Arc<dyn Fn(u64) + Send + Sync>;
 
-/// What an upload did.
+/// The result of an upload.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UploadSummary {
-    /// Files of the trees.
+    /// The number of files in the trees.
     pub files: usize,
     pub files_sent: usize,
     pub bytes_sent: u64,
-    /// Requests that carried data.
+    /// The number of requests with data.
     pub requests: usize,
 }
 
-/// Something to send: a file of one of the sources, or a directory that was encoded here.
+/// A blob to send: a file of one of the sources, or an encoded directory.
 enum Item {
     File { digest: Digest, size: u64, source: usize },
     Directory(Digest, Vec<u8>),
@@ -58,11 +60,11 @@ impl Item {
     }
 }
 
-/// Sources as the threads that read them share them.
+/// The sources, shared with the threads that read them.
 type Sources = Arc<Vec<Arc<Source>>>;
 
 impl Client {
-    /// Makes sure that the server has a tree, and sends only what it lacks.
+    /// Ensures that the server has a tree, and sends only what it lacks.
     pub async fn upload(
         &self,
         app: &str,
@@ -73,8 +75,8 @@ impl Client {
         self.upload_many(app, vec![source], total, progress).await
     }
 
-    /// The same for many trees together: one question for all their roots, one for what is in those that the server lacks,
-    /// and a file that several of them hold is sent once.
+    /// Uploads many trees together: one request for all their roots, one for the contents of those
+    /// that the server lacks. A file that several trees contain is sent once.
     pub async fn upload_many(
         &self,
         app: &str,
@@ -147,7 +149,7 @@ impl Client {
             .header("content-type", "application/vnd.milepost.pack")
             .timeout(NO_LIMIT);
         let sent = self.json::<Uploaded>(request.body(Body::wrap_stream(stream))).await;
-        // A file that could not be read is the cause; the broken request is only how it showed.
+        // If a file could not be read, that is the cause and the failed request only a symptom.
         match reading.await {
             Ok(Err(error)) if !error.is_gone() => Err(error.into_client()),
             _ => sent.map(drop),
@@ -155,7 +157,8 @@ impl Client {
     }
 }
 
-/// Everything in the sources, once each. Files first: a directory is taken only when everything in it is there.
+/// Everything in the sources, without duplicates. Files come first: the server accepts a directory
+/// only once it has everything in it.
 fn items_of(sources: &[Arc<Source>]) -> Result<Vec<Item>, ClientError> {
     let mut seen = HashSet::new();
     let mut items = Vec::new();
@@ -198,7 +201,7 @@ fn into_packs(items: Vec<Item>) -> Vec<Vec<Item>> {
 }
 
 enum WriteError {
-    /// The request ended; its own error says why.
+    /// The request ended; its own error has the reason.
     Gone,
     Source(crate::source::SourceError),
     Reading {
@@ -221,7 +224,7 @@ impl WriteError {
     }
 }
 
-/// Small files are gathered into chunks, so that thousands of them do not become thousands of writes.
+/// Collects small files into chunks, so that thousands of files do not become thousands of writes.
 fn write_pack(
     sources: &[Arc<Source>],
     items: Vec<Item>,
@@ -266,7 +269,7 @@ fn write_pack(
     flush(&mut buffer, 1)
 }
 
-/// Breaks the request off, so that the server stores nothing of it.
+/// Aborts the request, so that the server stores nothing of it.
 fn abort(out: &mpsc::Sender<std::io::Result<Bytes>>, error: WriteError) -> WriteError {
     let _ = out.blocking_send(Err(std::io::Error::other("a file could not be read")));
     error

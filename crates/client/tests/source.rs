@@ -1,4 +1,5 @@
-//! Folders and files as sources: what is taken, what is refused and how the error reads, and bytes on their way out.
+//! Folders and files as sources: what is taken, what is rejected with which error, and reading
+//! blobs.
 #![expect(clippy::expect_used, reason = "a test that cannot set its stage must fail")]
 
 use std::fs::{self, File, Permissions};
@@ -48,7 +49,7 @@ fn refusal(result: Result<Source, SourceError>) -> String {
 }
 
 #[test]
-fn a_folder_is_taken_with_everything_but_history_and_state() {
+fn takes_everything_except_history_and_state() {
     let folder =
         folder(&["main.py", "lib/ü ber.py", "日本/語.txt", ".env", ".git/HEAD", "sub/.git", ".milepost/state"]);
     put(folder.path(), "empty", b"");
@@ -71,7 +72,7 @@ fn hidden_files_can_be_left_out() {
 }
 
 #[test]
-fn a_file_is_a_tree_of_one_under_its_own_name() {
+fn a_file_becomes_a_tree_with_one_entry() {
     let folder = folder(&["deep/hello.py", "deep/other.py"]);
     let source = excluding(&folder.path().join("deep/hello.py"), &["*.py"]).expect("a source");
     assert_eq!(paths(&source), ["hello.py"]);
@@ -79,7 +80,7 @@ fn a_file_is_a_tree_of_one_under_its_own_name() {
 }
 
 #[test]
-fn the_executable_bit_is_kept_and_counts() {
+fn the_executable_bit_is_kept_and_affects_the_root() {
     let folder = folder(&["build.sh"]);
     let before = open(folder.path()).expect("a source").root().expect("root");
     fs::set_permissions(folder.path().join("build.sh"), Permissions::from_mode(0o755)).expect("chmod");
@@ -90,7 +91,7 @@ fn the_executable_bit_is_kept_and_counts() {
 }
 
 #[test]
-fn the_exclude_of_seed_000_works_as_it_is_written() {
+fn the_exclude_of_seed_000_works_as_written() {
     let folder =
         folder(&["build/public/video/very-large-one.mp4", "build/public/video/small.mp4", "build/public/a.css"]);
     let public = folder.path().join("build/public");
@@ -103,7 +104,7 @@ fn the_exclude_of_seed_000_works_as_it_is_written() {
 }
 
 #[test]
-fn a_link_inside_stays_a_link_and_one_that_leaves_is_refused() {
+fn keeps_inner_links_and_rejects_escaping_ones() {
     let folder = folder(&["lib/real.py"]);
     symlink("lib/real.py", folder.path().join("main.py")).expect("link");
     symlink("lib", folder.path().join("also")).expect("link");
@@ -123,7 +124,7 @@ fn a_link_inside_stays_a_link_and_one_that_leaves_is_refused() {
 }
 
 #[test]
-fn what_is_neither_file_nor_folder_is_refused_by_name() {
+fn rejects_special_files_by_name() {
     let folder = folder(&["main.py"]);
     let socket = folder.path().join("app.sock");
     let _listener = UnixListener::bind(&socket).expect("socket");
@@ -136,7 +137,7 @@ fn what_is_neither_file_nor_folder_is_refused_by_name() {
 }
 
 #[test]
-fn names_that_cannot_travel_are_refused_by_name() {
+fn rejects_names_that_a_tree_cannot_hold() {
     let odd = folder(&["main.py"]);
     let name = std::ffi::OsStr::from_bytes(b"caf\xe9.py");
     fs::write(odd.path().join(name), "x").expect("file");
@@ -149,7 +150,7 @@ fn names_that_cannot_travel_are_refused_by_name() {
 }
 
 #[test]
-fn a_path_that_is_not_there_and_a_broken_pattern_are_said_plainly() {
+fn reports_missing_paths_and_invalid_patterns() {
     let folder = folder(&["main.py"]);
     let text = refusal(open(&folder.path().join("man.py")));
     assert!(text.starts_with("there is no file or folder `") && text.contains("man.py"), "{text}");
@@ -158,7 +159,7 @@ fn a_path_that_is_not_there_and_a_broken_pattern_are_said_plainly() {
 }
 
 #[test]
-fn a_file_that_changed_since_the_scan_is_not_sent() {
+fn reading_a_file_that_changed_since_the_scan_fails() {
     let folder = folder(&["same-size.py", "shorter.py", "gone.py", "longer.py"]);
     let source = open(folder.path()).expect("a source");
     put(folder.path(), "same-size.py", b"SAME-SIZE.PY");
@@ -169,7 +170,7 @@ fn a_file_that_changed_since_the_scan_is_not_sent() {
         assert!(matches!(&error, SourceError::Changed(name) if name.ends_with(path)), "{error}");
         assert!(error.to_string().contains("run the command again"), "{error}");
     }
-    // What was scanned is still at the front of a file that only grew, as logs do.
+    // A file that only grew, like a log, still starts with the scanned bytes.
     let mut log = File::options().append(true).open(folder.path().join("longer.py")).expect("open");
     log.write_all(b"more").expect("append");
     assert_eq!(source.read_blob(&Digest::of(b"longer.py")).expect("the blob"), b"longer.py");
@@ -184,7 +185,7 @@ fn an_unknown_digest_is_an_error() {
 }
 
 #[test]
-fn progress_ends_with_everything_counted() {
+fn progress_ends_with_the_full_counts() {
     let names: Vec<String> = (0..200).map(|number| format!("d{}/f{number}", number % 7)).collect();
     let folder = folder(&names.iter().map(String::as_str).collect::<Vec<_>>());
     let (files, bytes) = (Arc::new(AtomicU64::new(0)), Arc::new(Mutex::new(0)));
@@ -210,14 +211,14 @@ fn a_source_can_be_shared_by_upload_threads() {
 }
 
 #[test]
-fn a_folder_with_more_than_its_limits_is_refused_before_it_is_read() {
+fn rejects_a_folder_above_its_limits_before_reading_it() {
     let folder = folder(&["a", "sub/b"]);
     symlink("a", folder.path().join("link")).expect("link");
     let limited = |most_files, most_bytes| {
         let folder_limits = FolderLimits { most_files, most_bytes };
         Source::open(folder.path(), &SourceOptions { folder_limits, ..SourceOptions::default() }, None)
     };
-    // Two files, a folder and a link; each file has its path as the content.
+    // Two files, a folder and a link. The content of each file is its path.
     assert_eq!(paths(&limited(Some(4), Some(6)).expect("a source")), ["a", "link", "sub/b"]);
     let refused = refusal(limited(Some(3), None));
     assert!(refused.contains("has more than 3 files, links and folders; leave out"), "{refused}");

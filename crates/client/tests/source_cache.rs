@@ -1,4 +1,4 @@
-//! The stat cache: unchanged files are not read, and no edit goes unseen, however quick.
+//! The stat cache: unchanged files are not read, and every edit is noticed, however quick.
 #![expect(clippy::expect_used, reason = "a test that cannot set its stage must fail")]
 
 use std::fs::{self, File};
@@ -38,7 +38,7 @@ impl Stage {
         Source::open(self.folder.path(), &SourceOptions::default(), Some(&mut cache)).expect("a source")
     }
 
-    /// What a scan without a cache finds.
+    /// The result of a scan without a cache.
     fn truth(&self) -> Digest {
         Source::open(self.folder.path(), &SourceOptions::default(), None).expect("a source").root().expect("root")
     }
@@ -48,12 +48,12 @@ fn now() -> Timestamp {
     SystemClock.now()
 }
 
-/// A time at which files that were written just now have been at rest for long.
+/// A time at which files written just now have been at rest for long.
 fn later() -> Timestamp {
     from_millis(now().as_millisecond() + 3_600_000)
 }
 
-/// Writes until the file system's clock has ticked, so that the edit is one that a later stat can tell.
+/// Writes until the file system's clock has ticked, so that the stat differs after the edit.
 fn edit_in_a_new_tick(path: &Path, text: &str) {
     let times = |path: &Path| fs::metadata(path).map(|m| (m.ctime(), m.ctime_nsec())).expect("stat");
     let before = times(path);
@@ -77,7 +77,7 @@ fn an_unchanged_folder_is_not_read_again() {
 }
 
 #[test]
-fn only_what_changed_is_read_again() {
+fn only_changed_files_are_read_again() {
     let stage = Stage::new();
     stage.scan(later());
     edit_in_a_new_tick(&stage.path("lib/c.py"), "LIB/C.PY");
@@ -101,7 +101,7 @@ fn a_removed_file_and_a_new_link_change_the_root_without_any_hashing() {
 }
 
 #[test]
-fn an_edit_of_equal_size_in_the_same_second_is_seen() {
+fn an_edit_of_equal_size_in_the_same_second_is_noticed() {
     let stage = Stage::new();
     stage.scan(now());
     fs::write(stage.path("a.py"), "A.PY").expect("write");
@@ -111,7 +111,7 @@ fn an_edit_of_equal_size_in_the_same_second_is_seen() {
 }
 
 #[test]
-fn a_file_that_was_just_written_is_not_trusted_and_one_at_rest_is() {
+fn only_files_at_rest_are_cached() {
     let stage = Stage::new();
     let changed = fs::metadata(stage.path("lib/c.py")).expect("stat");
     let tick = changed.ctime() * 1000 + changed.ctime_nsec() / 1_000_000;
@@ -122,7 +122,7 @@ fn a_file_that_was_just_written_is_not_trusted_and_one_at_rest_is() {
 }
 
 #[test]
-fn putting_the_modification_time_back_hides_nothing() {
+fn restoring_the_modification_time_hides_no_edit() {
     let stage = Stage::new();
     let path = stage.path("a.py");
     let modified = fs::metadata(&path).and_then(|metadata| metadata.modified()).expect("stat");
@@ -137,7 +137,7 @@ fn putting_the_modification_time_back_hides_nothing() {
 }
 
 #[test]
-fn another_mode_or_another_inode_is_a_miss() {
+fn a_different_mode_or_inode_is_a_cache_miss() {
     use std::os::unix::fs::PermissionsExt as _;
     let stage = Stage::new();
     stage.scan(later());
@@ -169,7 +169,7 @@ fn a_damaged_or_foreign_cache_is_ignored() {
 }
 
 #[test]
-fn a_cache_that_cannot_be_written_is_no_error() {
+fn an_unwritable_cache_is_not_an_error() {
     let stage = Stage::new();
     fs::write(stage.caches.path().join("deeper"), "in the way").expect("file");
     let source = stage.scan(later());
@@ -178,7 +178,7 @@ fn a_cache_that_cannot_be_written_is_no_error() {
 }
 
 #[test]
-fn a_cache_that_vouched_for_other_bytes_is_dropped() {
+fn a_cache_with_a_wrong_digest_is_deleted() {
     let stage = Stage::new();
     stage.scan(later());
     let source = stage.scan(later());
@@ -190,7 +190,7 @@ fn a_cache_that_vouched_for_other_bytes_is_dropped() {
 }
 
 #[test]
-fn a_refused_folder_stays_refused_with_a_cache() {
+fn a_rejected_folder_stays_rejected_with_a_cache() {
     let stage = Stage::new();
     stage.scan(later());
     std::os::unix::fs::symlink("/etc", stage.path("out")).expect("link");

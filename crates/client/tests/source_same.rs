@@ -1,4 +1,4 @@
-//! The same files have the same digest, whichever way they come: from a folder, through the cache, or in a zip.
+//! The same files have the same digest from a folder, through the cache, and from a zip.
 #![expect(clippy::expect_used, reason = "a test that cannot set its stage must fail")]
 
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ enum Thing {
 }
 
 fn things() -> impl Strategy<Value = BTreeMap<String, Thing>> {
-    // Folders and files have names of their own, so that no path is both.
+    // Directory and file names are disjoint, so that no path is both.
     let folder = prop::sample::select(vec!["d", "d-1", "ordner ü", "日本", ".hidden"]);
     let name = prop::sample::select(vec!["f", "f.py", "f-1", "ß.txt", " f ", "f#", "F"]);
     let path = (prop::collection::vec(folder, 0..4), name);
@@ -68,7 +68,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn a_folder_its_zip_and_its_cached_scan_are_the_same(things in things()) {
+    fn a_folder_its_zip_and_its_cached_scan_are_equal(things in things()) {
         let stage = tempfile::tempdir().expect("folder");
         let (folder, zip) = (stage.path().join("app"), stage.path().join("app.zip"));
         fs::create_dir(&folder).expect("folder");

@@ -1,4 +1,5 @@
-//! Which files of a folder are taken: `include`, `.gitignore`, `.milepostignore`, and how they go together.
+//! Which files of a folder are taken: `include`, `.gitignore`, `.milepostignore`, and their
+//! interaction.
 #![expect(clippy::expect_used, reason = "a test that cannot set its stage must fail")]
 
 use std::fs::{self, Permissions};
@@ -11,7 +12,8 @@ use milepost_model::digest::Digest;
 use milepost_model::tree::Leaf;
 use tempfile::TempDir;
 
-/// A folder with these files. A text after `=` is the content, with `|` between its lines; otherwise the path is.
+/// A folder with these files. Text after `=` is the content, with `|` for line breaks; otherwise
+/// the content is the path.
 struct Stage(TempDir);
 
 impl Stage {
@@ -26,7 +28,7 @@ impl Stage {
         stage
     }
 
-    /// The same as the root of a git repository.
+    /// Like `new`, but the root of a git repository.
     fn repository(files: &[&str]) -> Self {
         let stage = Self::new(files);
         fs::create_dir(stage.path(".git")).expect("folder");
@@ -55,7 +57,7 @@ fn check(root: &Path, options: &SourceOptions, expected: &[&str]) -> Source {
 }
 
 #[test]
-fn only_what_is_included_is_taken_with_links_and_executable_bits() {
+fn takes_only_included_files_with_links_and_executable_bits() {
     let stage = Stage::new(&["a.py", "b.sh", "c.txt", "lib/d.py", "lib/deep/e.py", "other/f.py"]);
     fs::set_permissions(stage.path("b.sh"), Permissions::from_mode(0o755)).expect("chmod");
     symlink("a.py", stage.path("link.py")).expect("link");
@@ -69,14 +71,14 @@ fn only_what_is_included_is_taken_with_links_and_executable_bits() {
 }
 
 #[test]
-fn a_folder_that_is_not_included_is_not_even_read() {
+fn folders_that_are_not_included_are_not_read() {
     let stage = Stage::new(&["lib/a.py", "locked/x"]);
     symlink("/nowhere/at/all", stage.path("locked/out")).expect("link");
     check(stage.0.path(), &options(&["lib/*.py"], &[]), &["lib/a.py"]);
 }
 
 #[test]
-fn a_pattern_that_fits_nothing_is_an_error_and_one_inside_a_folder_that_is_taken_is_not() {
+fn only_patterns_that_match_nothing_are_errors() {
     let stage = Stage::new(&["lib/a.py", "top.py"]);
     let error = Source::open(stage.0.path(), &options(&["lib/*.py", "lib/*.rb"], &[]), None).err().expect("refused");
     assert!(matches!(&error, SourceError::NothingMatched { pattern, .. } if pattern == "lib/*.rb"), "{error}");
@@ -87,7 +89,7 @@ fn a_pattern_that_fits_nothing_is_an_error_and_one_inside_a_folder_that_is_taken
 }
 
 #[test]
-fn gitignore_counts_at_every_depth_and_is_told() {
+fn gitignore_applies_at_every_depth_and_is_reported() {
     let stage = Stage::repository(&[
         ".gitignore=*.log|/build/|!keep.log|secret*",
         "a.py",
@@ -108,13 +110,13 @@ fn gitignore_counts_at_every_depth_and_is_told() {
     let ignored = &source.summary().ignored;
     assert_eq!(ignored.count, 6);
     assert_eq!(ignored.first, ["a.log", "build/", "secrets/", "src/c.log", "src/deep/local.txt"]);
-    // Without it, all is taken.
+    // Without `.gitignore`, all files are taken.
     let all = SourceOptions { gitignore: false, ..options(&[], &[]) };
     assert_eq!(Source::open(stage.0.path(), &all, None).expect("a source").summary().files_seen, 13);
 }
 
 #[test]
-fn the_ignore_files_above_count_up_to_the_root_of_the_repository() {
+fn parent_ignore_files_count_up_to_the_repository_root() {
     let stage = Stage::new(&[
         ".gitignore=*.py",
         "repo/.git/HEAD",
@@ -128,14 +130,14 @@ fn the_ignore_files_above_count_up_to_the_root_of_the_repository() {
     ]);
     let source = check(&stage.path("repo/services/a"), &options(&[], &[]), &["deep/tmp/x", "main.py"]);
     assert_eq!(source.summary().ignored.count, 3);
-    // Outside of a repository, only what is in the folder itself counts.
+    // Outside of a repository, only ignore files in the folder itself count.
     fs::remove_dir_all(stage.path("repo/.git")).expect("removed");
     let root = stage.path("repo/services/a");
     check(&root, &options(&[], &[]), &["deep/tmp/x", "main.py", "tmp/x", "x.bak", "x.log"]);
 }
 
 #[test]
-fn a_folder_that_is_ignored_itself_is_taken_when_it_is_named() {
+fn an_ignored_folder_is_taken_when_it_is_the_source() {
     let stage =
         Stage::repository(&[".gitignore=dist/|*.map", "dist/js/app.js", "dist/js/app.map", "dist/.gitignore=*.tmp"]);
     fs::write(stage.path("dist/js/x.tmp"), "x").expect("file");
@@ -144,7 +146,7 @@ fn a_folder_that_is_ignored_itself_is_taken_when_it_is_named() {
 }
 
 #[test]
-fn milepostignore_wins_and_always_counts() {
+fn milepostignore_takes_precedence_and_always_counts() {
     let stage = Stage::repository(&[
         ".gitignore=dist/|*.log",
         ".milepostignore=# what git keeps and nobody runs|!dist/|!wanted.log|tests/|*.md|!/README.md",
@@ -164,7 +166,7 @@ fn milepostignore_wins_and_always_counts() {
 }
 
 #[test]
-fn what_is_spelled_out_is_taken_although_it_is_ignored() {
+fn exactly_named_paths_are_taken_even_if_ignored() {
     let stage = Stage::repository(&[
         ".gitignore=dist/|.env",
         "main.py",
@@ -176,7 +178,7 @@ fn what_is_spelled_out_is_taken_although_it_is_ignored() {
     ]);
     let spelled = options(&["*.py", ".env", "dist/app.js", "dist/deep/x.css"], &[]);
     check(stage.0.path(), &spelled, &[".env", "dist/app.js", "dist/deep/x.css", "main.py"]);
-    // A wildcard is not spelled out, and what is excluded is never taken.
+    // Wildcards do not override ignore files, and excluded files are never taken.
     let error = Source::open(stage.0.path(), &options(&["main.py", "dist/*.js"], &[]), None).err().expect("refused");
     assert!(error.to_string().contains("`dist/*.js`: an ignore file leaves out `dist`"), "{error}");
     let left = unmatched(stage.0.path(), &options(&["*.py", ".env"], &[".env"])).expect("looked");
@@ -184,14 +186,14 @@ fn what_is_spelled_out_is_taken_although_it_is_ignored() {
 }
 
 #[test]
-fn a_wildcard_that_fits_only_what_is_ignored_says_so() {
+fn a_wildcard_that_matches_only_ignored_files_is_reported() {
     let stage = Stage::repository(&[".gitignore=*.log", "b.log", "a.log", "main.py"]);
     let left = unmatched(stage.0.path(), &options(&["*.log", "*.py"], &[])).expect("looked");
     assert_eq!(left, [Unmatched { pattern: "*.log".to_owned(), ignored: Some("a.log".to_owned()) }]);
 }
 
 #[test]
-fn a_line_that_cannot_be_read_is_told_in_our_own_file_and_passed_over_in_gits() {
+fn invalid_lines_are_errors_in_milepostignore_and_skipped_in_gitignore() {
     let stage = Stage::repository(&[".gitignore=a{b|*.log", "x.log", "main.py"]);
     check(stage.0.path(), &options(&["*.py"], &[]), &["main.py"]);
     fs::write(stage.path(".milepostignore"), "*.tmp\na{b\n").expect("file");
@@ -200,13 +202,13 @@ fn a_line_that_cannot_be_read_is_told_in_our_own_file_and_passed_over_in_gits() 
 }
 
 #[test]
-fn a_named_file_is_taken_whatever_ignore_files_say() {
+fn a_named_file_is_taken_despite_ignore_files() {
     let stage = Stage::repository(&[".gitignore=*", "main.py"]);
     check(&stage.path("main.py"), &options(&[], &[]), &["main.py"]);
 }
 
 #[test]
-fn bytes_are_a_zip_or_a_file() {
+fn from_bytes_reads_a_zip_or_a_single_file() {
     let plain = SourceOptions::default();
     let source = Source::from_bytes("main.py", b"def main(): pass\n", &plain).expect("a source");
     assert_eq!(paths(&source), ["main.py"]);

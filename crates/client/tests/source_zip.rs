@@ -1,4 +1,5 @@
-//! Zips as sources: what honest ones give, and that hostile ones are refused with the entry's name and a way on.
+//! Zips as sources: regular ones are unpacked, and hostile ones are rejected with the entry's name
+//! and a hint.
 #![expect(clippy::expect_used, reason = "a test that cannot set its stage must fail")]
 
 use std::fs;
@@ -28,7 +29,7 @@ fn one(name: &str) -> Vec<u8> {
     zip(|zip| add(zip, name, b"print(1)"))
 }
 
-/// Overwrites every occurrence, which may not change the length: how names that no tool writes come into a zip.
+/// Overwrites every occurrence without changing the length, to create names that no tool writes.
 fn patched(mut bytes: Vec<u8>, from: &[u8], to: &[u8]) -> Vec<u8> {
     assert_eq!(from.len(), to.len());
     let places: Vec<usize> = (0..=bytes.len() - from.len()).filter(|&at| bytes[at..].starts_with(from)).collect();
@@ -39,7 +40,7 @@ fn patched(mut bytes: Vec<u8>, from: &[u8], to: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Overwrites a field of all headers with this signature.
+/// Overwrites a field in all headers with this signature.
 fn with_header(mut bytes: Vec<u8>, signature: &[u8; 4], field: usize, value: &[u8]) -> Vec<u8> {
     for at in 0..bytes.len() - 4 {
         if bytes[at..].starts_with(signature) {
@@ -77,7 +78,7 @@ fn paths(source: &Source) -> Vec<&str> {
 }
 
 #[test]
-fn an_honest_zip_is_unpacked_with_modes_links_and_unicode() {
+fn a_zip_is_unpacked_with_modes_links_and_unicode() {
     let bytes = zip(|zip| {
         zip.add_directory("bin/", SimpleFileOptions::default()).expect("an entry");
         zip.start_file("bin/run", SimpleFileOptions::default().unix_permissions(0o755)).expect("an entry");
@@ -101,7 +102,7 @@ fn an_honest_zip_is_unpacked_with_modes_links_and_unicode() {
 }
 
 #[test]
-fn a_zip_is_known_by_its_content_and_may_be_kept_whole() {
+fn a_zip_is_detected_by_content_and_may_be_kept() {
     let bytes = one("main.py");
     let source = open_with(&bytes, "bundle", &SourceOptions::default()).expect("a source");
     assert_eq!(paths(&source), ["main.py"]);
@@ -111,7 +112,7 @@ fn a_zip_is_known_by_its_content_and_may_be_kept_whole() {
 }
 
 #[test]
-fn patterns_hold_inside_zips() {
+fn patterns_apply_inside_zips() {
     let bytes = zip(|zip| {
         for name in ["a.py", "node_modules/x/y.js", "lib/b.pyc"] {
             add(zip, name, b"x");
@@ -122,7 +123,7 @@ fn patterns_hold_inside_zips() {
 }
 
 #[test]
-fn names_that_leave_the_folder_are_refused_even_if_excluded() {
+fn rejects_escaping_names_even_if_excluded() {
     for name in ["../x.py", "/etc/cron.d/x", "a/../../x", "a//b", "C:x.py", "a/./b", "../up/"] {
         let bytes = patched(one(&"n".repeat(name.len())), "n".repeat(name.len()).as_bytes(), name.as_bytes());
         let options = SourceOptions { exclude: vec!["**".into()], ..SourceOptions::default() };
@@ -134,7 +135,7 @@ fn names_that_leave_the_folder_are_refused_even_if_excluded() {
 }
 
 #[test]
-fn backslashes_and_names_that_are_not_utf8_are_refused() {
+fn rejects_backslashes_and_names_that_are_not_utf8() {
     let reason = refused(open(&patched(one("dir/x.py"), b"dir/x.py", b"dir\\x.py")));
     assert!(matches!(&reason, ZipRefusal::Backslash(entry) if entry == "dir\\x.py"), "{reason}");
     let reason = refused(open(&patched(one("caf_.py"), b"caf_.py", b"caf\xe9.py")));
@@ -142,7 +143,7 @@ fn backslashes_and_names_that_are_not_utf8_are_refused() {
 }
 
 #[test]
-fn links_that_leave_are_refused_also_through_other_links() {
+fn rejects_links_that_escape_directly_or_through_others() {
     for target in ["/etc/passwd", "../x", "a/../../x"] {
         let reason = refused(open(&zip(|zip| {
             zip.add_symlink("way-out", target, SimpleFileOptions::default()).expect("an entry");
@@ -158,7 +159,7 @@ fn links_that_leave_are_refused_also_through_other_links() {
 }
 
 #[test]
-fn a_file_below_a_link_is_refused() {
+fn rejects_a_file_below_a_link() {
     let reason = refused(open(&zip(|zip| {
         zip.add_symlink("dir", "elsewhere", SimpleFileOptions::default()).expect("an entry");
         add(zip, "dir/x", b"through the link");
@@ -167,7 +168,7 @@ fn a_file_below_a_link_is_refused() {
 }
 
 #[test]
-fn an_entry_that_stands_there_twice_is_refused_by_name() {
+fn rejects_duplicate_entries_by_name() {
     let two = zip(|zip| {
         add(zip, "main.py", b"innocent");
         add(zip, "maim.py", b"malicious");
@@ -177,7 +178,7 @@ fn an_entry_that_stands_there_twice_is_refused_by_name() {
 }
 
 #[test]
-fn encrypted_entries_unknown_methods_and_special_files_are_refused() {
+fn rejects_encrypted_entries_unknown_methods_and_special_files() {
     let flagged = with_header(with_header(one("x.py"), b"PK\x03\x04", 6, &[1, 0]), b"PK\x01\x02", 8, &[1, 0]);
     let reason = refused(open(&flagged));
     assert!(matches!(&reason, ZipRefusal::Encrypted(entry) if entry == "x.py"), "{reason}");
@@ -193,28 +194,28 @@ fn encrypted_entries_unknown_methods_and_special_files_are_refused() {
 }
 
 #[test]
-fn a_bomb_is_stopped_while_it_unpacks() {
+fn stops_a_zip_bomb_while_unpacking() {
     let bomb = zip(|zip| add(zip, "zeros.bin", &vec![0; 24 << 20]));
     let reason = refused(open(&bomb));
     assert!(matches!(&reason, ZipRefusal::Bomb { name, limit: 200 } if name == "zeros.bin"), "{reason}");
 
-    // A packed size that claims more than the archive has does not help.
+    // A declared packed size above that of the archive does not help.
     let liar = with_header(bomb.clone(), b"PK\x01\x02", 20, &0x7fff_ffff_u32.to_le_bytes());
     let reason = refused(open(&liar));
     assert!(matches!(&reason, ZipRefusal::Bomb { name, .. } if name == "zeros.bin"), "{reason}");
 
-    // Nor does an unpacked size that claims to be small.
+    // A small declared unpacked size does not help either.
     let liar = with_header(bomb, b"PK\x01\x02", 24, &100_u32.to_le_bytes());
     let reason = refused(open(&liar));
     assert!(matches!(&reason, ZipRefusal::DamagedEntry { name, .. } if name == "zeros.bin"), "{reason}");
 
-    // Many files that are each below the bound add up.
+    // Many files, each below the limit, add up.
     let many = zip(|zip| (0..30).for_each(|number| add(zip, &format!("zeros-{number}"), &vec![0; 1 << 20])));
     assert!(matches!(refused(open(&many)), ZipRefusal::Bomb { .. }));
 }
 
 #[test]
-fn sizes_and_counts_are_bounded() {
+fn enforces_limits_on_sizes_and_counts() {
     let bytes = zip(|zip| ["a", "b", "c"].iter().for_each(|name| add(zip, name, &[7; 1000])));
     let reason = limited(&bytes, ZipLimits { entries: 2, ..ZipLimits::default() });
     assert!(matches!(reason, ZipRefusal::TooMany { count: 3, limit: 2 }), "{reason}");
@@ -227,7 +228,7 @@ fn sizes_and_counts_are_bounded() {
 }
 
 #[test]
-fn what_is_no_zip_or_only_a_part_of_one_is_said_plainly() {
+fn rejects_files_that_are_not_complete_zips() {
     assert!(matches!(refused(open(b"hello, I am a text")), ZipRefusal::NotAZip));
     assert!(matches!(refused(open(b"")), ZipRefusal::NotAZip));
     let whole = zip(|zip| (0..50).for_each(|number| add(zip, &format!("f{number}"), &[7; 300])));
@@ -238,7 +239,7 @@ fn what_is_no_zip_or_only_a_part_of_one_is_said_plainly() {
 }
 
 #[test]
-fn damaged_bytes_are_refused_by_the_name_of_their_entry() {
+fn rejects_damaged_entries_by_name() {
     let stored = SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
     let bytes = zip(|zip| {
         zip.start_file("x.py", stored).expect("an entry");
@@ -249,7 +250,7 @@ fn damaged_bytes_are_refused_by_the_name_of_their_entry() {
 }
 
 #[test]
-fn no_damage_anywhere_makes_it_panic() {
+fn damaged_zips_never_panic() {
     let whole = zip(|zip| {
         add(zip, "a.py", b"print(1)");
         zip.add_symlink("b", "a.py", SimpleFileOptions::default()).expect("an entry");
@@ -267,7 +268,7 @@ fn no_damage_anywhere_makes_it_panic() {
 }
 
 #[test]
-fn a_zip_that_is_overwritten_after_the_scan_is_not_sent() {
+fn reading_a_zip_overwritten_since_the_scan_fails() {
     let folder = tempfile::tempdir().expect("folder");
     let path = folder.path().join("app.zip");
     fs::write(&path, one("main.py")).expect("zip");

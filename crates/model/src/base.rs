@@ -1,4 +1,4 @@
-//! What a change is added to, and what it leaves out or puts back because of that.
+//! The base of a change, and what the change leaves out or reverts because of it.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -8,14 +8,15 @@ use crate::kind::UnitKind;
 use crate::name::UnitName;
 use crate::plan::Reason;
 
-/// The content that a change is compared with and added to.
+/// The content that a change is compared with and applied to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Base {
     /// The newest app version.
     #[default]
     Head,
-    /// The app version of the live release. The new app version becomes head, and a pinned live moves to it.
+    /// The app version of the live release. The new app version becomes head, and a pinned live
+    /// moves to it.
     Live,
 }
 
@@ -23,7 +24,8 @@ pub(crate) fn is_head(base: &Base) -> bool {
     *base == Base::Head
 }
 
-/// A unit of the previous head that a change on live left out: changed, added or removed since live.
+/// A unit of the previous head that a change on live left out: it was changed, added or removed
+/// since live.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LeftOut {
@@ -37,21 +39,23 @@ pub struct LeftOut {
     pub live: Option<i64>,
 }
 
-/// A version that was not made by the deployment that owns the unit, and what the deployment changes back in it.
+/// A version that was not made by the deployment that owns the unit, and what the deployment
+/// reverts in it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HandEdit {
     pub kind: UnitKind,
     pub name: UnitName,
-    /// The version that was made by hand, or the last one before the unit was removed by hand.
+    /// The version made by hand, or the last version before the unit was removed by hand.
     pub number: i64,
-    /// The unit was removed by hand, and the deployment makes it again.
+    /// The unit was removed by hand, and the deployment recreates it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub removed: bool,
     pub by: String,
     #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
-    /// The fields that change back, from the value that was set by hand. Empty if the unit is removed.
+    /// The fields that are reverted, with the value set by hand as `before`. Empty if the unit was
+    /// removed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undone: Vec<Reason>,
 }

@@ -1,4 +1,4 @@
-//! Builds: from the source of a package to what runs.
+//! Builds: turn the source of a package into the tree that runs.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -9,25 +9,25 @@ use crate::digest::Digest;
 use crate::name::UnitName;
 use crate::spec::{EnvironmentSpec, Runtime};
 
-/// Asks for a build. The answer is a stream of [`BuildEvent`]s, one a line.
+/// A request for a build. The response is a stream of [`BuildEvent`]s, one per line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct BuildRequest {
-    /// For whom: the log and the list of builds name it.
+    /// The package to build for. The log and the list of builds show it.
     pub package: UnitName,
     pub source: Digest,
-    /// As it would be after the change: the app may not have it yet.
+    /// The environment as it will be after the change; the app may not have it yet.
     pub environment: EnvironmentSpec,
-    /// Empty: what the environment's builder or the convention of its runtime says.
+    /// If empty, the environment's builder or the convention of its runtime decides.
     #[serde(default)]
     pub command: String,
 }
 
-/// What happens while somebody waits for a build. The last one is `done` or `failed`.
+/// The progress of a build, sent to the waiting client. The last event is `done` or `failed`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum BuildEvent {
-    /// Others come first.
+    /// Other builds are ahead in the queue.
     Waiting,
     #[serde(rename_all = "camelCase")]
     Started {
@@ -37,7 +37,7 @@ pub enum BuildEvent {
     Log {
         line: String,
     },
-    /// The result is there. `cached`: it was there before, and nothing ran.
+    /// The result is available. `cached`: it existed already, and no build ran.
     #[serde(rename_all = "camelCase")]
     Done {
         id: Option<String>,
@@ -51,7 +51,7 @@ pub enum BuildEvent {
     },
 }
 
-/// A build that is over.
+/// A finished build.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Build {
@@ -62,10 +62,10 @@ pub struct Build {
     pub command: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deployment: Option<Digest>,
-    /// What it wrote; a blob.
+    /// The build's output, stored as a blob.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<Digest>,
-    /// Why it failed.
+    /// Why the build failed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
     #[schema(value_type = String, format = DateTime)]
@@ -81,17 +81,18 @@ pub enum BuildState {
     Failed,
 }
 
-/// Under which a result is kept: equal keys give equal results, as far as anybody can say.
+/// The cache key of a build result. Builds with equal keys are assumed to give equal results.
 pub fn key(source: Digest, environment: Digest, command: &str) -> Digest {
     let parts = serde_json::json!({ "source": source, "environment": environment, "command": command });
     Digest::of(&canonical::to_bytes(&parts))
 }
 
-/// What a package with a source needs. `root` reads a file at the root of the source, if it is there; a folder that is there reads
-/// as nothing.
+/// Returns the build command of a package with a source, or `None` if there is nothing to build and
+/// the source itself is the result. `root` reads a file at the root of the source if it exists; a
+/// directory reads as `None`.
 ///
-/// The package's own command comes first, then the environment's, then the convention of the runtime. None: there is nothing
-/// to run, and the source is the result.
+/// The package's own command takes precedence, then the environment's, then the convention of the
+/// runtime.
 pub fn command(own: &str, environment: &EnvironmentSpec, root: impl Fn(&str) -> Option<Vec<u8>>) -> Option<String> {
     if !own.is_empty() {
         return Some(own.to_owned());
@@ -106,10 +107,10 @@ pub fn command(own: &str, environment: &EnvironmentSpec, root: impl Fn(&str) -> 
     }
 }
 
-/// The files whose presence at the root decides about the convention.
+/// The files at the root of the source that the conventions depend on.
 pub const TELLING_FILES: [&str; 3] = ["requirements.txt", "package.json", "package-lock.json"];
 
-/// Copies the source, and puts what it requires beside it.
+/// Copies the source and installs its requirements into the same directory.
 pub const PYTHON_BUILD: &str = "cp -R \"$SRC_PKG\" \"$DEPLOY_PKG\" && python3 -m pip install --disable-pip-version-check \
                                 --no-input --target \"$DEPLOY_PKG\" --requirement requirements.txt";
 pub const NODE_INSTALL: &str = "npm install --omit=dev --no-audit --no-fund";
@@ -123,7 +124,7 @@ fn python(root: &impl Fn(&str) -> Option<Vec<u8>>) -> Option<String> {
 }
 
 fn node(root: &impl Fn(&str) -> Option<Vec<u8>>) -> Option<String> {
-    // Somebody installed already, and sends the result.
+    // The dependencies are already installed and part of the source.
     if root("node_modules").is_some() {
         return None;
     }
@@ -137,7 +138,7 @@ fn node(root: &impl Fn(&str) -> Option<Vec<u8>>) -> Option<String> {
     let install = match (locked, script) {
         (false, false) => NODE_INSTALL.to_owned(),
         (true, false) => NODE_CLEAN_INSTALL.to_owned(),
-        // A build script wants what is for development, and the result does not.
+        // A build script needs the development dependencies, and the result does not.
         (false, true) => "npm install --no-audit --no-fund && npm run build && npm prune --omit=dev".to_owned(),
         (true, true) => "npm ci --no-audit --no-fund && npm run build && npm prune --omit=dev".to_owned(),
     };

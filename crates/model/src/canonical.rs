@@ -1,5 +1,5 @@
-//! The canonical form: JSON in one spelling (close to RFC 8785) under a format number. Everything that affects behaviour is in it and nothing
-//! else, so equal behaviour has equal digests.
+//! The canonical form: JSON in one spelling (close to RFC 8785) with a format number. It contains
+//! everything that affects behaviour and nothing else, so equal behaviour has equal digests.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -7,12 +7,14 @@ use serde_json::{Value, json};
 use crate::digest::Digest;
 use crate::kind::UnitKind;
 
-/// Raised only when the meaning of an existing field changes. A new field does not need it: fields that have their
-/// default value are left out of the form, so a newer Milepost gives old content its old digest.
+/// Incremented only when the meaning of an existing field changes. A new field does not need it:
+/// fields with their default value are left out of the form, so a newer Milepost computes the same
+/// digest for old content.
 pub const FORMAT: u32 = 1;
 
-/// Canonical bytes of any value: RFC 8785, but for one thing. That standard writes every number as a 64-bit float, which
-/// would make one number of 9007199254740993 and its neighbour; integers are written exactly here.
+/// The canonical bytes of any value: RFC 8785 with one exception. The RFC writes every number as a
+/// 64-bit float, which would make 9007199254740993 equal to its neighbour; here integers are
+/// written exactly.
 #[expect(clippy::expect_used, reason = "turning plain data into a value has no way to fail: keys are strings")]
 pub fn to_bytes<T: Serialize>(value: &T) -> Vec<u8> {
     let value = serde_json::to_value(value).expect("plain data is JSON");
@@ -47,7 +49,7 @@ fn write(value: &Value, out: &mut String) {
             }
             out.push('}');
         }
-        // Words and texts look the same in both forms.
+        // Strings, booleans and null are written as serde_json writes them.
         plain => out.push_str(&plain.to_string()),
     }
 }
@@ -71,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_stay_exact_and_floats_are_written_as_in_javascript() {
+    fn integers_are_exact_and_floats_are_written_as_in_javascript() {
         check(
             "[9007199254740993, 18446744073709551615, -9223372036854775808]",
             "[9007199254740993,18446744073709551615,-9223372036854775808]",
@@ -81,13 +83,13 @@ mod tests {
 
     /// The example of RFC 8785, section 3.2.3.
     #[test]
-    fn keys_are_sorted_by_their_utf_16_units() {
+    fn keys_are_sorted_by_utf_16_code_units() {
         let json = "{\"€\":1,\"\\r\":2,\"\u{fb33}\":3,\"1\":4,\"\u{1f600}\":5,\"\u{80}\":6,\"\u{f6}\":7}";
         check(json, "{\"\\r\":2,\"1\":4,\"\u{80}\":6,\"\u{f6}\":7,\"€\":1,\"\u{1f600}\":5,\"\u{fb33}\":3}");
     }
 
     #[test]
-    fn texts_are_escaped_as_little_as_possible() {
+    fn strings_are_escaped_only_where_required() {
         check(r#""\u0061\u000f\n\"\\\/€""#, r#""a\u000f\n\"\\/€""#);
     }
 }

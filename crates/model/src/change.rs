@@ -1,4 +1,4 @@
-//! The change: the one way to write units, and what it answers.
+//! The change: the only way to write units, and its outcome.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -13,7 +13,7 @@ use crate::plan::Reason;
 use crate::release::Release;
 use crate::unit_put::Put;
 
-/// A set of puts and removals that lands whole or not at all.
+/// A set of puts and removals that is applied atomically.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Change {
@@ -21,55 +21,58 @@ pub struct Change {
     pub message: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git: Option<GitFacts>,
-    /// The uid of the app version that the author built on; the change is refused when the app has moved since.
+    /// The uid of the app version that the author started from. The change is refused if the app
+    /// has a newer one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect: Option<String>,
-    /// The release that live was at when the author planned the change; the change is refused when live has moved since.
+    /// The release that was live when the author planned the change. The change is refused if live
+    /// has moved since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect_live: Option<String>,
-    /// What the change is compared with and added to.
+    /// The content that the change is compared with and applied to.
     #[serde(default, skip_serializing_if = "is_head")]
     pub on: Base,
     #[serde(default = "yes")]
     pub release: bool,
-    /// Loads the functions that are new before the release may become latest and live.
+    /// Loads new functions before the release may become latest and live.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub check: bool,
-    /// Answers what would happen, and does nothing.
+    /// Returns what would happen without doing it.
     #[serde(default)]
     pub dry_run: bool,
     #[serde(default)]
     pub puts: Vec<Put>,
     #[serde(default)]
     pub removes: Vec<UnitKey>,
-    /// Whose change this is, when a folder declares what should be.
+    /// The deployment that makes this change, when a folder declares the units.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deployment: Option<Declaration>,
 }
 
-/// A deployment that says what it is made of: what it put earlier and does not name any more goes with the change.
+/// A deployment that lists all of its units. Units that it put earlier and no longer names are
+/// removed with the change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Declaration {
     pub id: String,
     pub name: String,
-    /// Units that it needs and does not put, like the secrets that its functions name: they are its own from now on, unless
-    /// they are somebody else's already.
+    /// Units that the deployment needs but does not put, like the secrets that its functions name.
+    /// It owns them from now on, unless another deployment already does.
     #[serde(default)]
     pub claims: Vec<UnitKey>,
     #[serde(default)]
     pub prune_secrets: bool,
-    /// Takes units over that another deployment put.
+    /// Takes over units that another deployment put.
     #[serde(default)]
     pub allow_conflicts: bool,
 }
 
-/// A folder that declares units, as the ledger knows it.
+/// A folder that declares units, as the ledger records it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Deployment {
-    /// What decides whether two applies are of the same folder.
+    /// Identifies the folder: two applies with the same id are of the same folder.
     pub id: String,
-    /// For people.
+    /// The display name.
     pub name: String,
 }
 
@@ -111,7 +114,7 @@ impl std::fmt::Display for UnitKey {
     }
 }
 
-/// Where the author's tree stood.
+/// The state of the author's git worktree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GitFacts {
@@ -125,35 +128,36 @@ pub struct GitFacts {
     pub subject: Option<String>,
 }
 
-/// What a change did, or with a dry run, would do.
+/// What a change did or, with a dry run, would do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangeOutcome {
     pub changed: bool,
     #[serde(default)]
     pub dry_run: bool,
-    /// The uid of the app version: the new one, or the present one when nothing changed.
+    /// The uid of the app version: the new one, or the current one when nothing changed.
     pub app_version: Option<String>,
-    /// Every unit that the change named, and what became of it.
+    /// Every unit that the change named, with its outcome.
     pub versions: Vec<UnitOutcome>,
-    /// The release that the change made; when nothing changed, the one that holds what the app has now, if its check holds it
-    /// back.
+    /// The release that the change made. When nothing changed, the release with the app's current
+    /// content if its check holds it back.
     pub release: Option<Release>,
     /// The check of that release.
     #[serde(default, skip_serializing_if = "ReleaseCheck::is_none")]
     pub check: ReleaseCheck,
-    /// Releases that had to make room.
+    /// Releases that expired to make room.
     pub expired: Vec<String>,
-    /// Packages that have to be built before this change can be made; only a dry run gets that far.
+    /// Packages that must be built before this change can be made. Set only by a dry run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub builds: Vec<UnitName>,
-    /// Units that were another deployment's, or nobody's, and are this one's now, whether or not their content changed.
+    /// Units that belonged to another deployment or to none and now belong to this one, whether or
+    /// not their content changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub taken_over: Vec<UnitKey>,
     /// With `on: live`, the units whose version in the previous head is not in the new app version.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
-    /// Units of this deployment that were changed by hand and that it puts back.
+    /// Units of this deployment that were changed by hand and that it reverts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hand_edits: Vec<HandEdit>,
     pub warnings: Vec<String>,
@@ -165,7 +169,7 @@ pub struct UnitOutcome {
     pub kind: UnitKind,
     pub name: UnitName,
     pub action: UnitAction,
-    /// The version that the app has after the change; none for what was removed.
+    /// The version that the app has after the change; none if the unit was removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub number: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -174,7 +178,7 @@ pub struct UnitOutcome {
     pub label: Option<Label>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<Digest>,
-    /// Why it got a new version.
+    /// Why the unit got a new version.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<Reason>,
 }
@@ -188,11 +192,11 @@ pub enum UnitAction {
     Removed,
     /// One of its versions was deleted.
     Deleted,
-    /// A delete put the unit back to an earlier version.
+    /// A delete reverted the unit to an earlier version.
     Reverted,
 }
 
-/// Who does something, and when: the same for everything that one request makes.
+/// The actor and the time of a request, shared by everything that the request creates.
 #[derive(Debug, Clone)]
 pub struct Act {
     pub actor: String,

@@ -1,4 +1,4 @@
-//! The check of a release: its new functions are loaded once before users may get it.
+//! The check of a release: its new functions are loaded once before it becomes latest or live.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -6,14 +6,14 @@ use utoipa::ToSchema;
 use crate::clock::Timestamp;
 use crate::name::UnitName;
 
-/// Log lines that are kept of a function that did not load, newest.
+/// How many log lines, the newest, are kept per function that failed to load.
 const LINES: usize = 20;
 /// Longest kept line, in characters.
 const LINE: usize = 500;
-/// Functions that did not load whose log is kept; of the others only the reason is.
+/// How many failed functions keep their log; the others keep only the reason.
 const LOGS: usize = 20;
 
-/// What is known about whether a release works.
+/// The result of the check of a release.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReleaseCheck {
@@ -21,7 +21,7 @@ pub struct ReleaseCheck {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub checked_at: Option<Timestamp>,
-    /// The functions that were loaded: those whose version the release before did not have.
+    /// The functions that were loaded: those whose version is not in the previous release.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub functions: Vec<FunctionCheck>,
 }
@@ -33,11 +33,11 @@ pub enum CheckState {
     #[default]
     None,
     Passed,
-    /// Not known yet: the release is neither latest nor live by following.
+    /// Not known yet: the release cannot become latest, nor live by following.
     Pending,
-    /// A function did not load: as with `pending`, for good.
+    /// A function failed to load: the same restrictions as `pending`, permanently.
     Failed,
-    /// The user asked for no check.
+    /// The user skipped the check.
     Skipped,
 }
 
@@ -47,10 +47,10 @@ pub struct FunctionCheck {
     pub name: UnitName,
     pub number: i64,
     pub state: LoadState,
-    /// Why it did not load.
+    /// Why it failed to load.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// The last lines that it wrote while it was loaded, if it did not load.
+    /// The last lines that the function wrote while loading, if it failed to load.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub log: Vec<String>,
 }
@@ -67,14 +67,14 @@ impl ReleaseCheck {
         self.state == CheckState::None
     }
 
-    /// Functions that did not load.
+    /// The functions that failed to load.
     pub fn failed(&self) -> impl Iterator<Item = &FunctionCheck> {
         self.functions.iter().filter(|function| function.state == LoadState::Failed)
     }
 }
 
 impl CheckState {
-    /// Whether the release may not become latest, nor live by following.
+    /// Whether the release must not become latest, nor live by following.
     pub fn holds_back(self) -> bool {
         matches!(self, Self::Pending | Self::Failed)
     }
@@ -95,7 +95,7 @@ impl CheckState {
     }
 }
 
-/// Bounds what is kept about functions: the newest lines of each, and logs of the first failures only.
+/// Limits what is kept: the newest lines of each function, and logs of the first failures only.
 pub fn bounded(mut functions: Vec<FunctionCheck>) -> Vec<FunctionCheck> {
     let mut logs = 0;
     for function in &mut functions {
@@ -144,13 +144,13 @@ mod tests {
     }
 
     #[test]
-    fn a_hundred_failures_keep_the_logs_of_the_first() {
+    fn keeps_only_the_logs_of_the_first_failures() {
         let kept = bounded((0..100).map(|_| failed(LINES, 1)).collect());
         assert_eq!(kept.iter().filter(|function| !function.log.is_empty()).count(), LOGS);
     }
 
     #[test]
-    fn states_are_read_as_they_are_written() {
+    fn states_round_trip_through_text() {
         for state in
             [CheckState::None, CheckState::Passed, CheckState::Pending, CheckState::Failed, CheckState::Skipped]
         {

@@ -1,10 +1,11 @@
-//! Time, always passed in. `clippy.toml` bans the direct calls.
+//! Time, always passed in. `clippy.toml` bans direct calls to the system clock.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
 pub use jiff::Timestamp;
 
-/// Where the present comes from. Asked once per change, so that everything one change makes has one time.
+/// The source of the current time. Read once per change, so that everything in a change has the
+/// same time.
 pub trait Clock: Send + Sync + 'static {
     fn now(&self) -> Timestamp;
 }
@@ -18,7 +19,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that tests move by hand.
+/// A clock that tests advance by hand.
 pub struct ManualClock(AtomicI64);
 
 impl ManualClock {
@@ -37,12 +38,14 @@ impl Clock for ManualClock {
     }
 }
 
-/// Times are kept to the millisecond everywhere, so a time that was printed finds the moment it names.
+/// Times are stored and printed with millisecond precision, so a printed time identifies the exact
+/// moment.
 pub fn truncate(at: Timestamp) -> Timestamp {
     from_millis(at.as_millisecond())
 }
 
-/// Milliseconds outside what a timestamp can hold (a damaged row) become the nearest representable time.
+/// Milliseconds outside the range of a timestamp (a damaged row) become the nearest representable
+/// time.
 pub fn from_millis(ms: i64) -> Timestamp {
     Timestamp::from_millisecond(ms).unwrap_or(if ms < 0 { Timestamp::MIN } else { Timestamp::MAX })
 }

@@ -1,4 +1,4 @@
-//! The difference of two app versions.
+//! The difference between two app versions.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::name::UnitName;
 use crate::plan::{self, Reason};
 use crate::spec::UnitSpec;
 
-/// One unit that is not the same in both.
+/// One unit that differs between the two.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UnitDiff {
@@ -33,7 +33,7 @@ pub enum UnitDiffKind {
     Added,
     Changed,
     Removed,
-    /// Another version with the same behaviour.
+    /// A different version with the same behaviour.
     Renumbered,
 }
 

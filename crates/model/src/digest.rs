@@ -1,4 +1,4 @@
-//! SHA-256 digests, written `sha256:<64 hex>` everywhere a person or a client sees them.
+//! SHA-256 digests, written as `sha256:<64 hex>` wherever users or clients see them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,10 +15,10 @@ pub struct Digest([u8; 32]);
 pub struct DigestError(String);
 
 impl DigestError {
-    /// What would be one.
+    /// The expected form.
     pub const HINT: &str = "write `sha256:` and 64 hexadecimal letters";
 
-    /// What is wrong, without what would be right.
+    /// What is wrong, without the hint.
     pub fn sentence(&self) -> String {
         format!("`{}` is not a digest", self.0)
     }
@@ -41,7 +41,7 @@ impl Digest {
         HEXLOWER.encode(&self.0)
     }
 
-    /// The first twelve letters: what tables show.
+    /// The first twelve hexadecimal digits, for tables.
     pub fn short(&self) -> String {
         self.hex()[..12].to_owned()
     }
@@ -102,7 +102,7 @@ impl utoipa::PartialSchema for Digest {
 
 impl utoipa::ToSchema for Digest {}
 
-/// Hashes what streams by.
+/// Hashes a stream incrementally.
 #[derive(Default)]
 pub struct Hasher(Sha256);
 

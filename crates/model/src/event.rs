@@ -1,22 +1,22 @@
-//! Facts in the audit log.
+//! The events of the audit log.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::clock::Timestamp;
 
-/// One fact: who did what to what, when, and how it was before and after.
+/// One event: the actor, the subject, the time, and the state before and after.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Event {
-    /// 1, 2, 3 … per app, in the order in which the facts became true, without gaps.
+    /// 1, 2, 3 … per app, in commit order and without gaps.
     pub id: i64,
     #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
     pub actor: String,
     /// `version.created`, `alias.moved`, `release.expired` …
     pub kind: String,
-    /// What it is about: `function hello`, `tag beta`, `release qwerty`.
+    /// The subject: `function hello`, `tag beta`, `release qwerty`.
     pub subject: String,
     #[schema(value_type = Option<Object>)]
     pub before: Option<serde_json::Value>,
@@ -24,7 +24,7 @@ pub struct Event {
     pub after: Option<serde_json::Value>,
 }
 
-/// The kinds of facts. Names are a part of the outside contract: add, never rename.
+/// The kinds of events. The names are part of the public contract: add, never rename.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventKind {
     AppCreated,
@@ -34,19 +34,19 @@ pub enum EventKind {
     VersionDeleted,
     VersionDescribed,
     UnitRemoved,
-    /// A deployment made a unit its own that was there before.
+    /// A deployment took ownership of an existing unit.
     UnitTakenOver,
-    /// A change on live put a unit back to the version of the live release.
+    /// A change on live reverted a unit to the version of the live release.
     UnitPutBack,
     AppVersionCreated,
     ReleaseCreated,
     ReleaseExpired,
-    /// Its functions were loaded, or could not be.
+    /// The release's functions were loaded or failed to load.
     ReleaseChecked,
     LiveMoved,
-    /// Live stays where it is and does not follow any more.
+    /// Live stays at its release and stops following.
     LivePinned,
-    /// Live stays where it is and follows from now on.
+    /// Live stays at its release and follows from now on.
     LiveUnpinned,
     LatestMoved,
     TagMoved,
@@ -63,13 +63,13 @@ pub enum EventKind {
     WebhookDeleted,
     InstallCreated,
     InstallUpgraded,
-    /// Windows or denies were overridden by a person.
+    /// An operator overrode windows or denies.
     InstallForced,
     InstallChanged,
     InstallHeld,
     InstallLifted,
     InstallDetached,
-    /// A version of the app was published, or taken back, as its author told.
+    /// A version of the app was published or unpublished, as reported by its author.
     AppPublished,
     AppUnpublished,
 }

@@ -1,4 +1,4 @@
-//! Executions: one run of one exact version of a function with one input, on record.
+//! Executions: recorded runs of one exact version of a function with one input.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,23 +13,25 @@ use crate::name::UnitName;
 use crate::raw_json::RawJson;
 use crate::selector::Selector;
 
-/// Bytes of an input as it was sent: of a text its own, of everything else those of the JSON. Inputs and results stand in the
-/// database, so that any node can show them.
+/// Maximum bytes of an input as sent: the raw bytes of a text, or the JSON of any other input.
+/// Inputs and results are stored in the database so that any node can show them.
 pub const MAX_INPUT: usize = 1 << 20;
-/// Bytes of an input as JSON, which may take six for a letter of a text.
+/// Maximum bytes of an input as JSON, where one character of a text may take six bytes.
 pub const MAX_STORED_INPUT: usize = 8 << 20;
-/// Bytes of a result, as JSON.
+/// Maximum bytes of a result, as JSON.
 pub const MAX_RESULT: usize = 1 << 20;
-/// Bytes of a log.
+/// Maximum bytes of a log.
 pub const MAX_LOG: usize = 256 << 10;
-/// Lists leave out inputs and results above this; asking for the one execution gives them.
+/// Lists leave out inputs and results above this size; reading the single execution returns them.
 pub const MAX_LISTED: usize = 16 << 10;
-/// Lists and objects that stand inside each other in an input or result. Readers give up somewhere above this.
+/// Maximum nesting of lists and objects in an input or result. JSON parsers fail somewhat above
+/// this.
 pub const MAX_DEPTH: usize = 100;
-/// An execution whose node died is tried again until so many attempts, which an instance had, have died.
+/// An execution whose node died is retried until this many attempts that had reached an instance
+/// were lost.
 pub const MAX_ATTEMPTS: i64 = 3;
 
-/// Asks for an execution.
+/// A request for an execution.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewExecution {
@@ -40,7 +42,8 @@ pub struct NewExecution {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<serde_json::Value>)]
     pub input: Option<RawJson>,
-    /// Whether the answer waits for the end. Such an execution is not tried again when its server dies.
+    /// Whether the response waits for the end. Such an execution is not retried when its server
+    /// dies.
     #[serde(default)]
     pub sync: bool,
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -50,49 +53,50 @@ pub struct NewExecution {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Execution {
-    /// A UUID of version 7: ids sort by when they were accepted.
+    /// A version 7 UUID: ids sort by the time of acceptance.
     pub id: String,
     pub function: UnitName,
-    /// The version that was decided on. None only when there was none: then it ended in `error`.
+    /// The resolved version. None only if there was none; the execution then ended in `error`.
     pub version: Option<ExecutedVersion>,
-    /// How the version was asked for.
+    /// The version as requested.
     pub selector: Selector,
     pub status: ExecutionStatus,
     pub sync: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<serde_json::Value>)]
     pub input: Option<RawJson>,
-    /// Headers of the call of a webhook, which the function gets with the input. Those that could hold credentials are not kept.
+    /// Headers of the webhook call, passed to the function with the input. Headers that could hold
+    /// credentials are not stored.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// What the function answered; of one that did not succeed, a text that says why.
+    /// What the function returned. If the execution did not succeed, a text with the reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<serde_json::Value>)]
     pub result: Option<RawJson>,
-    /// A list left out an input or a result that is large.
+    /// A large input or result was left out because this is part of a list.
     #[serde(default, skip_serializing_if = "is_false")]
     pub shortened: bool,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
     pub started_by: String,
     pub cause: Cause,
-    /// The tick of the job or timer that it stands for.
+    /// The scheduled time of the job or timer that this execution stands for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub scheduled_at: Option<Timestamp>,
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
-    /// When the first attempt began.
+    /// When the first attempt started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub started_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub finished_at: Option<Timestamp>,
-    /// How long the function took in the last attempt; the wait for an instance does not count.
+    /// How long the function took in the last attempt, without the wait for an instance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<i64>,
-    /// Somebody asked for its end, and its node has not stopped it yet.
+    /// Cancellation was requested, and the node has not stopped the execution yet.
     #[serde(default, skip_serializing_if = "is_false")]
     pub cancelling: bool,
     pub attempts: Vec<Attempt>,
@@ -102,7 +106,7 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// The exact version of an execution.
+/// The exact version that an execution runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExecutedVersion {
@@ -111,11 +115,11 @@ pub struct ExecutedVersion {
     pub digest: Digest,
 }
 
-/// One try of a node.
+/// One attempt by a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Attempt {
-    /// From 1.
+    /// Starts at 1.
     pub number: i64,
     #[schema(value_type = String, format = DateTime)]
     pub started_at: Timestamp,
@@ -123,7 +127,7 @@ pub struct Attempt {
     #[schema(value_type = Option<String>, format = DateTime)]
     pub ended_at: Option<Timestamp>,
     pub node: String,
-    /// None while it runs.
+    /// None while the attempt runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<AttemptEnd>,
 }
@@ -133,10 +137,11 @@ pub struct Attempt {
 #[serde(rename_all = "camelCase")]
 pub struct Cause {
     pub kind: CauseKind,
-    /// The id of the job or webhook, the name of the timer.
+    /// The id of the job or webhook, or the name of the timer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// What people call it: the name that the job has, or what the webhook is about. None when it has none, or is deleted.
+    /// The display name: the name of the job or the description of the webhook. None if it has none
+    /// or was deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
@@ -154,21 +159,21 @@ impl Cause {
     }
 }
 
-/// What a list of executions is narrowed to.
+/// Filters a list of executions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExecutionFilter {
     pub function: Option<UnitName>,
-    /// The number of a version.
+    /// A version number.
     pub version: Option<i64>,
     pub status: Option<ExecutionStatus>,
     pub cause: Option<CauseKind>,
-    /// Of that kind of cause, this one.
+    /// The id of a job or webhook, or the name of a timer, of that kind of cause.
     pub cause_id: Option<String>,
-    /// Accepted at this moment or later.
+    /// Accepted at or after this time.
     pub since: Option<Timestamp>,
 }
 
-/// A list of words that are the same in JSON, in the database and on the command line.
+/// An enum whose variants have the same names in JSON, in the database and on the command line.
 macro_rules! words {
     ($(#[$about:meta])* $name:ident, $what:literal: $($(#[$doc:meta])* $word:ident => $text:literal,)*) => {
         $(#[$about])*
@@ -223,9 +228,9 @@ words! {
     Queued => "queued",
     Running => "running",
     Success => "success",
-    /// The function's fault; not tried again.
+    /// The function failed; not retried.
     Failed => "failed",
-    /// Our fault.
+    /// The platform failed.
     Error => "error",
     Cancelled => "cancelled",
 }
@@ -242,16 +247,17 @@ words! {
     Failed => "failed",
     Error => "error",
     Cancelled => "cancelled",
-    /// The node died with it.
+    /// The node died during the attempt.
     Lost => "lost",
-    /// The node died before an instance had it. It does not count as one of three, only as one of ten.
+    /// The node died before an instance had the execution. It does not count towards the three
+    /// attempts, only towards the ten deaths.
     Unbegun => "unbegun",
-    /// The server was told to stop and gave it back. It does not count.
+    /// The server was shutting down and gave the execution back. Does not count as an attempt.
     Stopped => "stopped",
 }
 
 impl AttemptEnd {
-    /// None while an execution goes on.
+    /// `None` while the execution is queued or running.
     pub fn of(status: ExecutionStatus) -> Option<Self> {
         match status {
             ExecutionStatus::Queued | ExecutionStatus::Running => None,
@@ -277,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_status_reads_back_as_it_was_written() {
+    fn statuses_round_trip_through_text() {
         for status in ExecutionStatus::ALL {
             assert_eq!(status.as_str().parse(), Ok(*status));
             assert_eq!(serde_json::to_value(status).expect("a word"), status.as_str());
@@ -288,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_function_must_be_given() {
+    fn only_the_function_is_required() {
         let new: NewExecution = serde_json::from_str(r#"{"function":"hello"}"#).expect("enough");
         assert_eq!((new.version, new.input, new.sync), (Selector::Latest, None, false));
         assert!(serde_json::from_str::<NewExecution>(r#"{"function":"hello","vers":"1"}"#).is_err());

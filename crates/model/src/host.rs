@@ -1,25 +1,25 @@
-//! Which app and which release a host name asks for.
+//! Resolves a host name to an app and a release.
 
 use std::borrow::Cow;
 
-/// What a `Host` (or `:authority`) names under the gateway's domain.
+/// The result of parsing a `Host` (or `:authority`) against the gateway's domain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Named<'h> {
     /// The domain itself.
     Domain,
-    /// A host that is not below the domain, or has too many labels.
+    /// A host that is not below the domain or has too many labels.
     Elsewhere,
     App(Address<'h>),
 }
 
-/// The labels in front of the domain.
+/// The labels before the domain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Address<'h> {
     label: &'h str,
     release: Option<&'h str>,
 }
 
-/// One way to read an address. Without a release it is about live.
+/// One reading of an address. Without a release it means live.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Candidate<'h> {
     pub app: &'h str,
@@ -27,8 +27,9 @@ pub struct Candidate<'h> {
 }
 
 impl<'h> Address<'h> {
-    /// The ways to read it, in the order in which they are tried. A label with `--` is first taken as a whole (an
-    /// existing app keeps its own address), then split at each `--`, shortest left part first.
+    /// The possible readings, in the order in which they are tried. A label with `--` is first
+    /// taken as a whole (so that an existing app keeps its address), then split at each `--`,
+    /// shortest left part first.
     pub fn candidates(self) -> impl Iterator<Item = Candidate<'h>> {
         let Self { label, release } = self;
         let splits = label.match_indices("--").filter(move |_| release.is_none()).filter_map(move |(at, _)| {
@@ -39,7 +40,7 @@ impl<'h> Address<'h> {
     }
 }
 
-/// The host without its port and trailing dot, in lower case. `None` when it is not a host name.
+/// Lower-cases the host and strips its port and trailing dot. `None` if it is not a host name.
 pub fn normalise(host: &[u8]) -> Option<Cow<'_, str>> {
     let text = std::str::from_utf8(host).ok()?;
     let name = match text.rsplit_once(':') {
@@ -58,7 +59,8 @@ pub fn normalise(host: &[u8]) -> Option<Cow<'_, str>> {
     Some(Cow::Borrowed(name))
 }
 
-/// Reads a normalised host below a domain, which is in lower case and has no dots around it.
+/// Parses a normalised host below `domain`, which must be lower case without leading or trailing
+/// dots.
 pub fn parse<'h>(host: &'h str, domain: &str) -> Named<'h> {
     let Some(rest) = host.strip_suffix(domain) else { return Named::Elsewhere };
     if rest.is_empty() {
@@ -75,8 +77,9 @@ pub fn parse<'h>(host: &'h str, domain: &str) -> Named<'h> {
     Named::App(Address { label, release })
 }
 
-/// Whether a request for `host` can reach `app`; a route for any other host would never answer. The gateway compares hosts
-/// after [`normalise`], so one with a port or a trailing dot never matches.
+/// Whether a request for `host` can reach `app`; a route with any other host would never match. The
+/// gateway compares hosts after [`normalise`], so a host with a port or a trailing dot never
+/// matches.
 pub fn leads_to(host: &str, app: &str, domain: &str) -> bool {
     let host = host.to_ascii_lowercase();
     let is_normal = normalise(host.as_bytes()).as_deref() == Some(&*host);
@@ -84,7 +87,7 @@ pub fn leads_to(host: &str, app: &str, domain: &str) -> bool {
         && matches!(parse(&host, domain), Named::App(address) if address.candidates().any(|found| found.app == app))
 }
 
-/// Brings a domain into the form that [`parse`] takes.
+/// Converts a domain to the form that [`parse`] expects.
 pub fn plain_domain(domain: &str) -> String {
     domain.trim_matches('.').to_ascii_lowercase()
 }
@@ -116,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_names_an_app_and_perhaps_a_release() {
+    fn a_host_names_an_app_and_optionally_a_release() {
         for host in
             ["shop.localhost", "SHOP.localhost:8080", "shop.LocalHost.", "shop.localhost.:80", "shop.localhost:"]
         {
@@ -127,14 +130,14 @@ mod tests {
     }
 
     #[test]
-    fn a_label_with_two_hyphens_is_split_at_each_of_them() {
+    fn a_label_is_split_at_each_double_hyphen() {
         let all = read("a--b--c.localhost", "localhost");
         assert_eq!(all, [("a--b--c".to_owned(), None), pair("b--c", "a"), pair("c", "a--b")]);
         assert_eq!(read("--a.localhost", "localhost").len(), 1);
     }
 
     #[test]
-    fn other_hosts_name_nothing() {
+    fn rejects_hosts_outside_of_the_domain() {
         assert_eq!(parse("localhost", "localhost"), Named::Domain);
         for host in ["example.com", "shoplocalhost", "a.b.c.localhost", ".localhost", "a..localhost", "a_b.localhost"] {
             assert_eq!(parse(host, "localhost"), Named::Elsewhere, "{host}");
@@ -146,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_leads_to_the_app_that_it_names_in_any_form() {
+    fn leads_to_accepts_every_form_of_an_app_address() {
         for host in
             ["shop.localhost", "Shop.LOCALHOST", "shop.beta.localhost", "beta--shop.localhost", "a--b--shop.localhost"]
         {
@@ -183,7 +186,7 @@ mod tests {
         }
 
         #[test]
-        fn names_come_back_from_every_form_of_an_address(
+        fn every_form_of_an_address_round_trips(
             app in "[a-z0-9]([a-z0-9-]?[a-z0-9]){0,15}",
             release in "[a-z0-9]([a-z0-9-]?[a-z0-9]){0,15}",
             domain in "[a-z]{1,8}(\\.[a-z]{1,8}){0,2}",

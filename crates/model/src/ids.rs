@@ -1,17 +1,18 @@
-//! Random names: uids of changes and ids of releases. The source is passed in, so tests can repeat a run.
+//! Random ids of changes (uids) and releases. The source is passed in, so that tests are
+//! reproducible.
 
 use std::sync::Mutex;
 
-/// Consonants only: ids are read aloud and typed, and should not spell anything.
+/// Consonants only: ids are read aloud and typed, and must not spell words.
 const LETTERS: &[u8; 20] = b"bcdfghjklmnpqrstvwxz";
-/// Six letters are 64 million names per app; the catalog asks again when one is taken.
+/// Six characters give 64 million ids per app; the catalog draws another when one is taken.
 pub const ID_LENGTH: usize = 6;
 
-/// Where random names come from. Called inside a change, so it must not block.
+/// The source of randomness. Called inside a change, so it must not block.
 pub trait IdSource: Send + Sync + 'static {
     fn fill(&self, bytes: &mut [u8]);
 
-    /// A candidate; whoever asks makes sure that it is not taken.
+    /// Returns a candidate; the caller checks that it is not taken.
     fn short_id(&self) -> String {
         let mut bytes = [0u8; ID_LENGTH];
         self.fill(&mut bytes);
@@ -28,7 +29,7 @@ impl IdSource for OsIds {
     }
 }
 
-/// Repeatable ids for tests (SplitMix64).
+/// Reproducible ids for tests (SplitMix64).
 pub struct SeededIds(Mutex<u64>);
 
 impl SeededIds {

@@ -1,4 +1,4 @@
-//! Jobs: a function that is run at times, so many times, with an input.
+//! Jobs: scheduled runs of a function with a fixed input, optionally limited in number.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,27 +12,28 @@ use crate::name::UnitName;
 use crate::raw_json::RawJson;
 use crate::selector::Selector;
 
-/// Asks for a job. It has a pattern, a first time, or both.
+/// A request for a job. It has a pattern, a first time, or both.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewJob {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
     pub function: UnitName,
-    /// `latest` and `@alias` are resolved at each firing; everything else is the version that it names now.
+    /// `latest` and `@alias` are resolved at each firing; any other selector is resolved now.
     #[serde(default)]
     pub version: Selector,
-    /// What timers take: five fields, six with seconds, `@every 5m`.
+    /// The same syntax as for timers: five fields, six with seconds, `@every 5m`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cron: Option<String>,
-    /// A name of the time zone database; empty means UTC.
+    /// A name from the time zone database; empty means UTC.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub zone: String,
-    /// The first execution; with a pattern, the earliest one. It is made up after downtime.
+    /// The time of the first execution; with a pattern, the earliest time. If it falls into
+    /// downtime, the execution runs after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub first_at: Option<Timestamp>,
-    /// How many executions in all; none means without end. Without a pattern it is one.
+    /// The total number of executions; none means no limit. Without a pattern it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -40,20 +41,20 @@ pub struct NewJob {
     pub input: Option<RawJson>,
 }
 
-/// What of a job is to be changed; what is left out stays.
+/// The changes to a job; fields left out stay as they are.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct JobChange {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// `running`, `paused` or `cancelled`; `done` comes by itself.
+    /// `running`, `paused` or `cancelled`; `done` is set by the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<JobState>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cron: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zone: Option<String>,
-    /// How many more executions there are to be.
+    /// The number of remaining executions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,7 +71,7 @@ pub struct Job {
     pub name: String,
     pub function: UnitName,
     pub selector: Selector,
-    /// The number of the version that the job is pinned to; none when it follows `latest` or an alias.
+    /// The version number that the job is pinned to; none if it follows `latest` or an alias.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -80,7 +81,7 @@ pub struct Job {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub first_at: Option<Timestamp>,
-    /// How many executions are still to come; none means without end.
+    /// The number of remaining executions; none means no limit.
     pub count: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<serde_json::Value>)]
@@ -90,12 +91,12 @@ pub struct Job {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub next_at: Option<Timestamp>,
-    /// How many executions it has made.
+    /// The number of executions so far.
     pub fired: i64,
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
     pub created_by: String,
-    /// None until somebody changed it.
+    /// None if it was never changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub updated_at: Option<Timestamp>,
@@ -106,12 +107,12 @@ words! {
     Running => "running",
     Paused => "paused",
     Cancelled => "cancelled",
-    /// It has made all of its executions.
+    /// All executions were made.
     Done => "done",
 }
 
 impl JobState {
-    /// Whether it may go on. One that may not holds no version any more.
+    /// Whether the job can still fire. A job that cannot no longer holds its version.
     pub fn is_open(self) -> bool {
         matches!(self, Self::Running | Self::Paused)
     }

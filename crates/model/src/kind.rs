@@ -6,7 +6,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// Declared in the order in which a change applies them: what is referred to comes before what refers to it.
+/// Declared in the order in which a change applies them: a unit comes before the units that refer
+/// to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum UnitKind {

@@ -1,12 +1,13 @@
-//! What Milepost is about, and nothing of how it is kept: names, selectors, units and their canonical form, changes and
-//! their plans, trees of files, releases and retention, plans, roles.
+//! The domain of Milepost, without storage: names, selectors, units and their canonical form,
+//! changes and their reasons, file trees, releases and retention, plans, roles.
 //!
-//! This crate does no I/O, holds no state and cannot fail for reasons outside its arguments. Time and randomness come
-//! in through [`Clock`] and [`IdSource`]. The wire shapes that are also the model (specs, versions, change outcomes)
-//! derive their JSON here, in camelCase, so that the catalog, the API and the command line say the same names.
+//! This crate does no I/O, holds no state and fails only because of its arguments. Time and
+//! randomness are passed in through [`Clock`] and [`IdSource`]. Wire types that are also the model
+//! (specs, versions, change outcomes) derive their camelCase JSON here, so that the catalog, the
+//! API and the CLI use the same names.
 //!
-//! To add a unit kind: a file in `spec/`, an arm in [`UnitKind`], [`UnitSpec`] and [`UnitPut`], and a golden digest in
-//! `tests/golden_digests.rs`.
+//! To add a unit kind: add a file in `spec/`, an arm in [`UnitKind`], [`UnitSpec`] and [`UnitPut`],
+//! and a golden digest in `tests/golden_digests.rs`.
 
 pub mod base;
 pub mod build;

@@ -1,4 +1,4 @@
-//! Names that people choose, validated once, on construction.
+//! Names chosen by users, validated once, on construction.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::kind::UnitKind;
 use crate::route_path::without_variables;
 
-/// What is wrong with a name, as a sentence that says what would be right.
+/// An invalid name, with the rule that it breaks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{name}` is not a valid {what} name: {rule}")]
 pub struct NameError {
@@ -58,12 +58,12 @@ macro_rules! name_type {
 }
 
 name_type!(
-    /// An app. A DNS label, since it is the first part of the app's address, and short enough that
-    /// `{release}--{app}` still fits into one label of 63 letters.
+    /// An app name. It is a DNS label, since it is the first part of the app's address, and short
+    /// enough that `{release}--{app}` fits into one label of 63 characters.
     AppName, "app", check_app
 );
 name_type!(
-    /// A unit of an app. Which letters are allowed depends on the kind: see [`UnitName::for_kind`].
+    /// The name of a unit. The allowed characters depend on the kind: see [`UnitName::for_kind`].
     UnitName, "unit", check_any_unit
 );
 name_type!(
@@ -71,11 +71,11 @@ name_type!(
     AliasName, "alias", check_alias
 );
 name_type!(
-    /// A tag of a release. A DNS label: it is a part of the release's address.
+    /// A tag of a release. It is a DNS label, since it is part of the release's address.
     TagName, "tag", check_tag
 );
 name_type!(
-    /// The user's own name of a version.
+    /// A user-defined name of a version.
     Label, "version", check_label
 );
 name_type!(
@@ -83,7 +83,7 @@ name_type!(
     GroupName, "group", check_ident
 );
 
-/// Words that mean something else wherever a name is asked for.
+/// Words with a special meaning wherever a name is expected.
 pub const RESERVED: [&str; 3] = ["latest", "live", "all"];
 
 const APP_RULE: &str =
@@ -93,8 +93,9 @@ const IDENT_RULE: &str = "use 1 to 63 letters, digits, `-`, `_` and `.`, startin
 const RESERVED_RULE: &str = "`latest`, `live` and `all` are reserved";
 
 impl UnitName {
-    /// Parses a name for one kind. Static items may be named by the path they are served at and routes by method and
-    /// path; both read better in a plan than an invented name. The config has one name, since there is one.
+    /// Parses a name for one kind. Static items may be named by the path they are served at, and
+    /// routes by method and path, which read better in a plan than an invented name. The config has
+    /// a fixed name, since an app has only one.
     pub fn for_kind(kind: UnitKind, text: &str) -> Result<Self, NameError> {
         let rule = match kind {
             UnitKind::Static if text.starts_with('/') => check_path(text),
@@ -121,7 +122,7 @@ impl UnitName {
 }
 
 impl Label {
-    /// Whether both read as dotted version numbers and this one is the lower.
+    /// Whether both labels are dotted version numbers and this one is lower.
     pub fn precedes(&self, other: &Self) -> bool {
         match (numbers(&self.0), numbers(&other.0)) {
             (Some(ours), Some(theirs)) => ours < theirs,
@@ -130,7 +131,7 @@ impl Label {
     }
 }
 
-/// `v1.0.2` as numbers; what follows a `-` or `+` does not take part.
+/// Parses `v1.0.2` into numbers; anything after a `-` or `+` is ignored.
 fn numbers(label: &str) -> Option<Vec<u64>> {
     let plain = label.strip_prefix(['v', 'V']).unwrap_or(label);
     let release = plain.split(['-', '+']).next().unwrap_or(plain);
@@ -147,7 +148,7 @@ fn is_dns_label(text: &str, max: usize) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
         && !text.starts_with('-')
         && !text.ends_with('-')
-        // Two hyphens separate release and app in the one-label form of an address.
+        // A double hyphen separates release and app in the one-label form of an address.
         && !text.contains("--")
 }
 
@@ -194,7 +195,7 @@ fn check_path(text: &str) -> Result<(), &'static str> {
     check_path_of(text, text)
 }
 
-/// `plain` is what is not part of a pattern.
+/// `plain` is the part of the path outside of patterns.
 fn check_path_of(text: &str, plain: &str) -> Result<(), &'static str> {
     let fits = text.starts_with('/')
         && text.len() <= 255
@@ -219,7 +220,8 @@ fn check_route(text: &str) -> Result<(), &'static str> {
     }
 }
 
-/// Names that were checked for their kind when they were made are read back by the widest rule.
+/// Accepts a name by the widest rule, for reading names that were validated for their kind on
+/// creation.
 fn check_any_unit(text: &str) -> Result<(), &'static str> {
     check_ident(text).or_else(|rule| check_path(text).or_else(|_| check_route(text)).map_err(|_| rule))
 }
@@ -239,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_of_routes_hold_letters_that_paths_do_not() {
+    fn route_patterns_may_contain_characters_that_paths_may_not() {
         for good in [r"GET /a/{id:\d+}", r"GET /{y:\d{4}(?:-\d\d)?}", r"* /a/{b:x?}/{c:[#?]}", "GET /a", "/a/{b}"] {
             assert!(UnitName::for_kind(UnitKind::Route, good).is_ok(), "{good}");
         }

@@ -1,25 +1,28 @@
-//! The framing of packs: how many blobs travel in one request, and how they lie in the store afterwards.
+//! The pack format: many blobs in one request, and the same bytes in the blob store.
 //!
-//! A pack is [`MAGIC`], then for each blob a header of [`HEADER_LEN`] bytes and the bytes of the blob. It has no count
-//! and no table at its end: whoever writes one can begin before knowing how many blobs there are, and the end of the
-//! stream, after a whole blob, is the end of the pack. The client writes this form and `blobs` keeps it as it came.
+//! A pack is [`MAGIC`], then for each blob a header of [`HEADER_LEN`] bytes and the bytes of the
+//! blob. It has no count and no trailing table, so that a writer can start before it knows how many
+//! blobs there are. The pack ends where the stream ends after a complete blob. The client writes
+//! this format and `blobs` stores it unchanged.
 
 use crate::digest::Digest;
 
-/// The last two letters are the format's number.
+/// The last two characters are the format number.
 pub const MAGIC: [u8; 8] = *b"MPPACK01";
 /// Kind (1 byte), SHA-256 (32 bytes), size (8 bytes, little endian).
 pub const HEADER_LEN: usize = 41;
-/// No directory object may be larger. The server holds directories in memory to read what they refer to.
+/// Maximum size of one directory object. The server holds directories in memory to read what they
+/// refer to.
 pub const MAX_DIRECTORY_BYTES: u64 = 32 << 20;
-/// All directory objects of one pack together may not be larger, for the same reason; send more in another pack.
+/// Maximum total size of the directory objects in one pack, for the same reason. A client splits
+/// more into several packs.
 pub const MAX_DIRECTORIES_BYTES: u64 = 64 << 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BlobKind {
-    /// Bytes that mean nothing to the store.
+    /// Opaque bytes.
     File,
-    /// A [`crate::tree::Directory`] in its canonical form.
+    /// A [`crate::tree::Directory`] in canonical form.
     Directory,
 }
 
@@ -62,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_header_reads_back_as_it_was_written() {
+    fn headers_round_trip() {
         let digest = Digest::of(b"x");
         for kind in [BlobKind::File, BlobKind::Directory] {
             let bytes = encode_header(kind, digest, u64::MAX - 7);
@@ -70,9 +73,10 @@ mod tests {
         }
     }
 
-    /// Packs are read years after they were written, and clients are older than servers: the layout is fixed.
+    /// Packs are read years after they were written, and clients may be older than servers, so the
+    /// layout must not change.
     #[test]
-    fn the_layout_is_what_old_packs_have() {
+    fn the_header_layout_is_fixed() {
         let bytes = encode_header(BlobKind::Directory, Digest::from_bytes([7; 32]), 0x0102);
         assert_eq!(bytes[0], 1);
         assert_eq!(bytes[1..33], [7; 32]);
@@ -80,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_kind_is_refused() {
+    fn rejects_an_unknown_blob_kind() {
         let mut bytes = encode_header(BlobKind::File, Digest::of(b""), 0);
         bytes[0] = 9;
         assert_eq!(decode_header(&bytes), Err(UnknownBlobKind(9)));

@@ -1,4 +1,4 @@
-//! Reasons: which field or file makes a unit get a new version.
+//! Reasons: the fields or files because of which a unit gets a new version.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -14,9 +14,9 @@ use crate::tree::FileChange;
 pub enum Reason {
     /// The unit is new.
     New,
-    /// The user asked for a version, whether or not the content differs.
+    /// The user requested a version, whether or not the content differs.
     Asked,
-    /// A field has another value. Secrets never come here with a value.
+    /// A field has a different value. Values of secrets never appear here.
     Field {
         field: String,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -26,8 +26,8 @@ pub enum Reason {
         #[schema(value_type = Option<Object>)]
         after: Option<Value>,
     },
-    /// A pinned unit has another version, or it is another unit (then there is no `before`), or none is pinned any more
-    /// (then there is no `after`).
+    /// A pinned unit has a different version. `before` is absent if a different unit is pinned now,
+    /// `after` if none is.
     Pinned {
         kind: UnitKind,
         name: String,
@@ -36,7 +36,8 @@ pub enum Reason {
         #[serde(skip_serializing_if = "Option::is_none")]
         after: Option<i64>,
     },
-    /// Files differ: the trees before and after. The list is filled in where the trees can be read.
+    /// Files differ between the trees `before` and `after`. The list of files is filled in where
+    /// the trees can be read.
     Files {
         field: String,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,11 +47,11 @@ pub enum Reason {
         #[serde(default)]
         files: Vec<FileChange>,
     },
-    /// The value of a secret is another one.
+    /// The value of a secret differs.
     Secret,
 }
 
-/// Why `after` is another content than `before`. Empty when both behave the same.
+/// Returns why `after` differs from `before`. Empty if both behave the same.
 pub fn reasons(before: &UnitSpec, after: &UnitSpec) -> Vec<Reason> {
     if let (UnitSpec::Secret(before), UnitSpec::Secret(after)) = (before, after) {
         return if before == after { Vec::new() } else { vec![Reason::Secret] };
@@ -69,37 +70,37 @@ pub fn reasons(before: &UnitSpec, after: &UnitSpec) -> Vec<Reason> {
             _ => reasons.push(reason),
         }
     }
-    // What people wrote comes before what was built of it.
+    // Lists what users wrote before what was built from it.
     reasons.sort_by_key(|reason| matches!(reason, Reason::Files { field, .. } if field == DEPLOYMENT));
     reasons
 }
 
-/// The files that come with a new unit, or go with a removed one.
+/// Returns the files of a unit that was added or removed as a whole.
 pub fn all_files(spec: &UnitSpec, change: Whole) -> Vec<Reason> {
     let trees = match spec {
         UnitSpec::Package(package) => vec![(SOURCE, package.source), (DEPLOYMENT, package.deployment)],
         UnitSpec::Static(item) => vec![(TREE, Some(item.tree))],
         _ => Vec::new(),
     };
-    let told = trees.into_iter().filter_map(|(field, tree)| {
+    let reasons = trees.into_iter().filter_map(|(field, tree)| {
         let (before, after) = match change {
             Whole::Removed => (Some(tree?), None),
             Whole::Added => (None, Some(tree?)),
         };
         Some(Reason::Files { field: field.to_owned(), before, after, files: Vec::new() })
     });
-    told.collect()
+    reasons.collect()
 }
 
-/// Whether a unit came or went.
+/// Whether a unit was added or removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whole {
     Added,
     Removed,
 }
 
-/// Whether these files were made by a build of others that are told as well: whoever reads the reasons wants to see what
-/// people wrote.
+/// Whether these files were built from source files that are also listed. Readers of the reasons
+/// want to see what users wrote.
 pub fn are_built(field: &str, all: &[Reason]) -> bool {
     field == DEPLOYMENT && all.iter().any(|reason| matches!(reason, Reason::Files { field, .. } if field == SOURCE))
 }
@@ -141,7 +142,8 @@ fn pin_reasons(before: &UnitSpec, after: &UnitSpec) -> Vec<Reason> {
     reasons
 }
 
-/// The fields that speak for themselves: pins are told separately, and a config document is compared key by key.
+/// The fields that are compared as values. Pins are reported separately, and a config document is
+/// compared key by key.
 fn plain_fields(spec: &UnitSpec) -> Value {
     let mut value = spec.behaviour();
     if let UnitSpec::Config(config) = spec {
@@ -190,7 +192,7 @@ mod tests {
     use crate::spec::{ConfigSpec, Pin, RouteSpec, SecretSpec, Target};
 
     #[test]
-    fn one_changed_key_of_the_config_is_the_reason() {
+    fn a_changed_config_key_is_the_only_reason() {
         let before = UnitSpec::Config(ConfigSpec { document: json!({"a": 1, "mail": {"from": "x", "to": "y"}}) });
         let after = UnitSpec::Config(ConfigSpec { document: json!({"a": 1, "mail": {"from": "z", "to": "y"}}) });
         let expected = Reason::Field { field: "mail.from".into(), before: Some(json!("x")), after: Some(json!("z")) };
@@ -198,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trigger_that_is_no_longer_pinned_says_so() {
+    fn pinning_or_unpinning_a_trigger_is_a_reason() {
         let route = |version: Option<Pin>| {
             let target = Target { function: "hello".parse().expect("a name"), alias: None, version };
             let path = "/hello".to_owned();
@@ -212,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deployment_is_built_when_its_source_is_told_too() {
+    fn a_deployment_counts_as_built_only_beside_its_source() {
         let files = |field: &str| Reason::Files { field: field.into(), before: None, after: None, files: Vec::new() };
         assert!(are_built("deployment", &[files("source"), files("deployment")]));
         assert!(!are_built("source", &[files("source"), files("deployment")]));
@@ -220,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_tells_only_that_it_changed() {
+    fn a_secret_reports_only_that_it_changed() {
         let secret = |text: &str| UnitSpec::Secret(SecretSpec { fingerprint: Digest::of(text.as_bytes()) });
         assert_eq!(reasons(&secret("a"), &secret("b")), [Reason::Secret]);
         assert_eq!(reasons(&secret("a"), &secret("a")), []);

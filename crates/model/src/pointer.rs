@@ -1,4 +1,4 @@
-//! Pointers: named, movable, with the history of every move.
+//! Pointers: named, movable, with a history of every move.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -21,12 +21,13 @@ pub struct Alias {
     pub moved_by: String,
 }
 
-/// One move of a pointer. Targets of aliases are version numbers, targets of tags, live and latest are release ids.
+/// One move of a pointer. An alias points at a version number; a tag, live and latest point at a
+/// release id.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PointerMove {
     pub from: Option<String>,
-    /// None when the pointer was deleted.
+    /// None if the pointer was deleted.
     pub to: Option<String>,
     pub by: String,
     #[schema(value_type = String, format = DateTime)]
@@ -34,20 +35,20 @@ pub struct PointerMove {
     pub why: String,
 }
 
-/// What kind of step a move was; rollbacks walk back over steps and skip what was already undone.
+/// The direction of a move. Rollbacks walk back over the moves and skip those already undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     Forward,
     Back,
 }
 
-/// Where a rollback leads: the target before the present one, on the path that the steps describe. A rollback undoes
-/// one step; a second one goes further back rather than forth again.
+/// Returns where a rollback leads: the target before the current one, on the path that the moves
+/// describe. A second rollback goes further back instead of undoing the first.
 pub fn rollback_target<T: Clone + PartialEq>(moves: &[(T, Step)]) -> Option<T> {
     rollback_targets(moves).into_iter().next()
 }
 
-/// Where a rollback leads, where a second one would, and so on.
+/// Returns where a rollback leads, then where a second one would, and so on.
 pub fn rollback_targets<T: Clone + PartialEq>(moves: &[(T, Step)]) -> Vec<T> {
     let mut path: Vec<T> = Vec::new();
     for (to, step) in moves {

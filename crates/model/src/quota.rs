@@ -1,4 +1,4 @@
-//! Plans: what an app may use. Plans are not versioned; limits are those of today.
+//! Plans: what an app may use. Plans are not versioned; the current limits apply.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,26 +15,26 @@ pub enum PlanName {
     Unlimited,
 }
 
-/// `None` means no bound.
+/// The limits of a plan. `None` means no limit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Limits {
     pub plan: PlanName,
     pub active_releases: Option<u32>,
     pub functions: Option<u32>,
-    /// Bytes one function may ask for.
+    /// Bytes of memory that one function may request.
     pub memory: Option<u64>,
-    /// Instances one function may scale to.
+    /// Instances that one function may scale to.
     pub instances: Option<u32>,
-    /// Bytes of files that all versions of the app hold together, equal files counted once.
+    /// Total bytes of files in all versions of the app, with equal files counted once.
     pub stored_bytes: Option<u64>,
-    /// Executions of the app that run at the same time; more of them wait.
+    /// Executions of the app that run at the same time; further ones wait.
     pub executions_at_once: u32,
-    /// Executions of the app that wait in the queue; more are refused.
+    /// Queued executions of the app; further ones are refused.
     pub executions_queued: u32,
-    /// Executions that have ended and are kept, the newest of them.
+    /// How many ended executions are kept, newest first.
     pub executions_kept: Option<u32>,
-    /// How long executions, and jobs, are kept after their end.
+    /// How many days executions and jobs are kept after their end.
     pub execution_days: u32,
 }
 

@@ -1,5 +1,5 @@
-//! JSON that is passed on as it was written, for values that mean nothing to us: numbers of any size, the order of members and
-//! the spaces stay what they were.
+//! JSON that is passed on verbatim, for values that Milepost does not interpret. Numbers of any
+//! size, the order of members and whitespace are preserved.
 
 use std::fmt;
 
@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// One JSON value, as text. Two are equal when they are written alike.
+/// One JSON value, as text. Two values are equal if their text is equal.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RawJson(Box<RawValue>);
 
 impl RawJson {
-    /// Text that must be one JSON value. Spaces around it are left out.
+    /// Parses exactly one JSON value and strips the whitespace around it.
     pub fn parse(text: String) -> Result<Self, serde_json::Error> {
         RawValue::from_string(text).map(Self)
     }
@@ -22,7 +22,7 @@ impl RawJson {
         self.0.get()
     }
 
-    /// What it holds when it is a string.
+    /// The decoded text if the value is a string.
     pub fn to_text(&self) -> Option<String> {
         if self.as_str().starts_with('"') { serde_json::from_str(self.as_str()).ok() } else { None }
     }
@@ -31,12 +31,14 @@ impl RawJson {
         self.as_str() == "null"
     }
 
-    /// To look into. What a [`Value`] cannot hold exactly comes out as the nearest thing, and what it cannot hold at all as text.
+    /// Converts to a [`Value`] for inspection. Numbers that a [`Value`] cannot hold exactly are
+    /// approximated; a value that it cannot hold at all becomes its text.
     pub fn to_value(&self) -> Value {
         serde_json::from_str(self.as_str()).unwrap_or_else(|_| self.as_str().into())
     }
 
-    /// How many lists and objects stand inside each other. Readers give up at some depth, this text has any.
+    /// The maximum nesting of lists and objects. JSON parsers have a depth limit; this text does
+    /// not.
     pub fn depth(&self) -> usize {
         let (mut depth, mut deepest) = (0usize, 0);
         for mark in marks(self.as_str()) {
@@ -52,7 +54,8 @@ impl RawJson {
         deepest
     }
 
-    /// The same value as Python writes it: a space after each comma and colon, and no other.
+    /// The same value in Python's spacing: one space after each comma and colon, and no other
+    /// whitespace.
     pub fn spaced(&self) -> String {
         let mut out = String::with_capacity(self.as_str().len() + 16);
         let mut within = Within::default();
@@ -69,7 +72,7 @@ impl RawJson {
     }
 }
 
-/// Whether a place in JSON stands in a string.
+/// Tracks whether a position in JSON is inside a string.
 #[derive(Default)]
 struct Within {
     string: bool,
@@ -87,7 +90,7 @@ impl Within {
     }
 }
 
-/// The bytes outside of strings.
+/// The bytes outside of strings. Closing quotes are included.
 fn marks(json: &str) -> impl Iterator<Item = u8> {
     let mut within = Within::default();
     json.bytes().filter(move |byte| {
@@ -98,12 +101,11 @@ fn marks(json: &str) -> impl Iterator<Item = u8> {
 
 impl From<Value> for RawJson {
     fn from(value: Value) -> Self {
-        // What a value writes is JSON.
+        // Serialising a `Value` always gives valid JSON.
         Self(RawValue::from_string(value.to_string()).unwrap_or_else(|_| RawValue::NULL.to_owned()))
     }
 }
 
-/// A string.
 impl From<&str> for RawJson {
     fn from(text: &str) -> Self {
         Value::from(text).into()
@@ -141,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_comes_out_again() {
+    fn text_round_trips_verbatim() {
         let text = r#"{"z": 123456789012345678901234567890, "a":  1e999, "z": 0.10, "ü": "\ud83d\ude00\\"}"#;
         assert_eq!(raw(&format!(" {text}\n")).as_str(), text);
         #[derive(Serialize, Deserialize)]
@@ -160,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_and_spaces_are_told_apart_from_what_stands_around_them() {
+    fn brackets_and_spaces_in_strings_are_ignored() {
         let odd = raw(r#"{"a\\":[ "b, c: [{\"" ,{ } , [ 1,2 ] ]}"#);
         assert_eq!(odd.spaced(), r#"{"a\\": ["b, c: [{\"", {}, [1, 2]]}"#);
         assert_eq!(odd.depth(), 3);

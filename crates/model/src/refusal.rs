@@ -1,5 +1,6 @@
-//! Refusals: why something that was asked for is not done. One closed list of codes serves the catalog, the API and
-//! the command line, so that a script can tell them apart and a person reads one sentence with the next step.
+//! Refusals: why a request was not carried out. The catalog, the API and the CLI share one closed
+//! list of codes, so that scripts can tell refusals apart and users read one sentence with the next
+//! step.
 
 use std::fmt;
 
@@ -10,19 +11,19 @@ use utoipa::ToSchema;
 #[serde(rename_all = "camelCase")]
 pub struct Refusal {
     pub code: Code,
-    /// A sentence for a person, names in backticks.
+    /// A sentence for users, with names in backticks.
     pub message: String,
-    /// What to do next.
+    /// The next step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// Everything that stands in the way, one line each.
+    /// Everything that blocks the request, one line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blockers: Vec<String>,
 }
 
 macro_rules! codes {
     ($($code:ident => $text:literal, $class:ident;)*) => {
-        /// Stable codes: add, never rename.
+        /// Stable error codes: add, never rename.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
         pub enum Code {
             $(#[serde(rename = $text)] $code,)*
@@ -42,7 +43,7 @@ macro_rules! codes {
     };
 }
 
-/// What kind of refusal a code is; the server turns it into a status.
+/// The class of a code, which determines the HTTP status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
     Invalid,
@@ -50,23 +51,23 @@ pub enum Class {
     Forbidden,
     NotFound,
     WrongMethod,
-    /// The sender took too long.
+    /// The client took too long to send the request.
     TooSlow,
     Conflict,
     Gone,
     TooLarge,
     Limit,
-    /// Too often, or too many at once: later it may go.
+    /// Too many requests, or too many at once; the client may retry later.
     TooMany,
     Unavailable,
     Internal,
-    /// A function did not do its part.
+    /// A function failed to respond properly.
     Upstream,
     UpstreamTimeout,
 }
 
 impl Class {
-    /// The HTTP status that the API answers with.
+    /// The HTTP status of the API response.
     pub fn status(self) -> u16 {
         match self {
             Self::Invalid => 400,
@@ -183,7 +184,7 @@ impl Refusal {
         self
     }
 
-    /// Something that does not exist, with the names that come closest.
+    /// Refuses an unknown name and suggests the closest existing ones.
     pub fn unknown(code: Code, message: impl Into<String>, wanted: &str, existing: &[String], otherwise: &str) -> Self {
         let near = crate::suggest::closest(wanted, existing.iter().map(String::as_str));
         let hint = if near.is_empty() {

@@ -1,4 +1,4 @@
-//! Releases and the live pointer, as they are read.
+//! Releases and the live pointer, in the form in which they are read.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -11,7 +11,7 @@ use crate::name::TagName;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Release {
-    /// Short letters, also a DNS label.
+    /// A short random id, also a valid DNS label.
     pub id: String,
     /// The uid of the app version.
     pub app_version: String,
@@ -27,7 +27,7 @@ pub struct Release {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub expired_at: Option<Timestamp>,
-    /// Where it is served; filled in by the server, which knows its domain.
+    /// The addresses of the release; filled in by the server, which knows its domain.
     #[serde(default)]
     pub urls: Vec<String>,
 }
@@ -39,13 +39,13 @@ pub enum ReleaseState {
     Expired,
 }
 
-/// Whether live goes along with new releases.
+/// Whether live follows new releases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LiveMode {
     /// Live is latest: the newest active release that no check holds back.
     Following,
-    /// Live stays where it was put, until `release live --follow`.
+    /// Live stays at its release until `release live --follow`.
     Pinned,
 }
 

@@ -1,23 +1,24 @@
-//! Which releases make room for a new one.
+//! Which releases expire to make room for a new one.
 
-/// An active release as retention sees it, oldest first.
+/// An active release as retention sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Candidate {
     pub id: i64,
-    /// Tagged, or what live points at once the new release is there.
+    /// Tagged, or the release that live points at once the new release exists.
     pub protected: bool,
 }
 
-/// Everything that is active is protected, so nothing can make room.
+/// Too many active releases are protected: expiring the others does not make enough room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoRoom {
     pub bound: u32,
 }
 
-/// The releases that expire when one more is created under `bound`, oldest unprotected first.
+/// Returns the releases that expire when one more is created under `bound`, oldest unprotected
+/// first.
 ///
-/// `active` are the releases before the new one. The new one itself never expires. A plan that became smaller takes
-/// effect here, so more than one may have to go.
+/// `active` are the releases before the new one, oldest first. The new one itself never expires. A
+/// plan that became smaller takes effect here, so more than one release may expire.
 pub fn expiring(active: &[Candidate], bound: Option<u32>) -> Result<Vec<i64>, NoRoom> {
     let Some(bound) = bound else { return Ok(Vec::new()) };
     let excess = (active.len() + 1).saturating_sub(bound as usize);
@@ -40,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_unprotected_makes_room() {
+    fn the_oldest_unprotected_release_expires() {
         check(&[(1, false), (2, false)], 3, Ok(vec![]));
         check(&[(1, false), (2, false), (3, false)], 3, Ok(vec![1]));
         check(&[(1, true), (2, false), (3, false)], 3, Ok(vec![2]));
@@ -48,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn when_all_are_protected_there_is_no_room() {
+    fn fails_when_too_many_releases_are_protected() {
         check(&[(1, true), (2, true), (3, true)], 3, Err(NoRoom { bound: 3 }));
         check(&[(1, true), (2, true), (3, false), (4, true)], 3, Err(NoRoom { bound: 3 }));
     }

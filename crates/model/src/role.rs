@@ -1,4 +1,4 @@
-//! Roles of tokens and what each may do.
+//! The roles of tokens and their permissions.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     Reader,
-    /// May call functions, and nothing else that changes anything.
+    /// May call functions, and change nothing else.
     Invoker,
     /// May move pointers (aliases, tags, live), but not change code.
     Operator,
@@ -19,8 +19,8 @@ pub enum Role {
     Admin,
 }
 
-/// What a request needs. Moving a pointer and changing code are separate, so that an operator can roll back without
-/// being able to deploy.
+/// The permission that a request needs. Moving a pointer and changing code are separate, so that an
+/// operator can roll back without being able to deploy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Permission {
     Read,
@@ -44,7 +44,7 @@ impl Role {
         }
     }
 
-    /// The smallest role that is enough.
+    /// The lowest role that has the permission.
     pub fn least_for(permission: Permission) -> Self {
         Self::ALL.into_iter().find(|role| role.may(permission)).unwrap_or(Self::Admin)
     }

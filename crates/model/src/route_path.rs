@@ -1,4 +1,4 @@
-//! The paths of routes: the one grammar for those who store a route and for those who serve it.
+//! The grammar of route paths, shared by the code that stores routes and the code that serves them.
 
 mod anchors;
 mod overlap;
@@ -11,33 +11,34 @@ use regex_lite::{Regex, RegexBuilder};
 use anchors::{Anchor, inner_anchors, unanchored};
 pub use overlap::{Answered, Overlaps};
 
-/// A compiled regular expression takes no more than this.
+/// Maximum size of a compiled regular expression.
 const REGEX_BYTES: usize = 256 << 10;
 
 const VARIES: &str = "write a part that varies like `/orders/{id}` or `/orders/{id:[0-9]+}`";
 pub(crate) const BELOW: &str = "a route with `prefix` set takes all that is below its path; a star as such is `%2A`";
 
-/// How the paths of a route are recognised.
+/// How the path of a route is matched.
 #[derive(Debug)]
 pub enum RoutePattern {
     /// Segment by segment.
     Segments { segments: Vec<Segment>, trailing_slash: bool },
-    /// The whole path at once, since a variable has a regular expression or shares its segment.
+    /// Matched as a whole, since a variable has a regular expression or shares its segment with
+    /// other text.
     Regex(Regex),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Segment {
-    /// Decoded.
+    /// Percent-decoded.
     Literal(Box<str>),
     Param,
 }
 
-/// Why no request could be compared with a path.
+/// Why a path cannot be used for matching requests.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct RoutePathError {
-    /// To be read behind the path and `cannot be used: `.
+    /// Continues a message that ends with the path and `cannot be used: `.
     pub reason: String,
     pub hint: &'static str,
 }
@@ -50,7 +51,7 @@ enum Piece<'p> {
 }
 
 impl RoutePattern {
-    /// Reads a path. What this takes can be served.
+    /// Parses a path. A path that parses can be served.
     pub fn parse(path: &str, prefix: bool) -> Result<Self, RoutePathError> {
         if !path.starts_with('/') {
             let reason = "it must start with `/`".to_owned();
@@ -60,7 +61,8 @@ impl RoutePattern {
         if let Some((segments, trailing_slash)) = segments(&pieces) {
             return Ok(Self::Segments { segments, trailing_slash });
         }
-        // Each by itself first: what closes a bracket that it did not open could fit into the whole by chance.
+        // Compiles each expression alone first: an unbalanced closing bracket could happen to fit
+        // into the whole.
         for piece in &pieces {
             if let Piece::Matching(_, source) = piece {
                 regex(source)?;
@@ -77,7 +79,7 @@ fn regex(source: &str) -> Result<Regex, RoutePathError> {
     })
 }
 
-/// The names of the variables of a path that was compiled, in order.
+/// The names of the variables of a path that compiled, in order.
 pub fn variable_names(path: &str) -> impl Iterator<Item = &str> {
     let mut rest = path;
     std::iter::from_fn(move || {
@@ -88,10 +90,10 @@ pub fn variable_names(path: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Why a path that can be read is still a mistake of whoever writes it.
+/// Returns why a path that parses is still a mistake of its author.
 pub(crate) fn mistake(path: &str, prefix: bool) -> Option<RoutePathError> {
     let mut known = BTreeSet::new();
-    // Functions get them as headers, whose names have no case.
+    // Functions receive variables as headers, whose names are case-insensitive.
     if let Some(name) = variable_names(path).find(|name| !known.insert(name.to_lowercase())) {
         let reason = format!("the variable `{name}` stands in it twice");
         return Some(RoutePathError { reason, hint: "give each variable a name of its own" });
@@ -99,7 +101,7 @@ pub(crate) fn mistake(path: &str, prefix: bool) -> Option<RoutePathError> {
     let pieces = pieces(path).ok()?;
     let is_last = |at: usize| at + 1 == pieces.len() && !prefix;
     let in_vain = |(at, piece): (usize, &Piece<'_>)| match piece {
-        // The end of the last one is the end of the path.
+        // The end of the last variable is the end of the path.
         Piece::Matching(_, regex) => inner_anchors(regex).any(|anchor| anchor == Anchor::Start || !is_last(at)),
         _ => false,
     };
@@ -109,7 +111,8 @@ pub(crate) fn mistake(path: &str, prefix: bool) -> Option<RoutePathError> {
     })
 }
 
-/// A path without the names of its variables: those do not tell two routes apart, what they may hold does.
+/// A path without the names of its variables. Two routes with the same shape match the same paths:
+/// names do not distinguish them, the expressions of the variables do.
 pub fn shape(path: &str) -> String {
     let mut shape = String::new();
     let mut rest = path;
@@ -121,7 +124,8 @@ pub fn shape(path: &str) -> String {
     shape + rest
 }
 
-/// The name of the group that catches the variable at `at`; the user's own groups keep theirs.
+/// The name of the regex group that captures the variable at `at`. The user's own groups keep their
+/// names.
 pub fn variable_group(at: usize) -> String {
     format!("milepost{at}")
 }
@@ -158,7 +162,8 @@ fn pieces(path: &str) -> Result<Vec<Piece<'_>>, RoutePathError> {
     Ok(pieces)
 }
 
-/// What stands outside of the variables: a regular expression may hold letters that a path may not.
+/// The text outside of the variables: a regular expression may contain characters that a path may
+/// not.
 pub(crate) fn without_variables(path: &str) -> String {
     let mut plain = String::new();
     let mut rest = path;
@@ -169,13 +174,14 @@ pub(crate) fn without_variables(path: &str) -> String {
     plain + rest
 }
 
-/// Where the next variable begins and ends.
+/// The positions of the braces around the next variable.
 fn next_variable(text: &str) -> Option<(usize, usize)> {
     let open = text.find('{')?;
     Some((open, open + closing(&text[open..])?))
 }
 
-/// Where the brace that opens `text` is closed. Regular expressions have braces of their own.
+/// The position of the brace that closes the one at the start of `text`. Regular expressions may
+/// contain braces of their own.
 fn closing(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, byte) in text.bytes().enumerate() {
@@ -191,10 +197,10 @@ fn closing(text: &str) -> Option<usize> {
     None
 }
 
-/// `None` when the path cannot be compared segment by segment.
+/// Returns `None` if the path cannot be matched segment by segment.
 fn segments(pieces: &[Piece<'_>]) -> Option<(Vec<Segment>, bool)> {
     let mut segments = Vec::new();
-    // Whether the last segment can still grow; a variable must have its segment for itself.
+    // Whether a segment can start here. A variable must have a segment of its own.
     let mut open = false;
     let mut trailing_slash = false;
     for piece in pieces {
@@ -256,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn the_names_of_variables_do_not_tell_paths_apart() {
+    fn paths_that_differ_in_variable_names_have_the_same_shape() {
         assert_eq!(shape("/x/{a}"), shape("/x/{b}"));
         assert_eq!(shape("/x/v{a}-{b}/y"), shape("/x/v{c}-{d}/y"));
         assert_ne!(shape("/x/{a:[0-9]+}"), shape("/x/{b}"));
@@ -267,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_paths_are_read_by_segments() {
+    fn plain_paths_are_matched_by_segments() {
         let literal = |text: &str| Segment::Literal(text.into());
         assert_eq!(in_segments("/"), Some((vec![], false)));
         assert_eq!(in_segments("/a"), Some((vec![literal("a")], false)));
@@ -286,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn the_names_of_variables_are_read_from_the_path() {
+    fn reads_variable_names_from_the_path() {
         let all = |path| variable_names(path).collect::<Vec<_>>();
         assert_eq!(all("/a/b"), Vec::<&str>::new());
         assert_eq!(all("/a/{x}/b/{y}"), ["x", "y"]);
@@ -294,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_cannot_be_used_is_refused_with_the_reason() {
+    fn rejects_unusable_paths_with_a_reason() {
         for (path, reason) in [
             ("a", "start with `/`"),
             ("/{a", "no `}`"),

@@ -1,4 +1,4 @@
-//! How a version is named wherever one is asked for.
+//! Selectors: how users name a version.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::name::AliasName;
 
-/// The shortest beginning of a digest that is accepted: what tables show is longer.
+/// The shortest accepted digest prefix. Tables show a longer one.
 const MIN_DIGEST_HEX: usize = 8;
 
 /// `latest`, a number, a uid or label, `@alias`, or `sha256:…`.
 ///
-/// Whether a word is a uid or a label only the catalog can tell; a label is never a uid, so there is no order to
-/// remember. A word that matches no label is tried with and without a leading `v`, since seed 002 itself creates
-/// `v1.0.2` and then asks for `1.0.2`.
+/// Only the catalog can decide whether a word is a uid or a label. A label is never equal to a uid,
+/// so neither has precedence. A word that matches no label is tried with and without a leading `v`,
+/// since seed 002 itself creates `v1.0.2` and then asks for `1.0.2`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub enum Selector {
     #[default]
@@ -22,7 +22,7 @@ pub enum Selector {
     Number(i64),
     Word(String),
     Alias(AliasName),
-    /// The hexadecimal letters after `sha256:`, at least eight of them.
+    /// The hexadecimal digits after `sha256:`, at least eight.
     Digest(String),
 }
 
@@ -32,19 +32,20 @@ pub struct SelectorError {
     text: String,
 }
 
-/// What would name one.
+/// The accepted forms.
 pub const SELECTOR_HINT: &str =
     "use `latest`, a number, a uid, a label, `@alias` or `sha256:…` with at least 8 letters";
 
 impl SelectorError {
-    /// What is wrong, without what would be right.
+    /// What is wrong, without the hint.
     pub fn sentence(&self) -> String {
         format!("`{}` does not name a version", self.text)
     }
 }
 
 impl Selector {
-    /// The other spelling of a word that reads as a version: `1.0.2` for `v1.0.2` and the reverse.
+    /// The alternative spelling of a word that looks like a version: `1.0.2` for `v1.0.2` and vice
+    /// versa.
     pub fn respelled(word: &str) -> Option<String> {
         if let Some(rest) = word.strip_prefix(['v', 'V']) {
             return rest.starts_with(|first: char| first.is_ascii_digit()).then(|| rest.to_owned());
@@ -119,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_form_reads_back_as_it_was_written() {
+    fn every_form_round_trips() {
         for text in ["latest", "12", "owfkrt", "v1.0.1", "@prod", "sha256:00112233"] {
             assert_eq!(text.parse::<Selector>().expect(text).to_string(), text);
         }

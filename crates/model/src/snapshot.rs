@@ -1,4 +1,4 @@
-//! Snapshots as they are read: versions of units and app versions.
+//! Snapshots in the form in which they are read: versions of units and app versions.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -27,7 +27,7 @@ pub struct Version {
     pub latest: bool,
     #[serde(default)]
     pub aliases: Vec<AliasName>,
-    /// Active releases that hold it.
+    /// The active releases that contain it.
     #[serde(default)]
     pub releases: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -43,17 +43,17 @@ pub struct Version {
 pub struct AppVersion {
     /// The uid of the change that made it.
     pub id: String,
-    /// 1, 2, 3 … in the order in which changes landed.
+    /// 1, 2, 3 … in commit order.
     pub number: i64,
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
     pub created_by: String,
     pub message: String,
     pub git: Option<GitFacts>,
-    /// Left out of lists.
+    /// Omitted in lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub objects: Vec<AppObject>,
-    /// The newest release of it, active or expired.
+    /// Its newest release, active or expired.
     pub release: Option<crate::release::Release>,
 }
 
@@ -63,7 +63,7 @@ pub struct AppObject {
     #[serde(rename = "type")]
     pub kind: UnitKind,
     pub name: UnitName,
-    /// The uid.
+    /// The version's uid.
     pub version: String,
     pub number: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,14 +71,14 @@ pub struct AppObject {
     pub digest: Digest,
 }
 
-/// A unit of the app as it is now.
+/// A unit of the app in its current version.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Unit {
     pub kind: UnitKind,
     pub name: UnitName,
     pub versions: i64,
-    /// The folder that declares it, if one does.
+    /// The folder that declares it, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deployment: Option<Deployment>,
     pub current: Version,

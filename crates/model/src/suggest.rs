@@ -1,6 +1,6 @@
 //! "Did you mean": the names closest to one that does not exist.
 
-/// At most three candidates that are near enough to be meant, nearest first.
+/// Returns the names close enough to `wanted` to be meant, nearest first, at most three.
 pub fn closest<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let wanted_lower = wanted.to_lowercase();
     let mut scored: Vec<(usize, &str)> = candidates
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_near_names_and_no_far_ones() {
+    fn suggests_only_near_names() {
         assert_eq!(closest("helo", ["hello", "world", "help"]), ["hello", "help"]);
         assert_eq!(closest("v1.0.3", ["v1.0.2", "v1.0.1", "qa"]), ["v1.0.1", "v1.0.2"]);
         assert!(closest("zzz", ["hello"]).is_empty());

@@ -1,4 +1,4 @@
-//! The timers that fire: those of the live release.
+//! The active timers: those of the live release.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -10,17 +10,17 @@ use crate::selector::Selector;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LiveTimers {
-    /// The release that is live; none when nothing is.
+    /// The live release, if any.
     pub release: Option<String>,
     pub items: Vec<LiveTimer>,
 }
 
-/// A timer as the live release has it, which may differ from what the app has now.
+/// A timer as it is in the live release, which may differ from the app's current version.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LiveTimer {
     pub name: UnitName,
-    /// Which version of the timer the live release holds.
+    /// The version number of the timer in the live release.
     pub number: i64,
     pub cron: String,
     /// Empty means UTC.
@@ -28,10 +28,11 @@ pub struct LiveTimer {
     pub zone: String,
     pub function: UnitName,
     pub selector: Selector,
-    /// The number of the version that the next firing runs; none when an alias decides then, or when there is none.
+    /// The version number that the next firing runs. None if an alias decides at that time, or if
+    /// there is no version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<i64>,
-    /// When it fires next; none when it never does.
+    /// The time of the next firing; none if it never fires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub next_at: Option<Timestamp>,

@@ -1,4 +1,4 @@
-//! Webhooks: an address that starts an execution.
+//! Webhooks: URLs that start an execution.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -7,22 +7,22 @@ use crate::clock::Timestamp;
 use crate::name::UnitName;
 use crate::selector::Selector;
 
-/// Asks for a webhook.
+/// A request for a webhook.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewWebhook {
     pub function: UnitName,
-    /// `latest` and `@alias` are resolved at each call; everything else is the version that it names now.
+    /// `latest` and `@alias` are resolved at each call; any other selector is resolved now.
     #[serde(default)]
     pub version: Selector,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// With one, calls must be signed with it.
+    /// If set, calls must be signed with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret: Option<String>,
 }
 
-/// What of a webhook is to be changed; what is left out stays.
+/// The changes to a webhook; fields left out stay as they are.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct WebhookChange {
@@ -32,7 +32,7 @@ pub struct WebhookChange {
     pub version: Option<Selector>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// An empty one takes the secret away.
+    /// An empty value removes the secret.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret: Option<String>,
 }
@@ -64,24 +64,24 @@ impl std::fmt::Debug for WebhookChange {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Webhook {
-    /// A random UUID: who knows it may call.
+    /// A random UUID. Anyone who knows it may call the webhook.
     pub id: String,
     pub function: UnitName,
     pub selector: Selector,
-    /// The number of the version that the webhook is pinned to; none when it follows `latest` or an alias.
+    /// The version number that the webhook is pinned to; none if it follows `latest` or an alias.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<i64>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// Whether calls must be signed.
     pub signed: bool,
-    /// Where it is called; filled in by the server, which knows its address.
+    /// The URL to call; filled in by the server, which knows its address.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub url: String,
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
     pub created_by: String,
-    /// None until somebody changed it.
+    /// None if it was never changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub updated_at: Option<Timestamp>,

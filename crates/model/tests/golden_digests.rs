@@ -1,6 +1,6 @@
-//! Digests are a promise: a new Milepost must never mint new versions of unchanged things. When one of these fails, a
-//! change of the model altered the canonical form of content that is already out there; give new fields a default that is
-//! left out, instead of changing the expected value.
+//! Digests are a promise: a new Milepost must never create new versions of unchanged content. If
+//! one of these tests fails, a model change has altered the canonical form of existing content.
+//! Give new fields a default that is left out instead of changing the expected value.
 
 #![expect(clippy::expect_used, reason = "test code: a step that fails ends the test")]
 
@@ -39,7 +39,7 @@ fn function() -> FunctionSpec {
     }
 }
 
-/// The smallest function: everything else has its default, and so stays out of the form.
+/// The smallest function: all other fields have their defaults and are left out of the form.
 fn plain_function() -> FunctionSpec {
     FunctionSpec {
         entrypoint: String::new(),
@@ -62,7 +62,7 @@ fn check(spec: &UnitSpec, canonical: &str, hex: &str) {
 }
 
 #[test]
-fn the_canonical_form_of_every_kind_stays_as_it_is() {
+fn the_canonical_form_of_every_kind_is_fixed() {
     for (spec, expected) in specs().into_iter().zip(EXPECTED) {
         check(&spec, expected.0, expected.1);
     }
@@ -119,7 +119,7 @@ fn the_number_of_a_pinned_version_is_not_behaviour() {
 }
 
 #[test]
-fn what_is_stored_reads_back_as_it_was() {
+fn stored_specs_round_trip() {
     for spec in specs() {
         let json = serde_json::to_string(&spec).expect("serialises");
         assert_eq!(UnitSpec::from_json(spec.kind(), &json).expect("reads back"), spec);

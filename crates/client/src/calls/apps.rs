@@ -26,7 +26,7 @@ impl Client {
         self.delete(&["apps", app]).await
     }
 
-    /// Only if it has no version.
+    /// Deletes the app only if it has no version.
     pub async fn app_delete_unused(&self, app: &str) -> Result<(), ClientError> {
         let request = self.request(reqwest::Method::DELETE, &["apps", app]).query(&[("unused", "true")]);
         self.send(request).await.map(drop)
@@ -36,7 +36,7 @@ impl Client {
         self.put(&["apps", app, "plan"], &SetPlan { plan }).await
     }
 
-    /// Applies a change. With a key, sending it again after a broken connection is safe.
+    /// Applies a change. With an idempotency key, it is safe to retry after a broken connection.
     pub async fn change(
         &self,
         app: &str,
@@ -71,12 +71,12 @@ impl Client {
         self.get(&["apps", app, "versions", version]).await
     }
 
-    /// Units, fields and names of files.
+    /// The differences in units, fields and names of files.
     pub async fn diff(&self, app: &str, from: &str, to: &str) -> Result<Diff, ClientError> {
         self.json(self.request(Method::GET, &["apps", app, "diff"]).query(&[("from", from), ("to", to)])).await
     }
 
-    /// [`Self::diff`], with the lines that differ in text files.
+    /// Like [`Self::diff`], with the differing lines of text files.
     pub async fn diff_with_text(&self, app: &str, from: &str, to: &str) -> Result<Diff, ClientError> {
         let query = [("from", from), ("to", to), ("text", "true")];
         self.json(self.request(Method::GET, &["apps", app, "diff"]).query(&query)).await

@@ -7,18 +7,18 @@ use crate::api::{APP_VERSION_HEADER, NOTE_HEADER};
 use crate::http::NO_LIMIT;
 use crate::{Client, ClientError};
 
-/// An app version on its way out.
+/// An app version being downloaded.
 pub struct ArtifactDownload<S> {
     /// The uid of the app version.
     pub app_version: String,
-    /// What is not the same where it is installed.
+    /// What will behave differently where the artifact is installed.
     pub notes: Vec<String>,
     pub size: Option<u64>,
     pub bytes: S,
 }
 
 impl Client {
-    /// An app version as one file; what is live when none is named.
+    /// Downloads an app version as one file; by default the live one.
     pub async fn artifact(
         &self,
         app: &str,

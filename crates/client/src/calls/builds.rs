@@ -8,11 +8,11 @@ use crate::api::Page;
 use crate::http::NO_LIMIT;
 use crate::{Client, ClientError};
 
-/// A line longer than this is not one of ours: the server cuts lines far below it.
+/// The server cuts lines far below this length, so a longer line is not from a Milepost server.
 const LONGEST_LINE: usize = 4 << 20;
 
 impl Client {
-    /// Builds a package whose source is on the server. The build lives as long as the stream: dropping it ends the build. The
+    /// Builds a package whose source is on the server. Dropping the stream cancels the build. The
     /// last event is `done` or `failed`; a stream that ends without one is an error.
     pub async fn build(
         &self,
@@ -35,7 +35,7 @@ impl Client {
         self.get(&["apps", app, "builds", build]).await
     }
 
-    /// What a build wrote, streamed.
+    /// Streams the log of a build.
     pub async fn build_log(&self, app: &str, build: &str) -> Result<Response, ClientError> {
         self.send(self.request(Method::GET, &["apps", app, "builds", build, "log"]).timeout(NO_LIMIT)).await
     }
@@ -44,7 +44,7 @@ impl Client {
 struct Lines {
     response: Response,
     buffer: BytesMut,
-    /// The last event was told, or what came instead of it.
+    /// The last event or an error was returned.
     over: bool,
 }
 
@@ -62,7 +62,7 @@ impl Lines {
         loop {
             while let Some(at) = self.buffer.iter().position(|&byte| byte == b'\n') {
                 let line = self.buffer.split_to(at + 1);
-                // An empty line keeps the connection open.
+                // The server sends empty lines to keep the connection open.
                 if !line.trim_ascii().is_empty() {
                     return serde_json::from_slice(&line).map_err(|error| wrong(&error.to_string()));
                 }

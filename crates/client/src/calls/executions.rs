@@ -7,11 +7,11 @@ use crate::http::NO_LIMIT;
 use crate::{Client, ClientError};
 
 impl Client {
-    /// Starts an execution. One that is `sync` is answered when it has ended, also when it failed.
+    /// Starts an execution. A `sync` one returns when it has ended, even if it failed.
     pub async fn execution_create(&self, app: &str, new: &NewExecution) -> Result<Execution, ClientError> {
         let mut request = self.request(Method::POST, &["apps", app, "executions"]).json(new);
         if new.sync {
-            // The function has a time limit of its own, and the server keeps it.
+            // The function has its own timeout, which the server enforces.
             request = request.timeout(NO_LIMIT);
         }
         self.json(request).await
@@ -38,7 +38,7 @@ impl Client {
         self.get(&["apps", app, "executions", id]).await
     }
 
-    /// What an execution that has ended wrote.
+    /// The log of an execution that has ended.
     pub async fn execution_log(&self, app: &str, id: &str) -> Result<String, ClientError> {
         let response = self.send(self.request(Method::GET, &["apps", app, "executions", id, "log"])).await?;
         response.text().await.map_err(ClientError::Broken)

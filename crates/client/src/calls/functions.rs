@@ -5,21 +5,21 @@ use reqwest::{Method, Response};
 use crate::http::NO_LIMIT;
 use crate::{Client, ClientError};
 
-/// A request to a function, without the gateway.
+/// A request to a function that bypasses the gateway.
 #[derive(Debug, Clone, Default)]
 pub struct FunctionCall {
-    /// Any selector; the newest version when left out.
+    /// Any selector; the newest version if not set.
     pub version: Option<String>,
     pub method: String,
-    /// Path and query as the function sees them.
+    /// The path and query that the function receives.
     pub path: String,
-    /// Names and values. The content type travels as itself, the others with a prefix, so that none of them is taken for
-    /// a header of the API call.
+    /// Names and values. The content type is sent as is, other headers with a prefix, so that none
+    /// of them is taken for a header of the API request.
     pub headers: Vec<(String, String)>,
     pub body: Bytes,
 }
 
-/// What the function answered. The body is still to be read.
+/// The function's response. The body is not read yet.
 pub struct FunctionAnswer {
     pub status: u16,
     /// The number of the version that ran.
@@ -29,7 +29,7 @@ pub struct FunctionAnswer {
 }
 
 impl FunctionAnswer {
-    /// Headers of the function's answer, without those of the connection and of the call.
+    /// The headers of the function's response, without those of the connection and of the API.
     pub fn headers(&self) -> impl Iterator<Item = (&str, &str)> {
         self.response
             .headers()
@@ -38,14 +38,15 @@ impl FunctionAnswer {
             .filter(|(name, _)| !name.starts_with("milepost-") && *name != "transfer-encoding" && *name != "connection")
     }
 
-    /// The next piece of the body; none at its end.
+    /// The next chunk of the body; `None` at its end.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, ClientError> {
         self.response.chunk().await.map_err(ClientError::Broken)
     }
 }
 
 impl Client {
-    /// Runs a version of a function. A function that answers 500 has answered; an error means that it could not run.
+    /// Calls a version of a function. A status of 500 from the function is a response; an error
+    /// means that the function could not run.
     pub async fn function_call(
         &self,
         app: &str,
@@ -54,7 +55,7 @@ impl Client {
     ) -> Result<FunctionAnswer, ClientError> {
         let mut query = vec![("method", call.method.as_str()), ("path", call.path.as_str())];
         query.extend(call.version.as_deref().map(|version| ("version", version)));
-        // The function has a time limit of its own, and the server keeps it.
+        // The function has its own timeout, which the server enforces.
         let mut request =
             self.request(Method::POST, &["apps", app, "functions", function, "call"]).query(&query).timeout(NO_LIMIT);
         for (name, value) in &call.headers {

@@ -18,12 +18,12 @@ const FRAMED: &str = "application/vnd.milepost.install.v1";
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 impl Client {
-    /// Installs an app. As long as fetching takes, and until it is healthy.
+    /// Installs an app. Returns when it is fetched and healthy, however long that takes.
     pub async fn install_create(&self, new: &NewInstall) -> Result<Installed, ClientError> {
         self.json(self.request(Method::POST, &["installs"]).timeout(NO_LIMIT).json(new)).await
     }
 
-    /// Installs an app from a bundle, whose artifact goes along.
+    /// Installs an app from a bundle; the artifact follows in the request body.
     pub async fn install_bundle<S, E>(&self, new: &NewInstall, artifact: S) -> Result<Installed, ClientError>
     where
         S: Stream<Item = Result<Bytes, E>> + Send + 'static,
@@ -57,9 +57,9 @@ impl Client {
         self.json(self.request(Method::DELETE, &["apps", app, "install"])).await
     }
 
-    /// Tells the app's log what was published, or taken back.
-    pub async fn publication_tell(&self, app: &str, told: &Publication) -> Result<(), ClientError> {
-        self.send(self.request(Method::POST, &["apps", app, "publications"]).json(told)).await.map(drop)
+    /// Records in the app's log what was published or unpublished.
+    pub async fn publication_tell(&self, app: &str, publication: &Publication) -> Result<(), ClientError> {
+        self.send(self.request(Method::POST, &["apps", app, "publications"]).json(publication)).await.map(drop)
     }
 
     pub async fn upgrade_plan(&self, app: &str, asked: &Upgrade) -> Result<UpgradePlan, ClientError> {
@@ -70,7 +70,7 @@ impl Client {
         self.json(self.request(Method::POST, &["apps", app, "upgrade"]).timeout(NO_LIMIT).json(asked)).await
     }
 
-    /// Upgrades from a bundle, whose artifact goes along.
+    /// Upgrades from a bundle; the artifact follows in the request body.
     pub async fn upgrade_bundle<S, E>(
         &self,
         app: &str,
@@ -86,13 +86,13 @@ impl Client {
     }
 }
 
-/// The length of the request and the request, then the artifact.
+/// The request body: the length of the JSON request, the JSON, then the artifact.
 fn framed<S, E>(request: &impl Serialize, artifact: S) -> Body
 where
     S: Stream<Item = Result<Bytes, E>> + Send + 'static,
     E: Into<BoxError> + 'static,
 {
-    // Maps have text keys and writing to memory does not fail.
+    // Cannot fail: all map keys are strings, and writing to memory is infallible.
     let json = serde_json::to_vec(request).unwrap_or_default();
     let mut head = (json.len() as u64).to_le_bytes().to_vec();
     head.extend_from_slice(&json);

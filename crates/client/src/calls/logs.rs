@@ -6,10 +6,10 @@ use crate::api::LogEntry;
 use crate::http::NO_LIMIT;
 use crate::{Client, ClientError};
 
-/// A line longer than this is not one of ours: the server cuts lines far below it.
+/// The server cuts lines far below this length, so a longer line is not from a Milepost server.
 const LONGEST_LINE: usize = 4 << 20;
 
-/// Which lines are asked for.
+/// Filters log lines.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LogQuery {
     pub function: Option<String>,
@@ -17,9 +17,9 @@ pub struct LogQuery {
     pub version: Option<String>,
     pub request: Option<String>,
     pub since: Option<Timestamp>,
-    /// The newest so many of what is there already; what comes later is not counted.
+    /// Limits the lines that already exist to the newest ones; later lines are not counted.
     pub limit: Option<u64>,
-    /// Whether the stream stays open for what comes.
+    /// Whether the stream stays open for new lines.
     pub follow: bool,
 }
 
@@ -46,12 +46,13 @@ pub struct LogStream {
 }
 
 impl LogStream {
-    /// The next line; none when the server has said all. Dropping the future loses nothing.
+    /// The next line; `None` when the server has sent everything. Cancel-safe: dropping the future
+    /// loses no line.
     pub async fn next(&mut self) -> Result<Option<LogEntry>, ClientError> {
         loop {
             if let Some(line) = self.take_line()? {
                 if line.trim_ascii().is_empty() {
-                    // An empty line keeps the connection open.
+                    // The server sends empty lines to keep the connection open.
                     continue;
                 }
                 return read(&line).map(Some);

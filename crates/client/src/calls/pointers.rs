@@ -107,7 +107,7 @@ impl Client {
         self.delete(&["apps", app, "tags", tag]).await
     }
 
-    /// The moves of `live`, `latest` or a tag.
+    /// The history of `live`, `latest` or a tag.
     pub async fn release_pointer_history(
         &self,
         app: &str,

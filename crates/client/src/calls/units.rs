@@ -51,7 +51,7 @@ impl Client {
         self.json(self.request(Method::PATCH, &version_path(app, key, selector)).json(&body)).await
     }
 
-    /// `all` deletes every version.
+    /// The selector `all` deletes every version.
     pub async fn version_delete(
         &self,
         app: &str,
@@ -65,7 +65,7 @@ impl Client {
         self.json(request.query(&query)).await
     }
 
-    /// The files of a version as a zip, streamed.
+    /// Streams the files of a version as a zip.
     pub async fn version_download(
         &self,
         app: &str,

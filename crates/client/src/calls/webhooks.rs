@@ -32,7 +32,7 @@ impl Client {
         self.delete(&["apps", app, "webhooks", id]).await
     }
 
-    /// The timers that fire: those of the live release.
+    /// The active timers: those of the live release.
     pub async fn timers(&self, app: &str) -> Result<LiveTimers, ClientError> {
         self.get(&["apps", app, "timers"]).await
     }

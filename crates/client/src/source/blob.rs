@@ -1,5 +1,5 @@
-//! The bytes of one file on their way to the server. What was hashed is what must be sent, so the digest is taken again
-//! while the bytes stream by.
+//! The bytes of one file on their way to the server. The bytes sent must be the bytes that were
+//! scanned, so the digest is computed again while they are read.
 
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -8,16 +8,16 @@ use milepost_model::digest::{Digest, Hasher};
 
 use super::error::SourceError;
 
-/// The bytes of one file. The read that gives the last of them fails if they are not the bytes that were scanned; the
-/// error holds a [`SourceError::Changed`].
+/// The bytes of one file. The final read fails if the bytes differ from those scanned; the error
+/// contains a [`SourceError::Changed`].
 pub struct Blob {
     reader: Box<dyn Read + Send>,
     path: String,
     digest: Digest,
     size: u64,
     state: State,
-    /// The stat cache that vouched for the file. It is dropped when it turns out to be wrong, so that running the
-    /// command again helps.
+    /// The stat cache that contained the file. It is deleted when it turns out to be wrong, so that
+    /// running the command again succeeds.
     vouched_by: Option<PathBuf>,
 }
 
@@ -43,7 +43,7 @@ impl Blob {
         self.size
     }
 
-    /// The file's name inside the source, for progress and errors.
+    /// The file's path inside the source, for progress and errors.
     pub fn path(&self) -> &str {
         &self.path
     }
@@ -51,7 +51,7 @@ impl Blob {
     fn changed(&mut self) -> io::Error {
         self.state = State::Failed;
         if let Some(cache) = self.vouched_by.take() {
-            // Best effort: a cache that stays is only wrong about this file again.
+            // Best effort: if the cache remains, the same error occurs again.
             let _ = std::fs::remove_file(cache);
         }
         io::Error::new(io::ErrorKind::InvalidData, SourceError::Changed(self.path.clone()))
@@ -63,7 +63,8 @@ impl Read for Blob {
         let State::Reading { hasher, seen } = &mut self.state else {
             return if matches!(self.state, State::Done) { Ok(0) } else { Err(self.changed()) };
         };
-        // Never past the scanned size: a file that only grew still has the bytes that were promised.
+        // Never reads past the scanned size: a file that only grew still has the scanned bytes at
+        // its start.
         let room = usize::try_from(self.size - *seen).unwrap_or(usize::MAX).min(buffer.len());
         let count = self.reader.read(&mut buffer[..room])?;
         hasher.update(&buffer[..count]);

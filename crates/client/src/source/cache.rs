@@ -1,12 +1,13 @@
-//! The stat cache: what a file looked like when it was hashed, so that an unchanged file is not read again.
+//! The stat cache: the stat of each file when it was hashed, so that unchanged files are not read
+//! again.
 //!
-//! An entry is kept only if the file was at rest: its times are older than the start of the scan by a margin that
-//! covers file systems that count in whole or double seconds. A file that is edited in the tick in which it was hashed
-//! is therefore not in the cache and is hashed again, as git does with its index. Putting `mtime` back does not hide an
-//! edit, because `ctime` cannot be put back.
+//! An entry is kept only if the file was at rest: its times are older than the start of the scan by
+//! a margin that covers file systems with a resolution of one or two seconds. A file that is edited
+//! in the tick in which it was hashed is therefore not in the cache and is hashed again, as in
+//! git's index. Restoring `mtime` does not hide an edit, because `ctime` cannot be set.
 //!
-//! The cache may be lost, damaged or old at any time and then costs one full scan. It is one file: a magic line, the
-//! root of the last listing, records sorted by path, and a checksum.
+//! The cache may be lost, damaged or outdated at any time, which costs one full scan. It is one
+//! file: a magic line, the root of the last listing, records sorted by path, and a checksum.
 
 use std::fs;
 use std::io::{self, Write};
@@ -16,16 +17,16 @@ use std::path::{Path, PathBuf};
 use milepost_model::clock::Timestamp;
 use milepost_model::digest::Digest;
 
-/// Raised with any change of the layout; other versions are ignored.
+/// Incremented with any change of the layout; other versions are ignored.
 const MAGIC: &[u8; 16] = b"milepost-stat/1\n";
 const MARGIN_NS: i64 = 2_000_000_000;
 const DIGEST: usize = 32;
 const HEADER: usize = MAGIC.len() + 2 * DIGEST;
-/// Size, mtime, ctime, inode and device with eight bytes each, and the mode with four.
+/// Size, mtime, ctime, inode and device with eight bytes each, and mode with four.
 const STAT: usize = 5 * 8 + 4;
 const FIXED: usize = STAT + DIGEST;
 
-/// What the file system says of a file. Equal stats of a file at rest mean equal bytes.
+/// The relevant metadata of a file. For a file at rest, equal stats mean equal bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stat {
     pub(super) size: u64,
@@ -36,16 +37,16 @@ pub(super) struct Stat {
     mode: u32,
 }
 
-/// The stat cache of one source. A cache of another source does no harm, its entries only never match.
+/// The stat cache of one source. A cache of another source is harmless: its entries never match.
 pub struct StatCache {
     file: PathBuf,
     at_rest_before: i64,
     bytes: Vec<u8>,
-    /// Where each record begins, in the order of their paths.
+    /// The offsets of the records, sorted by path.
     records: Vec<usize>,
 }
 
-/// The root digest of a tree under the digest of its listing, which is quicker to make.
+/// The root digest of a tree, keyed by the digest of its listing, which is faster to compute.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct KnownRoot {
     pub(super) listing: Digest,
@@ -81,8 +82,8 @@ impl Stat {
 }
 
 impl StatCache {
-    /// Reads the cache in `file`; one that is missing, damaged or of another version is empty. `started` is the present,
-    /// asked for before anything is scanned.
+    /// Loads the cache in `file`, or an empty one if it is missing, damaged or of another version.
+    /// `started` is the current time, taken before anything is scanned.
     pub fn load(file: PathBuf, started: Timestamp) -> Self {
         let started = i64::try_from(started.as_nanosecond()).unwrap_or(i64::MAX);
         let at_rest_before = started.saturating_sub(MARGIN_NS);
@@ -97,7 +98,7 @@ impl StatCache {
         &self.file
     }
 
-    /// How many files it vouches for.
+    /// The number of cached files.
     pub fn len(&self) -> usize {
         self.records.len()
     }
@@ -106,7 +107,7 @@ impl StatCache {
         self.records.is_empty()
     }
 
-    /// Everything that is known below a folder, to look its files up in.
+    /// The records below a directory, for looking up its files.
     pub(super) fn below(&self, folder: &str) -> Records<'_> {
         let mut records = self.records.as_slice();
         if !folder.is_empty() {
@@ -123,12 +124,12 @@ impl StatCache {
         Some(KnownRoot { listing: digest(MAGIC.len())?, root: digest(MAGIC.len() + DIGEST)? })
     }
 
-    /// Whether a scan of this file may be remembered.
+    /// Whether a file with this stat may be cached.
     fn at_rest(&self, stat: &Stat) -> bool {
         stat.mtime < self.at_rest_before && stat.ctime < self.at_rest_before
     }
 
-    /// Replaces the content with what a scan found, sorted by path, and saves it.
+    /// Replaces the content with the result of a scan, sorted by path, and saves it.
     pub(super) fn replace<'a>(
         &mut self,
         known: KnownRoot,
@@ -139,7 +140,7 @@ impl StatCache {
         bytes.extend_from_slice(known.listing.as_bytes());
         bytes.extend_from_slice(known.root.as_bytes());
         for (path, stat, digest) in files {
-            // Longer paths than a tree can hold are refused before this.
+            // Paths longer than a tree allows were rejected earlier.
             let Ok(length) = u16::try_from(path.len()) else { continue };
             if self.at_rest(stat) {
                 bytes.extend_from_slice(&length.to_le_bytes());
@@ -155,7 +156,8 @@ impl StatCache {
         self.save()
     }
 
-    /// Renames into place rather than writing in place: two commands may scan the same folder at once.
+    /// Renames into place instead of writing in place: two commands may scan the same folder at
+    /// once.
     fn save(&self) -> io::Result<()> {
         let folder = self.file.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder)?;
@@ -171,7 +173,7 @@ impl StatCache {
     }
 }
 
-/// The records of one folder and of those below it.
+/// The records of one directory and those below it.
 pub(super) struct Records<'a> {
     cache: &'a StatCache,
     records: &'a [usize],
@@ -187,7 +189,7 @@ impl Records<'_> {
     }
 }
 
-/// Where the records begin, or nothing if the bytes are not a whole cache of this version.
+/// The offsets of the records, or `None` if the bytes are not a complete cache of this version.
 fn index(bytes: &[u8]) -> Option<Vec<usize>> {
     let end = bytes.len().checked_sub(DIGEST)?;
     let (body, checksum) = bytes.split_at(end);

@@ -1,5 +1,5 @@
-//! What can be wrong with what a user names. Each text names the thing and ends with what to do next, because a path or
-//! a zip entry is all that a person has to go by.
+//! Errors of sources. Each message names the file or entry and ends with the next step, because a
+//! path or a zip entry is all that a user has to go on.
 
 use std::io;
 use std::path::Path;
@@ -27,7 +27,7 @@ pub enum SourceError {
     LinkLeaves { path: String, target: String },
     #[error("`{path}` cannot be deployed: {reason}; rename it or exclude it")]
     BadPath { path: String, reason: TreeError },
-    /// `list`: `include` or `exclude`.
+    /// `list` is `include` or `exclude`.
     #[error("the {list} pattern `{pattern}` cannot be used: {reason}")]
     Pattern { list: &'static str, pattern: String, reason: String },
     #[error("nothing in `{path}` fits the pattern `{pattern}`{}", ignored_too(ignored.as_deref()))]
@@ -48,7 +48,7 @@ pub enum SourceError {
     Zip { path: String, reason: ZipRefusal },
 }
 
-/// Why a zip is not unpacked.
+/// Why a zip is rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum ZipRefusal {
     #[error("it is not a zip, whatever its name says; make it again, or name the folder itself")]
@@ -92,19 +92,19 @@ pub enum ZipRefusal {
 }
 
 fn ignored_too(ignored: Option<&str>) -> String {
-    let told =
+    let hint =
         |path| format!(": an ignore file leaves out `{path}`; write `!{path}` in a `.milepostignore` to have it");
-    ignored.map(told).unwrap_or_default()
+    ignored.map(hint).unwrap_or_default()
 }
 
 impl SourceError {
-    /// For a failed read: a path that is gone gets a text of its own.
+    /// For a failed read: a missing path gets its own message.
     pub(super) fn unreadable(path: &Path, source: io::Error) -> Self {
         let path = path.display().to_string();
         if source.kind() == io::ErrorKind::NotFound { Self::NotFound(path) } else { Self::Unreadable { path, source } }
     }
 
-    /// The same for a path that was there a moment ago.
+    /// Like `unreadable`, for a path that existed a moment ago.
     pub(super) fn vanished(path: &Path, source: io::Error) -> Self {
         match Self::unreadable(path, source) {
             Self::NotFound(path) => Self::Changed(path),

@@ -1,13 +1,14 @@
-//! What is left out. The patterns read like those of git: without a slash they match a name at any depth, with one they
-//! start at the root of the source. Seed 000 writes `public/video/x.mp4` for the source `build/public`, so a pattern
-//! that begins with the source folder's own name also starts there.
+//! Exclude patterns, with git's syntax: without a slash they match a name at any depth, with one
+//! they start at the root of the source. Seed 000 writes `public/video/x.mp4` for the source
+//! `build/public`, so a pattern that starts with the source folder's own name also starts at the
+//! root.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::error::SourceError;
 
-/// Folders that hold the history or the state of a tool and never something to run.
-/// Also the file that says what is left out: it is about the files, and not one of them.
+/// Directories with the history or the state of a tool, which are never deployed. Also the ignore
+/// file, which describes the files and is not one of them.
 const NEVER: [&str; 3] = [".git", ".milepost", super::ignored::OWN_FILE];
 
 pub(super) struct Exclude {
@@ -46,7 +47,7 @@ impl Exclude {
         Ok(Self { anything: build(anything)?, folders: build(folders)?, keep_hidden })
     }
 
-    /// Whether one path is taken, given that its folders are.
+    /// Whether a path is taken, provided that its parent directories are.
     pub(super) fn takes(&self, path: &str, is_folder: bool) -> bool {
         let name = path.rsplit('/').next().unwrap_or(path);
         let hidden = !self.keep_hidden && name.starts_with('.');
@@ -56,13 +57,14 @@ impl Exclude {
             && (!is_folder || self.folders.is_empty() || !self.folders.is_match(path))
     }
 
-    /// Whether a path and all its folders are taken, for archives, which are not walked folder by folder.
+    /// Whether a path and all its parents are taken, for archives, which are not walked directory
+    /// by directory.
     pub(super) fn takes_below(&self, path: &str) -> bool {
         path.match_indices('/').all(|(at, _)| self.takes(&path[..at], true)) && self.takes(path, false)
     }
 }
 
-/// A pattern as globs over paths relative to the source.
+/// Translates a pattern to globs over paths relative to the source.
 fn readings(pattern: &str, own_name: Option<&str>) -> Result<Vec<String>, &'static str> {
     if pattern.starts_with('!') {
         return Err("`!` is not known here; list only what is left out, or write `\\!` for a name that begins with it");
@@ -98,21 +100,21 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_starts_at_the_source_or_at_its_own_name() {
+    fn patterns_start_at_the_source_or_at_its_own_name() {
         check(&["public/video/big.mp4"], &["video/big.mp4", "public/video/big.mp4"], &["video/small.mp4", "big.mp4"]);
         check(&["video/*.mp4"], &["video/big.mp4"], &["video/deep/big.mp4", "a/video/big.mp4"]);
         check(&["./video/**"], &["video/deep/big.mp4"], &["a/video/big.mp4"]);
     }
 
     #[test]
-    fn a_bare_name_matches_at_any_depth_and_takes_its_files_along() {
+    fn bare_names_match_at_any_depth_with_their_files() {
         check(&["*.pyc"], &["a.pyc", "deep/er/b.pyc"], &["a.py"]);
         check(&["node_modules"], &["node_modules/x.js", "a/node_modules/b/c.js"], &["my_node_modules/x.js"]);
         check(&["/node_modules"], &["node_modules/x.js"], &["a/node_modules/b/c.js"]);
     }
 
     #[test]
-    fn a_trailing_slash_means_folders_only() {
+    fn a_trailing_slash_matches_folders_only() {
         check(&["cache/"], &["cache/x", "a/cache/x"], &["cache", "a/cache"]);
     }
 
@@ -124,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_pattern_is_named() {
+    fn errors_name_the_invalid_pattern() {
         for broken in ["[a", "!keep", "/", "", "a{b"] {
             let error = Exclude::new(&[broken.to_owned()], None, true).err().expect("refused").to_string();
             assert!(error.contains(&format!("`{broken}`")), "{error}");

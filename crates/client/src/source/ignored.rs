@@ -1,8 +1,8 @@
-//! `.gitignore` and `.milepostignore`. Both read as git reads them; where both speak of a path, `.milepostignore` is right,
-//! because it was written for this.
+//! `.gitignore` and `.milepostignore`, both with git's syntax. If both match a path,
+//! `.milepostignore` takes precedence, because it was written for this purpose.
 //!
-//! Only files inside the repository count. A list that a person keeps for all repositories, or in `.git/info`, does not: two
-//! people who deploy the same commit must get the same tree.
+//! Only files inside the repository count. A user's global ignore file and `.git/info/exclude` do
+//! not: two users who deploy the same commit must get the same tree.
 
 use std::borrow::Cow;
 use std::fs;
@@ -18,7 +18,7 @@ use super::error::SourceError;
 pub(super) const OWN_FILE: &str = ".milepostignore";
 const GIT_FILE: &str = ".gitignore";
 
-/// The ignore files of one folder, and of those above it.
+/// The ignore files of one directory and its parents.
 pub(super) struct Level {
     above: Option<Arc<Level>>,
     place: Where,
@@ -26,18 +26,19 @@ pub(super) struct Level {
     own: Gitignore,
 }
 
-/// Where the folder is, seen from the root of the source.
+/// The location of a directory relative to the root of the source.
 enum Where {
-    /// Below it, or the root itself: how many bytes of a path come before what the patterns see.
+    /// The root or a directory below it: how many leading bytes of a path the patterns must not
+    /// see.
     Below(usize),
-    /// Above it: what comes before a path.
+    /// Above the root: the prefix to add to a path.
     Above(String),
 }
 
 pub(super) type Levels = Option<Arc<Level>>;
 
-/// The ignore files between the root of the repository and the source. None of them count when they leave out the source
-/// itself: what somebody names is wanted, and is very often what a build made.
+/// The ignore files between the root of the repository and the source. None of them count if they
+/// ignore the source itself: a source that the user names is wanted, and often is build output.
 pub(super) fn above(root: &Path, gitignore: bool) -> Result<Levels, SourceError> {
     let is_repository = |folder: &&Path| folder.join(".git").exists();
     let Some(repository) = root.ancestors().find(is_repository) else { return Ok(None) };
@@ -50,7 +51,8 @@ pub(super) fn above(root: &Path, gitignore: bool) -> Result<Levels, SourceError>
         };
         let (Some(to_root), Some(to_next)) = (to_root.to_str(), to_next.to_str()) else { return Ok(None) };
         levels = level(folder, Where::Above(to_root.to_owned()), levels, gitignore)?;
-        // Seen from each level, the next folder is the beginning of the way to the root.
+        // The path of the next directory, as seen from each level, is a prefix of the path to the
+        // root.
         let rest = to_root.len() - to_next.len();
         if decide(&levels, |level| Cow::Borrowed(level.way_to_root(rest)), true) {
             return Ok(None);
@@ -60,13 +62,13 @@ pub(super) fn above(root: &Path, gitignore: bool) -> Result<Levels, SourceError>
     Ok(levels)
 }
 
-/// The same with the ignore files of one more folder, if it has any.
+/// Adds the ignore files of one more directory, if it has any.
 pub(super) fn entered(here: &Path, folder: &str, above: &Levels, gitignore: bool) -> Result<Levels, SourceError> {
     let strip = if folder.is_empty() { 0 } else { folder.len() + 1 };
     level(here, Where::Below(strip), above.clone(), gitignore)
 }
 
-/// Whether a path of the source is left out, given that its folders are not.
+/// Whether a path of the source is ignored, provided that its parent directories are not.
 pub(super) fn leaves_out(levels: &Levels, path: &str, is_folder: bool) -> bool {
     decide(levels, |level| level.relative(path), is_folder)
 }
@@ -101,7 +103,7 @@ impl Level {
         }
     }
 
-    /// The way from here to the root, without its last `rest` bytes.
+    /// The path from here to the root, without its last `rest` bytes.
     fn way_to_root(&self, rest: usize) -> &str {
         match &self.place {
             Where::Above(way) => way.get(..way.len() - rest).unwrap_or_default().trim_end_matches('/'),
@@ -120,7 +122,7 @@ fn level(folder: &Path, place: Where, above: Levels, gitignore: bool) -> Result<
     Ok(Some(Arc::new(Level { above, place, git, own })))
 }
 
-/// Git takes no notice of a line that it cannot read; a mistake in a file of our own is told.
+/// Git skips lines that it cannot parse; in our own file they are errors (`strict`).
 fn read(file: &Path, strict: bool) -> Result<Option<Gitignore>, SourceError> {
     let bytes = match fs::read(file) {
         Ok(bytes) => bytes,
@@ -132,7 +134,7 @@ fn read(file: &Path, strict: bool) -> Result<Option<Gitignore>, SourceError> {
         line: line + 1,
         reason,
     };
-    // The patterns see paths from here on, so there is nothing to take off in front.
+    // Paths are already relative to this directory, so the builder must not strip a prefix.
     let mut builder = GitignoreBuilder::new(".");
     for (number, line) in String::from_utf8_lossy(&bytes).lines().enumerate() {
         let added = builder.add_line(None, line);

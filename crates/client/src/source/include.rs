@@ -1,8 +1,8 @@
-//! What is taken, when not everything is. A pattern starts at the root of the source; `*` and `?` stay within one name, `**`
-//! stands for any folders, and a folder that a pattern names is taken whole.
+//! Include patterns. A pattern starts at the root of the source; `*` and `?` match within one name,
+//! `**` matches any number of directories, and a matched directory is taken as a whole.
 //!
-//! A pattern that takes nothing is a mistake (a folder was renamed, a file is spelled otherwise), so each one remembers
-//! whether it took something.
+//! A pattern that matches nothing is a mistake (a renamed folder, a misspelled file), so each one
+//! records whether it matched.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -11,7 +11,7 @@ use globset::{GlobBuilder, GlobMatcher};
 
 use super::error::SourceError;
 
-/// No patterns: everything is taken.
+/// Without patterns, everything is taken.
 pub(super) struct Include {
     patterns: Vec<Pattern>,
     unmatched: AtomicUsize,
@@ -20,10 +20,10 @@ pub(super) struct Include {
 struct Pattern {
     text: String,
     parts: Vec<Part>,
-    /// `hello/`: not a file of that name.
+    /// The pattern ends with `/`, like `hello/`, and does not match a file of that name.
     folders_only: bool,
     matched: AtomicBool,
-    /// What it would have taken, had an ignore file not left it out.
+    /// A path that it would have matched, had an ignore file not left it out.
     ignored: Mutex<Option<String>>,
 }
 
@@ -34,20 +34,20 @@ enum Part {
     Glob(GlobMatcher),
 }
 
-/// How a path fits a pattern.
+/// How a path matches a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fit {
     No,
-    /// A folder in which something may fit.
+    /// A directory in which something may match.
     Within,
     Whole,
 }
 
-/// A pattern that took nothing.
+/// A pattern that matched nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unmatched {
     pub pattern: String,
-    /// What an ignore file left out and it would have taken.
+    /// A path that an ignore file left out and that the pattern would have matched.
     pub ignored: Option<String>,
 }
 
@@ -62,7 +62,7 @@ impl Include {
         self.patterns.is_empty()
     }
 
-    /// The best fit of any pattern.
+    /// The best match of any pattern.
     pub(super) fn fit(&self, path: &str, is_folder: bool) -> Fit {
         if self.takes_everything() {
             return Fit::Whole;
@@ -70,12 +70,12 @@ impl Include {
         self.patterns.iter().map(|pattern| pattern.fit(path, is_folder)).max().unwrap_or(Fit::No)
     }
 
-    /// Whether a pattern without wildcards is this very path.
+    /// Whether a pattern without wildcards is exactly this path.
     pub(super) fn names(&self, path: &str) -> bool {
         self.patterns.iter().any(|pattern| pattern.plain().is_some_and(|mut parts| parts.by_ref().eq(path.split('/'))))
     }
 
-    /// Whether a pattern without wildcards is a path below this folder.
+    /// Whether a pattern without wildcards names a path below this directory.
     pub(super) fn names_below(&self, folder: &str) -> bool {
         let below = |mut parts: Box<dyn Iterator<Item = &str> + '_>| {
             folder.split('/').all(|name| parts.next() == Some(name)) && parts.next().is_some()
@@ -83,7 +83,7 @@ impl Include {
         self.patterns.iter().any(|pattern| pattern.plain().is_some_and(below))
     }
 
-    /// Notes that a path was taken, with all that fits it.
+    /// Records that a path was taken, for all patterns that match it.
     pub(super) fn took(&self, path: &str, is_folder: bool) {
         if self.all_matched() {
             return;
@@ -95,7 +95,8 @@ impl Include {
         }
     }
 
-    /// Notes that an ignore file left a path out that a pattern, or something below it, would have fit.
+    /// Records that an ignore file left out a path, for patterns that match it or could match below
+    /// it.
     pub(super) fn ignored(&self, path: &str, is_folder: bool) {
         if self.all_matched() {
             return;
@@ -114,11 +115,11 @@ impl Include {
 
     pub(super) fn unmatched(&self) -> Vec<Unmatched> {
         let unmatched = self.patterns.iter().filter(|pattern| !pattern.matched.load(Ordering::Relaxed));
-        let told = |pattern: &Pattern| Unmatched {
+        let report = |pattern: &Pattern| Unmatched {
             pattern: pattern.text.clone(),
             ignored: pattern.ignored.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         };
-        unmatched.map(told).collect()
+        unmatched.map(report).collect()
     }
 }
 
@@ -168,7 +169,7 @@ impl Pattern {
         }
     }
 
-    /// The names that it is made of, if it has no wildcards.
+    /// The names in the pattern, if it has no wildcards.
     fn plain(&self) -> Option<Box<dyn Iterator<Item = &str> + '_>> {
         let plain = self.parts.iter().all(|part| matches!(part, Part::Name(_)));
         let names = self.parts.iter().filter_map(|part| match part {
@@ -179,7 +180,8 @@ impl Pattern {
     }
 }
 
-/// How the path fits, and whether it is the pattern's own last name that it ended with, rather than something below.
+/// How the path matches, and whether it ended with the pattern's own last name rather than below
+/// it.
 fn fit(parts: &[Part], path: &[&str]) -> (Fit, bool) {
     match (parts, path) {
         ([], []) => (Fit::Whole, true),
@@ -202,7 +204,8 @@ pub fn is_plain(text: &str) -> bool {
     !text.contains(['*', '?', '[', '{', '\\'])
 }
 
-/// Whether one name fits one part of a pattern, the part between two slashes. One that cannot be read fits nothing.
+/// Whether one name matches one part of a pattern, between two slashes. An invalid part matches
+/// nothing.
 pub fn fits(part: &str, name: &str) -> bool {
     GlobBuilder::new(part).literal_separator(true).build().is_ok_and(|glob| glob.compile_matcher().is_match(name))
 }
@@ -223,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_take_what_they_say() {
+    fn patterns_match_as_documented() {
         check("hello/*.py", &["hello/a.py", "hello/.py"], &["a.py", "hello/deep/a.py", "other/a.py", "hello/a.pyc"]);
         check("*.py", &["a.py"], &["hello/a.py"]);
         check("**/*.py", &["a.py", "x/a.py", "x/y/z/a.py"], &["a.js"]);
@@ -247,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_taken_whole() {
+    fn matched_folders_are_taken_whole() {
         check("hello", &["hello", "hello/a", "hello/b/c"], &["hello2/a", "x/hello/a"]);
         check("src/*", &["src/a", "src/b/c/d"], &["other/a"]);
         check("hello/", &["hello/a", "hello/b/c"], &["hello"]);
@@ -255,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_that_can_hold_nothing_are_not_entered() {
+    fn folders_without_possible_matches_are_not_entered() {
         let include = Include::new(&["a/b/*.py".to_owned(), "c/**/x".to_owned()]).expect("patterns");
         for folder in ["a", "a/b", "c", "c/d/e"] {
             assert_eq!(include.fit(folder, true), Fit::Within, "{folder}");
@@ -266,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_is_spelled_out_is_known_as_such() {
+    fn plain_patterns_name_exact_paths() {
         let include = Include::new(&["dist/app.js".to_owned(), "lib/*.js".to_owned()]).expect("patterns");
         assert!(include.names("dist/app.js") && include.names_below("dist"));
         assert!(!include.names("lib/a.js") && !include.names_below("lib") && !include.names_below("dist/app.js"));
@@ -274,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_pattern_is_named() {
+    fn errors_name_the_invalid_pattern() {
         for broken in ["[a", "!keep", "", "a{b", "../up", "a/../b"] {
             let error = Include::new(&[broken.to_owned()]).err().expect("refused").to_string();
             assert!(error.contains(&format!("`{broken}`")), "{error}");

@@ -1,4 +1,4 @@
-//! Bytes that stand in a document instead of in a file: a zip, or one file.
+//! Sources from bytes inside a document instead of a file on disk: a zip, or one file.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -6,8 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use super::{Source, SourceError, SourceOptions};
 
 impl Source {
-    /// Reads bytes as if they were a file of this name: a zip is unpacked, anything else is a tree of one. What begins as
-    /// programs do is executable, since bytes in a document cannot say it otherwise.
+    /// Reads bytes as if they were a file of this name: a zip is unpacked, anything else is a tree
+    /// of one. Scripts and ELF programs become executable, since bytes in a document have no mode.
     pub fn from_bytes(name: &str, bytes: &[u8], options: &SourceOptions) -> Result<Self, SourceError> {
         let scratch = tempfile::tempdir().map_err(SourceError::Scratch)?;
         let place = scratch.path().join(name);

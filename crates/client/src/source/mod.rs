@@ -1,11 +1,11 @@
-//! What a user names on the command line, as a tree: a folder, a file, or a zip.
+//! Sources: what users name on the command line (a folder, a file, or a zip), read as a tree.
 //!
-//! A [`Source`] is a reading at one moment: its tree is complete before anything is sent, and bytes that are no longer
-//! what was read are an error at the upload, never a wrong version. This module does not know the server, and asks the
-//! machine neither for the time nor for where its caches are: both are passed in. It is synchronous; call it where
-//! blocking is fine.
+//! A [`Source`] is a snapshot: its tree is complete before anything is sent, and bytes that have
+//! changed since are an error of the upload, never a wrong version. This module does not know the
+//! server. The time and the location of caches are passed in. It is synchronous; call it where
+//! blocking is acceptable.
 //!
-//! An unchanged folder is not read again, see [`StatCache`].
+//! Unchanged folders are not read again, see [`StatCache`].
 
 mod blob;
 mod cache;
@@ -56,30 +56,31 @@ pub struct Source {
     encoded: OnceLock<EncodedTree>,
     by_digest: OnceLock<HashMap<Digest, (String, u64)>>,
     cache: Option<PathBuf>,
-    /// Where bytes that came from no file were put, for as long as they are needed.
+    /// Holds the temporary file of a source that came from bytes, for as long as it is needed.
     _scratch: Option<tempfile::TempDir>,
 }
 
 enum Origin {
-    /// The paths of what was found are files below this folder.
+    /// The paths in `Found` are relative to this directory.
     Folder(PathBuf, Found),
     Zip(PathBuf, Tree, unpack::Archive),
 }
 
-/// What a scan did.
+/// The result of a scan.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ScanSummary {
     pub files_seen: u64,
     pub files_hashed: u64,
     pub bytes_hashed: u64,
-    /// Whether the stat cache was news and was written. A cache that cannot be written is not an error.
+    /// Whether the stat cache changed and was written. Failing to write the cache is not an error.
     pub cache_written: bool,
     pub ignored: Ignored,
 }
 
 impl Source {
-    /// Reads what stands at `path`: a folder with everything below it, a zip unpacked, or a file as a tree of one. A file
-    /// that is named itself is taken, whatever the patterns and the ignore files say. The cache is brought up to date and saved.
+    /// Reads `path`: a folder with everything below it, a zip unpacked, or a file as a tree of one.
+    /// A file that is itself named is taken regardless of patterns and ignore files. The cache is
+    /// updated and saved.
     pub fn open(path: &Path, options: &SourceOptions, cache: Option<&mut StatCache>) -> Result<Self, SourceError> {
         let unreadable = |error| SourceError::unreadable(path, error);
         let metadata = fs::metadata(path).map_err(unreadable)?;
@@ -108,8 +109,8 @@ impl Source {
         Self::from_files(base, found, cache, &meter)
     }
 
-    /// The digest of the tree. For a folder that did not change since the last scan it comes from the cache, and no
-    /// tree is made: ask for it first.
+    /// The digest of the tree. For a folder that is unchanged since the last scan it comes from the
+    /// cache, and no tree is built, so callers should ask for it first.
     pub fn root(&self) -> Result<Digest, SourceError> {
         match self.root.get() {
             Some(root) => Ok(*root),
@@ -117,8 +118,8 @@ impl Source {
         }
     }
 
-    /// The tree, made when first asked for. A tree that cannot be made is an error of `open` already, unless the cache
-    /// knew its root.
+    /// The tree, built on first use. An invalid tree is already an error in `open`, unless the
+    /// cache knew its root.
     pub fn tree(&self) -> Result<&Tree, SourceError> {
         match (&self.origin, self.tree.get()) {
             (Origin::Zip(_, tree, _), _) | (_, Some(tree)) => Ok(tree),
@@ -129,7 +130,7 @@ impl Source {
         }
     }
 
-    /// The tree as it is stored, made when first asked for.
+    /// The tree in stored form, built on first use.
     pub fn encoded(&self) -> Result<&EncodedTree, SourceError> {
         let tree = self.tree()?;
         Ok(self.encoded.get_or_init(|| tree.encode()))
@@ -139,7 +140,7 @@ impl Source {
         &self.summary
     }
 
-    /// The bytes of a file of the tree. Reading them fails if they are no longer what was scanned.
+    /// The bytes of a file in the tree. Reading them fails if they have changed since the scan.
     pub fn open_blob(&self, digest: &Digest) -> Result<Blob, SourceError> {
         let tree = self.tree()?;
         let known = self.by_digest.get_or_init(|| by_digest(tree));
@@ -155,7 +156,7 @@ impl Source {
         Ok(Blob::new(reader, path.clone(), *digest, *size, self.cache.clone()))
     }
 
-    /// The bytes of a small file, whole.
+    /// The complete bytes of a small file.
     pub fn read_blob(&self, digest: &Digest) -> Result<Vec<u8>, SourceError> {
         let mut blob = self.open_blob(digest)?;
         let mut bytes = Vec::new();
@@ -206,10 +207,10 @@ impl Source {
         let _ = source.root.set(root);
         source.cache = Some(cache.file().to_owned());
         if let Origin::Folder(_, Found { files, .. }) = &source.origin
-            // Otherwise every file was found in the cache as it is, and there are no others.
+            // Otherwise every file was found unchanged in the cache, and the cache has no others.
             && (known.is_none() || source.summary.files_hashed > 0 || cache.len() != files.len())
         {
-            // A file that was written while it was read has no stat that belongs to its bytes.
+            // The stat of a file that was written while being read does not match its bytes.
             let whole = files.iter().filter(|file| file.size == file.stat.size);
             let records = whole.map(|file| (file.path.as_str(), &file.stat, file.digest));
             source.summary.cache_written = cache.replace(KnownRoot { listing, root }, records).is_ok();
@@ -245,10 +246,11 @@ fn by_digest(tree: &Tree) -> HashMap<Digest, (String, u64)> {
     files.collect()
 }
 
-/// A digest over everything that decides the tree, many times quicker than making the tree.
+/// A digest over everything that determines the tree, many times faster than building the tree.
 fn listing(found: &Found) -> Digest {
     let mut hasher = Hasher::default();
-    // The encoding of the empty tree stands for the format, and the version for the rules that a tree must pass.
+    // The encoding of the empty tree stands for the tree format, and the crate's version for the
+    // validation rules.
     hasher.update(Tree::default().encode().root.as_bytes());
     hasher.update(env!("CARGO_PKG_VERSION").as_bytes());
     for file in &found.files {

@@ -1,4 +1,4 @@
-//! The name of the stat cache of a source.
+//! The file name of a source's stat cache.
 
 use std::path::Path;
 
@@ -6,8 +6,9 @@ use milepost_model::digest::{Digest, Hasher};
 
 use super::options::SourceOptions;
 
-/// A file name for the [`super::StatCache`] of what these options read at `path`. Two selections from one folder get caches of
-/// their own: with one for both, each scan would throw out what the other had remembered.
+/// The file name of the [`super::StatCache`] for what these options read at `path`. Two selections
+/// from one folder get separate caches: with a shared one, each scan would evict the entries of the
+/// other.
 pub fn cache_name(path: &Path, options: &SourceOptions) -> String {
     let full = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let mut hasher = Hasher::default();
@@ -30,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_options_have_another_cache() {
+    fn different_options_have_different_caches() {
         let plain = SourceOptions::default();
         let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
         let others = [

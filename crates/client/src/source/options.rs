@@ -1,51 +1,56 @@
-//! How a source is read. The defaults are right for the code of a function.
+//! How a source is read. The defaults suit the code of a function.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// Called from several threads, a few times per folder and per megabyte; must be quick.
+/// Called from several threads, a few times per directory and per megabyte; must be fast.
 pub type ProgressFn = Arc<dyn Fn(Progress) + Send + Sync>;
 
 #[derive(Clone)]
 pub struct SourceOptions {
-    /// Patterns of what is taken, from the root of the source: `lib/*.py`, `**/*.css`, `assets/`. Nothing: everything. A
-    /// pattern that fits nothing is an error.
+    /// Patterns of files to take, from the root of the source: `lib/*.py`, `**/*.css`, `assets/`.
+    /// If empty, everything is taken. A pattern that matches nothing is an error.
     pub include: Vec<String>,
-    /// Patterns of what is left out, as the manifest has them: `*.map` anywhere, `video/*.mp4` from the root of the
-    /// source or with the source folder's own name in front, `cache/` folders only. A folder takes its files along.
+    /// Patterns of files to leave out, as in the manifest: `*.map` anywhere, `video/*.mp4` from the
+    /// root of the source or with the source folder's own name as prefix, `cache/` for directories
+    /// only. An excluded directory excludes its files.
     pub exclude: Vec<String>,
-    /// Whether `.gitignore` files count: those in the folder, and those above it up to the root of the repository, unless
-    /// they leave out the folder itself. `.milepostignore` files always do, unless no ignore files count at all.
+    /// Whether `.gitignore` files count: those in the folder, and those in its parents up to the
+    /// root of the repository, unless they ignore the folder itself. `.milepostignore` files always
+    /// count, unless `ignore_files` is off.
     pub gitignore: bool,
-    /// Whether ignore files are read. Not in a folder that somebody else wrote: what a build made is all wanted, and an ignore
-    /// file in it may be a link to anything.
+    /// Whether ignore files are read. Off for directories with untrusted content: all build output
+    /// is wanted, and an ignore file in it may be a link to anything.
     pub ignore_files: bool,
-    /// Whether names that begin with a dot are taken. `.git` and `.milepost` never are.
+    /// Whether names that start with a dot are taken. `.git` and `.milepost` never are.
     pub keep_hidden: bool,
-    /// Whether a zip (or a jar, or an office document) stays the one file it is instead of being unpacked.
+    /// Whether a zip (or a jar, or an office document) is taken as a single file instead of being
+    /// unpacked.
     pub keep_archives: bool,
     pub limits: ZipLimits,
     pub folder_limits: FolderLimits,
     pub progress: Option<ProgressFn>,
 }
 
-/// Bounds for unpacking, checked against what comes out and not against what the zip declares.
+/// Limits for unpacking, checked against the unpacked bytes and not against the zip's declarations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ZipLimits {
     pub entries: usize,
     pub total_bytes: u64,
     pub file_bytes: u64,
-    /// How many times larger than its packed form a file, and the whole, may become once it is above `ratio_from`.
+    /// How many times larger than its packed form a file, or the whole, may become once it exceeds
+    /// `ratio_from`.
     pub ratio: u64,
     pub ratio_from: u64,
 }
 
-/// Bounds for reading a folder that somebody else filled, checked before anything is hashed that goes beyond them.
+/// Limits for reading a folder with untrusted content, checked before anything beyond them is
+/// hashed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FolderLimits {
-    /// Files, links and folders together.
+    /// Files, links and directories together.
     pub most_files: Option<u64>,
-    /// What the files say they have, holes too: that much would be read.
+    /// The sum of the file sizes, including holes, since that many bytes would be read.
     pub most_bytes: Option<u64>,
 }
 

@@ -1,10 +1,10 @@
-//! Jobs that make more jobs, shared by as many threads as the machine has cores.
+//! A thread pool for jobs that create more jobs, with one thread per core.
 
 use std::num::NonZero;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// More threads than this only fight for the file system.
+/// More threads than this only compete for the file system.
 const MAX_THREADS: usize = 8;
 
 struct Pool<J, E> {
@@ -18,7 +18,8 @@ struct State<J, E> {
     failed: Option<E>,
 }
 
-/// Runs `first` and all jobs that come of it. Each thread collects into an `F` of its own; the first error ends all.
+/// Runs `first` and all jobs that it leads to. Each thread collects into its own `F`; the first
+/// error stops all threads.
 pub(super) fn run<J: Send, F: Default + Send, E: Send>(
     first: J,
     work: impl Fn(J, &mut F, &mut Vec<J>) -> Result<(), E> + Sync,
@@ -29,7 +30,8 @@ pub(super) fn run<J: Send, F: Default + Send, E: Send>(
     let worker = || {
         let mut found = F::default();
         while let Some(job) = pool.next() {
-            // Dropped also when the job panics, or the other threads would wait for it for ever.
+            // A guard, so that a panic in the job also ends it; otherwise the other threads would
+            // wait forever.
             let _running = Running(&pool);
             let mut more = Vec::new();
             let result = work(job, &mut found, &mut more);
@@ -57,7 +59,7 @@ impl<J, E> Pool<J, E> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for a job; nothing when all work is done or has failed.
+    /// Waits for a job. `None` when all work is done or a job has failed.
     fn next(&self) -> Option<J> {
         let mut state = self.lock();
         loop {

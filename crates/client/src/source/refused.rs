@@ -1,4 +1,4 @@
-//! What a scan of a folder refuses, all of it: so that whoever mends a folder does not find one thing after the other.
+//! Collects everything in a folder that a scan would reject, so that users can fix it all at once.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -11,11 +11,12 @@ use super::options::SourceOptions;
 use super::rules::{Folder, Rules, Verdict};
 use super::walk::name_of;
 
-/// Links that only lead out together are looked for one after the other.
+/// Escaping chains of links are searched one after the other, up to this many.
 const MOST_TOGETHER: usize = 100;
 
-/// Everything below a folder that a scan would stop at: links that lead out, pipes and sockets, names that cannot be kept, and
-/// what cannot be read. Nothing for a path that is no folder. No file is read, only opened.
+/// Returns everything below a folder at which a scan would stop: links that leave it, pipes and
+/// sockets, invalid names, and unreadable entries. Empty if the path is not a folder. Files are
+/// opened but not read.
 pub fn refused(path: &Path, options: &SourceOptions) -> Vec<SourceError> {
     let Ok(rules) = Rules::of_folder(path, options) else { return Vec::new() };
     if !path.is_dir() {
@@ -55,7 +56,7 @@ impl Look<'_> {
                 continue;
             };
             let below = if folder.path.is_empty() { name.to_owned() } else { [&folder.path, "/", name].concat() };
-            // What is gone by now is not there.
+            // The entry was deleted in the meantime.
             let Ok(kind) = entry.file_type() else { continue };
             match self.rules.verdict(folder, &below, kind.is_dir()) {
                 Verdict::Take => self.take(&entry, kind, below),
@@ -89,7 +90,7 @@ impl Look<'_> {
     }
 }
 
-/// What a tree of these would refuse.
+/// The errors of a tree with these entries.
 fn of_tree(mut leaves: Vec<(String, Leaf)>) -> Vec<SourceError> {
     let mut refused = Vec::new();
     let mut tree = Tree::default();
@@ -106,12 +107,12 @@ fn of_tree(mut leaves: Vec<(String, Leaf)>) -> Vec<SourceError> {
             refused.push(SourceError::refused("the tree", error));
             break;
         };
-        // The others are looked at without it.
+        // Checks the remaining links without it.
         leaves.retain(|(path, _)| path != escapes);
         refused.push(SourceError::refused("the tree", error));
         tree = Tree::default();
         for (path, leaf) in &leaves {
-            // They went in before.
+            // Cannot fail: these entries were inserted before.
             let _ = tree.insert(path, leaf.clone());
         }
     }

@@ -1,5 +1,6 @@
-//! Whether a path of a folder is taken: what is excluded never is, then `include` decides, then the ignore files, and what
-//! `include` spells out is taken although they leave it out.
+//! Decides whether a path in a folder is taken. Excluded paths never are. Then `include` decides,
+//! then the ignore files, but a path that `include` names without wildcards is taken even if it is
+//! ignored.
 
 use std::path::Path;
 
@@ -14,14 +15,14 @@ pub(super) struct Rules {
     pub(super) include: Include,
     gitignore: bool,
     ignore_files: bool,
-    /// What counts from above the source.
+    /// The ignore files of the parent directories.
     above: Levels,
 }
 
-/// A folder that is being listed.
+/// A directory that is being listed.
 #[derive(Clone)]
 pub(super) struct Folder {
-    /// Below the root, which itself is the empty path.
+    /// Relative to the root, which is the empty path.
     pub(super) path: String,
     mode: Mode,
     levels: Levels,
@@ -29,10 +30,10 @@ pub(super) struct Folder {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
-    /// A pattern took the folder: everything in it is wanted.
+    /// A pattern matched the directory: everything in it is taken.
     Whole,
     Matching,
-    /// It is left out by an ignore file, but for what `include` spells out.
+    /// An ignore file left it out, except for what `include` names without wildcards.
     Named,
 }
 
@@ -41,7 +42,7 @@ pub(super) enum Verdict {
     /// An ignore file left it out.
     Ignored,
     Take,
-    /// A folder to list; `ignored` but for what is spelled out below it.
+    /// A directory to list. If `ignored`, only the paths below it that `include` names are taken.
     Enter {
         folder: Folder,
         ignored: bool,
@@ -50,14 +51,14 @@ pub(super) enum Verdict {
 
 impl Rules {
     pub(super) fn of_folder(path: &Path, options: &SourceOptions) -> Result<Self, SourceError> {
-        // The folder's own name counts for the patterns, and `.` and `..` do not show it.
+        // Patterns may contain the folder's own name, which `.` and `..` do not show.
         let full = path.canonicalize().map_err(|error| SourceError::unreadable(path, error))?;
         let own_name = full.file_name().and_then(|name| name.to_str());
         let above = if options.ignore_files { ignored::above(&full, options.gitignore)? } else { None };
         Ok(Self { above, ..Self::new(options, own_name)? })
     }
 
-    /// A file or a zip: no ignore file speaks of what was named itself.
+    /// For a file or a zip: ignore files do not apply to a path that the user names.
     pub(super) fn of_file(options: &SourceOptions) -> Result<Self, SourceError> {
         Self::new(options, None)
     }
@@ -73,7 +74,8 @@ impl Rules {
         Folder { path: String::new(), mode, levels: self.above.clone() }
     }
 
-    /// With the ignore files that are in the folder itself; called once, before its entries are asked about.
+    /// Adds the ignore files of the directory itself. Called once, before `verdict` for its
+    /// entries.
     pub(super) fn enter(&self, base: &Path, mut folder: Folder) -> Result<Folder, SourceError> {
         if self.ignore_files && folder.mode != Mode::Named {
             let here = base.join(&folder.path);
@@ -122,7 +124,8 @@ impl Rules {
         }
     }
 
-    /// Whether a path and all its folders are taken, for archives, which are not walked folder by folder.
+    /// Whether a path and all its parents are taken, for archives, which are not walked directory
+    /// by directory.
     pub(super) fn takes_below(&self, path: &str) -> bool {
         let takes = self.exclude.takes_below(path) && self.include.fit(path, false) == Fit::Whole;
         if takes {

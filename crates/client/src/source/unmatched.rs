@@ -1,5 +1,5 @@
-//! Looking whether patterns fit anything, without reading a file: so that a mistake in a pattern is told with all the others,
-//! before the files are scanned.
+//! Finds patterns that match nothing without reading files, so that they are reported with all
+//! other mistakes before the files are scanned.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::include::{Include, Unmatched};
 use super::options::SourceOptions;
 use super::rules::{Rules, Verdict};
 
-/// The patterns that cannot be used, each with why.
+/// The invalid patterns, with the reasons.
 pub fn broken_patterns(options: &SourceOptions) -> Vec<SourceError> {
     let include = options.include.iter().filter_map(|pattern| Include::new(std::slice::from_ref(pattern)).err());
     let exclude =
@@ -18,7 +18,8 @@ pub fn broken_patterns(options: &SourceOptions) -> Vec<SourceError> {
     include.chain(exclude).collect()
 }
 
-/// The `include` patterns that fit nothing below `path`. Stops as soon as every pattern has something.
+/// The `include` patterns that match nothing below `path`. Stops as soon as every pattern has a
+/// match.
 pub fn unmatched(path: &Path, options: &SourceOptions) -> Result<Vec<Unmatched>, SourceError> {
     let rules = Rules::of_folder(path, options)?;
     let mut folders = vec![rules.root()];
@@ -30,7 +31,7 @@ pub fn unmatched(path: &Path, options: &SourceOptions) -> Result<Vec<Unmatched>,
         let here = path.join(&folder.path);
         let Ok(entries) = fs::read_dir(&here) else { continue };
         for entry in entries.flatten() {
-            // The scan itself tells what cannot be read.
+            // The scan itself reports unreadable entries.
             let (Some(name), Ok(kind)) = (entry.file_name().to_str().map(str::to_owned), entry.file_type()) else {
                 continue;
             };

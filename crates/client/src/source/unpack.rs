@@ -1,8 +1,9 @@
-//! Zips. Nothing in an archive ever names a file on disk: entries are hashed where they are, and unpacked again, one
-//! by one and into a file without a name, when the server asks for their bytes. So there is no way out of a folder,
-//! because there is no folder, and nothing is left behind when the command is killed.
+//! Zip archives. Entries are never written to named files: they are hashed in place and unpacked
+//! again, one by one and into an unnamed temporary file, when the server needs their bytes. A path
+//! in an archive therefore cannot escape, and nothing is left behind when the command is killed.
 //!
-//! Every bound is checked against the bytes that come out. What the archive declares is not believed.
+//! Every limit is checked against the unpacked bytes, never against the sizes that the archive
+//! declares.
 
 use std::collections::{HashMap, HashSet};
 use std::error::Error;
@@ -31,7 +32,7 @@ const MAX_TARGET: usize = 4096;
 const BUFFER: usize = 64 << 10;
 /// Unpacked blobs up to this size stay in memory.
 const IN_MEMORY: usize = 4 << 20;
-/// Where macOS keeps what its file system knows of a file and no other system needs.
+/// Where macOS stores file system metadata that no other system needs.
 const FINDER: &str = "__MACOSX";
 
 pub(super) struct Archive {
@@ -39,7 +40,7 @@ pub(super) struct Archive {
     places: HashMap<Digest, usize>,
 }
 
-/// Whether a file begins as zips do.
+/// Whether a file has the signature of a zip.
 pub(super) fn looks_like_a_zip(file: &Path) -> io::Result<bool> {
     let mut start = Vec::new();
     File::open(file)?.take(4).read_to_end(&mut start)?;
@@ -76,7 +77,7 @@ pub(super) fn open(
 }
 
 impl Archive {
-    /// Unpacks one file again. At most `size` bytes are taken, the size that the scan measured.
+    /// Unpacks one file again, up to `size` bytes as measured by the scan.
     pub(super) fn open_blob(&self, digest: &Digest, size: u64) -> Result<Option<Box<dyn Read + Send>>, SourceError> {
         let Some(&place) = self.places.get(digest) else { return Ok(None) };
         let mut unpacked = tempfile::SpooledTempFile::new(IN_MEMORY);
@@ -84,7 +85,8 @@ impl Archive {
         if let Ok(entry) = entries.by_index(place) {
             let mut entry = entry.take(size);
             let mut buffer = vec![0; BUFFER];
-            // An entry that no longer unpacks comes out short, and the digest check of the blob names it.
+            // An entry that no longer unpacks comes out short, and the blob's digest check reports
+            // it.
             while let Ok(count @ 1..) = entry.read(&mut buffer) {
                 unpacked.write_all(&buffer[..count]).map_err(SourceError::Scratch)?;
             }
@@ -150,7 +152,7 @@ impl Bounds<'_> {
         total: &mut u64,
     ) -> Result<(Digest, u64), ZipRefusal> {
         let mut entry = entries.by_index(place).map_err(|error| damaged(name, &error))?;
-        // The declared packed size may be a lie as well; it is never more than the whole archive.
+        // The declared packed size may be false too; it is never more than the whole archive.
         let packed = entry.compressed_size().min(self.packed);
         let mut hasher = Hasher::default();
         let mut size = 0;
@@ -200,7 +202,7 @@ impl Bounds<'_> {
     }
 }
 
-/// The checked name of an entry; nothing for a folder, which is there when its files are.
+/// The validated name of an entry. `None` for directories, which are implied by their files.
 fn plain_name(entry: &ZipFileEntry<'_>) -> Result<Option<String>, ZipRefusal> {
     let raw = entry.name_raw();
     let lossy = || String::from_utf8_lossy(raw).into_owned();
@@ -208,7 +210,7 @@ fn plain_name(entry: &ZipFileEntry<'_>) -> Result<Option<String>, ZipRefusal> {
     if name.contains('\\') {
         return Err(ZipRefusal::Backslash(lossy()));
     }
-    // Some tools write every name with `./` in front.
+    // Some tools prefix every name with `./`.
     let plain = name.strip_prefix("./").unwrap_or(name);
     if plain.is_empty() && !name.is_empty() {
         return Ok(None);
@@ -227,7 +229,8 @@ fn plain_name(entry: &ZipFileEntry<'_>) -> Result<Option<String>, ZipRefusal> {
     Ok(Some(plain))
 }
 
-/// The error of an entry's bytes. The method is looked at by the `zip` crate only when the first byte is asked for.
+/// Classifies an error of reading an entry. The `zip` crate checks the method only when the first
+/// byte is read.
 fn damaged(name: &str, error: &(dyn Error + 'static)) -> ZipRefusal {
     let name = name.to_owned();
     let inner = error.downcast_ref::<io::Error>().and_then(|error| error.get_ref());
@@ -238,7 +241,7 @@ fn damaged(name: &str, error: &(dyn Error + 'static)) -> ZipRefusal {
     }
 }
 
-/// The first name that the archive's list of entries has twice. The `zip` crate only says that there is one.
+/// The first duplicate name in the central directory. The `zip` crate reports only that one exists.
 fn duplicate_name(path: &Path, start: u64) -> io::Result<Option<String>> {
     let mut list = BufReader::new(File::open(path)?);
     list.seek(SeekFrom::Start(start))?;

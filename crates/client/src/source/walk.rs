@@ -1,5 +1,5 @@
-//! Walking a folder. A few threads share one list of jobs, and a job is either a folder to list or a batch of files to
-//! hash: so one huge folder and many small ones both keep every core busy.
+//! Walks a folder. A few threads share one list of jobs, each a directory to list or a batch of
+//! files to hash, so that one huge directory and many small ones both keep every core busy.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -15,12 +15,12 @@ use super::options::{FolderLimits, Progress, ProgressFn};
 use super::pool;
 use super::rules::{Folder, Rules, Verdict};
 
-/// Large enough that taking a job costs nothing, small enough that no thread is left with all the work.
+/// Large enough to make taking a job cheap, small enough to balance the work between threads.
 const BATCH_FILES: usize = 32;
 const BATCH_BYTES: u64 = 4 << 20;
 const BUFFER: usize = 128 << 10;
 
-/// Everything that a scan shares between its threads.
+/// What the threads of a scan share.
 pub(super) struct Scan<'a> {
     pub(super) base: &'a Path,
     pub(super) rules: &'a Rules,
@@ -32,15 +32,15 @@ pub(super) struct FoundFile {
     pub(super) path: String,
     pub(super) stat: Stat,
     pub(super) digest: Digest,
-    /// The bytes that were read. Differs from the stat if the file was being written.
+    /// The number of bytes read. Differs from the stat if the file was being written.
     pub(super) size: u64,
 }
 
-/// What ignore files left out. A folder counts as one.
+/// What ignore files left out. A directory counts as one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ignored {
     pub count: u64,
-    /// The first few, by name; folders end with `/`.
+    /// The first few paths, sorted; directories end with `/`.
     pub first: Vec<String>,
 }
 
@@ -78,7 +78,7 @@ pub(super) enum Job {
     Hash(Vec<(String, Stat)>),
 }
 
-/// Counts what was done and tells whoever watches.
+/// Counts the work done and reports progress.
 #[derive(Default)]
 pub(super) struct Meter {
     pub(super) seen: AtomicU64,
@@ -100,7 +100,7 @@ impl Meter {
         }
     }
 
-    /// Counts one file, link or folder that is taken.
+    /// Counts one file, link or directory that is taken.
     fn list(&self, base: &Path, bytes: u64) -> Result<(), SourceError> {
         let path = || base.display().to_string();
         if let Some(limit) = self.limits.most_files
@@ -108,7 +108,7 @@ impl Meter {
         {
             return Err(SourceError::TooManyFiles { path: path(), limit });
         }
-        // A file can say that it has almost any size, so that a sum may not fit.
+        // A sparse file can have almost any size, so the sum may overflow.
         if let Some(limit) = self.limits.most_bytes
             && bytes > limit.saturating_sub(self.listed_bytes.fetch_add(bytes.min(limit), Ordering::Relaxed))
         {
@@ -136,7 +136,7 @@ impl Scan<'_> {
         Ok(all)
     }
 
-    /// The one file at `name` below the base.
+    /// Hashes the single file `name` in the base directory.
     pub(super) fn file(&self, name: String, stat: Stat) -> Result<Found, SourceError> {
         let mut found = Found::default();
         self.meter.add(1, 0);
@@ -254,7 +254,7 @@ fn batches(files: Vec<(String, Stat)>) -> Vec<Job> {
     jobs
 }
 
-/// What a thing is that is neither a file, a folder nor a link.
+/// Describes an entry that is neither a file, a directory nor a link.
 pub(super) fn name_of(kind: fs::FileType) -> &'static str {
     if kind.is_socket() {
         "a socket"
@@ -265,7 +265,7 @@ pub(super) fn name_of(kind: fs::FileType) -> &'static str {
     }
 }
 
-/// A path split into its folder and its name, for a source that is one file.
+/// Splits a path into its directory and its name, for a source that is a single file.
 pub(super) fn split(path: &Path) -> Result<(PathBuf, String), SourceError> {
     let name = path.file_name().ok_or_else(|| SourceError::NotFound(path.display().to_string()))?;
     let name = name.to_str().ok_or_else(|| SourceError::NameNotUtf8(path.display().to_string()))?;

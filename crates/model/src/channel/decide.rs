@@ -1,4 +1,5 @@
-//! What an install does about its channel: what is installed now, what later, what waits for a person, and why.
+//! Decides what an install does about its channel: which versions to install now, later or on
+//! request, and why.
 
 use jiff::{SignedDuration, Zoned};
 use serde::{Deserialize, Serialize};
@@ -13,13 +14,13 @@ use super::policy::{Policy, Step, When};
 use super::semver::SemVer;
 use super::windows::Windows;
 
-/// How far ahead a window is looked for: further than a year, so that a yearly freeze has an end.
+/// How far ahead to search for a window: more than a year, so that a yearly freeze ends within it.
 pub const HORIZON_DAYS: i64 = 400;
 
-/// Everything that decides.
+/// The inputs of a decision.
 #[derive(Debug, Clone, Copy)]
 pub struct Situation<'a> {
-    /// The entry that was installed, as the channel had it then.
+    /// The installed entry, as the channel listed it at that time.
     pub installed: &'a Entry,
     pub all: &'a All,
     pub policy: &'a Policy,
@@ -28,12 +29,12 @@ pub struct Situation<'a> {
     pub now: Timestamp,
 }
 
-/// What a person, or a rollback, put in the way of upgrades.
+/// What an operator or a rollback put in the way of upgrades.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Brakes {
     pub hold: Option<Hold>,
-    /// Versions that are never installed by themselves, until they are lifted.
+    /// Versions that are never installed automatically until they are lifted.
     pub skipped: Vec<SemVer>,
 }
 
@@ -41,10 +42,11 @@ pub struct Brakes {
 #[serde(rename_all = "camelCase")]
 pub struct Hold {
     pub until: HoldUntil,
-    /// For people: who held it and why.
+    /// For display: the actor and the reason.
     #[serde(default)]
     pub reason: String,
-    /// Versions that were published before this do not end the hold: they were there when somebody went back.
+    /// Versions published before this time do not end the hold: they existed at the time of the
+    /// rollback.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub since: Option<Timestamp>,
@@ -53,14 +55,14 @@ pub struct Hold {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum HoldUntil {
-    /// A person lifts it.
+    /// Until an operator lifts it.
     Lifted,
-    /// A person lifts it, or the channel gets a version above this one that is not skipped.
+    /// Until an operator lifts it, or the channel has a version above this one that is not skipped.
     Above(SemVer),
 }
 
-/// The outlook of every step, lowest version first. Versions that nothing leads to are left out: what is below the one
-/// that is installed now, and what a higher one overtakes.
+/// The outlook of each step, lowest version first. Versions that will never be installed are left
+/// out: those below the version to install now, and those that a higher version overtakes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Decision {
@@ -70,7 +72,7 @@ pub struct Decision {
     pub outlook: Vec<Outlook>,
 }
 
-/// What becomes of one version.
+/// What happens to one version.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Outlook {
@@ -83,24 +85,24 @@ pub struct Outlook {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Fate {
-    /// Install it.
+    /// Installed now.
     Now,
-    /// Install it then, if nothing changes.
+    /// Installed at this time, if nothing changes.
     At {
         #[schema(value_type = String)]
         at: Zoned,
     },
-    /// It would be installed, but no window opens within [`HORIZON_DAYS`].
+    /// Would be installed, but no window opens within [`HORIZON_DAYS`].
     NoWindow,
-    /// A person decides.
+    /// Waits for an operator's decision.
     Waits,
-    /// The policy says never.
+    /// Never installed, by policy.
     Forbidden,
-    /// A hold is in the way.
+    /// Blocked by a hold.
     Held,
-    /// A rollback marked it.
+    /// Marked as bad by a rollback.
     Skipped,
-    /// The channel does not name its artifact by a whole digest.
+    /// The channel does not give the full digest of its artifact.
     Unfetchable,
 }
 
@@ -108,11 +110,11 @@ pub enum Fate {
 #[serde(rename_all = "camelCase")]
 pub enum Why {
     Policy(When),
-    /// The security case: the installed version was taken back.
+    /// A security fix is likely: the installed version was unpublished.
     Unpublished,
-    /// The same, but patches are manual.
+    /// As `Unpublished`, but patches are manual.
     UnpublishedAndManual,
-    /// A deny is in the way until then.
+    /// Blocked by a deny window until then.
     Denied,
     Hold(Hold),
     RolledBack,
@@ -135,8 +137,9 @@ pub enum Stay {
 }
 
 impl Brakes {
-    /// What a rollback leaves behind: the bad version is skipped, and upgrades are held until a person lifts it or,
-    /// unless it `stays`, until a newer version appears. What is higher and was there already is not news.
+    /// Records a rollback: the bad version is skipped, and upgrades are held until an operator
+    /// lifts the hold or, unless it `stays`, until a newer version appears. Higher versions that
+    /// already existed do not count.
     pub fn roll_back(&mut self, bad: SemVer, stays: bool, reason: impl Into<String>, at: Timestamp) {
         let until = if stays { HoldUntil::Lifted } else { HoldUntil::Above(bad.clone()) };
         self.hold = Some(Hold { until, reason: reason.into(), since: Some(at) });
@@ -145,13 +148,13 @@ impl Brakes {
         }
     }
 
-    /// The hold, unless what it waited for is there.
+    /// The hold, unless it has ended.
     pub fn active_hold(&self, all: &All) -> Option<&Hold> {
         let hold = self.hold.as_ref()?;
         let HoldUntil::Above(bad) = &hold.until else { return Some(hold) };
         let above = |entry: &Entry| {
             let order = cmp_channel((&entry.version, entry.create_time), (bad, entry.create_time));
-            // Channels tell the time to the second.
+            // Times in channels have a resolution of one second.
             let news = hold.since.is_none_or(|since| entry.create_time.as_second() >= since.as_second());
             order.is_gt() && news && !self.skipped.contains(&entry.version)
         };
@@ -165,7 +168,7 @@ impl Decision {
         self.outlook.iter().find(|outlook| outlook.fate == Fate::Now)
     }
 
-    /// When to decide again, if the channel does not change before.
+    /// When to decide again, unless the channel changes before.
     pub fn wake_at(&self) -> Option<Timestamp> {
         let at = |outlook: &Outlook| match &outlook.fate {
             Fate::At { at } => Some(at.timestamp()),
@@ -175,7 +178,8 @@ impl Decision {
     }
 }
 
-/// Never goes down, never takes a step that the policy forbids, and of what is allowed now takes the newest.
+/// Never downgrades, never takes a step that the policy forbids, and picks the newest version
+/// allowed now.
 pub fn decide(situation: &Situation<'_>) -> Result<Decision, Stay> {
     let Situation { installed, all, brakes, .. } = *situation;
     check_channel(installed, all)?;
@@ -185,18 +189,18 @@ pub fn decide(situation: &Situation<'_>) -> Result<Decision, Stay> {
 
     let mut outlook: Vec<Outlook> = Vec::new();
     for step in Step::ALL {
-        // Newest first, so the first that can be installed is the one that counts. What is above it and cannot be is
-        // told, each reason once.
+        // Newest first, so the first installable version is the result of this step. Versions above
+        // it that cannot be installed are reported, once per fate.
         let of_step =
             |entry: &&Entry| entry.is_above(installed) && Step::between(&installed.version, &entry.version) == step;
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for entry in all.versions().iter().filter(of_step) {
             let out_of_reach = out_of_reach(entry, brakes);
             let ends = out_of_reach.is_none();
             let security = unpublished && step == Step::Patch;
             let (fate, why) = out_of_reach.unwrap_or_else(|| fate(situation, step, security, hold));
-            if !told.contains(&fate) {
-                told.push(fate.clone());
+            if !reported.contains(&fate) {
+                reported.push(fate.clone());
                 outlook.push(Outlook { entry: entry.clone(), step, fate, why });
             }
             if ends {
@@ -209,7 +213,7 @@ pub fn decide(situation: &Situation<'_>) -> Result<Decision, Stay> {
     Ok(Decision { installed: installed.version.clone(), unpublished, outlook })
 }
 
-/// Why a version cannot be installed by itself whatever the policy says.
+/// Why a version cannot be installed automatically, whatever the policy says.
 fn out_of_reach(entry: &Entry, brakes: &Brakes) -> Option<(Fate, Why)> {
     if brakes.skipped.contains(&entry.version) {
         Some((Fate::Skipped, Why::RolledBack))
@@ -256,7 +260,7 @@ fn fate(situation: &Situation<'_>, step: Step, security: bool, hold: Option<&Hol
     }
 }
 
-/// Drops what is below the version that is installed now, and what is due no earlier than something higher.
+/// Drops versions below the one to install now, and versions due no earlier than a higher one.
 fn leave_out_overtaken(outlook: &mut Vec<Outlook>) {
     if let Some(now) = outlook.iter().rposition(|outlook| outlook.fate == Fate::Now) {
         outlook.drain(..now);

@@ -1,4 +1,5 @@
-//! The decision in words: "1.1.3 now, 1.2.3 on Sunday 2026-11-22 02:00 Europe/Berlin, 2.0.0 waits for you".
+//! The decision as text:
+//! `1.1.3 now, 1.2.3 on Sunday 2026-11-22 02:00 Europe/Berlin, 2.0.0 waits for you`.
 
 use std::fmt;
 
@@ -8,7 +9,8 @@ use super::decide::{Decision, Fate, Hold, HoldUntil, Outlook, Situation, Stay, W
 use super::policy::{Step, When};
 use super::semver::SemVer;
 
-/// What `upgrade --plan` prints. Its lines are the decision's, so the plan is what the watcher will do.
+/// The output of `upgrade --plan`. Its lines are those of the decision, so the plan is what the
+/// watcher will do.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forecast {
     pub installed: SemVer,
@@ -34,7 +36,8 @@ impl fmt::Display for Forecast {
         if self.lines.is_empty() {
             return write!(f, "{} is the newest", self.installed);
         }
-        // Where its replacement comes now, that is told by the step's reason.
+        // Left out if a replacement is installed because of it: the step's reason already mentions
+        // it.
         if self.unpublished && !self.lines.iter().any(|line| line.why == Why::Unpublished) {
             write!(f, "{} was unpublished; ", self.installed)?;
         }
@@ -61,7 +64,7 @@ impl fmt::Display for Outlook {
     }
 }
 
-/// The offset is told only when the clock shows this time twice.
+/// The offset is included only when the clock shows this time twice.
 fn moment(at: &Zoned) -> String {
     let zone = at.time_zone();
     let twice = zone.to_ambiguous_timestamp(at.datetime()).is_ambiguous();
@@ -70,7 +73,7 @@ fn moment(at: &Zoned) -> String {
 }
 
 impl Outlook {
-    /// Why this becomes of it, as a sentence without its end.
+    /// The reason for the fate, as a sentence without a full stop.
     pub fn reason(&self) -> String {
         let step = self.step;
         match (&self.why, &self.fate) {
@@ -100,7 +103,7 @@ impl Outlook {
         }
     }
 
-    /// What keeps a person from installing this now, when it is a matter of time only.
+    /// Why an operator's upgrade does not install this version now, if it only has to wait.
     pub fn in_the_way(&self) -> Option<String> {
         let Self { entry, step, fate, why } = self;
         let what = match why {
@@ -116,7 +119,7 @@ impl Outlook {
         Some(format!("{} is not installed now: {what} {until}", entry.version))
     }
 
-    /// What to tell a person before this is installed.
+    /// The warning to show before this version is installed.
     pub fn warning(&self) -> Option<String> {
         let version = &self.entry.version;
         (self.step == Step::Major)

@@ -1,7 +1,8 @@
 //! The two documents of a channel, `latest` and `all`, in the seed's JSON.
 //!
-//! A value of these types is consistent: it was read by [`All::read`] or made by `publish` and `unpublish`. Fields that
-//! this Milepost does not know are kept, so that an older publisher does not lose what a newer one wrote.
+//! Values of these types are consistent: they were read by [`All::read`] or made by `publish` and
+//! `unpublish`. Unknown fields are kept, so that an older publisher does not drop what a newer one
+//! wrote.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -16,7 +17,8 @@ use super::order::cmp_channel;
 use super::read;
 use super::semver::SemVer;
 
-/// Bounds of what is read. Ten thousand versions are a release every day for 27 years, in about 3 MiB.
+/// Limits on what is read. Ten thousand versions are one release per day for 27 years, in about 3
+/// MiB.
 pub const MAX_ALL_BYTES: usize = 8 << 20;
 pub const MAX_LATEST_BYTES: usize = 64 << 10;
 pub const MAX_VERSIONS: usize = 10_000;
@@ -32,7 +34,8 @@ pub struct Entry {
     pub id: ArtifactId,
     #[schema(value_type = String, format = DateTime)]
     pub create_time: Timestamp,
-    /// The OCI repository that has the artifact, `host/path`; without it the channel's own folder has it.
+    /// The OCI repository with the artifact, `host/path`. If not set, the artifact is in the
+    /// channel's own directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub registry: Option<String>,
     #[serde(flatten)]
@@ -57,18 +60,18 @@ pub struct All {
     pub(super) latest: Option<Entry>,
     /// Newest first.
     pub(super) versions: Vec<Entry>,
-    /// Versions that were taken back. Their texts stay bound to their digests.
+    /// Unpublished versions. Each may be published again only with the same digest.
     pub(super) unpublished: Vec<Entry>,
     pub(super) extra: BTreeMap<String, Value>,
 }
 
-/// Why a document is not used, with the file and the field.
+/// Why a document is rejected, with the file and the field.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the channel's file `{file}` is not usable: {}{problem}", self.place())]
 pub struct IndexError {
     /// `latest` or `all`.
     pub file: &'static str,
-    /// Like `versions[3].createTime`; empty when it is about the whole file.
+    /// A path like `versions[3].createTime`; empty if the problem concerns the whole file.
     pub field: String,
     pub problem: String,
 }
@@ -84,12 +87,13 @@ impl Entry {
         Self { version, id: digest.into(), create_time, registry: None, extra: BTreeMap::new() }
     }
 
-    /// The order of a channel.
+    /// Compares by the order of a channel.
     pub fn cmp_channel(&self, other: &Self) -> Ordering {
         cmp_channel((&self.version, self.create_time), (&other.version, other.create_time))
     }
 
-    /// Whether this is above the other. A version is never above itself, whatever the times say.
+    /// Whether this entry is above the other. A version is never above itself, whatever the times
+    /// are.
     pub fn is_above(&self, other: &Self) -> bool {
         self.version != other.version && self.cmp_channel(other).is_gt()
     }
@@ -103,7 +107,7 @@ impl<'de> Deserialize<'de> for Entry {
 }
 
 impl All {
-    /// A channel in which nothing was published yet.
+    /// A channel without any published version.
     pub fn empty(name: ChannelName, package: PackageName) -> Self {
         let (versions, unpublished) = (Vec::new(), Vec::new());
         Self { name, package, latest: None, versions, unpublished, extra: BTreeMap::new() }
@@ -121,7 +125,7 @@ impl All {
         &self.package
     }
 
-    /// Nothing, or the greatest of the versions.
+    /// The greatest version, or `None` if nothing is latest.
     pub fn latest(&self) -> Option<&Entry> {
         self.latest.as_ref()
     }
@@ -131,7 +135,7 @@ impl All {
         &self.versions
     }
 
-    /// What was taken back, newest first.
+    /// The unpublished versions, newest first.
     pub fn unpublished(&self) -> &[Entry] {
         &self.unpublished
     }
@@ -144,26 +148,27 @@ impl All {
         self.versions.iter().filter(move |entry| entry.id.digest() == Some(digest))
     }
 
-    /// The document `latest` that belongs to this one.
+    /// The document `latest` that matches this one.
     pub fn to_latest(&self) -> Latest {
         let (name, package) = (self.name.clone(), self.package.clone());
         Latest { name, package, latest: self.latest.clone(), extra: BTreeMap::new() }
     }
 
-    /// Whether this is older than a `latest` that was read. It is written first, so then a cache gave an old copy, and
-    /// it is to be read again.
+    /// Whether this document is older than a `latest` that was read. Publishers write `all` first,
+    /// so this happens only when a cache returned a stale copy, which must be read again.
     pub fn is_behind(&self, latest: &Latest) -> bool {
         let Some(entry) = &latest.latest else { return false };
         let known = self.versions.iter().chain(&self.unpublished).any(|known| known.version == entry.version);
         !known && self.latest.as_ref().is_none_or(|ours| entry.is_above(ours))
     }
 
-    /// That this is the document of the channel that was asked for.
+    /// Checks that this is the document of the requested channel.
     pub fn expect(&self, package: &PackageName, name: &ChannelName) -> Result<(), IndexError> {
         read::expect("all", (&self.package, package), (&self.name, name))
     }
 
-    /// That no entry comes from the future: then one of the two clocks is wrong, and nothing is decided by it.
+    /// Rejects entries from the future: one of the two clocks is wrong, so no decision can be based
+    /// on them.
     pub fn check_clock(&self, now: Timestamp) -> Result<(), IndexError> {
         self.versions.iter().try_for_each(|entry| read::check_clock("all", entry, now))
     }
@@ -227,7 +232,7 @@ struct AllShape<'a> {
 }
 
 fn written(shape: &impl Serialize) -> Vec<u8> {
-    // Maps have text keys and writing to memory does not fail.
+    // Cannot fail: all map keys are strings, and writing to memory is infallible.
     let mut bytes = serde_json::to_vec_pretty(shape).unwrap_or_default();
     bytes.push(b'\n');
     bytes

@@ -1,7 +1,7 @@
-//! Channels: semantic versions, the two documents of a channel, and what a policy makes of them.
+//! Channels: semantic versions, the two documents of a channel, and the decisions of a policy.
 //!
-//! Everything here is a function of its arguments: the publisher, the watcher, `upgrade --plan` and the tests ask the
-//! same code. `docs/decisions/009-channels.md` tells the rules and why they are so.
+//! Everything here is a pure function: the publisher, the watcher, `upgrade --plan` and the tests
+//! call the same code. `docs/decisions/009-channels.md` has the rules and the reasons for them.
 
 pub mod artifact;
 pub mod decide;

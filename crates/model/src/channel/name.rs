@@ -38,12 +38,13 @@ macro_rules! text_type {
 }
 
 text_type!(
-    /// `stable`, or any lowercase word, which is then the first pre-release identifier of the channel's versions.
+    /// `stable`, or any other lowercase word, which is the first pre-release identifier of the
+    /// channel's versions.
     ChannelName
 );
 text_type!(
-    /// What is published: `shop` or `crossplane/aws-stack`. The grammar of OCI repositories, which is also safe as a
-    /// path of a URL and of a folder: no part is empty, `.` or `..`.
+    /// The name of a published package: `shop` or `crossplane/aws-stack`. The grammar of OCI
+    /// repositories, which is also safe in URLs and file paths: no part is empty, `.` or `..`.
     PackageName
 );
 
@@ -63,8 +64,9 @@ impl ChannelName {
         self.0 == Self::STABLE
     }
 
-    /// Whether a version may stand in this channel: none with a pre-release in `stable`, elsewhere only those whose
-    /// first pre-release identifier is the channel's name.
+    /// Whether a version is allowed in this channel: in `stable`, only versions without a
+    /// pre-release; in other channels, only those whose first pre-release identifier is the
+    /// channel's name.
     pub fn admits(&self, version: &SemVer) -> bool {
         if self.is_stable() { !version.is_prerelease() } else { version.pre().next() == Some(self.as_str()) }
     }
@@ -105,12 +107,12 @@ fn is_lower_or_digit(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte.is_ascii_digit()
 }
 
-/// What an entry of a channel calls its artifact. Only a whole digest can be fetched by: of a short one, anybody can
-/// make another artifact that begins with the same letters.
+/// The id of an artifact in an entry of a channel. Only a full digest can be fetched: for a short
+/// one, anyone could make another artifact with the same first digits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ArtifactId {
     Digest(Digest),
-    /// The seed's form, 7 to 64 hexadecimal letters: read and shown, nothing more.
+    /// The seed's form, 7 to 64 hexadecimal digits. It is read and shown, but never fetched.
     Short(String),
 }
 
@@ -119,7 +121,7 @@ pub enum ArtifactId {
 pub struct ArtifactIdError(String);
 
 impl ArtifactId {
-    /// What the artifact is fetched by.
+    /// The digest to fetch the artifact by.
     pub fn digest(&self) -> Option<Digest> {
         match self {
             Self::Digest(digest) => Some(*digest),
@@ -127,7 +129,7 @@ impl ArtifactId {
         }
     }
 
-    /// Whether both are whole digests and differ. Short ids contradict nothing.
+    /// Whether both are full digests and differ. A short id never contradicts another id.
     pub fn contradicts(&self, other: &Self) -> bool {
         matches!((self, other), (Self::Digest(ours), Self::Digest(theirs)) if ours != theirs)
     }

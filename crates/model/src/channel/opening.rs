@@ -1,5 +1,6 @@
-//! When windows are open. The rule is about the clock on the wall: open means that it shows a time inside of an allow
-//! and of no deny. An hour that does not exist is not open, an hour that comes twice is open twice.
+//! When windows are open. The rule follows the wall clock: windows are open while the clock shows a
+//! time inside an allow window and outside every deny window. A skipped hour is never open, a
+//! repeated hour is open twice.
 
 use jiff::civil::{Date, DateTime};
 use jiff::{SignedDuration, Zoned};
@@ -9,7 +10,7 @@ use crate::Timestamp;
 use super::windows::{Window, Windows};
 
 impl Window {
-    /// Whether a clock that shows this is inside of the window.
+    /// Whether the window contains this wall-clock time.
     pub fn contains(&self, shown: DateTime) -> bool {
         match *self {
             Self::Dates { first, last } => first <= shown.date() && shown.date() <= last,
@@ -26,7 +27,7 @@ impl Window {
         }
     }
 
-    /// The minutes of a day at which the answer can change.
+    /// The minutes of a day at which the window can open or close.
     fn edges(&self) -> [u16; 2] {
         match *self {
             Self::Dates { .. } => [0, 0],
@@ -40,22 +41,22 @@ fn minute_of(shown: DateTime) -> u16 {
 }
 
 impl Windows {
-    /// Whether an upgrade may begin. Without an allow, all that is not denied is open.
+    /// Whether an upgrade may start. Without allow windows, everything that is not denied is open.
     pub fn is_open(&self, at: Timestamp) -> bool {
         self.shows_open(self.zone.to_datetime(at))
     }
 
-    /// Whether a person said that nothing moves now.
+    /// Whether a deny window is in effect.
     pub fn is_denied(&self, at: Timestamp) -> bool {
         self.shows_denied(self.zone.to_datetime(at))
     }
 
-    /// The first moment from `after` on, and before `until`, at which a window is open.
+    /// The first open moment in `after..until`.
     pub fn next_open(&self, after: Timestamp, until: Timestamp) -> Option<Zoned> {
         self.first_moment(after, until, |shown| self.shows_open(shown))
     }
 
-    /// The first moment from `after` on, and before `until`, that is not denied.
+    /// The first moment in `after..until` that is not denied.
     pub fn next_undenied(&self, after: Timestamp, until: Timestamp) -> Option<Zoned> {
         self.first_moment(after, until, |shown| !self.shows_denied(shown))
     }
@@ -69,8 +70,8 @@ impl Windows {
         self.deny.iter().any(|window| window.contains(shown))
     }
 
-    /// The answer changes only when the clock shows an edge of a window or midnight, or when it jumps. So these moments
-    /// are tried in order, a week at a time, because most windows open within one.
+    /// The result changes only at an edge of a window, at midnight, or when the clock jumps. These
+    /// moments are tried in order, a week at a time, because most windows open within a week.
     fn first_moment(&self, after: Timestamp, until: Timestamp, open: impl Fn(DateTime) -> bool) -> Option<Zoned> {
         let mut start = after;
         while start < until {
@@ -84,7 +85,7 @@ impl Windows {
         None
     }
 
-    /// `start`, and every moment after it and before `end` at which the answer can change, in order.
+    /// `start`, and every moment between it and `end` at which the result can change, in order.
     fn edges(&self, start: Timestamp, end: Timestamp) -> Vec<Timestamp> {
         let mut minutes: Vec<u16> = self.allow.iter().chain(&self.deny).flat_map(Window::edges).collect();
         minutes.push(0);
@@ -92,7 +93,7 @@ impl Windows {
         minutes.dedup();
         let mut moments = vec![start];
         moments.extend(self.zone.following(start).map(|jump| jump.timestamp()).take_while(|at| *at < end));
-        // A day more on both sides: a jump of the clock may take a time of day over midnight.
+        // One day more on both sides, since a clock jump may move a time of day across midnight.
         let first = self.zone.to_datetime(start).date().yesterday().ok();
         let last = self.zone.to_datetime(end).date().tomorrow().unwrap_or(Date::MAX);
         let days = std::iter::successors(first, |day| day.tomorrow().ok()).take_while(|day| *day <= last);

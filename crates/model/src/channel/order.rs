@@ -1,4 +1,4 @@
-//! Which of two versions is higher: semver's precedence, and the order of a channel, which knows no ties.
+//! The orders of versions: semver's precedence, and the order of a channel, which has no ties.
 
 use std::cmp::Ordering;
 
@@ -7,21 +7,23 @@ use crate::Timestamp;
 use super::semver::{SemVer, is_number};
 
 impl SemVer {
-    /// Semver 2.0, section 11. Build metadata does not take part, so different versions can be equal here.
+    /// Precedence as in semver 2.0, section 11. Build metadata is ignored, so different versions
+    /// can be equal.
     pub fn cmp_precedence(&self, other: &Self) -> Ordering {
         numbers(self.major(), other.major())
             .then_with(|| numbers(self.minor(), other.minor()))
             .then_with(|| numbers(self.patch(), other.patch()))
             .then_with(|| match (self.is_prerelease(), other.is_prerelease()) {
                 (true, true) => identifier_lists(self.pre(), other.pre()),
-                // What has a pre-release comes before what has none.
+                // A version with a pre-release comes before one without.
                 (ours, theirs) => theirs.cmp(&ours),
             })
     }
 }
 
-/// The order of a channel: precedence, then build identifiers compared as pre-release identifiers are (none first),
-/// then the time of publishing, then the text. Equal only for the same text at the same time.
+/// The order of a channel: precedence, then build identifiers compared like pre-release identifiers
+/// (none first), then the time of publishing, then the text. Equal only for the same text at the
+/// same time.
 pub fn cmp_channel(a: (&SemVer, Timestamp), b: (&SemVer, Timestamp)) -> Ordering {
     let ((version, published), (other, other_published)) = (a, b);
     version
@@ -31,7 +33,8 @@ pub fn cmp_channel(a: (&SemVer, Timestamp), b: (&SemVer, Timestamp)) -> Ordering
         .then_with(|| version.as_str().cmp(other.as_str()))
 }
 
-/// Identifier by identifier; of two lists that begin alike the longer one is higher.
+/// Compares identifier by identifier; if one list is a prefix of the other, the longer one is
+/// higher.
 fn identifier_lists<'a>(ours: impl Iterator<Item = &'a str>, theirs: impl Iterator<Item = &'a str>) -> Ordering {
     let (mut ours, mut theirs) = (ours, theirs);
     loop {
@@ -56,7 +59,7 @@ fn identifiers(ours: &str, theirs: &str) -> Ordering {
     }
 }
 
-/// Digits of any length by value. Zeros in front occur in build metadata only.
+/// Compares digits of any length by value. Leading zeros occur only in build metadata.
 fn numbers(ours: &str, theirs: &str) -> Ordering {
     let (ours, theirs) = (ours.trim_start_matches('0'), theirs.trim_start_matches('0'));
     ours.len().cmp(&theirs.len()).then_with(|| ours.cmp(theirs))

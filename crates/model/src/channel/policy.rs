@@ -1,4 +1,4 @@
-//! Which step an upgrade is, and when a policy lets it happen.
+//! The size of an upgrade step, and when a policy allows it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use super::semver::{SemVer, shorten};
 use super::windows::Windows;
 
-/// How far an upgrade goes, smallest first.
+/// The size of an upgrade, smallest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Step {
@@ -18,17 +18,16 @@ pub enum Step {
     Major,
 }
 
-/// When a kind of step happens by itself.
+/// When steps of one size are installed automatically.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum When {
-    /// At once, unless it is denied.
+    /// Immediately, unless upgrades are denied.
     Immediate,
     /// While a window is open.
     Window,
-    /// When a person says so.
+    /// On an operator's request.
     Manual,
-    /// Not at all.
     Never,
 }
 
@@ -53,7 +52,7 @@ pub enum PolicyError {
 }
 
 impl Default for Policy {
-    /// Fixes come by themselves; what may change how things work waits for a person.
+    /// Fixes are installed automatically; changes in behaviour wait for an operator.
     fn default() -> Self {
         Self { patch: When::Immediate, minor: When::Manual, major: When::Manual }
     }
@@ -62,9 +61,9 @@ impl Default for Policy {
 impl Step {
     pub const ALL: [Self; 3] = [Self::Patch, Self::Minor, Self::Major];
 
-    /// The step from one version to another, by the first number that differs. In 0.y another y is a major step,
-    /// because semver promises nothing there and authors break things with it. What differs only behind the numbers
-    /// (`1.2.3-beta.1` and `1.2.3-beta.2`) is a patch.
+    /// The step between two versions, by the first number that differs. In 0.y, a different y is a
+    /// major step, because semver promises nothing there and authors use it for breaking changes. A
+    /// difference only after the numbers (`1.2.3-beta.1` and `1.2.3-beta.2`) is a patch.
     pub fn between(from: &SemVer, to: &SemVer) -> Self {
         if from.major() != to.major() {
             Self::Major
@@ -104,8 +103,8 @@ impl Policy {
         }
     }
 
-    /// That what waits for a window has one to wait for. Asked when a policy is set; without it, `window` with no
-    /// windows at all would mean "at once", which nobody meant.
+    /// Checks that a policy that waits for windows has any. Called when a policy is set: without
+    /// this check, `window` without windows would mean "immediately", which is never intended.
     pub fn check(&self, windows: &Windows) -> Result<(), PolicyError> {
         let waiting = Step::ALL.into_iter().find(|step| self.when(*step) == When::Window);
         match waiting {
@@ -151,7 +150,7 @@ impl fmt::Display for Policy {
     }
 }
 
-/// `patch=immediate,minor=window,major=manual`. What is not said keeps its default.
+/// Parses `patch=immediate,minor=window,major=manual`. Steps left out keep their default.
 impl FromStr for Policy {
     type Err = PolicyError;
 

@@ -1,4 +1,4 @@
-//! What an author tells the app's server about a channel that the server may never see.
+//! An author's report to the app's server about a channel that the server may never see.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use super::name::{ArtifactId, ChannelName, PackageName};
 use super::semver::SemVer;
 
-/// That a version of an app was published, or taken back.
+/// Reports that a version of an app was published or unpublished.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Publication {
@@ -14,7 +14,7 @@ pub struct Publication {
     pub package: PackageName,
     pub channel: ChannelName,
     pub version: SemVer,
-    /// The artifact.
+    /// The id of the artifact.
     pub id: ArtifactId,
     /// The address of the channel.
     pub place: String,

@@ -1,4 +1,4 @@
-//! Publishing: from the list of a channel to the list with one version more.
+//! Publishing: adds a version to the list of a channel.
 
 use crate::Digest;
 
@@ -8,13 +8,13 @@ use super::read::sort;
 use super::semver::SemVer;
 use super::tag::TagError;
 
-/// What is to be published, with what it is checked against.
+/// The entry to publish, and what it is checked against.
 #[derive(Debug, Clone)]
 pub struct Publishing<'a> {
     pub entry: Entry,
-    /// `version` of `milepost.yaml`.
+    /// `version` in `milepost.yaml`.
     pub manifest: &'a SemVer,
-    /// The package's `stable`, when the channel is another one and `stable` exists.
+    /// The package's `stable` channel, if publishing to another channel and `stable` exists.
     pub stable: Option<&'a All>,
 }
 
@@ -57,8 +57,8 @@ pub enum PublishRefusal {
     Full(ChannelName),
 }
 
-/// The list with the new version in it; it is latest when it is the greatest. Lower versions are welcome: 1.1.4 after
-/// 1.2.0.
+/// Returns the list with the new version, which becomes latest if it is the greatest. Lower
+/// versions are accepted, like 1.1.4 after 1.2.0.
 pub fn publish(all: &All, publishing: Publishing<'_>) -> Result<All, PublishRefusal> {
     let Publishing { entry, manifest, stable } = publishing;
     let version = &entry.version;
@@ -80,7 +80,8 @@ pub fn publish(all: &All, publishing: Publishing<'_>) -> Result<All, PublishRefu
     Ok(next)
 }
 
-/// The version that `publish` means: the manifest's three numbers and, with `--pre channel+build`, what follows them.
+/// The version to publish: the manifest's three numbers and, with `--pre channel+build`, the
+/// suffix.
 pub fn version_to_publish(manifest: &SemVer, pre: Option<&str>) -> Result<SemVer, super::SemVerError> {
     match pre {
         None => Ok(manifest.clone()),
@@ -123,7 +124,8 @@ fn check_free(all: &All, version: &SemVer, digest: Digest) -> Result<(), Publish
     }
 }
 
-/// MAJOR.MINOR.PATCH must not be a stable release, now or before it was taken back: its beta comes too late.
+/// MAJOR.MINOR.PATCH must not be a stable release, published or unpublished: its beta would come
+/// too late.
 fn check_not_stable_yet(all: &All, version: &SemVer, stable: Option<&All>) -> Result<(), PublishRefusal> {
     let stable = if all.name.is_stable() { Some(all) } else { stable };
     let Some(stable) = stable else { return Ok(()) };
@@ -131,7 +133,8 @@ fn check_not_stable_yet(all: &All, version: &SemVer, stable: Option<&All>) -> Re
         return Err(PublishRefusal::NotTheStableList { name: stable.name.clone(), package: stable.package.clone() });
     }
     let entries = stable.versions.iter().chain(&stable.unpublished);
-    // The same text taken back from `stable` itself may come again with the same content: `check_free` saw to that.
+    // The same version, unpublished from `stable` itself, may be published again with the same
+    // content, which `check_free` has verified.
     match entries.map(|entry| &entry.version).find(|other| other.core() == version.core() && *other != version) {
         Some(released) => Err(PublishRefusal::AlreadyStable { version: version.clone(), released: released.clone() }),
         None => Ok(()),

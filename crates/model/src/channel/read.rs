@@ -1,5 +1,5 @@
-//! Reading a channel's documents: tolerant of unknown fields, of the order, and of the seed's times; strict about the
-//! rest, with errors that name file and field.
+//! Reads a channel's documents. Tolerates unknown fields, any order and the seed's time format;
+//! strict about the rest, with errors that name file and field.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use super::name::{ChannelName, PackageName};
 use super::semver::shorten;
 use super::tag::MAX_TAG;
 
-/// One object of a document, of which fields are taken out. What is left is unknown, and kept.
+/// One object of a document, from which known fields are removed. The rest is unknown and kept.
 struct Fields {
     file: &'static str,
-    /// Where it is in the file, with the dot behind it.
+    /// The object's path in the file, with a trailing dot.
     path: String,
     map: Map<String, Value>,
 }
@@ -129,7 +129,7 @@ pub(super) fn entry(file: &'static str, path: &str, value: Value) -> Result<Entr
     Ok(Entry { version, id, create_time, registry, extra: fields.rest() })
 }
 
-/// `host[:port]/path`, where nothing can be smuggled into a URL.
+/// `host[:port]/path`, restricted so that nothing can be injected into a URL.
 fn is_repository(text: &str) -> bool {
     let Some((host, path)) = text.split_once('/') else { return false };
     let (name, port) = host.split_once(':').unwrap_or((host, "0"));
@@ -167,7 +167,8 @@ pub(super) fn all(bytes: &[u8]) -> Result<All, IndexError> {
     if let Some(entry) = &latest {
         check_latest(entry, &versions)?;
     }
-    // What the list says is what is fetched; `latest` may have a short id where the list has the whole one.
+    // The list decides what is fetched; `latest` may have a short id where the list has the full
+    // digest.
     let latest = latest.and_then(|_| versions.first().cloned());
     Ok(All { name, package, latest, versions, unpublished, extra: fields.rest() })
 }
@@ -208,7 +209,7 @@ fn check_latest(latest: &Entry, versions: &[Entry]) -> Result<(), IndexError> {
             format!("`{}` is lower than `{}` of `versions`", latest.version, first.version),
         ));
     }
-    // The seed's own example has two short ids for one version, so these are not compared.
+    // The seed's own example has two short ids for one version, so short ids are not compared.
     if latest.id.contradicts(&listed.id) {
         return Err(wrong("all", "latest.id", format!("`{}` has another id in `versions`", latest.version)));
     }

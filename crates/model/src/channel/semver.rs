@@ -1,8 +1,8 @@
-//! Semantic versions, exactly as semver 2.0 says, with numbers of any length.
+//! Semantic versions, exactly as defined by semver 2.0, with numbers of any length.
 //!
-//! The text is kept as it was written, so printing is exact and no number can overflow. Two versions are equal when
-//! their texts are; which one is higher is asked by name ([`SemVer::cmp_precedence`], [`super::cmp_channel`]), because
-//! there is more than one answer and `<` would hide which.
+//! The text is kept as written, so printing is exact and no number can overflow. Two versions are
+//! equal if their texts are equal. There is more than one order ([`SemVer::cmp_precedence`],
+//! [`super::cmp_channel`]), so `Ord` is not implemented: `<` would hide which one is used.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,14 +12,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct SemVer {
     text: Box<str>,
-    /// Where the minor and the patch number begin, and where the three numbers and the pre-release end.
+    /// The byte offsets of the minor and patch numbers, and of the ends of the core and the
+    /// pre-release.
     minor: usize,
     patch: usize,
     core_end: usize,
     pre_end: usize,
 }
 
-/// Why a text is not a semantic version, and what to write instead.
+/// Why a text is not a semantic version, with a suggestion.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a semantic version: {problem}; {}", self.hint())]
 pub struct SemVerError {
@@ -54,7 +55,7 @@ pub enum Problem {
 }
 
 impl SemVerError {
-    /// What to do next.
+    /// The next step.
     pub fn hint(&self) -> String {
         match &self.meant {
             Some(meant) => format!("write `{meant}`"),
@@ -83,17 +84,17 @@ impl SemVer {
         &self.text[self.patch..self.core_end]
     }
 
-    /// MAJOR.MINOR.PATCH, without what may follow.
+    /// MAJOR.MINOR.PATCH.
     pub fn core(&self) -> &str {
         &self.text[..self.core_end]
     }
 
-    /// The dot-separated identifiers behind `-`; none when there is no pre-release.
+    /// The dot-separated identifiers after `-`; none without a pre-release.
     pub fn pre(&self) -> impl Iterator<Item = &str> + Clone {
         identifiers(&self.text[self.core_end..self.pre_end])
     }
 
-    /// The dot-separated identifiers behind `+`.
+    /// The dot-separated identifiers after `+`.
     pub fn build(&self) -> impl Iterator<Item = &str> + Clone {
         identifiers(&self.text[self.pre_end..])
     }
@@ -120,7 +121,7 @@ impl SemVer {
         check_core(core)?;
         check_identifiers(pre, PRE)?;
         check_identifiers(build, BUILD)?;
-        // Three numbers, so two dots.
+        // The core has three numbers, so exactly two dots.
         let minor = core.find('.').map_or(0, |dot| dot + 1);
         let patch = core.rfind('.').map_or(0, |dot| dot + 1);
         let pre_end = core.len() + pre.map_or(0, |pre| pre.len() + 1);
@@ -132,14 +133,15 @@ fn identifiers(part: &str) -> impl Iterator<Item = &str> + Clone {
     part.get(1..).into_iter().flat_map(|rest| rest.split('.'))
 }
 
-/// A letter people put before a version: `v1.2.3`, `=1.2.3`.
+/// A character that people put before a version: `v1.2.3`, `=1.2.3`.
 fn prefix(text: &str) -> Option<char> {
     let first = text.chars().next()?;
     let number_follows = text[first.len_utf8()..].bytes().next().is_some_and(|next| next.is_ascii_digit());
     (matches!(first, 'v' | 'V' | '=') && number_follows).then_some(first)
 }
 
-/// The three numbers, what is behind the first `-` before any `+`, and what is behind the first `+`.
+/// Splits into the three numbers, the part after the first `-` before any `+`, and the part after
+/// the first `+`.
 fn split(text: &str) -> (&str, Option<&str>, Option<&str>) {
     let (rest, build) = match text.split_once('+') {
         Some((rest, build)) => (rest, Some(build)),
@@ -181,7 +183,7 @@ fn check_identifiers(part: Option<&str>, name: &'static str) -> Result<(), Probl
         if let Some(letter) = identifier.chars().find(|letter| !letter.is_ascii_alphanumeric() && *letter != '-') {
             return Err(Problem::Letter { letter, part: name });
         }
-        // Build identifiers are not numbers to semver, so `+001` is legal.
+        // Semver does not treat build identifiers as numbers, so `+001` is legal.
         if name == PRE && identifier.len() > 1 && identifier.starts_with('0') && is_number(identifier) {
             return Err(Problem::LeadingZero(shorten(identifier)));
         }
@@ -193,7 +195,7 @@ pub(super) fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The version that was probably meant; nothing rather than a guess that changes what it says.
+/// The version that was probably meant, or `None` rather than a guess that changes the meaning.
 fn repair(text: &str) -> Option<String> {
     let text = text.trim();
     let text = if prefix(text).is_some() { &text[1..] } else { text };

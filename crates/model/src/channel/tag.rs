@@ -1,8 +1,9 @@
-//! A version as the tag of an OCI registry, and back. `+` is no letter of a tag, and `_` none of a version.
+//! Converts versions to tags of an OCI registry and back. A tag cannot contain `+`, and a version
+//! cannot contain `_`.
 
 use super::semver::{SemVer, SemVerError, shorten};
 
-/// What the distribution specification allows a tag.
+/// The longest tag allowed by the OCI distribution specification.
 pub const MAX_TAG: usize = 128;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -19,8 +20,9 @@ pub enum TagError {
 }
 
 impl SemVer {
-    /// `1.2.3-beta+123` is `1.2.3-beta_123`, as Helm has it. A version begins with a digit and has no other letters
-    /// than a tag may have, so only the length can be wrong.
+    /// Converts `1.2.3-beta+123` to `1.2.3-beta_123`, as Helm does. A version starts with a digit
+    /// and otherwise only has characters that are valid in a tag, so only the length can be
+    /// invalid.
     pub fn to_tag(&self) -> Result<String, TagError> {
         let length = self.as_str().len();
         if length > MAX_TAG {

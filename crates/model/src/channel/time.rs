@@ -1,11 +1,12 @@
-//! Times of a channel: ISO-8601 in UTC or with an offset, and the seed's own `2019-09-2T4:39:04Z`.
+//! Parses times of a channel: ISO 8601 in UTC or with an offset, and the seed's own
+//! `2019-09-2T4:39:04Z`.
 
 use crate::Timestamp;
 
 use super::semver::is_number;
 
-/// Month, day, hour, minute and second may lack their leading zero, as in the seed; everything else is as ISO-8601
-/// wants it, the year has four digits and the offset is there.
+/// Month, day, hour, minute and second may lack their leading zero, as in the seed. Otherwise the
+/// text must be ISO 8601 with a four-digit year and an offset.
 pub(super) fn parse(text: &str) -> Option<Timestamp> {
     if text.len() > 64 || !text.is_ascii() {
         return None;
@@ -20,7 +21,7 @@ pub(super) fn parse(text: &str) -> Option<Timestamp> {
     };
     let [year, month, day] = numbers(date, '-')?;
     let [hour, minute, second] = numbers(clock, ':')?;
-    // A named zone behind it could contradict the offset.
+    // A named zone after the offset could contradict it.
     let plain_zone = zone[1..].bytes().all(|byte| byte.is_ascii_digit() || byte == b':');
     if year.len() != 4 || !plain_zone {
         return None;
@@ -40,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_times_of_the_seed_are_read() {
+    fn parses_iso_8601_and_the_seeds_times() {
         for (text, meant) in [
             ("2019-09-12T17:39:04Z", "2019-09-12T17:39:04Z"),
             ("2019-09-2T4:39:04Z", "2019-09-02T04:39:04Z"),
@@ -54,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_one_moment_is_no_time() {
+    fn rejects_texts_that_are_not_an_exact_time() {
         for text in [
             "",
             "yesterday",

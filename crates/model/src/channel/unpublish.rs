@@ -1,4 +1,4 @@
-//! Unpublishing: from the list of a channel to the list without one version.
+//! Unpublishing: removes a version from the list of a channel.
 
 use crate::suggest::{closest, or_list};
 
@@ -11,14 +11,17 @@ use super::semver::SemVer;
 pub struct Unpublished {
     pub all: All,
     pub removed: Entry,
-    /// Warn and ask before this is written: `all.latest()` is now nothing, or the version before.
+    /// The caller must warn and confirm before writing: `all.latest()` is now `None` or the
+    /// previous version.
     pub was_latest: bool,
-    /// Versions that have the same artifact, each with its channel. While there are any, the artifact stays.
+    /// Versions with the same artifact, each with its channel. The artifact is kept while there are
+    /// any.
     pub shared_with: Vec<(ChannelName, SemVer)>,
 }
 
 impl Unpublished {
-    /// Whether nothing needs the artifact any more. One without a whole digest cannot be told apart, so it stays.
+    /// Whether the artifact is no longer needed. Without a full digest, sharing cannot be detected,
+    /// so the artifact is kept.
     pub fn artifact_is_free(&self) -> bool {
         self.shared_with.is_empty() && self.removed.id.digest().is_some()
     }
@@ -32,8 +35,10 @@ pub enum UnpublishRefusal {
     Already { version: SemVer, channel: ChannelName },
 }
 
-/// The list without `version`. If it was latest, latest is nothing, as the seed says, or with `promote_previous` the
-/// greatest that remains; that can be said later too, of a version that was taken back before. `others` are the package's other channels, whose versions may share the artifact.
+/// Returns the list without `version`. If `version` was latest, latest becomes `None`, as the seed
+/// specifies, or with `promote_previous` the greatest remaining version. `promote_previous` also
+/// works later, for a version that is already unpublished. `others` are the package's other
+/// channels, whose versions may share the artifact.
 pub fn unpublish(
     all: &All,
     version: &SemVer,
@@ -47,7 +52,8 @@ pub fn unpublish(
     next.versions.retain(|entry| entry.version != *version);
     next.unpublished.push(removed.clone());
     sort(&mut next.unpublished);
-    // The oldest go first: what was taken back ten thousand versions ago is not tried again.
+    // Drops the oldest entries: a version that was unpublished ten thousand versions ago is not
+    // published again.
     next.unpublished.truncate(MAX_VERSIONS);
     let was_latest = all.latest.as_ref().is_some_and(|latest| latest.version == *version);
     if was_latest {
@@ -63,7 +69,8 @@ pub fn unpublish(
     Ok(Unpublished { all: next, removed, was_latest, shared_with })
 }
 
-/// It was taken back before, and nothing is latest since: whoever wants the previous one to be it can say so later too.
+/// Promotes the previous version after `version` was unpublished earlier, as long as nothing is
+/// latest.
 fn promoted_later(all: &All, version: &SemVer) -> Option<Unpublished> {
     let removed = all.unpublished.iter().find(|entry| entry.version == *version)?.clone();
     let greatest = all.versions.first().filter(|_| all.latest.is_none())?.clone();

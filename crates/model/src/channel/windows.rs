@@ -1,6 +1,7 @@
-//! Maintenance windows and their text: `sun 02:00-04:00`, `mon-fri 22:00-06:00`, `2026-12-20..2027-01-06`.
+//! Maintenance windows and their syntax: `sun 02:00-04:00`, `mon-fri 22:00-06:00`,
+//! `2026-12-20..2027-01-06`.
 //!
-//! When they are open is asked in `opening.rs`.
+//! `opening.rs` computes when they are open.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +14,7 @@ use crate::suggest::{closest, or_list};
 
 use super::semver::{is_number, shorten};
 
-/// The times at which upgrades may begin, in one named zone. Deny wins over allow.
+/// The times at which upgrades may start, in one named zone. Deny takes precedence over allow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "WindowsText", into = "WindowsText")]
 pub struct Windows {
@@ -22,11 +23,11 @@ pub struct Windows {
     pub(super) deny: Vec<Window>,
 }
 
-/// Windows as they are written in files and on the wire.
+/// Windows in the text form used in files and on the wire.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WindowsText {
-    /// A name of the time zone database, like `Europe/Berlin`.
+    /// A name from the time zone database, like `Europe/Berlin`.
     #[serde(default = "utc")]
     pub zone: String,
     #[serde(default)]
@@ -37,14 +38,14 @@ pub struct WindowsText {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Window {
-    /// From a minute of the day until another; `to` at or below `from` means the next day. The whole belongs to the day
-    /// on which it begins.
+    /// From one minute of the day to another; if `to` is not after `from`, it is on the next day.
+    /// The whole window belongs to the day on which it begins.
     Weekly { days: Days, from: u16, to: u16 },
-    /// Whole days, the last one included.
+    /// Whole days, including the last.
     Dates { first: Date, last: Date },
 }
 
-/// A set of days of the week, Monday in the lowest bit.
+/// A set of weekdays, with Monday in the lowest bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Days(u8);
 
@@ -109,8 +110,8 @@ impl Windows {
     }
 }
 
-/// Looks a zone up in the rules that are built in, so that two servers of one build agree. The name is needed, not an
-/// offset: an offset is wrong for half of the year.
+/// Looks up a zone in the built-in rules, so that two servers of the same build agree. Offsets are
+/// rejected, because an offset is wrong for half of the year.
 fn zone_named(name: &str) -> Result<TimeZone, WindowError> {
     let zones = TimeZoneDatabase::bundled();
     let found = zones.get(name).ok().filter(|zone| !zone.is_unknown() && zone.iana_name().is_some());
@@ -203,7 +204,7 @@ impl FromStr for Window {
 fn dates(text: &str) -> Result<Window, WindowError> {
     let (first, last) = text.split_once("..").unwrap_or((text, text));
     let date = |text: &str| match text.trim() {
-        // Ten letters: `2026-12-20`, and not the other forms that a date can have.
+        // Ten characters, `2026-12-20`: excludes the other forms that the parser accepts.
         trimmed if trimmed.len() == 10 => trimmed.parse::<Date>().map_err(|_| WindowError::Date(shorten(text))),
         _ => Err(WindowError::Date(shorten(text))),
     };

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::name::UnitName;
 use crate::refusal::{Code, Refusal};
 
-/// What tells that a release is well: a path that answers with 2xx, or a function that does. `/healthz`,
+/// A health check: a path or a function that must respond with status 2xx, written `/healthz` or
 /// `function:check`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -34,7 +34,7 @@ impl FromStr for Health {
     }
 }
 
-/// A function that is to tell whether a version is well, and that is not there.
+/// Refuses a health check whose function does not exist.
 pub fn no_health_function(whose: &str, name: &UnitName, functions: &[String]) -> Refusal {
     let message = format!("{whose} has no function `{name}` that could tell whether it is well.");
     let otherwise = match functions {
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_and_a_function_are_health_checks_and_nothing_else_is() {
+    fn accepts_only_paths_and_functions_as_health_checks() {
         for text in ["/", "/healthz?deep=1", "function:check"] {
             assert_eq!(text.parse::<Health>().expect(text).to_string(), text);
         }

@@ -1,4 +1,4 @@
-//! Installs: apps that come from a channel, what they may do by themselves, and how they stand.
+//! Installs: apps from a channel, their automatic upgrades, and their state.
 
 mod health;
 mod settings;
@@ -23,39 +23,39 @@ use crate::unit_put::SecretPut;
 words! {
     /// Whether an install looks for newer versions.
     InstallMode, "how an app was installed":
-        /// It follows a channel.
+        /// Follows a channel.
         Channel => "channel",
-        /// It stays at its version until a person names another.
+        /// Stays at its version until an operator selects another.
         Pinned => "pinned",
-        /// It came from a file, and newer versions come from files.
+        /// Installed from a file and upgraded from files.
         Bundle => "bundle",
 }
 
 words! {
-    /// How a look at a channel ended.
+    /// The result of checking a channel.
     CheckResult, "the result of a check":
         Ok => "ok",
-        /// What the channel says is not followed, and a person must look.
+        /// The content of the channel was rejected, and an operator must look at it.
         Refused => "refused",
-        /// It could not be read, and is tried again.
+        /// The channel could not be read; the check is retried.
         Retrying => "retrying",
 }
 
-/// An app that was installed, as it stands.
+/// The state of an installed app.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Install {
     pub app: AppName,
     pub package: PackageName,
-    /// None when it came straight from a registry.
+    /// None if it was installed directly from a registry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<ChannelName>,
     pub mode: InstallMode,
-    /// The address of the channel or the registry that it comes from; empty when it came from a file.
+    /// The address of its channel or registry; empty if it was installed from a file.
     pub place: String,
-    /// The version that is installed, as its channel had it then.
+    /// The installed version, as its channel listed it at that time.
     pub entry: Entry,
-    /// The app version that holds it.
+    /// The app version with the installed content.
     pub app_version: String,
     #[schema(value_type = String, format = DateTime)]
     pub installed_at: Timestamp,
@@ -64,69 +64,72 @@ pub struct Install {
     pub brakes: Brakes,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_check: Option<Check>,
-    /// The last version that did not stay; until one that is not below it does, or a person lifts it.
+    /// The last version that failed to stay. Cleared when that version or a higher one stays, or
+    /// when an operator lifts it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_failure: Option<FailedUpgrade>,
-    /// What the last check found to do, and when.
+    /// The plan of the last check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<UpgradePlan>,
-    /// When its channel is looked at again; none when nothing does that by itself.
+    /// The time of the next channel check; none if there are no automatic checks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub next_check_at: Option<Timestamp>,
-    /// Whether the installed version still has to show that it is healthy.
+    /// Whether the installed version still has to pass its health check.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub on_trial: bool,
-    /// It fetches only from hosts that tokens without administration may name, because such a token asked for it.
+    /// Fetches only from hosts that tokens without administration may name, because such a token
+    /// installed it.
     #[serde(skip)]
     #[schema(ignore)]
     pub confined: bool,
-    /// The version that users get; another than the installed one while live is pinned elsewhere.
+    /// The version that is live. It differs from the installed one while live is pinned elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live: Option<SemVer>,
-    /// Units that are not as the artifact has them, because somebody changed them since. The next upgrade overwrites them.
+    /// Units that were changed by hand and differ from the artifact. The next upgrade overwrites
+    /// them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed_by_hand: Vec<String>,
 }
 
-/// What a look at the channel found.
+/// The outcome of a channel check.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Check {
     #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
     pub result: CheckResult,
-    /// A word that stays: `current`, `planned`, `upgraded`, `lesser`, `bad_signature`, `gone` …
+    /// A stable code: `current`, `planned`, `upgraded`, `lesser`, `bad_signature`, `gone` …
     pub kind: String,
-    /// For people.
+    /// For display.
     pub message: String,
-    /// How many checks in a row could not be read.
+    /// How many checks in a row failed to read the channel.
     #[serde(default)]
     pub failures: i64,
 }
 
-/// A version that was not healthy, or that a person went back from.
+/// A version that was unhealthy or that an operator rolled back from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FailedUpgrade {
     pub version: SemVer,
     #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
-    /// For people.
+    /// For display.
     pub reason: String,
 }
 
-/// An installed app after a change of its settings
+/// An installed app after a change of its settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ChangedInstall {
     #[serde(flatten)]
     pub install: Install,
-    /// What to know about it.
+    /// Warnings about the new settings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
 
-/// The decision about a channel, in words and in parts.
+/// The upgrade decision for a channel, as text and as data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UpgradePlan {
@@ -135,10 +138,10 @@ pub struct UpgradePlan {
     pub forecast: String,
     /// Each step with its reason, lowest version first.
     pub steps: Vec<PlannedStep>,
-    /// What `upgrade` would install now, since a person asks for it.
+    /// The version that a manual `upgrade` would install now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<SemVer>,
-    /// What to know before that.
+    /// Warnings about that upgrade.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
@@ -164,60 +167,61 @@ impl From<crate::channel::Decision> for UpgradePlan {
     }
 }
 
-/// Asks for an app to be installed.
+/// A request to install an app.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewInstall {
-    /// The app that it becomes; the last part of the package's name when left out.
+    /// The name of the app; by default the last part of the package name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app: Option<AppName>,
     pub from: InstallFrom,
-    /// Values of the secrets that the artifact wants.
+    /// Values of the secrets that the artifact requires.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub secrets: BTreeMap<UnitName, SecretPut>,
     #[serde(default)]
     pub settings: InstallSettings,
 }
 
-/// What is installed, and from where.
+/// The version to install and its origin.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "lowercase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum InstallFrom {
-    /// The latest of a channel, which is followed from then on.
+    /// The latest version of a channel, which is followed from then on.
     Channel {
         url: String,
-        /// Refused if the channel is of another one.
+        /// If set, the install is refused unless the channel belongs to this package.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         package: Option<PackageName>,
     },
-    /// One version, which stays.
+    /// A fixed version.
     Pinned {
         package: PackageName,
         version: SemVer,
-        /// The channel that has it; the server's own when there is no registry either.
+        /// The channel to read it from. If neither a channel nor a registry is given, the server's
+        /// own channel.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         channel: Option<String>,
-        /// The OCI repository that has it, `host/path`.
+        /// The OCI repository to read it from, `host/path`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         registry: Option<String>,
     },
-    /// From a file that the client has read and checked; the artifact follows the request.
+    /// A file that the client has read and verified; the artifact follows in the request body.
     Bundle { package: PackageName, channel: ChannelName, entry: Entry, serial: u64 },
 }
 
-/// What an install or an upgrade did.
+/// The outcome of an install or upgrade.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Installed {
-    /// The version before; none for a new install.
+    /// The previous version; none for a new install.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<SemVer>,
-    /// What was installed; none when there was nothing to do.
+    /// The installed version; none if there was nothing to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<SemVer>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub release: Option<Release>,
-    /// Why live went back to the version before.
+    /// Why live was rolled back to the previous version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub went_back: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -225,31 +229,32 @@ pub struct Installed {
     pub install: Install,
 }
 
-/// Asks for an upgrade by a person.
+/// A manual upgrade request.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Upgrade {
-    /// This version and no other.
+    /// Only this version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<SemVer>,
-    /// Whatever windows and denies say. It is written down who asked for that.
+    /// Ignores windows and denies. The actor is recorded.
     pub now: bool,
-    /// Values of secrets that the new version wants.
+    /// Values of secrets that the new version requires.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub secrets: BTreeMap<UnitName, SecretPut>,
 }
 
-/// Asks for a hold.
+/// A request to hold an install.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct HoldInstall {
-    /// Until there is a version above this one; until it is lifted when left out.
+    /// Ends the hold when there is a version above this one. If not set, the hold stays until it is
+    /// lifted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until_above: Option<SemVer>,
     pub reason: String,
 }
 
-/// What to lift: the hold and all skipped versions, or one of these.
+/// What to lift: one version, or the hold and all skipped versions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct LiftInstall {
@@ -257,7 +262,7 @@ pub struct LiftInstall {
     pub version: Option<SemVer>,
 }
 
-/// Asks for an upgrade to a version from a file; the artifact follows the request.
+/// A request to upgrade to a version from a file; the artifact follows in the request body.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct UpgradeFromBundle {

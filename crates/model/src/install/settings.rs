@@ -1,4 +1,4 @@
-//! What an installer decides. It stays over upgrades.
+//! Settings chosen by the installing user, kept over upgrades.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,15 +13,15 @@ use crate::channel::{Policy, Windows, WindowsText, artifact};
 use crate::execution::{UnknownWord, words};
 
 words! {
-    /// What ends the hold that a rollback leaves.
+    /// What ends the hold after a rollback.
     RollbackHolds, "the end of a hold":
-        /// A version above the bad one, or a person.
+        /// A version above the bad one, or an operator.
         UntilNewer => "until-newer",
-        /// A person.
+        /// Only an operator.
         UntilLifted => "until-lifted",
 }
 
-/// How often a channel is looked at when nothing else is said, in seconds.
+/// The default interval of channel checks, in seconds.
 const POLL_S: u32 = 15 * 60;
 const MAX_POLL_S: u32 = 7 * 24 * 3600;
 const HEALTH_DEADLINE_S: u32 = 60;
@@ -37,18 +37,19 @@ pub struct InstallSettings {
     /// A merge patch over the author's configuration.
     #[schema(value_type = Object)]
     pub overrides: Value,
-    /// The author's public key: without a good signature of it nothing of the channel is used.
+    /// The author's public key. If set, channel content without a valid signature by it is
+    /// rejected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub health: Option<Health>,
-    /// How long a new version has until it must be healthy.
+    /// How long a new version may take to become healthy.
     pub health_deadline_s: u32,
-    /// How often the channel is looked at.
+    /// The interval of channel checks.
     pub poll_s: u32,
 }
 
-/// What of the settings is to be changed; what is left out stays.
+/// The changes to the settings; fields left out stay as they are.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct InstallChange {
@@ -59,17 +60,17 @@ pub struct InstallChange {
     pub windows: Option<Windows>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rollback_holds: Option<RollbackHolds>,
-    /// A check, or an empty text for none.
+    /// A health check, or an empty text to remove it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub health: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub health_deadline_s: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub poll_s: Option<u32>,
-    /// A public key, or an empty text for none.
+    /// A public key, or an empty text to remove it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// Merged into the overrides, and into the app's configuration at once.
+    /// Merged into the overrides and, in the same change, into the app's configuration.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub overrides: Option<Value>,
@@ -105,7 +106,7 @@ impl Default for InstallSettings {
 }
 
 impl InstallChange {
-    /// Whether it changes what decides about upgrades from a channel.
+    /// Whether the change affects automatic upgrades from a channel.
     pub fn follows_differently(&self, present: &InstallSettings) -> bool {
         self.policy.as_ref().is_some_and(|policy| *policy != present.policy)
             || self.windows.as_ref().is_some_and(|windows| *windows != present.windows)
@@ -114,7 +115,7 @@ impl InstallChange {
 }
 
 impl InstallSettings {
-    /// Whether what decides about upgrades from a channel differs.
+    /// Whether the settings differ in what affects automatic upgrades from a channel.
     pub fn follows_differently(&self, other: &Self) -> bool {
         (&self.policy, &self.windows, self.poll_s) != (&other.policy, &other.windows, other.poll_s)
     }
@@ -133,7 +134,7 @@ impl InstallSettings {
         Ok(())
     }
 
-    /// The settings after a change, checked as a whole.
+    /// Applies a change and validates the result as a whole.
     pub fn changed(&self, change: &InstallChange) -> Result<Self, SettingsError> {
         let mut to = self.clone();
         to.policy = change.policy.unwrap_or(to.policy);
@@ -165,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_of_the_settings_is_checked_as_a_whole() {
+    fn changed_settings_are_validated_as_a_whole() {
         let settings = InstallSettings::default();
         let window: InstallChange =
             serde_json::from_value(json!({ "policy": { "minor": "window" } })).expect("a change");

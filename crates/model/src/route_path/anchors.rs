@@ -1,18 +1,18 @@
-//! Anchors in the regular expression of a variable.
+//! Anchors in the regular expressions of variables.
 
-/// What only the beginning, or only the end, of a whole path could fulfil.
+/// An anchor matches only at the start or at the end of the whole path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Anchor {
     Start,
     End,
 }
 
-/// Without `^` and `$` at its two ends: it is compared with all that the variable holds, so that they say nothing new, and
-/// in the middle of a path no request would fulfil them.
+/// Strips a leading `^` and a trailing `$`. The expression is matched against everything that the
+/// variable holds, so they are redundant, and in the middle of a path they would never match.
 pub fn unanchored(regex: &str) -> &str {
     let anchors = anchors(regex);
     let mut rest = regex;
-    // One that is counted, as in `^?`, belongs to what counts it.
+    // A quantified anchor like `^?` belongs to its quantifier.
     if let Some(behind) = rest.strip_prefix('^').filter(|behind| !behind.starts_with(['?', '*', '+', '{'])) {
         rest = behind;
     }
@@ -23,15 +23,15 @@ pub fn unanchored(regex: &str) -> &str {
     if rest.is_empty() { regex } else { rest }
 }
 
-/// The anchors that are not at one of its ends.
+/// The anchors that are not at either end.
 pub fn inner_anchors(regex: &str) -> impl Iterator<Item = Anchor> {
     anchors(unanchored(regex)).into_iter().map(|(_, anchor)| anchor)
 }
 
-/// Where a regular expression has anchors: not escaped, and not in a class.
+/// The positions of anchors that are neither escaped nor inside a character class.
 fn anchors(regex: &str) -> Vec<(usize, Anchor)> {
     let mut found = Vec::new();
-    // Where the class began that is open.
+    // The start of the open character class.
     let mut class = None;
     let mut letters = regex.char_indices();
     while let Some((at, letter)) = letters.next() {
@@ -42,13 +42,13 @@ fn anchors(regex: &str) -> Vec<(usize, Anchor)> {
                 _ => {}
             },
             ('[', None) => class = Some(at),
-            // `[:alpha:]` in a class.
+            // A named class inside a class, like `[:alpha:]`.
             ('[', Some(_)) if regex[at..].starts_with("[:") => {
                 if let Some(length) = regex[at..].find(":]") {
                     letters.nth(regex[at..at + length].chars().count());
                 }
             }
-            // The first letter of a class does not end it.
+            // A `]` at the start of a class does not close it.
             (']', Some(began)) if !matches!(&regex[began + 1..at], "" | "^") => class = None,
             ('^', None) => found.push((at, Anchor::Start)),
             ('$', None) => found.push((at, Anchor::End)),
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn anchors_at_both_ends_say_nothing() {
+    fn strips_anchors_at_both_ends() {
         for (given, meant) in [
             (r"^\d+$", r"\d+"),
             ("^a|b$", "a|b"),
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn others_are_found() {
+    fn finds_inner_anchors() {
         use Anchor::{End, Start};
         let cases: [(&str, &[Anchor]); 13] = [
             ("^a$|^b$", &[End, Start]),

@@ -1,10 +1,10 @@
-//! Routes that answer the same requests.
+//! Detects routes that match the same requests.
 
 use std::collections::{BTreeSet, HashMap};
 
 use super::shape;
 
-/// What a route answers, as far as it is told apart from others by it.
+/// The properties of a route that decide which requests it matches.
 #[derive(Debug, Clone, Copy)]
 pub struct Answered<'a> {
     /// Empty means every method that no other route names.
@@ -17,7 +17,8 @@ pub struct Answered<'a> {
 
 type Place = (String, bool, String);
 
-/// Routes of one app, added one by one. Only those of one place are compared: there may be thousands.
+/// The routes of one app, added one by one. Routes are grouped by path shape, prefix and host, and
+/// only compared within a group, since an app may have thousands.
 #[derive(Debug)]
 pub struct Overlaps<'a, T> {
     known: HashMap<Place, Vec<(&'a BTreeSet<String>, T)>>,
@@ -30,7 +31,8 @@ impl<T> Default for Overlaps<'_, T> {
 }
 
 impl<'a, T: Copy> Overlaps<'a, T> {
-    /// The first of those before it for which, with some requests, nothing says which of the two is meant.
+    /// Adds a route and returns the first earlier one that is ambiguous with it, if any: for some
+    /// requests, neither of the two takes precedence.
     pub fn add(&mut self, route: Answered<'a>, who: T) -> Option<T> {
         let place = (shape(route.path), route.prefix, route.host.to_ascii_lowercase());
         let known = self.known.entry(place).or_default();
@@ -48,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn routes_that_cannot_be_told_apart_are_found() {
+    fn finds_ambiguous_routes() {
         let every = BTreeSet::new();
         let [get, post] = ["GET", "POST"].map(|method| BTreeSet::from([method.to_owned()]));
         let both = get.union(&post).cloned().collect();

@@ -1,53 +1,58 @@
-//! What is to be run now, and what of the past is made up.
+//! Which firings run now, and which missed firings are caught up.
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Rhythm, Schedule, floor_second};
 
-/// A firing that is not older than this is run as if on time: a restart or a busy database is not downtime.
+/// Firings up to this age run as if on time: a restart or a busy database is not downtime.
 pub const ON_TIME: SignedDuration = SignedDuration::from_secs(60);
 
-/// Missed firings are counted up to this many. A timer of every second makes 86,400 a day, and nobody needs to know.
+/// Missed firings are counted up to this number. A timer of every second fires 86,400 times a day,
+/// and the exact count is of no use.
 pub const MISSED_COUNTED: u32 = 1000;
 
-/// What to do with firings for which no server was there.
+/// What to do with firings that were missed because no server ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AfterDowntime {
-    /// Timers: the newest of them is run, once.
+    /// For timers: run the newest one, once.
     RunNewest,
-    /// Jobs with a count: none is run, and none is taken from the count.
+    /// For jobs with a count: run none of them, and leave the count unchanged.
     Skip,
 }
 
-/// The firings of a stretch of time in which nothing ran.
+/// The firings in a period in which nothing ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Missed {
-    /// At most [`MISSED_COUNTED`], which then means "that many or more".
+    /// At most [`MISSED_COUNTED`], which means "that many or more".
     pub count: u32,
-    /// The newest, which stands for all of them.
+    /// The newest one, which stands for all of them.
     pub run: Option<Timestamp>,
 }
 
 /// What to run now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Due {
-    /// Oldest first; at most 60, for a schedule of every second. Each is a firing's own time, not the time of running it.
+    /// Oldest first; at most 60, for a schedule of every second. Each is the scheduled time of a
+    /// firing, not the time at which it runs.
     pub run: Vec<Timestamp>,
-    /// Firings that are lost; at most [`MISSED_COUNTED`], which then means "that many or more".
+    /// Firings that are dropped; at most [`MISSED_COUNTED`], which means "that many or more".
     pub skipped: u32,
 }
 
 impl Schedule {
-    /// What is to be run at `now`, if everything up to and including `last` is settled. A new timer is settled up to the
-    /// moment when it came live, so that it makes nothing up from before its time.
+    /// Returns what to run at `now`, if everything up to and including `last` is settled. A new
+    /// timer is settled up to the moment when it became live, so that nothing before that is caught
+    /// up.
     ///
-    /// Firings of the last minute are each run ([`ON_TIME`]). Older ones were missed, since no server ran. If nothing of
-    /// the last minute is due, the newest missed one of a timer is run once, however old it is. It is never older than
-    /// one interval, and systemd (`Persistent=`), Kubernetes without a deadline, Quartz and anacron do the same: a nightly
-    /// report is wanted in the morning too, but not once for each night of a holiday.
+    /// Each firing of the last minute runs ([`ON_TIME`]). Older ones were missed because no server
+    /// ran. If no firing of the last minute is due, the newest missed firing of a timer runs once,
+    /// however old it is. It is never older than one interval. systemd (`Persistent=`), Kubernetes
+    /// without a deadline, Quartz and anacron do the same: a nightly report is still wanted in the
+    /// morning, but not once for each night of a holiday.
     ///
-    /// A job with a count makes nothing up and keeps its count: what was promised is so many runs, at those times. Only a
-    /// job's explicit first execution time, which is not part of the schedule, is made up by who keeps the job.
+    /// A job with a count catches nothing up and keeps its count, since it promises a number of
+    /// runs at scheduled times. Only a job's explicit first execution time, which is not part of
+    /// the schedule, is caught up, by the caller.
     pub fn due(&self, last: Timestamp, now: Timestamp, rule: AfterDowntime) -> Due {
         let recent = now.checked_sub(ON_TIME).unwrap_or(Timestamp::MIN).max(last);
         let run = self.ticks_between(recent, now, usize::MAX);
@@ -60,7 +65,7 @@ impl Schedule {
         }
     }
 
-    /// The firings later than `last` and not later than `now`, none of which happened.
+    /// The firings after `last` and not after `now`, all of which were missed.
     pub fn missed(&self, last: Timestamp, now: Timestamp) -> Missed {
         let Some(first) = self.next_after(last).filter(|first| *first <= now) else {
             return Missed { count: 0, run: None };
@@ -76,8 +81,8 @@ impl Schedule {
         Missed { count: u32::try_from(count).unwrap_or(u32::MAX).min(MISSED_COUNTED), run: Some(newest) }
     }
 
-    /// The newest firing that is not later than `until`, where `tick` is one. Halves the time between, so that a second's
-    /// rhythm over a year takes thirty steps.
+    /// The newest firing not after `until`, given a firing `tick`. Bisects the period, so that a
+    /// schedule of every second over a year takes thirty steps.
     fn newest_between(&self, tick: Timestamp, until: Timestamp) -> Timestamp {
         let mut newest = tick;
         let mut end = floor_second(until);

@@ -1,11 +1,13 @@
-//! The fields of a schedule as sets, and the search for the next time on the calendar, where no clock ever changes.
+//! The fields of a schedule as bit sets, and the search for the next match on a calendar without
+//! clock changes.
 
 use std::mem;
 
 use croner::{Cron, CronComponent, CronPattern, Weekday};
 use jiff::civil::{Date, DateTime, Time};
 
-/// After so many years every date falls on the same weekday again, so what has not come by then never will.
+/// The weekdays of dates repeat after this many years, so a schedule without a match by then never
+/// matches.
 const CALENDAR_CYCLE_YEARS: i16 = 400;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -14,7 +16,7 @@ pub(super) struct Fields {
     minutes: u64,
     hours: u64,
     months: u64,
-    /// Only what it knows of days is used, and kept.
+    /// Used only for days; its other fields are emptied.
     days: CronPattern,
     minutes_are_interval: bool,
 }
@@ -22,7 +24,7 @@ pub(super) struct Fields {
 impl Fields {
     pub(super) fn new(mut cron: Cron) -> Self {
         let pattern = &mut cron.pattern;
-        // The years alone are five kilobytes.
+        // Not needed, and the years alone take five kilobytes.
         mem::take(&mut pattern.years);
         let minutes = mem::take(&mut pattern.minutes);
         Self {
@@ -35,12 +37,13 @@ impl Fields {
         }
     }
 
-    /// Not every hour of the day is meant: what a gap swallows is made up.
+    /// The schedule does not fire in every hour, so firings in a gap are caught up.
     pub(super) fn names_hours(&self) -> bool {
         self.hours.count_ones() < 24
     }
 
-    /// Times of the day rather than an interval: of a time that is shown twice, only the first counts.
+    /// The schedule means times of the day rather than an interval: when a time is repeated, it
+    /// fires only the first time.
     pub(super) fn once_a_day(&self) -> bool {
         self.names_hours() && !self.minutes_are_interval
     }
@@ -51,7 +54,7 @@ impl Fields {
         [self.seconds, self.minutes, self.hours].contains(&0) || self.next_date(start, end).is_none()
     }
 
-    /// The first time that matches, not before `from` and before `end`.
+    /// The first matching time in `from..end`.
     pub(super) fn next(&self, from: DateTime, end: DateTime) -> Option<DateTime> {
         if from >= end {
             return None;
@@ -67,7 +70,7 @@ impl Fields {
         (found < end).then_some(found)
     }
 
-    /// The first date that matches, from `from` to `last`.
+    /// The first matching date from `from` to `last`.
     fn next_date(&self, from: Date, last: Date) -> Option<Date> {
         let mut date = from;
         while date <= last {
@@ -88,10 +91,10 @@ impl Fields {
             && self.days.day_match(i32::from(date.year()), month, day, weekday).unwrap_or(false)
     }
 
-    /// The first time of the day that matches, not before `from`.
+    /// The first matching time of the day at or after `from`.
     fn next_time(&self, from: Time) -> Option<Time> {
         let [hour, minute] = [from.hour(), from.minute()];
-        // Seconds that have a fraction are over.
+        // A second that has begun is over.
         let second = from.second() + i8::from(from.subsec_nanosecond() > 0);
         if contains(self.hours, hour) {
             if contains(self.minutes, minute)

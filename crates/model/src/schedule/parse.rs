@@ -1,4 +1,4 @@
-//! From text to a schedule, and from wrong text to a sentence that says which field is wrong.
+//! Parses schedules, with errors that name the invalid field.
 
 use croner::Cron;
 use croner::parser::{CronParser, Seconds, Year};
@@ -9,7 +9,7 @@ use super::fields::Fields;
 use super::{Rhythm, Schedule};
 use crate::unit_put::SpecError;
 
-/// Longer ones are mistakes: what is rarer than once a year has a date.
+/// Longer intervals are probably mistakes: an event rarer than once a year has a date.
 const LONGEST_EVERY: SignedDuration = SignedDuration::from_hours(366 * 24);
 const LONGEST_TEXT: usize = 255;
 const NICKNAMES: [(&str, &str); 7] = [
@@ -24,7 +24,7 @@ const NICKNAMES: [(&str, &str); 7] = [
 const MONTHS: [&str; 12] = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
 const WEEKDAYS: [&str; 7] = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
 
-/// A field: what one value of it is called, and what may be written.
+/// For each field, the name of one value and a hint with the accepted syntax.
 const FIELDS: [(&str, &str); 6] = [
     ("a second", "seconds are 0 to 59, as in `0`, `0,30` or `*/10`"),
     ("a minute", "minutes are 0 to 59, as in `0`, `0,30`, `10-20` or `*/15`"),
@@ -44,7 +44,8 @@ const MONTH: usize = 4;
 const WEEKDAY: usize = 5;
 
 impl Schedule {
-    /// `zone` is a name of the time zone database; empty means UTC. The error names the field `cron` or `zone`.
+    /// `zone` is a name from the time zone database; empty means UTC. The error names the field
+    /// `cron` or `zone`.
     pub fn parse(text: &str, zone: &str) -> Result<Self, SpecError> {
         let rhythm = rhythm(text.trim()).map_err(|(problem, hint)| SpecError::new("cron", problem, hint))?;
         Ok(Self { rhythm, zone: find_zone(zone)? })
@@ -59,7 +60,7 @@ fn find_zone(name: &str) -> Result<TimeZone, SpecError> {
     found.ok_or_else(|| SpecError::new("zone", format!("`{name}` is not a time zone"), "write it like `Europe/Berlin`"))
 }
 
-/// The problem and the hint.
+/// A problem and its hint.
 type Wrong = (String, String);
 
 fn wrong<T>(problem: String, hint: &str) -> Result<T, Wrong> {
@@ -115,16 +116,16 @@ fn parse_every(text: &str) -> Result<Rhythm, Wrong> {
     }
 }
 
-/// The error is the place of the field that is wrong.
+/// The error is the index of the invalid field.
 fn parse_fields(fields: &[String]) -> Result<Cron, usize> {
     if let Some(guilty) = (0..fields.len()).find(|index| !is_spelled(*index, &fields[*index])) {
         return Err(guilty);
     }
     let mut fields = fields.to_vec();
-    // The parser knows 7 as Sunday except here.
+    // The parser accepts 7 for Sunday everywhere except in `7L`.
     let weekdays = fields[WEEKDAY].split(',').map(|part| if part == "7L" { "0L" } else { part });
     fields[WEEKDAY] = weekdays.collect::<Vec<_>>().join(",");
-    // Steps from a number, `10/15`, are what Quartz and Go's cron write.
+    // Quartz and Go's cron accept steps from a number, like `10/15`.
     let parser = CronParser::builder().seconds(Seconds::Required).year(Year::Disallowed).sloppy_ranges(true).build();
     parser.parse(&fields.join(" ")).map_err(|_| {
         let alone = |index: usize| {
@@ -136,8 +137,8 @@ fn parse_fields(fields: &[String]) -> Result<Cron, usize> {
     })
 }
 
-/// Whether a field is made of what belongs there. The parser is more generous than is good for anybody: it takes `MON`
-/// for January where a month is expected, `15W3` for `15W`, and nothing at all between two commas.
+/// Whether a field contains only tokens that are valid there. The parser is too lenient: it accepts
+/// `MON` for January in the month field, `15W3` for `15W`, and an empty item between two commas.
 fn is_spelled(index: usize, field: &str) -> bool {
     let field = if index == WEEKDAY { field.strip_prefix('+').unwrap_or(field) } else { field };
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,5 +1,5 @@
-//! The search along real time: from one change of the zone's clock to the next, between which a clock is a plain
-//! calendar. The rules for the changes are told in the module above.
+//! The search along real time, from one clock change of the zone to the next; between changes the
+//! clock is a plain calendar. The module above documents the rules for the changes.
 
 use jiff::civil::DateTime;
 use jiff::tz::{AmbiguousOffset, Offset, TimeZone};
@@ -34,7 +34,7 @@ pub(super) fn next_after(fields: &Fields, zone: &TimeZone, at: Timestamp) -> Opt
     offset.to_timestamp(fields.next(from, DateTime::MAX)?).ok()
 }
 
-/// If the clock shows at this moment what it has shown before: the time at which it shows something new.
+/// If the clock repeats a time at this moment, the time at which it shows something new.
 fn end_of_second_showing(zone: &TimeZone, at: Timestamp, offset: Offset) -> Option<DateTime> {
     match zone.to_ambiguous_timestamp(offset.to_datetime(at)).offset() {
         AmbiguousOffset::Fold { before, after } if after == offset => {

@@ -11,14 +11,15 @@ use super::is_default;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EnvironmentSpec {
     pub runtime: Runtime,
-    /// The interpreter version that is asked for; empty means the newest that the server has. For `binary`, `stdio` runs the
-    /// program once for each request.
+    /// The requested interpreter version; empty means the newest one on the server. For `binary`,
+    /// `stdio` runs the program once per request.
     #[serde(default, skip_serializing_if = "is_default")]
     pub interpreter: String,
-    /// The command that builds packages without one of their own; empty means the convention of the runtime.
+    /// The build command for packages that have none; empty means the convention of the runtime.
     #[serde(default, skip_serializing_if = "is_default")]
     pub builder: String,
-    /// Variables of every function that runs in it. A function's own variable of the same name wins.
+    /// Variables for every function in this environment. A function's own variable with the same
+    /// name takes precedence.
     #[serde(default, skip_serializing_if = "is_default")]
     pub variables: BTreeMap<String, String>,
 }
@@ -29,15 +30,16 @@ pub enum Runtime {
     Python,
     Node,
     Binary,
-    /// Stored by earlier versions; nothing runs it, so nothing new may have it.
+    /// Stored by earlier versions. No executor runs it, so new units must not use it.
     Wasm,
 }
 
-/// The interpreter of a `binary` environment whose programs run once for each request, instead of serving HTTP on a socket.
+/// The interpreter of a `binary` environment whose programs run once per request instead of serving
+/// HTTP on a socket.
 pub const STDIO: &str = "stdio";
 
-/// Environments that an app has without making them, and what they run. The first function that names one adds it to
-/// the app as a unit, so that it is pinned like any other.
+/// The built-in environments of every app, and their runtimes. The first function that names one
+/// adds it to the app as a unit, so that it is pinned like any other.
 pub const BUILT_IN_ENVIRONMENTS: [(&str, Runtime); 5] = [
     ("python", Runtime::Python),
     ("python3", Runtime::Python),
@@ -54,7 +56,7 @@ impl EnvironmentSpec {
 }
 
 impl Runtime {
-    /// Whether a new environment or function may have it.
+    /// Whether new environments and functions may use it.
     pub fn runs(self) -> bool {
         self != Self::Wasm
     }
@@ -75,7 +77,8 @@ impl fmt::Display for Runtime {
 pub enum UnknownRuntime {
     #[error("there is no runtime called `{0}`; the runtimes are python, node and binary")]
     Unknown(String),
-    /// Stored environments may have it: it could be asked for before anything ran it.
+    /// A runtime that stored environments may have, since it was accepted before anything could run
+    /// it.
     #[error("wasm functions do not run yet; the runtimes are python, node and binary")]
     Wasm,
 }
@@ -83,7 +86,7 @@ pub enum UnknownRuntime {
 impl FromStr for Runtime {
     type Err = UnknownRuntime;
 
-    /// Also takes the image names that folders of seed 003 carry.
+    /// Also accepts the image names used in folders of seed 003.
     fn from_str(text: &str) -> Result<Self, UnknownRuntime> {
         let image = text.split(':').next().unwrap_or(text);
         let name = image.rsplit('/').next().unwrap_or(image);

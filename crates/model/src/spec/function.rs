@@ -16,20 +16,20 @@ pub struct FunctionSpec {
     pub environment: Pin,
     #[serde(default, skip_serializing_if = "is_default")]
     pub variables: BTreeMap<String, String>,
-    /// Names only: the values are units of their own, bound by the app version.
+    /// Names only: the values are separate units, bound by the app version.
     #[serde(default, skip_serializing_if = "is_default")]
     #[schema(value_type = Vec<UnitName>)]
     pub secrets: BTreeSet<UnitName>,
-    /// Members of the configuration whose own members the function finds as files, in `/configs/APP/NAME/`.
+    /// Keys of the configuration whose members the function sees as files in `/configs/APP/NAME/`.
     #[serde(default, skip_serializing_if = "is_default")]
     #[schema(value_type = Vec<UnitName>)]
     pub configmaps: BTreeSet<UnitName>,
     #[serde(default, skip_serializing_if = "is_default")]
     pub permission: FunctionPermission,
-    /// Bytes.
+    /// In bytes.
     #[serde(default = "default_memory", skip_serializing_if = "is_default_memory")]
     pub memory: u64,
-    /// Thousandths of a core.
+    /// In thousandths of a core.
     #[serde(default = "default_cpu", skip_serializing_if = "is_default_cpu")]
     pub cpu: u32,
     #[serde(default = "default_timeout", skip_serializing_if = "is_default_timeout")]
@@ -48,7 +48,7 @@ pub enum FunctionPermission {
     Internal,
 }
 
-/// How many instances run, and when they sleep.
+/// The number of instances, and when idle ones stop.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Scale {

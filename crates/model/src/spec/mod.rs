@@ -1,5 +1,5 @@
-//! What a version of each kind holds. Every field that has its default value is left out of the JSON, which keeps
-//! digests stable when a later Milepost adds a field.
+//! The content of versions, one type per unit kind. Fields with their default value are left out of
+//! the JSON, which keeps digests stable when a later Milepost adds a field.
 
 mod config;
 mod environment;
@@ -57,7 +57,7 @@ impl UnitSpec {
         }
     }
 
-    /// Reads a spec back. The kind is kept beside it, never guessed from its fields.
+    /// Parses a stored spec. The kind is stored separately and never guessed from the fields.
     pub fn from_json(kind: UnitKind, json: &str) -> Result<Self, serde_json::Error> {
         fn read<T: DeserializeOwned>(json: &str) -> Result<T, serde_json::Error> {
             serde_json::from_str(json)
@@ -74,13 +74,14 @@ impl UnitSpec {
         })
     }
 
-    /// The part that decides behaviour: everything but the numbers of pinned versions, whose digests are there.
+    /// The part that determines behaviour: everything except the numbers of pinned versions, whose
+    /// digests are included.
     pub fn behaviour(&self) -> Value {
         let mut spec = self.clone();
         for pin in spec.pins_mut() {
             pin.number = None;
         }
-        // How it was built is told by the log; what it does is in the trees.
+        // The log only describes the build. The behaviour is in the trees.
         if let Self::Package(package) = &mut spec {
             package.build_log = None;
         }
@@ -91,7 +92,7 @@ impl UnitSpec {
         canonical::content_digest(self.kind(), &self.behaviour())
     }
 
-    /// The versions this one is pinned to, each with the role it has.
+    /// The versions that this one is pinned to, with their roles.
     pub fn pins(&self) -> Vec<(PinRole, &Pin)> {
         match self {
             Self::Package(package) => vec![(PinRole::Environment, &package.environment)],
@@ -116,7 +117,7 @@ impl UnitSpec {
         }
     }
 
-    /// The trees and files whose bytes this content needs.
+    /// The trees and files that this content refers to.
     pub fn blobs(&self) -> Vec<Digest> {
         match self {
             Self::Package(package) => {
@@ -136,7 +137,7 @@ impl UnitSpec {
     }
 }
 
-/// What a pinned version is to the version that pins it.
+/// The role of a pinned version in the version that pins it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PinRole {

@@ -8,7 +8,7 @@ use crate::digest::Digest;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PackageSpec {
     pub environment: Pin,
-    /// The tree that a build starts from.
+    /// The tree from which a build starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Digest>,
     #[serde(default, skip_serializing_if = "is_default")]

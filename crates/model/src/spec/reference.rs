@@ -4,8 +4,8 @@ use utoipa::ToSchema;
 use crate::digest::Digest;
 use crate::name::{AliasName, UnitName};
 
-/// An exact version of another unit. Its digest is behaviour; its number is only how people call it, so two versions
-/// pinned to equal content have equal digests.
+/// An exact version of another unit. Its digest determines behaviour; its number is only for
+/// display, so two versions pinned to equal content have equal digests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Pin {
     pub name: UnitName,
@@ -14,11 +14,11 @@ pub struct Pin {
     pub digest: Digest,
 }
 
-/// Which function a trigger starts: the version that the release holds, an alias, or one fixed version.
+/// The function that a trigger starts: the version in the release, an alias, or one fixed version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Target {
     pub function: UnitName,
-    /// Followed at each call, wherever it points then.
+    /// Resolved at each call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alias: Option<AliasName>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -13,18 +13,18 @@ pub struct RouteSpec {
     #[serde(default, skip_serializing_if = "is_default")]
     #[schema(value_type = Vec<String>)]
     pub methods: BTreeSet<String>,
-    /// `/orders/{id}`, or the beginning of the paths when `prefix` is set.
+    /// A path like `/orders/{id}`, or the beginning of the paths if `prefix` is set.
     pub path: String,
     #[serde(default, skip_serializing_if = "is_default")]
     pub prefix: bool,
-    /// The function gets the path without the prefix.
+    /// The function receives the path without the prefix.
     #[serde(default, skip_serializing_if = "is_default")]
     pub strip: bool,
-    /// Requests are passed on as Fission's router passes them: a path without `prefix` is `/` for the function, and the
-    /// variables come as `X-Fission-Params-NAME`.
+    /// Passes requests on like Fission's router: without `prefix`, the function receives the path
+    /// `/`, and variables arrive as `X-Fission-Params-NAME` headers.
     #[serde(default, skip_serializing_if = "is_default")]
     pub fission: bool,
-    /// Only for this host; empty means every host of the app.
+    /// Restricts the route to this host; empty means every host of the app.
     #[serde(default, skip_serializing_if = "is_default")]
     pub host: String,
     #[serde(flatten)]

@@ -6,24 +6,25 @@ use crate::digest::Digest;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StaticSpec {
-    /// Where the item is served, starting with `/`.
+    /// The path at which the item is served, starting with `/`.
     pub path: String,
     pub tree: Digest,
-    /// A single file, served at `path` itself.
+    /// The item is a single file, served at `path` itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub file: bool,
     #[serde(default = "index", skip_serializing_if = "is_index")]
     pub index: String,
-    /// The file that answers for paths that do not exist, with 200 (single-page applications).
+    /// The file served with status 200 for paths that do not exist (single-page applications).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback: Option<String>,
-    /// The file that answers for paths that do not exist, with 404.
+    /// The file served with status 404 for paths that do not exist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_page: Option<String>,
-    /// `/login` is `login.html`, and `/login.html` leads there.
+    /// Serves `login.html` at `/login`, and redirects `/login.html` there.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub clean: bool,
-    /// How long caches may keep the files; without it only those with a hash of their content in their name are kept.
+    /// How long caches may keep the files. If not set, only files with a content hash in their name
+    /// are cached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_ms: Option<u64>,
 }

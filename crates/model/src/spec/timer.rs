@@ -6,9 +6,9 @@ use super::{Target, is_default};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TimerSpec {
-    /// Five fields, six with seconds, or `@every 5m` and the like.
+    /// Five fields, six with seconds, or an interval like `@every 5m`.
     pub cron: String,
-    /// A name of the time zone database; empty means UTC.
+    /// A name from the time zone database; empty means UTC.
     #[serde(default, skip_serializing_if = "is_default")]
     pub zone: String,
     #[serde(flatten)]

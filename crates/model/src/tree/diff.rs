@@ -1,4 +1,4 @@
-//! What changed from one tree to the next.
+//! The differences between two trees.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -8,37 +8,38 @@ use utoipa::ToSchema;
 use super::{FileEntry, Leaf, Tree};
 use crate::digest::Digest;
 
-/// One difference between two trees, as a plan or a diff shows it.
+/// One difference between two trees, for plans and diffs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FileChange {
     pub path: String,
     pub change: FileChangeKind,
-    /// Where a moved file was before.
+    /// The previous path of a moved file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved_from: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size_before: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size_after: Option<u64>,
-    /// What the file held, and holds; none for links.
+    /// The digests of the file's content; none for links.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Digest>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Digest>,
-    /// Where a link pointed, and points; none for files.
+    /// The targets of a link; none for files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_before: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_after: Option<String>,
-    /// Whether the file can be executed now, where that is not as it was.
+    /// Whether the file is executable now; set only if that changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub executable: Option<bool>,
-    /// Line by line, as `diff -u` and `git diff` write it: three lines of context, and the names `a/PATH` and `b/PATH` (or
-    /// `/dev/null`) above, so that `patch -p1` takes it. Only when it was asked for, and of files that are text.
+    /// A unified diff as written by `diff -u` and `git diff`, with three lines of context and the
+    /// names `a/PATH` and `b/PATH` (or `/dev/null`), so that `patch -p1` accepts it. Only on
+    /// request, and only for text files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Why there is no `text`, though it was asked for.
+    /// Why a requested `text` is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text_omitted: Option<TextOmitted>,
 }
@@ -49,9 +50,9 @@ pub enum FileChangeKind {
     Added,
     Changed,
     Removed,
-    /// Same bytes, other path.
+    /// Same bytes, different path.
     Moved,
-    /// Same bytes, other executable bit.
+    /// Same bytes, different executable bit.
     Mode,
 }
 
@@ -60,13 +61,13 @@ pub enum FileChangeKind {
 pub enum TextOmitted {
     /// One side is not text.
     Binary,
-    /// One side is too large to be compared line by line.
+    /// One side is too large for a line-by-line diff.
     Large,
-    /// The files before it have used up what one answer holds.
+    /// The diffs of earlier files have used up the size limit of the response.
     Limit,
 }
 
-/// What changed from one tree to the next, by path.
+/// Returns the differences between two trees, sorted by path.
 pub fn diff(before: &Tree, after: &Tree) -> Vec<FileChange> {
     let mut changes = Vec::new();
     for (path, old) in &before.leaves {
@@ -122,7 +123,7 @@ fn link(leaf: &Leaf) -> Option<String> {
     }
 }
 
-/// A file that went and one that came with the same bytes are one file that moved.
+/// Combines a removed and an added file with the same bytes into one move.
 fn with_moves(changes: Vec<FileChange>, before: &Tree) -> Vec<FileChange> {
     let moves = moves(&changes);
     let sources: HashSet<&String> = moves.values().collect();
@@ -142,11 +143,12 @@ fn with_moves(changes: Vec<FileChange>, before: &Tree) -> Vec<FileChange> {
     kept
 }
 
-/// Where each file that moved came from. Empty files are all the same, so nothing is said of them.
+/// Maps each moved file to its previous path. Empty files are all equal, so they never count as
+/// moved.
 fn moves(changes: &[FileChange]) -> HashMap<String, String> {
     let mut found: HashMap<String, String> = HashMap::new();
     let mut taken: HashSet<&str> = HashSet::new();
-    // Of several that could have moved here, one of the same name did; only then is any other as good.
+    // Prefers a removed file with the same name, and falls back to any other with the same bytes.
     for same_name in [true, false] {
         let key = |digest: Digest, path| (digest, same_name.then(|| name(path)));
         let mut gone: HashMap<_, VecDeque<&str>> = HashMap::new();
@@ -189,7 +191,7 @@ mod tests {
         tree
     }
 
-    fn told(before: &Tree, after: &Tree) -> Vec<(String, FileChangeKind, Option<String>, Option<bool>)> {
+    fn summary(before: &Tree, after: &Tree) -> Vec<(String, FileChangeKind, Option<String>, Option<bool>)> {
         let changes = diff(before, after).into_iter();
         changes.map(|change| (change.path, change.change, change.moved_from, change.executable)).collect()
     }
@@ -199,34 +201,34 @@ mod tests {
         let before = tree(&[("a.txt", "one", false), ("b.txt", "two", false)]);
         let after = tree(&[("b.txt", "two", false), ("z/a.txt", "one", true)]);
         let expected = ("z/a.txt".to_owned(), FileChangeKind::Moved, Some("a.txt".to_owned()), Some(true));
-        assert_eq!(told(&before, &after), [expected]);
+        assert_eq!(summary(&before, &after), [expected]);
     }
 
     #[test]
-    fn of_equal_files_the_one_with_the_same_name_has_moved() {
+    fn moves_prefer_equal_files_with_the_same_name() {
         let before = tree(&[("a/x", "one", false), ("a/y", "one", false)]);
         let after = tree(&[("b/new", "one", false), ("b/y", "one", false), ("c", "one", false)]);
         let moved = |path: &str, from: &str| (path.to_owned(), FileChangeKind::Moved, Some(from.to_owned()), None);
         let added = ("c".to_owned(), FileChangeKind::Added, None, None);
-        assert_eq!(told(&before, &after), [moved("b/new", "a/x"), moved("b/y", "a/y"), added]);
+        assert_eq!(summary(&before, &after), [moved("b/new", "a/x"), moved("b/y", "a/y"), added]);
     }
 
     #[test]
-    fn empty_files_come_from_nowhere() {
+    fn empty_files_are_never_moved() {
         let (before, after) = (tree(&[("a/__init__.py", "", false)]), tree(&[("b/__init__.py", "", false)]));
         let kinds: Vec<FileChangeKind> = diff(&before, &after).iter().map(|change| change.change).collect();
         assert_eq!(kinds, [FileChangeKind::Removed, FileChangeKind::Added]);
     }
 
     #[test]
-    fn a_copy_is_no_move() {
+    fn a_copy_is_not_a_move() {
         let before = tree(&[("a", "one", false)]);
         let after = tree(&[("a", "one", false), ("b", "one", false)]);
-        assert_eq!(told(&before, &after), [("b".to_owned(), FileChangeKind::Added, None, None)]);
+        assert_eq!(summary(&before, &after), [("b".to_owned(), FileChangeKind::Added, None, None)]);
     }
 
     #[test]
-    fn links_tell_where_they_pointed_and_point() {
+    fn changed_links_report_both_targets() {
         let mut before = tree(&[]);
         before.insert("current", Leaf::Link { target: "v1".to_owned() }).expect("fits");
         let mut after = tree(&[]);
@@ -237,10 +239,10 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_file_tells_its_new_executable_bit_too() {
+    fn changed_files_report_their_new_executable_bit() {
         let (before, after) = (tree(&[("run", "one", true)]), tree(&[("run", "two", false)]));
-        assert_eq!(told(&before, &after), [("run".to_owned(), FileChangeKind::Changed, None, Some(false))]);
+        assert_eq!(summary(&before, &after), [("run".to_owned(), FileChangeKind::Changed, None, Some(false))]);
         let after = tree(&[("run", "one", false)]);
-        assert_eq!(told(&before, &after), [("run".to_owned(), FileChangeKind::Mode, None, Some(false))]);
+        assert_eq!(summary(&before, &after), [("run".to_owned(), FileChangeKind::Mode, None, Some(false))]);
     }
 }

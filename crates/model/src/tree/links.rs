@@ -1,15 +1,17 @@
-//! Symbolic links may climb, but never out of the tree: neither by their letters nor through each other.
+//! Checks that symbolic links stay inside the tree, each by itself and followed through each other.
 
 use super::{FileEntry, Leaf, MAX_PATH, Tree, TreeError};
 
 /// More links in a row than any file system follows.
 const MAX_HOPS: usize = 40;
-/// Parts of paths that are walked to follow all links of a tree: far more than real trees have, and still done in a second.
+/// Path components visited while following all links of a tree. Real trees need far fewer, and this
+/// many still take under a second.
 const MAX_LINK_STEPS: usize = 1_000_000;
 
 impl Tree {
-    /// Follows every link through other links, as a file system would. [`Tree::insert`] reads a target by its letters
-    /// alone; `d/up -> ..` and `out -> d/up/..` stay inside by their letters and climb out together.
+    /// Follows every link through other links, as a file system would. [`Tree::insert`] checks each
+    /// target only lexically, but `d/up -> ..` and `out -> d/up/..` stay inside lexically and
+    /// escape together.
     pub fn check_links(&self) -> Result<(), TreeError> {
         let mut steps = 0;
         for (path, leaf) in &self.leaves {
@@ -22,7 +24,7 @@ impl Tree {
         Ok(())
     }
 
-    /// The file that stands at a path, through links as a file system would go.
+    /// The file at a path, following links as a file system would.
     pub fn file_at(&self, path: &str) -> Option<&FileEntry> {
         let mut ahead: Vec<&str> = path.rsplit('/').collect();
         let mut here = String::new();
@@ -80,7 +82,7 @@ impl Tree {
             if let Some(Leaf::Link { target }) = self.leaves.get(&here) {
                 hops += 1;
                 if hops > MAX_HOPS {
-                    // A circle leads nowhere, so not outside either.
+                    // A cycle leads nowhere, so it does not escape either.
                     return Ok(false);
                 }
                 go_up(&mut here);
@@ -95,7 +97,7 @@ fn go_up(path: &mut String) {
     path.truncate(path.rfind('/').unwrap_or(0));
 }
 
-/// Follows a link's target by its letters alone: it may climb, but never above the root of the tree.
+/// Follows a link's target lexically: it may climb, but never above the root of the tree.
 pub(super) fn check_letters(path: &str, target: &str) -> Result<(), TreeError> {
     let wrong = || TreeError::LinkEscapes { path: path.to_owned(), target: target.to_owned() };
     if target.is_empty() || target.starts_with('/') || target.contains(['\\', '\0']) {
@@ -128,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_of_links_cannot_climb_out() {
+    fn rejects_chains_of_links_that_leave_the_tree() {
         for (links, out, target) in [
             ([("d1/d2/up", "../../here"), ("here", "."), ("out", "d1/d2/up/..")], "out", "d1/d2/up/.."),
             ([("a", "d/up/.."), ("d/up", ".."), ("e", "d")], "a", "d/up/.."),
@@ -139,13 +141,13 @@ mod tests {
     }
 
     #[test]
-    fn links_that_stay_inside_and_circles_are_left_alone() {
+    fn accepts_inner_links_and_cycles() {
         let inside = of_links(&[("a/b", "../c/d"), ("c/d", "e"), ("ring", "gnir"), ("gnir", "ring")]);
         assert_eq!(inside.check_links(), Ok(()));
     }
 
     #[test]
-    fn a_link_leads_to_its_file() {
+    fn file_at_follows_links() {
         let mut tree = of_links(&[("a/b", "../c/d"), ("c/d", "e"), ("ring", "gnir"), ("gnir", "ring"), ("dir", "c")]);
         let file = FileEntry { digest: crate::Digest::of(b"x"), size: 1, executable: false };
         tree.insert("c/e", Leaf::File(file)).expect("fits");
@@ -158,8 +160,9 @@ mod tests {
     }
 
     #[test]
-    fn following_links_has_an_end() {
-        // Each link ends in the next one after a long way there: what one costs, all before it cost again.
+    fn limits_the_work_of_following_links() {
+        // Each link leads over a long path to the next, so each one costs as much as all links
+        // after it.
         let way = format!("{}{}", "x/".repeat(200), "../".repeat(200));
         let links: Vec<(String, String)> =
             (0..100).map(|at| (format!("{at:04}"), format!("{way}{:04}", at + 1))).collect();

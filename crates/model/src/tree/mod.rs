@@ -1,7 +1,7 @@
-//! Trees of files. A tree is kept as one object per directory, so that a tree with one changed file shares every
-//! other directory with the tree before it; the digest of its root directory is the digest of the tree.
+//! File trees. A tree is stored as one object per directory, so that two trees that differ in one
+//! file share all other directories. The digest of the root directory is the digest of the tree.
 //!
-//! This file knows the encoding and the rules for paths; bytes are the business of `blobs`.
+//! This module defines the encoding and the rules for paths; `blobs` stores the bytes.
 
 mod diff;
 mod links;
@@ -16,7 +16,7 @@ pub use diff::{FileChange, FileChangeKind, TextOmitted, diff};
 use crate::canonical;
 use crate::digest::Digest;
 
-/// Raised when the encoding of a directory changes; old directories stay readable.
+/// Incremented when the encoding of directories changes. Old directories must stay readable.
 const FORMAT: u32 = 1;
 const MAX_PATH: usize = 1024;
 const MAX_DEPTH: usize = 64;
@@ -50,20 +50,20 @@ pub struct FileEntry {
     pub executable: bool,
 }
 
-/// What stands at a path of a whole tree, directories dissolved into paths.
+/// An entry at a path of a flattened tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Leaf {
     File(FileEntry),
     Link { target: String },
 }
 
-/// A whole tree by path. Empty directories are not kept, as in git.
+/// A whole tree, flattened to paths. As in git, empty directories are not kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tree {
     leaves: BTreeMap<String, Leaf>,
 }
 
-/// A tree ready to be stored: its root and the encodings of all its directories, children before parents.
+/// A tree ready for storage: its root and its encoded directories, children before parents.
 #[derive(Debug, Clone)]
 pub struct EncodedTree {
     pub root: Digest,
@@ -109,7 +109,7 @@ impl Directory {
         canonical::to_bytes(self)
     }
 
-    /// Digests of everything this directory refers to: what must be stored before it.
+    /// The digests of everything that this directory refers to, which must be stored before it.
     pub fn children(&self) -> impl Iterator<Item = Digest> + '_ {
         self.entries.values().filter_map(|entry| match entry {
             Entry::File(file) => Some(file.digest),
@@ -166,7 +166,7 @@ impl Tree {
     }
 }
 
-/// A directory while its children are being collected.
+/// A directory whose children are still being collected.
 #[derive(Default)]
 struct Draft<'a> {
     leaves: BTreeMap<&'a str, &'a Leaf>,
@@ -206,15 +206,17 @@ fn parents(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').map(|(at, _)| &path[..at])
 }
 
-/// The longest name of a file or a folder that file systems take.
+/// The longest name of a file or directory that file systems accept, in bytes.
 pub const MAX_NAME: usize = 255;
 
-/// Whether every name of a path can be one on a disk. Older trees may have longer ones, so reading them does not ask.
+/// Whether every component of a path is short enough for a file system. Older trees may have longer
+/// names, so this is not checked when they are read.
 pub fn fits_a_disk(path: &str) -> bool {
     path.split('/').all(|name| name.len() <= MAX_NAME)
 }
 
-/// A path as it is kept: relative, with `/`, no empty parts, no `.` or `..`.
+/// Returns the path if it is in stored form: relative, separated by `/`, without empty parts, `.`
+/// and `..`.
 pub fn checked_path(path: &str) -> Result<String, TreeError> {
     if path.len() > MAX_PATH || path.matches('/').count() > MAX_DEPTH {
         return Err(TreeError::TooLong(path.chars().take(80).collect()));
@@ -222,7 +224,7 @@ pub fn checked_path(path: &str) -> Result<String, TreeError> {
     let plain = !path.is_empty()
         && !path.starts_with('/')
         && !path.contains(['\\', '\0'])
-        // `C:x` is absolute on the systems that zips come from.
+        // `C:x` is absolute on the systems where many zip files are made.
         && path.as_bytes().get(1) != Some(&b':')
         && path.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
     if plain { Ok(path.to_owned()) } else { Err(TreeError::Escapes(path.to_owned())) }

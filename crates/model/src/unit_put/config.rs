@@ -7,15 +7,15 @@ use utoipa::ToSchema;
 use super::SpecError;
 use crate::spec::ConfigSpec;
 
-/// Either a whole document, or keys to set and unset in the newest one. The merge happens inside the change, so two
-/// people who set two keys at once both get theirs.
+/// Either a whole document, or keys to set and unset in the newest one. The merge happens inside
+/// the change, so that two users who set two keys at the same time both succeed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ConfigPut {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub document: Option<Value>,
-    /// Dotted paths (`mail.from`) and their values.
+    /// Dotted paths (`mail.from`) with their values.
     #[schema(value_type = Object)]
     pub set: BTreeMap<String, Value>,
     pub unset: Vec<String>,

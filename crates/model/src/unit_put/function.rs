@@ -11,33 +11,35 @@ use crate::spec::{FunctionPermission, FunctionSpec, Pin, Scale};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct FunctionPut {
-    /// Fields that are left out keep what the newest version has; otherwise they get their default.
+    /// If set, fields left out keep the values of the newest version; otherwise they get their
+    /// defaults.
     pub merge: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entrypoint: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub package: Option<VersionRef>,
-    /// The new version takes the uid of the package version it is pinned to (seed 003, CLI scenarios 2 and 5).
+    /// The new version takes the uid of the package version that it is pinned to (seed 003, CLI
+    /// scenarios 2 and 5).
     pub adopt_package_uid: bool,
-    /// The package's environment when left out.
+    /// Defaults to the package's environment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub environment: Option<VersionRef>,
-    /// Laid over what is kept: a value sets, null takes away.
+    /// Applied to the kept variables: a value sets, null removes.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub variables: BTreeMap<String, Option<String>>,
-    /// Added to what is kept.
+    /// Added to the kept ones.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     #[schema(value_type = Vec<UnitName>)]
     pub secrets: BTreeSet<UnitName>,
-    /// Taken away from what is kept.
+    /// Removed from the kept ones.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     #[schema(value_type = Vec<UnitName>)]
     pub without_secrets: BTreeSet<UnitName>,
-    /// Added to what is kept.
+    /// Added to the kept ones.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     #[schema(value_type = Vec<UnitName>)]
     pub configmaps: BTreeSet<UnitName>,
-    /// Removed from what is kept.
+    /// Removed from the kept ones.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     #[schema(value_type = Vec<UnitName>)]
     pub without_configmaps: BTreeSet<UnitName>,
@@ -67,7 +69,7 @@ pub struct ScalePut {
 }
 
 impl FunctionPut {
-    /// The full spec, once the references are pinned.
+    /// The full spec, once references are resolved to pins.
     pub fn resolve(
         &self,
         base: Option<&FunctionSpec>,
@@ -115,7 +117,7 @@ impl FunctionPut {
 }
 
 impl FunctionPut {
-    /// What no server would take, whatever the function has now.
+    /// Rejects what every server would reject, whatever the function's current version is.
     pub fn check(&self) -> Result<(), SpecError> {
         let anything = Pin { name: UnitName::config(), number: None, digest: Digest::of(b"") };
         self.resolve(None, anything.clone(), anything).map(drop)
@@ -136,7 +138,7 @@ fn overlay(mut kept: BTreeMap<String, String>, given: &BTreeMap<String, Option<S
     kept
 }
 
-/// Whether the names can be those of environment variables.
+/// Checks that the names are valid names of environment variables.
 pub fn check_variables(variables: &BTreeMap<String, String>) -> Result<(), SpecError> {
     for name in variables.keys() {
         let first_fits = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');

@@ -1,5 +1,5 @@
-//! What a change asks for, unit by unit: specs with selectors where the stored spec has pins, and fields that may be
-//! left out. [`UnitPut`] is the request; resolving it against what the app has now gives a [`crate::UnitSpec`].
+//! The units of a change request, with selectors where the stored spec has pins, and optional
+//! fields. Resolving a [`UnitPut`] against the app's current units gives a [`crate::UnitSpec`].
 
 mod config;
 mod function;
@@ -26,20 +26,20 @@ pub struct Put {
     pub label: Option<Label>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Puts the new version into this group, which is made if it does not exist.
+    /// Adds the new version to this group, which is created if it does not exist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<GroupName>,
-    /// Makes a new version even for equal content: the user asked for one.
+    /// Creates a new version even if the content is equal.
     #[serde(default)]
     pub force: bool,
-    /// Refuses the change when the unit exists, or when it does not.
+    /// Refuses the change if the unit exists, or if it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only: Option<PutOnly>,
     #[serde(flatten)]
     pub unit: UnitPut,
 }
 
-/// Read by hand, because a flattened field would let every unknown one pass.
+/// Implemented by hand, because serde cannot reject unknown fields beside a flattened one.
 impl<'de> Deserialize<'de> for Put {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
@@ -61,14 +61,14 @@ impl<'de> Deserialize<'de> for Put {
         }
         use serde::de::Error;
         let Raw { name, kind, spec, label, description, group, force, only } = Raw::deserialize(from)?;
-        // Serde would also read the fields from a list, in the order in which they are declared.
+        // Serde would also accept a list of the fields in their declared order.
         if !spec.is_object() {
             return Err(D::Error::custom(format!("the spec of {kind} `{name}` must be an object")));
         }
         let given: Vec<String> = spec.as_object().into_iter().flatten().map(|(field, _)| field.clone()).collect();
         let unit: UnitPut =
             serde_json::from_value(serde_json::json!({ "kind": kind, "spec": spec })).map_err(|error| {
-                // What serde says of a wrong value quotes it, and this one must not be told.
+                // Serde's error message quotes the invalid value, which would leak the secret.
                 if kind == crate::UnitKind::Secret {
                     return D::Error::custom(format!(
                         "the spec of secret `{name}` must be an object with the text `value`"
@@ -76,8 +76,8 @@ impl<'de> Deserialize<'de> for Put {
                 }
                 D::Error::custom(format!("the spec of {kind} `{name}`: {error}"))
             })?;
-        // Triggers flatten their target, so serde lets unknown fields pass; they write all of theirs but the newer ones, so it can
-        // be seen.
+        // Triggers flatten their target, so serde accepts unknown fields. The parsed unit
+        // serialises all known fields except the newer ones, so any other given field is unknown.
         if matches!(unit, UnitPut::Route(_) | UnitPut::Timer(_)) {
             let known = serde_json::to_value(&unit).map_err(D::Error::custom)?;
             if let Some(field) = given.iter().find(|field| {
@@ -91,15 +91,16 @@ impl<'de> Deserialize<'de> for Put {
     }
 }
 
-/// Not serialised when unset, so that artifacts of apps without them keep their bytes and older servers can read them.
+/// Not serialised when unset, so that artifacts of apps without them keep their bytes and older
+/// servers can read them.
 const NEWER_OF_ROUTES: [&str; 2] = ["strip", "fission"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PutOnly {
-    /// `create` commands: the unit must not be there yet.
+    /// For `create` commands: the unit must not exist yet.
     New,
-    /// `update` commands: the unit must be there.
+    /// For `update` commands: the unit must exist.
     Existing,
 }
 
@@ -132,7 +133,7 @@ impl UnitPut {
     }
 }
 
-/// A version of another unit, as a request names it.
+/// A reference to a version of another unit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VersionRef {
@@ -141,8 +142,8 @@ pub struct VersionRef {
     pub version: Selector,
 }
 
-/// The value of a secret on its way to the server, which seals it before anything else happens. Debug output and
-/// serialisation into logs never show it.
+/// The value of a secret on its way to the server, which seals it first of all. `Debug` hides it,
+/// and it must never be serialised into logs.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SecretPut {
@@ -150,10 +151,11 @@ pub struct SecretPut {
 }
 
 impl SecretPut {
-    /// What a program can be given as one variable of its environment, with room for the rest.
+    /// Maximum bytes of a value: it must fit into one environment variable of a process, with room
+    /// for the rest.
     pub const MOST: usize = 64 << 10;
 
-    /// Says what is wrong without saying what the value is.
+    /// Describes the problem without revealing the value.
     pub fn check(&self, name: &UnitName) -> Result<(), SpecError> {
         if self.value.len() <= Self::MOST {
             return Ok(());
@@ -176,7 +178,7 @@ impl std::fmt::Debug for SecretPut {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct PackagePut {
-    /// Fields that are left out keep what the newest version has.
+    /// If set, fields left out keep the values of the newest version.
     pub merge: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub environment: Option<VersionRef>,
@@ -193,11 +195,12 @@ pub struct PackagePut {
 impl PackagePut {
     pub fn resolve(&self, base: Option<&PackageSpec>, environment: Pin) -> Result<PackageSpec, SpecError> {
         let base = base.filter(|_| self.merge);
-        // New source makes the old result stale: it is taken over only when neither is given.
+        // A new source makes the old deployment stale, and a new deployment the old source: each is
+        // kept only if the other is not given.
         let kept_deployment = if self.source.is_some() { None } else { base.and_then(|base| base.deployment) };
         let kept_source = if self.deployment.is_some() { None } else { base.and_then(|base| base.source) };
         let deployment = self.deployment.or(kept_deployment);
-        // The log belongs to the result that it tells of.
+        // The log belongs to the deployment whose build it describes.
         let kept_log = base.filter(|base| base.deployment == deployment).and_then(|base| base.build_log);
         let spec = PackageSpec {
             environment,
@@ -221,14 +224,14 @@ impl PackagePut {
     }
 }
 
-/// A field that cannot be as it was asked for, and what would be right.
+/// An invalid field, with a hint.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{}{hint}", self.sentence(), if self.hint.is_empty() { "" } else { "; " })]
 pub struct SpecError {
-    /// Empty where the problem itself says what it is about.
+    /// Empty if the problem itself names the field.
     pub field: String,
     pub problem: String,
-    /// Empty where the problem says that too.
+    /// Empty if the problem includes it.
     pub hint: String,
 }
 
@@ -237,7 +240,7 @@ impl SpecError {
         Self { field: field.to_owned(), problem: problem.into(), hint: hint.into() }
     }
 
-    /// What is wrong, without what would be right.
+    /// What is wrong, without the hint.
     pub fn sentence(&self) -> String {
         if self.field.is_empty() { self.problem.clone() } else { format!("`{}`: {}", self.field, self.problem) }
     }
@@ -291,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_field_is_refused_wherever_it_stands() {
+    fn rejects_unknown_fields_at_every_level() {
         check(json!({"kind": "config", "name": "config", "spec": {}, "labl": "v1"}), "labl");
         check(json!({"kind": "function", "name": "f", "spec": {"memry": 1}}), "memry");
         check(json!({"kind": "route", "name": "r", "spec": {"path": "/", "function": "f", "verison": "1"}}), "verison");
@@ -302,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_that_routes_leave_out_are_known_all_the_same() {
+    fn accepts_route_fields_that_are_not_serialised_when_unset() {
         let spec = json!({"path": "/x", "function": "f", "prefix": true, "strip": false, "fission": false});
         let put = json!({"kind": "route", "name": "r", "spec": spec});
         let put: Put = serde_json::from_value(put).expect("a put");
@@ -315,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_put_reads_back_as_it_was_written() {
+    fn puts_round_trip() {
         let put = json!({"kind": "route", "name": "GET /x", "force": true, "spec": {"path": "/x", "function": "f", "version": "@stable"}});
         let put: Put = serde_json::from_value(put).expect("a put");
         let again = serde_json::from_value(serde_json::to_value(&put).expect("JSON")).expect("a put");

@@ -10,8 +10,8 @@ use crate::schedule::Schedule;
 use crate::selector::Selector;
 use crate::spec::{Pin, RouteSpec, Target, TimerSpec};
 
-/// Which function, by which selector. `latest` follows the release, `@alias` the alias; everything else is pinned to
-/// the version it names now.
+/// The function and the selector of its version. `latest` follows the release and `@alias` the
+/// alias; any other selector is resolved now and pinned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TargetPut {
     pub function: UnitName,
@@ -20,7 +20,7 @@ pub struct TargetPut {
 }
 
 impl TargetPut {
-    /// `pin` is the version that a selector other than `latest` and `@alias` resolved to.
+    /// `pin` is the resolved version of a selector other than `latest` and `@alias`.
     pub fn resolve(&self, pin: Option<Pin>) -> Target {
         let alias = match &self.version {
             Selector::Alias(alias) => Some(alias.clone()),
@@ -43,10 +43,10 @@ pub struct RoutePut {
     pub path: String,
     #[serde(default)]
     pub prefix: bool,
-    /// The function gets the path without the prefix.
+    /// The function receives the path without the prefix.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub strip: bool,
-    /// Requests are passed on as Fission's router passes them.
+    /// Passes requests on like Fission's router.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fission: bool,
     #[serde(default)]
@@ -88,7 +88,7 @@ impl RoutePut {
     }
 }
 
-/// What is stripped must be known by its segments alone.
+/// The prefix to strip must be determined by its segments alone.
 fn check_strip(path: &str, prefix: bool) -> Result<(), SpecError> {
     let (problem, hint) = match RoutePattern::parse(path, prefix) {
         _ if !prefix => ("only a route with `prefix` has a prefix to strip", "set `prefix` too, or leave `strip` out"),
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_that_is_no_whole_segments_cannot_be_stripped() {
+    fn only_prefixes_of_whole_segments_can_be_stripped() {
         let strip = |path: &str, prefix| check_strip(path, prefix).err().map(|error| (error.field, error.problem));
         for path in ["/", "/api", "/api/", "/t/{tenant}", "/t/{tenant}/x"] {
             assert_eq!(strip(path, true), None, "{path}");
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_the_gateway_could_not_serve_is_refused_with_what_to_write() {
+    fn rejects_unservable_paths_with_a_hint() {
         for (path, said, hint) in [
             ("/any/{p*}", "a variable is written `{name}`", "`prefix`"),
             ("/any/*", "a `*` does not stand", "`prefix`"),
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_with_variables_of_every_form_are_taken() {
+    fn accepts_every_form_of_variable() {
         for path in [
             "/",
             "/a/",

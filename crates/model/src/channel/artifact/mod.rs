@@ -1,8 +1,9 @@
-//! What an app is when it travels: its units without names, times or values of secrets, in one canonical document, and
-//! after it the files that the units name by digest.
+//! Artifacts: an app in portable form. One canonical document with its units, without names of
+//! versions, times or values of secrets, followed by the files that the units refer to by digest.
 //!
-//! [`MAGIC`], the length of the document (8 bytes, little endian), the document, then a pack ([`crate::pack`]) with the
-//! blobs of [`Artifact::blobs`] in that order. The id of an artifact is the SHA-256 of all of it.
+//! The format is [`MAGIC`], the length of the document (8 bytes, little endian), the document, then
+//! a pack ([`crate::pack`]) with the blobs of [`Artifact::blobs`] in that order. The id of an
+//! artifact is the SHA-256 of all of it.
 
 mod of_app;
 
@@ -19,26 +20,27 @@ use crate::name::UnitName;
 use crate::pack::{self, BlobKind};
 use crate::unit_put::{Put, UnitPut};
 
-/// The first bytes of an artifact; the last letters are the format's number.
+/// The first bytes of an artifact; the last characters are the format number.
 pub const MAGIC: [u8; 8] = *b"MPAPP001";
-/// The bytes before the document.
+/// The number of bytes before the document.
 pub const HEAD_LEN: usize = MAGIC.len() + 8;
-/// The media type of an artifact, in a registry and over HTTP.
+/// The media type of an artifact, in registries and over HTTP.
 pub const MEDIA_TYPE: &str = "application/vnd.milepost.app.v1";
 pub const FORMAT: u32 = 1;
 pub const MAX_DOCUMENT_BYTES: u64 = 16 << 20;
 pub const MAX_BLOBS: usize = 100_000;
 
-/// The document at the head of an artifact.
+/// The document at the start of an artifact.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Artifact {
     pub format: u32,
-    /// By kind and name. Never a secret.
+    /// Sorted by kind and name. Never contains a secret.
     pub units: Vec<Put>,
-    /// Names of secrets that the installer has to set.
+    /// The names of secrets that the installer must set.
     pub inputs: BTreeSet<UnitName>,
-    /// What follows the document, by digest, each once. Who has some of them need not store these again.
+    /// The blobs after the document, sorted by digest, each once. A receiver need not store those
+    /// that it already has.
     pub blobs: Vec<ArtifactBlob>,
 }
 
@@ -51,7 +53,7 @@ pub struct ArtifactBlob {
     pub directory: bool,
 }
 
-/// What does not make sense in a document, whoever signed it.
+/// Why a document is invalid, even with a valid signature.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ArtifactError {
     #[error("it does not begin with `MPAPP001`; it is not an artifact of Milepost, or of a later one")]
@@ -77,7 +79,7 @@ impl ArtifactBlob {
 }
 
 impl Artifact {
-    /// Reads the first bytes, and answers how long the document is that follows them.
+    /// Parses the first bytes and returns the length of the document that follows.
     pub fn document_len(head: &[u8; HEAD_LEN]) -> Result<usize, ArtifactError> {
         let (magic, length) = head.split_at(MAGIC.len());
         if magic != MAGIC {
@@ -90,7 +92,7 @@ impl Artifact {
     pub fn read(document: &[u8]) -> Result<Self, ArtifactError> {
         let unreadable = |error: serde_json::Error| ArtifactError::Document(error.to_string());
         let value: Value = serde_json::from_slice(document).map_err(unreadable)?;
-        // Before the rest: a later format has fields that this one does not know.
+        // Checked first, because a later format has fields that this version does not know.
         match value.get("format").and_then(Value::as_u64) {
             Some(format) if format != u64::from(FORMAT) => {
                 return Err(ArtifactError::Format(u32::try_from(format).unwrap_or(u32::MAX)));
@@ -110,7 +112,7 @@ impl Artifact {
         Ok(artifact)
     }
 
-    /// Everything before the first blob: the head, the document, and the pack's own first bytes.
+    /// Everything before the first blob: the head, the document, and the pack's magic bytes.
     pub fn prefix(&self) -> Vec<u8> {
         let document = canonical::to_bytes(self);
         let mut bytes = Vec::with_capacity(HEAD_LEN + document.len() + pack::MAGIC.len());
@@ -121,12 +123,12 @@ impl Artifact {
         bytes
     }
 
-    /// How many bytes follow the prefix.
+    /// The number of bytes after the prefix.
     pub fn blobs_len(&self) -> u64 {
         self.blobs.iter().map(|blob| pack::HEADER_LEN as u64 + blob.size).fold(0, u64::saturating_add)
     }
 
-    /// The trees that its units name.
+    /// The trees that its units refer to.
     pub fn roots(&self) -> BTreeSet<Digest> {
         let of = |put: &Put| match &put.unit {
             UnitPut::Package(package) => [package.source, package.deployment, package.build_log],
@@ -136,7 +138,7 @@ impl Artifact {
         self.units.iter().flat_map(of).flatten().collect()
     }
 
-    /// The author's configuration; an empty one when there is none.
+    /// The author's configuration, or an empty one.
     pub fn config(&self) -> Value {
         let mut documents = self.units.iter().filter_map(|put| match &put.unit {
             UnitPut::Config(config) => config.document.clone(),
@@ -145,7 +147,8 @@ impl Artifact {
         documents.next_back().unwrap_or_else(|| Value::Object(serde_json::Map::new()))
     }
 
-    /// The units with the installer's own configuration over the author's. Overrides alone make a configuration too.
+    /// The units with the installer's overrides merged into the author's configuration. Overrides
+    /// alone create a configuration.
     pub fn puts(&self, overrides: &Value) -> Vec<Put> {
         let mut puts = self.units.clone();
         let mut overridden = false;
@@ -164,7 +167,8 @@ impl Artifact {
     }
 }
 
-/// RFC 7396: objects merge, null removes, anything else replaces. A patch that is null itself changes nothing.
+/// Merges as in RFC 7396: objects merge, null removes, anything else replaces. A patch that is
+/// itself null changes nothing.
 pub fn merge(target: &mut Value, patch: &Value) {
     let Value::Object(patch) = patch else {
         if !patch.is_null() {

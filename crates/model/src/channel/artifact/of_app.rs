@@ -1,4 +1,5 @@
-//! An app version as an artifact: pins become names, which mean the same in an app that has just these units.
+//! Packs an app version as an artifact. Pins become names, which mean the same in an app that has
+//! exactly these units.
 
 use std::collections::BTreeSet;
 
@@ -16,25 +17,25 @@ use crate::unit_put::{
     ConfigPut, FunctionPut, PackagePut, Put, RoutePut, ScalePut, TargetPut, TimerPut, UnitPut, VersionRef,
 };
 
-/// An app version that can travel.
+/// An app version in portable form.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Packed {
-    /// Without its list of blobs, which only who has them knows.
+    /// The artifact without its list of blobs, which only the blob store can provide.
     pub artifact: Artifact,
-    /// The trees whose files belong to it.
+    /// The trees whose files belong to the artifact.
     pub roots: BTreeSet<Digest>,
-    /// What is not the same where it is installed.
+    /// What will behave differently where the artifact is installed.
     pub notes: Vec<String>,
 }
 
-/// What keeps an app version from travelling, all of it.
+/// All reasons why an app version is not portable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.0.join("; "))]
 pub struct Unportable(pub Vec<String>);
 
 struct Packing<'a, A> {
     contents: &'a Contents,
-    /// The number of the version that an alias of a function points at.
+    /// Returns the version number that an alias of a function points at.
     alias: A,
     roots: BTreeSet<Digest>,
     notes: Vec<String>,
@@ -96,7 +97,8 @@ impl<A: Fn(&UnitName, &AliasName) -> Option<i64>> Packing<'_, A> {
         })
     }
 
-    /// A package travels as what runs: its source and the way it was built stay with the author.
+    /// A package is packed as its deployment only: the source and the build command stay with the
+    /// author.
     fn package(&mut self, key: &UnitKey, package: &PackageSpec) -> Option<PackagePut> {
         let Some(deployment) = package.deployment else {
             self.problems.push(format!("{key} was never built; deploy it again, which builds it"));
@@ -129,7 +131,8 @@ impl<A: Fn(&UnitName, &AliasName) -> Option<i64>> Packing<'_, A> {
         }
     }
 
-    /// What a pin names, by its name alone: right where the app version has that very content under it.
+    /// Replaces a pin by its name alone, which is correct only if the app version has the same
+    /// content under that name.
     fn same(&mut self, key: &UnitKey, kind: UnitKind, pin: &Pin) -> VersionRef {
         let other = UnitKey { kind, name: pin.name.clone() };
         let held = match self.contents.get(&other) {
@@ -172,7 +175,7 @@ impl<A: Fn(&UnitName, &AliasName) -> Option<i64>> Packing<'_, A> {
     }
 }
 
-/// A put of nothing but content.
+/// A put with nothing but content.
 fn plain(name: UnitName, unit: UnitPut) -> Put {
     Put { name, label: None, description: None, group: None, force: false, only: None, unit }
 }

@@ -1,4 +1,4 @@
-//! An app version that becomes an artifact, and back.
+//! Packs app versions as artifacts and reads them back.
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ fn pin(contents: &Contents, kind: UnitKind, name: &str) -> Value {
     json!({"name": name, "number": number, "digest": spec.digest()})
 }
 
-/// An environment, a package, a function with a secret, a configuration, and a route by `target`.
+/// An environment, a package, a function with a secret, a configuration, and a route with `target`.
 fn app(target: impl FnOnce(&Contents) -> Value) -> Contents {
     let mut contents = Contents::new();
     let put = |contents: &mut Contents, kind, name: &str, json: Value| {
@@ -53,7 +53,7 @@ fn plain(_: &Contents) -> Value {
 }
 
 #[test]
-fn an_app_version_travels_as_what_runs_and_names_its_secrets() {
+fn packs_deployments_and_names_of_secrets_only() {
     let packed = Artifact::of(&app(plain), |_, _| None).expect("it travels");
     assert_eq!(packed.roots.into_iter().collect::<Vec<_>>(), [Digest::of(b"d")], "the source stays at home");
     assert_eq!(packed.artifact.inputs.iter().map(ToString::to_string).collect::<Vec<_>>(), ["TOKEN"]);
@@ -62,7 +62,7 @@ fn an_app_version_travels_as_what_runs_and_names_its_secrets() {
 }
 
 #[test]
-fn the_same_content_gives_the_same_bytes_and_reads_back() {
+fn packing_is_deterministic_and_round_trips() {
     let mut artifact = Artifact::of(&app(plain), |_, _| None).expect("it travels").artifact;
     artifact.blobs.push(ArtifactBlob { digest: Digest::of(b"d"), size: 1, directory: false });
     let bytes = artifact.prefix();
@@ -72,15 +72,15 @@ fn the_same_content_gives_the_same_bytes_and_reads_back() {
     assert_eq!(Artifact::read(&bytes[HEAD_LEN..HEAD_LEN + length]), Ok(artifact));
 }
 
-/// Artifacts are installed years after they were published: their bytes are fixed.
+/// Artifacts are installed years after they were published, so their bytes must not change.
 #[test]
-fn the_bytes_of_an_artifact_are_what_they_always_were() {
+fn the_bytes_of_an_artifact_are_fixed() {
     let artifact = Artifact::of(&app(plain), |_, _| None).expect("it travels").artifact;
     assert_eq!(Digest::of(&artifact.prefix()).short(), "4c0718b48953");
 }
 
 #[test]
-fn pins_to_what_the_app_has_become_names_and_others_are_refused_together() {
+fn packs_current_pins_as_names_and_reports_all_stale_pins() {
     let held = app(|contents| json!({"function": "hello", "version": pin(contents, UnitKind::Function, "hello")}));
     assert!(Artifact::of(&held, |_, _| None).is_ok());
 
@@ -94,7 +94,7 @@ fn pins_to_what_the_app_has_become_names_and_others_are_refused_together() {
 }
 
 #[test]
-fn an_alias_travels_only_where_it_points_at_what_the_app_has() {
+fn packs_an_alias_only_if_it_points_at_the_packed_version() {
     let contents = app(|_| json!({"function": "hello", "alias": "stable"}));
     let packed = Artifact::of(&contents, |_, _| Some(3)).expect("it travels");
     assert!(packed.notes[0].contains("alias `stable`"), "{:?}", packed.notes);
@@ -103,7 +103,7 @@ fn an_alias_travels_only_where_it_points_at_what_the_app_has() {
 }
 
 #[test]
-fn overrides_are_laid_over_the_configuration() {
+fn overrides_are_merged_into_the_configuration() {
     let artifact = Artifact::of(&app(plain), |_, _| None).expect("it travels").artifact;
     let puts = artifact.puts(&json!({"mail": {"from": "me", "to": null}, "extra": 1}));
     let config = puts.iter().find(|put| put.unit.kind() == UnitKind::Config).expect("a configuration");
@@ -118,7 +118,7 @@ fn overrides_are_laid_over_the_configuration() {
 }
 
 #[test]
-fn a_merge_is_that_of_rfc_7396() {
+fn merge_follows_rfc_7396() {
     let cases = [
         (json!({"a": "b"}), json!({"a": "c"}), json!({"a": "c"})),
         (json!({"a": "b"}), json!({"a": null}), json!({})),
@@ -134,7 +134,7 @@ fn a_merge_is_that_of_rfc_7396() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn rejects_invalid_artifacts() {
     let good = Artifact::of(&app(plain), |_, _| None).expect("it travels").artifact;
     let altered = |change: fn(&mut Value)| {
         let mut value = serde_json::to_value(&good).expect("json");
@@ -162,7 +162,7 @@ fn what_makes_no_sense_is_refused() {
 }
 
 proptest::proptest! {
-    /// Whatever comes, reading answers and does not fall.
+    /// Reading must never panic.
     #[test]
     fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..400)) {
         let _ = Artifact::read(&bytes);

@@ -1,4 +1,4 @@
-//! What an install does, case by case, and the words of the forecast.
+//! Decisions of an install, case by case, and the text of the forecast.
 
 use super::super::index::Entry;
 use super::super::{
@@ -6,9 +6,9 @@ use super::super::{
 };
 use super::{at, entry, published, version};
 
-/// Monday in Berlin, with a window on Sunday night and a freeze over Christmas.
+/// A Monday in Berlin, with a window on Sunday night and a freeze over Christmas.
 const MONDAY: &str = "2026-11-16T12:00:00Z";
-/// Before the versions of these tests were published.
+/// Before the versions in these tests were published.
 const ROLLED_BACK: &str = "2025-12-31T00:00:00Z";
 
 fn windows() -> Windows {
@@ -89,7 +89,7 @@ fn the_example_of_the_seed() {
 }
 
 #[test]
-fn of_what_is_allowed_now_the_newest_is_installed() {
+fn installs_the_newest_version_allowed_now() {
     Case::new("1.1.2", &["1.1.2", "1.1.3", "1.1.4", "1.2.0", "1.2.3"], SEED)
         .at("2026-11-22T01:30:00Z")
         .says("1.2.3 now");
@@ -103,7 +103,7 @@ fn of_what_is_allowed_now_the_newest_is_installed() {
 }
 
 #[test]
-fn what_a_higher_version_overtakes_is_left_out() {
+fn leaves_out_versions_overtaken_by_a_higher_one() {
     let versions = ["1.1.2", "1.1.3", "1.2.3", "2.0.0"];
     Case::new("1.1.2", &versions, "patch=window,minor=window,major=window")
         .says("2.0.0 on Sunday 2026-11-22 02:00 Europe/Berlin");
@@ -113,7 +113,7 @@ fn what_a_higher_version_overtakes_is_left_out() {
 }
 
 #[test]
-fn a_deny_stops_what_is_immediate_too() {
+fn a_deny_blocks_immediate_steps_too() {
     let case = Case::new("1.1.2", &["1.1.2", "1.1.3", "1.2.3"], SEED).at("2026-12-24T12:00:00Z");
     case.says("1.1.3 on Thursday 2027-01-07 00:00 Europe/Berlin, 1.2.3 on Sunday 2027-01-10 02:00 Europe/Berlin");
     case.reasons(&["upgrades are denied until then", "minor updates wait for a window"]);
@@ -122,7 +122,7 @@ fn a_deny_stops_what_is_immediate_too() {
 }
 
 #[test]
-fn an_unpublished_version_is_replaced_as_far_as_the_policy_goes() {
+fn an_unpublished_version_is_replaced_within_the_policy() {
     let case = |policy: &str| Case::new("1.1.2", &["1.1.2", "1.1.3", "1.2.0"], policy).unpublish("1.1.2", false);
     case("patch=window,minor=manual").says("1.1.3 now, 1.2.0 waits for you");
     let manual = case("patch=manual,minor=never");
@@ -133,7 +133,7 @@ fn an_unpublished_version_is_replaced_as_far_as_the_policy_goes() {
     ]);
     case("patch=never,minor=window")
         .says("1.1.2 was unpublished; 1.1.3 is not wanted, 1.2.0 on Sunday 2026-11-22 02:00 Europe/Berlin");
-    // No patch replaces it, and a minor update keeps waiting for its window.
+    // No patch replaces it, and a minor update still waits for its window.
     let alone = Case::new("1.1.2", &["1.1.2", "1.2.0"], SEED).unpublish("1.1.2", false);
     alone.says("1.1.2 was unpublished; 1.2.0 on Sunday 2026-11-22 02:00 Europe/Berlin");
     let nothing = Case::new("1.2.0", &["1.1.2", "1.2.0"], SEED).unpublish("1.2.0", false);
@@ -141,7 +141,7 @@ fn an_unpublished_version_is_replaced_as_far_as_the_policy_goes() {
 }
 
 #[test]
-fn a_lesser_latest_is_refused() {
+fn rejects_a_lower_latest() {
     let lesser = Case::new("1.2.3", &["1.1.3", "1.2.3"], SEED).unpublish("1.2.3", true);
     lesser.says(
         "the release channel `stable` is of a lesser version: its latest is `1.1.3` and `1.2.3` is installed, \
@@ -151,7 +151,7 @@ fn a_lesser_latest_is_refused() {
 }
 
 #[test]
-fn a_version_under_another_digest_is_refused() {
+fn rejects_a_changed_digest_of_the_installed_version() {
     let mut case = Case::new("1.1.2", &["1.1.2", "1.1.3"], SEED);
     case.installed.id = crate::Digest::of(b"what was installed").into();
     assert!(matches!(case.decide(), Err(Stay::Replaced { .. })));
@@ -160,7 +160,7 @@ fn a_version_under_another_digest_is_refused() {
 }
 
 #[test]
-fn short_ids_are_shown_and_never_fetched() {
+fn short_ids_are_shown_but_never_fetched() {
     let text = |id: &str| {
         format!(
             r#"{{"name":"stable","type":"all","package":"acme/shop","latest":null,"versions":[
@@ -176,7 +176,7 @@ fn short_ids_are_shown_and_never_fetched() {
 }
 
 #[test]
-fn a_rollback_stays() {
+fn a_rollback_holds_upgrades() {
     let versions = ["1.1.3", "1.1.4", "1.2.0"];
     let everything = "patch=immediate,minor=immediate,major=immediate";
     let held = Case::new("1.1.3", &versions, everything).rolled_back("1.2.0", false);
@@ -191,13 +191,14 @@ fn a_rollback_stays() {
     let stays = Case::new("1.1.3", &newer, everything).rolled_back("1.2.0", true);
     stays.says("1.1.4 is held, 1.2.1 is held");
 
-    // The newer one ends the hold although nobody allowed it; the bad one stays skipped.
+    // The newer version ends the hold although the policy does not allow it; the bad one stays
+    // skipped.
     let major = [versions.as_slice(), &["2.0.0"]].concat();
     Case::new("1.1.3", &major, "minor=immediate")
         .rolled_back("1.2.0", false)
         .says("1.1.4 now, 1.2.0 is skipped, 2.0.0 waits for you");
 
-    // What was there already when somebody went back is not news, however high it is.
+    // A version that existed at the time of the rollback does not end the hold, however high it is.
     let mut later = Case::new("1.1.3", &newer, everything);
     later.brakes.roll_back(version("1.2.0"), false, "rolled back by ada", at("2026-06-01T00:00:00Z"));
     assert!(later.decide().expect("a decision").now().is_none());
@@ -207,16 +208,16 @@ fn a_rollback_stays() {
 }
 
 #[test]
-fn a_channel_without_a_latest_still_upgrades_by_its_list() {
+fn a_channel_without_a_latest_still_upgrades() {
     Case::new("1.1.2", &["1.1.2", "1.1.3", "1.2.0"], SEED).unpublish("1.2.0", false).says("1.1.3 now");
 }
 
 #[test]
-fn betas_count_by_their_numbers_and_stable_ends_them() {
+fn beta_steps_follow_their_numbers_and_stable_supersedes_them() {
     let mut beta = Case::new("1.2.3-beta.1", &[], SEED);
     beta.all = published("beta", &["1.2.3-beta.1", "1.2.3-beta.2", "1.3.0-beta"]);
     beta.says("1.2.3-beta.2 now, 1.3.0-beta on Sunday 2026-11-22 02:00 Europe/Berlin");
-    // Who moves over to stable was not unpublished.
+    // An install that moves to `stable` does not count as unpublished.
     let moved = Case::new("1.2.3-beta.1", &["1.2.3", "1.2.4"], "patch=window");
     moved.says("1.2.4 on Sunday 2026-11-22 02:00 Europe/Berlin");
     assert!(!moved.decide().expect("a decision").unpublished);
@@ -224,20 +225,20 @@ fn betas_count_by_their_numbers_and_stable_ends_them() {
 }
 
 #[test]
-fn zero_versions_break_with_their_second_number() {
+fn a_minor_step_of_a_zero_version_is_major() {
     Case::new("0.4.1", &["0.4.2", "0.5.0"], "patch=immediate,minor=immediate,major=manual")
         .says("0.4.2 now, 0.5.0 waits for you");
 }
 
 #[test]
-fn an_hour_that_comes_twice_is_told_with_its_offset() {
+fn a_repeated_hour_is_shown_with_its_offset() {
     Case::new("1.1.2", &["1.1.2", "1.2.0"], SEED)
         .at("2026-10-20T00:00:00Z")
         .says("1.2.0 on Sunday 2026-10-25 02:00 Europe/Berlin (+02)");
 }
 
 #[test]
-fn decisions_survive_json() {
+fn decisions_round_trip_through_json() {
     let decision = Case::new("1.1.2", &["1.1.3", "1.2.3", "2.0.0"], SEED)
         .rolled_back("1.1.3", false)
         .decide()
@@ -249,7 +250,7 @@ fn decisions_survive_json() {
     let json = serde_json::to_string(&brakes).expect("json");
     let expected = r#"{"hold":{"until":{"above":"1.2.0"},"reason":"rolled back by ada","since":"2025-12-31T00:00:00Z"},"skipped":["1.2.0"]}"#;
     assert_eq!(json, expected);
-    // A hold by hand has no moment before which versions do not count.
+    // A manual hold has no `since`, so all versions count.
     let by_hand = r#"{"hold":{"until":{"above":"1.2.0"},"reason":""},"skipped":[]}"#;
     assert_eq!(serde_json::from_str::<Brakes>(by_hand).expect("brakes").hold.and_then(|hold| hold.since), None);
     assert_eq!(serde_json::from_str::<Brakes>(&json).expect("brakes"), brakes);

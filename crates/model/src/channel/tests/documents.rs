@@ -1,4 +1,5 @@
-//! Reading and writing `latest` and `all`: the seed's own examples, what is refused and how, and any bytes at all.
+//! Reading and writing `latest` and `all`: the seed's own examples, rejected documents, and
+//! arbitrary bytes.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -47,7 +48,7 @@ fn texts(entries: &[Entry]) -> Vec<&str> {
 }
 
 #[test]
-fn the_examples_of_the_seed_are_read() {
+fn reads_the_examples_of_the_seed() {
     for (text, version) in [(SEED_LATEST, "1.2.3"), (SEED_BETA, "1.2.3-beta+123")] {
         let latest = Latest::read(text.as_bytes()).expect("the seed's latest");
         assert_eq!(latest.latest.expect("an entry").version.as_str(), version);
@@ -60,7 +61,7 @@ fn the_examples_of_the_seed_are_read() {
 }
 
 #[test]
-fn documents_are_written_with_the_keys_of_the_seed_in_its_order() {
+fn writes_the_keys_of_the_seed_in_its_order() {
     let all = published("stable", &["1.0.3", "1.2.3"]);
     let (old, new) = (entry("1.0.3").id, entry("1.2.3").id);
     let expected = format!(
@@ -95,7 +96,7 @@ fn documents_are_written_with_the_keys_of_the_seed_in_its_order() {
 }
 
 #[test]
-fn a_channel_without_a_latest_says_null() {
+fn a_channel_without_a_latest_has_null() {
     let all = super::channel("beta");
     let text = String::from_utf8(all.to_latest().write()).expect("text");
     assert!(text.contains("\"latest\": null"), "{text}");
@@ -104,7 +105,7 @@ fn a_channel_without_a_latest_says_null() {
 }
 
 #[test]
-fn fields_of_a_newer_milepost_are_read_and_written_back() {
+fn preserves_unknown_fields() {
     let mut value: Value = serde_json::from_str(SEED_ALL).expect("json");
     value["notesUrl"] = json!("https://example.com");
     value["versions"][1]["size"] = json!(42);
@@ -119,7 +120,7 @@ fn fields_of_a_newer_milepost_are_read_and_written_back() {
 
 type Change = Box<dyn FnOnce(&mut Value)>;
 
-/// Changes the seed's `all` and tells what is said about it.
+/// Changes the seed's `all` and returns the resulting error.
 fn refused(change: impl FnOnce(&mut Value)) -> String {
     let mut value: Value = serde_json::from_str(SEED_ALL).expect("json");
     change(&mut value);
@@ -127,7 +128,7 @@ fn refused(change: impl FnOnce(&mut Value)) -> String {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_the_file_and_the_field() {
+fn errors_name_the_file_and_the_field() {
     let full = |letter: &str| format!("sha256:{}", letter.repeat(64));
     let cases: Vec<(Change, &str)> = vec![
         (Box::new(|all| all["name"] = json!("Stable")), "`name`: `Stable` is not a valid channel name"),
@@ -199,7 +200,7 @@ fn what_is_wrong_is_told_with_the_file_and_the_field() {
 }
 
 #[test]
-fn a_half_written_file_is_refused_at_every_length() {
+fn rejects_a_truncated_file_at_every_length() {
     let bytes = published("stable", &["1.0.3", "1.2.3"]).write();
     for length in 0..bytes.len() - 2 {
         let error = All::read(&bytes[..length]).expect_err("half of a document").to_string();
@@ -208,7 +209,7 @@ fn a_half_written_file_is_refused_at_every_length() {
 }
 
 #[test]
-fn bounds_are_kept() {
+fn enforces_size_limits() {
     let many: Vec<Value> = (0..=MAX_VERSIONS)
         .map(|patch| format!("1.0.{patch}"))
         .map(|text| json!({"version": text, "id": "461324714c7d", "createTime": "2026-01-01T00:00:00Z"}))
@@ -226,7 +227,7 @@ fn bounds_are_kept() {
 }
 
 #[test]
-fn another_package_another_channel_and_another_clock_are_told() {
+fn rejects_another_package_another_channel_and_a_wrong_clock() {
     let all = published("stable", &["1.2.3"]);
     let (package, other) = (all.package().clone(), "acme/other".parse().expect("a package"));
     assert!(all.expect(&package, all.name()).is_ok());
@@ -241,7 +242,7 @@ fn another_package_another_channel_and_another_clock_are_told() {
 }
 
 #[test]
-fn an_all_that_lacks_what_latest_names_is_behind() {
+fn an_all_without_the_version_of_latest_is_behind() {
     let (old, new) = (published("stable", &["1.0.0"]), published("stable", &["1.0.0", "1.1.0"]));
     assert!(old.is_behind(&new.to_latest()));
     assert!(!new.is_behind(&old.to_latest()), "latest is written last, so it may be the older one");
@@ -252,14 +253,14 @@ fn an_all_that_lacks_what_latest_names_is_behind() {
 
 proptest! {
     #[test]
-    fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn reading_arbitrary_bytes_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let _ = All::read(&bytes);
         let _ = Latest::read(&bytes);
     }
 
-    /// A document with one byte changed is refused, or is a consistent one that reads back as it was written.
+    /// A document with one changed byte is rejected, or is consistent and round-trips.
     #[test]
-    fn a_damaged_document_is_refused_or_consistent(at in 0_usize..2000, byte in any::<u8>()) {
+    fn a_damaged_document_is_rejected_or_consistent(at in 0_usize..2000, byte in any::<u8>()) {
         let mut bytes = published("stable", &["1.0.3", "1.2.3", "1.1.4", "2.0.0"]).write();
         let place = at % bytes.len();
         bytes[place] = byte;

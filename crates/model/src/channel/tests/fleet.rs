@@ -1,7 +1,9 @@
-//! A year of releases, 20 installs with different policies: each is at the version that its policy says, every day.
+//! A year of releases and 20 installs with different policies: every day, each is at the version
+//! that its policy requires.
 //!
-//! The installs sleep until the channel changes or their own forecast wakes them; the oracle looks at everything every
-//! quarter of an hour. So a forecast that is a minute off, or a wake-up that is missed, makes them differ.
+//! The installs sleep until the channel changes or their own forecast wakes them, while the oracle
+//! checks everything every quarter of an hour. A forecast that is a minute off, or a missed
+//! wake-up, makes them differ.
 
 use jiff::Timestamp;
 
@@ -15,7 +17,7 @@ fn at_tick(tick: Tick) -> Timestamp {
     Timestamp::from_second(tick * 900).expect("in range")
 }
 
-/// The channel after each moment at which it changed, written and read each time.
+/// The channel after each change, written and read back every time.
 fn channels() -> Vec<(Tick, All)> {
     let mut all = channel("stable");
     let mut states: Vec<(Tick, All)> = Vec::new();
@@ -42,7 +44,7 @@ struct Watched {
 }
 
 impl Watched {
-    /// Installs what is due, and tells when to look again.
+    /// Installs what is due and returns when to look again.
     fn look(&mut self, all: &All, policy: &Policy, windows: &Windows, now: Timestamp) -> Option<Timestamp> {
         loop {
             let situation = Situation { installed: &self.installed, all, policy, windows, brakes: &self.brakes, now };
@@ -112,7 +114,7 @@ fn watched(member: &Member, states: &[(Tick, All)]) -> Vec<(Tick, Version)> {
 }
 
 #[test]
-fn every_day_each_install_is_at_the_version_that_its_policy_says() {
+fn every_install_follows_its_policy_every_day() {
     let states = channels();
     assert!(releases().len() > 60 && states.len() > 60);
     let mut moves = 0;
@@ -125,6 +127,6 @@ fn every_day_each_install_is_at_the_version_that_its_policy_says() {
         assert_eq!(ours, theirs, "install {number} {}, to the quarter of an hour", member.1);
         moves += ours.len() - 1;
     }
-    // The script must go on moving them, or it would prove nothing.
+    // The script must cause enough moves, or the test would prove nothing.
     assert!(moves > 250, "{moves}");
 }

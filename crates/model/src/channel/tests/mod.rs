@@ -1,4 +1,4 @@
-//! Tables, properties, and a year of releases.
+//! Tests of channels: tables, properties, and a year of releases.
 
 mod artifacts;
 mod decisions;
@@ -27,7 +27,7 @@ fn at(text: &str) -> Timestamp {
     text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// An entry whose artifact is named after its version.
+/// An entry whose digest is that of its version text.
 fn entry(text: &str) -> Entry {
     Entry::new(version(text), Digest::of(text.as_bytes()), at("2026-01-01T00:00:00Z"))
 }

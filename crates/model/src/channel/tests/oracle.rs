@@ -1,5 +1,6 @@
-//! The rules of upgrades once more, as simply as they can be said: numbers, a clock that goes on by a quarter of an
-//! hour, and a table of when the clocks change. Nothing here uses the code that it judges, nor its libraries.
+//! The rules of upgrades again, in their simplest form: numbers, a clock that advances by a quarter
+//! of an hour, and a table of clock changes. Nothing here uses the code under test or its
+//! libraries.
 
 /// A quarter of an hour, counted from 1970 in UTC.
 pub type Tick = i64;
@@ -15,7 +16,8 @@ pub enum Zone {
 /// Year, month and day.
 pub type Date = (i64, i64, i64);
 
-/// Days (0 is Monday) and minutes of the day; over midnight when the end is not after the beginning.
+/// Weekdays (0 is Monday) and minutes of the day; across midnight if the end is not after the
+/// start.
 pub type Hours = (&'static [i64], i64, i64);
 
 #[derive(Debug, Clone, Copy)]
@@ -39,13 +41,13 @@ pub struct Channel {
 pub struct Install {
     pub version: Version,
     pub skipped: Vec<Version>,
-    /// Held until lifted, or until there is something above the version that was not there before.
+    /// Held until lifted, or until a version above this one appears that did not exist before.
     pub hold: Option<Option<(Version, Vec<Version>)>>,
-    /// Every version it was at, with the tick.
+    /// Every version that was installed, with the tick.
     pub log: Vec<(Tick, Version)>,
 }
 
-/// Days since 1970, after Howard Hinnant.
+/// Days since 1970, by Howard Hinnant's algorithm.
 pub fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
@@ -69,14 +71,14 @@ fn offset(zone: Zone, now: Tick) -> i64 {
     if now < back || now >= forth { summer } else { winter }
 }
 
-/// The day and the minute of the day that a clock in the zone shows.
+/// The day and the minute of the day shown by a clock in the zone.
 fn shown(zone: Zone, now: Tick) -> (i64, i64) {
     let minutes = now * 15 + offset(zone, now);
     (minutes.div_euclid(1440), minutes.rem_euclid(1440))
 }
 
 fn inside((weekdays, from, to): Hours, (day, minute): (i64, i64)) -> bool {
-    // 1970 began on a Thursday.
+    // 1970-01-01 was a Thursday.
     let begins = |day: i64| weekdays.contains(&(day + 3).rem_euclid(7));
     if from < to {
         begins(day) && (from..to).contains(&minute)
@@ -119,7 +121,7 @@ impl Install {
         Self { version, skipped: Vec::new(), hold: None, log: Vec::new() }
     }
 
-    /// Back to what it was before, as a person would do it.
+    /// Returns to the previous version, like a manual rollback.
     pub fn roll_back(&mut self, channel: &Channel, now: Tick, stays: bool) -> bool {
         let Some((_, bad)) = self.log.last().copied().filter(|_| self.log.len() > 1) else { return false };
         let before = self.log[self.log.len() - 2].1;
@@ -130,7 +132,7 @@ impl Install {
         true
     }
 
-    /// What happens in this quarter of an hour.
+    /// Runs one quarter of an hour.
     pub fn step(&mut self, rules: &Rules, channel: &Channel, now: Tick) {
         let lesser = channel.latest.is_some_and(|latest| latest < self.version);
         let held = match &self.hold {

@@ -1,4 +1,5 @@
-//! What holds for every policy: never down, never what it forbids, always the newest that is allowed.
+//! Properties of every policy: never downgrades, never installs a forbidden step, always picks the
+//! newest allowed version.
 
 use jiff::Timestamp;
 use proptest::prelude::*;
@@ -26,7 +27,7 @@ impl World {
         Situation { installed, all, policy, windows, brakes, now: *now }
     }
 
-    /// The rule, said again without any of the code that decides: may this version be installed now?
+    /// The rule again, without any of the deciding code: may this version be installed now?
     fn may_now(&self, to: &Entry) -> bool {
         let from = &self.installed.version;
         let unpublished = self.all.versions().iter().all(|entry| entry.version != *from);
@@ -115,7 +116,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 3000, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_newest_that_is_allowed_now_is_installed_and_nothing_else(world in any_world()) {
+    fn installs_exactly_the_newest_version_allowed_now(world in any_world()) {
         let installed = &world.installed.version;
         let lesser = world.all.latest().is_some_and(|latest| latest.version.cmp_precedence(installed).is_lt());
         let decision = match decide(&world.situation()) {
@@ -132,7 +133,7 @@ proptest! {
     }
 
     #[test]
-    fn every_outlook_is_higher_and_is_what_its_policy_says(world in any_world()) {
+    fn every_outlook_is_higher_and_follows_the_policy(world in any_world()) {
         let Ok(decision) = decide(&world.situation()) else { return Ok(()) };
         for outlook in &decision.outlook {
             let to = &outlook.entry.version;
@@ -159,16 +160,16 @@ proptest! {
         prop_assert!(decision.outlook.iter().filter(|outlook| outlook.fate == Fate::Now).count() <= 1);
     }
 
-    /// Installing what is due now leaves nothing due now, and what is due later is as it was told.
+    /// After installing what is due now, nothing else is due now, and later steps are unchanged.
     #[test]
-    fn one_step_is_enough_and_the_forecast_is_kept(mut world in any_world()) {
+    fn one_step_suffices_and_the_forecast_comes_true(mut world in any_world()) {
         let Ok(mut decision) = decide(&world.situation()) else { return Ok(()) };
         for _ in 0..8 {
             if let Some(now) = decision.now().cloned() {
                 world.installed = now.entry;
                 let later = decide(&world.situation()).map_err(|stay| TestCaseError::fail(stay.to_string()))?;
                 prop_assert!(later.now().is_none());
-                // A skipped version may be a smaller step from the new place.
+                // A skipped version may be a smaller step from the new version.
                 let plans = |outlook: &[Outlook]| -> Vec<Outlook> {
                     outlook.iter().filter(|outlook| outlook.fate != Fate::Skipped).cloned().collect()
                 };
@@ -187,7 +188,7 @@ proptest! {
     }
 
     #[test]
-    fn a_way_of_steps_is_as_far_as_its_farthest_step(mut texts in prop::collection::vec(any_version(), 3)) {
+    fn a_path_of_steps_is_as_large_as_its_largest_step(mut texts in prop::collection::vec(any_version(), 3)) {
         texts.sort_by(|a, b| version(a).cmp_precedence(&version(b)));
         let [a, b, c] = [&texts[0], &texts[1], &texts[2]].map(|text| version(text));
         prop_assert_eq!(Step::between(&a, &c), Step::between(&a, &b).max(Step::between(&b, &c)));

@@ -1,4 +1,4 @@
-//! `publish` and `unpublish`: every check of the seed, and what always holds of the list.
+//! `publish` and `unpublish`: every check of the seed, and the invariants of the list.
 
 use proptest::prelude::*;
 
@@ -20,7 +20,7 @@ fn try_publish(all: &All, text: &str, manifest: &str, stable: Option<&All>) -> R
 }
 
 #[test]
-fn a_greater_version_becomes_latest_and_a_lower_one_is_welcome() {
+fn a_greater_version_becomes_latest_and_a_lower_one_is_accepted() {
     let all = published("stable", &["1.1.0", "1.2.0"]);
     let all = try_publish(&all, "1.1.4", "1.1.4", None).expect("a patch of an older line");
     assert_eq!(texts(&all), ["1.2.0", "1.1.4", "1.1.0"]);
@@ -31,7 +31,7 @@ fn a_greater_version_becomes_latest_and_a_lower_one_is_welcome() {
 }
 
 #[test]
-fn each_check_of_the_seed_refuses() {
+fn every_check_of_the_seed_rejects() {
     let stable = published("stable", &["1.2.2", "1.2.3"]);
     let beta = channel("beta");
     for (all, text, manifest, said) in [
@@ -87,7 +87,7 @@ fn each_check_of_the_seed_refuses() {
 }
 
 #[test]
-fn the_version_is_made_of_the_manifest_and_what_was_asked_for() {
+fn the_version_combines_manifest_and_pre_release() {
     let manifest = version("1.2.3");
     let made = |pre| version_to_publish(&manifest, pre).map(|made| made.to_string());
     assert_eq!(made(None).expect("plain"), "1.2.3");
@@ -97,7 +97,7 @@ fn the_version_is_made_of_the_manifest_and_what_was_asked_for() {
 }
 
 #[test]
-fn unpublishing_the_latest_leaves_nothing_or_promotes() {
+fn unpublishing_the_latest_clears_or_promotes() {
     let all = published("stable", &["1.0.3", "1.1.3", "1.2.3"]);
     let gone = unpublish(&all, &version("1.2.3"), false, &[]).expect("unpublished");
     assert!(gone.was_latest && gone.artifact_is_free());
@@ -109,13 +109,13 @@ fn unpublishing_the_latest_leaves_nothing_or_promotes() {
     assert!(!older.was_latest);
     assert_eq!(latest(&older.all), Some("1.2.3"));
 
-    // The previous one is promoted later too, and only while nothing is latest.
+    // The previous version can be promoted later too, but only while nothing is latest.
     let later = unpublish(&gone.all, &version("1.2.3"), true, &[]).expect("promoted");
     assert_eq!((latest(&later.all), later.was_latest), (Some("1.1.3"), false));
     let again = unpublish(&later.all, &version("1.2.3"), true, &[]);
     assert!(matches!(again, Err(UnpublishRefusal::Already { .. })));
 
-    // Latest comes back only with a version that is the greatest.
+    // Only a version that is the greatest becomes latest again.
     let lower = try_publish(&gone.all, "1.0.4", "1.0.4", None).expect("published");
     assert_eq!(latest(&lower), None);
     let higher = try_publish(&lower, "1.1.4", "1.1.4", None).expect("published");
@@ -124,7 +124,7 @@ fn unpublishing_the_latest_leaves_nothing_or_promotes() {
 }
 
 #[test]
-fn an_unpublished_version_comes_back_only_as_it_was() {
+fn an_unpublished_version_returns_only_with_its_content() {
     let all = published("stable", &["1.2.3"]);
     let gone = unpublish(&all, &version("1.2.3"), false, &[]).expect("unpublished").all;
     let mut other = entry("1.2.3");
@@ -138,7 +138,7 @@ fn an_unpublished_version_comes_back_only_as_it_was() {
 }
 
 #[test]
-fn an_artifact_that_another_version_shares_stays() {
+fn a_shared_artifact_is_kept() {
     let share = |all: &All, text: &str| {
         let mut entry = entry(text);
         entry.id = Digest::of(b"shared").into();
@@ -156,7 +156,7 @@ fn an_artifact_that_another_version_shares_stays() {
 }
 
 #[test]
-fn unpublishing_what_is_not_there_names_what_is() {
+fn unpublishing_an_unknown_version_suggests_a_known_one() {
     let all = published("stable", &["1.2.3"]);
     let error = unpublish(&all, &version("1.2.4"), false, &[]).expect_err("unknown").to_string();
     assert_eq!(error, "`1.2.4` is not in `stable`; did you mean `1.2.3`?");
@@ -166,8 +166,8 @@ fn unpublishing_what_is_not_there_names_what_is() {
 }
 
 proptest! {
-    /// Whatever is published and unpublished, in any order: latest is nothing or the greatest, the list falls strictly,
-    /// no text is bound to two digests, and the document reads back.
+    /// After any sequence of publishing and unpublishing, latest is `None` or the greatest, the
+    /// list is strictly descending, no version has two digests, and the document round-trips.
     #[test]
     fn the_list_stays_consistent(
         steps in prop::collection::vec((0_u8..3, 0_u8..3, 0_u8..3, 0_u8..4, any::<bool>()), 1..30),

@@ -1,9 +1,11 @@
-//! The year of the fleet: what the author does, the installs with their policies, what people do, and what the oracle says.
-//! Both who asks the pure functions and who asks a whole server read it from here.
+//! The year of the fleet: the author's releases, the installs with their policies, the operators'
+//! actions, and the oracle's results. The tests of the pure functions and those of a whole server
+//! both use it.
 
 use super::oracle::{Channel, Date, Hours, Install, Rules, Tick, Version, Zone, tick};
 
-/// `+` publishes, `-` unpublishes and leaves no latest, `^` unpublishes and promotes the one before.
+/// `+` publishes, `-` unpublishes and leaves no latest, `^` unpublishes and promotes the previous
+/// version.
 pub const YEAR: &str = "
 07-01 00:00 +0.9.0|07-01 00:00 +0.9.1|07-01 00:00 +1.0.0|07-06 09:00 +1.0.1|07-14 16:30 +1.0.2|07-20 08:15 +0.9.2
 07-27 11:00 +1.1.0|08-03 10:00 +1.1.1|08-05 22:45 +1.0.3|08-10 07:00 +1.1.2|08-11 06:00 ^1.1.1|08-18 13:00 +0.10.0
@@ -18,10 +20,12 @@ pub const YEAR: &str = "
 05-03 12:00 +3.1.0|05-10 09:00 ^3.0.1|05-17 15:15 +3.1.1|05-31 09:00 +3.2.0|06-07 10:00 -3.2.0|06-14 09:00 +3.2.1
 06-21 11:45 +4.0.0|06-28 09:00 +4.0.1";
 
-/// When a person rolls an install back (`r`, or `R` to stay until it is lifted) or lifts what holds it (`l`).
+/// When an operator rolls an install back (`r`, or `R` to hold until lifted) or lifts the hold
+/// (`l`).
 pub type Person = (&'static str, char);
 
-/// Start, policy, zone, allow, deny and freezes, each as text and as the oracle has it, and what a person does.
+/// Start, policy, zone, allow, deny and freezes, each as text and in the oracle's form, and the
+/// operator's actions.
 pub type Member = (&'static str, &'static str, Zone, Both, Both, Freezes, &'static [Person]);
 pub type Both = &'static [(&'static str, Hours)];
 pub type Freezes = &'static [(&'static str, (Date, Date))];
@@ -78,7 +82,7 @@ pub const FLEET: [Member; 20] = [
     ),
 ];
 
-/// `07-06 09:00` of the year that begins in July 2026.
+/// Parses `07-06 09:00` in the year that begins in July 2026.
 pub fn moment(text: &str) -> Tick {
     let number = |range: std::ops::Range<usize>| text[range].parse::<i64>().expect("a number");
     let month = number(0..2);

@@ -1,4 +1,4 @@
-//! What holds for all versions, and that the `semver` crate agrees where it can.
+//! Properties of all versions, and agreement with the `semver` crate where it applies.
 
 use std::cmp::Ordering;
 
@@ -12,7 +12,7 @@ fn number() -> impl Strategy<Value = String> {
     prop_oneof![4 => "0|[1-9]", 2 => "[1-9][0-9]{0,3}", 1 => "[1-9][0-9]{15,30}"]
 }
 
-/// Identifiers that are alike on purpose, so that orders are decided late.
+/// Deliberately similar identifiers, so that comparisons are decided late.
 fn pre() -> impl Strategy<Value = String> {
     let identifier = prop_oneof!["0|[1-9][0-9]{0,2}", "[a-b]{1,2}", "[0-9]{0,2}[A-Za-z-][0-9A-Za-z-]{0,3}"];
     prop::collection::vec(identifier, 1..4).prop_map(|list| list.join("."))
@@ -40,7 +40,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_version_is_printed_as_it_was_read(text in text()) {
+    fn versions_round_trip(text in text()) {
         let parsed = version(&text);
         prop_assert_eq!(parsed.to_string(), text.clone());
         let json = serde_json::to_string(&parsed).expect("json");
@@ -48,7 +48,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_or_refused_with_a_fix_that_can_be_read(text in "[v0-9.+a-c_ -]{0,12}|.{0,8}") {
+    fn every_suggested_fix_is_valid(text in "[v0-9.+a-c_ -]{0,12}|.{0,8}") {
         match text.parse::<SemVer>() {
             Ok(parsed) => prop_assert_eq!(parsed.as_str(), text),
             Err(error) => {
@@ -84,9 +84,10 @@ proptest! {
         prop_assert!(precedence.is_eq() || precedence == order(&a, &b));
     }
 
-    /// Versions that differ only in their builds, where the order is decided late and zeros in front make ties.
+    /// Versions that differ only in their builds, where comparisons are decided late and leading
+    /// zeros cause ties.
     #[test]
-    fn builds_are_ordered_without_circles(
+    fn the_order_of_builds_is_transitive(
         builds in prop::collection::vec((prop::option::of("[0-1]{1,3}|[0-1]{1,2}\\.[0-1]|a"), time()), 3),
     ) {
         let with_build = |build: &Option<String>| {
@@ -101,11 +102,12 @@ proptest! {
     }
 
     #[test]
-    fn the_semver_crate_agrees_where_its_numbers_suffice(a in text(), b in text()) {
+    fn the_order_agrees_with_the_semver_crate(a in text(), b in text()) {
         let (ours, other) = (version(&a), version(&b));
         if let (Ok(theirs), Ok(their_other)) = (semver::Version::parse(&a), semver::Version::parse(&b)) {
             prop_assert_eq!(ours.cmp_precedence(&other), theirs.cmp_precedence(&their_other));
-            // The crate's own order goes by builds as well, and puts a zero in front higher, where we ask the time.
+            // The crate's own order also compares builds, and ranks leading zeros higher where we
+            // compare times.
             let zero = |text: &str| text.split(['+', '.']).any(|part| part.len() > 1 && part.starts_with('0'));
             if !zero(&a) && !zero(&b) && a != b {
                 let time = Timestamp::UNIX_EPOCH;
@@ -115,14 +117,14 @@ proptest! {
     }
 
     #[test]
-    fn the_semver_crate_takes_and_refuses_the_same_texts(
+    fn the_syntax_agrees_with_the_semver_crate(
         text in "[0-9]{1,2}\\.[0-9]{1,2}\\.[0-9]{1,2}[-+.0-9ab_]{0,8}",
     ) {
         prop_assert_eq!(text.parse::<SemVer>().is_ok(), semver::Version::parse(&text).is_ok(), "{}", text);
     }
 
     #[test]
-    fn a_tag_leads_back_to_its_version(text in text()) {
+    fn tags_round_trip(text in text()) {
         let parsed = version(&text);
         if let Ok(tag) = parsed.to_tag() {
             let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);

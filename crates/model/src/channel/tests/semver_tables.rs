@@ -1,4 +1,5 @@
-//! The strings of semver.org's own table (regex101.com/r/vkijKf), its precedence rules, and what our errors say.
+//! The strings of semver.org's own table (regex101.com/r/vkijKf), its precedence rules, and our
+//! errors.
 
 use std::cmp::Ordering;
 
@@ -82,7 +83,7 @@ const INVALID: [&str; 40] = [
     "99999999999999999999999.999999999999999999.99999999999999999----RC-SNAPSHOT.12.09.1--------------------------------..12",
 ];
 
-/// Not in that table, and wrong all the same.
+/// Not in that table, but also invalid.
 const ALSO_INVALID: [&str; 16] = [
     "",
     " ",
@@ -103,7 +104,7 @@ const ALSO_INVALID: [&str; 16] = [
 ];
 
 #[test]
-fn every_valid_string_of_semver_org_is_read_and_printed_as_it_was() {
+fn every_valid_string_of_semver_org_round_trips() {
     for text in VALID {
         let parsed = version(text);
         assert_eq!(parsed.to_string(), text);
@@ -122,14 +123,14 @@ fn every_valid_string_of_semver_org_is_read_and_printed_as_it_was() {
 }
 
 #[test]
-fn every_invalid_string_of_semver_org_is_refused() {
+fn rejects_every_invalid_string_of_semver_org() {
     for text in INVALID.into_iter().chain(ALSO_INVALID) {
         assert!(text.parse::<SemVer>().is_err(), "{text:?}");
     }
 }
 
 #[test]
-fn errors_say_what_is_wrong_and_what_to_write() {
+fn errors_name_the_problem_and_a_fix() {
     for (text, said) in [
         ("", "it is empty; write three numbers, like `1.2.3`, `1.2.3-beta.1` or `1.2.3-beta+123`"),
         ("v1.2.3", "it begins with `v`, which is not a part of the version; write `1.2.3`"),
@@ -157,14 +158,14 @@ fn errors_say_what_is_wrong_and_what_to_write() {
 }
 
 #[test]
-fn a_very_long_text_is_refused_with_a_short_sentence() {
+fn the_error_for_a_very_long_text_is_short() {
     let error = format!("1.2.{}", "x".repeat(100_000)).parse::<SemVer>().expect_err("letters");
     assert!(error.to_string().len() < 400, "{}", error.to_string().len());
     let long = format!("1.2.{}", "9".repeat(100_000));
     assert_eq!(version(&long).to_string(), long);
 }
 
-/// Each list rises strictly, by the rules of section 11 of the specification.
+/// Each list is strictly ascending by section 11 of the specification.
 const RISING: [&[&str]; 6] = [
     &["1.0.0", "2.0.0", "2.1.0", "2.1.1"],
     &["1.0.0-alpha", "1.0.0"],
@@ -184,7 +185,7 @@ const RISING: [&[&str]; 6] = [
 ];
 
 #[test]
-fn precedence_rises_as_the_specification_says() {
+fn precedence_follows_the_specification() {
     for list in RISING {
         for (at, low) in list.iter().enumerate() {
             for (other, high) in list.iter().enumerate() {
@@ -195,7 +196,7 @@ fn precedence_rises_as_the_specification_says() {
 }
 
 #[test]
-fn build_metadata_does_not_decide_precedence() {
+fn build_metadata_does_not_affect_precedence() {
     for (a, b) in [("1.0.0+a", "1.0.0"), ("1.0.0+a", "1.0.0+b"), ("1.0.0-beta+1", "1.0.0-beta+2")] {
         assert_eq!(version(a).cmp_precedence(&version(b)), Ordering::Equal);
         assert_ne!(version(a), version(b));
@@ -203,7 +204,7 @@ fn build_metadata_does_not_decide_precedence() {
 }
 
 #[test]
-fn in_a_channel_builds_and_then_times_decide() {
+fn the_channel_order_compares_builds_then_times() {
     let (early, late) = (at("2026-01-01T00:00:00Z"), at("2026-01-02T00:00:00Z"));
     let rising = [
         ("1.2.3-beta", late),
@@ -214,7 +215,7 @@ fn in_a_channel_builds_and_then_times_decide() {
         ("1.2.3-beta+a", early),
         ("1.2.3-beta+a.b", early),
         ("1.2.3", early),
-        // Equal as numbers, so the time decides, and then the text.
+        // Equal as numbers, so the time decides, then the text.
         ("1.2.4+07", early),
         ("1.2.4+7", early),
         ("1.2.4+007", late),
@@ -228,7 +229,7 @@ fn in_a_channel_builds_and_then_times_decide() {
 }
 
 #[test]
-fn tags_have_an_underscore_and_come_back() {
+fn tags_use_an_underscore_and_round_trip() {
     for (text, tag) in [("1.2.3", "1.2.3"), ("1.2.3-beta+123", "1.2.3-beta_123"), ("1.0.0+a.b-c", "1.0.0_a.b-c")] {
         assert_eq!(version(text).to_tag().expect("a tag"), tag);
         assert_eq!(SemVer::from_tag(tag).expect("a version"), version(text));

@@ -1,11 +1,11 @@
-//! The text of windows and policies, there and back, and what is said about wrong ones.
+//! The text form of windows and policies, in both directions, and the errors for invalid ones.
 
 use super::super::policy::PolicyError;
 use super::super::{Policy, Step, Window, Windows};
 use super::version;
 
 #[test]
-fn windows_are_read_and_printed_in_one_form() {
+fn windows_are_printed_in_one_form() {
     for (text, printed) in [
         ("sun 02:00-04:00", "sun 02:00-04:00"),
         ("mon-fri 22:00-06:00", "mon-fri 22:00-06:00"),
@@ -26,7 +26,7 @@ fn windows_are_read_and_printed_in_one_form() {
 }
 
 #[test]
-fn wrong_windows_are_told_with_what_to_write() {
+fn errors_of_windows_say_what_to_write() {
     for (text, said) in [
         ("", "`` is not a window; write it like `sun 02:00-04:00`"),
         ("02:00-04:00", "`02:00-04:00` is not a window"),
@@ -48,7 +48,7 @@ fn wrong_windows_are_told_with_what_to_write() {
 }
 
 #[test]
-fn zones_have_names() {
+fn zones_must_be_named() {
     let none: [&str; 0] = [];
     let zone = |name: &str| Windows::new(name, &none, &none);
     for name in ["Europe/Berlin", "UTC", "America/New_York", "Australia/Lord_Howe"] {
@@ -64,7 +64,7 @@ fn zones_have_names() {
 }
 
 #[test]
-fn windows_are_json_of_their_texts() {
+fn windows_serialise_as_their_texts() {
     let json = r#"{"zone":"Europe/Berlin","allow":["sun 02:00-04:00"],"deny":["2026-12-20..2027-01-06"]}"#;
     let windows: Windows = serde_json::from_str(json).expect("windows");
     assert_eq!(serde_json::to_string(&windows).expect("json"), json);
@@ -77,7 +77,7 @@ fn windows_are_json_of_their_texts() {
 }
 
 #[test]
-fn policies_are_read_and_printed() {
+fn policies_round_trip() {
     for (text, printed) in [
         ("patch=immediate,minor=window,major=manual", "patch=immediate,minor=window,major=manual"),
         ("minor=never", "patch=immediate,minor=never,major=manual"),
@@ -103,7 +103,7 @@ fn policies_are_read_and_printed() {
 }
 
 #[test]
-fn steps_are_named_by_the_first_number_that_differs() {
+fn a_step_is_determined_by_the_first_differing_number() {
     for (from, to, step) in [
         ("1.2.3", "1.2.4", Step::Patch),
         ("1.2.3", "1.3.0", Step::Minor),

@@ -1,4 +1,5 @@
-//! Windows over both changes of the clock, over midnight, and under a deny, in zones with different rules.
+//! Windows across both clock changes, across midnight, and with denies, in zones with different
+//! rules.
 
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
@@ -12,7 +13,7 @@ fn windows(zone: &str, allow: &[&str], deny: &[&str]) -> Windows {
 
 const MINUTE: SignedDuration = SignedDuration::from_mins(1);
 
-/// The open stretches between two moments, minute by minute.
+/// The open periods between two times, minute by minute.
 fn stretches(windows: &Windows, from: &str, until: &str) -> Vec<(String, String)> {
     let (mut now, until) = (at(from), at(until));
     let mut found: Vec<(Timestamp, Timestamp)> = Vec::new();
@@ -28,14 +29,14 @@ fn stretches(windows: &Windows, from: &str, until: &str) -> Vec<(String, String)
     found.into_iter().map(|(from, to)| (from.to_string(), to.to_string())).collect()
 }
 
-/// `allow` on the day of a change of the clock, and the stretches in UTC in which it is open.
+/// Checks the periods in UTC in which `allow` is open on the day of a clock change.
 fn check(zone: &str, allow: &str, day: (&str, &str), expected: &[(&str, &str)]) {
     let expected: Vec<(String, String)> = expected.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
     assert_eq!(stretches(&windows(zone, &[allow], &[]), day.0, day.1), expected, "{zone} {allow}");
 }
 
 #[test]
-fn berlin_loses_an_hour_and_has_one_twice() {
+fn berlin_skips_and_repeats_an_hour() {
     // 2026-03-29: 01:59 CET, then 03:00 CEST, at 01:00 UTC.
     let spring = ("2026-03-28T22:00:00Z", "2026-03-29T22:00:00Z");
     check("Europe/Berlin", "sun 01:00-04:00", spring, &[("2026-03-29T00:00:00Z", "2026-03-29T02:00:00Z")]);
@@ -63,7 +64,8 @@ fn berlin_loses_an_hour_and_has_one_twice() {
 
 #[test]
 fn new_york_changes_on_other_days() {
-    // 2026-03-08: 01:59 EST, then 03:00 EDT, at 07:00 UTC. 2026-11-01: 01:59 EDT, then 01:00 EST, at 06:00 UTC.
+    // 2026-03-08: 01:59 EST, then 03:00 EDT, at 07:00 UTC. 2026-11-01: 01:59 EDT, then 01:00 EST,
+    // at 06:00 UTC.
     let spring = ("2026-03-08T05:00:00Z", "2026-03-09T04:00:00Z");
     check("America/New_York", "sun 01:00-04:00", spring, &[("2026-03-08T06:00:00Z", "2026-03-08T08:00:00Z")]);
     check("America/New_York", "sun 02:00-03:00", spring, &[]);
@@ -79,8 +81,8 @@ fn new_york_changes_on_other_days() {
 
 #[test]
 fn lord_howe_changes_by_half_an_hour_in_the_southern_spring() {
-    // 2026-10-04: 01:59 at +10:30, then 02:30 at +11. 2026-04-05: 01:59 at +11, then 01:30 at +10:30; at 15:30 and
-    // 15:00 UTC.
+    // 2026-10-04: 01:59 at +10:30, then 02:30 at +11. 2026-04-05: 01:59 at +11, then 01:30 at
+    // +10:30; at 15:30 and 15:00 UTC.
     let spring = ("2026-10-03T13:30:00Z", "2026-10-04T13:00:00Z");
     check("Australia/Lord_Howe", "sun 01:30-03:00", spring, &[("2026-10-03T15:00:00Z", "2026-10-03T16:00:00Z")]);
     check("Australia/Lord_Howe", "sun 02:00-02:30", spring, &[]);
@@ -95,9 +97,9 @@ fn lord_howe_changes_by_half_an_hour_in_the_southern_spring() {
 }
 
 #[test]
-fn clocks_that_change_at_midnight_move_days_too() {
-    // Cairo, 2026-04-24: 23:59 on Thursday, then 01:00 on Friday. Havana, 2026-11-01: 00:59 on Sunday, then 00:00
-    // again.
+fn handles_clock_changes_at_midnight() {
+    // Cairo, 2026-04-24: 23:59 on Thursday, then 01:00 on Friday. Havana, 2026-11-01: 00:59 on
+    // Sunday, then 00:00 again.
     check(
         "Africa/Cairo",
         "fri 00:00-02:00",
@@ -129,7 +131,7 @@ fn a_window_over_midnight_belongs_to_the_day_it_begins_on() {
 }
 
 #[test]
-fn deny_wins_over_allow_and_only_in_its_time() {
+fn deny_takes_precedence_over_allow_within_its_period() {
     let frozen = windows("Europe/Berlin", &["sun 02:00-04:00"], &["2026-12-20..2027-01-06", "sun 03:00-03:30"]);
     let open = |text: &str| frozen.is_open(at(text));
     assert!(open("2026-12-13T01:59:00Z") && !open("2026-12-13T02:00:00Z") && open("2026-12-13T02:30:00Z"));
@@ -151,7 +153,7 @@ fn deny_wins_over_allow_and_only_in_its_time() {
 }
 
 #[test]
-fn a_window_inside_of_the_lost_hour_waits_a_week() {
+fn a_window_inside_the_skipped_hour_opens_a_week_later() {
     let lost = windows("Europe/Berlin", &["sun 02:00-03:00"], &[]);
     let next = lost.next_open(at("2026-03-23T00:00:00Z"), at("2027-01-01T00:00:00Z")).expect("opens");
     assert_eq!(next.to_string(), "2026-04-05T02:00:00+02:00[Europe/Berlin]");
@@ -169,7 +171,7 @@ fn window() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
 
-    /// Against going forward minute by minute, near changes of the clock.
+    /// Compares with a search minute by minute, near clock changes.
     #[test]
     fn the_next_opening_is_the_first_open_minute(
         place in prop::sample::select(vec![

@@ -1,4 +1,4 @@
-//! Leap days, ends of years, last and nearest days, both ends of time.
+//! Leap days, ends of years, last and nearest days, and both ends of the calendar.
 
 use jiff::Timestamp;
 
@@ -21,7 +21,7 @@ fn leap_days_come_every_four_years_except_in_most_centuries() {
 }
 
 #[test]
-fn years_and_months_end_where_they_end() {
+fn handles_the_ends_of_years_and_months() {
     let expected = ["2026-12-31T23:59:00Z", "2027-01-01T00:00:00Z", "2027-01-01T00:01:00Z"];
     check("* * * * *", "2026-12-31T23:58:30Z", &expected);
     check("59 59 23 31 12 *", "2026-12-31T23:59:59Z", &["2027-12-31T23:59:59Z"]);
@@ -32,9 +32,9 @@ fn years_and_months_end_where_they_end() {
     check("@weekly", "2027-01-01T00:00:00Z", &["2027-01-03T00:00:00Z", "2027-01-10T00:00:00Z"]);
 }
 
-/// 2027-05-01 is a Saturday, 2027-05-15 too, 2027-05-31 is a Monday.
+/// 2027-05-01 and 2027-05-15 are Saturdays, 2027-05-31 is a Monday.
 #[test]
-fn last_nearest_and_nth_days_are_known() {
+fn handles_last_nearest_and_nth_days() {
     let after = "2027-05-01T00:00:00Z";
     check("0 0 L * ?", after, &["2027-05-31T00:00:00Z", "2027-06-30T00:00:00Z"]);
     check("0 0 15W * ?", after, &["2027-05-14T00:00:00Z", "2027-06-15T00:00:00Z"]);
@@ -49,7 +49,7 @@ fn last_nearest_and_nth_days_are_known() {
 }
 
 #[test]
-fn steps_begin_where_they_say() {
+fn steps_start_at_their_first_value() {
     let after = "2027-05-01T00:00:00Z";
     check("10/20 * * * *", after, &["2027-05-01T00:10:00Z", "2027-05-01T00:30:00Z", "2027-05-01T00:50:00Z"]);
     check("0 8-18/5 * * *", after, &["2027-05-01T08:00:00Z", "2027-05-01T13:00:00Z", "2027-05-01T18:00:00Z"]);
@@ -57,7 +57,7 @@ fn steps_begin_where_they_say() {
 }
 
 #[test]
-fn every_counts_from_the_epoch_and_not_from_when_it_was_asked() {
+fn every_counts_from_the_epoch() {
     check("@every 5m", "2027-05-01T00:03:21Z", &["2027-05-01T00:05:00Z", "2027-05-01T00:10:00Z"]);
     check("@every 5m", "2027-05-01T00:05:00Z", &["2027-05-01T00:10:00Z"]);
     check("@every 1h30m", "1970-01-01T00:00:00Z", &["1970-01-01T01:30:00Z", "1970-01-01T03:00:00Z"]);
@@ -73,7 +73,7 @@ fn a_time_with_a_fraction_is_followed_by_the_next_whole_second() {
 }
 
 #[test]
-fn at_the_end_of_the_calendar_there_is_no_next_firing() {
+fn no_firing_after_the_end_of_the_calendar() {
     for zone in ["", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"] {
         for text in ["* * * * * *", "0 3 * * *", "0 0 29 2 *", "@every 1s", "@every 5m"] {
             let schedule = schedule(text, zone);

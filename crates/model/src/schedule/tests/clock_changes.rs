@@ -1,10 +1,10 @@
-//! Both changes of the clock in three zones that have them, of an hour and of half an hour, and in one that has none.
+//! Both clock changes in three zones, by an hour and by half an hour, and zones without changes.
 
 use super::check;
 
 /// 2027-03-28 02:00 becomes 03:00.
 #[test]
-fn in_berlin_a_named_time_that_is_left_out_runs_once_when_the_gap_ends() {
+fn berlin_runs_a_skipped_named_time_once_after_the_gap() {
     let after = "2027-03-27T12:00:00+01:00";
     let zone = "Europe/Berlin";
     check("30 2 * * *", zone, after, &["03-28 03:00+02:00", "03-29 02:30+02:00"]);
@@ -17,7 +17,7 @@ fn in_berlin_a_named_time_that_is_left_out_runs_once_when_the_gap_ends() {
 }
 
 #[test]
-fn several_named_times_in_one_gap_run_once_together() {
+fn runs_several_named_times_in_one_gap_once() {
     let after = "2027-03-27T23:30:00+01:00";
     let zone = "Europe/Berlin";
     check("10,20,30 2 * * *", zone, after, &["03-28 03:00+02:00", "03-29 02:10+02:00"]);
@@ -28,7 +28,7 @@ fn several_named_times_in_one_gap_run_once_together() {
 }
 
 #[test]
-fn in_berlin_intervals_go_on_over_the_gap() {
+fn berlin_continues_intervals_across_the_gap() {
     let after = "2027-03-28T01:10:00+01:00";
     let zone = "Europe/Berlin";
     check("30 * * * *", zone, after, &["03-28 01:30+01:00", "03-28 03:30+02:00", "03-28 04:30+02:00"]);
@@ -40,7 +40,7 @@ fn in_berlin_intervals_go_on_over_the_gap() {
 
 /// 2027-10-31 03:00 becomes 02:00.
 #[test]
-fn in_berlin_a_named_time_that_is_shown_twice_runs_at_the_first() {
+fn berlin_runs_a_repeated_named_time_only_the_first_time() {
     let after = "2027-10-30T12:00:00+02:00";
     let zone = "Europe/Berlin";
     check("30 2 * * *", zone, after, &["10-31 02:30+02:00", "11-01 02:30+01:00"]);
@@ -53,7 +53,7 @@ fn in_berlin_a_named_time_that_is_shown_twice_runs_at_the_first() {
 }
 
 #[test]
-fn asked_in_the_second_showing_a_named_time_does_not_come_again() {
+fn named_times_do_not_fire_again_in_the_repeated_hour() {
     let zone = "Europe/Berlin";
     for after in ["2027-10-31T02:00:00+01:00", "2027-10-31T02:29:59+01:00", "2027-10-31T02:59:59.5+01:00"] {
         check("30 2 * * *", zone, after, &["11-01 02:30+01:00"]);
@@ -63,7 +63,7 @@ fn asked_in_the_second_showing_a_named_time_does_not_come_again() {
 }
 
 #[test]
-fn in_berlin_intervals_run_in_both_showings() {
+fn berlin_runs_intervals_in_both_repeated_hours() {
     let after = "2027-10-31T01:40:00+02:00";
     let zone = "Europe/Berlin";
     check("@hourly", zone, after, &["10-31 02:00+02:00", "10-31 02:00+01:00", "10-31 03:00+01:00"]);
@@ -77,7 +77,7 @@ fn in_berlin_intervals_run_in_both_showings() {
 
 /// 2027-03-14 02:00 becomes 03:00; 2027-11-07 02:00 becomes 01:00.
 #[test]
-fn in_new_york_the_rules_are_the_same() {
+fn new_york_follows_the_same_rules() {
     let zone = "America/New_York";
     check("30 2 * * *", zone, "2027-03-13T12:00:00-05:00", &["03-14 03:00-04:00", "03-15 02:30-04:00"]);
     check("@hourly", zone, "2027-03-14T00:30:00-05:00", &["03-14 01:00-05:00", "03-14 03:00-04:00"]);
@@ -93,7 +93,7 @@ fn in_new_york_the_rules_are_the_same() {
 
 /// 2027-10-03 02:00 becomes 02:30; 2027-04-04 02:00 becomes 01:30.
 #[test]
-fn on_lord_howe_island_the_clock_moves_by_half_an_hour() {
+fn lord_howe_changes_its_clock_by_half_an_hour() {
     let zone = "Australia/Lord_Howe";
     let spring = "2027-10-02T12:00:00+10:30";
     check("15 2 * * *", zone, spring, &["10-03 02:30+11:00", "10-04 02:15+11:00"]);
@@ -110,7 +110,7 @@ fn on_lord_howe_island_the_clock_moves_by_half_an_hour() {
 }
 
 #[test]
-fn where_the_clock_never_changes_every_day_is_alike() {
+fn zones_without_changes_fire_alike_every_day() {
     for (zone, offset) in [("Asia/Kolkata", "+05:30"), ("", "+00:00"), ("Etc/GMT+5", "-05:00")] {
         for day in ["03-28", "10-31"] {
             let after = format!("2027-{day}T00:00:00{offset}");
@@ -120,10 +120,10 @@ fn where_the_clock_never_changes_every_day_is_alike() {
     }
 }
 
-/// Troll leaves out two hours, Cairo begins a day at one o'clock, in Greenland a gap ends on the next day, and Samoa left
-/// out all of 2011-12-30.
+/// Troll skips two hours, a day in Cairo starts at one o'clock, a gap in Greenland ends on the next
+/// day, and Samoa skipped all of 2011-12-30.
 #[test]
-fn gaps_that_are_long_or_end_a_day_are_no_exception() {
+fn handles_long_gaps_and_gaps_across_midnight() {
     check("30 1 * * *", "Antarctica/Troll", "2027-03-27T12:00:00Z", &["03-28 03:00+02:00", "03-29 01:30+02:00"]);
     check("@daily", "Africa/Cairo", "2027-04-29T12:00:00+02:00", &["04-30 01:00+03:00", "05-01 00:00+03:00"]);
     check("30 23 * * SAT", "America/Nuuk", "2027-03-27T12:00:00-02:00", &["03-28 00:00-01:00", "04-03 23:30-01:00"]);
@@ -131,7 +131,7 @@ fn gaps_that_are_long_or_end_a_day_are_no_exception() {
 }
 
 #[test]
-fn the_moment_before_a_gap_ends_still_sees_its_end() {
+fn the_end_of_a_gap_is_found_from_just_before_it() {
     let zone = "Europe/Berlin";
     check("30 2 * * *", zone, "2027-03-28T01:59:59+01:00", &["03-28 03:00+02:00"]);
     check("30 2 * * *", zone, "2027-03-28T01:59:59.999+01:00", &["03-28 03:00+02:00"]);

@@ -1,4 +1,4 @@
-//! What is run after a moment, a minute, a night and a holiday without a server.
+//! What runs after a moment, a minute, a night and a holiday without a server.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -14,7 +14,7 @@ fn check(text: &str, last: &str, now: &str, rule: AfterDowntime, run: &[&str], s
 use AfterDowntime::{RunNewest, Skip};
 
 #[test]
-fn a_firing_is_run_when_its_time_has_come_and_not_before() {
+fn a_firing_runs_at_its_time_and_not_before() {
     for rule in [RunNewest, Skip] {
         let yesterday = "2027-05-01T03:00:00+02:00";
         check("0 3 * * *", yesterday, "2027-05-02T02:59:59.999+02:00", rule, &[], 0);
@@ -25,7 +25,7 @@ fn a_firing_is_run_when_its_time_has_come_and_not_before() {
 }
 
 #[test]
-fn a_restart_loses_no_second() {
+fn a_short_restart_loses_no_firing() {
     for rule in [RunNewest, Skip] {
         let run = ["2027-05-01T00:00:01Z", "2027-05-01T00:00:02Z", "2027-05-01T00:00:03Z"];
         check("* * * * * *", "2027-05-01T00:00:00Z", "2027-05-01T00:00:03.2Z", rule, &run, 0);
@@ -34,21 +34,21 @@ fn a_restart_loses_no_second() {
 }
 
 #[test]
-fn after_a_night_a_timer_runs_once_and_a_job_waits() {
+fn after_a_night_a_timer_runs_once_and_a_job_skips() {
     let (last, now) = ("2027-05-01T03:00:00+02:00", "2027-05-02T08:12:00+02:00");
     check("0 3 * * *", last, now, RunNewest, &["2027-05-02T03:00:00+02:00"], 0);
     check("0 3 * * *", last, now, Skip, &[], 1);
 }
 
 #[test]
-fn after_a_holiday_only_the_newest_is_run() {
+fn after_a_holiday_only_the_newest_firing_runs() {
     let (last, now) = ("2027-05-01T03:00:00+02:00", "2027-05-22T08:12:00+02:00");
     check("0 3 * * *", last, now, RunNewest, &["2027-05-22T03:00:00+02:00"], 20);
     check("0 3 * * *", last, now, Skip, &[], 21);
 }
 
 #[test]
-fn what_is_on_time_stands_for_what_was_missed() {
+fn a_firing_on_time_replaces_missed_ones() {
     let (last, now) = ("2027-05-01T00:00:00Z", "2027-05-01T01:00:20Z");
     for rule in [RunNewest, Skip] {
         check("*/10 * * * *", last, now, rule, &["2027-05-01T01:00:00Z"], 5);
@@ -56,7 +56,7 @@ fn what_is_on_time_stands_for_what_was_missed() {
 }
 
 #[test]
-fn the_newest_missed_one_is_found_without_counting_all() {
+fn finds_the_newest_missed_firing_without_counting_all() {
     for text in ["* * * * * *", "@every 1s"] {
         let missed =
             schedule(text, "Europe/Berlin").missed(time("2020-01-01T00:00:00Z"), time("2027-01-01T00:00:00.7Z"));
@@ -65,7 +65,7 @@ fn the_newest_missed_one_is_found_without_counting_all() {
 }
 
 #[test]
-fn a_clock_that_went_back_makes_nothing_due() {
+fn nothing_is_due_when_the_clock_went_back() {
     check("* * * * *", "2027-05-01T01:00:00Z", "2027-05-01T00:00:00Z", RunNewest, &[], 0);
 }
 

@@ -1,5 +1,5 @@
-//! Tests of schedules: tables that people can check with a calendar, and properties against a slow search that knows
-//! nothing of the fast one.
+//! Tests of schedules: tables that can be verified with a calendar, and properties against a slow,
+//! independent search.
 
 mod calendar;
 mod clock_changes;
@@ -20,7 +20,7 @@ fn time(text: &str) -> Timestamp {
     text.parse().expect("a time")
 }
 
-/// Asserts the firings that follow `after`, told in the time of the zone with its offset.
+/// Asserts the firings after `after`, in the local time of the zone with its offset.
 fn check(text: &str, zone: &str, after: &str, expected: &[&str]) {
     let schedule = schedule(text, zone);
     let found: Vec<String> = schedule

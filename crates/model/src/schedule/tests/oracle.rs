@@ -1,4 +1,4 @@
-//! A slow search that looks at every minute, and random schedules of which it is known what they mean.
+//! A slow search that checks every minute, and random schedules with a known meaning.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 const MINUTE: SignedDuration = SignedDuration::from_mins(1);
 
-/// A field as text and as the set that the text stands for.
+/// A field as text and as the set of its values.
 #[derive(Debug, Clone)]
 pub(super) struct Field {
     pub text: String,
@@ -56,7 +56,7 @@ fn field(first: i8, last: i8) -> impl Strategy<Value = Field> {
 }
 
 pub(super) fn meaning() -> impl Strategy<Value = Meaning> {
-    // Few hours, so that many schedules have times where the clocks change.
+    // Few hours, so that many schedules have times near clock changes.
     let hours =
         prop_oneof![field(0, 23), field(0, 3).prop_filter("would not mean the same", |f| !f.is_star && !f.has_step)];
     let days = prop_oneof![3 => field(1, 31).prop_filter("any", |f| f.is_star), 1 => field(1, 31)];
@@ -97,7 +97,7 @@ impl Meaning {
         !self.names_hours() || self.minutes.is_star || self.minutes.has_step
     }
 
-    /// The rule of the module, minute by minute, from what the zone's clock shows and nothing else.
+    /// The rule of the module, minute by minute, based only on what the zone's clock shows.
     pub fn ticks(&self, zone: &TimeZone, after: Timestamp, until: Timestamp) -> Vec<Timestamp> {
         let shows = |at: Timestamp| zone.to_datetime(at);
         let mut found = Vec::new();

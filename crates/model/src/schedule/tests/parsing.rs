@@ -1,4 +1,4 @@
-//! What is read and what is refused, with which sentence.
+//! Accepted and rejected schedules, with the exact errors.
 
 use super::schedule;
 use crate::schedule::Schedule;
@@ -12,7 +12,7 @@ fn refused(text: &str, expected: &str) {
 }
 
 #[test]
-fn different_spellings_are_one_schedule() {
+fn different_spellings_give_the_same_schedule() {
     for (left, right) in [
         ("@hourly", "0 * * * *"),
         ("@Midnight", "@daily"),
@@ -31,7 +31,7 @@ fn different_spellings_are_one_schedule() {
 }
 
 #[test]
-fn a_wrong_field_is_named() {
+fn errors_name_the_invalid_field() {
     refused("61 * * * *", "`61 * * * *` is not a schedule: `61` is not a minute");
     refused("0 24 * * *", "`0 24 * * *` is not a schedule: `24` is not an hour");
     refused("0 18-8 * * *", "`0 18-8 * * *` is not a schedule: `18-8` is not an hour");
@@ -44,7 +44,7 @@ fn a_wrong_field_is_named() {
 }
 
 #[test]
-fn what_the_parser_would_guess_at_is_refused() {
+fn rejects_what_the_lenient_parser_accepts() {
     refused("0 0 * MON *", "`0 0 * MON *` is not a schedule: `mon` is not a month");
     refused("0 0 JAN * *", "`0 0 JAN * *` is not a schedule: `jan` is not a day of the month");
     refused("0 0 15W3 * *", "`0 0 15W3 * *` is not a schedule: `15w3` is not a day of the month");
@@ -62,7 +62,7 @@ fn what_the_parser_would_guess_at_is_refused() {
 }
 
 #[test]
-fn what_never_comes_is_refused() {
+fn rejects_schedules_that_never_fire() {
     for text in ["0 0 31 2 *", "0 0 30 2 *", "0 0 31 2,4,6,9,11 *", "0 0 8 * +MON#1", "0 0 30 2 +MON"] {
         refused(text, &format!("`{text}` never comes: there is no such day"));
     }
@@ -71,7 +71,7 @@ fn what_never_comes_is_refused() {
 }
 
 #[test]
-fn lengths_that_make_no_rhythm_are_refused() {
+fn rejects_invalid_intervals() {
     for length in ["0s", "-5m", "1500ms", "1.5s", "5", "soon", "9000h", "1 month", "99999999999999999999h"] {
         refused(
             &format!("@every {length}"),
@@ -83,7 +83,7 @@ fn lengths_that_make_no_rhythm_are_refused() {
 }
 
 #[test]
-fn zones_are_known_by_name_in_any_case() {
+fn zones_are_found_by_name_in_any_case() {
     assert_eq!(schedule("0 3 * * *", ""), schedule("0 3 * * *", "UTC"));
     assert_eq!(schedule("0 3 * * *", "europe/berlin"), schedule("0 3 * * *", "Europe/Berlin"));
     for zone in ["Mars/Base", "Etc/Unknown", " ", "localtime", "../etc/passwd", "+02:00"] {

@@ -1,4 +1,4 @@
-//! What holds for all schedules at all times.
+//! Properties of all schedules at all times.
 
 use jiff::tz::TimeZoneDatabase;
 use jiff::{SignedDuration, Timestamp};
@@ -31,7 +31,7 @@ fn any_time() -> impl Strategy<Value = Timestamp> {
     .prop_map(crate::clock::from_millis)
 }
 
-/// From 1990 to 2050, from two days before a change of the clock to two hours after it.
+/// A time from 1990 to 2050, between two days before and two hours after a clock change.
 fn time_near_a_change(zone: &str, second: i64, back: i64) -> Timestamp {
     let at = Timestamp::from_second(second).expect("a time");
     let zone = TimeZoneDatabase::bundled().get(zone).expect("a zone");
@@ -43,7 +43,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
     #[test]
-    fn slow_no_firing_is_skipped_or_made_up(
+    fn slow_firings_match_the_oracle(
         meaning in meaning(),
         zone in proptest::sample::select(&ZONES),
         second in 631_152_000..2_524_608_000_i64,
@@ -58,7 +58,7 @@ proptest! {
     }
 
     #[test]
-    fn the_next_firing_is_strictly_later_and_the_same_from_anywhere_before_it(
+    fn the_next_firing_is_later_and_independent_of_the_start(
         meaning in meaning(),
         zone in proptest::sample::select(&ZONES),
         at in any_time(),
@@ -75,7 +75,7 @@ proptest! {
     }
 
     #[test]
-    fn listing_firings_is_asking_for_the_next_again_and_again(
+    fn listing_firings_equals_repeated_next_after(
         meaning in meaning(),
         zone in proptest::sample::select(&ZONES),
         at in any_time(),
@@ -98,7 +98,7 @@ proptest! {
     }
 
     #[test]
-    fn every_fires_at_multiples_of_its_length(seconds in 1..31_000_000_i64, at in any_time()) {
+    fn every_fires_at_multiples_of_its_interval(seconds in 1..31_000_000_i64, at in any_time()) {
         let schedule = schedule(&format!("@every {seconds}s"), "Europe/Berlin");
         if let Some(next) = schedule.next_after(at) {
             prop_assert_eq!(next.as_second() % seconds, 0);
@@ -107,7 +107,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_and_no_time_makes_it_panic(
+    fn arbitrary_text_and_times_never_panic(
         text in prop_oneof![
             ".{0,40}",
             "@?[a-z]{0,8} ?.{0,10}",
