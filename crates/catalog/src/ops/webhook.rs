@@ -19,21 +19,21 @@ use crate::{Catalog, uuids};
 pub struct CalledWebhook {
     pub app: AppName,
     pub webhook: Webhook,
-    /// The secret under the server's key.
+    /// The secret, encrypted under the server's key.
     pub sealed: Option<Vec<u8>>,
 }
 
-/// What becomes of the secret of a webhook.
+/// What to do with the secret of a webhook.
 #[derive(Debug, Clone)]
 pub enum SecretChange {
     Keep,
     Remove,
-    /// Under the server's key.
+    /// Encrypted under the server's key.
     Set(Vec<u8>),
 }
 
 impl Catalog {
-    /// `new.secret` is not looked at: `sealed` is.
+    /// Ignores `new.secret` and uses `sealed`.
     pub async fn webhook_create(
         &self,
         app: &AppName,
@@ -73,7 +73,7 @@ impl Catalog {
         .await
     }
 
-    /// `change.secret` is not looked at: `secret` is.
+    /// Ignores `change.secret` and uses `secret`.
     pub async fn webhook_update(
         &self,
         app: &AppName,
@@ -133,7 +133,7 @@ impl Catalog {
         .await
     }
 
-    /// In the order of their ids, after one of them.
+    /// Sorted by id, after `after`.
     pub async fn webhook_list(
         &self,
         app: &AppName,
@@ -150,7 +150,7 @@ impl Catalog {
         .await
     }
 
-    /// The webhook with this id, whichever app has it. For calls: who calls knows nothing but the id.
+    /// Returns the webhook with this id in any app. For calls, which carry nothing but the id.
     pub async fn webhook_find(&self, id: String) -> Result<Option<CalledWebhook>> {
         self.db
             .read(move |tx| {
@@ -170,7 +170,7 @@ fn own(found: Option<WebhookRow>, app: &AppRow, id: &str) -> Result<WebhookRow, 
     })
 }
 
-/// The whole id is an address that anybody may call, so the event log has only its beginning.
+/// Shortens the id: the whole id is a callable address, so the event log has only its beginning.
 fn subject(webhook: &Webhook) -> String {
     format!("webhook {}…", webhook.id.chars().take(8).collect::<String>())
 }
