@@ -68,14 +68,14 @@ pub(super) async fn begin<'c>(work: &mut Work<'_>, change: &'c Change) -> Result
 
 fn refuse(deployment: &Deployment, conflicts: &BTreeMap<UnitKey, Deployment>) -> Refusal {
     let message = format!("Deployment `{}` puts units that belong to another deployment.", deployment.name);
-    let blockers = conflicts.iter().map(|(key, owner)| format!("{key} belongs to deployment {}", told(owner)));
+    let blockers = conflicts.iter().map(|(key, owner)| format!("{key} belongs to deployment {}", full_name(owner)));
     Refusal::new(Code::OwnedElsewhere, message)
         .hint("take them out of one of the two folders, or take them over with `--allow-conflicts`")
         .blockers(blockers.collect())
 }
 
 /// Includes the id, because two folders may have the same name.
-fn told(deployment: &Deployment) -> String {
+fn full_name(deployment: &Deployment) -> String {
     if deployment.id == deployment.name {
         return deployment.name.clone();
     }
@@ -182,7 +182,7 @@ impl Declared<'_> {
 
     fn warn(&self, draft: &mut Draft<'_>) {
         if !self.conflicts.is_empty() {
-            let of = self.conflicts.iter().map(|(key, owner)| format!("{key} (of {})", told(owner)));
+            let of = self.conflicts.iter().map(|(key, owner)| format!("{key} (of {})", full_name(owner)));
             let text = format!("deployment {} takes over from others: {}", self.deployment.name, list(of.collect()));
             draft.warnings.push(text);
         }

@@ -62,7 +62,7 @@ impl Catalog {
                 let version_id = pinned.map(|version| version.id);
                 let row = JobRow { app_id: work.app.id, unit_id: unit.id, version_id, job };
                 jobs::insert(work.tx, &row).await?;
-                work.event(EventKind::JobCreated, &subject(&row.job), None, Some(told(&row.job)));
+                work.event(EventKind::JobCreated, &subject(&row.job), None, Some(logged(&row.job)));
                 Ok(row.job)
             })
         })
@@ -76,14 +76,14 @@ impl Catalog {
                 let Some(JobRow { mut job, .. }) = jobs::lock(work.tx, work.app.id, &id).await? else {
                     return Err(unknown(&work.app, &id).into());
                 };
-                let before = told(&job);
+                let before = logged(&job);
                 apply(&mut job, change, work.act.at)?;
-                if before == told(&job) {
+                if before == logged(&job) {
                     return Ok(job);
                 }
                 job.updated_at = Some(work.act.at);
                 jobs::save(work.tx, &job).await?;
-                work.event(EventKind::JobChanged, &subject(&job), Some(before), Some(told(&job)));
+                work.event(EventKind::JobChanged, &subject(&job), Some(before), Some(logged(&job)));
                 Ok(job)
             })
         })
@@ -97,7 +97,7 @@ impl Catalog {
                     return Err(unknown(&work.app, &id).into());
                 };
                 jobs::delete(work.tx, &id).await?;
-                work.event(EventKind::JobDeleted, &subject(&row.job), Some(told(&row.job)), None);
+                work.event(EventKind::JobDeleted, &subject(&row.job), Some(logged(&row.job)), None);
                 Ok(())
             })
         })
@@ -248,7 +248,7 @@ fn subject(job: &Job) -> String {
 
 /// Returns the fields of a job for the event log. Its input may be large and private, so only
 /// its digest is logged.
-fn told(job: &Job) -> serde_json::Value {
+fn logged(job: &Job) -> serde_json::Value {
     let input = job.input.as_ref().map(|input| milepost_model::Digest::of(input.as_str().as_bytes()));
     json!({ "name": job.name, "function": job.function, "selector": job.selector, "cron": job.cron, "zone": job.zone,
             "firstAt": job.first_at, "count": job.count, "state": job.state, "input": input })

@@ -66,7 +66,7 @@ impl Catalog {
                     webhook,
                 };
                 webhooks::put(work.tx, &row).await?;
-                work.event(EventKind::WebhookCreated, &subject(&row.webhook), None, Some(told(&row.webhook)));
+                work.event(EventKind::WebhookCreated, &subject(&row.webhook), None, Some(logged(&row.webhook)));
                 Ok(row.webhook)
             })
         })
@@ -85,7 +85,7 @@ impl Catalog {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 let mut row = own(webhooks::find(work.tx, &id).await?, &work.app, &id)?;
-                let before = told(&row.webhook);
+                let before = logged(&row.webhook);
                 if change.function.is_some() || change.version.is_some() {
                     let function = change.function.unwrap_or_else(|| row.webhook.function.clone());
                     let selector = change.version.unwrap_or_else(|| row.webhook.selector.clone());
@@ -107,7 +107,7 @@ impl Catalog {
                 row.webhook.signed = row.sealed.is_some();
                 row.webhook.updated_at = Some(work.act.at);
                 webhooks::put(work.tx, &row).await?;
-                work.event(EventKind::WebhookChanged, &subject(&row.webhook), Some(before), Some(told(&row.webhook)));
+                work.event(EventKind::WebhookChanged, &subject(&row.webhook), Some(before), Some(logged(&row.webhook)));
                 Ok(row.webhook)
             })
         })
@@ -119,7 +119,7 @@ impl Catalog {
             Box::pin(async move {
                 let row = own(webhooks::find(work.tx, &id).await?, &work.app, &id)?;
                 webhooks::delete(work.tx, &id).await?;
-                work.event(EventKind::WebhookDeleted, &subject(&row.webhook), Some(told(&row.webhook)), None);
+                work.event(EventKind::WebhookDeleted, &subject(&row.webhook), Some(logged(&row.webhook)), None);
                 Ok(())
             })
         })
@@ -175,7 +175,7 @@ fn subject(webhook: &Webhook) -> String {
     format!("webhook {}…", webhook.id.chars().take(8).collect::<String>())
 }
 
-fn told(webhook: &Webhook) -> serde_json::Value {
+fn logged(webhook: &Webhook) -> serde_json::Value {
     json!({ "function": webhook.function, "selector": webhook.selector, "description": webhook.description,
             "signed": webhook.signed })
 }
