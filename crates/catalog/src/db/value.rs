@@ -192,8 +192,9 @@ pub fn placeholders(rows: usize, columns: usize) -> String {
     text
 }
 
-/// Rows of a `VALUES` list whose types PostgreSQL cannot infer: `(CAST($1 AS TEXT), CAST($2 AS
-/// BIGINT)), …`. The columns are called `column1`, `column2` on both engines.
+/// Rows of a `VALUES` list whose types PostgreSQL cannot infer:
+/// `(CAST($1 AS TEXT), CAST($2 AS BIGINT)), …`. The columns are called `column1`, `column2` on both
+/// engines.
 pub fn typed_placeholders(rows: usize, types: &[&str]) -> String {
     let mut text = String::new();
     for row in 0..rows {

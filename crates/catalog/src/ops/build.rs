@@ -22,7 +22,6 @@ pub struct NewBuild {
     pub key: Digest,
     pub package: UnitName,
     pub source: Digest,
-    /// The command that ran.
     pub command: String,
     /// The resulting tree, or why there is none.
     pub result: std::result::Result<Digest, String>,

@@ -185,7 +185,6 @@ impl Catalog {
         .await
     }
 
-    /// Edits the description of a published version.
     pub async fn v1_describe(
         &self,
         app: &AppName,

@@ -46,7 +46,6 @@ pub struct Serving {
     pub event: i64,
     pub live: Option<String>,
     pub latest: Option<String>,
-    /// All active releases.
     pub releases: Vec<ServingRelease>,
     pub newest_release: i64,
     /// Releases that expired since the caller's last read.

@@ -22,7 +22,6 @@ pub(crate) async fn close(tx: &mut Tx, unit_id: i64, seq: i64) -> Result<()> {
     }
 }
 
-/// One unit of an app version.
 #[derive(Debug, Clone)]
 pub(crate) struct Member {
     pub unit_id: i64,

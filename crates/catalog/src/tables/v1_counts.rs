@@ -47,7 +47,6 @@ impl Counted {
     }
 }
 
-/// Counts one execution.
 pub(crate) async fn add(tx: &mut Tx, counted: Counted) -> Result<()> {
     if let Some(id) = counted.version_id() {
         let sql = "UPDATE v1_versions SET executions = executions + 1 WHERE version_id = $1";
