@@ -1,4 +1,4 @@
-//! For `bench/` only: filling a history quickly, and what the database does without us.
+//! Helpers for `bench/` only: filling a history quickly, and measuring the bare database.
 
 use milepost_model::AppName;
 use milepost_model::change::UnitKey;
@@ -8,8 +8,9 @@ use crate::error::Result;
 use crate::tables::{apps, units};
 
 impl Catalog {
-    /// Copies the newest version and app version of a unit until it has `total` of them, in one statement a table. What
-    /// changes would have made, but for the events.
+    /// Copies the newest version and app version of a unit until there are `total` of them, with
+    /// one statement per table. The result is what real changes would have made, without the
+    /// events.
     pub async fn bench_fill(&self, app: &AppName, key: UnitKey, total: i64) -> Result<()> {
         let app = app.clone();
         self.db
@@ -19,7 +20,8 @@ impl Catalog {
                     let mut unit = units::get_present(tx, &app, key.kind, &key.name).await?;
                     let series = "WITH RECURSIVE n(i) AS (SELECT CAST($1 AS BIGINT) + 1 UNION ALL SELECT i + 1 FROM n WHERE i < $2)";
                     let range = [unit.last_number.into(), total.into(), unit.id.into()];
-                    // Uids of digits and letters cannot meet the real ones, which are consonants only.
+                    // These uids contain digits and vowels, so they cannot collide with real ones,
+                    // which are consonants only.
                     let random = if tx.for_update().is_empty() { "randomblob(32)" } else { "decode(md5(i::text) || md5((i + 1)::text), 'hex')" };
                     let sql = format!(
                         "{series} INSERT INTO versions (app_id, unit_id, number, uid, digest, content_id, description, created_at, created_by, state) \
@@ -54,7 +56,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// One row in one durable transaction.
+    /// Commits one row in one durable transaction.
     pub async fn bench_commit(&self) -> Result<()> {
         let now = self.clock.now();
         let name = self.ids.short_id() + &self.ids.short_id();
@@ -68,7 +70,7 @@ impl Catalog {
             .await
     }
 
-    /// Bytes that the database takes, what is still in its log included.
+    /// Returns the size of the database in bytes.
     pub async fn bench_database_size(&self) -> Result<u64> {
         let sql = match self.engine() {
             "sqlite" => "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",

@@ -1,4 +1,4 @@
-//! For `bench/` only: many jobs at once, and counting what is there.
+//! Helpers for `bench/` only: adding many jobs at once and counting rows.
 
 use milepost_model::{AppName, Timestamp, UnitKind, UnitName};
 
@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::tables::{apps, units};
 
 impl Catalog {
-    /// Adds jobs of a function that are due at a moment, numbered from `from` on, in one statement.
+    /// Adds jobs of a function, numbered `from..to` and all due at `next_at`, in one statement.
     pub async fn bench_fill_jobs(
         &self,
         app: &AppName,
@@ -36,7 +36,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Makes the jobs with these numbers due at a moment.
+    /// Makes the jobs with these numbers due at `next_at`.
     pub async fn bench_due_jobs(&self, numbers: std::ops::Range<i64>, next_at: Timestamp) -> Result<()> {
         self.db
             .write(move |tx| {
@@ -51,12 +51,12 @@ impl Catalog {
             .await
     }
 
-    /// The number that a query answers.
+    /// Returns the number that a query selects.
     pub async fn bench_number(&self, sql: String) -> Result<i64> {
         self.db.read(move |tx| Box::pin(async move { tx.count(&sql, &[]).await })).await
     }
 
-    /// How many of these executions there are.
+    /// Counts how many of these executions exist.
     pub async fn bench_executions(&self, ids: Vec<String>) -> Result<i64> {
         self.db
             .read(move |tx| {

@@ -1,8 +1,10 @@
-//! Whether a new release is checked before it may become latest and live, and what the end of its check moves.
+//! Decides whether a new release is checked before it becomes latest and live, and moves the
+//! pointers when its check ends.
 //!
-//! A release is held back while its check is pending or failed: it is neither latest nor live by following, and nothing makes
-//! room for it. Which functions a check loads is computed from memberships each time, so a crash loses nothing, and what
-//! another release was held back for is loaded with the next one too. `docs/decisions/011-checked-releases.md`.
+//! A release is held back while its check is pending or failed: it becomes neither latest nor live
+//! by following, and no other release expires to make room for it. The functions to load are
+//! computed from memberships each time, so a crash loses nothing, and functions that held back an
+//! earlier release are loaded with the next one too. See `docs/decisions/011-checked-releases.md`.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -25,30 +27,35 @@ use crate::{pinned_move, releasing};
 /// Who checks the releases that a write makes.
 #[derive(Debug, Clone, Default)]
 pub enum Checking {
-    /// Nobody asks for a check. A release with functions that an earlier one was held back for still gets one, by whichever
-    /// node looks first: no way of writing brings them to users.
+    /// The caller asks for no check. A release with functions that held back an earlier release
+    /// still gets one, from whichever node claims it first: no kind of write brings unchecked
+    /// functions to users.
     #[default]
     Unasked,
-    /// The caller loads the functions under this lease and settles the check. No two leases have the same holder.
+    /// The caller loads the functions under this lease and settles the check. Each lease has its
+    /// own holder.
     By { holder: String, lease_ms: i64 },
-    /// The user wants no check.
+    /// The user skips the check.
     Skipped,
-    /// The function versions that the write itself puts need no check. Others that latest does not have still get one, by
-    /// whichever node looks first: another user's code may be held back.
+    /// Skips the check of the function versions that this write puts. Other functions that latest
+    /// does not have are still checked, by whichever node claims the check first: they may be
+    /// another user's code that was held back.
     SkippedOwn,
-    /// The caller has loaded these function versions, by the catalog's numbers. A release with others that latest does not
-    /// have is refused (`head_moved`): the app changed while they were loaded.
+    /// The caller has already loaded these function versions, given by row id. A release with other
+    /// functions that latest does not have is rejected with `head_moved`: the app changed while
+    /// they were loading.
     Loaded(BTreeSet<i64>),
 }
 
-/// The functions of app version `seq` that a check loads: those whose version latest does not have.
+/// Returns the functions of app version `seq` that a check loads: those whose version latest does
+/// not have.
 pub(crate) async fn to_load(work: &mut Work<'_>, seq: i64) -> Result<Vec<i64>> {
     let latest = latest_seq(work).await?;
     release_checks::new_functions(work.tx, work.app.id, seq, latest).await
 }
 
-/// The app version of latest. A delete expires latest before it makes the release that takes its place: what users have is
-/// still the base.
+/// Returns the app version of latest. During a delete this may be an expired release: a delete
+/// expires latest before it makes the replacement, and the base stays what users had.
 async fn latest_seq(work: &mut Work<'_>) -> Result<Option<i64>> {
     match work.app.latest_release_id {
         Some(id) => Ok(Some(releases::get(work.tx, id).await?.app_seq)),
@@ -56,13 +63,13 @@ async fn latest_seq(work: &mut Work<'_>) -> Result<Option<i64>> {
     }
 }
 
-/// The check that a release of app version `seq` begins with.
+/// Decides the initial check state of a release of app version `seq`.
 pub(crate) async fn begins_with(work: &mut Work<'_>, seq: i64, same_functions: bool) -> Result<CheckState> {
     let app = work.app.id;
     let latest = latest_seq(work).await?;
     match work.checking {
         Checking::Skipped => return Ok(CheckState::Skipped),
-        // It differs from latest by this change only, which touches no function.
+        // The release differs from latest only by this change, which touches no function.
         Checking::By { .. } if same_functions && latest == Some(seq - 1) => return Ok(CheckState::None),
         Checking::Unasked if !releases::any_held_back(work.tx, app).await? => return Ok(CheckState::None),
         _ => {}
@@ -86,7 +93,7 @@ pub(crate) async fn begins_with(work: &mut Work<'_>, seq: i64, same_functions: b
     }
 }
 
-/// Writes down who checks a release that was just made, and what to do when it passes.
+/// Records who checks a new release, and which pointers to move when it passes.
 pub(crate) async fn begin(work: &mut Work<'_>, release: i64, why: &str, pins_live: bool) -> Result<()> {
     let holder = match &work.checking {
         Checking::By { holder, lease_ms } => Some(Holder { token: holder, lease_ms: *lease_ms }),
@@ -96,14 +103,14 @@ pub(crate) async fn begin(work: &mut Work<'_>, release: i64, why: &str, pins_liv
     release_checks::begin(work.tx, release, holder, why, pinned_to).await
 }
 
-/// How a check ended.
+/// The outcome of [`settle`].
 pub(crate) enum Ending {
     Settled,
-    /// Latest moved meanwhile: more functions have to be loaded than were.
+    /// Latest moved meanwhile, so more functions must be loaded than were.
     Again,
 }
 
-/// Ends the check of a pending release with what was found of the function versions that were loaded.
+/// Ends the check of a pending release with the results of the function versions that were loaded.
 pub(crate) async fn settle(
     work: &mut Work<'_>,
     release: &ReleaseRow,
@@ -152,14 +159,15 @@ pub(crate) async fn settle(
     Ok(Ending::Settled)
 }
 
-/// Whether the release holds an older app version than the one that was installed last. Live that follows to it while that
-/// one is on trial was not moved by a user, and is not a rollback.
+/// Reports whether the release holds an older app version than the last installed one. While that
+/// one is on trial, live following to such a release was not a user's move and is not a rollback.
 async fn is_before_install(work: &mut Work<'_>, release: &ReleaseRow) -> Result<bool> {
     let installed = installs::find(work.tx, work.app.id).await?;
     Ok(installed.is_some_and(|row| release.app_seq < row.app_seq))
 }
 
-/// Moves a pinned live to a release that was made to take its place. Nothing when a user moved or unpinned live meanwhile.
+/// Moves a pinned live to the release made to replace its target. Does nothing if a user moved or
+/// unpinned live meanwhile.
 pub(crate) async fn take_pin(work: &mut Work<'_>, release: &ReleaseRow, why: &str) -> Result<()> {
     if work.app.live_mode == LiveMode::Pinned && work.app.live_release_id != Some(release.id) {
         pinned_move::move_to(work, release, why).await?;
@@ -167,16 +175,17 @@ pub(crate) async fn take_pin(work: &mut Work<'_>, release: &ReleaseRow, why: &st
     Ok(())
 }
 
-/// What may expire for a release whose check has ended.
+/// Which releases may expire to make room for a release whose check has ended.
 #[derive(PartialEq)]
 enum Going {
     Any,
-    /// Nothing that ever worked expires for a release that does not.
+    /// Only failed releases: a release that failed its check must not expire one that worked.
     HeldBack,
 }
 
-/// Brings the active releases back under the plan's bound, oldest first and those before that failed their check. What users
-/// get stays: live, latest and what is tagged. Pending releases make room when they pass.
+/// Expires releases until the plan's limit of active releases is met: failed ones first, then the
+/// oldest. Live, latest and tagged releases stay. Pending releases are not counted: they make room
+/// when they pass.
 async fn make_room(work: &mut Work<'_>, release: &ReleaseRow, going: Going) -> Result<Vec<String>> {
     let Some(bound) = work.app.plan.limits().active_releases else { return Ok(Vec::new()) };
     let mut active = releases::active(work.tx, work.app.id).await?;
@@ -202,7 +211,7 @@ async fn make_room(work: &mut Work<'_>, release: &ReleaseRow, going: Going) -> R
     Ok(expired)
 }
 
-/// What is known about a release, with what its check found.
+/// Returns the check state of a release with the results of its check.
 pub(crate) async fn view(tx: &mut Tx, release: &ReleaseRow) -> Result<ReleaseCheck> {
     if release.check == CheckState::None {
         return Ok(ReleaseCheck::default());

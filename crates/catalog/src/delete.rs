@@ -1,5 +1,6 @@
-//! Deleting versions. The rule: nothing that somebody named may break, and nobody is surprised. Check and delete are one
-//! transaction, and a dry run takes the same path.
+//! Deletes versions. A delete must not break anything that a user referred to by name, and must
+//! have no surprising effects. The check and the delete are one transaction, and a dry run takes
+//! the same path.
 
 use std::collections::BTreeSet;
 
@@ -26,19 +27,20 @@ use crate::{Catalog, Checking, ServingFunctions, needs, releasing, resolve};
 #[derive(Debug, Clone)]
 pub enum VersionsToDelete {
     One(Selector),
-    /// Every version, or, if one of them is in use, none.
+    /// Deletes every version, or none if one of them is in use.
     All,
 }
 
-/// A version that goes, and the unit it belongs to.
+/// A version to delete, with its unit.
 struct Target {
     unit: UnitRow,
     version: VersionRow,
 }
 
 impl Catalog {
-    /// Deletes versions of a function or a package; a package version takes the function versions built on it along. What
-    /// it brings to users is not loaded.
+    /// Deletes versions of a function or a package. Deleting a package version also deletes the
+    /// function versions built on it. Functions that the delete brings to users are not loaded
+    /// first.
     pub async fn version_delete(
         &self,
         app: &AppName,
@@ -50,7 +52,8 @@ impl Catalog {
         self.version_delete_checked(app, actor, key, which, dry_run, Checking::Skipped).await
     }
 
-    /// The same, when the caller has loaded what [`Catalog::version_delete_functions`] names, or the user wants no check.
+    /// Like [`Catalog::version_delete`], for a caller that has loaded what
+    /// [`Catalog::version_delete_functions`] returns, or whose user skips the check.
     pub async fn version_delete_checked(
         &self,
         app: &AppName,
@@ -70,8 +73,8 @@ impl Catalog {
         .await
     }
 
-    /// The functions that a delete brings to users and that latest does not have: what it replaces is gone at once, so they are
-    /// loaded before it.
+    /// Returns the functions that a delete would bring to users and that latest does not have. They
+    /// are loaded before the delete, because the delete removes what they replace at once.
     pub async fn version_delete_functions(
         &self,
         app: &AppName,
@@ -133,7 +136,7 @@ pub(crate) async fn delete(
         hand_edits: Vec::new(),
         warnings: Vec::new(),
     };
-    // Expired first: at no moment does an active release hold what is gone.
+    // Expires first, so that no active release ever holds a deleted version.
     for release in &expiring {
         releasing::expire(work, release, &what).await?;
     }
@@ -151,12 +154,13 @@ pub(crate) async fn delete(
         let uid = work.fresh_id().await?;
         make_app_version(work, &uid, seq, &what, None, None).await?;
         outcome.app_version = Some(uid);
-        // What no release holds was never served: there is nothing to take back from users, and other work that waits to be
-        // released goes on waiting.
+        // If no release holds the versions, they were never served. There is nothing to take back
+        // from users, and other unreleased changes stay unreleased.
         if had_release && !expiring.is_empty() {
             let unreleased = unreleased(work, seq).await?;
             let (release, expired) = releasing::create(work, seq, &what).await?;
-            // What users had is gone, also when the new release waits for a check.
+            // The former release is gone, so the pointers move even if the new release waits for a
+            // check.
             releasing::settle(work, Step::Forward, &what).await?;
             let view = releasing::view(work.tx, &work.app, &release).await?;
             outcome.check = view.check.clone();
@@ -182,7 +186,7 @@ fn nothing_live(expiring: &[ReleaseRow]) -> Refusal {
     Refusal::new(Code::InUse, message).hint("deploy code that loads first").blockers(blockers)
 }
 
-/// A word about work that was kept without a release and goes out with this one.
+/// Warns about changes that were kept without a release and go out with this one.
 async fn unreleased(work: &mut Work<'_>, seq: i64) -> Result<Option<String>> {
     let released = releases::newest_released(work.tx, work.app.id).await?;
     let word =
@@ -190,7 +194,8 @@ async fn unreleased(work: &mut Work<'_>, seq: i64) -> Result<Option<String>> {
     Ok((released < seq - 1).then(|| word.to_owned()))
 }
 
-/// The versions that go: the named ones, and for a package the function versions that are built on them.
+/// Collects the versions to delete: the selected ones, and for a package the function versions
+/// built on them.
 async fn collect(work: &mut Work<'_>, key: &UnitKey, which: &VersionsToDelete) -> Result<Vec<Target>> {
     let unit = units::get_present(work.tx, &work.app, key.kind, &key.name).await?;
     let named = match which {
@@ -213,7 +218,8 @@ async fn collect(work: &mut Work<'_>, key: &UnitKey, which: &VersionsToDelete) -
     Ok(targets)
 }
 
-/// Refuses when anything refers to a target, naming every user; otherwise answers the releases that expire.
+/// Rejects the delete if anything refers to a target, and lists every reference. Otherwise returns
+/// the releases that expire.
 async fn check(work: &mut Work<'_>, key: &UnitKey, targets: &[Target]) -> Result<Vec<ReleaseRow>> {
     let mut blockers = Vec::new();
     let mut expiring: Vec<ReleaseRow> = Vec::new();
@@ -246,7 +252,7 @@ async fn check(work: &mut Work<'_>, key: &UnitKey, targets: &[Target]) -> Result
     }
     blockers.dedup();
     if !blockers.is_empty() {
-        // What would be refused next is told with it.
+        // Also lists what the next attempt would be rejected for.
         for function in leaving_functions(work, targets).await? {
             for user in remove::users_of_function(work, &function).await? {
                 if !blockers.iter().any(|told| told.starts_with(&format!("{user} "))) {
@@ -265,7 +271,7 @@ async fn check(work: &mut Work<'_>, key: &UnitKey, targets: &[Target]) -> Result
     Ok(expiring)
 }
 
-/// Functions of which no version remains.
+/// Returns the functions of which no version would remain.
 async fn leaving_functions(work: &mut Work<'_>, targets: &[Target]) -> Result<BTreeSet<UnitKey>> {
     let gone: BTreeSet<i64> = targets.iter().map(|target| target.version.id).collect();
     let mut leaving = BTreeSet::new();
@@ -278,7 +284,8 @@ async fn leaving_functions(work: &mut Work<'_>, targets: &[Target]) -> Result<BT
     Ok(leaving)
 }
 
-/// When the app itself does not change, no new release is made; then one must remain for live.
+/// Makes sure that an active release remains for live. If the head of the app does not change, the
+/// delete makes no new release.
 async fn keep_something_live(work: &mut Work<'_>, targets: &[Target], expiring: &[ReleaseRow]) -> Result<()> {
     let head_changes = targets.iter().any(|target| target.unit.current_version_id == Some(target.version.id));
     let active = releases::active(work.tx, work.app.id).await?;
@@ -293,7 +300,8 @@ async fn keep_something_live(work: &mut Work<'_>, targets: &[Target], expiring: 
         .into())
 }
 
-/// Puts each unit whose present version goes back to its newest remaining one, or out of the app when none remains.
+/// Reverts each unit whose current version is deleted to its newest remaining version, or removes
+/// the unit from the app if none remains.
 async fn step_back(
     work: &mut Work<'_>,
     targets: &[Target],
@@ -329,7 +337,7 @@ async fn step_back(
 }
 
 async fn newest_remaining(work: &mut Work<'_>, unit_id: i64, gone: &BTreeSet<i64>) -> Result<Option<VersionRow>> {
-    // Few versions go at once, so the first page that reaches past them has the answer.
+    // A delete covers few versions, so one page that reaches past them contains the answer.
     let page = versions::list(work.tx, unit_id, None, gone.len() as i64 + 1).await?;
     Ok(page.into_iter().find(|version| version.state == VersionState::Active && !gone.contains(&version.id)))
 }

@@ -1,4 +1,4 @@
-//! Errors of the catalog: what the caller asked for and cannot have, or what is wrong with the database.
+//! Errors of the catalog: a rejected request, or a problem with the database.
 
 use milepost_model::Refusal;
 
@@ -6,7 +6,7 @@ pub type Result<T, E = CatalogError> = std::result::Result<T, E>;
 
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogError {
-    /// The request itself is the problem; the text is for the person who sent it.
+    /// The request is invalid. The text is meant for the user who sent it.
     #[error(transparent)]
     Refused(#[from] Box<Refusal>),
     #[error("could not {doing}")]
@@ -19,7 +19,7 @@ pub enum CatalogError {
     UnknownScheme(String),
     #[error("the database has schema {found}, this Milepost knows up to {newest}; start a newer Milepost")]
     Newer { found: i64, newest: i64 },
-    /// The database holds something that the code never writes.
+    /// The database holds a value that the code never writes.
     #[error("the catalog is inconsistent: {0}")]
     Inconsistent(String),
 }

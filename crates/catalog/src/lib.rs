@@ -1,13 +1,15 @@
-//! What is true: apps, units, versions, app versions, releases, pointers, events, tokens and where bytes are; executions,
-//! jobs, timers and webhooks; on SQLite or PostgreSQL.
+//! The ledger on SQLite or PostgreSQL: apps, units, versions, app versions, releases, pointers,
+//! events, tokens, the locations of stored bytes, executions, jobs, timers and webhooks.
 //!
-//! This crate does not know HTTP, files or processes; it does not hold bytes of blobs and never sees a secret in the
-//! clear. Everything that changes an app goes through [`Work`](work::Work): it locks the app's row first, gives events
-//! their numbers, and is one transaction, so writes to one app follow each other and a crash leaves all of a change or
-//! none of it. Executions do not change an app: they are accepted, claimed, ended and fired without that lock, so that
-//! many of one app go at once; what they need is held by the rows of their versions (`needs`).
+//! This crate does not know HTTP, files or processes. It does not hold the bytes of blobs and never
+//! sees a secret in the clear. Every change of an app goes through [`Work`](work::Work), which
+//! locks the app's row first, numbers the events, and is one transaction: writes to one app are
+//! serialised, and a crash leaves all of a change or none of it. Executions do not change an app.
+//! They are accepted, claimed, ended and fired without that lock, so that many of one app run at
+//! once; locks on the rows of their versions protect what they need (see `needs`).
 //!
-//! To add a table: a migration for each engine, one file in `tables/`, a case in `tests/conformance`.
+//! To add a table: write a migration for each engine, one file in `tables/`, and a case in
+//! `tests/conformance`.
 
 #[cfg(feature = "bench")]
 mod bench;
@@ -65,26 +67,28 @@ pub use tables::keyed_secrets::{OldSecret, OldSecretPlace};
 pub use tables::tokens::TokenRow;
 pub use tables::v1::{V1Alias, V1Unit, V1Version};
 
-/// The one handle to what is true. Cheap to clone.
+/// Handle to the ledger. Cheap to clone.
 #[derive(Clone)]
 pub struct Catalog {
     db: db::Db,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
     queues: Arc<queue::Queues>,
-    /// Where apps are served; empty when that is not known.
+    /// The domain that apps are served under; empty if unknown.
     domain: Arc<str>,
 }
 
 impl Catalog {
-    /// Opens the database at `url` (`postgres://…`, or the path of a SQLite file) and brings its schema up to date.
+    /// Opens the database at `url` (`postgres://…`, or the path of a SQLite file) and brings its
+    /// schema up to date.
     pub async fn open(url: &str, clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Result<Self, CatalogError> {
         let catalog = Self { db: db::Db::open(url).await?, clock, ids, queues: Arc::default(), domain: "".into() };
         catalog.adopt_timers().await?;
         Ok(catalog)
     }
 
-    /// Refuses routes for hosts that do not lead to their app under this domain.
+    /// Sets the domain that apps are served under. Routes for hosts that do not lead to their app
+    /// under this domain are then rejected.
     #[must_use]
     pub fn serving_under(self, domain: &str) -> Self {
         Self { domain: milepost_model::host::plain_domain(domain).into(), ..self }
@@ -102,18 +106,19 @@ impl Catalog {
         &self.ids
     }
 
-    /// Word of changes that other servers over the same database make.
+    /// Receives notifications of changes that other servers over the same database make.
     pub fn listen(&self) -> tokio::sync::mpsc::Receiver<Heard> {
         self.db.listen()
     }
 
-    /// Word from other servers that there is something to run or to stop; a word says no more than to look. On SQLite
-    /// there are no others: the channel is closed.
+    /// Receives notifications from other servers that executions may need to be run or cancelled. A
+    /// notification carries no details. On SQLite there are no other servers: the channel is
+    /// closed.
     pub fn listen_executions(&self) -> tokio::sync::mpsc::Receiver<Heard> {
         self.db.listen_executions()
     }
 
-    /// Whether the database answers.
+    /// Checks that the database responds.
     pub async fn ping(&self) -> Result<(), CatalogError> {
         self.db
             .read(|tx| Box::pin(async { tx.count("SELECT count(*) FROM schema_migrations", &[]).await }))

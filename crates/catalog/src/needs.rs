@@ -1,6 +1,7 @@
-//! Who needs a version, a function or an alias besides releases, routes and timers: executions that go on, jobs and
-//! webhooks. Asked under the lock of the app's row, which jobs and webhooks are made under; executions are accepted
-//! without it, so whoever deletes versions holds their rows first (`versions::hold_for_delete`).
+//! Finds what needs a version, a function or an alias besides releases, routes and timers: open
+//! executions, jobs and webhooks. The lookups run under the lock of the app's row, which also
+//! covers the creation of jobs and webhooks. Executions are accepted without that lock, so a delete
+//! of versions locks their rows first (`versions::hold_for_delete`).
 
 use milepost_model::{AliasName, Selector};
 
@@ -8,10 +9,10 @@ use crate::db::{Tx, Val};
 use crate::error::Result;
 use crate::tables::{executions, jobs, webhooks};
 
-/// So many of a kind are named; nobody reads more.
+/// Maximum number of blockers listed per kind.
 const NAMED: i64 = 20;
 
-/// What a job or webhook would lose.
+/// What a job or webhook refers to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Needed<'a> {
     /// The version that it is pinned to.
@@ -22,7 +23,7 @@ pub(crate) enum Needed<'a> {
 }
 
 impl Needed<'_> {
-    /// For a table that has the columns `unit_id`, `version_id` and `selector`.
+    /// Returns the condition for a table with the columns `unit_id`, `version_id` and `selector`.
     pub(crate) fn condition(self) -> (&'static str, Vec<Val>) {
         match self {
             Self::Version(id) => ("version_id = $1", vec![id.into()]),
@@ -32,7 +33,7 @@ impl Needed<'_> {
     }
 }
 
-/// One line for each that would lose `what`, which is this version.
+/// Returns one line for each reference to this version; `what` describes the version.
 pub(crate) async fn of_version(tx: &mut Tx, version_id: i64, what: &str) -> Result<Vec<String>> {
     let mut found = Vec::new();
     let (ids, count) = executions::open_of_version(tx, version_id, NAMED).await?;
@@ -48,7 +49,7 @@ pub(crate) async fn of_version(tx: &mut Tx, version_id: i64, what: &str) -> Resu
     Ok(found)
 }
 
-/// Jobs that may go on and webhooks, by whichever selector.
+/// Returns the unfinished jobs and the webhooks of a function, with any selector.
 pub(crate) async fn of_function(tx: &mut Tx, unit_id: i64) -> Result<Vec<String>> {
     let mut found = jobs::open(tx, Needed::Function(unit_id), NAMED).await?;
     found.extend(webhooks::ids(tx, Needed::Function(unit_id), NAMED).await?.iter().map(|id| format!("webhook {id}")));

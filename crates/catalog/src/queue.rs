@@ -1,6 +1,7 @@
-//! How many executions of an app may wait. Counting them costs as much as there are, so it is done once for many: after a
-//! count, half of the room that was found is given away without another one. One server keeps to the bound; several over
-//! one database may exceed it by what each gives away.
+//! Limits how many executions of an app may be queued. Counting costs as much as there are rows, so
+//! one count serves many requests: half of the room that a count finds is handed out without
+//! counting again. A single server keeps to the limit. Several servers over one database may exceed
+//! it by what each hands out.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -11,7 +12,7 @@ use crate::db::Tx;
 use crate::error::Result;
 use crate::tables::executions;
 
-/// For each app how many may be queued before they are counted again.
+/// For each app, how many executions may be queued before the next count.
 #[derive(Debug, Default)]
 pub(crate) struct Queues(Mutex<HashMap<i64, i64>>);
 
@@ -32,7 +33,7 @@ impl Queues {
     }
 }
 
-/// Of so many that are to be queued, how many may be. Without `queues` they are counted in any case.
+/// Returns how many of `wanted` executions may be queued. Without `queues`, always counts.
 pub(crate) async fn admit(tx: &mut Tx, queues: Option<&Queues>, app_id: i64, wanted: i64) -> Result<i64> {
     if queues.is_some_and(|queues| queues.take(app_id, wanted)) {
         return Ok(wanted);
@@ -53,6 +54,6 @@ pub(crate) fn full(app: &AppName) -> Refusal {
         .hint("send it again when some have run (`milepost execution list --status queued`), or move the app to a larger plan")
 }
 
-/// For a tick, which nobody waits for.
+/// Description of a tick that was skipped because the queue was full.
 pub(crate) const FULL: &str =
     "It was not run: when it was due, as many executions of the app were queued as its plan lets wait.";

@@ -1,4 +1,5 @@
-//! Making and expiring releases, and the pointers that go along: latest, and live while it follows.
+//! Makes and expires releases, and moves the pointers that go with them: latest, and live while it
+//! follows.
 
 use milepost_model::check::CheckState;
 use milepost_model::event::EventKind;
@@ -19,13 +20,13 @@ use crate::tables::{app_versions, memberships, tags};
 use crate::timers;
 use crate::work::Work;
 
-/// A release that is about to be made.
+/// Input of [`make`].
 pub(crate) struct NewRelease<'a> {
     pub seq: i64,
     pub why: &'a str,
-    /// The app version has the functions of the one before it.
+    /// The app version has the same functions as the one before it.
     pub same_functions: bool,
-    /// A pinned live moves to it, still pinned.
+    /// Moves a pinned live to the release; live stays pinned.
     pub pins_live: bool,
 }
 
@@ -34,14 +35,15 @@ pub(crate) async fn create(work: &mut Work<'_>, seq: i64, why: &str) -> Result<(
     make(work, NewRelease { seq, why, same_functions: false, pins_live: false }).await
 }
 
-/// Releases an app version, lets the oldest unprotected ones make room, and moves latest and, if it follows, live. When the
-/// release has to be checked first, that it could have room is all that is settled now, and the rest when it passes.
-/// Answers the new release and the names of those that expired.
+/// Releases an app version, expires the oldest unprotected releases to make room, and moves latest
+/// and, if it follows, live. If the release must be checked first, this only verifies that there
+/// could be room, and the rest happens when it passes. Returns the new release and the names of the
+/// expired ones.
 pub(crate) async fn make(work: &mut Work<'_>, new: NewRelease<'_>) -> Result<(ReleaseRow, Vec<String>)> {
     let NewRelease { seq, why, same_functions, pins_live } = new;
     let check = checking::begins_with(work, seq, same_functions).await?;
     let mut active = releases::active(work.tx, work.app.id).await?;
-    // Those that are pending make room when they pass; those that failed go first.
+    // Pending releases make room when they pass. Failed ones expire first.
     active.retain(|release| release.check != CheckState::Pending);
     active.sort_by_key(|release| (release.check != CheckState::Failed, release.id));
     let pinned_live = if work.app.live_mode == LiveMode::Pinned { work.app.live_release_id } else { None };
@@ -81,7 +83,8 @@ pub(crate) async fn make(work: &mut Work<'_>, new: NewRelease<'_>) -> Result<(Re
     Ok((release, expired))
 }
 
-/// Expires one release. The caller has made sure that nothing protects it, and settles the pointers afterwards.
+/// Expires one release. The caller makes sure that nothing protects it, and settles the pointers
+/// afterwards.
 pub(crate) async fn expire(work: &mut Work<'_>, release: &ReleaseRow, why: &str) -> Result<()> {
     releases::expire(work.tx, release.id, work.act.at).await?;
     let subject = format!("release {}", release.name);
@@ -90,7 +93,8 @@ pub(crate) async fn expire(work: &mut Work<'_>, release: &ReleaseRow, why: &str)
     Ok(())
 }
 
-/// Puts latest on the newest active release that no check holds back, and live on latest while it follows.
+/// Points latest at the newest active release that no check holds back, and live at latest while it
+/// follows.
 pub(crate) async fn settle(work: &mut Work<'_>, step: Step, why: &str) -> Result<()> {
     let newest = releases::newest_reachable(work.tx, work.app.id).await?.map(|release| release.id);
     if newest != work.app.latest_release_id {
@@ -111,8 +115,8 @@ pub(crate) async fn move_live(work: &mut Work<'_>, to: Option<i64>, step: Step, 
     timers::reconcile(work.tx, &*work.ids, work.app.id, to, work.act.at).await
 }
 
-/// Writes into live's history and into the event log that it was pinned, or follows again, where it is. A move that came
-/// after the decision has told it already.
+/// Records in live's history and in the event log that live was pinned or unpinned without moving.
+/// Does nothing if a later move already recorded the mode.
 pub(crate) async fn tell_live_mode(work: &mut Work<'_>, why: &str) -> Result<()> {
     let mode = work.app.live_mode;
     if mode == work.told_live_mode {
@@ -133,7 +137,7 @@ pub(crate) async fn tell_live_mode(work: &mut Work<'_>, why: &str) -> Result<()>
     Ok(())
 }
 
-/// Writes a move of a pointer to releases into its history and into the event log.
+/// Records a move of a release pointer in its history and in the event log.
 pub(crate) async fn record_move(
     work: &mut Work<'_>,
     pointer: Pointer<'_>,
@@ -201,7 +205,7 @@ async fn refuse_full(
         .blockers(blockers))
 }
 
-/// A release as it is read.
+/// Returns a release as the API shows it.
 pub(crate) async fn view(tx: &mut Tx, app: &AppRow, row: &ReleaseRow) -> Result<Release> {
     let app_version = app_versions::get(tx, app.id, row.app_seq).await?;
     Ok(Release {
@@ -219,7 +223,7 @@ pub(crate) async fn view(tx: &mut Tx, app: &AppRow, row: &ReleaseRow) -> Result<
     })
 }
 
-/// A release by its id, a tag, `live`, `latest`, or the uid of its app version.
+/// Finds a release by its id, a tag, `live`, `latest`, or the uid of its app version.
 pub(crate) async fn find(tx: &mut Tx, app: &AppRow, name: &str) -> Result<ReleaseRow> {
     let by_pointer = match name {
         "live" => app.live_release_id,
@@ -255,7 +259,8 @@ pub(crate) async fn find(tx: &mut Tx, app: &AppRow, name: &str) -> Result<Releas
         .into())
 }
 
-/// Versions that an app version needs and that do not exist any more. Empty means that it can be released again.
+/// Lists the deleted versions that an app version needs. An empty list means that it can be
+/// released again.
 pub(crate) async fn missing_versions(tx: &mut Tx, app_id: i64, seq: i64) -> Result<Vec<String>> {
     let mut missing = Vec::new();
     for member in memberships::at(tx, app_id, seq).await? {

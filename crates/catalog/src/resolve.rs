@@ -1,4 +1,4 @@
-//! Selectors to versions, with the closest names when there is none.
+//! Resolves selectors to versions, and suggests the closest names when nothing matches.
 
 use milepost_model::{Code, Refusal, Selector, UnitKind};
 
@@ -8,10 +8,10 @@ use crate::tables::units::UnitRow;
 use crate::tables::versions::{self, VersionRow, VersionState};
 use crate::tables::{aliases, keyed_secrets};
 
-/// Versions whose names are offered when a selector matches nothing.
+/// Number of newest versions whose names are suggested when a selector matches nothing.
 const SUGGEST_FROM: i64 = 100;
 
-/// The version that a selector names. The unit must be present in the app.
+/// Returns the version that a selector names. The unit must be present in the app.
 pub(crate) async fn version(tx: &mut Tx, unit: &UnitRow, selector: &Selector) -> Result<VersionRow> {
     let found = match selector {
         Selector::Latest => match unit.current_version_id {
@@ -28,7 +28,8 @@ pub(crate) async fn version(tx: &mut Tx, unit: &UnitRow, selector: &Selector) ->
     };
     match found {
         Some(version) if version.state == VersionState::Active => Ok(version),
-        // An alias that a release follows outlives the removal of its function, and comes back with it.
+        // An alias that a release follows outlives the removal of its function, and comes back with
+        // it.
         Some(version) if version.state == VersionState::Retired && matches!(selector, Selector::Alias(_)) => {
             Ok(version)
         }
@@ -55,7 +56,8 @@ async fn by_word(tx: &mut Tx, unit_id: i64, word: &str) -> Result<Option<Version
     }
 }
 
-/// Versions of equal content share a digest; the newest of them answers. A beginning of a digest must be unique.
+/// Versions of equal content share a digest; returns the newest of them. A digest prefix must be
+/// unambiguous.
 async fn by_digest(tx: &mut Tx, unit: &UnitRow, hex: &str) -> Result<Option<VersionRow>> {
     let bound = |fill: &str| -> Vec<u8> {
         let padded = format!("{hex}{}", fill.repeat(64_usize.saturating_sub(hex.len())));
@@ -92,7 +94,7 @@ async fn unknown(tx: &mut Tx, unit: &UnitRow, selector: &Selector) -> Result<Ref
     }
     let otherwise = match recent.first() {
         Some(newest) => {
-            // There is one configuration, so nobody names it.
+            // An app has one configuration, so its commands take no name.
             let name = if unit.kind == UnitKind::Config { String::new() } else { format!(" --name {}", unit.name) };
             format!(
                 "the newest is {} (uid `{}`); `milepost {} version list{name}` shows all",

@@ -1,4 +1,4 @@
-//! Where bytes are, what keeps them, and forgetting what nothing keeps.
+//! Locations of stored bytes, what keeps them, and the sweep of what nothing keeps.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -10,12 +10,12 @@ use crate::tables::apps;
 use crate::tables::blobs::{self, BlobRow, NewBlob};
 use crate::tables::{builds, contents, idempotency, versions};
 
-/// How many rows one transaction of a sweep touches: others get their turn in between.
+/// Maximum number of rows per transaction of a sweep, so that other writes get through in between.
 const BATCH: i64 = 500;
-/// A blob that was touched this recently is not touched again: asking must not write each time.
+/// A blob that was touched this recently is not touched again, so that most queries do not write.
 const TOUCH_EVERY_MS: i64 = 10 * 60 * 1000;
 const IDEMPOTENCY_MS: i64 = 24 * 3600 * 1000;
-/// How long a build is kept after somebody used it, or after it failed.
+/// How long a build is kept after its last use, or after it failed.
 const BUILD_MS: i64 = 30 * 24 * 3600 * 1000;
 
 /// What a sweep removed.
@@ -27,13 +27,13 @@ pub struct SweepReport {
     pub contents: u64,
     pub blobs: u64,
     pub bytes: u64,
-    /// Stored objects that nothing refers to any more; the caller deletes them.
+    /// Stored objects that nothing refers to any more. The caller deletes them.
     pub packs: Vec<String>,
 }
 
 impl Catalog {
-    /// Which of these the server does not have. Those it has are kept for the grace time, so that a change that follows
-    /// finds them.
+    /// Returns which of these blobs the server does not have. Present ones are kept for the grace
+    /// time, so that the change that follows finds them.
     pub async fn blobs_missing(&self, digests: Vec<Digest>) -> Result<Vec<Digest>> {
         let now = self.clock.now();
         let not_since = milepost_model::clock::from_millis(now.as_millisecond() - TOUCH_EVERY_MS);
@@ -48,7 +48,7 @@ impl Catalog {
                 .write(move |tx| {
                     Box::pin(async move {
                         blobs::touch(tx, &present, now, not_since).await?;
-                        // A sweep may have come between the look and the touch.
+                        // A sweep may have run between the lookup and the touch.
                         let still = blobs::ids(tx, &present).await?;
                         Ok(present.into_iter().filter(|digest| !still.contains_key(digest)).collect::<Vec<_>>())
                     })
@@ -59,7 +59,8 @@ impl Catalog {
         Ok(missing)
     }
 
-    /// Registers the blobs of a stored pack. A directory is taken only when everything in it is there.
+    /// Registers the blobs of a stored pack. Rejects a directory unless everything in it is
+    /// registered.
     pub async fn pack_register(&self, app: &AppName, pack: String, size: u64, new: Vec<NewBlob>) -> Result<()> {
         let app = app.clone();
         let now = self.clock.now();
@@ -70,7 +71,8 @@ impl Catalog {
                     let pack_id = blobs::insert_pack(tx, &pack, size, now).await?;
                     let mut unique: HashMap<Digest, &NewBlob> = HashMap::new();
                     for blob in &new {
-                        // The same bytes may stand twice in one upload, also once as a file and once as a directory.
+                        // One upload may contain the same bytes twice, also once as a file and once
+                        // as a directory.
                         let known = unique.entry(blob.digest).or_insert(blob);
                         if known.children.is_none() && blob.children.is_some() {
                             *known = blob;
@@ -90,7 +92,7 @@ impl Catalog {
         self.db.read(move |tx| Box::pin(async move { blobs::locate(tx, &digests).await })).await
     }
 
-    /// Bytes that the app's plan still allows; none means no bound.
+    /// Returns how many more bytes the app's plan allows; `None` means no limit.
     pub async fn quota_left(&self, app: &AppName) -> Result<Option<u64>> {
         let app = app.clone();
         self.db
@@ -104,7 +106,8 @@ impl Catalog {
             .await
     }
 
-    /// What keeps a blob: the versions and the builds that hold it, directly or through directories.
+    /// Lists what keeps a blob: the versions and builds that hold it, directly or through
+    /// directories.
     pub async fn storage_why(&self, digest: Digest) -> Result<Vec<String>> {
         const MOST: i64 = 100;
         self.db
@@ -134,8 +137,9 @@ impl Catalog {
             .await
     }
 
-    /// Forgets executions that ended long ago, retired versions that no active release serves, builds that nobody used for long, content that no version
-    /// holds, and blobs that nothing refers to and nobody touched for the grace time.
+    /// Removes executions that ended long ago, retired versions that no active release serves,
+    /// builds that were not used for long, content that no version holds, and blobs that nothing
+    /// refers to and that were not touched within the grace time.
     pub async fn sweep(&self, grace_ms: i64) -> Result<SweepReport> {
         let now = self.clock.now();
         let cutoff = milepost_model::clock::from_millis(now.as_millisecond() - grace_ms);
@@ -185,7 +189,8 @@ impl Catalog {
         let mut swept = 0;
         for app_id in ids {
             self.drop_left_over_aliases(app_id).await?;
-            // What a swept version was pinned to is free only then, so once more until nothing goes.
+            // Sweeping a version can free what it was pinned to, so this repeats until nothing
+            // goes.
             loop {
                 let gone = self.db.write(move |tx| Box::pin(async move { forget_retired(tx, app_id).await })).await?;
                 swept += gone;
@@ -206,12 +211,14 @@ impl Catalog {
         work.await
     }
 
-    /// Whether the catalog knows a pack: one that it does not know and that is old is the orphan of a crash.
+    /// Returns the names of all packs in the catalog. An old stored pack that is not among them was
+    /// orphaned by a crash.
     pub async fn known_packs(&self) -> Result<BTreeSet<String>> {
         self.db.read(|tx| Box::pin(async move { Ok(blobs::pack_names(tx).await?.into_iter().collect()) })).await
     }
 
-    /// Something that all servers over this database must agree on: the first one says it, the others are told.
+    /// Stores a value that all servers over this database must agree on, unless there is one, and
+    /// returns the stored value.
     pub async fn agree(&self, name: &str, value: &str) -> Result<String> {
         let params = [name.into(), value.into()];
         self.db
@@ -231,7 +238,8 @@ impl Catalog {
 }
 
 async fn forget_retired(tx: &mut crate::db::Tx, app_id: i64) -> Result<u64> {
-    // The lock that every change takes: no release can begin to hold a version meanwhile.
+    // Takes the lock that every change takes, so that no release can begin to hold a version
+    // meanwhile.
     tx.query(&format!("SELECT id FROM apps WHERE id = $1{}", tx.for_update()), &[app_id.into()]).await?;
     let gone = versions::retired_and_unserved(tx, app_id, BATCH).await?;
     for id in &gone {
@@ -254,7 +262,8 @@ async fn register_edges(tx: &mut crate::db::Tx, new: &[&NewBlob], ids: &HashMap<
     }
     let mut edges = Vec::new();
     for blob in new {
-        // Also for bytes that were known: they may have come as a file before, which holds nothing.
+        // Also for known bytes: they may have been uploaded as a file before, which has no
+        // children.
         let (Some(children), Some(parent)) = (&blob.children, ids.get(&blob.digest)) else { continue };
         let children: BTreeSet<i64> = children.iter().filter_map(|child| known.get(child)).copied().collect();
         edges.extend(children.into_iter().map(|child| (*parent, child)));

@@ -1,5 +1,5 @@
-//! The timers of what is live. Whatever moves live calls this in its own transaction, so that at every moment the rows are
-//! those of the live release.
+//! The timers of the live release. Every move of live calls this in its own transaction, so the
+//! rows always match the live release.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ use crate::ops::fire;
 use crate::tables::releases;
 use crate::tables::timers::{self, Held, TimerRow};
 
-/// Brings the timers of an app to those of the release that is live now. A timer whose schedule and zone are the same as
-/// before keeps the time at which it fires next: it fires neither twice nor never.
-/// What is due of before is fired first.
+/// Updates the timers of an app to those of its live release. A timer whose schedule and zone did
+/// not change keeps its next firing time, so it neither fires twice nor skips a tick. Ticks that
+/// were due before the move are fired first.
 pub(crate) async fn reconcile(
     tx: &mut Tx,
     ids: &dyn IdSource,
@@ -62,7 +62,8 @@ async fn row_of(
             Some((id, number)) => (Some(id), Selector::Number(number)),
             None => (None, Selector::Latest),
         },
-        // What the release holds: a release that is not the newest keeps running its own.
+        // Uses the version in the release: a release that is not the newest keeps running its own
+        // functions.
         (None, None) => (of_release, Selector::Latest),
     };
     let same = earlier.filter(|row| row.cron == spec.cron && row.zone == spec.zone);
@@ -83,7 +84,8 @@ async fn row_of(
     }))
 }
 
-/// A schedule is checked when it is put. One from before there was a check, or whose zone is gone, never fires.
+/// Schedules are validated when they are put. One from before there was validation, or whose zone
+/// no longer exists, never fires.
 fn next_after(cron: &str, zone: &str, now: Timestamp) -> Option<Timestamp> {
     match Schedule::parse(cron, zone) {
         Ok(schedule) => schedule.next_after(now),
@@ -94,11 +96,12 @@ fn next_after(cron: &str, zone: &str, now: Timestamp) -> Option<Timestamp> {
     }
 }
 
-/// The name of the fact that the timers of all apps have their rows. Apps from before there were any get theirs once.
+/// Name of the server fact that records that existing apps got their timer rows, which happens
+/// once.
 const ADOPTED: &str = "timers";
 
 impl crate::Catalog {
-    /// Gives the live releases of a database from before timers fired their rows.
+    /// Creates the timer rows of the live releases in a database from before timers fired.
     pub(crate) async fn adopt_timers(&self) -> Result<()> {
         let done = self
             .db

@@ -1,8 +1,8 @@
-//! UUIDs out of the passed-in randomness, so that tests can repeat a run.
+//! UUIDs made from the injected random source, so that tests can reproduce a run.
 
 use milepost_model::{IdSource, Timestamp};
 
-/// Sorts by time, to the millisecond.
+/// Returns a UUID that sorts by time, to the millisecond.
 pub(crate) fn v7(ids: &dyn IdSource, now: Timestamp) -> String {
     let mut bytes = random(ids, 7);
     let ms = now.as_millisecond().max(0).to_be_bytes();
@@ -10,14 +10,14 @@ pub(crate) fn v7(ids: &dyn IdSource, now: Timestamp) -> String {
     text(bytes)
 }
 
-/// So many of one moment, in the order in which they sort.
+/// Returns `count` UUIDs of one moment, in ascending order.
 pub(crate) fn v7_ascending(ids: &dyn IdSource, now: Timestamp, count: usize) -> Vec<String> {
     let mut made: Vec<String> = (0..count).map(|_| v7(ids, now)).collect();
     made.sort_unstable();
     made
 }
 
-/// What no id of this moment or later is below.
+/// Returns a lower bound for the ids of this moment and later.
 pub(crate) fn first_of(moment: Timestamp) -> String {
     let ms = moment.as_millisecond().max(0).to_be_bytes();
     let mut bytes = [0; 16];
@@ -25,7 +25,7 @@ pub(crate) fn first_of(moment: Timestamp) -> String {
     text(bytes)
 }
 
-/// Nothing but random: for what must not be guessed.
+/// Returns a fully random UUID, for ids that must not be guessable.
 pub(crate) fn v4(ids: &dyn IdSource) -> String {
     text(random(ids, 4))
 }
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn they_have_their_version_and_sort_by_time() {
+    fn uuids_carry_their_version_and_v7_sorts_by_time() {
         let ids = SeededIds::new(1);
         let at = |ms| milepost_model::clock::from_millis(ms);
         let early = v7(&ids, at(1_900_000_000_000));

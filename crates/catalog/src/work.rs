@@ -1,4 +1,5 @@
-//! One write to one app: the app's row, locked; who does it and when; the events it leaves behind.
+//! One write to one app: its locked row, the actor and the time, and the events that the write
+//! emits.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use crate::tables::apps::{self, AppRow};
 use crate::tables::events::{self, NewEvent};
 use crate::tables::releases;
 
-/// After so many tries there is something wrong with the source of ids, not with our luck.
+/// Gives up after this many collisions: the id source is broken.
 const TRIES: usize = 100;
 
 pub(crate) struct Work<'t> {
@@ -26,19 +27,19 @@ pub(crate) struct Work<'t> {
     pub app: AppRow,
     pub act: Act,
     pub ids: Arc<dyn IdSource>,
-    /// Where apps are served; empty when that is not known.
+    /// The domain that apps are served under; empty if unknown.
     pub domain: Arc<str>,
-    /// Whether live follows, as its history tells it up to now.
+    /// The mode of live as last recorded in its history.
     pub told_live_mode: LiveMode,
-    /// Who checks the releases that this makes.
+    /// Who checks the releases that this write makes.
     pub checking: Checking,
     /// Written at the end, in one statement.
     events: Vec<NewEvent>,
-    /// Names of releases that were read or made already.
+    /// Cache of the names of releases that this write read or made.
     release_names: HashMap<i64, String>,
 }
 
-/// What [`Work`] keeps outside of the database, at one moment.
+/// Snapshot of the in-memory state of [`Work`].
 pub(crate) struct Mark {
     app: AppRow,
     told_live_mode: LiveMode,
@@ -80,16 +81,16 @@ impl<'t> Work<'t> {
         Self { tx, app, act, ids, domain, told_live_mode, checking, events: Vec::new(), release_names: HashMap::new() }
     }
 
-    /// Writes what the work leaves behind: its events, and the app's row.
+    /// Writes the events and the app's row.
     pub(crate) async fn finish(&mut self) -> Result<()> {
-        // Whoever has more to say about it did so before.
+        // A caller with a reason to record has already done so.
         releasing::tell_live_mode(self, "").await?;
         events::insert(self.tx, self.app.id, &self.act, &self.events).await?;
         apps::save(self.tx, &self.app).await?;
         self.tx.tell(self.app.name.as_str()).await
     }
 
-    /// The state to return to with [`Self::forget_since`].
+    /// Sets a savepoint to return to with [`Self::forget_since`].
     pub(crate) async fn mark(&mut self) -> Result<Mark> {
         self.tx.execute("SAVEPOINT work", &[]).await?;
         Ok(Mark { app: self.app.clone(), told_live_mode: self.told_live_mode, events: self.events.len() })
@@ -101,12 +102,12 @@ impl<'t> Work<'t> {
         self.app = mark.app;
         self.told_live_mode = mark.told_live_mode;
         self.events.truncate(mark.events);
-        // Their ids may be given to other releases.
+        // The rolled-back ids may be given to other releases.
         self.release_names.clear();
         Ok(())
     }
 
-    /// Notes a fact. Its number is the next one of the app, which nobody else can take meanwhile.
+    /// Adds an event. The lock on the app's row reserves its number.
     pub(crate) fn event(&mut self, kind: EventKind, subject: &str, before: Option<Value>, after: Option<Value>) {
         self.app.event_seq += 1;
         self.events.push(NewEvent { seq: self.app.event_seq, kind, subject: subject.to_owned(), before, after });
@@ -121,7 +122,7 @@ impl<'t> Work<'t> {
         Ok(name)
     }
 
-    /// A uid that no version, label, app version or release of the app has ever had.
+    /// Returns a uid that no version, label, app version or release of the app has ever had.
     pub(crate) async fn fresh_id(&mut self) -> Result<String> {
         for _ in 0..TRIES {
             let id = self.ids.short_id();

@@ -1,4 +1,5 @@
-//! Many writers at once, on both engines. Every run is bounded by a deadline, so a deadlock is a failure.
+//! Many concurrent writers, on both engines. Every run has a deadline, so a deadlock fails the
+//! test.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
 
 #[path = "concurrency/churn.rs"]
@@ -45,27 +46,27 @@ macro_rules! on_both_engines {
 
 on_both_engines!(
     writers::every_change_of_sixteen_writers_lands_once,
-    writers::one_key_is_one_change_however_often_it_is_sent_at_once,
-    writers::declared_changes_of_two_deployments_at_once_both_land,
-    writers::of_many_changes_on_one_state_one_wins,
-    writers::uploads_of_the_same_files_do_not_wait_for_each_other_in_a_circle,
-    writers::apps_with_equal_content_do_not_wait_for_each_other_in_a_circle,
-    runs::sixteen_claimers_never_take_one_twice,
-    runs::a_plan_bounds_what_many_claimers_take_together,
+    writers::concurrent_resends_with_one_key_apply_once,
+    writers::concurrent_changes_of_two_deployments_both_land,
+    writers::one_of_many_changes_that_expect_the_same_head_wins,
+    writers::uploads_of_the_same_files_do_not_deadlock,
+    writers::apps_with_equal_content_do_not_deadlock,
+    runs::sixteen_claimers_never_claim_an_execution_twice,
+    runs::concurrent_claimers_respect_the_plan_limit,
     runs::eight_firers_fire_each_tick_once,
     runs::slow_two_servers_fire_each_tick_of_a_thousand_timers_once,
     runs::invariant_5_accepting_and_firing_while_versions_are_deleted,
-    churn::invariant_5_nothing_needed_is_ever_missing_while_everything_moves,
+    churn::invariant_5_nothing_needed_is_missing_during_concurrent_changes,
 );
 
-/// What there is on PostgreSQL only: several servers, and connections that run out.
+/// Cases for PostgreSQL only: several servers, and a connection pool that can run out.
 mod shared {
     mod postgres {
         #[test]
-        fn who_waits_for_one_app_keeps_nobody_from_the_others() {
+        fn writers_that_wait_for_one_app_do_not_block_others() {
             super::super::run(
                 super::super::Engine::postgres,
-                super::super::writers::who_waits_for_one_app_keeps_nobody_from_the_others,
+                super::super::writers::writers_that_wait_for_one_app_do_not_block_others,
             );
         }
     }

@@ -1,4 +1,4 @@
-//! What must always hold (DESIGN, section 9), after every step of random sequences of operations.
+//! The invariants (DESIGN, section 9), checked after every step of random sequences of operations.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
 
 #[path = "properties/checked.rs"]
@@ -24,7 +24,8 @@ use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use world::World;
 
-/// Runs random cases, each on an app of its own. They are the same in every run; `PROPTEST_CASES` asks for more of them.
+/// Runs random cases, each on its own app. The cases are the same in every run; `PROPTEST_CASES`
+/// sets their number.
 fn run<S: Strategy>(
     name: &str,
     engine: fn() -> Engine,
@@ -65,18 +66,18 @@ fn hold(name: &str, engine: fn() -> Engine, cases: u32, invariant: for<'w> fn(&'
 
 fn declared_changes(engine: fn() -> Engine, cases: u32) {
     let name = "declared changes";
-    run(name, engine, cases, &declared::sequences(), declared::the_last_change_of_each_deployment_is_what_remains);
+    run(name, engine, cases, &declared::sequences(), declared::the_last_change_of_each_deployment_wins);
 }
 
 fn published_versions(engine: fn() -> Engine, cases: u32) {
     let name = "published versions";
-    let case = published::numbers_are_never_given_twice_and_what_is_in_use_stays;
+    let case = published::numbers_are_never_reused_and_versions_in_use_stay;
     run(name, engine, cases, &published::sequences(), case);
 }
 
 fn checked_releases(engine: fn() -> Engine, cases: u32) {
     let name = "checked releases";
-    let case = checked::invariant_12_what_does_not_load_is_never_latest_nor_followed;
+    let case = checked::invariant_12_functions_that_fail_to_load_are_never_latest_or_followed;
     run(name, engine, cases, &checked::sequences(), case);
 }
 
@@ -89,17 +90,17 @@ macro_rules! invariants {
             })*
 
             #[test]
-            fn the_last_change_of_each_deployment_is_what_remains() {
+            fn the_last_change_of_each_deployment_wins() {
                 super::declared_changes(super::Engine::sqlite, 32);
             }
 
             #[test]
-            fn numbers_are_never_given_twice_and_what_is_in_use_stays() {
+            fn numbers_are_never_reused_and_versions_in_use_stay() {
                 super::published_versions(super::Engine::sqlite, 33);
             }
 
             #[test]
-            fn invariant_12_what_does_not_load_is_never_latest_nor_followed() {
+            fn invariant_12_functions_that_fail_to_load_are_never_latest_or_followed() {
                 super::checked_releases(super::Engine::sqlite, 48);
             }
         }
@@ -110,17 +111,17 @@ macro_rules! invariants {
             })*
 
             #[test]
-            fn the_last_change_of_each_deployment_is_what_remains() {
+            fn the_last_change_of_each_deployment_wins() {
                 super::declared_changes(super::Engine::postgres, 4);
             }
 
             #[test]
-            fn numbers_are_never_given_twice_and_what_is_in_use_stays() {
+            fn numbers_are_never_reused_and_versions_in_use_stay() {
                 super::published_versions(super::Engine::postgres, 5);
             }
 
             #[test]
-            fn invariant_12_what_does_not_load_is_never_latest_nor_followed() {
+            fn invariant_12_functions_that_fail_to_load_are_never_latest_or_followed() {
                 super::checked_releases(super::Engine::postgres, 5);
             }
         }

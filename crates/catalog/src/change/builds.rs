@@ -1,5 +1,5 @@
-//! What runs of a package with a source: the result that the app has already, or that of a build. No version points at
-//! what did not build.
+//! Finds what runs for a package with a source: the result that the app already has, or that of a
+//! build. No version points at a source that failed to build.
 
 use milepost_model::spec::PackageSpec;
 use milepost_model::{Code, Refusal, UnitName, build};
@@ -9,15 +9,15 @@ use crate::error::Result;
 use crate::tables::builds;
 use crate::work::Work;
 
-/// A package that has to be built before the change can be made.
+/// A package that must be built before the change can be applied.
 pub(super) struct Needed {
     pub package: UnitName,
-    /// What to build, in a line.
+    /// One-line description for the error.
     what: String,
 }
 
-/// Fills in the tree that runs, and the log that tells how it was made. When there is none, the package is noted, so
-/// that all of them are told at once.
+/// Fills in the built tree and its build log. If there is no result, records the package, so that
+/// one error can list all of them.
 pub(super) async fn fill(
     work: &mut Work<'_>,
     draft: &mut Draft<'_>,
@@ -26,14 +26,15 @@ pub(super) async fn fill(
     current: Option<&PackageSpec>,
 ) -> Result<()> {
     let Some(source) = spec.source else { return Ok(()) };
-    // A result that a merged put kept belongs to the environment and the command that made it.
+    // A result that a merged put kept belongs to the former environment and command.
     (spec.deployment, spec.build_log) = (None, None);
     let same = |current: &&PackageSpec| {
         current.source == Some(source)
             && current.environment.digest == spec.environment.digest
             && current.build_command == spec.build_command
     };
-    // A tree that somebody sent along with a source is not the result of a build; one has a log, or is the source itself.
+    // A tree that was uploaded along with a source is not the result of a build. A built tree has a
+    // log, or is the source itself.
     let was_built = |current: &&PackageSpec| {
         current.deployment.is_some() && (current.build_log.is_some() || current.deployment == current.source)
     };

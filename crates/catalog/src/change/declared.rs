@@ -1,4 +1,5 @@
-//! Changes of a deployment: which units are its own, and what goes because it is not named any more.
+//! Changes of a deployment: which units it owns, and which it removes because it no longer declares
+//! them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,10 +16,10 @@ use crate::tables::units::{Only, UnitRow};
 use crate::tables::{deployments, units, versions};
 use crate::work::Work;
 
-/// Units that a warning names before it only counts.
+/// Maximum number of units that a warning names.
 const NAMED: usize = 5;
 
-/// What a declared change knows about the app from before its first put.
+/// A declared change, with the state of the app before its first put.
 pub(super) struct Declared<'c> {
     declaration: &'c Declaration,
     id: i64,
@@ -26,15 +27,16 @@ pub(super) struct Declared<'c> {
     /// The units that the app had.
     before: BTreeMap<UnitKey, UnitRow>,
     puts: BTreeSet<UnitKey>,
-    /// The units that another deployment put, and whose they were.
+    /// Units that another deployment owns, with that deployment.
     conflicts: BTreeMap<UnitKey, Deployment>,
-    /// Ids of its own units whose version was made by others.
+    /// Ids of its own units whose version it did not make.
     by_hand: BTreeSet<i64>,
-    /// The units that it puts and had put before they were removed.
+    /// Units that it puts and that it owned before they were removed.
     removed: Vec<UnitRow>,
 }
 
-/// Looks whose units the change puts, and refuses when they are somebody else's. None for a change of no deployment.
+/// Looks up the owners of the units that the change puts, and rejects it if another deployment owns
+/// one. Returns `None` for a change without a deployment.
 pub(super) async fn begin<'c>(work: &mut Work<'_>, change: &'c Change) -> Result<Option<Declared<'c>>> {
     let Some(declaration) = &change.deployment else { return Ok(None) };
     if declaration.id.is_empty() {
@@ -66,14 +68,14 @@ pub(super) async fn begin<'c>(work: &mut Work<'_>, change: &'c Change) -> Result
 
 fn refuse(deployment: &Deployment, conflicts: &BTreeMap<UnitKey, Deployment>) -> Refusal {
     let message = format!("Deployment `{}` puts units that belong to another deployment.", deployment.name);
-    let blockers = conflicts.iter().map(|(key, owner)| format!("{key} belongs to deployment {}", told(owner)));
+    let blockers = conflicts.iter().map(|(key, owner)| format!("{key} belongs to deployment {}", full_name(owner)));
     Refusal::new(Code::OwnedElsewhere, message)
         .hint("take them out of one of the two folders, or take them over with `--allow-conflicts`")
         .blockers(blockers.collect())
 }
 
-/// Two folders may have the same name; then the id tells them apart.
-fn told(deployment: &Deployment) -> String {
+/// Includes the id, because two folders may have the same name.
+fn full_name(deployment: &Deployment) -> String {
     if deployment.id == deployment.name {
         return deployment.name.clone();
     }
@@ -85,7 +87,8 @@ impl Declared<'_> {
         self.before.get(key).is_some_and(|unit| unit.deployment_id.is_none())
     }
 
-    /// Makes what was put, and what is claimed and nobody's, the deployment's own.
+    /// Makes the deployment the owner of the units that it puts, and of the ones that it claims and
+    /// that have no owner.
     pub(super) async fn own(
         &self,
         work: &mut Work<'_>,
@@ -101,7 +104,7 @@ impl Declared<'_> {
                 continue;
             }
             units::set_deployment(work.tx, work.app.id, key, self.id).await?;
-            // That a new unit is the deployment's own is no news.
+            // Ownership of a new unit is not worth an event.
             if self.before.contains_key(key) {
                 let before = self.conflicts.get(key).map(|owner| json!({ "deployment": owner }));
                 let after = json!({ "deployment": self.deployment });
@@ -114,8 +117,9 @@ impl Declared<'_> {
         Ok(taken_over)
     }
 
-    /// What was changed or removed by hand and is put back. A version that was made by hand and is what the folder says is the
-    /// folder's own from now on. After all puts and removals.
+    /// Returns the manual edits and removals that the change undoes. A version that was made by
+    /// hand but matches the folder belongs to the deployment from now on. Call after all puts and
+    /// removals.
     pub(super) async fn hand_edits(
         &self,
         work: &mut Work<'_>,
@@ -149,7 +153,8 @@ impl Declared<'_> {
         Ok(edits)
     }
 
-    /// A secret that is claimed before it is set is the deployment's own once it is set. Answers what it did not claim before.
+    /// Makes the deployment the owner of secrets that it claims before they are set. Returns the
+    /// ones that it did not claim before.
     async fn claim_ahead(&self, work: &mut Work<'_>, removes: &[UnitKey]) -> Result<Vec<UnitKey>> {
         let wanted = |key: &&UnitKey| {
             let named_otherwise = self.before.contains_key(key) || self.puts.contains(key) || removes.contains(key);
@@ -177,7 +182,7 @@ impl Declared<'_> {
 
     fn warn(&self, draft: &mut Draft<'_>) {
         if !self.conflicts.is_empty() {
-            let of = self.conflicts.iter().map(|(key, owner)| format!("{key} (of {})", told(owner)));
+            let of = self.conflicts.iter().map(|(key, owner)| format!("{key} (of {})", full_name(owner)));
             let text = format!("deployment {} takes over from others: {}", self.deployment.name, list(of.collect()));
             draft.warnings.push(text);
         }
@@ -194,8 +199,9 @@ impl Declared<'_> {
         }
     }
 
-    /// Takes out what the deployment put earlier and does not name any more, and answers what went. What others still
-    /// need stays: the check of references that follows is about functions and their triggers.
+    /// Removes what the deployment put earlier and no longer declares, and returns it. Packages,
+    /// secrets and environments that are still needed stay: the reference check that follows covers
+    /// only functions and their triggers.
     pub(super) async fn prune(
         &self,
         work: &mut Work<'_>,
@@ -216,7 +222,8 @@ impl Declared<'_> {
                 _ => steps[0].push(key),
             }
         }
-        // Who needs comes before what is needed: triggers, then functions, then packages and secrets, then environments.
+        // Dependents go before what they depend on: triggers, then functions, then packages and
+        // secrets, then environments.
         steps[0].sort_by(|one, other| other.cmp(one));
         let mut gone = Vec::new();
         for (position, keys) in steps.into_iter().enumerate() {

@@ -1,13 +1,13 @@
 use milepost_model::UnitKind;
 use milepost_model::change::{UnitAction, UnitKey, UnitOutcome};
 
-/// The message of a change that came without one: `create function a; remove function b`.
+/// Returns the default message of a change: `create function a; remove function b`.
 pub(super) fn describe(outcomes: &[UnitOutcome]) -> String {
-    /// Names of one verb; more are counted.
+    /// Maximum number of names per verb.
     const NAMED: usize = 3;
     let changed: Vec<&UnitOutcome> =
         outcomes.iter().filter(|outcome| outcome.action != UnitAction::Unchanged).collect();
-    // A function and the package made for it read as one thing.
+    // Omits packages if functions changed: a function and its package read as one thing.
     let functions = changed.iter().any(|outcome| outcome.kind == UnitKind::Function);
     let told = |outcome: &&&UnitOutcome| !functions || outcome.kind == UnitKind::Function;
     let verb = |outcome: &UnitOutcome| match outcome.action {

@@ -1,4 +1,4 @@
-//! What a folder would put back of what was changed by hand since its last deploy.
+//! Finds the manual changes since its last deploy that a folder would undo.
 
 use milepost_model::UnitSpec;
 use milepost_model::base::HandEdit;
@@ -11,8 +11,8 @@ use crate::tables::versions::{self, VersionRow};
 use crate::tables::{contents, events};
 use crate::work::Work;
 
-/// A unit that gets another version. `before` is the unit with the version that was made by hand. None if all that was
-/// changed by hand stays.
+/// For a unit that gets another version. `before` is the unit with the version that was made by
+/// hand. Returns `None` if all manual changes stay.
 pub(super) async fn updated(work: &mut Work<'_>, before: &UnitRow, deployment: i64) -> Result<Option<HandEdit>> {
     let Some((by_hand, edited)) = present(work, before).await? else { return Ok(None) };
     let after = units::find_by_id(work.tx, before.id).await?;
@@ -27,13 +27,13 @@ pub(super) async fn updated(work: &mut Work<'_>, before: &UnitRow, deployment: i
     Ok((!undone.is_empty()).then(|| edit(before, by_hand, undone)))
 }
 
-/// A unit that the folder does not name any more.
+/// For a unit that the folder no longer declares.
 pub(super) async fn removed(work: &mut Work<'_>, before: &UnitRow) -> Result<Option<HandEdit>> {
     Ok(present(work, before).await?.map(|(by_hand, _)| edit(before, by_hand, Vec::new())))
 }
 
-/// A unit that the folder puts again. None if it was not a user who removed it: the folder dropped it, or has been deployed
-/// without it since, or a change on live left it out.
+/// For a unit that the folder puts again. Returns `None` if no user removed it: the folder dropped
+/// it, or was deployed without it since, or a change on live left it out.
 pub(super) async fn made_again(work: &mut Work<'_>, unit: &UnitRow, deployment: &str) -> Result<Option<HandEdit>> {
     let (app, subject) = (work.app.id, unit.key().to_string());
     let Some(event) = events::last_about(work.tx, app, EventKind::UnitRemoved, &subject).await? else {
@@ -67,7 +67,8 @@ async fn present(work: &mut Work<'_>, unit: &UnitRow) -> Result<Option<(VersionR
     Ok(Some((version, spec)))
 }
 
-/// What of a unit a reason is about. A package that a function is pinned to stands for its code.
+/// Returns the part of a unit that a reason is about. The package that a function is pinned to
+/// stands for its code.
 fn place(reason: &Reason) -> String {
     match reason {
         Reason::Field { field, .. } | Reason::Files { field, .. } => field.clone(),
@@ -76,7 +77,7 @@ fn place(reason: &Reason) -> String {
     }
 }
 
-/// Whether one is the other or a part of it.
+/// Reports whether one path equals the other or is inside it.
 fn overlap(one: &str, other: &str) -> bool {
     let within = |inner: &str, outer: &str| {
         inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
@@ -89,7 +90,7 @@ mod tests {
     use super::overlap;
 
     #[test]
-    fn a_field_overlaps_itself_and_its_parts_only() {
+    fn fields_overlap_only_themselves_and_their_parts() {
         assert!(overlap("mail", "mail") && overlap("mail.from", "mail") && overlap("mail", "mail.from"));
         assert!(!overlap("mail", "mails") && !overlap("mail.from", "mail.to"));
     }

@@ -1,4 +1,5 @@
-//! The change transaction: puts and removals in, versions, one app version, one release and the events out.
+//! The change transaction: applies puts and removals, and makes versions, one app version, one
+//! release and events.
 
 mod builds;
 mod declared;
@@ -34,7 +35,7 @@ use crate::{Catalog, Checking, releasing};
 use on_live::OnLive;
 pub(crate) use pinned::{not_live_warning, pinned_after_delete, pinned_warning};
 
-/// A change as the server hands it over: secrets sealed, everything else as it was sent.
+/// A change from the server: secrets sealed, everything else as sent.
 #[derive(Debug, Clone)]
 pub struct ChangeInput {
     pub change: Change,
@@ -45,32 +46,32 @@ pub struct ChangeInput {
     pub idempotency_key: Option<String>,
 }
 
-/// The value of a secret under the server's key, and its fingerprints under that key.
+/// A secret's value encrypted under the server's key, and its fingerprints under that key.
 #[derive(Debug, Clone)]
 pub struct SealedSecret {
     /// Bound to app and name.
     pub fingerprint: Digest,
-    /// Of the value alone, as versions from before have it.
+    /// Of the value alone, as in versions from before fingerprints were bound.
     pub former_fingerprint: Digest,
     pub sealed: Vec<u8>,
 }
 
-/// App versions whose uids are offered when an expected one does not exist.
+/// Number of newest app versions whose uids are suggested when an expected one does not exist.
 const SUGGEST_FROM: i64 = 100;
 
-/// What the steps of one change share.
+/// State shared by the steps of one change.
 pub(crate) struct Draft<'a> {
     pub uid: String,
     /// The number of the app version that the change makes.
     pub seq: i64,
     pub dry_run: bool,
     pub secrets: &'a BTreeMap<UnitName, SealedSecret>,
-    /// All that the change puts.
+    /// Everything that the change puts.
     puts: &'a [Put],
-    /// Packages whose source has no result yet.
+    /// Packages whose source has no build result yet.
     builds: Vec<builds::Needed>,
     taken_over: Vec<UnitKey>,
-    /// Of a change on live, the versions in head of the units that live has otherwise.
+    /// For a change on live: the head versions of the units that differ in live.
     heads: BTreeMap<i64, i64>,
     hand_edits: Vec<HandEdit>,
     /// Versions of environments that are known to run.
@@ -80,20 +81,21 @@ pub(crate) struct Draft<'a> {
 }
 
 impl Catalog {
-    /// Applies a change, or with `dry_run` says what it would do.
+    /// Applies a change, or with `dry_run` reports what it would do.
     pub async fn change(&self, app: &AppName, input: ChangeInput) -> Result<ChangeOutcome> {
         let ending = if input.change.dry_run { Ending::Forget } else { Ending::Commit };
         let actor = input.actor.clone();
         self.work(app, &actor, ending, move |work| Box::pin(async move { apply(work, &input).await })).await
     }
 
-    /// The same, and says who checks the release before it may become latest and live.
+    /// Like [`Catalog::change`]; `checking` says who checks the release before it may become latest
+    /// and live.
     pub async fn change_checked(&self, app: &AppName, input: ChangeInput, checking: Checking) -> Result<ChangeOutcome> {
         let ending = if input.change.dry_run { Ending::Forget } else { Ending::Commit };
         let actor = input.actor.clone();
         self.work(app, &actor, ending, move |work| {
             Box::pin(async move {
-                // A dry run tells what would come of it when the check passes.
+                // A dry run shows the outcome as if the check passed.
                 work.checking = if input.change.dry_run { Checking::Unasked } else { checking };
                 apply(work, &input).await
             })
@@ -136,7 +138,8 @@ pub(crate) async fn apply(work: &mut Work<'_>, input: &ChangeInput) -> Result<Ch
     draft.heads = on_live.as_ref().map(OnLive::heads).unwrap_or_default();
     let mut puts: Vec<_> = change.puts.iter().collect();
     puts.sort_by_key(|put| put.unit.kind());
-    // Before anything else: a function that is not there is a better answer than what its package lacks.
+    // Checked first: "not found" is a better error for a missing function than one about its
+    // package.
     for put in &puts {
         put::check_only(work, put).await?;
     }
@@ -144,7 +147,7 @@ pub(crate) async fn apply(work: &mut Work<'_>, input: &ChangeInput) -> Result<Ch
     for put in puts {
         put::apply(work, &mut draft, put).await?;
     }
-    // After all puts: what a build cannot mend is told before anybody builds.
+    // After all puts: errors that a build cannot fix are reported before the client builds.
     builds::check(&draft)?;
     for key in &change.removes {
         remove::apply(work, &mut draft, key).await?;
@@ -176,7 +179,7 @@ pub(crate) async fn apply(work: &mut Work<'_>, input: &ChangeInput) -> Result<Ch
     Ok(outcome)
 }
 
-/// Makes the app version and the release, if anything really changed.
+/// Makes the app version and the release, if anything changed.
 async fn finish(
     work: &mut Work<'_>,
     change: &Change,
@@ -185,7 +188,7 @@ async fn finish(
 ) -> Result<ChangeOutcome> {
     let changed = draft.outcomes.iter().any(|outcome| outcome.action != UnitAction::Unchanged);
     if change.dry_run {
-        // The real change will draw other ids; these must not be taken for names of something.
+        // The real change draws other ids, so these must not be shown.
         for unit in &mut draft.outcomes {
             if matches!(unit.action, UnitAction::Created | UnitAction::Updated) {
                 unit.uid = None;
@@ -226,7 +229,7 @@ async fn finish(
         if change.release {
             let pinned = work.app.live_mode == LiveMode::Pinned;
             let function = |unit: &UnitOutcome| unit.kind == UnitKind::Function && unit.action != UnitAction::Unchanged;
-            // Live has other functions than the newest release, also when the change touches none.
+            // Live has other functions than the newest release, even if the change touches none.
             let same_functions = on_live.is_none() && !outcome.versions.iter().any(function);
             let pins_live = pinned && on_live.is_some();
             let new = NewRelease { seq: draft.seq, why: &message, same_functions, pins_live };
@@ -257,7 +260,8 @@ async fn finish(
     Ok(outcome)
 }
 
-/// The release of what the app has now, if its check holds it back: nothing changed, and yet users do not get it.
+/// Returns the release of the current app version if its check holds it back: nothing changed, but
+/// users do not get it yet.
 async fn held_back(work: &mut Work<'_>) -> Result<Option<Release>> {
     match releases::of_app_version(work.tx, work.app.id, work.app.head_seq).await? {
         Some(release) if release.check.holds_back() => releasing::view(work.tx, &work.app, &release).await.map(Some),
@@ -299,7 +303,7 @@ fn replay(key: &str, same_request: bool, outcome: &str) -> Result<ChangeOutcome>
     Err(Refusal::new(Code::IdempotencyMismatch, message).hint("use a fresh key for each change").into())
 }
 
-/// The user was asked about what live had; another live has other content.
+/// The user confirmed a change of what live had. If live moved since, its content differs.
 async fn check_live_expectation(work: &mut Work<'_>, change: &Change) -> Result<()> {
     let Some(expected) = &change.expect_live else { return Ok(()) };
     let live = match work.app.live_release_id {
@@ -355,7 +359,8 @@ fn check_once_each(change: &Change) -> Result<()> {
     Ok(())
 }
 
-/// Only a change that adds functions can exceed the plan; an app that is above a smaller plan may still shrink.
+/// Only a change that adds functions can exceed the plan. An app above a smaller plan may still
+/// shrink.
 async fn check_plan(work: &mut Work<'_>, draft: &Draft<'_>, on_live: Option<&OnLive>) -> Result<()> {
     let adds = |outcome: &UnitOutcome| outcome.kind == UnitKind::Function && outcome.action == UnitAction::Created;
     if !draft.outcomes.iter().any(adds) && !on_live.is_some_and(OnLive::brings_functions_back) {

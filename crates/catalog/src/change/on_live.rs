@@ -1,5 +1,6 @@
-//! Changes on live: the app is put back to what live has before the first put, in the same transaction. What of the old
-//! head is left out is reported. `docs/decisions/012-changes-on-live.md` has the reasons.
+//! Changes on live: before the first put, the same transaction resets the app to live's content.
+//! Parts of the old head that are left out are reported. See
+//! `docs/decisions/012-changes-on-live.md` for the reasons.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +22,7 @@ use crate::tables::versions::VersionRow;
 use crate::tables::{aliases, app_versions, contents, installs, memberships, release_checks, units, v1, versions};
 use crate::work::{Mark, Work};
 
-/// The base of a change on live, restored.
+/// The restored base of a change on live.
 pub(super) struct OnLive {
     live: ReleaseRow,
     /// The app version that was head.
@@ -30,7 +31,7 @@ pub(super) struct OnLive {
     differing: Vec<Differing>,
 }
 
-/// A unit whose version in head is not that of live.
+/// A unit whose version differs between head and live.
 struct Differing {
     unit_id: i64,
     key: UnitKey,
@@ -38,7 +39,8 @@ struct Differing {
     live: Option<VersionRow>,
 }
 
-/// Puts the app back to what live has. None for a change on head, and for the first change of an app.
+/// Resets the app to live's content. Returns `None` for a change on head, and for the first change
+/// of an app.
 pub(super) async fn begin(work: &mut Work<'_>, change: &Change, seq: i64) -> Result<Option<OnLive>> {
     if change.on == Base::Head || work.app.head_seq == 0 {
         return Ok(None);
@@ -117,7 +119,7 @@ async fn put_back(work: &mut Work<'_>, differing: &Differing, seq: i64) -> Resul
     if let Some(live) = &differing.live {
         memberships::open(work.tx, unit.id, seq, live.id).await?;
         versions::activate(work.tx, live.id).await?;
-        // The folder that owned it goes on deciding whether it stays.
+        // The folder that owned the unit decides again whether it stays.
         unit.deployment_id = unit.deployment_id.or(unit.last_deployment_id.take());
         if let Some(content) = live.content_id.filter(|_| unit.kind == UnitKind::Function) {
             let spec = contents::get(work.tx, content).await?;
@@ -128,7 +130,8 @@ async fn put_back(work: &mut Work<'_>, differing: &Differing, seq: i64) -> Resul
     units::save(work.tx, &unit).await
 }
 
-/// The version that the unit had in head, if it holds just what the put asks for: no other is made of it.
+/// Returns the unit's version in head if it is exactly what the put asks for, so that no new
+/// version is made.
 pub(super) async fn version_of_head(
     work: &mut Work<'_>,
     draft: &Draft<'_>,
@@ -139,19 +142,19 @@ pub(super) async fn version_of_head(
     let Some(id) = draft.heads.get(&unit.id).filter(|_| !put.force) else { return Ok(None) };
     let head = versions::get(work.tx, *id).await?;
     let named = put.label.is_none() || put.label == head.label;
-    // Of a secret also if it is not re-keyed yet.
+    // For a secret, also compares the former digest, in case the version is not re-keyed yet.
     let former = super::secrets::former_digest(draft, put);
     let is_same = head.digest == *digest || former == Some(head.digest);
     Ok(Some(head).filter(|_| is_same && named))
 }
 
 impl OnLive {
-    /// The versions of head, of the units whose version is another one in live.
+    /// Returns the head versions of the units that differ in live.
     pub(super) fn heads(&self) -> BTreeMap<i64, i64> {
         self.differing.iter().filter_map(|unit| Some((unit.unit_id, unit.head.as_ref()?.id))).collect()
     }
 
-    /// What went back, for those who follow the newest code of functions.
+    /// Returns the reverted units, for aliases that follow the newest code of functions.
     pub(super) fn reverted(&self) -> Vec<UnitOutcome> {
         let told = self.differing.iter().filter_map(|unit| {
             let live = unit.live.as_ref()?;
@@ -164,7 +167,8 @@ impl OnLive {
         self.differing.iter().any(|unit| unit.key.kind == UnitKind::Function && unit.head.is_none())
     }
 
-    /// After all puts and removals: units that only head has, and that the change did not put again, leave the app.
+    /// Removes the units that only head has and that the change did not put again. Call after all
+    /// puts and removals.
     pub(super) async fn leave(&self, work: &mut Work<'_>) -> Result<()> {
         let mut leaving = Vec::new();
         let mut blockers = Vec::new();
@@ -197,7 +201,8 @@ impl OnLive {
         Ok(())
     }
 
-    /// Tells which units went back, and answers what of head the new app version does not have.
+    /// Records which units were reverted, and returns what of head the new app version does not
+    /// have.
     pub(super) async fn left_out(&self, work: &mut Work<'_>) -> Result<Vec<LeftOut>> {
         let mut left_out = Vec::new();
         for unit in &self.differing {
@@ -221,7 +226,7 @@ impl OnLive {
         Ok(left_out)
     }
 
-    /// The new app version is made of the published version that live was made of.
+    /// Records that the new app version is based on the published version that live is based on.
     pub(super) async fn note_install(&self, work: &mut Work<'_>, seq: i64) -> Result<()> {
         let app = work.app.id;
         let of_live = installs::version_at(work.tx, app, self.live.app_seq).await?;
@@ -235,14 +240,14 @@ impl OnLive {
         installs::put_version(work.tx, app, seq, &entry, config.as_ref()).await
     }
 
-    /// For a change that changes nothing: the app is again what it was. Answers the app version of live.
+    /// For a change that changes nothing: restores the app. Returns the app version of live.
     pub(super) async fn undo(self, work: &mut Work<'_>) -> Result<String> {
         work.forget_since(self.mark).await?;
         Ok(app_versions::get(work.tx, work.app.id, self.live.app_seq).await?.uid)
     }
 }
 
-/// What has the unit by its name and would lose it.
+/// Lists references to the unit by name that would break.
 async fn in_the_way(work: &mut Work<'_>, unit: &UnitRow) -> Result<Vec<String>> {
     let key = unit.key();
     let mut found: Vec<String> = aliases::list(work.tx, unit.id)

@@ -1,4 +1,4 @@
-//! A permission that gets tighter does not reach releases that were made before: they are warned of.
+//! Warns that a stricter permission does not apply to releases that were made before.
 
 use milepost_model::UnitKind;
 use milepost_model::UnitSpec;
@@ -11,10 +11,11 @@ use crate::tables::releases::{self, ReleaseRow};
 use crate::tables::{contents, units, versions};
 use crate::work::Work;
 
-/// Releases that a warning names before it only counts.
+/// Maximum number of releases that a warning names.
 const NAMED: usize = 5;
 
-/// A warning for each function that became less open and that active releases older than `new` still serve as before.
+/// Returns a warning for each function that became stricter but that active releases older than
+/// `new` still serve with the old permission.
 pub(super) async fn warnings(work: &mut Work<'_>, outcomes: &[UnitOutcome], new: &ReleaseRow) -> Result<Vec<String>> {
     let mut found = Vec::new();
     let updated = outcomes.iter().filter(|unit| unit.kind == UnitKind::Function && unit.action == UnitAction::Updated);

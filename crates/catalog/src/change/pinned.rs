@@ -1,4 +1,4 @@
-//! Warnings about a live that is pinned, so that users do not get what was changed.
+//! Warnings that live is pinned, so that users do not get a change.
 
 use milepost_model::release::LiveMode;
 
@@ -40,7 +40,8 @@ async fn live_name(work: &mut Work<'_>) -> Result<String> {
     }
 }
 
-/// A change that makes nothing under a pinned live: what users get may still not be what the app has.
+/// For a change that changes nothing while live is pinned: the live release may still be older than
+/// the app.
 pub(crate) async fn not_live_warning(work: &mut Work<'_>) -> Result<Option<String>> {
     let (LiveMode::Pinned, Some(id)) = (work.app.live_mode, work.app.live_release_id) else { return Ok(None) };
     let live = releases::get(work.tx, id).await?;

@@ -1,4 +1,5 @@
-//! One unit of a change: does it differ from what the app has, and if so, its new version.
+//! Applies one put: compares it with the unit that the app has, and makes a new version if it
+//! differs.
 
 use milepost_model::change::{UnitAction, UnitOutcome};
 use milepost_model::event::EventKind;
@@ -111,8 +112,8 @@ async fn make(
     Ok(version)
 }
 
-/// What is asked for besides the content also counts when there is no new version: the group gets the one that is there.
-/// Its description stays, which whoever updates it has to know.
+/// Applies the rest of a put that makes no new version: the existing version joins the group. Its
+/// description stays, with a warning for an update.
 async fn keep(
     work: &mut Work<'_>,
     draft: &mut Draft<'_>,
@@ -141,7 +142,7 @@ pub(crate) async fn current(work: &mut Work<'_>, unit: &UnitRow) -> Result<Optio
     Ok(Some(Current { version, spec }))
 }
 
-/// Content is kept without the numbers of pinned versions; people want to read them.
+/// Content is stored without the numbers of pinned versions, but users want to see them.
 async fn with_numbers(work: &mut Work<'_>, current: &Current) -> Result<UnitSpec> {
     crate::read::with_pin_numbers(work.tx, &current.version, current.spec.clone()).await
 }
@@ -203,7 +204,8 @@ pub(crate) fn check_limits(work: &Work<'_>, name: &UnitName, spec: &UnitSpec) ->
     Ok(())
 }
 
-/// The uid of the change, or the one of the package version that the user pinned the function to.
+/// Returns the uid of the change, or that of the package version that the user pinned the function
+/// to.
 async fn choose_uid(
     work: &mut Work<'_>,
     draft: &mut Draft<'_>,
@@ -234,7 +236,7 @@ async fn check_label(work: &mut Work<'_>, draft: &mut Draft<'_>, unit: &UnitRow,
             .hint("labels are never given twice, not even after a delete; choose another")
             .into());
     }
-    // `--version 9.0.0` finds `v9.0.0`, so the one must not change what the other means.
+    // `--version 9.0.0` also finds `v9.0.0`, so one label must not change the meaning of the other.
     if let Some(other) = Selector::respelled(label.as_str())
         && versions::find_by_label(work.tx, unit.id, &other).await?.is_some()
     {
@@ -275,7 +277,7 @@ async fn join_group(work: &mut Work<'_>, put: &Put, unit: &UnitRow, version: &Ve
     Ok(())
 }
 
-/// Adds a built-in environment to the app when the first unit names it.
+/// Adds a built-in environment to the app when a unit first uses it.
 pub(super) async fn add_built_in(
     work: &mut Work<'_>,
     draft: &mut Draft<'_>,

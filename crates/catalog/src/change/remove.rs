@@ -1,4 +1,4 @@
-//! Taking a unit out of the app.
+//! Removes a unit from the app.
 
 use milepost_model::change::{UnitAction, UnitKey, UnitOutcome};
 use milepost_model::event::EventKind;
@@ -17,7 +17,7 @@ use crate::{needs, read};
 
 pub(super) async fn apply(work: &mut Work<'_>, draft: &mut Draft<'_>, key: &UnitKey) -> Result<()> {
     let mut unit = units::get_present(work.tx, &work.app, key.kind, &key.name).await?;
-    // Versions before what v1 says about them, as those do who accept an execution.
+    // Locks versions before the v1 tables, the order in which accepting an execution takes them.
     versions::retire_all(work.tx, unit.id).await?;
     take_out(work, &mut unit, draft.seq).await?;
     draft.outcomes.push(removed(key));
@@ -37,11 +37,13 @@ pub(crate) fn removed(key: &UnitKey) -> UnitOutcome {
     }
 }
 
-/// The app has no version of the unit from `seq` on; its aliases go, but for those that an active release needs.
+/// Removes the unit from `seq` on. Its aliases are deleted, except those that an active release
+/// needs.
 pub(crate) async fn take_out(work: &mut Work<'_>, unit: &mut UnitRow, seq: i64) -> Result<()> {
     memberships::close(work.tx, unit.id, seq).await?;
     for alias in aliases::list(work.tx, unit.id).await? {
-        // A release that can still be reached may have a route on the alias: it stays for as long as one does.
+        // A route of an active release may follow the alias, which then stays as long as that
+        // release.
         if read::release_triggers_following(work.tx, &work.app, &unit.name, &alias.name).await?.is_empty() {
             drop_alias(work, unit, &alias).await?;
         }
@@ -50,7 +52,7 @@ pub(crate) async fn take_out(work: &mut Work<'_>, unit: &mut UnitRow, seq: i64) 
     work.event(EventKind::UnitRemoved, &unit.key().to_string(), Some(before), None);
     v1::forget_unit(work.tx, unit.id).await?;
     unit.current_version_id = None;
-    // Whoever puts it again makes it theirs.
+    // The next deployment that puts it becomes its owner.
     unit.last_deployment_id = unit.deployment_id.take();
     units::save(work.tx, unit).await
 }
@@ -75,7 +77,8 @@ async fn drop_alias(work: &mut Work<'_>, unit: &UnitRow, alias: &AliasRow) -> Re
     Ok(())
 }
 
-/// Aliases of removed units that no active release follows any more: a sweep takes them before what they hold.
+/// Deletes aliases of removed units that no active release follows any more. A sweep does this
+/// before it removes the versions that they keep.
 pub(crate) async fn drop_left_over_aliases(work: &mut Work<'_>) -> Result<()> {
     for unit_id in aliases::of_removed_units(work.tx, work.app.id).await? {
         let unit = units::find_by_id(work.tx, unit_id).await?;
@@ -88,7 +91,7 @@ pub(crate) async fn drop_left_over_aliases(work: &mut Work<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Nothing that stays may need what goes: the error names everything that does.
+/// Rejects the removal if anything that stays needs it, and lists every reference.
 pub(crate) async fn check_references(work: &mut Work<'_>, removed: &[UnitKey]) -> Result<()> {
     let units = needed(work, removed).await?;
     let started = started(work, removed).await?;
@@ -117,7 +120,7 @@ pub(crate) async fn check_references(work: &mut Work<'_>, removed: &[UnitKey]) -
     Err(Refusal::new(Code::StillReferenced, message).hint(hint).blockers(units.chain(started).collect()).into())
 }
 
-/// Who needs a function as a whole: routes and timers of the app, jobs and webhooks.
+/// Lists what needs a function as a whole: routes and timers of the app, jobs and webhooks.
 pub(crate) async fn users_of_function(work: &mut Work<'_>, function: &UnitKey) -> Result<Vec<String>> {
     let keys = std::slice::from_ref(function);
     let mut users: Vec<String> = needed(work, keys).await?.into_iter().map(|(by, _)| by.to_string()).collect();
@@ -125,7 +128,8 @@ pub(crate) async fn users_of_function(work: &mut Work<'_>, function: &UnitKey) -
     Ok(users)
 }
 
-/// Jobs and webhooks are no units, so no change can take them along: who, and what they need.
+/// Returns jobs and webhooks with the function that each needs. They are not units, so no change
+/// can remove them along.
 async fn started(work: &mut Work<'_>, keys: &[UnitKey]) -> Result<Vec<(String, UnitKey)>> {
     let mut found = Vec::new();
     for key in keys.iter().filter(|key| key.kind == UnitKind::Function) {
@@ -136,7 +140,7 @@ async fn started(work: &mut Work<'_>, keys: &[UnitKey]) -> Result<Vec<(String, U
     Ok(found)
 }
 
-/// Which of these units the app's present ones need: who, and what.
+/// Returns pairs of a unit that the app has now and one of `keys` that it needs.
 pub(super) async fn needed(work: &mut Work<'_>, keys: &[UnitKey]) -> Result<Vec<(UnitKey, UnitKey)>> {
     let mut found = Vec::new();
     if keys.is_empty() {

@@ -1,5 +1,5 @@
-//! Routes that can never answer, which are refused, and routes that answer the same requests. The latter can be meant for a
-//! moment, while one takes over from the other, so it is no refusal.
+//! Rejects routes that can never respond, and warns about routes that match the same requests. An
+//! overlap may be temporary and intended, while one route replaces another, so it is not an error.
 
 use std::collections::HashSet;
 
@@ -12,9 +12,9 @@ use crate::error::Result;
 use crate::tables::contents;
 use crate::work::Work;
 
-/// Checks only the routes that the change made or altered: one with a foreign host from before must not block other work.
-///
-/// Warns about the routes that the change made or altered, once each. After all puts and removals.
+/// Checks only the routes that the change made or altered: an older route with a foreign host must
+/// not block other work. Warns once about each of them that overlaps. Call after all puts and
+/// removals.
 pub(super) async fn check(work: &mut Work<'_>, draft: &mut Draft<'_>) -> Result<()> {
     let is_new = |action| matches!(action, UnitAction::Created | UnitAction::Updated);
     let routes = draft.outcomes.iter().filter(|unit| unit.kind == UnitKind::Route && is_new(unit.action));

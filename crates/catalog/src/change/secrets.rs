@@ -1,4 +1,4 @@
-//! What a change does with secrets, which are compared by fingerprints.
+//! Secrets in a change, which are compared by fingerprint.
 
 use milepost_model::change::Change;
 use milepost_model::spec::SecretSpec;
@@ -7,18 +7,20 @@ use milepost_model::{Digest, UnitKind, UnitPut, UnitSpec, canonical};
 
 use super::{ChangeInput, Draft, SealedSecret};
 
-/// The digest of a secret's new value under the former keys: what a version of before has if its value is the same.
+/// Returns the digest that the new value of a secret would have had before re-keying, to compare it
+/// with old versions.
 pub(super) fn former_digest(draft: &Draft<'_>, put: &Put) -> Option<Digest> {
     let secret = draft.secrets.get(&put.name).filter(|_| put.unit.kind() == UnitKind::Secret)?;
     Some(UnitSpec::Secret(SecretSpec { fingerprint: secret.former_fingerprint }).digest())
 }
 
-/// What a resent change must be equal to. Secrets take part by their fingerprints: the request itself is never kept.
+/// Returns the digest that a resent change must match. Secrets contribute their fingerprints: the
+/// request itself is never stored.
 pub(super) fn request_digest(input: &ChangeInput) -> Digest {
     digest(input, |secret| secret.fingerprint)
 }
 
-/// Whether an earlier request was the same one, also if a program of before noted it.
+/// Reports whether an earlier request was the same, including one that an older program recorded.
 pub(super) fn is_same_request(input: &ChangeInput, earlier: Digest) -> bool {
     earlier == request_digest(input)
         || (!input.secrets.is_empty() && earlier == digest(input, |secret| secret.former_fingerprint))

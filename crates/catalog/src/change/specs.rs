@@ -1,4 +1,5 @@
-//! From what a change asks for to what is stored: selectors become pins, left-out fields keep or get their value.
+//! Turns what a change asks for into what is stored: selectors become pins, and omitted fields keep
+//! or get their value.
 
 use milepost_model::spec::{EnvironmentSpec, PackageSpec, Pin, PinRole, SecretSpec};
 use milepost_model::unit_put::{PackagePut, Put, TargetPut, VersionRef, check_static, check_variables};
@@ -16,7 +17,7 @@ pub(super) struct Resolved {
     pub spec: UnitSpec,
     /// The ids of the pinned versions.
     pub pins: Vec<(PinRole, i64)>,
-    /// The uid of the package version, when the user asked to take it over.
+    /// The uid of the package version, if the user asked to adopt it.
     pub uid: Option<String>,
 }
 
@@ -109,8 +110,9 @@ pub(super) async fn resolve(
     }
 }
 
-/// The environment that a function of the same change keeps, when it moves to this package: one that had its code
-/// elsewhere gets a package of its own, and does not change its runtime by that.
+/// Returns the environment that a function of the same change keeps when it moves to this package.
+/// A function that had its code elsewhere gets a package of its own, which must not change its
+/// runtime.
 async fn of_function_on(work: &mut Work<'_>, draft: &Draft<'_>, package: &UnitName) -> Result<Option<Pin>> {
     for put in draft.puts {
         let UnitPut::Function(function) = &put.unit else { continue };
@@ -126,7 +128,7 @@ async fn of_function_on(work: &mut Work<'_>, draft: &Draft<'_>, package: &UnitNa
     Ok(None)
 }
 
-/// A command alone, for a package that has nothing to build, would be kept and never run.
+/// Rejects a build command for a package without a source: it would be stored and never run.
 fn check_command(name: &UnitName, package: &PackagePut, spec: &PackageSpec) -> Result<()> {
     let asked = package.build_command.as_ref().is_some_and(|command| !command.is_empty());
     if !asked || package.deployment.is_some() || spec.source.is_some() {
@@ -149,7 +151,8 @@ async fn pinned(work: &mut Work<'_>, kind: UnitKind, name: &UnitName, wanted: &V
     Ok(Pinned { pin, id: row.id, row })
 }
 
-/// The version that an earlier version of the same unit was pinned to: kept as it is, even when there is a newer one.
+/// Returns the version that an earlier version of the same unit was pinned to, even if there is a
+/// newer one.
 async fn existing_pin(work: &mut Work<'_>, kind: UnitKind, pin: &Pin) -> Result<Pinned> {
     let selector = milepost_model::Selector::Digest(pin.digest.hex());
     pinned(work, kind, &pin.name, &VersionRef { name: pin.name.clone(), version: selector }).await
@@ -165,7 +168,8 @@ async fn package_environment(work: &mut Work<'_>, package: &VersionRow) -> Resul
     }
 }
 
-/// The environment that is asked for, else the one to keep. A built-in one joins the app when it is first named.
+/// Returns the requested environment, or else the one to keep. A built-in environment joins the app
+/// on first use.
 async fn environment(
     work: &mut Work<'_>,
     draft: &mut Draft<'_>,
@@ -199,7 +203,8 @@ async fn environment(
     running(work, draft, environment).await
 }
 
-/// An environment for something new, unless nothing runs it: such are stored from before that was refused.
+/// Rejects an environment that no runtime supports. Such environments may be stored from before
+/// they were rejected.
 async fn running(work: &mut Work<'_>, draft: &mut Draft<'_>, environment: Pinned) -> Result<Pinned> {
     if draft.running.contains(&environment.id) {
         return Ok(environment);
@@ -222,7 +227,8 @@ fn does_not_run(name: &UnitName) -> Refusal {
         .hint("the runtimes are python, node and binary")
 }
 
-/// The function version that a trigger is fixed to; none when it follows the release or an alias. Both must exist.
+/// Returns the function version that a trigger is pinned to, or `None` if it follows the release or
+/// an alias. The function and the alias must exist.
 async fn target(work: &mut Work<'_>, wanted: &TargetPut) -> Result<Option<Pinned>> {
     let unit = units::get_present(work.tx, &work.app, UnitKind::Function, &wanted.function).await?;
     if let milepost_model::Selector::Alias(alias) = &wanted.version

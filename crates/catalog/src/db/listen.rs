@@ -1,5 +1,5 @@
-//! Word of changes from other servers over the same PostgreSQL. It may be lost (a connection breaks): whoever listens is
-//! told of the gap and looks for itself.
+//! Notifications of changes from other servers over the same PostgreSQL. A broken connection may
+//! lose some: the listener then receives [`Heard::Gap`] and must read the state again.
 
 use std::future::poll_fn;
 use std::time::Duration;
@@ -7,24 +7,25 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_postgres::{AsyncMessage, Config, NoTls};
 
-/// What a listener hears.
+/// What a listener receives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Heard {
-    /// Something of this app changed.
+    /// Something in this app changed.
     App(milepost_model::AppName),
-    /// Words may have been missed.
+    /// Notifications may have been missed.
     Gap,
 }
 
 pub(super) const CHANNEL: &str = "milepost";
-/// Apart from the other, since hearing of an app means reading it again. Its words are empty, so it says only "gap": look.
+/// A separate channel, because a notification on the other one makes servers read an app again.
+/// Payloads are empty, so each arrives as [`Heard::Gap`].
 pub(super) const EXECUTIONS: &str = "milepost_executions";
-/// A listener that does not keep up hears of a gap instead.
+/// Capacity of the channel. A listener that falls behind receives a gap instead.
 const WAITING: usize = 1024;
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// Listens until nobody wants to hear any more.
+/// Listens until the receiver is dropped.
 pub(super) fn start(config: Config, channel: &'static str) -> mpsc::Receiver<Heard> {
     let (to, heard) = mpsc::channel(WAITING);
     tokio::spawn(async move {
@@ -48,7 +49,7 @@ pub(super) fn start(config: Config, channel: &'static str) -> mpsc::Receiver<Hea
 
 async fn listen(config: &Config, channel: &str, to: &mpsc::Sender<Heard>) -> Result<(), tokio_postgres::Error> {
     let (client, mut connection) = config.connect(NoTls).await?;
-    // The connection has to be driven for the statement to be answered, so both go on side by side.
+    // The connection must be polled for the statement to complete, so it runs as its own task.
     let (said, mut next) = mpsc::channel(WAITING);
     let driving = tokio::spawn(async move {
         loop {
@@ -64,7 +65,7 @@ async fn listen(config: &Config, channel: &str, to: &mpsc::Sender<Heard>) -> Res
         }
     });
     client.batch_execute(&format!("LISTEN {channel}")).await?;
-    // Whatever was said before this moment was said to nobody.
+    // Notifications sent before this moment were missed.
     let mut missed = true;
     loop {
         if missed && to.send(Heard::Gap).await.is_err() {

@@ -1,4 +1,5 @@
-//! Embedded migrations, one set an engine, run in order under a lock, each in a transaction of its own.
+//! Embedded migrations, one set per engine. They run in order under a lock, each in its own
+//! transaction.
 
 use super::{Db, Tx, Val};
 use crate::error::{CatalogError, Result};
@@ -79,7 +80,7 @@ const MIGRATIONS: &[Migration] = &[
     },
 ];
 
-/// Any number that no other program takes as its advisory lock.
+/// Key of the advisory lock. Arbitrary, but unlikely to be used by another program.
 const LOCK: i64 = 0x006d_696c_6570_6f73;
 
 pub(super) async fn run(db: &Db) -> Result<()> {
@@ -98,11 +99,13 @@ pub(super) async fn run(db: &Db) -> Result<()> {
 async fn apply(tx: &mut Tx, migration: &Migration) -> Result<()> {
     let sqlite = tx.engine_name() == "sqlite";
     if !sqlite {
-        // Two servers that start at once take turns; the second finds the work done, however long that took.
+        // Servers that start at the same time take turns. The second waits without a timeout and
+        // finds the migration done.
         tx.batch("SET LOCAL lock_timeout = 0").await?;
         tx.query("SELECT CAST(pg_advisory_xact_lock($1) AS TEXT)", &[Val::Int(LOCK)]).await?;
     }
-    // Asked first, because PostgreSQL tells about every `IF NOT EXISTS` that finds something, in the server's log.
+    // Checked first, because PostgreSQL logs a notice for every `IF NOT EXISTS` that finds
+    // something.
     let begun = !sqlite
         && tx.count("SELECT count(*) FROM pg_class WHERE oid = to_regclass('schema_migrations')", &[]).await? > 0;
     if !begun {

@@ -1,8 +1,9 @@
-//! The thin driver layer: one transaction type over two engines. SQL is plain text with `$1` parameters, written once
-//! for both; what differs (locking, ids) is in the migrations and in the few methods here that say so.
+//! The thin driver layer: one transaction type over two engines. SQL is plain text with `$1`
+//! parameters, written once for both. Differences (locking, ids) are in the migrations and in the
+//! few methods here that mention them.
 //!
-//! A transaction body may await only its [`Tx`]: on SQLite it runs on the writer's thread, where every query is ready at
-//! once, and many bodies share one commit.
+//! A transaction body may await only its [`Tx`]. On SQLite it runs on the writer's thread, where
+//! every query is ready immediately, and many bodies share one commit.
 
 mod listen;
 mod migrate;
@@ -32,7 +33,7 @@ enum Engine {
     Postgres(Box<postgres::Postgres>),
 }
 
-/// What becomes of a transaction whose body succeeded.
+/// How a transaction ends whose body succeeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
     Commit,
@@ -40,7 +41,7 @@ pub(crate) enum Ending {
     ReadOnly,
 }
 
-/// One open transaction, or for reads one connection with a steady view.
+/// One open transaction, or for reads a connection with a consistent snapshot.
 pub struct Tx(Connection);
 
 enum Connection {
@@ -49,13 +50,14 @@ enum Connection {
 }
 
 impl Db {
-    /// Opens the database at `url` (`postgres://…` or a path of a SQLite file) and brings its schema up to date.
+    /// Opens the database at `url` (`postgres://…`, or the path of a SQLite file) and brings its
+    /// schema up to date.
     pub async fn open(url: &str) -> Result<Self> {
         let engine = match url.split_once("://") {
             Some(("postgres" | "postgresql", _)) => Engine::Postgres(Box::new(postgres::Postgres::open(url).await?)),
             None => Engine::Sqlite(sqlite::Sqlite::open(Path::new(url))?),
             Some(("sqlite" | "file", path)) => Engine::Sqlite(sqlite::Sqlite::open(Path::new(path))?),
-            // What follows may hold a password.
+            // The rest of the URL may contain a password.
             Some((scheme, _)) => return Err(CatalogError::UnknownScheme(scheme.to_owned())),
         };
         let db = Self(Arc::new(engine));
@@ -70,7 +72,8 @@ impl Db {
         }
     }
 
-    /// Word of changes that other servers make. On SQLite there are none: the channel is closed.
+    /// Receives notifications of changes that other servers make. On SQLite there are none: the
+    /// channel is closed.
     pub fn listen(&self) -> tokio::sync::mpsc::Receiver<Heard> {
         match &*self.0 {
             Engine::Sqlite(_) => tokio::sync::mpsc::channel(1).1,
@@ -78,7 +81,8 @@ impl Db {
         }
     }
 
-    /// Word that there is something to run or to stop, also after words may have been missed.
+    /// Receives notifications that executions may need to be run or cancelled, also after
+    /// notifications may have been missed.
     pub fn listen_executions(&self) -> tokio::sync::mpsc::Receiver<Heard> {
         match &*self.0 {
             Engine::Sqlite(_) => tokio::sync::mpsc::channel(1).1,
@@ -86,8 +90,8 @@ impl Db {
         }
     }
 
-    /// To be first of those who write to the same app from here, for as long as the answer lives. Not on SQLite: there all
-    /// writes follow each other, and those that wait share a commit.
+    /// Acquires this process's write turn for the app; held until dropped. `None` on SQLite, where
+    /// all writes are serialised anyway and waiting ones share a commit.
     pub(crate) async fn turn(&self, app: &str) -> Option<Turn> {
         match &*self.0 {
             Engine::Sqlite(_) => None,
@@ -95,8 +99,8 @@ impl Db {
         }
     }
 
-    /// Runs `body` in one transaction: committed when it returns `Ok`, gone without a trace otherwise. When this
-    /// returns `Ok`, what was written survives a power cut.
+    /// Runs `body` in one transaction, which is committed if it returns `Ok` and rolled back
+    /// otherwise. When this returns `Ok`, the writes survive a power cut.
     pub async fn write<T, F>(&self, body: F) -> Result<T>
     where
         T: Send + 'static,
@@ -105,7 +109,8 @@ impl Db {
         self.run(body, Ending::Commit).await
     }
 
-    /// Runs `body` and ends as told; a dry run takes the very path of the real one and then forgets all it wrote.
+    /// Runs `body` and ends the transaction with `ending`. A dry run takes the same path as the
+    /// real write and is then rolled back.
     pub(crate) async fn run<T, F>(&self, body: F, ending: Ending) -> Result<T>
     where
         T: Send + 'static,
@@ -117,7 +122,7 @@ impl Db {
         }
     }
 
-    /// Runs `body` on one consistent view of the database. It must not write.
+    /// Runs `body` on one consistent snapshot of the database. It must not write.
     pub async fn read<T, F>(&self, body: F) -> Result<T>
     where
         T: Send + 'static,
@@ -138,7 +143,7 @@ impl Tx {
         }
     }
 
-    /// Runs a statement and answers how many rows it touched.
+    /// Runs a statement and returns how many rows it affected.
     pub async fn execute(&mut self, sql: &str, params: &[Val]) -> Result<u64> {
         match &mut self.0 {
             Connection::Sqlite(connection) => connection.execute(sql, params),
@@ -155,13 +160,14 @@ impl Tx {
         row.ok_or_else(|| CatalogError::inconsistent(format!("a statement that always answers a row gave none: {sql}")))
     }
 
-    /// The count that a `SELECT count(…)` answers.
+    /// Returns the result of a `SELECT count(…)`.
     pub async fn count(&mut self, sql: &str, params: &[Val]) -> Result<i64> {
         self.query_one(sql, params).await?.int(0)
     }
 
-    /// Waits until no other transaction that queued for the same thing is open. Waiting for a row that changes each time
-    /// wakes all who wait for it; this queue wakes the next one.
+    /// Waits until no other transaction that queued for `what` is open. When many transactions wait
+    /// for a row that keeps changing, each change wakes all of them; this queue wakes only the
+    /// next.
     pub async fn queue_for(&mut self, what: &str) -> Result<()> {
         if self.engine_name() == "postgres" {
             let sql = "SELECT CAST(pg_advisory_xact_lock(hashtextextended($1, 0)) AS TEXT)";
@@ -170,12 +176,12 @@ impl Tx {
         Ok(())
     }
 
-    /// Tells other servers, once the transaction is committed, that something of an app changed.
+    /// Notifies other servers, on commit, that something in an app changed.
     pub async fn tell(&mut self, app: &str) -> Result<()> {
         self.notify(listen::CHANNEL, app).await
     }
 
-    /// Tells other servers that there is something to run or to stop.
+    /// Notifies other servers, on commit, that executions may need to be run or cancelled.
     pub async fn tell_executions(&mut self) -> Result<()> {
         self.notify(listen::EXECUTIONS, "").await
     }
@@ -188,48 +194,50 @@ impl Tx {
         Ok(())
     }
 
-    /// Appended to a `SELECT` whose rows nobody else may change until the end of the transaction. Others may refer to
-    /// them meanwhile. SQLite has one writer at a time, so there this and the next two are nothing.
+    /// Appended to a `SELECT` whose rows no other transaction may change until this one ends;
+    /// others may still reference them. On SQLite this and the following clauses are empty: it has
+    /// one writer at a time.
     pub fn for_update(&self) -> &'static str {
         self.on_postgres(" FOR NO KEY UPDATE")
     }
 
-    /// Appended to a `SELECT` of rows that are about to be referred to: they stay, and one that is being deleted is
-    /// waited for and not found.
+    /// Appended to a `SELECT` of rows that are about to be referenced. They cannot be deleted until
+    /// the transaction ends. A row that is being deleted is waited for and not returned.
     pub fn for_reference(&self) -> &'static str {
         self.on_postgres(" FOR KEY SHARE")
     }
 
-    /// Appended to a `SELECT` of rows to delete. Those that somebody works with are left out rather than waited for, and
-    /// nobody can refer to the others until the end of the transaction; references made before the lock have to be
-    /// looked for again.
+    /// Appended to a `SELECT` of rows to delete. Skips rows that other transactions have locked. No
+    /// transaction can reference the selected rows until this one ends; references made before the
+    /// lock must be looked up again.
     pub fn for_delete(&self) -> &'static str {
         self.on_postgres(" FOR UPDATE SKIP LOCKED")
     }
 
-    /// Appended to a `SELECT` of versions that a new execution needs: nobody deletes them until the end of the
-    /// transaction, and one that is being deleted is waited for.
+    /// Appended to a `SELECT` of versions that a new execution needs. They cannot be deleted until
+    /// the transaction ends. A version that is being deleted is waited for.
     pub fn for_use(&self) -> &'static str {
         self.on_postgres(" FOR SHARE")
     }
 
-    /// The same in a `SELECT` from several tables, of which `v` is the versions.
+    /// Like [`Self::for_use`], for a `SELECT` from several tables in which `v` is the versions.
     pub fn for_use_of_v(&self) -> &'static str {
         self.on_postgres(" FOR SHARE OF v")
     }
 
-    /// The same for those who hold other rows already and so must not wait: rows that somebody changes are left out.
+    /// Like [`Self::for_use`], for a transaction that already holds other row locks and so must not
+    /// wait. Skips rows that other transactions are changing.
     pub fn for_use_at_once(&self) -> &'static str {
         self.on_postgres(" FOR SHARE SKIP LOCKED")
     }
 
-    /// Appended to a `SELECT` of rows to work on, of which everybody takes others.
+    /// Appended to a `SELECT` of rows to work on. Each transaction gets different rows.
     pub fn for_claim(&self) -> &'static str {
         self.on_postgres(" FOR NO KEY UPDATE SKIP LOCKED")
     }
 
-    /// An expression for the database's own time in milliseconds: leases are compared by it, so nodes whose clocks differ
-    /// agree on when one ends.
+    /// An expression for the database's own time in milliseconds. Leases use it, so that nodes
+    /// whose clocks differ agree on when a lease ends.
     pub fn database_now(&self) -> &'static str {
         match &self.0 {
             Connection::Sqlite(_) => "CAST(unixepoch('subsec') * 1000 AS INTEGER)",

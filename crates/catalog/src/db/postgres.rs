@@ -13,15 +13,17 @@ use crate::error::{CatalogError, Result};
 
 const CONNECTIONS: usize = 16;
 const WAIT: Duration = Duration::from_secs(10);
-/// How long a database may say nothing, though its machine is asked, until the connection counts as broken.
+/// How long an unresponsive connection is kept before it counts as broken.
 const SILENCE: Duration = Duration::from_secs(30);
-/// How long a statement waits for a lock. Whoever asked has been answered by then, and PostgreSQL does not notice by itself
-/// that nobody waits for it any more: without a bound such statements would take all of its connections.
+/// How long a statement waits for a lock. By then the client has had its response, and PostgreSQL
+/// does not notice a client that stopped waiting: without a limit such statements would use up all
+/// of its connections.
 ///
-/// Said in each transaction: a pooler between here and the database refuses settings at the start of a connection.
+/// Set in each transaction, because a connection pooler may reject settings at the start of a
+/// connection.
 const LOCK_WAIT: &str = "; SET LOCAL lock_timeout = '60s'";
 const KEEPALIVE_EVERY: Duration = Duration::from_secs(10);
-/// What the driver takes when the address says nothing.
+/// The driver's default when the URL sets none.
 const KEEPALIVES_IDLE_UNSAID: Duration = Duration::from_secs(2 * 60 * 60);
 
 pub(super) struct Postgres {
@@ -30,8 +32,8 @@ pub(super) struct Postgres {
     config: tokio_postgres::Config,
 }
 
-/// A connection inside a transaction. One that is dropped before the transaction ended is closed instead of going
-/// back to the pool, which rolls it back.
+/// A connection inside a transaction. If it is dropped before the transaction ends, the connection
+/// is closed instead of returned to the pool, which rolls the transaction back.
 pub(super) struct Connection {
     client: Option<Client>,
 }
@@ -55,7 +57,7 @@ impl Postgres {
         self.config.clone()
     }
 
-    /// Unless the address says how long.
+    /// Empty if the URL sets its own lock timeout.
     fn lock_wait(&self) -> &'static str {
         let said = self.config.get_options().is_some_and(|options| options.contains("lock_timeout"));
         if said { "" } else { LOCK_WAIT }
@@ -72,7 +74,8 @@ impl Postgres {
     {
         let client = self.pool.get().await.map_err(|error| CatalogError::database("connect to PostgreSQL", error))?;
         let mut tx = Tx(super::Connection::Postgres(Box::new(Connection { client: Some(client) })));
-        // Reads see one moment, as on SQLite. Writes lock the app's row first, so the default level is enough.
+        // Reads see one snapshot, as on SQLite. Writes lock the app's row first, so the default
+        // isolation level suffices.
         let begin = match ending {
             Ending::ReadOnly => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY".to_owned(),
             Ending::Commit | Ending::Forget => format!("BEGIN{}", self.lock_wait()),
@@ -85,14 +88,14 @@ impl Postgres {
             return Err(CatalogError::inconsistent("a PostgreSQL transaction changed its engine".to_owned()));
         };
         if ended.is_ok() {
-            // Back to the pool.
+            // Returns the connection to the pool.
             drop(connection.client.take());
         }
         result.and_then(|value| ended.map(|()| value))
     }
 }
 
-/// No silence without an end, unless the address itself says how long.
+/// Bounds how long a connection may be silent, unless the URL sets its own timeouts.
 fn bounded(mut config: tokio_postgres::Config) -> tokio_postgres::Config {
     if config.get_tcp_user_timeout().is_none() {
         config.tcp_user_timeout(SILENCE);
@@ -163,7 +166,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn waits_are_bounded_unless_the_address_says_otherwise() {
+    async fn timeouts_have_defaults_that_the_url_overrides() {
         let read = async |url: &str| Postgres::open(url).await.expect("an address");
         let plain = read("postgres://ann@db/milepost").await;
         assert_eq!((plain.lock_wait(), plain.config.get_options()), (LOCK_WAIT, None));
@@ -178,7 +181,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_database_is_told_in_every_transaction_that_writes() {
+    async fn every_write_transaction_sets_the_lock_timeout() {
         let database = milepost_testkit::postgres::database();
         let told = async |url: &str, ending| {
             let postgres = Postgres::open(url).await.expect("an address");

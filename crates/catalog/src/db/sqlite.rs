@@ -1,4 +1,5 @@
-//! SQLite: one writer thread that commits many bodies at once, and a few connections for reads, used in place.
+//! SQLite: one writer thread that commits many bodies at once, and a few read connections that are
+//! used on the caller's thread.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
@@ -13,10 +14,11 @@ use tokio::sync::oneshot;
 use super::{BodyFuture, Ending, Row, Tx, Val};
 use crate::error::{CatalogError, Result};
 
-/// So many bodies share one commit at the most: enough to hide the sync, few enough that the first does not wait long.
+/// Maximum number of bodies per commit: enough to amortise the sync, few enough that the first does
+/// not wait long.
 const GROUP: usize = 64;
 const READERS: usize = 4;
-/// Statements are few and fixed; all of them stay prepared.
+/// Statements are few and fixed, so all of them stay prepared.
 const STATEMENTS: usize = 256;
 
 pub(super) struct Sqlite {
@@ -25,10 +27,11 @@ pub(super) struct Sqlite {
     path: std::path::PathBuf,
 }
 
-/// Runs one body inside the writer's transaction; what it returns is called once the commit is decided.
+/// Runs one body inside the writer's transaction. The returned closure is called with the result of
+/// the commit.
 type Job = Box<dyn FnOnce(&Connection) -> Box<dyn FnOnce(Result<()>) + Send> + Send>;
 
-/// Shared so that a transaction can be `Send`; nobody ever waits for the lock.
+/// Shared so that a transaction is `Send`. The lock is never contended.
 #[derive(Clone)]
 pub(super) struct Connection(Arc<Mutex<rusqlite::Connection>>);
 
@@ -52,7 +55,7 @@ impl Sqlite {
         let job: Job = Box::new(move |connection| {
             let result = run_in_savepoint(connection, body, ending);
             Box::new(move |committed| {
-                // The caller may have gone away; the commit stands either way.
+                // The caller may have gone away. The commit stands either way.
                 let _ = reply.send(committed.and(result));
             })
         });
@@ -90,9 +93,11 @@ impl Sqlite {
 
 fn write_loop(connection: &Connection, jobs: &mpsc::Receiver<Job>) {
     while let Ok(first) = jobs.recv() {
-        // Reading before writing under a plain BEGIN would fail when another process writes in between.
+        // With a plain BEGIN, a body that reads before it writes would fail if another process
+        // wrote in between.
         if let Err(error) = connection.batch("BEGIN IMMEDIATE") {
-            // Dropping the job tells its caller; running it outside a transaction would commit it piece by piece.
+            // Dropping the job makes its caller's channel return an error. Running it outside a
+            // transaction would commit each statement on its own.
             tracing::error!(error = &error as &dyn std::error::Error, "the database did not let a transaction begin");
             continue;
         }
@@ -102,9 +107,9 @@ fn write_loop(connection: &Connection, jobs: &mpsc::Receiver<Job>) {
             finishers.push(job(connection));
         }
         let committed = connection.batch("COMMIT").map_err(|error| {
-            // A commit that failed leaves the transaction open.
+            // A failed commit leaves the transaction open.
             let _ = connection.batch("ROLLBACK");
-            // All of it, since what is at the bottom is the cause, like a disk that is full.
+            // Keeps the whole chain, because the last source is the cause, such as a full disk.
             let causes = std::iter::successors(std::error::Error::source(&error), |cause| cause.source());
             causes.fold(error.to_string(), |told, cause| format!("{told}: {cause}"))
         });
@@ -128,13 +133,13 @@ where
     result
 }
 
-/// Polls a body once: everything it awaits is answered at once.
+/// Polls a body once: everything that it awaits is ready immediately.
 fn run_now<T, F>(connection: &Connection, body: F) -> Result<T>
 where
     F: for<'t> FnOnce(&'t mut Tx) -> BodyFuture<'t, T>,
 {
     let mut tx = Tx(super::Connection::Sqlite(connection.clone()));
-    // A panic in one body must not take the writer, and with it the server, down.
+    // A panic in one body must not stop the writer thread, and with it the server.
     let body = std::panic::AssertUnwindSafe(body(&mut tx)).catch_unwind();
     let mut body = std::pin::pin!(body);
     match body.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
@@ -158,7 +163,7 @@ impl Connection {
         let setup = || {
             connection.busy_timeout(Duration::from_secs(10))?;
             connection.set_prepared_statement_cache_capacity(STATEMENTS);
-            // FULL: a commit that was acknowledged survives a power cut.
+            // FULL: an acknowledged commit survives a power cut.
             connection.execute_batch(
                 "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
                  PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY;",
@@ -200,7 +205,8 @@ impl Connection {
     }
 }
 
-/// `$2` is a *named* parameter to SQLite, numbered by first appearance: it has to be looked up by its name.
+/// SQLite treats `$2` as a *named* parameter, numbered by first appearance, so it must be looked up
+/// by name.
 fn bind(statement: &mut rusqlite::Statement<'_>, params: &[Val]) -> rusqlite::Result<()> {
     let mut name = String::with_capacity(4);
     for (position, value) in params.iter().enumerate() {

@@ -1,18 +1,20 @@
-//! Those who would wait for the same row wait here instead, before they take a connection.
+//! In-process queues for writers that would wait for the same row. They wait here, before they take
+//! a connection.
 //!
-//! In the database each of them would hold a connection while it waits, and sixteen who want one app would keep everybody
-//! from all the others. Between servers the row's lock decides, as ever: of each server one waits for it.
+//! In the database each of them would hold a connection while waiting, and sixteen writers of one
+//! app would block every other app. Between servers the row lock still decides, with one waiter per
+//! server.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::sync::{Mutex as Queue, OwnedMutexGuard};
 
-/// The queues that somebody stands in, by name. A queue lives as long as its first and its last.
+/// Queues in use, by name. A queue lives as long as it has a holder or waiters.
 #[derive(Default)]
 pub(super) struct Turns(Mutex<HashMap<String, Weak<Queue<()>>>>);
 
-/// Being the first in a queue, until it is dropped.
+/// The head position of a queue; released when dropped.
 pub(crate) struct Turn {
     place: Option<OwnedMutexGuard<()>>,
     turns: Arc<Turns>,
@@ -20,7 +22,7 @@ pub(crate) struct Turn {
 }
 
 impl Turns {
-    /// First come, first served. Who goes away while waiting leaves the queue.
+    /// Waits for the turn, in first-come order. Dropping the future leaves the queue.
     pub(super) async fn wait(self: &Arc<Self>, name: &str) -> Turn {
         let queue = {
             let mut queues = self.queues();
@@ -31,7 +33,7 @@ impl Turns {
                 queue
             })
         };
-        // Made before the wait, so that also who goes away meanwhile clears up.
+        // Created before the wait, so that a dropped waiter also cleans up.
         let mut turn = Turn { place: None, turns: Arc::clone(self), name: name.to_owned() };
         turn.place = Some(queue.lock_owned().await);
         turn
@@ -59,7 +61,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn one_at_a_time_in_the_order_of_coming_and_nothing_stays_behind() {
+    async fn turns_are_granted_in_order_and_cleaned_up() {
         let turns = Arc::new(Turns::default());
         let first = turns.wait("shop").await;
         let mut second = Box::pin(turns.wait("shop"));
@@ -69,7 +71,7 @@ mod tests {
         drop(first);
         assert!(third.as_mut().now_or_never().is_none());
         let second = second.await;
-        // Who goes away does not hold up the next.
+        // A dropped waiter does not block the next one.
         let mut fourth = Box::pin(turns.wait("shop"));
         assert!(fourth.as_mut().now_or_never().is_none());
         drop(third);

@@ -1,4 +1,5 @@
-//! The four kinds of value that both engines agree on. Times are milliseconds, flags are 0 and 1, JSON is text.
+//! The four value types that both engines share. Times are milliseconds, flags are 0 and 1, JSON is
+//! text.
 
 use std::error::Error;
 use std::fmt::Write;
@@ -83,7 +84,7 @@ impl ToSql for Val {
     to_sql_checked!();
 }
 
-/// One row of an answer, read by position.
+/// One result row, read by position.
 #[derive(Debug, Clone)]
 pub struct Row(pub(super) Vec<Val>);
 
@@ -145,7 +146,7 @@ impl Row {
         if self.opt_bytes(index)?.is_none() { Ok(None) } else { self.digest(index).map(Some) }
     }
 
-    /// A column that holds one of our own types as text.
+    /// Parses a text column into one of our own types.
     pub fn parse<T: std::str::FromStr<Err: std::fmt::Display>>(&self, index: usize) -> Result<T> {
         let text = self.text(index)?;
         text.parse().map_err(|error| CatalogError::inconsistent(format!("column {index} holds `{text}`: {error}")))
@@ -173,7 +174,7 @@ fn wrong(index: usize, expected: &str, found: &Val) -> CatalogError {
     CatalogError::inconsistent(format!("column {index} holds {kind}, expected {expected}"))
 }
 
-/// `($1, $2), ($3, $4)`: the parameters of a statement with many rows; of one column, without the brackets.
+/// Parameters of a statement with many rows: `($1, $2), ($3, $4)`. Without brackets for one column.
 pub fn placeholders(rows: usize, columns: usize) -> String {
     let mut text = String::new();
     for row in 0..rows {
@@ -191,8 +192,9 @@ pub fn placeholders(rows: usize, columns: usize) -> String {
     text
 }
 
-/// The rows of a `VALUES` list that nothing tells the types of: `(CAST($1 AS TEXT), CAST($2 AS BIGINT)), …`. Its columns
-/// are called `column1`, `column2` on both engines.
+/// Rows of a `VALUES` list whose types PostgreSQL cannot infer:
+/// `(CAST($1 AS TEXT), CAST($2 AS BIGINT)), …`. The columns are called `column1`, `column2` on both
+/// engines.
 pub fn typed_placeholders(rows: usize, types: &[&str]) -> String {
     let mut text = String::new();
     for row in 0..rows {

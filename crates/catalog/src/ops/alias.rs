@@ -13,7 +13,7 @@ use crate::tables::versions::{self, VersionRow, VersionState};
 use crate::work::Work;
 use crate::{needs, read, resolve};
 
-/// Histories are walked from their end; no rollback needs more.
+/// Number of newest moves that a rollback looks at.
 const HISTORY: i64 = 1000;
 
 /// Where an alias should point.
@@ -27,7 +27,7 @@ pub struct SetAlias {
 }
 
 impl Catalog {
-    /// Makes an alias, or with `existing` moves one that must be there.
+    /// Creates an alias, or with `existing` moves one that must exist.
     pub async fn alias_set(&self, app: &AppName, actor: &str, new: SetAlias) -> Result<Alias> {
         let SetAlias { function, alias, selector, existing, why } = new;
         self.work(app, actor, Ending::Commit, move |work| {
@@ -50,7 +50,7 @@ impl Catalog {
         .await
     }
 
-    /// Moves an alias back to where it was before.
+    /// Moves an alias back to its previous target.
     pub async fn alias_rollback(
         &self,
         app: &AppName,
@@ -70,7 +70,8 @@ impl Catalog {
                 let mut steps = Vec::new();
                 for step in moves.iter().rev() {
                     let Some(id) = step.to_id else {
-                        // The alias was deleted and made again: what was before is another alias.
+                        // The alias was deleted and created again: earlier moves belong to a
+                        // different alias.
                         steps.clear();
                         continue;
                     };
@@ -92,7 +93,8 @@ impl Catalog {
         .await
     }
 
-    /// Deletes an alias, never a version. Refused while a route, timer, job or webhook of the app follows it.
+    /// Deletes an alias, never a version. Rejected while a route, timer, job or webhook of the app
+    /// follows it.
     pub async fn alias_delete(&self, app: &AppName, actor: &str, function: UnitName, alias: AliasName) -> Result<()> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
@@ -128,7 +130,7 @@ pub(crate) async fn set(
 ) -> Result<Alias> {
     let from = found.map(|found| found.version_id);
     if from == Some(version.id) {
-        // Already there: nothing moves, so nothing is recorded.
+        // The alias does not move, so nothing is recorded.
         return read::alias_view(work.tx, unit, alias).await;
     }
     let row = AliasRow {
@@ -162,7 +164,7 @@ async fn record(
     pointer_moves::insert(work.tx, work.app.id, pointer, &new).await
 }
 
-/// Triggers that follow an alias would be left without a target, in the app or in a release that can be reached.
+/// Rejects the change if a trigger in the app or in an active release would lose its target.
 async fn check_unused(work: &mut Work<'_>, unit: &UnitRow, alias: &AliasName) -> Result<()> {
     let function = &unit.name;
     let mut blockers = read::triggers_following(work.tx, &work.app, function, alias).await?;

@@ -31,12 +31,13 @@ impl Catalog {
             .await
     }
 
-    /// Takes the app away with everything in it. Its history stays in the database under its id; the name is free.
+    /// Deletes an app with everything in it. Its history stays in the database under its id; the
+    /// name becomes free.
     pub async fn app_delete(&self, name: &AppName, actor: &str) -> Result<()> {
         self.delete_app(name, actor, false).await
     }
 
-    /// Takes an app away that has no version: it was made for a deploy that did not come to anything.
+    /// Deletes an app that has no version: it was created for a deploy that failed.
     pub async fn app_delete_unused(&self, name: &AppName, actor: &str) -> Result<()> {
         self.delete_app(name, actor, true).await
     }
@@ -50,12 +51,12 @@ impl Catalog {
                 }
                 let subject = format!("app {}", work.app.name);
                 work.event(EventKind::AppDeleted, &subject, None, None);
-                // First, so that nobody who fires one waits for what follows.
+                // First, so that a concurrent firing does not wait for the rest.
                 jobs::delete_all(work.tx, work.app.id).await?;
                 installs::delete(work.tx, work.app.id).await?;
                 timers::delete_all(work.tx, work.app.id).await?;
                 webhooks::delete_all(work.tx, work.app.id).await?;
-                // Without releases and units nothing of it is served or kept.
+                // Without releases and units, nothing of the app is served or kept.
                 let sql =
                     "UPDATE releases SET state = 'expired', expired_at = $2 WHERE app_id = $1 AND state = 'active'";
                 let params = [work.app.id.into(), work.act.at.into()];
@@ -74,7 +75,8 @@ impl Catalog {
                         &params[..1],
                     )
                     .await?;
-                // After that, because who accepts one holds its version: all that were accepted are seen, and no more come.
+                // After that, because accepting an execution locks its version: all accepted ones
+                // are visible now, and no more can follow.
                 executions::cancel_all(work.tx, work.app.id, work.act.at).await?;
                 v1::forget_app(work.tx, work.app.id).await?;
                 deployments::delete_all(work.tx, work.app.id).await?;
@@ -87,7 +89,7 @@ impl Catalog {
         .await
     }
 
-    /// Moves the app to a plan. A smaller one takes effect with the next release.
+    /// Moves the app to a plan. The limits of a smaller plan apply from the next release on.
     pub async fn app_set_plan(&self, name: &AppName, plan: PlanName, actor: &str) -> Result<App> {
         self.work(name, actor, Ending::Commit, move |work| {
             Box::pin(async move {

@@ -8,23 +8,22 @@ use crate::db::Tx;
 use crate::error::{CatalogError, Result};
 use crate::tables::{apps, blobs, builds};
 
-/// After so many tries there is something wrong with the source of ids, not with our luck.
+/// Gives up after this many collisions: the id source is broken.
 const TRIES: usize = 100;
-/// A build that was used this recently is not marked again: asking must not write each time.
+/// A build that was used this recently is not marked again, so that most lookups do not write.
 const TOUCH_EVERY_MS: i64 = 24 * 3600 * 1000;
 
-/// A build that is over, as whoever ran it tells it.
+/// A finished build, as reported by the server that ran it.
 #[derive(Debug, Clone)]
 pub struct NewBuild {
-    /// What people were told it is called, from [`Catalog::build_id`].
+    /// The id that users were shown, from [`Catalog::build_id`].
     pub id: String,
     /// `milepost_model::build::key` of source, environment and the package's own command.
     pub key: Digest,
     pub package: UnitName,
     pub source: Digest,
-    /// The command that ran.
     pub command: String,
-    /// The tree that it made, or why there is none.
+    /// The resulting tree, or why there is none.
     pub result: std::result::Result<Digest, String>,
     pub log: Option<Digest>,
     pub started_at: Timestamp,
@@ -33,7 +32,8 @@ pub struct NewBuild {
 }
 
 impl Catalog {
-    /// A name for a build that is about to begin. Nothing is written until it is over.
+    /// Draws an id for a build that is about to begin. Nothing is written until the build is
+    /// finished.
     pub async fn build_id(&self, app: &AppName) -> Result<String> {
         let (app, ids) = (app.clone(), Arc::clone(&self.ids));
         self.db
@@ -52,7 +52,8 @@ impl Catalog {
             .await
     }
 
-    /// Writes down a build that is over. Its result and its log must have been uploaded; from now on the row holds them.
+    /// Records a finished build. Its result and its log must be uploaded already; from now on the
+    /// row keeps them.
     pub async fn build_record(&self, app: &AppName, new: NewBuild) -> Result<Build> {
         let (app, ids) = (app.clone(), Arc::clone(&self.ids));
         self.db
@@ -66,7 +67,7 @@ impl Catalog {
                         if builds::insert(tx, app.id, &key, &build, &blobs).await? {
                             return Ok(build);
                         }
-                        // Another build took the name since it was drawn.
+                        // Another build took the id since it was drawn.
                         build.id = ids.short_id();
                     }
                     Err(exhausted())
@@ -75,7 +76,7 @@ impl Catalog {
             .await
     }
 
-    /// The result of a build that succeeded. Being asked for counts as being used.
+    /// Returns the successful build with a key. A lookup counts as a use.
     pub async fn build_find(&self, app: &AppName, key: Digest) -> Result<Option<Build>> {
         let name = app.clone();
         let found = self
@@ -92,7 +93,7 @@ impl Catalog {
         if now.as_millisecond() - row.used_at.as_millisecond() < TOUCH_EVERY_MS {
             return Ok(Some(row.build));
         }
-        // A sweep may have come between the look and the touch.
+        // A sweep may have run between the lookup and the touch.
         let still = self.db.write(move |tx| Box::pin(async move { builds::touch(tx, row.id, now).await })).await?;
         Ok(still.then_some(row.build))
     }
@@ -118,7 +119,7 @@ fn view(new: NewBuild) -> Build {
     }
 }
 
-/// A directory is registered only with everything in it, so a tree whose root is there is complete.
+/// A directory is registered only with everything in it, so a tree whose root exists is complete.
 async fn find_blobs(tx: &mut Tx, new: &NewBuild) -> Result<builds::Blobs> {
     let deployment = new.result.as_ref().ok().copied();
     let mut wanted: Vec<Digest> = deployment.into_iter().chain(new.log).collect();
@@ -127,7 +128,7 @@ async fn find_blobs(tx: &mut Tx, new: &NewBuild) -> Result<builds::Blobs> {
     let mut missing: Vec<String> =
         wanted.iter().filter(|digest| !known.contains_key(digest)).map(ToString::to_string).collect();
     if let Some(deployment) = deployment {
-        // The same bytes may be there as a plain file, which holds nothing.
+        // The same bytes may exist as a plain file, which has no children.
         let found = blobs::locate(tx, &[deployment]).await?;
         if found.iter().any(|blob| !blob.is_directory) {
             missing.push(deployment.to_string());

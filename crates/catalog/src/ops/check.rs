@@ -1,4 +1,4 @@
-//! Checking releases: what a check loads, who does it, and how it ends.
+//! Checks of releases: which functions a check loads, which node runs it, and how it ends.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,8 @@ use crate::tables::release_checks::{self, Holder, Report, Taken};
 use crate::tables::releases::{self, ReleaseRow};
 use crate::{Catalog, releasing};
 
-/// The right to check a release. What its holder finds is not written when another has it by then.
+/// The right to check a release. Results are rejected if another holder has taken the check
+/// meanwhile.
 #[derive(Debug, Clone)]
 pub struct CheckLease {
     pub app: AppName,
@@ -25,34 +26,34 @@ pub struct CheckLease {
     holder: String,
 }
 
-/// A release after its check, or as it is.
+/// A release with the current result of its check.
 #[derive(Debug, Clone)]
 pub struct Checked {
     pub release: Release,
-    /// Releases that made room when it passed.
+    /// Releases that expired to make room when it passed.
     pub expired: Vec<String>,
     pub warnings: Vec<String>,
 }
 
-/// What became of an attempt to end a check.
+/// The outcome of settling a check.
 #[derive(Debug, Clone)]
 pub enum Settled {
     Done(Box<Checked>),
-    /// More has to be loaded than was: latest moved.
+    /// Latest moved, so more functions must be loaded than were.
     Again,
-    /// The lease is another's, or the check had ended.
+    /// Another holder has the lease, or the check had ended.
     NotHeld,
 }
 
 impl Checked {
-    /// Whether the release still waits for its check.
+    /// Reports whether the release still waits for its check.
     pub fn is_pending(&self) -> bool {
         self.release.check.state == CheckState::Pending && self.release.state == ReleaseState::Active
     }
 }
 
 impl Catalog {
-    /// A release, what its check found, and what made room for it.
+    /// Returns a release, the result of its check, and the releases that expired for it.
     pub async fn check_get(&self, app: &AppName, release: &str) -> Result<Checked> {
         let release = release.to_owned();
         self.look(app, move |tx, app| {
@@ -64,8 +65,8 @@ impl Catalog {
         .await
     }
 
-    /// The lease that a release was made under with [`Checking::By`](crate::Checking::By), or one that is taken now. None:
-    /// another has it, or there is nothing to check.
+    /// Returns the lease that a release was made under with [`Checking::By`](crate::Checking::By),
+    /// or takes one. `None` if another holder has it, or there is nothing to check.
     pub async fn check_take(
         &self,
         app: &AppName,
@@ -88,9 +89,9 @@ impl Catalog {
             .await
     }
 
-    /// Takes pending checks that no node has. `holder` is different with each call.
+    /// Takes pending checks without a lease. `holder` differs with each call.
     pub async fn checks_take_due(&self, holder: &str, lease_ms: i64, limit: i64) -> Result<Vec<CheckLease>> {
-        // Looking first keeps idle servers from writing every few seconds.
+        // The read first keeps idle servers from writing every few seconds.
         if !self.db.read(|tx| Box::pin(async move { release_checks::is_any_due(tx).await })).await? {
             return Ok(Vec::new());
         }
@@ -112,7 +113,7 @@ impl Catalog {
             .await
     }
 
-    /// Prolongs a lease. False: it is another's by now, or the check has ended.
+    /// Extends a lease. Returns false if another holder has it, or the check has ended.
     pub async fn check_renew(&self, lease: &CheckLease, lease_ms: i64) -> Result<bool> {
         let lease = lease.clone();
         self.db
@@ -125,7 +126,7 @@ impl Catalog {
             .await
     }
 
-    /// Ends a lease without a result: another node may check the release at once.
+    /// Ends a lease without a result. Another node may check the release at once.
     pub async fn check_let_go(&self, lease: &CheckLease) -> Result<()> {
         let lease = lease.clone();
         self.db
@@ -133,13 +134,14 @@ impl Catalog {
             .await
     }
 
-    /// For the start of a server that has the database to itself: whoever held a lease is gone.
+    /// Ends all leases. For the start of a server that has the database to itself: previous holders
+    /// are gone.
     pub async fn checks_end_leases(&self) -> Result<()> {
         self.db.write(|tx| Box::pin(async move { release_checks::end_leases(tx).await })).await
     }
 
-    /// The functions that a check loads now, with everything that the release binds to them. None: there is nothing to check
-    /// any more.
+    /// Returns the functions that a check loads, with everything that the release binds to them.
+    /// `None` if there is nothing to check any more.
     pub async fn check_functions(&self, lease: &CheckLease) -> Result<Option<ServingFunctions>> {
         let release = lease.release_id;
         self.look(&lease.app, move |tx, app| {
@@ -159,8 +161,9 @@ impl Catalog {
         .await
     }
 
-    /// Ends a check with what was found, by the catalog's number of each function version. When nothing failed, latest moves
-    /// to the release if it is the newest, live follows, and the oldest releases make room.
+    /// Ends a check with the results, by the row id of each function version. If nothing failed,
+    /// latest moves to the release if it is the newest, live follows, and the oldest releases
+    /// expire to make room.
     pub async fn check_settle(&self, lease: &CheckLease, found: HashMap<i64, FunctionCheck>) -> Result<Settled> {
         let lease = lease.clone();
         let (actor, app) = (self.check_actor(&lease).await?, lease.app.clone());
@@ -183,13 +186,14 @@ impl Catalog {
         .await
     }
 
-    /// Pointers move in the name of the user who made the release, whichever node checks it.
+    /// Returns the user who made the release: pointers move in that user's name, whichever node
+    /// checks it.
     async fn check_actor(&self, lease: &CheckLease) -> Result<String> {
         let release = lease.release_id;
         self.db.read(move |tx| Box::pin(async move { Ok(releases::get(tx, release).await?.created_by) })).await
     }
 
-    /// The database's own time, by which leases of checks end.
+    /// Returns the database's own time, which the leases of checks use.
     pub async fn database_time(&self) -> Result<Timestamp> {
         self.db
             .read(|tx| {
@@ -202,7 +206,7 @@ impl Catalog {
     }
 }
 
-/// One that expired meanwhile is checked no more: a version that it holds may be deleted.
+/// A release that expired meanwhile is not checked: a version that it holds may be deleted.
 fn is_waiting(row: &ReleaseRow) -> bool {
     row.check == CheckState::Pending && row.state == ReleaseState::Active
 }

@@ -1,5 +1,6 @@
-//! Taking executions from the queue. The app that has the fewest on the node comes first, apps that have equally many take
-//! turns, and none has more running than its plan allows, nor more on a node than leaves others a place.
+//! Claims executions from the queue. Apps with the fewest running on the node go first, and apps
+//! with equally many take turns. No app runs more than its plan allows, nor so many on one node
+//! that other apps get no slot.
 
 use milepost_model::Timestamp;
 use milepost_model::clock::from_millis;
@@ -10,63 +11,66 @@ use crate::ops::execution::Claimed;
 use crate::tables::executions::{self, Waiting};
 use crate::tables::nodes;
 
-/// Apps looked at in one statement.
+/// Apps per statement.
 const APPS: i64 = 64;
 
-/// Of so many places of a node one is kept from the app that has the most.
+/// One in this many of a node's slots is kept from the app that has the most.
 const KEPT: i64 = 8;
 
-/// Whose turn is next. A node keeps it from one claim to the next.
+/// Round-robin state that a node keeps between claims.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Turn {
-    /// The app that had the last one.
+    /// The app that was served last.
     last: i64,
-    /// What one app may have on the node.
+    /// Maximum number of slots that one app may have on the node.
     share: Option<i64>,
 }
 
 impl Turn {
-    /// On a node with so many places. One app alone does not get all of them, since nobody knows how long it would keep
-    /// them.
+    /// For a node with this many slots. A single app does not get all of them, because its
+    /// executions may run for any length of time.
     pub fn with_places(places: usize) -> Self {
         let places = i64::try_from(places).unwrap_or(i64::MAX);
         Self { last: 0, share: Some(places - places / KEPT) }
     }
 }
 
-/// A node that runs something, and its last beat.
+/// A node that runs executions, and its last beat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
     pub name: String,
-    /// None when it has left.
+    /// `None` if it has left.
     pub beat_at: Option<Timestamp>,
 }
 
 impl Catalog {
-    /// Says that a node lives. The first time before it claims anything: what an unknown node has is given back.
+    /// Records that a node is alive. Must happen before its first claim: the executions of an
+    /// unknown node are given back.
     pub async fn node_beat(&self, node: &str) -> Result<()> {
         let (node, now) = (node.to_owned(), self.clock.now());
         self.db.write(move |tx| Box::pin(async move { nodes::beat(tx, &node, now).await })).await
     }
 
-    /// Says that a node is gone: what it has left running is given back at once.
+    /// Records that a node has left. Its running executions are given back at once.
     pub async fn node_leave(&self, node: &str) -> Result<()> {
         let node = node.to_owned();
         self.db.write(move |tx| Box::pin(async move { nodes::delete(tx, &node).await })).await
     }
 
-    /// Takes up to `most` queued executions, which are running on `node` from now on: beginning with the apps that have the
-    /// fewest there, and among those with the one whose turn it is; of an app the oldest. With fewer than `most`, nothing
-    /// else is queued, or the apps that have some run as many as they may.
-    /// What is answered runs on `node` whatever happened after it was taken, so an error is told only when nothing was.
+    /// Claims up to `most` queued executions for `node`: apps with the fewest there first, among
+    /// equals the one whose turn it is, and of each app the oldest. Returns fewer than `most` only
+    /// if nothing else is queued, or if the apps with queued executions run as many as they may.
+    ///
+    /// The returned executions are running on `node` already. An error is therefore returned only
+    /// if nothing was claimed.
     pub async fn executions_claim(&self, node: &str, turn: &mut Turn, most: usize) -> Result<Vec<Claimed>> {
         let mut left = i64::try_from(most).unwrap_or(i64::MAX);
         let mut claimed = Vec::new();
         while left > 0 {
-            // What one app leaves of its share is for the others, in another round.
+            // Slots that an app leaves unused go to others in the next round.
             let mut taken = 0;
             for (app, share) in shares(self.waiting(node, turn, left).await?, turn, left) {
-                // It has had its turn also when it failed: the next claim begins with another app.
+                // Also after an error: the next claim begins with another app.
                 turn.last = app.app_id;
                 match self.claim_of(app, node, share).await {
                     Ok(some) => {
@@ -89,8 +93,8 @@ impl Catalog {
         Ok(claimed)
     }
 
-    /// Apps with something queued that may run more, from the one whose turn it is round to it again: a page of them, or
-    /// as many as are needed.
+    /// Returns apps with queued executions that may run more, starting after the last turn and
+    /// wrapping around: one page of them, or as many as are needed.
     async fn waiting(&self, node: &str, turn: &Turn, most: i64) -> Result<Vec<Waiting>> {
         let (began, now) = (turn.last, self.clock.now());
         let mut found = Vec::new();
@@ -102,7 +106,7 @@ impl Catalog {
                 .read(move |tx| Box::pin(async move { executions::waiting(tx, &node, now, after, APPS).await }))
                 .await?;
             let last = page.last().map(|app| app.app_id).filter(|_| page.len() as i64 == APPS);
-            // Those after the beginning were looked at before the turn came round.
+            // After the wrap, apps past the start were already visited.
             let wanted = |app: &Waiting| may_have(app, turn) > 0 && (!wrapped || app.app_id <= began);
             found.extend(page.into_iter().filter(wanted));
             match last {
@@ -114,8 +118,8 @@ impl Catalog {
         Ok(found)
     }
 
-    /// One app, one transaction: who counts an app's executions and who adds to them take turns, and nobody waits while
-    /// holding another app.
+    /// Handles one app per transaction: counting and claiming an app's executions are serialised,
+    /// and no transaction waits while it holds another app.
     async fn claim_of(&self, app: Waiting, node: &str, most: i64) -> Result<Vec<Claimed>> {
         let (node, now) = (node.to_owned(), self.clock.now());
         self.db
@@ -147,21 +151,23 @@ impl Catalog {
             .await
     }
 
-    /// What runs on a node by the book, with its attempts, unless it was begun in the last `young_ms`.
+    /// Returns the executions recorded as running on a node, with their attempts, except those that
+    /// began in the last `young_ms`.
     pub async fn executions_held(&self, node: &str, young_ms: i64) -> Result<Vec<(String, i64)>> {
         let cutoff = from_millis(self.clock.now().as_millisecond() - young_ms);
         let node = node.to_owned();
         self.db.read(move |tx| Box::pin(async move { executions::held(tx, &node, cutoff).await })).await
     }
 
-    /// The executions of a node that somebody wants to end, with their attempts.
+    /// Returns the executions of a node that are to be cancelled, with their attempts.
     pub async fn executions_cancelling(&self, node: &str) -> Result<Vec<(String, i64)>> {
         let node = node.to_owned();
         self.db.read(move |tx| Box::pin(async move { executions::cancelling(tx, &node).await })).await
     }
 
-    /// Tells other servers that there is something to run or to stop. Apart from what it tells of, because on PostgreSQL a
-    /// notice makes the commits of all who give one follow each other; so not more often than they need to know.
+    /// Notifies other servers that there is something to run or to stop. Separate from the writes
+    /// that it is about, because on PostgreSQL a notification serialises the commits of all
+    /// transactions that send one. Call it no more often than needed.
     pub async fn executions_tell(&self) -> Result<()> {
         self.db.write(|tx| Box::pin(async move { tx.tell_executions().await })).await
     }
@@ -171,14 +177,14 @@ fn room(app: &Waiting, running: i64) -> i64 {
     i64::from(app.plan.limits().executions_at_once) - running
 }
 
-/// How many more an app may have on this node.
+/// Returns how many more executions an app may have on this node.
 fn may_have(app: &Waiting, turn: &Turn) -> i64 {
     let share = turn.share.map_or(i64::MAX, |share| share - app.here);
     room(app, app.running).min(share)
 }
 
-/// Who gets how many of the free places: each place goes to the app that has the fewest, the earlier one of those that
-/// have equally many.
+/// Distributes the free slots: each goes to the app with the fewest executions on the node, and
+/// among equals to the earlier one.
 fn shares(apps: Vec<Waiting>, turn: &Turn, free: i64) -> Vec<(Waiting, i64)> {
     let mut given: Vec<(Waiting, i64)> = apps.into_iter().map(|app| (app, 0)).collect();
     for _ in 0..free {
@@ -210,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_free_place_goes_to_who_has_the_fewest() {
+    fn free_slots_go_to_the_app_with_the_fewest() {
         let (greedy, late) = (app(1, PlanName::Standard, 20), app(2, PlanName::Standard, 0));
         assert_eq!(given(vec![greedy.clone(), late.clone()], Turn::default(), 4), [(2, 4)]);
         assert_eq!(given(vec![greedy, late], Turn::default(), 24), [(1, 2), (2, 22)]);
@@ -219,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn one_app_alone_leaves_a_place_in_eight_and_all_of_a_few() {
+    fn a_single_app_leaves_one_slot_in_eight() {
         let alone = |here| vec![app(1, PlanName::Unlimited, here)];
         assert_eq!(given(alone(0), Turn::with_places(32), 32), [(1, 28)]);
         assert_eq!(given(alone(27), Turn::with_places(32), 5), [(1, 1)]);

@@ -17,19 +17,19 @@ use crate::tables::versions::{self, VersionState};
 use crate::tables::{attempts, execution_input, units};
 use crate::{Catalog, resolve, uuids};
 
-/// So often a version is looked for again when the one that was found is being deleted.
+/// Attempts to find a version while the one found is being deleted.
 const TRIES: usize = 5;
 const CUT: &str = "[the log was longer; this is its end]\n";
 
-/// What is to be run, and on whose account.
+/// What to run, and for whom.
 #[derive(Debug, Clone)]
 pub struct Accept {
     pub new: NewExecution,
-    /// Those that the function gets with the input.
+    /// Headers that the function gets with the input.
     pub headers: BTreeMap<String, String>,
     pub cause: Cause,
     pub started_by: String,
-    /// Who runs a synchronous one.
+    /// The node that runs a synchronous execution.
     pub node: String,
 }
 
@@ -37,9 +37,9 @@ pub struct Accept {
 #[derive(Debug, Clone)]
 pub struct Claimed {
     pub app: AppName,
-    /// What [`Catalog::serving_version`] takes.
+    /// The argument of [`Catalog::serving_version`].
     pub version_id: i64,
-    /// What [`Catalog::execution_finish`] wants to hear again.
+    /// The argument of [`Catalog::execution_finish`].
     pub attempt: i64,
     pub execution: Execution,
 }
@@ -47,17 +47,17 @@ pub struct Claimed {
 /// How an attempt ended.
 #[derive(Debug, Clone)]
 pub struct Finish {
-    /// One of the four ends.
+    /// One of the four final statuses.
     pub status: ExecutionStatus,
     pub result: Option<RawJson>,
-    /// Of a longer one the end is kept.
+    /// Only the end of an oversized log is kept.
     pub log: String,
     pub duration_ms: i64,
 }
 
 impl Catalog {
-    /// Decides on the version and writes the execution: queued, or for a synchronous one running on `node`, which then
-    /// has to end it.
+    /// Decides on the version and writes the execution: queued, or if it is synchronous, running on
+    /// `node`, which then has to end it.
     pub async fn execution_accept(&self, app: &AppName, accept: Accept) -> Result<Claimed> {
         let (app, now, ids) = (app.clone(), self.clock.now(), Arc::clone(&self.ids));
         let queues = Arc::clone(&self.queues);
@@ -101,8 +101,8 @@ impl Catalog {
             .await
     }
 
-    /// Ends an attempt. False when it is not the present one any more, because the node was given up meanwhile or the
-    /// execution has ended: then nothing changes.
+    /// Ends an attempt. Returns false and changes nothing if it is no longer the current one,
+    /// because the node was declared dead meanwhile or the execution has ended.
     pub async fn execution_finish(&self, id: String, node: &str, attempt: i64, finish: Finish) -> Result<bool> {
         if !finish.status.is_ended() {
             return Err(CatalogError::inconsistent(format!("execution {id} cannot end as {}", finish.status)));
@@ -130,8 +130,8 @@ impl Catalog {
             .await
     }
 
-    /// Ends a queued execution at once; asks for the end of a running one, which its node then sees
-    /// ([`Catalog::executions_cancelling`]). One that has ended is refused.
+    /// Ends a queued execution at once, or asks a running one to end, which its node then sees
+    /// ([`Catalog::executions_cancelling`]). Rejected if it has ended.
     pub async fn execution_cancel(&self, app: &AppName, id: String) -> Result<Execution> {
         let (app, now) = (app.clone(), self.clock.now());
         self.db
@@ -157,7 +157,7 @@ impl Catalog {
             .await
     }
 
-    /// Forgets an execution that has ended.
+    /// Deletes an execution that has ended.
     pub async fn execution_delete(&self, app: &AppName, id: String) -> Result<()> {
         let app = app.clone();
         self.db
@@ -180,7 +180,7 @@ impl Catalog {
     }
 }
 
-/// The version that a new execution runs. It is held until the transaction ends.
+/// The version that a new execution runs, locked until the transaction ends.
 struct Decided {
     app_id: i64,
     plan: PlanName,
@@ -197,7 +197,8 @@ async fn decide(tx: &mut Tx, app: &AppName, new: &NewExecution) -> Result<Decide
         let app = apps::get(tx, app).await?;
         let unit = units::get_present(tx, &app, UnitKind::Function, &new.function).await?;
         let version = resolve::version(tx, &unit, &new.version).await?;
-        // Waits for somebody who deletes it at this moment; then the next look finds another or says that it is gone.
+        // Waits for a concurrent delete of the version. The next lookup then finds another one or
+        // reports that it is gone.
         let held = versions::hold(tx, &[version.id], false).await?;
         if held.iter().any(|(_, state)| *state != VersionState::Deleted) {
             let (app_id, plan, unit_id, version_id) = (app.id, app.plan, unit.id, version.id);
@@ -209,7 +210,7 @@ async fn decide(tx: &mut Tx, app: &AppName, new: &NewExecution) -> Result<Decide
     Err(Refusal::new(Code::Unavailable, message).hint("try again").into())
 }
 
-/// What nearly everybody asks for, in one round trip. None means nothing but that [`resolve::version`] has to say.
+/// Handles the common selectors in one round trip. On `None`, [`resolve::version`] decides.
 async fn decide_at_once(tx: &mut Tx, app: &AppName, new: &NewExecution) -> Result<Option<Decided>> {
     let mut params = vec![app.as_str().into(), new.function.as_str().into()];
     let condition = match &new.version {
@@ -239,8 +240,8 @@ async fn decide_at_once(tx: &mut Tx, app: &AppName, new: &NewExecution) -> Resul
     .transpose()
 }
 
-/// Somebody waits for a synchronous one, so it is not queued when the app runs as many as its plan allows. Those who ask at
-/// the same moment do not see each other, so there may be a few more.
+/// A synchronous execution is not queued but rejected if the app runs as many as its plan allows.
+/// Concurrent requests do not see each other, so a few more may run.
 async fn check_running(tx: &mut Tx, app: &AppName, decided: &Decided) -> Result<()> {
     let most = i64::from(decided.plan.limits().executions_at_once);
     if executions::running(tx, decided.app_id).await? < most {
@@ -251,7 +252,7 @@ async fn check_running(tx: &mut Tx, app: &AppName, decided: &Decided) -> Result<
     Err(Refusal::new(Code::TooManyRunning, message).hint(hint).into())
 }
 
-/// What was just written, without reading it again.
+/// Returns the execution that was just written without reading it again.
 fn born(row: NewRow, new: NewExecution, headers: BTreeMap<String, String>, version: ExecutedVersion) -> Execution {
     let (status, attempts) = match row.birth {
         Birth::Running { node } => {
@@ -290,12 +291,12 @@ pub(crate) fn unknown(app: &AppRow, id: &str) -> Refusal {
         .hint("`milepost execution list` shows what is kept; ended ones are forgotten after some time")
 }
 
-/// PostgreSQL takes every character but this.
+/// Replaces NUL, the only character that PostgreSQL does not accept in text.
 pub(crate) fn clean(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }
 
-/// The end of a log that is too long, from the beginning of a line.
+/// Cuts a log that is too long to its end, starting at a whole line.
 fn bounded(log: &str) -> String {
     let log = clean(log);
     if log.len() <= MAX_LOG {
@@ -315,7 +316,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_long_log_the_end_is_kept_in_whole_lines() {
+    fn long_logs_are_cut_to_whole_lines_at_their_end() {
         let log = "äöü line\n".repeat(100_000);
         let kept = bounded(&log);
         assert!(kept.len() <= MAX_LOG && kept.len() > MAX_LOG - 100, "{}", kept.len());

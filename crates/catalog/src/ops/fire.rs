@@ -1,4 +1,5 @@
-//! Firing what is due: a tick, its execution and the next time are one fact.
+//! Fires jobs and timers that are due. A tick, its execution and the next firing time are written
+//! in one transaction.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -20,16 +21,17 @@ use crate::tables::versions::{self, VersionState};
 use crate::tables::{aliases, units};
 use crate::{Catalog, resolve, uuids};
 
-/// What firing did.
+/// The result of firing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Fired {
-    /// Jobs and timers whose time had come.
+    /// Jobs and timers that were due.
     pub rows: u64,
-    /// Executions that are queued now, or that ended at once because there was no version to run.
+    /// Executions that were queued, or that ended at once because there was no version to run.
     pub executions: u64,
-    /// Ticks that passed while no server ran and are not made up.
+    /// Ticks that passed while no server ran and are not caught up on.
     pub skipped: u64,
-    /// Jobs and timers that are still due, because somebody deletes the version that they would run at this moment.
+    /// Jobs and timers that are still due, because the version that they would run is being
+    /// deleted.
     pub postponed: u64,
 }
 
@@ -43,7 +45,7 @@ impl std::ops::AddAssign for Fired {
 }
 
 impl Catalog {
-    /// When the next job or timer is due.
+    /// Returns when the next job or timer is due.
     pub async fn earliest_due(&self) -> Result<Option<Timestamp>> {
         self.db
             .read(|tx| {
@@ -55,8 +57,9 @@ impl Catalog {
             .await
     }
 
-    /// Fires up to `most` jobs and `most` timers that are due. Any number of servers may do so at once: each takes others.
-    /// As many rows as asked for means that there may be more.
+    /// Fires up to `most` jobs and `most` timers that are due. Any number of servers may call this
+    /// at once: each takes different rows. If it returns as many rows as requested, there may be
+    /// more.
     pub async fn fire_due(&self, most: i64) -> Result<Fired> {
         let now = self.clock.now();
         let (ids, queues) = (Arc::clone(&self.ids), Arc::clone(&self.queues));
@@ -85,11 +88,12 @@ impl Catalog {
     }
 }
 
-/// Fires those of an app's timers that are due, before live moves: a tick belongs to the release that was live when its
-/// time came.
+/// Fires an app's due timers before live moves: a tick belongs to the release that was live when it
+/// was due.
 pub(crate) async fn fire_before_move(tx: &mut Tx, ids: &dyn IdSource, now: Timestamp, rows: &[TimerRow]) -> Result<()> {
     let mut due: Vec<TimerRow> = rows.iter().filter(|row| row.next_at.is_some_and(|at| at <= now)).cloned().collect();
-    // Live may move because the version is being deleted: then what is live next runs the tick.
+    // Live may be moving because the version is being deleted. The next live release then runs the
+    // tick.
     let wanted: Vec<i64> = due.iter().filter_map(|row| row.version_id).collect();
     let held = versions::hold(tx, &wanted, true).await?;
     let there = |id: i64| held.iter().any(|(held, state)| *held == id && *state != VersionState::Deleted);
@@ -100,7 +104,7 @@ pub(crate) async fn fire_before_move(tx: &mut Tx, ids: &dyn IdSource, now: Times
     Ok(())
 }
 
-/// What a firing is done with.
+/// Context of a firing.
 #[derive(Clone, Copy)]
 struct How<'a> {
     ids: &'a dyn IdSource,
@@ -112,15 +116,16 @@ struct How<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Aim {
     Version(i64),
-    /// Resolved now.
+    /// Resolved when it fires.
     Selector(i64, Selector),
-    /// Where it points now, also when its function has left the app: a release may still follow it.
+    /// Where the alias points now, even if its function was removed from the app: a release may
+    /// still follow it.
     Alias(i64, AliasName),
-    /// Nothing, and why.
+    /// Nothing; holds the reason.
     Nothing(String),
 }
 
-/// The ticks of one job or timer, and what they are written with.
+/// The ticks of one job or timer, with what their executions need.
 struct Firing {
     app_id: i64,
     function_id: i64,
@@ -131,7 +136,7 @@ struct Firing {
     input: Option<String>,
     description: String,
     started_by: String,
-    /// How its function was asked for, where v1 counts the executions.
+    /// The selector under which v1 counts the executions, if it counts them.
     counted_as: Option<Selector>,
 }
 
@@ -219,7 +224,8 @@ async fn fire_timers(tx: &mut Tx, how: How<'_>, due: Vec<TimerRow>) -> Result<Fi
     Ok(fired)
 }
 
-/// Writes the executions, and answers for each firing how many it made; none for one that has to wait.
+/// Writes the executions, and returns for each firing how many it made, or `None` if it must be
+/// postponed.
 async fn write(tx: &mut Tx, how: How<'_>, firings: &[Firing], fired: &mut Fired) -> Result<Vec<Option<i64>>> {
     let found = resolve_all(tx, firings).await?;
     let mut wanted: Vec<i64> = found.values().filter_map(|version| version.as_ref().ok().copied()).collect();
@@ -227,11 +233,11 @@ async fn write(tx: &mut Tx, how: How<'_>, firings: &[Firing], fired: &mut Fired)
     wanted.dedup();
     let counted: Vec<Option<Counted>> = firings.iter().map(|firing| firing.counted(found.get(&firing.aim))).collect();
     let mut counts = Counts::hold(tx, &counted.iter().copied().flatten().collect::<Vec<_>>()).await?;
-    // Their rows are held by now, so nothing may be waited for.
+    // The rows of the jobs and timers are locked already, so this must not wait for locks.
     let held: HashMap<i64, VersionState> = versions::hold(tx, &wanted, true).await?.into_iter().collect();
     let mut rows = Vec::new();
     let mut counted_rows = Vec::new();
-    // Which of the rows each made.
+    // The range of rows that each firing made.
     let mut made: Vec<Option<Range<usize>>> = Vec::with_capacity(firings.len());
     for (firing, counted) in firings.iter().zip(counted) {
         let outcome = match found.get(&firing.aim) {
@@ -239,7 +245,7 @@ async fn write(tx: &mut Tx, how: How<'_>, firings: &[Firing], fired: &mut Fired)
                 Some(VersionState::Deleted) if matches!(firing.aim, Aim::Version(_)) => {
                     Err("The version was deleted.".to_owned())
                 }
-                // The next look resolves it to another.
+                // The next firing resolves it to another version.
                 Some(VersionState::Deleted) | None => {
                     made.push(None);
                     continue;
@@ -291,7 +297,8 @@ async fn write(tx: &mut Tx, how: How<'_>, firings: &[Firing], fired: &mut Fired)
     Ok(made.into_iter().map(|of| of.map(count)).collect())
 }
 
-/// Executions are listed and begun in the order of their ids, and what is made up at one moment shall keep that of its ticks.
+/// Assigns ids in the order of the ticks: executions are listed and started by id, and several
+/// ticks may be caught up on at once.
 fn name(how: How<'_>, rows: &mut [NewRow]) {
     let ids = uuids::v7_ascending(how.ids, how.now, rows.len());
     let mut by_tick: Vec<&mut NewRow> = rows.iter_mut().collect();
@@ -301,8 +308,8 @@ fn name(how: How<'_>, rows: &mut [NewRow]) {
     }
 }
 
-/// What does not fit into the queue of its app has ended, with the reason: a tick is never just forgotten, and those who
-/// fire do not wait.
+/// Ends executions that exceed the app's queue limit, with the reason: a tick is never lost
+/// silently, and firing never waits.
 async fn bound(tx: &mut Tx, how: How<'_>, rows: &mut [NewRow]) -> Result<()> {
     let mut room: HashMap<i64, i64> = HashMap::new();
     for row in rows.iter().filter(|row| matches!(row.birth, Birth::Queued)) {
@@ -322,7 +329,7 @@ async fn bound(tx: &mut Tx, how: How<'_>, rows: &mut [NewRow]) -> Result<()> {
 
 type Resolved = std::result::Result<i64, String>;
 
-/// Each aim once, however many want it.
+/// Resolves each aim once, even if several firings share it.
 async fn resolve_all(tx: &mut Tx, firings: &[Firing]) -> Result<HashMap<Aim, Resolved>> {
     let mut found: HashMap<Aim, Resolved> = HashMap::new();
     for firing in firings {

@@ -1,4 +1,4 @@
-//! What a job that is due does, and how it stands after it.
+//! Computes which ticks of a due job run, and the job's state afterwards.
 
 use jiff::SignedDuration;
 use milepost_model::Timestamp;
@@ -7,26 +7,27 @@ use milepost_model::schedule::{AfterDowntime, Schedule};
 
 use crate::tables::jobs::Advanced;
 
-/// Everything before the time at which something fires next is settled.
+/// The moment before a firing time. Everything before the next firing time is settled.
 pub(super) fn just_before(at: Timestamp) -> Timestamp {
     at.checked_sub(SignedDuration::from_millis(1)).unwrap_or(Timestamp::MIN)
 }
 
-/// What a job that is due does.
+/// What a due job does.
 #[derive(Debug, PartialEq)]
 pub(super) struct Step {
     pub ticks: Vec<Timestamp>,
     pub skipped: u32,
-    /// What its pattern says, whether or not it has executions left to make.
+    /// The next time of its pattern, even if it has no executions left.
     next_at: Option<Timestamp>,
-    /// How many it had left.
+    /// How many executions it had left.
     count: Option<i64>,
-    /// Its schedule cannot be read.
+    /// Set if its schedule cannot be parsed.
     pub broken: Option<String>,
 }
 
 impl Step {
-    /// How the job stands when `written` of the ticks made an execution: the others have one already, which was counted.
+    /// Returns the job's state if `written` of the ticks made an execution. The other ticks already
+    /// had one, which was counted then.
     pub fn advance(self, id: String, fired: i64, written: i64) -> Advanced {
         let remaining = self.count.map(|count| count - written);
         let next_at = self.next_at.filter(|_| remaining != Some(0) && self.broken.is_none());
@@ -56,7 +57,8 @@ pub(super) fn step(job: &Job, now: Timestamp) -> Step {
         },
         None => None,
     };
-    // The explicit first time is made up, however late it is; what the pattern has missed since then is not.
+    // The explicit first time is always caught up on. Times of the pattern that passed since are
+    // not.
     let first = job.fired == 0 && job.first_at == Some(due_at);
     let rule = if first || job.count.is_some() { AfterDowntime::Skip } else { AfterDowntime::RunNewest };
     let mut ticks = if first { vec![due_at] } else { Vec::new() };

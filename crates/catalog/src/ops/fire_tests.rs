@@ -31,7 +31,7 @@ fn ticks(step: &Step) -> Vec<i64> {
 }
 
 #[test]
-fn a_job_on_time_fires_its_tick_and_waits_for_the_next() {
+fn a_punctual_job_fires_its_tick_and_schedules_the_next() {
     let step = step(&job(Some("* * * * *"), 10 * MINUTE), from_millis(10 * MINUTE + 5));
     assert_eq!(ticks(&step), [10]);
     let after = step.advance("j".to_owned(), 1, 1);
@@ -40,7 +40,7 @@ fn a_job_on_time_fires_its_tick_and_waits_for_the_next() {
 }
 
 #[test]
-fn after_downtime_an_endless_job_makes_up_the_newest_and_a_counted_one_nothing() {
+fn after_downtime_endless_jobs_run_the_newest_tick_and_counted_jobs_none() {
     let now = from_millis(100 * MINUTE + 30_000);
     let endless = step(&job(Some("*/10 * * * *"), 20 * MINUTE), now);
     assert_eq!((ticks(&endless), endless.skipped), (vec![100], 8));
@@ -54,7 +54,7 @@ fn after_downtime_an_endless_job_makes_up_the_newest_and_a_counted_one_nothing()
 }
 
 #[test]
-fn the_first_time_is_made_up_however_late() {
+fn the_first_time_fires_however_late() {
     let first = Job { first_at: Some(from_millis(5 * MINUTE)), fired: 0, ..job(None, 5 * MINUTE) };
     let done = step(&Job { count: Some(1), ..first.clone() }, from_millis(500 * MINUTE));
     assert_eq!(ticks(&done), [5]);
@@ -66,7 +66,7 @@ fn the_first_time_is_made_up_however_late() {
 }
 
 #[test]
-fn the_last_execution_of_a_count_ends_the_job() {
+fn the_last_counted_execution_ends_the_job() {
     let last = Job { count: Some(1), ..job(Some("@every 1s"), MINUTE) };
     let step = step(&last, from_millis(MINUTE + 10_000));
     assert_eq!(ticks(&step), [1]);
@@ -75,7 +75,7 @@ fn the_last_execution_of_a_count_ends_the_job() {
 }
 
 #[test]
-fn a_tick_that_has_its_execution_already_is_not_counted_again() {
+fn a_tick_with_an_execution_is_not_counted_again() {
     let last = Job { count: Some(1), ..job(Some("@every 1s"), MINUTE) };
     let step = step(&last, from_millis(MINUTE + 500));
     let next_at = step.next_at;

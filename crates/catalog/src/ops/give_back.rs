@@ -1,4 +1,4 @@
-//! What becomes of executions whose node died, and of those that ended long ago.
+//! Gives back executions whose node died, and removes those that ended long ago.
 
 use milepost_model::clock::from_millis;
 use milepost_model::execution::{Attempt, AttemptEnd, ExecutionStatus};
@@ -11,19 +11,19 @@ use crate::ops::claim::Node;
 use crate::tables::executions::{self, Lost};
 use crate::tables::{attempts, jobs, nodes};
 
-/// Rows per transaction: others get their turn in between.
+/// Rows per transaction, so that other writes get through in between.
 const BATCH: i64 = 500;
-/// Deaths after which an execution ends, also of attempts that no instance had: it may be what takes its servers along before that
-/// is written down.
+/// Deaths after which an execution ends, even if no attempt reached an instance: the execution may
+/// be what crashes its servers before that is recorded.
 const MOST_DEATHS: i64 = 10;
 const DAY_MS: i64 = 24 * 3600 * 1000;
 
-/// What was found of nodes that are gone.
+/// The result of giving executions back.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GivenBack {
-    /// Executions that wait to be tried again.
+    /// Executions that are queued for another attempt.
     pub requeued: u64,
-    /// Executions that ended: too many attempts, nobody waiting, or cancelled.
+    /// Executions that ended: too many attempts, no waiting caller, or cancelled.
     pub ended: u64,
 }
 
@@ -35,13 +35,14 @@ impl std::ops::AddAssign for GivenBack {
 }
 
 impl Catalog {
-    /// The nodes that run something, with their last beats.
+    /// Returns the nodes with running executions and their last beats.
     pub async fn nodes(&self) -> Result<Vec<Node>> {
         self.db.read(|tx| Box::pin(async move { executions::nodes(tx).await })).await
     }
 
-    /// Gives back what nodes had, if each still has this last beat: whoever beats again is not dead. Who is dead is decided
-    /// by who watches, since the clocks of two machines may differ.
+    /// Gives back the executions of nodes that still have the given last beat: a node that beats
+    /// again is alive. The caller decides which nodes are dead by watching them, because the clocks
+    /// of two machines may differ.
     pub async fn give_back_dead(&self, dead: Vec<Node>, max_attempts: i64) -> Result<GivenBack> {
         let mut found = GivenBack::default();
         for node in dead {
@@ -52,12 +53,13 @@ impl Catalog {
         Ok(found)
     }
 
-    /// Gives back everything that runs: for the start of the only server that there is.
+    /// Gives back everything that runs. For the start of a server that runs alone.
     pub async fn give_back_all(&self, max_attempts: i64) -> Result<GivenBack> {
         self.give_back(None, max_attempts).await
     }
 
-    /// Gives back one attempt that its node does not know of. Nothing changes when it is not the present one any more.
+    /// Gives back one attempt that its node does not know. Does nothing if it is no longer the
+    /// current one.
     pub async fn give_back_attempt(
         &self,
         id: String,
@@ -79,8 +81,8 @@ impl Catalog {
             .await
     }
 
-    /// Gives back an attempt because the server stops. It does not count, and stays on record. False when it is not the
-    /// present one any more.
+    /// Gives back an attempt because the server stops. It is recorded but does not count as a
+    /// death. Returns false if it is no longer the current one.
     pub async fn execution_stop(&self, id: String, node: &str, attempt: i64) -> Result<bool> {
         let (node, now) = (node.to_owned(), self.clock.now());
         self.db
@@ -97,15 +99,16 @@ impl Catalog {
             .await
     }
 
-    /// Says that an instance has the attempt, so that it counts when its node dies. False when it is not the present one any
-    /// more. A first attempt counts without it.
+    /// Records that an instance has the attempt, so that it counts if its node dies. Returns false
+    /// if it is no longer the current one. A first attempt counts in any case.
     pub async fn execution_begin(&self, id: String, node: &str, attempt: i64) -> Result<bool> {
         let node = node.to_owned();
         self.db.write(move |tx| Box::pin(async move { executions::begin(tx, &id, &node, attempt).await })).await
     }
 
-    /// Gives back an attempt that could not begin, because every instance was busy: as if it had not been claimed, and not
-    /// to be claimed again for so long. False when it is not the present one any more.
+    /// Gives back an attempt that could not begin because all instances were busy: as if it had not
+    /// been claimed, and not to be claimed again for `by_ms`. Returns false if it is no longer the
+    /// current one.
     pub async fn execution_postpone(&self, id: String, node: &str, attempt: i64, by_ms: i64) -> Result<bool> {
         let (node, now) = (node.to_owned(), self.clock.now());
         self.db
@@ -149,8 +152,8 @@ impl Catalog {
         }
     }
 
-    /// Forgets ended executions that are older or more than the plans of their apps keep. Part of [`Catalog::sweep`].
-    /// Jobs that have ended go with the executions of their time.
+    /// Deletes ended executions beyond the age or number that their apps' plans keep. Part of
+    /// [`Catalog::sweep`]. Ended jobs are deleted at the same age.
     pub(crate) async fn sweep_executions(&self) -> Result<u64> {
         let now = self.clock.now();
         let apps = self
@@ -172,7 +175,7 @@ impl Catalog {
             let limits = plan.limits();
             let kept_ms = if deleted { 0 } else { i64::from(limits.execution_days) * DAY_MS };
             let old = from_millis(now.as_millisecond() - kept_ms - i64::from(!deleted));
-            // Above every id, so that all of that moment go.
+            // Above every id, so that all executions of that moment are included.
             swept += self.sweep_up_to(app_id, old, "z".to_owned()).await?;
             self.db.write(move |tx| Box::pin(async move { jobs::forget_ended(tx, app_id, old).await })).await?;
             if let Some(keep) = limits.executions_kept {
@@ -209,7 +212,7 @@ impl Catalog {
     }
 }
 
-/// True when it is to be tried again.
+/// Returns true if the execution is to be retried.
 async fn settle(tx: &mut Tx, lost: &Lost, now: Timestamp, max_attempts: i64) -> Result<bool> {
     record(tx, lost, if lost.begun { AttemptEnd::Lost } else { AttemptEnd::Unbegun }, now).await?;
     if end_without_retry(tx, lost, now).await? {
@@ -240,7 +243,7 @@ async fn record(tx: &mut Tx, lost: &Lost, end: AttemptEnd, now: Timestamp) -> Re
     attempts::insert(tx, &lost.id, &attempt, now).await
 }
 
-/// Whether it ended because it is not to be tried again, however it was given back.
+/// Ends an execution that must not be retried, however it was given back. Returns whether it did.
 async fn end_without_retry(tx: &mut Tx, lost: &Lost, now: Timestamp) -> Result<bool> {
     let (status, why) = if lost.cancel {
         (ExecutionStatus::Cancelled, None)

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::tables::groups;
 
 impl Catalog {
-    /// Deletes a group and no function.
+    /// Deletes a group, but no function.
     pub async fn group_delete(&self, app: &AppName, actor: &str, name: GroupName) -> Result<()> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {

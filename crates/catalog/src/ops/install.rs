@@ -1,5 +1,6 @@
-//! Installs: the first version and each upgrade. Each is one transaction with the change that it makes, so the record and the app
-//! never differ. How a version shows that it is well is `install_trial.rs`.
+//! Installs: the first version and each upgrade. Each is one transaction with the change that it
+//! makes, so the install's record always matches the app. The health trial of a version is in
+//! `install_trial.rs`.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +29,7 @@ use crate::{Catalog, Checking, checking, releasing};
 /// The deployment that owns the units of an installed app.
 pub const INSTALL_DEPLOYMENT: &str = "install";
 
-/// An app that is to be installed.
+/// An app to install.
 #[derive(Debug, Clone)]
 pub struct InstallInput {
     pub mode: InstallMode,
@@ -36,46 +37,46 @@ pub struct InstallInput {
     pub channel: Option<ChannelName>,
     pub place: String,
     pub settings: InstallSettings,
-    /// It fetches only from hosts that tokens without administration may name.
+    /// The install fetches only from hosts that tokens without administration may name.
     pub confined: bool,
     pub serial: u64,
     pub check: Option<Check>,
     pub version: VersionInput,
-    /// Who works on it until it is known to be healthy, and for how long at the most.
+    /// Who works on the install until it is known to be healthy, and for how long at most.
     pub holder: String,
     pub lease_ms: i64,
 }
 
-/// A version that is put into an app.
+/// A version to put into an app.
 #[derive(Debug, Clone)]
 pub struct VersionInput {
     pub entry: Entry,
-    /// The artifact's units over the app's own configuration, and the secrets that were given.
+    /// The artifact's units on top of the app's own configuration, and the secrets that were given.
     pub change: ChangeInput,
-    /// The author's configuration, without what the installer has over it.
+    /// The author's configuration, without the installer's overrides.
     pub config: Value,
     /// Secrets that the app must have.
     pub inputs: BTreeSet<UnitName>,
-    /// A person asked for it against windows and denies.
+    /// A user requested it despite windows and denies.
     pub forced: bool,
     /// Who loads its functions before users may get them.
     pub checking: Checking,
 }
 
-/// What a new version made of an app.
+/// The result of putting a version into an app.
 #[derive(Debug, Clone)]
 pub struct InstallOutcome {
     pub outcome: ChangeOutcome,
-    /// The release that has the version.
+    /// The release with the version.
     pub release: Option<Release>,
-    /// Whether users get it.
+    /// Whether it is live.
     pub is_live: bool,
     pub install: LeasedInstall,
 }
 
 impl VersionInput {
-    /// The change that makes an app what the artifact says. What the version before had and this one has not goes; secrets
-    /// stay.
+    /// Returns the base of the change that makes an app match the artifact. Units of the previous
+    /// version that this one lacks are removed; secrets stay.
     pub fn change(package: &PackageName, entry: &Entry, inputs: &BTreeSet<UnitName>) -> Change {
         let claim = |name: &UnitName| UnitKey { kind: UnitKind::Secret, name: name.clone() };
         Change {
@@ -93,14 +94,15 @@ impl VersionInput {
 }
 
 impl Catalog {
-    /// Makes an app that has nothing yet an installed one.
+    /// Installs into an app that is still empty.
     pub async fn install_create(&self, app: &AppName, input: InstallInput) -> Result<InstallOutcome> {
         let actor = input.version.change.actor.clone();
         self.work(app, &actor, Ending::Commit, move |work| Box::pin(async move { create(work, input).await })).await
     }
 
-    /// Puts another version into an installed app. Refused when the lease has ended: then somebody else may be at it; and when
-    /// the install is not at the revision that it was decided on: then a person has said something since.
+    /// Puts another version into an installed app. Rejected if the lease has ended, because another
+    /// holder may be working on it, or if the install's revision differs from the one that the
+    /// decision was based on, because a user changed it since.
     pub async fn install_upgrade(
         &self,
         lease: &InstallLease,
@@ -156,7 +158,7 @@ async fn create(work: &mut Work<'_>, input: InstallInput) -> Result<InstallOutco
         last_check: input.check,
         plan: None,
         revision: 1,
-        // Until the lease ends nobody takes it; whoever has it says when to look next.
+        // The lease protects it until it ends. The holder then sets the next time.
         next_check_at: Some(at),
         lease: Some(lease.token().to_owned()),
         lease_until: Some(lease.until(at, input.lease_ms)),
@@ -182,7 +184,7 @@ async fn upgrade(
     check_inputs(work, &change, &inputs).await?;
     let live_before = live_seq(work).await?;
     let takes_live = row.rollback_pin || work.app.live_mode == LiveMode::Following;
-    // Users keep what they have until the new version has shown that it is well.
+    // Users keep what they have until the new version has proven healthy.
     let waits = takes_live && row.settings.health.is_some() && live_before.is_some();
     if waits {
         work.app.live_mode = LiveMode::Pinned;
@@ -190,10 +192,11 @@ async fn upgrade(
     } else {
         unpin(work, &mut row);
     }
-    // Whoever upgrades cannot do without a release.
+    // An upgrade cannot do without a release.
     let mut outcome = change::apply(work, &change).await.map_err(no_room_by_hand)?;
     let seq = work.app.head_seq;
-    // Users have had this very content before: there is nothing new to judge, and nothing else to go back to.
+    // If users had this very content before, there is nothing new to try, and nothing else to go
+    // back to.
     let is_new = outcome.changed || live_before != Some(seq);
     if waits {
         forget_pin(work, &mut outcome).await?;
@@ -202,11 +205,11 @@ async fn upgrade(
         unpin(work, &mut row);
     }
     if !outcome.changed && takes_live && is_new {
-        // The app has had this content since before a rollback: only live has to come back to it.
+        // The app has had this content since before a rollback: only live has to return to it.
         let why = &change.change.message;
         let (mut release, ..) = make_reachable(work, Target::AppVersion(seq), why).await?;
         if release.check == CheckState::Failed {
-            // Whoever asks for it again wants it loaded again.
+            // A repeated request must load it again.
             release = releasing::create(work, seq, why).await.map_err(no_room_by_hand)?.0;
         }
         outcome.check = checking::view(work.tx, &release).await?;
@@ -221,7 +224,8 @@ async fn upgrade(
     row.installed_at = work.act.at;
     row.installed_by.clone_from(&work.act.actor);
     row.plan = None;
-    // A version whose functions are being loaded is on trial too: it is skipped when they do not load.
+    // A version whose functions are still being loaded is on trial too: it is skipped if they do
+    // not load.
     let on_trial = row.settings.health.is_some() || outcome.check.state.holds_back();
     row.trial_seq = (is_new && on_trial).then(|| live_before.unwrap_or(0));
     if row.trial_seq.is_none() {
@@ -238,7 +242,7 @@ async fn upgrade(
     finish(work, row, lease.clone(), outcome).await
 }
 
-/// Live follows again, if it was not a person who pinned it: what is above a hold may undo a rollback.
+/// Unpins live, if no user pinned it: a version above a hold may undo a rollback.
 pub(super) fn unpin(work: &mut Work<'_>, row: &mut InstallRow) {
     if row.rollback_pin {
         work.app.live_mode = LiveMode::Following;
@@ -246,7 +250,7 @@ pub(super) fn unpin(work: &mut Work<'_>, row: &mut InstallRow) {
     }
 }
 
-/// That live is pinned is our doing and passes by itself, so nobody is told to do something about it.
+/// Removes the warnings about a pinned live: Milepost pinned it, and the pin ends by itself.
 async fn forget_pin(work: &mut Work<'_>, outcome: &mut ChangeOutcome) -> Result<()> {
     let told = match &outcome.release {
         Some(release) if outcome.changed => Some(change::pinned_warning(work, &release.id, false).await?),
@@ -256,7 +260,8 @@ async fn forget_pin(work: &mut Work<'_>, outcome: &mut ChangeOutcome) -> Result<
     Ok(())
 }
 
-/// What is above a hold ends it. Going down by hand is a rollback, which the watcher must not undo.
+/// Ends the hold if the version is above it. A manual downgrade is a rollback, which the watcher
+/// must not undo.
 fn settle_brakes(row: &mut InstallRow, before: &Entry, actor: &str, at: Timestamp) {
     if before.is_above(&row.entry) {
         let stays = row.settings.rollback_holds == RollbackHolds::UntilLifted;
@@ -291,7 +296,7 @@ async fn finish(
     Ok(InstallOutcome { outcome, release, is_live, install })
 }
 
-/// That every secret that the artifact wants is in the app or comes with the change.
+/// Checks that every secret that the artifact requires is in the app or in the change.
 async fn check_inputs(work: &mut Work<'_>, input: &ChangeInput, inputs: &BTreeSet<UnitName>) -> Result<()> {
     let only = Only { kind: Some(UnitKind::Secret), ..Only::default() };
     let present = units::list_present(work.tx, work.app.id, only, None, i64::MAX).await?;
@@ -314,7 +319,7 @@ async fn check_inputs(work: &mut Work<'_>, input: &ChangeInput, inputs: &BTreeSe
         .into())
 }
 
-/// The app version that is live.
+/// Returns the app version that is live.
 pub(super) async fn live_seq(work: &mut Work<'_>) -> Result<Option<i64>> {
     match work.app.live_release_id {
         Some(id) => Ok(Some(releases::get(work.tx, id).await?.app_seq)),
@@ -322,7 +327,7 @@ pub(super) async fn live_seq(work: &mut Work<'_>) -> Result<Option<i64>> {
     }
 }
 
-/// When something changed that the plan depends on, a channel is looked at again soon.
+/// Schedules a check soon, because something changed that the plan depends on.
 pub(super) fn looked_at(row: &InstallRow, at: milepost_model::Timestamp) -> Option<milepost_model::Timestamp> {
     (row.mode == InstallMode::Channel || row.trial_seq.is_some()).then_some(at)
 }
@@ -336,7 +341,7 @@ pub(crate) fn not_installed(app: &AppName) -> Refusal {
         .hint("`milepost install list` shows what is installed; `milepost install --channel URL` installs an app")
 }
 
-/// The uid of the app version that holds what is installed.
+/// Returns the uid of the app version that holds what is installed.
 pub(crate) async fn app_version_uid(tx: &mut crate::db::Tx, app_id: i64, seq: i64) -> Result<String> {
     Ok(app_versions::get(tx, app_id, seq).await?.uid)
 }

@@ -1,5 +1,5 @@
-//! Who works on an install: one at a time, until the lease ends. What a holder writes is refused when it does not have the
-//! lease any more, so a clock that is wrong costs work and not truth.
+//! Leases on installs: one holder at a time, until the lease ends. Writes of a holder that lost its
+//! lease are rejected, so a wrong clock costs work but not correctness.
 
 use milepost_model::clock::from_millis;
 use milepost_model::install::Install;
@@ -23,7 +23,7 @@ pub struct InstallLease {
     actor: String,
 }
 
-/// An install that nobody else works on.
+/// An install with a lease on it.
 #[derive(Debug, Clone)]
 pub struct LeasedInstall {
     pub lease: InstallLease,
@@ -56,7 +56,7 @@ fn until(now: Timestamp, lease_ms: i64) -> Timestamp {
 }
 
 impl Catalog {
-    /// Takes installs that are due and that nobody works on. `holder` is another text with each call.
+    /// Takes installs that are due and not leased. `holder` differs with each call.
     pub async fn installs_take_due(
         &self,
         holder: &str,
@@ -84,7 +84,7 @@ impl Catalog {
             .await
     }
 
-    /// Takes one install, for a person who asks. Refused while somebody else works on it.
+    /// Takes one install on behalf of a user. Rejected while another holder works on it.
     pub async fn install_take(&self, app: &AppName, holder: &str, actor: &str, lease_ms: i64) -> Result<LeasedInstall> {
         let (app, holder, actor, now) = (app.clone(), holder.to_owned(), actor.to_owned(), self.clock.now());
         self.db
@@ -105,7 +105,7 @@ impl Catalog {
             .await
     }
 
-    /// Prolongs a lease. False: it has ended, and nothing may be done under it any more.
+    /// Extends a lease. Returns false if it has ended: nothing may be done under it any more.
     pub async fn install_renew(&self, lease: &InstallLease, lease_ms: i64) -> Result<bool> {
         let (lease, now) = (lease.clone(), self.clock.now());
         self.db
@@ -117,7 +117,8 @@ impl Catalog {
             .await
     }
 
-    /// Ends a lease with what was found. False: it had ended before, and nothing was written.
+    /// Ends a lease and records the result. Returns false, and writes nothing, if it had ended
+    /// before.
     pub async fn install_give_back(&self, lease: &InstallLease, record: CheckRecord) -> Result<bool> {
         let lease = lease.clone();
         self.db
@@ -127,24 +128,25 @@ impl Catalog {
             .await
     }
 
-    /// Ends a lease with nothing.
+    /// Ends a lease without a result.
     pub async fn install_let_go(&self, lease: &InstallLease) -> Result<()> {
         let lease = lease.clone();
         self.db.write(move |tx| Box::pin(async move { installs::let_go(tx, lease.app_id, &lease.token).await })).await
     }
 
-    /// For the start of a server that has the database to itself: whoever held a lease is gone.
+    /// Ends all leases. For the start of a server that has the database to itself: previous holders
+    /// are gone.
     pub async fn installs_end_leases(&self) -> Result<()> {
         self.db.write(|tx| Box::pin(async move { installs::end_leases(tx).await })).await
     }
 
-    /// Everything that follows a channel is to be looked at now.
+    /// Makes every install that follows a channel due now.
     pub async fn installs_make_due(&self) -> Result<()> {
         let now = self.clock.now();
         self.db.write(move |tx| Box::pin(async move { installs::make_due(tx, now).await })).await
     }
 
-    /// When the next install is due, to who takes leases of this length.
+    /// Returns when the next install is due for a caller that takes leases of this length.
     pub async fn installs_earliest(&self, lease_ms: i64) -> Result<Option<Timestamp>> {
         let moments = Moments::at(self.clock.now(), lease_ms);
         self.db.read(move |tx| Box::pin(async move { installs::earliest(tx, moments).await })).await
@@ -157,7 +159,7 @@ fn busy(app: &AppName, until: Option<Timestamp>) -> Refusal {
         .hint("try again in a moment; `milepost install status` shows what came of it")
 }
 
-/// The install, as long as the lease is held.
+/// Returns the install, if the lease is still held.
 pub(super) async fn held(work: &mut Work<'_>, lease: &InstallLease) -> Result<InstallRow> {
     let Some(row) = installs::lock(work.tx, work.app.id).await? else {
         return Err(not_installed(&work.app.name).into());
@@ -166,8 +168,8 @@ pub(super) async fn held(work: &mut Work<'_>, lease: &InstallLease) -> Result<In
     if ours { Ok(row) } else { Err(busy(&work.app.name, row.lease_until).into()) }
 }
 
-/// The same, as long as it is also what the holder has seen: a hold, a rollback or another policy is a person's word against
-/// what was decided before it.
+/// Like [`held`], but also rejects if the install changed since the holder read it: a user's hold,
+/// rollback or new policy overrides what was decided before.
 pub(super) async fn held_since(work: &mut Work<'_>, lease: &InstallLease, revision: i64) -> Result<InstallRow> {
     let row = held(work, lease).await?;
     if row.revision == revision {

@@ -1,4 +1,4 @@
-//! What it means for an install that a person moved live.
+//! Adjusts an install after a user moved live.
 
 use milepost_model::event::EventKind;
 use milepost_model::release::LiveMode;
@@ -11,8 +11,9 @@ use crate::tables::installs::{self, InstallRow};
 use crate::tables::releases;
 use crate::work::Work;
 
-/// After live was moved by hand. To a lower published version it is a rollback: the version that was left is skipped, and
-/// upgrades are held. To a higher one it is the word of a person that this one is good after all.
+/// Called after a user moved live. A move to a lower published version is a rollback: the version
+/// that was left is skipped, and upgrades are held. A move to a higher one means that the user
+/// accepts that version after all.
 pub(crate) async fn live_moved(work: &mut Work<'_>, why: &str) -> Result<()> {
     let Some(id) = work.app.live_release_id else { return Ok(()) };
     let Some(mut row) = installs::lock(work.tx, work.app.id).await? else { return Ok(()) };
@@ -45,7 +46,7 @@ pub(crate) async fn live_moved(work: &mut Work<'_>, why: &str) -> Result<()> {
     installs::save(work.tx, &mut row).await
 }
 
-/// After a person pinned live to where it is.
+/// Called after a user pinned live where it is.
 pub(crate) async fn live_kept(work: &mut Work<'_>) -> Result<()> {
     match installs::lock(work.tx, work.app.id).await? {
         Some(row) => take_pin(work, row).await,
@@ -53,7 +54,8 @@ pub(crate) async fn live_kept(work: &mut Work<'_>) -> Result<()> {
     }
 }
 
-/// Live waited for a version on trial; a person has said where it is to be, so it does not wait any more.
+/// Live was waiting for a version on trial. The user has now decided where live stays, so it no
+/// longer waits.
 async fn take_pin(work: &mut Work<'_>, mut row: InstallRow) -> Result<()> {
     if row.waits_for_live() {
         row.rollback_pin = false;

@@ -1,4 +1,4 @@
-//! The installer's own configuration over the author's, as soon as it is said.
+//! Applies the installer's overrides of the author's configuration at once.
 
 use milepost_model::change::Change;
 use milepost_model::channel::artifact;
@@ -13,15 +13,16 @@ use crate::tables::installs::{self, InstallRow};
 use crate::tables::{contents, units, versions};
 use crate::work::Work;
 
-/// Overrides take effect with the next upgrade by themselves; nobody wants to wait for that. One that goes brings back what the
-/// author has there. `row` has the overrides after the change, `before` are those before it.
+/// Applies a change of overrides now instead of with the next upgrade. Removing an override
+/// restores the author's value. `row` has the overrides after the change, `before` those before it.
 pub(super) async fn override_now(
     work: &mut Work<'_>,
     row: &mut InstallRow,
     before: &Value,
     patch: &Value,
 ) -> Result<Vec<String>> {
-    // What the app has now may be another published version than the installed one, while a rollback holds that back.
+    // While a rollback holds an upgrade back, the app's head may be another published version than
+    // the installed one.
     let author = installs::config_at(work.tx, work.app.id, work.app.head_seq).await?;
     let now = at_once(before, patch, author.as_ref());
     if now.as_object().is_some_and(Map::is_empty) {
@@ -34,7 +35,7 @@ pub(super) async fn override_now(
             artifact::merge(&mut document, &row.settings.overrides);
             document
         }
-        // What somebody changed by hand stays until the next upgrade.
+        // Manual changes stay until the next upgrade.
         _ => {
             let mut document = configuration(work).await?;
             artifact::merge(&mut document, &now);
@@ -48,7 +49,7 @@ pub(super) async fn override_now(
     let input =
         ChangeInput { change, secrets: Default::default(), actor: work.act.actor.clone(), idempotency_key: None };
     let outcome = change::apply(work, &input).await?;
-    // An override is not a change that the next upgrade overwrites.
+    // An override must not count as a manual change that the next upgrade overwrites.
     let held = installs::version_at(work.tx, work.app.id, work.app.head_seq).await?;
     if outcome.changed
         && by_hand.is_empty()
@@ -73,7 +74,7 @@ pub(super) async fn override_now(
     Ok(warnings)
 }
 
-/// What the app's configuration says now.
+/// Returns the app's current configuration.
 async fn configuration(work: &mut Work<'_>) -> Result<Value> {
     if let Some(unit) = units::find(work.tx, work.app.id, UnitKind::Config, &UnitName::config()).await?
         && let Some(version) = unit.current_version_id
@@ -85,8 +86,8 @@ async fn configuration(work: &mut Work<'_>) -> Result<Value> {
     Ok(json!({}))
 }
 
-/// What a change of overrides makes of the configuration now. Only what was overridden goes away with its override: all else
-/// is the author's, and stays.
+/// Computes the patch to the current configuration from a change of overrides. Removing an override
+/// removes only what it had set: the rest is the author's, and stays.
 fn at_once(overrides: &Value, patch: &Value, author: Option<&Value>) -> Value {
     let Some(patch) = patch.as_object() else { return patch.clone() };
     let mut now = Map::new();
@@ -106,7 +107,7 @@ fn at_once(overrides: &Value, patch: &Value, author: Option<&Value>) -> Value {
     Value::Object(now)
 }
 
-/// The patch that takes away what an override had put, and puts back what the author has there.
+/// Returns the patch that removes an override and restores the author's values.
 fn without(before: &Value, author: Option<&Value>) -> Value {
     match before.as_object() {
         Some(fields) if !fields.is_empty() => fields
@@ -117,7 +118,7 @@ fn without(before: &Value, author: Option<&Value>) -> Value {
     }
 }
 
-/// Names of what a patch takes away.
+/// Collects the paths that a patch removes.
 fn taken_away(patch: &Value, path: &str, found: &mut Vec<String>) {
     for (name, value) in patch.as_object().into_iter().flatten() {
         let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
@@ -133,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_override_that_goes_puts_back_what_the_author_has() {
+    fn removing_an_override_restores_the_authors_value() {
         let author = json!({ "mail": { "from": "author", "to": "all" }, "limit": 5 });
         let overrides = json!({ "mail": { "from": "me", "cc": "you" }, "limit": 9, "mine": true });
         let back = |patch: Value| at_once(&overrides, &patch, Some(&author));

@@ -1,4 +1,4 @@
-//! What people say about an installed app: policy and windows, holds, and that it is their own from now on.
+//! Settings of an installed app: policy, windows, holds, and detaching it from its channel.
 
 use milepost_model::channel::{Hold, HoldUntil};
 use milepost_model::event::EventKind;
@@ -20,7 +20,7 @@ use crate::work::Work;
 use crate::{Catalog, CatalogError};
 
 impl Catalog {
-    /// Changes settings, and answers with what a person should know about it.
+    /// Changes settings, and returns warnings for the user.
     pub async fn install_change(
         &self,
         app: &AppName,
@@ -37,7 +37,7 @@ impl Catalog {
                 row.settings = row.settings.changed(&change).map_err(|error| wrong(&error))?;
                 if row.settings.key != key {
                     check_key(&row)?;
-                    // Serials are counted by the author who has the key.
+                    // Serials belong to the key that signed them.
                     row.serial = 0;
                 }
                 if row.settings.health != health {
@@ -59,7 +59,7 @@ impl Catalog {
         .await
     }
 
-    /// Stops upgrades. A hold that is there is replaced.
+    /// Stops upgrades. Replaces an existing hold.
     pub async fn install_hold(&self, app: &AppName, actor: &str, hold: HoldInstall) -> Result<Install> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
@@ -74,7 +74,7 @@ impl Catalog {
         .await
     }
 
-    /// Lets upgrades go on: the hold goes, and all versions that were skipped, or the one that is named.
+    /// Resumes upgrades: removes the hold, and all skipped versions or only the named one.
     pub async fn install_lift(&self, app: &AppName, actor: &str, lift: LiftInstall) -> Result<Install> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
@@ -88,7 +88,7 @@ impl Catalog {
                     }
                     Some(version) => {
                         row.brakes.skipped.retain(|skipped| skipped != version);
-                        // The hold that its rollback left is about it.
+                        // Also removes the hold that the rollback of this version left.
                         let about = |hold: &Hold| matches!(&hold.until, HoldUntil::Above(bad) if bad == version);
                         row.brakes.hold = row.brakes.hold.take().filter(|hold| !about(hold));
                         row.failed = row.failed.take().filter(|failed| failed.version != *version);
@@ -104,8 +104,8 @@ impl Catalog {
         .await
     }
 
-    /// The app stays as it is and belongs to nobody's channel any more. Refused while live waits for a version on trial: nobody would
-    /// end that, and live would stay pinned for good.
+    /// Detaches the app from its channel and leaves it as it is. Rejected while live waits for a
+    /// version on trial: the trial would never end, and live would stay pinned.
     pub async fn install_detach(&self, app: &AppName, actor: &str) -> Result<Install> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
@@ -138,7 +138,7 @@ fn on_trial(app: &AppName, row: &InstallRow) -> Refusal {
     )
 }
 
-/// What comes straight from a registry has no index that could be signed.
+/// An install straight from a registry has no index that could be signed.
 fn check_key(row: &InstallRow) -> Result<()> {
     if row.channel.is_some() || row.settings.key.is_none() {
         return Ok(());
@@ -166,7 +166,7 @@ async fn brake(work: &mut Work<'_>, mut row: InstallRow, kind: EventKind, before
     install_view(work.tx, &work.app, row).await
 }
 
-/// A function that is not there would never be well, and that would show only at the next upgrade.
+/// A missing function could never become healthy, which would show only at the next upgrade.
 async fn check_health(work: &mut Work<'_>, row: &InstallRow) -> Result<()> {
     let Some(Health::Function(name)) = &row.settings.health else { return Ok(()) };
     let only = Only { kind: Some(UnitKind::Function), ..Only::default() };

@@ -1,7 +1,9 @@
-//! How a version shows that it is well, before live moves to it and after; and the way back from one that is not.
+//! Trials: how a version proves healthy, before live moves to it and after, and the rollback if it
+//! does not.
 //!
-//! A version is on trial while `trial_seq` says where to go back to. With `rollback_pin` live has not moved yet, without it has
-//! (or a person has it elsewhere): who takes the lease of a server that died goes on from there.
+//! A version is on trial while `trial_seq` is set to the app version to go back to. With
+//! `rollback_pin`, live has not moved yet. Without it, live has moved (or a user moved it
+//! elsewhere). A server that takes over the lease of a dead one continues from there.
 
 use std::collections::BTreeSet;
 
@@ -25,22 +27,23 @@ use crate::tables::{memberships, units};
 use crate::work::Work;
 use crate::{Catalog, releasing};
 
-/// What became of a version that is not healthy.
+/// What happened to a version that is not healthy.
 #[derive(Debug, Clone, PartialEq)]
 pub enum WentBack {
     /// Live is at this version again.
     To(Entry),
-    /// Live was at this version, and did not move.
+    /// Live was at this version and did not move.
     Stayed(Entry),
     /// There was no version before it.
     Nowhere,
-    /// A person moved live while it was tried: there is nothing left to undo.
+    /// A user moved live during the trial: there is nothing to undo.
     NoLongerOnTrial,
 }
 
 impl Catalog {
-    /// The release at whose address the installed version is asked before live moves to it: the newest that has its code. When all of
-    /// them made room for others meanwhile, which says nothing about the version, it is released again, and that is told by true.
+    /// Returns the release whose address is probed before live moves to the installed version: the
+    /// newest one with its code. If all of them have expired to make room, which says nothing about
+    /// the version, it is released again, and the flag is true.
     pub async fn install_trial_release(&self, lease: &InstallLease) -> Result<(Release, bool)> {
         let found = self
             .look(&lease.app, |tx, app| {
@@ -73,8 +76,9 @@ impl Catalog {
         .await
     }
 
-    /// The installed version is well where it was asked. If live waited for that, it moves, and the version stays on trial until
-    /// it is well there too; else the trial is over.
+    /// Records that the installed version is healthy where it was probed. If live waited for that,
+    /// live moves, and the version stays on trial until it is healthy there too. Otherwise the
+    /// trial ends.
     pub async fn install_healthy(&self, lease: &InstallLease) -> Result<LeasedInstall> {
         let lease = lease.clone();
         self.work(&lease.app.clone(), &lease.actor(), Ending::Commit, move |work| {
@@ -92,8 +96,8 @@ impl Catalog {
         .await
     }
 
-    /// The installed version is not healthy: live stays at what it was before or goes back to it, the version is skipped and
-    /// upgrades are held.
+    /// Records that the installed version is not healthy: live stays at its previous version or
+    /// goes back to it, the version is skipped, and upgrades are held.
     pub async fn install_unhealthy(&self, lease: &InstallLease, why: String) -> Result<(LeasedInstall, WentBack)> {
         let lease = lease.clone();
         self.work(&lease.app.clone(), &lease.actor(), Ending::Commit, move |work| {
@@ -111,20 +115,21 @@ impl Catalog {
 }
 
 impl InstallRow {
-    /// It is on trial, and users have what they had before.
+    /// The version is on trial, and users still have the previous one.
     pub(super) fn waits_for_live(&self) -> bool {
         self.trial_seq.is_some() && self.rollback_pin
     }
 
-    /// The installed version stays. One that failed and is not above it needs no more words.
+    /// The installed version stays. Forgets a failed version unless it is higher.
     pub(super) fn succeeded(&mut self) {
         let version = &self.entry.version;
         self.failed = self.failed.take().filter(|failed| failed.version.cmp_precedence(version).is_gt());
     }
 }
 
-/// The newest active release of the version on trial. One with a secret or a configuration that was set during the trial
-/// counts; one with other code does not, because its failure says nothing about the published version.
+/// Returns the newest active release of the version on trial. A release with a secret or a
+/// configuration that was set during the trial counts. One with other code does not, because its
+/// failure says nothing about the published version.
 async fn newest_holding(tx: &mut Tx, row: &InstallRow) -> Result<Option<ReleaseRow>> {
     let mut active = releases::active(tx, row.app_id).await?;
     active.retain(|release| release.app_seq >= row.app_seq);
@@ -133,11 +138,11 @@ async fn newest_holding(tx: &mut Tx, row: &InstallRow) -> Result<Option<ReleaseR
             return Ok(Some(release.clone()));
         }
     }
-    // Its own releases made room for others.
+    // All releases of the version have expired to make room.
     Ok(active.into_iter().rev().find(|release| !release.check.holds_back()))
 }
 
-/// Whether an app version differs from the installed one in secrets and configuration only.
+/// Reports whether an app version differs from the installed one in secrets and configuration only.
 async fn has_same_code(tx: &mut Tx, row: &InstallRow, seq: i64) -> Result<bool> {
     if seq == row.app_seq {
         return Ok(true);
@@ -167,7 +172,8 @@ async fn release_again(work: &mut Work<'_>, row: &InstallRow, why: &str) -> Resu
 async fn go_live(work: &mut Work<'_>, row: &mut InstallRow) -> Result<()> {
     let why = format!("{} {} is healthy", row.package, row.entry.version);
     unpin(work, row);
-    // Live follows from here on, so it must be at the newest: when that is of an older app version, a newer one is made.
+    // Live follows from here on, so it must point at the newest release. If that one is of an older
+    // app version, a new one is made.
     let newest = releases::newest_reachable(work.tx, work.app.id).await?.filter(|newest| newest.app_seq >= row.app_seq);
     let release = match newest {
         Some(newest) => newest,
@@ -182,13 +188,13 @@ async fn go_live(work: &mut Work<'_>, row: &mut InstallRow) -> Result<()> {
 async fn go_back(work: &mut Work<'_>, row: &mut InstallRow, why: &str) -> Result<WentBack> {
     let Some(seq) = row.trial_seq.take() else { return Ok(WentBack::NoLongerOnTrial) };
     let why = format!("{} {} is not healthy: {why}", row.package, row.entry.version);
-    // Before the first one there is none, also not at 0.
+    // There is no version before the first one, and none at 0.
     let Some((_, before)) = installs::version_at(work.tx, work.app.id, seq).await? else {
         row.failed = Some(FailedUpgrade { version: row.entry.version.clone(), at: work.act.at, reason: why });
         return Ok(WentBack::Nowhere);
     };
-    // Only what the upgrade moved goes back: live may be pinned elsewhere. A secret that was set meanwhile made another app
-    // version, which holds the same published one.
+    // Only what the upgrade moved goes back: live may be pinned elsewhere. A secret that was set
+    // meanwhile made another app version, which holds the same published version.
     let live = match live_seq(work).await? {
         Some(live) => installs::version_at(work.tx, work.app.id, live).await?,
         None => None,
@@ -207,12 +213,13 @@ async fn go_back(work: &mut Work<'_>, row: &mut InstallRow, why: &str) -> Result
     Ok(if moved { WentBack::To(before) } else { WentBack::Stayed(before) })
 }
 
-/// Brakes after live went to a lower version, and the record that it did.
+/// Sets the brakes after live went to a lower version, and records the move.
 pub(super) fn set_back(work: &mut Work<'_>, row: &mut InstallRow, to: (i64, Entry), why: &str) {
     let stays = row.settings.rollback_holds == RollbackHolds::UntilLifted;
     let bad = row.entry.version.clone();
     if to.1.is_above(&row.entry) {
-        // It went down by hand, to what is not healthy: what it came from is right again, and the hold was made by going down.
+        // After a manual downgrade to an unhealthy version: the version before it is no longer
+        // skipped, and the hold that the downgrade set ends.
         row.brakes.skipped.retain(|skipped| *skipped != to.1.version && *skipped != bad);
         row.brakes.skipped.push(bad.clone());
         row.brakes.hold = None;

@@ -17,10 +17,11 @@ use crate::tables::versions::VersionRow;
 use crate::work::Work;
 use crate::{Catalog, resolve, uuids};
 
-/// A first time may be this far back, since clocks differ and requests take their time. Further back it is a mistake.
+/// How far back a first time may be, to allow for clock differences and slow requests. Anything
+/// older is a mistake.
 const LATE_MS: i64 = 60_000;
 
-/// Jobs of one name that are told when it is not clear which is meant.
+/// Maximum number of jobs listed for an ambiguous name.
 const MOST_NAMED: i64 = 20;
 
 impl Catalog {
@@ -31,9 +32,10 @@ impl Catalog {
                 let now = work.act.at;
                 let schedule = check(&new, now)?;
                 let (unit, pinned) = target(work, &new.function, &new.version).await?;
-                // Without a pattern it is one execution.
+                // A job without a pattern makes one execution.
                 let count = if schedule.is_some() { new.count } else { Some(1) };
-                // A job with a pattern fires at times of the pattern only, from its first time on.
+                // A job with a pattern fires only at times of the pattern, starting with its first
+                // time.
                 let first_at = match (&schedule, new.first_at) {
                     (Some(schedule), Some(at)) => schedule.next_from(at),
                     (_, at) => at,
@@ -60,28 +62,28 @@ impl Catalog {
                 let version_id = pinned.map(|version| version.id);
                 let row = JobRow { app_id: work.app.id, unit_id: unit.id, version_id, job };
                 jobs::insert(work.tx, &row).await?;
-                work.event(EventKind::JobCreated, &subject(&row.job), None, Some(told(&row.job)));
+                work.event(EventKind::JobCreated, &subject(&row.job), None, Some(logged(&row.job)));
                 Ok(row.job)
             })
         })
         .await
     }
 
-    /// Changes a job that may go on. A new pattern, and going on after a pause, count from now.
+    /// Changes an unfinished job. A new pattern, and resuming after a pause, count from now.
     pub async fn job_update(&self, app: &AppName, actor: &str, id: String, change: JobChange) -> Result<Job> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 let Some(JobRow { mut job, .. }) = jobs::lock(work.tx, work.app.id, &id).await? else {
                     return Err(unknown(&work.app, &id).into());
                 };
-                let before = told(&job);
+                let before = logged(&job);
                 apply(&mut job, change, work.act.at)?;
-                if before == told(&job) {
+                if before == logged(&job) {
                     return Ok(job);
                 }
                 job.updated_at = Some(work.act.at);
                 jobs::save(work.tx, &job).await?;
-                work.event(EventKind::JobChanged, &subject(&job), Some(before), Some(told(&job)));
+                work.event(EventKind::JobChanged, &subject(&job), Some(before), Some(logged(&job)));
                 Ok(job)
             })
         })
@@ -95,15 +97,16 @@ impl Catalog {
                     return Err(unknown(&work.app, &id).into());
                 };
                 jobs::delete(work.tx, &id).await?;
-                work.event(EventKind::JobDeleted, &subject(&row.job), Some(told(&row.job)), None);
+                work.event(EventKind::JobDeleted, &subject(&row.job), Some(logged(&row.job)), None);
                 Ok(())
             })
         })
         .await
     }
 
-    /// The id of a job that is named by its id or by its name. Of several with the name the one that may go on is meant; if
-    /// there is more than one of those, or none of several, nothing is.
+    /// Resolves the id of a job from its id or its name. Among several jobs with the name, the
+    /// unfinished one is selected. Ambiguous if there are several unfinished ones, or several and
+    /// none is unfinished.
     pub async fn job_id(&self, app: &AppName, word: String) -> Result<String> {
         self.look(app, move |tx, app| {
             Box::pin(async move {
@@ -134,7 +137,7 @@ impl Catalog {
         .await
     }
 
-    /// Newest first, below an id.
+    /// Newest first, with ids below `below`.
     pub async fn job_list(&self, app: &AppName, below: Option<String>, limit: i64) -> Result<PageOf<Job, String>> {
         self.look(app, move |tx, app| {
             Box::pin(async move {
@@ -147,7 +150,7 @@ impl Catalog {
     }
 }
 
-/// The function, and the version that a selector other than `latest` and `@alias` fixes.
+/// Returns the function, and the version that a selector other than `latest` and `@alias` pins.
 pub(crate) async fn target(
     work: &mut Work<'_>,
     function: &UnitName,
@@ -179,7 +182,7 @@ fn check(new: &NewJob, now: Timestamp) -> Result<Option<Schedule>> {
     }
 }
 
-/// A pattern may come later, and then the zone has to stand.
+/// Checked even without a pattern, which may be added later.
 fn check_zone(zone: &str) -> Result<()> {
     Schedule::parse("@daily", zone).map_err(Refusal::from)?;
     Ok(())
@@ -228,7 +231,8 @@ fn apply(job: &mut Job, change: JobChange, now: Timestamp) -> Result<()> {
     Ok(())
 }
 
-/// A first time that has not come yet stands. One that passed in a pause is made up when there is nothing else.
+/// A first time in the future is kept. One that passed during a pause is caught up on if there is
+/// no pattern.
 fn next_of(job: &Job, schedule: Option<&Schedule>, now: Timestamp) -> Option<Timestamp> {
     let first = job.first_at.filter(|_| job.fired == 0);
     match (first, schedule) {
@@ -242,8 +246,9 @@ fn subject(job: &Job) -> String {
     if job.name.is_empty() { format!("job {}", job.id) } else { format!("job {} ({})", job.name, job.id) }
 }
 
-/// What the event log says of a job. Its input may be large and is nobody's business there.
-fn told(job: &Job) -> serde_json::Value {
+/// Returns the fields of a job for the event log. Its input may be large and private, so only
+/// its digest is logged.
+fn logged(job: &Job) -> serde_json::Value {
     let input = job.input.as_ref().map(|input| milepost_model::Digest::of(input.as_str().as_bytes()));
     json!({ "name": job.name, "function": job.function, "selector": job.selector, "cron": job.cron, "zone": job.zone,
             "firstAt": job.first_at, "count": job.count, "state": job.state, "input": input })

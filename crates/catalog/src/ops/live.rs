@@ -14,14 +14,14 @@ use crate::tables::releases::{self, ReleaseRow};
 use crate::work::Work;
 
 const HISTORY: i64 = 1000;
-/// Each place that is looked at costs queries while others wait to write.
+/// Each candidate costs queries while other writes wait.
 const MOST_OFFERS: usize = 20;
 
 #[derive(Debug, Clone)]
 pub enum LiveTarget {
-    /// Pins live to a release. Refused while its check is pending or failed.
+    /// Pins live to a release. Rejected while its check is pending or failed.
     Release(String),
-    /// Pins live to a release whatever its check says.
+    /// Pins live to a release regardless of its check.
     Forced(String),
     /// Lets live follow latest again.
     Follow,
@@ -29,18 +29,18 @@ pub enum LiveTarget {
 
 #[derive(Debug, Clone)]
 pub struct RollbackInput {
-    /// None means where live was before.
+    /// `None` means where live was before.
     pub to: Option<String>,
     pub why: String,
     pub dry_run: bool,
 }
 
-/// Where a rollback went, and from where.
+/// The releases that a rollback moved between.
 #[derive(Debug, Clone)]
 pub struct Rollback {
     pub from: Option<Release>,
     pub to: Release,
-    /// The release was expired and has been released again under a new id.
+    /// The release had expired and was released again under a new id.
     pub released_again: bool,
     pub expired: Vec<String>,
 }
@@ -83,8 +83,8 @@ impl Catalog {
         .await
     }
 
-    /// Puts live back to what it was before, or to a named release, and pins it there. A release that has expired
-    /// meanwhile is released again: undoing a bad deploy must not fail because time has passed.
+    /// Moves live back to where it was before, or to a named release, and pins it there. An expired
+    /// release is released again: undoing a bad deploy must not fail because time has passed.
     pub async fn rollback(&self, app: &AppName, actor: &str, input: RollbackInput) -> Result<Rollback> {
         let ending = if input.dry_run { Ending::Forget } else { Ending::Commit };
         self.work(app, actor, ending, move |work| {
@@ -102,7 +102,7 @@ impl Catalog {
                     None => None,
                 };
                 let why = if input.why.is_empty() { "rollback".to_owned() } else { input.why };
-                // Pinned first, so that releasing again does not take live along by itself.
+                // Pinned first, so that releasing again does not move live by itself.
                 work.app.live_mode = LiveMode::Pinned;
                 let reached = match make_reachable(work, target, &why).await {
                     Err(CatalogError::Refused(refusal)) if input.to.is_none() => {
@@ -126,7 +126,7 @@ impl Catalog {
     }
 }
 
-/// Where a rollback leads: to a release that can be reached, or to an app version by whichever release it has.
+/// Target of a rollback: an active release, or an app version through any release it has.
 pub(super) enum Target {
     Release(ReleaseRow),
     AppVersion(i64),
@@ -143,15 +143,16 @@ async fn named_target(work: &mut Work<'_>, name: &str) -> Result<Target> {
     }
 }
 
-/// The app versions that were live before the present one, on the path that deploys and rollbacks have drawn: at least one,
-/// the nearest first.
+/// Returns the app versions that were live before the current one, along the path of deploys and
+/// rollbacks: at least one, nearest first.
 async fn previous(work: &mut Work<'_>) -> Result<Vec<i64>> {
     let moves = pointer_moves::list(work.tx, work.app.id, Pointer::Live, None, HISTORY).await?;
     let mut steps = Vec::new();
     for step in moves.iter().rev() {
         let Some(id) = step.to_id else { continue };
         let row = releases::get(work.tx, id).await?;
-        // Two releases of one app version are one place on the path: going from one to the other would undo nothing.
+        // Two releases of one app version count as one place: moving between them would undo
+        // nothing.
         steps.push((row.app_seq, step.step));
     }
     let earlier = rollback_targets(&steps);
@@ -163,7 +164,7 @@ async fn previous(work: &mut Work<'_>) -> Result<Vec<i64>> {
     Ok(earlier)
 }
 
-/// Whoever named no place is told the next one on the way back that can be reached.
+/// If the user named no target, suggests the nearest earlier one that can be reached.
 async fn offer_earlier(work: &mut Work<'_>, refusal: Refusal) -> Result<CatalogError> {
     if refusal.code != Code::VersionDeleted {
         return Ok(refusal.into());

@@ -1,5 +1,5 @@
-//! Everything else that writes: apps, aliases, builds, releases, tags, live, descriptions, groups, tokens; executions, and
-//! what starts them by itself: jobs, timers, webhooks; the v1 interface.
+//! All other writes: apps, aliases, builds, releases, tags, live, descriptions, groups and tokens;
+//! executions and what triggers them (jobs, timers, webhooks); and the v1 API.
 
 pub(crate) mod alias;
 pub(crate) mod app;

@@ -1,4 +1,4 @@
-//! What an author tells about a channel, for the app's log.
+//! Publications that an author reports, for the app's event log.
 
 use milepost_model::AppName;
 use milepost_model::channel::{Publication, PublicationKind};
@@ -10,7 +10,7 @@ use crate::db::Ending;
 use crate::error::Result;
 
 impl Catalog {
-    /// Writes down that a version of the app was published, or taken back.
+    /// Records that a version of the app was published or unpublished.
     pub async fn publication_told(&self, app: &AppName, actor: &str, told: Publication) -> Result<()> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {

@@ -1,4 +1,5 @@
-//! Versions of secrets from before fingerprints were bound to app and name get one that is. See docs/decisions/013.
+//! Re-keys versions of secrets from before fingerprints were bound to app and name. See
+//! `docs/decisions/013`.
 
 use milepost_model::spec::SecretSpec;
 use milepost_model::{Digest, UnitSpec};
@@ -21,26 +22,26 @@ pub struct RekeyedSecret {
 }
 
 impl Catalog {
-    /// Versions of secrets that are not re-keyed yet, after a place.
+    /// Returns versions of secrets that are not re-keyed yet, after a position.
     pub async fn secrets_to_rekey(&self, after: OldSecretPlace, limit: i64) -> Result<Vec<OldSecret>> {
         self.db.read(move |tx| Box::pin(async move { keyed_secrets::missing(tx, after, limit).await })).await
     }
 
-    /// Whether a program runs over the same database that knows the old fingerprints only.
+    /// Reports whether a program that knows only the old fingerprints runs over the same database.
     pub async fn has_nodes_of_old_keys(&self) -> Result<bool> {
         let since = milepost_model::clock::from_millis(self.now().as_millisecond() - SILENCE_MS);
         self.db.read(move |tx| Box::pin(async move { keyed_secrets::has_old_nodes(tx, since).await })).await
     }
 
-    /// Gives versions of one app their new fingerprints, all or none. Those that changed meanwhile, and those that another
-    /// node did, are left alone; answers how many were not.
+    /// Gives versions of one app their new fingerprints, all or none. Skips versions that changed
+    /// meanwhile or that another node re-keyed. Returns how many were re-keyed.
     pub async fn secrets_rekey(&self, app_id: i64, keyed: Vec<RekeyedSecret>) -> Result<u64> {
         let Some(name) = keyed.first().map(|first| first.old.app.clone()) else { return Ok(0) };
         let _turn = self.db.turn(name.as_str()).await;
         self.db
             .write(move |tx| {
                 Box::pin(async move {
-                    // The lock that every change takes, also of an app that was deleted.
+                    // Takes the lock that every change takes, also for a deleted app.
                     tx.query(&format!("SELECT id FROM apps WHERE id = $1{}", tx.for_update()), &[app_id.into()])
                         .await?;
                     let mut done = 0;

@@ -14,7 +14,7 @@ use crate::work::Work;
 use crate::{Catalog, Checking};
 
 impl Catalog {
-    /// Releases an app version (again), under a new id. None means the present state of the app.
+    /// Releases an app version (again) under a new id. `None` means the current state of the app.
     pub async fn release_create(
         &self,
         app: &AppName,
@@ -25,7 +25,8 @@ impl Catalog {
         self.release_create_checked(app, actor, app_version, why, Checking::Unasked).await
     }
 
-    /// The same, and says who checks the release before it may become latest and live.
+    /// Like [`Catalog::release_create`]; `checking` says who checks the release before it may
+    /// become latest and live.
     pub async fn release_create_checked(
         &self,
         app: &AppName,
@@ -52,7 +53,8 @@ impl Catalog {
                 let why = if why.is_empty() { "released by hand".to_owned() } else { why };
                 let before = work.app.live_release_id;
                 let (release, expired) = releasing::create(work, seq, &why).await.map_err(no_room_by_hand)?;
-                // While live is pinned, a release says nothing about what users get, nor about a version that is on trial.
+                // While live is pinned, a release changes neither what users get nor a version on
+                // trial.
                 if work.app.live_release_id != before {
                     super::install_live::live_moved(work, &why).await?;
                 }
@@ -93,7 +95,7 @@ impl Catalog {
     }
 }
 
-/// Users get a release that did not load, or may not, only when somebody insists.
+/// Rejects a release that failed its check or is still being checked, unless the user forces it.
 pub(super) fn check_reachable(release: &ReleaseRow) -> Result<()> {
     let (what, next) = match release.check {
         CheckState::Failed => ("did not load", "fix it and deploy again"),
@@ -113,7 +115,7 @@ pub(crate) fn expired(name: &str, at: Option<milepost_model::Timestamp>) -> crat
     Refusal::new(Code::ReleaseExpired, message).hint(hint).into()
 }
 
-/// Who releases, or goes back to what must be released again, cannot do without a release as a change can.
+/// Replaces the hint about `--no-release`: a release or a rollback cannot do without a release.
 pub(super) fn no_room_by_hand(error: CatalogError) -> CatalogError {
     match error {
         CatalogError::Refused(refusal) if refusal.code == Code::NoRoom => {
@@ -123,7 +125,8 @@ pub(super) fn no_room_by_hand(error: CatalogError) -> CatalogError {
     }
 }
 
-/// An app version can be released only while every version it needs exists, and an old one only within today's plan.
+/// Rejects an app version if a version that it needs no longer exists, or if it is not the head and
+/// exceeds the current plan.
 pub(crate) async fn check_releasable(work: &mut Work<'_>, seq: i64) -> Result<()> {
     let missing = releasing::missing_versions(work.tx, work.app.id, seq).await?;
     if missing.is_empty() {

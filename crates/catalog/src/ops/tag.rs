@@ -11,7 +11,7 @@ use crate::tables::pointer_moves::Pointer;
 use crate::tables::{releases, tags};
 
 impl Catalog {
-    /// Puts a tag on a release, taking it from wherever it was.
+    /// Puts a tag on a release, moving it if it exists.
     pub async fn tag_set(
         &self,
         app: &AppName,
@@ -61,7 +61,7 @@ impl Catalog {
     }
 }
 
-/// Tags, release ids and uids share the place in a host name and in every command that takes a release.
+/// Tags, release ids and uids share a namespace in host names and in commands that take a release.
 async fn check_free(work: &mut crate::work::Work<'_>, tag: &TagName) -> Result<()> {
     let is_release = releases::find_by_name(work.tx, work.app.id, tag.as_str()).await?.is_some();
     let is_version = crate::tables::app_versions::find_by_uid(work.tx, work.app.id, tag.as_str()).await?.is_some();

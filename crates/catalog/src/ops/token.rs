@@ -6,12 +6,12 @@ use crate::tables::apps;
 use crate::tables::tokens::{self, TokenRow};
 
 impl Catalog {
-    /// Every token by its hash, for those who must not ask each time.
+    /// Returns every token with its hash, for callers that cannot query for each request.
     pub async fn token_table(&self) -> Result<Vec<(Digest, TokenRow)>> {
         self.db.read(|tx| Box::pin(async move { tokens::table(tx).await })).await
     }
 
-    /// Keeps the hash of a token that the server has made.
+    /// Stores the hash of a token that the server has made.
     pub async fn token_create(
         &self,
         name: String,

@@ -1,4 +1,4 @@
-//! What the v1 interface writes that the ledger has no words for. A project is an app.
+//! Writes of the v1 API that the ledger does not model. A v1 project is an app.
 
 use std::sync::Arc;
 
@@ -20,12 +20,13 @@ use crate::work::Work;
 use crate::{Catalog, Checking, uuids};
 
 impl Catalog {
-    /// Every function or environment of the app, each with its id. Those that v1 sees for the first time get one.
+    /// Returns every function or environment of the app with its id. Assigns ids to those that v1
+    /// has not seen yet.
     pub async fn v1_units(&self, app: &AppName, kind: UnitKind) -> Result<Vec<V1Unit>> {
         let unseen = self.look(app, move |tx, app| Box::pin(async move { v1::unseen(tx, app.id, kind).await })).await?;
         if !unseen.is_empty() {
             let ids = Arc::clone(&self.ids);
-            // Under the lock of the app: a unit that is leaving it gets no id.
+            // Under the app's lock: a unit that is being removed must not get an id.
             self.work(app, "v1", Ending::Commit, move |work| {
                 Box::pin(async move {
                     for (unit_id, at) in v1::unseen(work.tx, work.app.id, kind).await? {
@@ -44,7 +45,7 @@ impl Catalog {
         .await
     }
 
-    /// The unit with this id, if the app has it now.
+    /// Returns the unit with this id, if the app has it now.
     pub async fn v1_unit(&self, app: &AppName, id: String) -> Result<Option<V1Unit>> {
         self.look(app, move |tx, app| {
             Box::pin(async move { Ok(v1::find_unit(tx, app.id, &id).await?.map(|row| row.unit)) })
@@ -52,7 +53,7 @@ impl Catalog {
         .await
     }
 
-    /// The id and the rest of a unit by its name. It must be in the app.
+    /// Returns the v1 data of a unit by its name. The unit must be in the app.
     pub async fn v1_unit_named(&self, app: &AppName, key: UnitKey) -> Result<V1Unit> {
         let found = {
             let key = key.clone();
@@ -74,12 +75,12 @@ impl Catalog {
         .await
     }
 
-    /// The unit with this id, whichever app has it.
+    /// Returns the unit with this id in any app.
     pub async fn v1_find(&self, id: String) -> Result<Option<V1Unit>> {
         self.db.read(move |tx| Box::pin(async move { Ok(v1::find_anywhere(tx, &id).await?.map(|row| row.unit)) })).await
     }
 
-    /// Environments that all apps may use.
+    /// Returns the environments that all apps may use.
     pub async fn v1_public_runtimes(&self) -> Result<Vec<V1Unit>> {
         self.v1_with_fact(UnitKind::Environment, "\"is_public\":true".to_owned(), i64::MAX).await
     }
@@ -95,14 +96,14 @@ impl Catalog {
             .await
     }
 
-    /// Every number that v1 gave in the app, or to one function of it, also of versions that were deleted since: the function, its number in the
-    /// ledger, and the number of v1.
+    /// Returns every v1 number in the app, or of one of its functions: the function, its number in
+    /// the ledger, and the number in v1. Includes deleted versions.
     pub async fn v1_numbers(&self, app: &AppName, of: Option<UnitName>) -> Result<Vec<(UnitName, i64, i64)>> {
         self.look(app, move |tx, app| Box::pin(async move { v1::numbers(tx, app.id, of.as_ref()).await })).await
     }
 
-    /// Publishes a function's newest code under the next number. Code that is published already becomes a new version
-    /// with the same content.
+    /// Publishes a function's newest code under the next number. If that code is already published,
+    /// it becomes a new version with the same content.
     pub async fn v1_publish(
         &self,
         app: &AppName,
@@ -143,7 +144,7 @@ impl Catalog {
         .await
     }
 
-    /// The published versions of a function, by their numbers.
+    /// Returns the published versions of a function, sorted by number.
     pub async fn v1_versions(&self, app: &AppName, function: UnitName) -> Result<Vec<V1Version>> {
         self.look(app, move |tx, app| {
             Box::pin(async move {
@@ -154,7 +155,7 @@ impl Catalog {
         .await
     }
 
-    /// A published version by its number or its id.
+    /// Returns a published version by its number or its id.
     pub async fn v1_version(
         &self,
         app: &AppName,
@@ -170,7 +171,7 @@ impl Catalog {
         .await
     }
 
-    /// The published version that is this version of the ledger, if there is one.
+    /// Returns the published version for a version number of the ledger, if there is one.
     pub async fn v1_version_of(&self, app: &AppName, function: UnitName, number: i64) -> Result<Option<V1Version>> {
         self.look(app, move |tx, app| {
             Box::pin(async move {
@@ -184,7 +185,6 @@ impl Catalog {
         .await
     }
 
-    /// Edits the description of a published version.
     pub async fn v1_describe(
         &self,
         app: &AppName,
@@ -228,7 +228,7 @@ pub(crate) fn unpublished(app: &AppRow, unit: &UnitRow, number_or_id: &str) -> R
     Refusal::new(Code::VersionNotFound, message).hint("publish one first")
 }
 
-/// A unit of the app, and what v1 calls it; `fresh` if it has no id yet.
+/// Returns a unit of the app with its v1 data; uses the id `fresh` if it has none yet.
 pub(super) async fn seen(work: &mut Work<'_>, key: &UnitKey, fresh: &str) -> Result<(UnitRow, V1UnitRow)> {
     let unit = units::get_present(work.tx, &work.app, key.kind, &key.name).await?;
     if let Some(row) = v1::of_unit(work.tx, unit.id).await? {
@@ -254,8 +254,8 @@ async fn describe(work: &mut Work<'_>, unit: &UnitRow, version_id: i64, descript
     Ok(())
 }
 
-/// A new version of a function with the content that it has, as a change like any other. v1 has no word for the number of
-/// instances, so a plan that became smaller takes it down.
+/// Makes a new version of a function with the same content, as a regular change. v1 has no field
+/// for the number of instances, so a smaller plan lowers it here.
 pub(super) async fn again(work: &mut Work<'_>, key: &UnitKey, description: &str, actor: &str) -> Result<()> {
     let unit = units::get_present(work.tx, &work.app, key.kind, &key.name).await?;
     let current = change::put::current(work, &unit).await?;

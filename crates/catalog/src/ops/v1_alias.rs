@@ -1,4 +1,4 @@
-//! Aliases as v1 has them: known by their name alone, so one name is one alias in the whole app.
+//! Aliases in v1 are identified by name alone, so a name stands for one alias in the whole app.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ const WHY: &str = "v1";
 const FOLLOWING: &str = "following";
 
 impl Catalog {
-    /// Makes an alias whose name no function of the app has yet.
+    /// Creates an alias whose name no function of the app uses yet.
     pub async fn v1_alias_create(
         &self,
         app: &AppName,
@@ -75,8 +75,9 @@ impl Catalog {
                 let mut unit = before.clone();
                 if let Some((function, selector)) = target {
                     if function != known.function {
-                        // An alias belongs to its function: elsewhere it is another one. Jobs and webhooks that follow it
-                        // go along; routes and timers are code, and stand in its way.
+                        // An alias belongs to its function, so moving it to another one makes a new
+                        // alias. Jobs and webhooks that follow it move along. Routes and timers are
+                        // code and block the move.
                         let to = units::get_present(work.tx, &work.app, UnitKind::Function, &function).await?;
                         v1_jobs::repoint(work.tx, &name, before.id, to.id, work.act.at).await?;
                         alias::remove(work, &before, &name).await?;
@@ -118,7 +119,7 @@ impl Catalog {
         self.look(app, move |tx, app| Box::pin(async move { get(tx, &app, &name).await })).await
     }
 
-    /// By name; of functions that share one, the alias that v1 would find.
+    /// Sorted by name. If functions share a name, returns the alias that v1 would find.
     pub async fn v1_alias_list(&self, app: &AppName) -> Result<Vec<V1Alias>> {
         self.look(app, move |tx, app| {
             Box::pin(async move {
@@ -154,7 +155,7 @@ async fn point(work: &mut Work<'_>, name: &AliasName, function: &UnitName, selec
     Ok(unit)
 }
 
-/// Version 0 of v1 is the newest code, whichever that is: an alias of it goes along.
+/// Version 0 in v1 is the newest code, which an alias of it follows.
 async fn set_follows(work: &mut Work<'_>, unit: &UnitRow, name: &AliasName, follows: bool) -> Result<()> {
     let Some(mut row) = v1::of_unit(work.tx, unit.id).await? else { return Ok(()) };
     let mut names = v1::following(&row.unit.facts);
@@ -169,7 +170,7 @@ async fn set_follows(work: &mut Work<'_>, unit: &UnitRow, name: &AliasName, foll
     v1::save_unit(work.tx, &row).await
 }
 
-/// After a change: aliases of version 0 move to the functions' new code.
+/// After a change: moves aliases of version 0 to the functions' new code.
 pub(crate) async fn follow(work: &mut Work<'_>, outcomes: &[UnitOutcome]) -> Result<()> {
     let moved = |outcome: &&UnitOutcome| outcome.kind == UnitKind::Function && outcome.action == UnitAction::Updated;
     let names: Vec<&UnitName> = outcomes.iter().filter(moved).map(|outcome| &outcome.name).collect();

@@ -1,4 +1,5 @@
-//! What v1 says about functions and environments beside what the ledger knows, and changes that come with it.
+//! Fields of v1 functions and environments that the ledger does not model, and the changes that
+//! come with them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,21 +22,21 @@ use crate::tables::{contents, versions};
 use crate::work::Work;
 use crate::{Catalog, Checking, uuids};
 
-/// What v1 does to a function or an environment.
+/// A change that v1 makes to a function or an environment.
 #[derive(Debug, Clone)]
 pub struct V1Change {
     pub change: Change,
-    /// The unit that it is about.
+    /// The unit that it changes.
     pub key: UnitKey,
-    /// What v1 calls it, where it is known: another unit that has the name by now is not meant.
+    /// Its v1 id, if known: another unit that has the name by now must not match.
     pub id: Option<String>,
-    /// What v1 says about it from now on; what it does not name stays as it is.
+    /// New values of v1 fields; others stay as they are.
     pub facts: Map<String, Value>,
-    /// Said of a unit of which v1 has not said this yet.
+    /// Values for fields that the unit does not have yet.
     pub defaults: Map<String, Value>,
-    /// Refuse while jobs of the function may go on.
+    /// Reject the change while the function has unfinished jobs.
     pub unless_jobs: bool,
-    /// The runtime that a function is made for: it must still be there.
+    /// The runtime that a function is made for; it must still exist.
     pub runtime: Option<String>,
 }
 
@@ -44,13 +45,13 @@ impl V1Change {
         Self { change, key, id: None, facts, defaults: Map::new(), unless_jobs: false, runtime: None }
     }
 
-    /// Whether the change makes the unit.
+    /// Reports whether the change creates the unit.
     fn makes(&self) -> bool {
         let put = self.change.puts.iter().find(|put| put.name == self.key.name && put.unit.kind() == self.key.kind);
         put.is_some_and(|put| put.only == Some(PutOnly::New))
     }
 
-    /// The source of the package that the change puts.
+    /// Returns the source of the package that the change puts.
     fn source(&self) -> Option<Digest> {
         self.change.puts.iter().find_map(|put| match &put.unit {
             UnitPut::Package(package) => package.source,
@@ -60,8 +61,8 @@ impl V1Change {
 }
 
 impl Catalog {
-    /// Applies a change, if there is something to put, and keeps what v1 says about the unit, in one transaction with all
-    /// that has to be true for it.
+    /// Applies a change, if it puts anything, and stores the v1 fields of the unit, in one
+    /// transaction with the checks.
     pub async fn v1_change(&self, app: &AppName, actor: &str, wanted: V1Change) -> Result<V1Unit> {
         let ids = Arc::clone(&self.ids);
         let actor_name = actor.to_owned();
@@ -72,7 +73,8 @@ impl Catalog {
                 let V1Change { change, key, mut facts, defaults, .. } = wanted;
                 let mut changed = false;
                 if !change.puts.is_empty() {
-                    // Clients of this interface expect that a function is made, and that its executions fail.
+                    // Clients of v1 expect that creating a function succeeds, and that its
+                    // executions fail.
                     work.checking = Checking::SkippedOwn;
                     let secrets = BTreeMap::new();
                     let input = ChangeInput { change, secrets, actor: actor_name, idempotency_key: None };
@@ -91,7 +93,7 @@ impl Catalog {
                 }
                 said.extend(facts);
                 row.unit.facts = Value::Object(said);
-                // What is said when the unit is made is no change of it.
+                // Setting fields at creation does not count as an update.
                 if !made && (changed || row.unit.facts != before) {
                     row.unit.updated_at = Some(work.act.at);
                 }
@@ -102,14 +104,14 @@ impl Catalog {
         .await
     }
 
-    /// Keeps what v1 says about a unit beside what the ledger knows, instead of what it said before.
+    /// Replaces the v1 fields of a unit.
     pub async fn v1_set_facts(&self, app: &AppName, key: UnitKey, facts: Value) -> Result<V1Unit> {
         let ids = Arc::clone(&self.ids);
         self.work(app, "v1", Ending::Commit, move |work| {
             Box::pin(async move {
                 let (_, mut row) = seen(work, &key, &uuids::v4(&*ids)).await?;
                 if row.unit.facts != facts {
-                    // What is said when the unit is made is no change of it.
+                    // Setting fields at creation does not count as an update.
                     let first = row.unit.facts == json!({});
                     row.unit.facts = facts;
                     row.unit.updated_at = if first { row.unit.updated_at } else { Some(work.act.at) };
@@ -158,7 +160,7 @@ async fn check(work: &mut Work<'_>, wanted: &V1Change, made: bool) -> Result<()>
     Ok(())
 }
 
-/// The source of the code that a function runs now.
+/// Returns the source of the code that a function runs now.
 async fn source_of(work: &mut Work<'_>, unit: &UnitRow) -> Result<Option<Digest>> {
     let Some(current) = unit.current_version_id else { return Ok(None) };
     let pins = versions::pins_of(work.tx, &[current]).await?;
@@ -172,8 +174,8 @@ async fn source_of(work: &mut Work<'_>, unit: &UnitRow) -> Result<Option<Digest>
     }
 }
 
-/// A runtime that functions of any app were made for, or that something of its own app is built on, stays what it is.
-/// Whoever asks holds it (`v1::hold_runtime`).
+/// Rejects a change to a runtime that functions of any app were made for, or that a unit of its own
+/// app is built on. The caller must hold it (`v1::hold_runtime`).
 pub(super) async fn refuse_used(work: &mut Work<'_>, runtime: &V1Unit) -> Result<()> {
     let by_v1 = v1::with_fact(work.tx, UnitKind::Function, &format!("\"runtime_id\":\"{}\"", runtime.id), 1).await?;
     let dependents = contents::of_dependents(work.tx, work.app.id).await?;

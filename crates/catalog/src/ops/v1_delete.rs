@@ -1,4 +1,4 @@
-//! Deleting as v1 has it: by its own rules and with its own words, in one transaction with the check.
+//! Deletes in v1, with v1's own rules and messages, in one transaction with the check.
 
 use milepost_model::change::{Change, UnitKey};
 use milepost_model::spec::PinRole;
@@ -16,7 +16,7 @@ use crate::tables::{aliases, contents, executions, jobs, v1, versions, webhooks}
 use crate::work::Work;
 use crate::{Catalog, Checking};
 
-/// So many of a kind are named; nobody reads more.
+/// Maximum number of blockers listed per kind.
 const NAMED: i64 = 20;
 
 /// Things that are found by their id alone.
@@ -28,7 +28,7 @@ pub enum V1Thing {
 }
 
 impl Catalog {
-    /// Takes a function out of its app, with the package that v1 made for it.
+    /// Removes a function from its app, with the package that v1 made for it.
     pub async fn v1_function_delete(&self, app: &AppName, actor: &str, function: UnitName) -> Result<()> {
         let actor_name = actor.to_owned();
         self.work(app, actor, Ending::Commit, move |work| {
@@ -54,7 +54,7 @@ impl Catalog {
         .await
     }
 
-    /// Takes a runtime out of its app, unless a function of any app uses it.
+    /// Removes a runtime from its app, unless a function of any app uses it.
     pub async fn v1_runtime_delete(&self, app: &AppName, actor: &str, runtime: UnitName) -> Result<()> {
         let actor_name = actor.to_owned();
         self.work(app, actor, Ending::Commit, move |work| {
@@ -62,7 +62,8 @@ impl Catalog {
                 let key = UnitKey { kind: UnitKind::Environment, name: runtime };
                 let unit = units::get_present(work.tx, &work.app, key.kind, &key.name).await?;
                 if let Some(row) = v1::of_unit(work.tx, unit.id).await? {
-                    // Functions that are made for it at this moment, in other apps too, come before this or find it gone.
+                    // Functions that are being created for it, also in other apps, either come
+                    // before this or find it gone.
                     v1::hold_runtime(work.tx, &row.unit.id).await?;
                     refuse_used(work, &row.unit).await?;
                 }
@@ -75,8 +76,9 @@ impl Catalog {
         .await
     }
 
-    /// Deletes a published version, and its package version when no other version of the function is built on it. The newest
-    /// code stays what it is: when that was published under this number, it goes on as a version of its own.
+    /// Deletes a published version, and its package version if no other version of the function is
+    /// built on it. The newest code stays: if it was published under this number, it continues as a
+    /// separate version.
     pub async fn v1_version_delete(
         &self,
         app: &AppName,
@@ -116,7 +118,7 @@ impl Catalog {
         .await
     }
 
-    /// The app that an execution, a job or a webhook belongs to.
+    /// Returns the app that an execution, a job or a webhook belongs to.
     pub async fn v1_home(&self, thing: V1Thing, id: String) -> Result<Option<AppName>> {
         let table = match thing {
             V1Thing::Execution => "executions",
@@ -153,7 +155,7 @@ impl Catalog {
     }
 }
 
-/// Jobs that may go on are in the way; `what` is as v1 calls it.
+/// Rejects the operation while there are unfinished jobs. `what` is the term that v1 uses.
 pub(super) async fn refuse_jobs(work: &mut Work<'_>, needed: Needed<'_>, what: &str) -> Result<()> {
     let mut held = Held::default();
     let open = jobs::open(work.tx, needed, NAMED).await?;
@@ -161,7 +163,7 @@ pub(super) async fn refuse_jobs(work: &mut Work<'_>, needed: Needed<'_>, what: &
     Ok(held.refuse()?)
 }
 
-/// What stands in the way of a delete: all of it is listed, and the words are those for the kind that is looked for first.
+/// Collects what blocks a delete. All of it is listed; the message is that of the first kind found.
 #[derive(Default)]
 struct Held {
     message: Option<String>,
@@ -187,7 +189,7 @@ impl Held {
     }
 }
 
-/// The package that v1 made for the function, unless something else is built on it.
+/// Returns the package that v1 made for the function, unless something else is built on it.
 async fn own_package(work: &mut Work<'_>, unit: &UnitRow) -> Result<Option<UnitKey>> {
     let row = v1::of_unit(work.tx, unit.id).await?;
     let Some(name) = row.and_then(|row| row.unit.facts["package"].as_str()?.parse::<UnitName>().ok()) else {
@@ -202,8 +204,8 @@ async fn own_package(work: &mut Work<'_>, unit: &UnitRow) -> Result<Option<UnitK
     Ok((there && !shared).then_some(UnitKey { kind: UnitKind::Package, name }))
 }
 
-/// The package version instead, when the function version is the only one that is built on it: what is deleted with it is
-/// that function version.
+/// Returns the package version instead if the function version is the only one built on it:
+/// deleting it also deletes the function version.
 async fn with_package(work: &mut Work<'_>, key: UnitKey, id: i64, number: i64) -> Result<(UnitKey, i64)> {
     let pins = versions::pins_of(work.tx, &[id]).await?;
     let Some((_, _, target)) = pins.into_iter().find(|(_, role, _)| *role == PinRole::Package) else {

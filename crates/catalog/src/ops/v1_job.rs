@@ -1,4 +1,4 @@
-//! Jobs as v1 lists them.
+//! Jobs in the form of a v1 list.
 
 use milepost_model::AppName;
 use milepost_model::job::Job;
@@ -9,7 +9,7 @@ use crate::read::{PageOf, cut};
 use crate::tables::v1_jobs;
 
 impl Catalog {
-    /// Newest first, below an id. Large inputs are left out.
+    /// Newest first, with ids below `below`. Large inputs are left out.
     pub async fn v1_job_list(&self, app: &AppName, below: Option<String>, limit: i64) -> Result<PageOf<Job, String>> {
         self.look(app, move |tx, app| {
             Box::pin(async move {

@@ -11,7 +11,7 @@ use crate::tables::{units, versions};
 use crate::{read, resolve};
 
 impl Catalog {
-    /// Edits the description: the only field of a version that can be.
+    /// Edits the description, the only field of a version that can change.
     pub async fn version_describe(
         &self,
         app: &AppName,

@@ -19,21 +19,21 @@ use crate::{Catalog, uuids};
 pub struct CalledWebhook {
     pub app: AppName,
     pub webhook: Webhook,
-    /// The secret under the server's key.
+    /// The secret, encrypted under the server's key.
     pub sealed: Option<Vec<u8>>,
 }
 
-/// What becomes of the secret of a webhook.
+/// What to do with the secret of a webhook.
 #[derive(Debug, Clone)]
 pub enum SecretChange {
     Keep,
     Remove,
-    /// Under the server's key.
+    /// Encrypted under the server's key.
     Set(Vec<u8>),
 }
 
 impl Catalog {
-    /// `new.secret` is not looked at: `sealed` is.
+    /// Ignores `new.secret` and uses `sealed`.
     pub async fn webhook_create(
         &self,
         app: &AppName,
@@ -66,14 +66,14 @@ impl Catalog {
                     webhook,
                 };
                 webhooks::put(work.tx, &row).await?;
-                work.event(EventKind::WebhookCreated, &subject(&row.webhook), None, Some(told(&row.webhook)));
+                work.event(EventKind::WebhookCreated, &subject(&row.webhook), None, Some(logged(&row.webhook)));
                 Ok(row.webhook)
             })
         })
         .await
     }
 
-    /// `change.secret` is not looked at: `secret` is.
+    /// Ignores `change.secret` and uses `secret`.
     pub async fn webhook_update(
         &self,
         app: &AppName,
@@ -85,7 +85,7 @@ impl Catalog {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 let mut row = own(webhooks::find(work.tx, &id).await?, &work.app, &id)?;
-                let before = told(&row.webhook);
+                let before = logged(&row.webhook);
                 if change.function.is_some() || change.version.is_some() {
                     let function = change.function.unwrap_or_else(|| row.webhook.function.clone());
                     let selector = change.version.unwrap_or_else(|| row.webhook.selector.clone());
@@ -107,7 +107,7 @@ impl Catalog {
                 row.webhook.signed = row.sealed.is_some();
                 row.webhook.updated_at = Some(work.act.at);
                 webhooks::put(work.tx, &row).await?;
-                work.event(EventKind::WebhookChanged, &subject(&row.webhook), Some(before), Some(told(&row.webhook)));
+                work.event(EventKind::WebhookChanged, &subject(&row.webhook), Some(before), Some(logged(&row.webhook)));
                 Ok(row.webhook)
             })
         })
@@ -119,7 +119,7 @@ impl Catalog {
             Box::pin(async move {
                 let row = own(webhooks::find(work.tx, &id).await?, &work.app, &id)?;
                 webhooks::delete(work.tx, &id).await?;
-                work.event(EventKind::WebhookDeleted, &subject(&row.webhook), Some(told(&row.webhook)), None);
+                work.event(EventKind::WebhookDeleted, &subject(&row.webhook), Some(logged(&row.webhook)), None);
                 Ok(())
             })
         })
@@ -133,7 +133,7 @@ impl Catalog {
         .await
     }
 
-    /// In the order of their ids, after one of them.
+    /// Sorted by id, after `after`.
     pub async fn webhook_list(
         &self,
         app: &AppName,
@@ -150,7 +150,7 @@ impl Catalog {
         .await
     }
 
-    /// The webhook with this id, whichever app has it. For calls: who calls knows nothing but the id.
+    /// Returns the webhook with this id in any app. For calls, which carry nothing but the id.
     pub async fn webhook_find(&self, id: String) -> Result<Option<CalledWebhook>> {
         self.db
             .read(move |tx| {
@@ -170,12 +170,12 @@ fn own(found: Option<WebhookRow>, app: &AppRow, id: &str) -> Result<WebhookRow, 
     })
 }
 
-/// The whole id is an address that anybody may call, so the event log has only its beginning.
+/// Shortens the id: the whole id is a callable address, so the event log has only its beginning.
 fn subject(webhook: &Webhook) -> String {
     format!("webhook {}…", webhook.id.chars().take(8).collect::<String>())
 }
 
-fn told(webhook: &Webhook) -> serde_json::Value {
+fn logged(webhook: &Webhook) -> serde_json::Value {
     json!({ "function": webhook.function, "selector": webhook.selector, "description": webhook.description,
             "signed": webhook.signed })
 }

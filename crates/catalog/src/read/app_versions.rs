@@ -13,10 +13,10 @@ use crate::tables::apps::AppRow;
 use crate::tables::{memberships, releases, tags, units, versions};
 use crate::{Catalog, releasing};
 
-/// Names that every app has as soon as there is something for them to name.
+/// Names that every app has as soon as they point at something.
 const POINTERS: [&str; 3] = ["live", "latest", "head"];
 
-/// An app version by its uid, its number, or the release, tag or pointer that holds it.
+/// Finds an app version by its uid, its number, or the release, tag or pointer that holds it.
 pub(crate) async fn find_app_version(tx: &mut Tx, app: &AppRow, name: &str) -> Result<AppVersionRow> {
     if let Some(found) = app_versions::find_by_uid(tx, app.id, name).await? {
         return Ok(found);
@@ -100,7 +100,7 @@ impl Catalog {
         .await
     }
 
-    /// One app version with every unit of it.
+    /// Returns one app version with all of its units.
     pub async fn app_version_get(&self, app: &AppName, name: String) -> Result<AppVersion> {
         self.look(app, move |tx, app| {
             Box::pin(async move {
@@ -111,8 +111,8 @@ impl Catalog {
         .await
     }
 
-    /// An app version with the content of each of its units, for a diff. Units whose version was deleted since are left
-    /// out and named, with the number of that version.
+    /// Returns an app version with the content of each unit, for a diff. Units whose version was
+    /// deleted since are left out and listed with the number of that version.
     pub async fn app_version_contents(
         &self,
         app: &AppName,

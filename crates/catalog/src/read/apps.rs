@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::tables::apps::{self, AppRow};
 use crate::tables::{app_versions, blobs};
 
-/// An app as it is now.
+/// An app in its current state.
 #[derive(Debug, Clone)]
 pub struct App {
     pub name: AppName,

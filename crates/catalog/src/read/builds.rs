@@ -6,7 +6,7 @@ use crate::Catalog;
 use crate::error::Result;
 use crate::tables::builds;
 
-/// Builds whose ids are offered when there is none with the one that was asked for.
+/// Number of newest builds whose ids are suggested when the requested one does not exist.
 const SUGGEST_FROM: i64 = 100;
 
 impl Catalog {

@@ -1,4 +1,4 @@
-//! What people call the jobs and webhooks that started something.
+//! Names of the jobs and webhooks that started executions.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,10 +9,10 @@ use crate::error::Result;
 
 /// Rows per statement.
 const CHUNK: usize = 400;
-/// Letters of what a webhook is about, which may be a whole text.
+/// Maximum number of characters shown of a webhook's description, which may be long.
 const SHOWN: usize = 60;
 
-/// Fills in the names of the causes, where they have one and are still there.
+/// Fills in the names of causes that have one and still exist.
 pub(super) async fn with_names(tx: &mut Tx, executions: &mut [Execution]) -> Result<()> {
     for (kind, sql) in [
         (CauseKind::Job, "SELECT id, name FROM jobs WHERE name <> '' AND id IN"),
@@ -34,7 +34,7 @@ pub(super) async fn with_names(tx: &mut Tx, executions: &mut [Execution]) -> Res
     Ok(())
 }
 
-/// The first line, or its beginning.
+/// Returns the first line, shortened.
 fn short(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     match line.char_indices().nth(SHOWN) {
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_long_text_the_beginning_of_its_first_line_is_shown() {
+    fn long_descriptions_are_cut_to_their_first_line() {
         assert_eq!(short("pushes of the shop\nsee the wiki"), "pushes of the shop");
         assert_eq!(short(&"ü".repeat(61)), format!("{}…", "ü".repeat(60)));
         assert_eq!(short(&"ü".repeat(60)), "ü".repeat(60));

@@ -11,7 +11,7 @@ use crate::tables::apps::AppRow;
 use crate::tables::executions::{self, ExecutionRow, Listed};
 use crate::tables::{attempts, units, versions};
 
-/// Fills in the attempts: those that were lost stand apart, the last one is in the row.
+/// Fills in the attempts. Lost ones are stored separately; the last one is in the row.
 pub(crate) async fn with_attempts(tx: &mut Tx, mut rows: Vec<ExecutionRow>) -> Result<Vec<ExecutionRow>> {
     let tried: Vec<&str> = rows.iter().filter(|row| row.attempt > 0).map(|row| row.execution.id.as_str()).collect();
     let mut lost = attempts::of(tx, &tried).await?;
@@ -46,7 +46,7 @@ impl Catalog {
         self.look(app, move |tx, app| Box::pin(async move { execution_view(tx, &app, &id).await })).await
     }
 
-    /// Newest first, below an id. Large inputs and results are left out.
+    /// Newest first, with ids below `below`. Large inputs and results are left out.
     pub async fn execution_list(
         &self,
         app: &AppName,
@@ -57,7 +57,7 @@ impl Catalog {
         self.look(app, move |tx, app| {
             Box::pin(async move {
                 let unit_id = match &filter.function {
-                    // Also one that was removed: what it did is still there.
+                    // Also finds a removed function, whose executions are still stored.
                     Some(name) => match units::find(tx, app.id, UnitKind::Function, name).await? {
                         Some(unit) => Some(unit.id),
                         None => return Err(units::unknown(tx, &app, UnitKind::Function, name).await?.into()),
@@ -83,7 +83,7 @@ impl Catalog {
         .await
     }
 
-    /// What an execution wrote. Empty until it has ended.
+    /// Returns the log of an execution; empty until it has ended.
     pub async fn execution_log(&self, app: &AppName, id: String) -> Result<String> {
         self.look(app, move |tx, app| {
             Box::pin(async move {

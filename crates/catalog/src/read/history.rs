@@ -26,7 +26,7 @@ pub struct AtMoment {
 }
 
 impl Catalog {
-    /// The app's facts, newest first.
+    /// Returns the app's events, newest first.
     pub async fn event_list(&self, app: &AppName, page: Page) -> Result<PageOf<Event>> {
         self.look(app, move |tx, app| {
             Box::pin(async move {
@@ -81,7 +81,7 @@ impl Catalog {
         self.look(app, move |tx, app| Box::pin(async move { history(tx, &app, Pointer::Latest, page).await })).await
     }
 
-    /// The exact versions that were live at a moment.
+    /// Returns the exact versions that were live at a moment.
     pub async fn at(&self, app: &AppName, at: Timestamp) -> Result<AtMoment> {
         if at > self.clock.now() {
             let message = format!("{at} has not come yet.");
@@ -106,7 +106,7 @@ impl Catalog {
     }
 }
 
-/// Events of earlier programs hold digests that compare secrets across apps.
+/// Removes digests from events of older programs, which would allow comparing secrets across apps.
 fn without_digest_of_secret(event: &mut Event) {
     if event.subject.starts_with("secret ") {
         for side in [&mut event.before, &mut event.after].into_iter().flatten() {

@@ -25,7 +25,7 @@ impl Catalog {
         .await
     }
 
-    /// The same, with the highest serial of its channel that was seen.
+    /// Like [`Catalog::install_get`], with the highest serial of its channel that was seen.
     pub async fn install_with_serial(&self, app: &AppName) -> Result<(Install, u64)> {
         self.look(app, |tx, app| {
             Box::pin(async move {
@@ -41,7 +41,7 @@ impl Catalog {
         .await
     }
 
-    /// In the order of the apps' names, after one.
+    /// Sorted by app name, after `after`.
     pub async fn install_list(&self, after: Option<String>, limit: i64) -> Result<PageOf<Install, String>> {
         self.db
             .read(move |tx| {
@@ -92,7 +92,8 @@ pub(crate) async fn install_view(tx: &mut Tx, app: &AppRow, row: InstallRow) -> 
     })
 }
 
-/// Units, apart from secrets, that the app has now and that its newest published version had not, or had differently.
+/// Lists the units, apart from secrets, that differ between the app and its newest published
+/// version.
 pub(crate) async fn changed_by_hand(tx: &mut Tx, app: &AppRow) -> Result<Vec<String>> {
     let Some((first, _)) = installs::version_at(tx, app.id, app.head_seq).await? else { return Ok(Vec::new()) };
     if first == app.head_seq {

@@ -1,4 +1,4 @@
-//! Everything that reads. Rows become the model's snapshots here.
+//! All reads. They turn rows into the model's snapshots.
 
 mod app_versions;
 mod apps;
@@ -33,7 +33,7 @@ pub(crate) use units::{release_triggers_following, triggers_following, unknown_g
 pub(crate) use views::{alias_view, live_view, object_view, version_view, with_pin_numbers};
 
 impl Catalog {
-    /// Runs `body` on one consistent view of an app.
+    /// Runs `body` on one consistent snapshot of an app.
     pub(crate) async fn look<T, F>(&self, app: &AppName, body: F) -> Result<T>
     where
         T: Send + 'static,
@@ -51,14 +51,14 @@ impl Catalog {
     }
 }
 
-/// A part of a list: `limit` items that come after a position, newest first where the list has an age.
+/// One page of a list: `limit` items after a position, newest first in lists with a time order.
 #[derive(Debug, Clone, Copy)]
 pub struct Page {
     pub below: Option<i64>,
     pub limit: i64,
 }
 
-/// Items, and the position to go on from when there are more.
+/// Items, and the position of the next page if there are more.
 #[derive(Debug, Clone)]
 pub struct PageOf<T, P = i64> {
     pub items: Vec<T>,
@@ -66,13 +66,13 @@ pub struct PageOf<T, P = i64> {
 }
 
 impl Page {
-    /// One row more than asked for tells whether there is a next page.
+    /// Fetches one extra row, which shows whether there is a next page.
     pub(crate) fn fetch(&self) -> i64 {
         self.limit.saturating_add(1)
     }
 }
 
-/// Cuts the extra row off and answers the position of the last row that is shown.
+/// Removes the extra row and returns the position of the last remaining one.
 pub(crate) fn cut<T, P>(items: &mut Vec<T>, limit: i64, position: impl Fn(&T) -> P) -> Option<P> {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     if items.len() <= limit {

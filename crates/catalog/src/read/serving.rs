@@ -1,5 +1,6 @@
-//! What a gateway needs to know of an app, in one look: pointers, active releases, and the content of everything they
-//! hold. What never changes is read once: the caller says what it has already.
+//! Everything that a gateway needs to know about an app, in one read: pointers, active releases,
+//! and the content of everything that they hold. Immutable parts are read once: the caller passes
+//! what it already has.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,19 +16,20 @@ use crate::error::{CatalogError, Result};
 use crate::tables::apps::{self, AppRow};
 use crate::tables::{memberships, releases, tags, units, versions};
 
-/// Parameters of one statement; SQLite and PostgreSQL both take more.
+/// Parameters per statement. SQLite and PostgreSQL both allow more.
 const CHUNK: usize = 500;
-/// Expired releases that a first look brings along, newest first: for older ones nobody waits.
+/// Maximum number of expired releases in a first read, newest first. Older ones are not requested
+/// any more.
 const EXPIRED: i64 = 10_000;
 
-/// What the caller has from earlier looks.
+/// What the caller has from earlier reads.
 #[derive(Debug, Clone, Default)]
 pub struct Known {
     /// App versions whose members it has.
     pub app_versions: HashSet<i64>,
     /// Versions whose content it has.
     pub versions: HashSet<i64>,
-    /// Releases that were active when it looked last.
+    /// Releases that were active at its last read.
     pub active: HashSet<String>,
     /// The newest release that it has seen, active or not.
     pub newest_release: i64,
@@ -37,21 +39,22 @@ pub struct Known {
 #[derive(Debug, Clone)]
 pub struct Serving {
     pub app: AppName,
-    /// Apps are numbered too: one that was deleted and made again starts its events anew.
+    /// Distinguishes apps of one name: an app that was deleted and created again restarts its event
+    /// numbers.
     pub app_id: i64,
     /// The number of the newest event.
     pub event: i64,
     pub live: Option<String>,
     pub latest: Option<String>,
-    /// All active releases.
     pub releases: Vec<ServingRelease>,
     pub newest_release: i64,
-    /// Releases that expired since the caller looked last.
+    /// Releases that expired since the caller's last read.
     pub expired: Vec<(String, Timestamp)>,
     pub aliases: Vec<ServingAlias>,
-    /// Versions of app versions that the caller does not have.
+    /// Members of app versions that the caller does not have.
     pub members: HashMap<i64, Vec<i64>>,
-    /// Versions that the caller does not have: members, what they are pinned to, and targets of aliases.
+    /// Versions that the caller does not have: members, what they are pinned to, and targets of
+    /// aliases.
     pub versions: HashMap<i64, ServingVersion>,
 }
 
@@ -69,7 +72,7 @@ pub struct ServingAlias {
     pub version: i64,
 }
 
-/// A version with all that makes it run.
+/// A version with everything needed to run it.
 #[derive(Debug, Clone)]
 pub struct ServingVersion {
     pub id: i64,
@@ -79,12 +82,12 @@ pub struct ServingVersion {
     pub uid: String,
     pub digest: Digest,
     pub spec: UnitSpec,
-    /// The value of a secret under the server's key.
+    /// The value of a secret, encrypted under the server's key.
     pub sealed: Option<Vec<u8>>,
     pub pins: Vec<(PinRole, i64)>,
 }
 
-/// One version of a function with the app as it is now around it: for calls that name no release.
+/// One version of a function with the current app around it, for calls that name no release.
 #[derive(Debug, Clone)]
 pub struct ServingFunction {
     pub app: AppName,
@@ -94,7 +97,7 @@ pub struct ServingFunction {
     pub versions: HashMap<i64, ServingVersion>,
 }
 
-/// Function versions with the app version around them that a release binds to them.
+/// Function versions with the app version that a release binds them to.
 #[derive(Debug, Clone)]
 pub struct ServingFunctions {
     pub app: AppName,
@@ -104,7 +107,7 @@ pub struct ServingFunctions {
 }
 
 impl Catalog {
-    /// `None`: there is no such app.
+    /// Returns `None` if there is no such app.
     pub async fn serving(&self, app: &AppName, known: Known) -> Result<Option<Serving>> {
         let app = app.clone();
         self.db
@@ -119,7 +122,7 @@ impl Catalog {
             .await
     }
 
-    /// A version of a function by any selector.
+    /// Returns a version of a function by any selector.
     pub async fn serving_function(
         &self,
         app: &AppName,
@@ -136,8 +139,8 @@ impl Catalog {
         .await
     }
 
-    /// The version that an execution runs, also when its function has left the app since. Not when the app has: another
-    /// one under its name has other secrets.
+    /// Returns the version that an execution runs, even if its function was removed since. Rejected
+    /// if the app was deleted: a new app with its name has other secrets.
     pub async fn serving_version(&self, app: &AppName, version_id: i64) -> Result<ServingFunction> {
         self.look(app, move |tx, app| {
             Box::pin(async move {
@@ -154,7 +157,7 @@ impl Catalog {
         .await
     }
 
-    /// Every app with the number of its newest event, to see which views are old.
+    /// Returns every app with the number of its newest event, to find stale views.
     pub async fn serving_marks(&self) -> Result<Vec<(AppName, i64, i64)>> {
         self.db
             .read(|tx| {
@@ -230,7 +233,7 @@ async fn aliases_of(tx: &mut Tx, app_id: i64) -> Result<Vec<ServingAlias>> {
         .collect()
 }
 
-/// Those that were active and are not any more, and those that came and went between two looks.
+/// Adds releases that expired since the last read, including those that were also created since.
 async fn expired_since(
     tx: &mut Tx,
     app: &AppRow,
@@ -254,7 +257,7 @@ async fn expired_since(
     Ok(())
 }
 
-/// Versions and, step by step, everything they are pinned to.
+/// Loads versions and, transitively, everything that they are pinned to.
 async fn load(tx: &mut Tx, mut wanted: HashSet<i64>, known: &HashSet<i64>) -> Result<HashMap<i64, ServingVersion>> {
     let mut found: HashMap<i64, ServingVersion> = HashMap::new();
     loop {
@@ -276,7 +279,7 @@ async fn load(tx: &mut Tx, mut wanted: HashSet<i64>, known: &HashSet<i64>) -> Re
     }
 }
 
-/// Versions that were deleted have no content and are left out.
+/// Leaves out deleted versions, which have no content.
 async fn read_versions(tx: &mut Tx, ids: &[i64]) -> Result<Vec<ServingVersion>> {
     let sql = format!(
         "SELECT v.id, u.kind, u.name, v.number, v.uid, v.digest, c.body, c.sealed FROM versions v \

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::tables::{releases, timers};
 
 impl Catalog {
-    /// The timers that fire, those of the live release, by name.
+    /// Returns the active timers, which are those of the live release, by name.
     pub async fn live_timers(&self, app: &AppName) -> Result<LiveTimers> {
         self.look(app, move |tx, app| {
             Box::pin(async move {

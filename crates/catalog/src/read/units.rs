@@ -13,7 +13,7 @@ use crate::tables::units::Only;
 use crate::tables::{aliases, contents, deployments, groups, memberships, releases, units, versions};
 use crate::{Catalog, resolve};
 
-/// A deployment, and how many units of the app are its own.
+/// A deployment, with the number of units that it owns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeploymentUnits {
     pub deployment: Deployment,
@@ -21,7 +21,7 @@ pub struct DeploymentUnits {
 }
 
 impl Catalog {
-    /// The units that the app has now, of one kind or of all, of the deployment with this id or of everybody.
+    /// Returns the units that the app has now, optionally of one kind or of one deployment.
     pub async fn unit_list(
         &self,
         app: &AppName,
@@ -55,7 +55,7 @@ impl Catalog {
         .await
     }
 
-    /// The deployments that have units in the app, by name.
+    /// Returns the deployments that own units of the app, by name.
     pub async fn deployment_list(&self, app: &AppName) -> Result<Vec<DeploymentUnits>> {
         self.look(app, move |tx, app| {
             Box::pin(async move {
@@ -94,7 +94,7 @@ impl Catalog {
         .await
     }
 
-    /// The sealed value of a secret's version: for those who may run functions.
+    /// Returns the sealed value of a secret's version, for callers that may run functions.
     pub async fn secret_sealed(&self, app: &AppName, name: UnitName, selector: Selector) -> Result<Option<Vec<u8>>> {
         self.look(app, move |tx, app| {
             Box::pin(async move {
@@ -179,7 +179,8 @@ pub(crate) async fn unknown_group(tx: &mut Tx, app: &AppRow, name: &str) -> Resu
     Ok(group::unknown(&app.name, name, &names))
 }
 
-/// Routes and timers that follow an alias, in the app as it is and in every active release.
+/// Lists the routes and timers that follow an alias, in the app as it is and in every active
+/// release.
 pub(crate) async fn triggers_following(
     tx: &mut Tx,
     app: &AppRow,
@@ -191,7 +192,8 @@ pub(crate) async fn triggers_following(
     Ok(found)
 }
 
-/// The same in active releases alone: what must go on working after the function has left the app.
+/// Like [`triggers_following`], but only in active releases: these must keep working after the
+/// function is removed from the app.
 pub(crate) async fn release_triggers_following(
     tx: &mut Tx,
     app: &AppRow,

@@ -1,4 +1,4 @@
-//! One row of the database as the outside knows it.
+//! Database rows in the form that callers see.
 
 use milepost_model::pointer::Alias;
 use milepost_model::release::Live;
@@ -14,7 +14,7 @@ use crate::tables::units::{self, UnitRow};
 use crate::tables::versions::{self, VersionRow};
 use crate::tables::{aliases, contents, groups, releases};
 
-/// The content of a version with the numbers of the versions it is pinned to.
+/// Adds the numbers of the pinned versions to the content of a version.
 pub(crate) async fn with_pin_numbers(tx: &mut Tx, version: &VersionRow, mut spec: UnitSpec) -> Result<UnitSpec> {
     if spec.pins().is_empty() {
         return Ok(spec);
@@ -60,8 +60,9 @@ pub(crate) async fn version_view(tx: &mut Tx, app: &AppRow, unit: &UnitRow, vers
     })
 }
 
-/// The active releases that hold a version, newest first. A package is held by what runs from it, and a function by the routes
-/// that are pinned to it, also when the app has a newer one by now.
+/// Returns the active releases that hold a version, newest first. Functions hold the package that
+/// they run from, and routes the function version that they are pinned to, even if the app has a
+/// newer one.
 async fn holding(tx: &mut Tx, app: &AppRow, unit: &UnitRow, version: &VersionRow) -> Result<Vec<String>> {
     if matches!(unit.kind, UnitKind::Package | UnitKind::Function) {
         let held = releases::holding(tx, app.id, version.id).await?;
@@ -71,7 +72,7 @@ async fn holding(tx: &mut Tx, app: &AppRow, unit: &UnitRow, version: &VersionRow
     Ok(held.into_iter().filter(|(id, _)| *id == version.id).map(|(_, name)| name).collect())
 }
 
-/// A version as the group view of seed 003 shows it. Works for deleted versions too.
+/// Returns a version as a member of a group or an app version. Works for deleted versions too.
 pub(crate) async fn object_view(tx: &mut Tx, version_id: i64) -> Result<AppObject> {
     let version = versions::get(tx, version_id).await?;
     let unit = units::find_by_id(tx, version.unit_id).await?;

@@ -30,7 +30,7 @@ pub(crate) async fn of_version(tx: &mut Tx, version_id: i64) -> Result<Vec<Alias
     tx.query(sql, &[version_id.into()]).await?.iter().map(read).collect()
 }
 
-/// Units that are not in the app any more but still have aliases.
+/// Returns units that are no longer in the app but still have aliases.
 pub(crate) async fn of_removed_units(tx: &mut Tx, app_id: i64) -> Result<Vec<i64>> {
     let sql = "SELECT DISTINCT u.id FROM aliases a JOIN units u ON u.id = a.unit_id \
                WHERE u.app_id = $1 AND u.current_version_id IS NULL ORDER BY u.id";

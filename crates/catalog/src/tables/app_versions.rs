@@ -44,7 +44,7 @@ pub(crate) async fn get(tx: &mut Tx, app_id: i64, seq: i64) -> Result<AppVersion
     found.ok_or_else(|| CatalogError::inconsistent(format!("app {app_id} has no app version {seq}")))
 }
 
-/// Newest first, below a number.
+/// Newest first, with numbers below `below`.
 pub(crate) async fn list(tx: &mut Tx, app_id: i64, below: Option<i64>, limit: i64) -> Result<Vec<AppVersionRow>> {
     let sql = format!("SELECT {COLUMNS} FROM app_versions WHERE app_id = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3");
     let params = [app_id.into(), below.unwrap_or(i64::MAX).into(), limit.into()];

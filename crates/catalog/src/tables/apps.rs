@@ -55,8 +55,8 @@ pub(crate) async fn get(tx: &mut Tx, name: &AppName) -> Result<AppRow> {
     }
 }
 
-/// Holds the app's row until the transaction ends: every write to an app begins here, so writes to one app follow
-/// each other, and two that lock the same rows can never wait for one another.
+/// Locks the app's row until the transaction ends. Every write to an app begins here, so writes to
+/// one app are serialised, and two writes that lock the same rows cannot deadlock.
 pub(crate) async fn lock(tx: &mut Tx, name: &AppName) -> Result<AppRow> {
     tx.queue_for(&format!("milepost app {name}")).await?;
     let sql = format!("SELECT {COLUMNS} FROM apps WHERE name = $1 AND deleted_at IS NULL{}", tx.for_update());
@@ -73,7 +73,7 @@ async fn unknown(tx: &mut Tx, name: &AppName) -> Result<Refusal> {
     Ok(Refusal::unknown(Code::AppNotFound, message, name.as_str(), &names, &otherwise))
 }
 
-/// None for an app that was deleted.
+/// Returns `None` for a deleted app.
 pub(crate) async fn name_of(tx: &mut Tx, id: i64) -> Result<Option<AppName>> {
     let row = tx.query_opt("SELECT name FROM apps WHERE id = $1 AND deleted_at IS NULL", &[id.into()]).await?;
     row.map(|row| row.parse(0)).transpose()
@@ -99,8 +99,8 @@ pub(crate) async fn insert(tx: &mut Tx, name: &AppName, plan: PlanName, at: Time
     }
 }
 
-/// Whether a word is or was the name of anything in the app that shares the place of uids: versions, their labels, app
-/// versions, releases, tags.
+/// Reports whether a word is or was used by anything in the app that shares the namespace of uids:
+/// versions, their labels, app versions, releases, tags.
 pub(crate) async fn word_taken(tx: &mut Tx, app_id: i64, word: &str) -> Result<bool> {
     let sql = "SELECT (SELECT count(*) FROM versions WHERE app_id = $1 AND uid = $2) \
                + (SELECT count(*) FROM versions WHERE app_id = $1 AND label = $2) \
@@ -110,7 +110,7 @@ pub(crate) async fn word_taken(tx: &mut Tx, app_id: i64, word: &str) -> Result<b
     Ok(tx.count(sql, &[app_id.into(), word.into()]).await? > 0)
 }
 
-/// Writes back what a transaction changed.
+/// Writes back the columns that a transaction may change.
 pub(crate) async fn save(tx: &mut Tx, app: &AppRow) -> Result<()> {
     let sql = "UPDATE apps SET plan = $2, head_seq = $3, event_seq = $4, live_mode = $5, live_release_id = $6, \
                latest_release_id = $7 WHERE id = $1";

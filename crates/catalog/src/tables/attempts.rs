@@ -1,4 +1,5 @@
-//! Attempts of executions that ended because their node died or stopped, and logs.
+//! Attempts of executions that ended because their node died or stopped, and the logs of
+//! executions.
 
 use std::collections::HashMap;
 
@@ -26,9 +27,9 @@ pub(crate) async fn insert(tx: &mut Tx, execution: &str, attempt: &Attempt, ende
     Ok(())
 }
 
-/// How many attempts of an execution ended because their node died.
+/// Number of attempts of an execution that ended because their node died.
 pub(crate) struct Deaths {
-    /// Of those that an instance had, as far as is known.
+    /// The attempts that reached an instance, as far as known.
     pub begun: i64,
     pub all: i64,
 }
@@ -40,7 +41,7 @@ pub(crate) async fn deaths(tx: &mut Tx, execution: &str) -> Result<Deaths> {
     Ok(Deaths { begun: row.int(0)?, all: row.int(1)? })
 }
 
-/// Of each execution, oldest first.
+/// Returns the attempts of each execution, oldest first.
 pub(crate) async fn of(tx: &mut Tx, executions: &[&str]) -> Result<HashMap<String, Vec<Attempt>>> {
     let mut found: HashMap<String, Vec<Attempt>> = HashMap::new();
     for chunk in executions.chunks(CHUNK) {

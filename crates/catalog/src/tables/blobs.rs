@@ -5,10 +5,11 @@ use milepost_model::{Digest, Timestamp};
 use crate::db::{Tx, Val, placeholders};
 use crate::error::Result;
 
-/// Rows per statement: enough that thousands of files cost few round trips, and within SQLite's bound on parameters.
+/// Rows per statement: large enough that thousands of files cost few round trips, and within
+/// SQLite's limit on parameters.
 const CHUNK: usize = 400;
 
-/// Where the bytes of a blob are.
+/// The location of a blob's bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlobRow {
     pub digest: Digest,
@@ -24,16 +25,17 @@ pub struct NewBlob {
     pub digest: Digest,
     pub size: u64,
     pub offset: u64,
-    /// For a directory, everything it refers to.
+    /// Everything that a directory refers to; `None` for a file.
     pub children: Option<Vec<Digest>>,
 }
 
-/// The ids of those that are known.
+/// Returns the ids of the known digests.
 pub(crate) async fn ids(tx: &mut Tx, digests: &[Digest]) -> Result<HashMap<Digest, i64>> {
     find(tx, digests, "").await
 }
 
-/// The ids of those that are known, held until the transaction ends: what refers to them is about to be written.
+/// Returns the ids of the known digests and locks their rows until the transaction ends, because
+/// references to them are about to be written.
 pub(crate) async fn ids_for_reference(tx: &mut Tx, digests: &[Digest]) -> Result<HashMap<Digest, i64>> {
     let lock = tx.for_reference();
     find(tx, digests, lock).await
@@ -51,14 +53,15 @@ async fn find(tx: &mut Tx, digests: &[Digest], lock: &str) -> Result<HashMap<Dig
     Ok(found)
 }
 
-/// Puts off the sweeping of blobs that somebody relies on, given sorted. Rows that were touched lately are left alone.
+/// Postpones the sweep of blobs that a client relies on. `digests` must be sorted. Skips rows that
+/// were touched since `not_since`.
 pub(crate) async fn touch(tx: &mut Tx, digests: &[Digest], now: Timestamp, not_since: Timestamp) -> Result<()> {
     for chunk in digests.chunks(CHUNK) {
         let list = placeholders(chunk.len(), 1);
         let at = chunk.len() + 1;
         let mut params: Vec<Val> = chunk.iter().map(Val::from).collect();
         params.push(not_since.into());
-        // Locked in the order in which uploads insert, so that neither waits for the other in a circle.
+        // Locks in the order in which uploads insert, to avoid deadlocks.
         let old = format!(
             "SELECT id FROM blobs WHERE digest IN ({list}) AND touched_at < ${at} ORDER BY digest{}",
             tx.for_update()
@@ -78,8 +81,9 @@ pub(crate) async fn insert_pack(tx: &mut Tx, name: &str, size: u64, at: Timestam
     tx.query_one(sql, &[name.into(), (size as i64).into(), at.into()]).await?.int(0)
 }
 
-/// Inserts blobs, sorted by digest so that two uploads with common files never wait for each other in a circle. What
-/// is known already keeps its place and is touched; bytes that came as a file may turn out to be a directory too.
+/// Inserts blobs, which must be sorted by digest so that two uploads with common files cannot
+/// deadlock. A known blob keeps its location and is touched. Bytes that were uploaded as a file may
+/// become a directory too.
 pub(crate) async fn insert(
     tx: &mut Tx,
     app_id: i64,
@@ -151,8 +155,8 @@ pub(crate) async fn stored_bytes(tx: &mut Tx, app_id: i64) -> Result<u64> {
     Ok(tx.count(sql, &[app_id.into()]).await? as u64)
 }
 
-/// Forgets blobs that nothing refers to and nobody touched since `cutoff`. Roots go first; what only they held goes
-/// in the next round. A version, a directory or a touch that comes at the same time wins.
+/// Removes blobs that nothing refers to and that were not touched since `cutoff`. Roots go first;
+/// their children go in the next round. A concurrent new version, directory or touch wins.
 pub(crate) async fn sweep(tx: &mut Tx, cutoff: Timestamp, limit: i64) -> Result<(u64, u64)> {
     let unheld = "b.touched_at < $1 AND NOT EXISTS (SELECT 1 FROM tree_edges e WHERE e.child_id = b.id) \
                   AND NOT EXISTS (SELECT 1 FROM content_blobs c WHERE c.blob_id = b.id) \
@@ -172,8 +176,8 @@ pub(crate) async fn sweep(tx: &mut Tx, cutoff: Timestamp, limit: i64) -> Result<
     Ok((count, bytes))
 }
 
-/// Forgets packs without blobs and answers their names. A pack is registered together with its blobs, so an empty one
-/// stays empty.
+/// Removes packs without blobs and returns their names. A pack is registered together with its
+/// blobs, so an empty one stays empty.
 pub(crate) async fn sweep_packs(tx: &mut Tx) -> Result<Vec<String>> {
     let sql = "DELETE FROM packs WHERE NOT EXISTS (SELECT 1 FROM blobs b WHERE b.pack_id = packs.id) RETURNING name";
     tx.query(sql, &[]).await?.iter().map(|row| row.text(0)).collect()
@@ -183,14 +187,14 @@ pub(crate) async fn pack_names(tx: &mut Tx) -> Result<Vec<String>> {
     tx.query("SELECT name FROM packs", &[]).await?.iter().map(|row| row.text(0)).collect()
 }
 
-/// The directories that hold a blob.
+/// Returns the directories that hold a blob.
 pub(crate) async fn parents(tx: &mut Tx, id: i64, limit: i64) -> Result<Vec<i64>> {
     let rows =
         tx.query("SELECT parent_id FROM tree_edges WHERE child_id = $1 LIMIT $2", &[id.into(), limit.into()]).await?;
     rows.iter().map(|row| row.int(0)).collect()
 }
 
-/// The versions whose content refers to a blob directly: app, kind, name, number, state.
+/// Describes the versions whose content refers to a blob directly.
 pub(crate) async fn holders(tx: &mut Tx, id: i64, limit: i64) -> Result<Vec<String>> {
     let sql = "SELECT a.name, u.kind, u.name, v.number, v.state FROM content_blobs c JOIN versions v ON v.content_id = c.content_id \
                JOIN units u ON u.id = v.unit_id JOIN apps a ON a.id = v.app_id WHERE c.blob_id = $1 ORDER BY v.id LIMIT $2";

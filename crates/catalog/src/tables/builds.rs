@@ -11,7 +11,7 @@ pub(crate) struct BuildRow {
     pub build: Build,
 }
 
-/// What a row refers to.
+/// The blobs that a row refers to.
 pub(crate) struct Blobs {
     pub deployment: Option<i64>,
     pub log: Option<i64>,
@@ -38,7 +38,7 @@ fn read(row: &Row) -> Result<BuildRow> {
     Ok(BuildRow { id: row.int(0)?, used_at: row.time(1)?, build })
 }
 
-/// The newest success of a key.
+/// Returns the newest successful build with a key.
 pub(crate) async fn find_by_key(tx: &mut Tx, app_id: i64, key: &Digest) -> Result<Option<BuildRow>> {
     let sql =
         format!("{SELECT} WHERE x.app_id = $1 AND x.key = $2 AND x.state = 'succeeded' ORDER BY x.id DESC LIMIT 1");
@@ -50,19 +50,20 @@ pub(crate) async fn find_by_uid(tx: &mut Tx, app_id: i64, uid: &str) -> Result<O
     tx.query_opt(&sql, &[app_id.into(), uid.into()]).await?.as_ref().map(read).transpose()
 }
 
-/// Newest first, below an id.
+/// Newest first, with ids below `below`.
 pub(crate) async fn list(tx: &mut Tx, app_id: i64, below: Option<i64>, limit: i64) -> Result<Vec<BuildRow>> {
     let sql = format!("{SELECT} WHERE x.app_id = $1 AND x.id < $2 ORDER BY x.id DESC LIMIT $3");
     let params = [app_id.into(), below.unwrap_or(i64::MAX).into(), limit.into()];
     tx.query(&sql, &params).await?.iter().map(read).collect()
 }
 
-/// False when a sweep has taken the row since it was read. After true, it stays until the transaction ends.
+/// Returns false if a sweep has removed the row since it was read. On true, the row stays until the
+/// transaction ends.
 pub(crate) async fn touch(tx: &mut Tx, id: i64, now: Timestamp) -> Result<bool> {
     Ok(tx.execute("UPDATE builds SET used_at = $2 WHERE id = $1", &[id.into(), now.into()]).await? == 1)
 }
 
-/// False when the uid is taken.
+/// Returns false if the uid is taken.
 pub(crate) async fn insert(tx: &mut Tx, app_id: i64, key: &Digest, build: &Build, blobs: &Blobs) -> Result<bool> {
     let sql = "INSERT INTO builds (app_id, uid, key, package, state, source, command, deployment_blob_id, log_blob_id, reason, \
                started_at, duration_ms, started_by, used_at) \
@@ -89,10 +90,10 @@ pub(crate) async fn insert(tx: &mut Tx, app_id: i64, key: &Digest, build: &Build
     Ok(tx.execute(sql, &params).await? == 1)
 }
 
-/// Forgets builds that began, and whose results were last asked for, before `cutoff`. What they held is swept like
-/// everything that nothing holds.
+/// Removes builds that were not used since `cutoff`. The blobs that they held are swept like
+/// everything else that nothing holds.
 pub(crate) async fn sweep(tx: &mut Tx, cutoff: Timestamp, limit: i64) -> Result<u64> {
-    // Nobody uses a failure, so its `used_at` is when it began.
+    // The `used_at` of a failed build stays at its start.
     let candidates = format!("SELECT id FROM builds WHERE used_at < $1 LIMIT $2{}", tx.for_delete());
     let mut swept = 0;
     for row in tx.query(&candidates, &[cutoff.into(), limit.into()]).await? {
@@ -101,7 +102,7 @@ pub(crate) async fn sweep(tx: &mut Tx, cutoff: Timestamp, limit: i64) -> Result<
     Ok(swept)
 }
 
-/// The builds that refer to a blob directly.
+/// Describes the builds that refer to a blob directly.
 pub(crate) async fn holders(tx: &mut Tx, blob_id: i64, limit: i64) -> Result<Vec<String>> {
     let sql = "SELECT a.name, x.uid, x.package FROM builds x JOIN apps a ON a.id = x.app_id \
                WHERE x.deployment_blob_id = $1 OR x.log_blob_id = $1 ORDER BY x.id LIMIT $2";

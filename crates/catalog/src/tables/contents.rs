@@ -9,11 +9,12 @@ use crate::error::{CatalogError, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Missing {
     Refuse,
-    /// A dry run compares digests and needs no bytes: they are sent once it is known what is needed.
+    /// For a dry run, which compares digests and needs no bytes: the client sends them once it
+    /// knows what is needed.
     Ignore,
 }
 
-/// Stores content once for an app and answers its id. Its blobs must be there already.
+/// Stores content once per app and returns its id. Its blobs must be registered already.
 pub(crate) async fn put(
     tx: &mut Tx,
     app_id: i64,
@@ -28,7 +29,7 @@ pub(crate) async fn put(
         [app_id.into(), digest.into(), spec.kind().as_str().into(), body.into(), sealed.map(<[u8]>::to_vec).into()];
     let (id, is_new) = insert(tx, &params).await?;
     if !is_new {
-        // What it refers to was noted when it came, and stays as long as it does.
+        // Its references were recorded on first insert and live as long as the content.
         return Ok(id);
     }
     let mut missing = Vec::new();
@@ -51,7 +52,8 @@ pub(crate) async fn put(
         .into())
 }
 
-/// What decides behaviour, and of a package also the log of its build: equal content keeps the log that came first.
+/// The behaviour of a unit, and for a package also the log of its build. Equal content keeps the
+/// first log.
 fn body(spec: &UnitSpec) -> serde_json::Value {
     let mut body = spec.behaviour();
     if let UnitSpec::Package(package) = spec
@@ -62,12 +64,12 @@ fn body(spec: &UnitSpec) -> serde_json::Value {
     body
 }
 
-/// The id of the content, held so that a sweep at the same time cannot take it away, and whether it is new.
+/// Returns the id of the content, locked against a concurrent sweep, and whether it is new.
 async fn insert(tx: &mut Tx, params: &[Val; 5]) -> Result<(i64, bool)> {
     let insert = "INSERT INTO contents (app_id, digest, kind, body, sealed) VALUES ($1, $2, $3, $4, $5) \
                   ON CONFLICT (app_id, digest) DO NOTHING RETURNING id";
     let find = format!("SELECT id FROM contents WHERE app_id = $1 AND digest = $2{}", tx.for_reference());
-    // The second try is for content that was swept between the two looks.
+    // The second attempt covers content that a sweep removed between the two statements.
     for _ in 0..2 {
         if let Some(row) = tx.query_opt(insert, params).await? {
             return Ok((row.int(0)?, true));
@@ -86,12 +88,13 @@ pub(crate) async fn get(tx: &mut Tx, id: i64) -> Result<UnitSpec> {
         .map_err(|error| CatalogError::inconsistent(format!("content {id}: {error}")))
 }
 
-/// What the units are that may need others, as the app has them now: packages, functions, routes and timers.
+/// Returns the current units of the app that may depend on others: packages, functions, routes and
+/// timers.
 pub(crate) async fn of_dependents(tx: &mut Tx, app_id: i64) -> Result<Vec<(UnitKey, UnitSpec)>> {
     of_kinds(tx, app_id, "'package', 'function', 'route', 'timer'").await
 }
 
-/// The routes, as the app has them now.
+/// Returns the current routes of the app.
 pub(crate) async fn of_routes(tx: &mut Tx, app_id: i64) -> Result<Vec<(UnitKey, RouteSpec)>> {
     let all = of_kinds(tx, app_id, "'route'").await?;
     Ok(all
@@ -100,7 +103,7 @@ pub(crate) async fn of_routes(tx: &mut Tx, app_id: i64) -> Result<Vec<(UnitKey, 
         .collect())
 }
 
-/// The routes of an app version.
+/// Returns the routes of an app version.
 pub(crate) async fn routes_at(tx: &mut Tx, app_id: i64, seq: i64) -> Result<Vec<RouteSpec>> {
     let sql = "SELECT c.body FROM units u JOIN memberships m ON m.unit_id = u.id AND m.from_seq <= $2 \
                AND (m.until_seq IS NULL OR m.until_seq > $2) JOIN versions v ON v.id = m.version_id \
@@ -128,7 +131,7 @@ async fn of_kinds(tx: &mut Tx, app_id: i64, kinds: &str) -> Result<Vec<(UnitKey,
             .map_err(|error| CatalogError::inconsistent(format!("content of {key}: {error}")))?;
         found.push((key, spec));
     }
-    // In the order of the kinds, which is not that of their names.
+    // Sorts by the order of the kinds, which is not alphabetical.
     found.sort_by(|(one, _), (other, _)| one.cmp(other));
     Ok(found)
 }
@@ -137,7 +140,7 @@ pub(crate) async fn sealed(tx: &mut Tx, id: i64) -> Result<Option<Vec<u8>>> {
     tx.query_one("SELECT sealed FROM contents WHERE id = $1", &[id.into()]).await?.opt_bytes(0)
 }
 
-/// Removes content that no version refers to, and answers how many there were.
+/// Removes content that no version refers to, and returns how many rows.
 pub(crate) async fn sweep(tx: &mut Tx, limit: i64) -> Result<u64> {
     let unheld = "NOT EXISTS (SELECT 1 FROM versions v WHERE v.content_id = c.id)";
     let candidates = format!("SELECT c.id FROM contents c WHERE {unheld} LIMIT $1{}", tx.for_delete());

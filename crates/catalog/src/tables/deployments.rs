@@ -3,7 +3,7 @@ use milepost_model::change::Deployment;
 use crate::db::Tx;
 use crate::error::Result;
 
-/// The id of a deployment, which is made if the app does not know it. It goes by the name that it gave last.
+/// Returns the id of a deployment, creating it if the app does not have it. Its name is updated.
 pub(crate) async fn put(tx: &mut Tx, app_id: i64, deployment: &Deployment) -> Result<i64> {
     let sql = "INSERT INTO deployments (app_id, key, name) VALUES ($1, $2, $3) \
                ON CONFLICT (app_id, key) DO UPDATE SET name = excluded.name RETURNING id";
@@ -16,7 +16,7 @@ pub(crate) async fn get(tx: &mut Tx, id: i64) -> Result<Deployment> {
     Ok(Deployment { id: row.text(0)?, name: row.text(1)? })
 }
 
-/// The deployments that units of the app belong to, and how many each has.
+/// Returns the deployments that own units of the app, with the number of units of each.
 pub(crate) async fn list(tx: &mut Tx, app_id: i64) -> Result<Vec<(Deployment, i64)>> {
     let sql = "SELECT d.key, d.name, count(*) FROM deployments d JOIN units u ON u.deployment_id = d.id \
                WHERE d.app_id = $1 AND u.current_version_id IS NOT NULL GROUP BY d.id, d.key, d.name ORDER BY d.name, d.key";
@@ -24,7 +24,7 @@ pub(crate) async fn list(tx: &mut Tx, app_id: i64) -> Result<Vec<(Deployment, i6
     rows.iter().map(|row| Ok((Deployment { id: row.text(0)?, name: row.text(1)? }, row.int(2)?))).collect()
 }
 
-/// The units of a deployment are nobody's from now on.
+/// Releases ownership of a deployment's units.
 pub(crate) async fn free_units(tx: &mut Tx, app_id: i64, key: &str) -> Result<()> {
     let sql = "UPDATE units SET deployment_id = NULL WHERE app_id = $1 \
                AND deployment_id IN (SELECT id FROM deployments WHERE app_id = $1 AND key = $2)";
@@ -32,7 +32,7 @@ pub(crate) async fn free_units(tx: &mut Tx, app_id: i64, key: &str) -> Result<()
     Ok(())
 }
 
-/// For an app that goes: its units belong to nobody, and nobody declares anything.
+/// For an app that is being deleted: releases ownership of its units and removes its deployments.
 pub(crate) async fn delete_all(tx: &mut Tx, app_id: i64) -> Result<()> {
     tx.execute("UPDATE units SET deployment_id = NULL WHERE app_id = $1", &[app_id.into()]).await?;
     tx.execute("DELETE FROM deployments WHERE app_id = $1", &[app_id.into()]).await?;

@@ -50,7 +50,7 @@ fn read(row: &Row) -> Result<Event> {
     })
 }
 
-/// The newest event of a kind about a subject.
+/// Returns the newest event of a kind about a subject.
 pub(crate) async fn last_about(tx: &mut Tx, app_id: i64, kind: EventKind, subject: &str) -> Result<Option<Event>> {
     let sql = "SELECT seq, happened_at, actor, kind, subject, before_json, after_json FROM events \
                WHERE app_id = $1 AND kind = $2 AND subject = $3 ORDER BY seq DESC LIMIT 1";
@@ -58,7 +58,7 @@ pub(crate) async fn last_about(tx: &mut Tx, app_id: i64, kind: EventKind, subjec
     row.as_ref().map(read).transpose()
 }
 
-/// Whether a deployment made an app version after an event, or in the same transaction.
+/// Reports whether a deployment made an app version after an event, or in the same transaction.
 pub(crate) async fn deployed_since(tx: &mut Tx, app_id: i64, seq: i64, deployment: &str) -> Result<bool> {
     // The database narrows it down to this deployment, so that no number of deploys by others hides one. LIKE ignores case in
     // SQLite and the text could stand deeper in the object, so the value itself decides.
@@ -75,7 +75,7 @@ pub(crate) async fn deployed_since(tx: &mut Tx, app_id: i64, seq: i64, deploymen
     Ok(false)
 }
 
-/// Newest first, below a number.
+/// Newest first, with numbers below `below`.
 pub(crate) async fn list(tx: &mut Tx, app_id: i64, below: Option<i64>, limit: i64) -> Result<Vec<Event>> {
     let sql = "SELECT seq, happened_at, actor, kind, subject, before_json, after_json FROM events \
                WHERE app_id = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3";

@@ -1,4 +1,5 @@
-//! The column `input` of an execution: its JSON and, behind a separator that JSON cannot hold, the headers that came with it.
+//! The `input` column of an execution: its JSON, followed by a separator that JSON cannot contain
+//! and the request headers.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +7,7 @@ use milepost_model::RawJson;
 
 use crate::error::{CatalogError, Result};
 
-/// The record separator of JSON text sequences (RFC 7464): no JSON has it unescaped.
+/// The record separator of JSON text sequences (RFC 7464). Valid JSON never contains it unescaped.
 const SEPARATOR: char = '\u{1e}';
 
 pub(crate) fn join(input: Option<&RawJson>, headers: &BTreeMap<String, String>) -> Option<String> {
@@ -37,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_input_and_its_headers_come_back_as_they_were() {
+    fn input_and_headers_round_trip() {
         let input = RawJson::parse(r#"{"a": "\u001e", "b": 1e999}"#.to_owned()).expect("JSON");
         let some = BTreeMap::from([("x-github-event".to_owned(), "push \u{1e}".to_owned())]);
         for (input, headers) in

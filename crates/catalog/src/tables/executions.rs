@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::ops::claim::Node;
 use crate::tables::execution_input;
 
-/// An execution with what only the catalog and the node that runs it know.
+/// An execution, with internal state of the catalog and of the node that runs it.
 #[derive(Debug, Clone)]
 pub(crate) struct ExecutionRow {
     pub app: AppName,
@@ -16,11 +16,11 @@ pub(crate) struct ExecutionRow {
     pub attempt: i64,
     pub attempt_at: Option<Timestamp>,
     pub node: Option<String>,
-    /// Its attempts are left empty.
+    /// Its `attempts` are left empty.
     pub execution: Execution,
 }
 
-/// One that is about to be written.
+/// An execution to insert.
 pub(crate) struct NewRow {
     pub id: String,
     pub app_id: i64,
@@ -40,11 +40,11 @@ pub(crate) struct NewRow {
 /// How an execution begins.
 pub(crate) enum Birth {
     Queued,
-    /// A node waits for it.
+    /// A node runs it at once and waits for the result.
     Running {
         node: String,
     },
-    /// It cannot run, and why.
+    /// It cannot run; holds the reason.
     Error(String),
 }
 
@@ -52,7 +52,7 @@ const COLUMNS: usize = 21;
 /// Rows per statement.
 const CHUNK: usize = 100;
 
-/// Whether large inputs and results are wanted.
+/// Whether to return inputs and results that are too large for a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Show {
     All,
@@ -118,7 +118,7 @@ fn read(row: &Row) -> Result<ExecutionRow> {
     })
 }
 
-/// Answers which were written: a tick that is there already is left as it is.
+/// Returns the ids that were written. A tick that already has an execution is skipped.
 pub(crate) async fn insert(tx: &mut Tx, rows: &[NewRow]) -> Result<HashSet<String>> {
     let mut written = HashSet::with_capacity(rows.len());
     for chunk in rows.chunks(CHUNK) {
@@ -187,15 +187,15 @@ pub(crate) async fn get_many(tx: &mut Tx, ids: &[String]) -> Result<Vec<Executio
     Ok(found)
 }
 
-/// Which function a filter names, if it names one.
+/// A filter, with the id of the function that it names, if any.
 pub(crate) struct Listed<'f> {
     pub filter: &'f ExecutionFilter,
     pub unit_id: Option<i64>,
-    /// The version of that function with the wanted number.
+    /// The id of that function's version with the number in the filter.
     pub version_id: Option<i64>,
 }
 
-/// Newest first, below an id.
+/// Newest first, with ids below `below`.
 pub(crate) async fn list(
     tx: &mut Tx,
     app_id: i64,
@@ -204,7 +204,7 @@ pub(crate) async fn list(
     limit: i64,
 ) -> Result<Vec<ExecutionRow>> {
     let filter = listed.filter;
-    // No id is above this: they are hexadecimal.
+    // Ids are hexadecimal, so all of them are below `z`.
     let mut params: Vec<Val> = vec![app_id.into(), below.unwrap_or("z").into(), limit.into()];
     let mut conditions = String::new();
     let mut only = |condition: &str, value: Val| {
@@ -226,12 +226,13 @@ pub(crate) async fn list(
         only("e.cause_id =", id.as_str().into());
     }
     if let Some(since) = filter.since {
-        // Ids begin with the moment, so none before it has to be looked at.
+        // Ids begin with their creation time, so this skips older rows.
         only("e.id >=", crate::uuids::first_of(since).into());
         only("e.created_at >=", since.into());
     }
     if let Some(status) = filter.status {
-        // Written out, because indexes of only some rows are used where the statement says that only those are wanted.
+        // Written as a literal, because a partial index is used only if the statement contains its
+        // condition.
         let ended = if status.is_ended() { " AND e.finished_at IS NOT NULL" } else { "" };
         conditions.push_str(&format!(" AND e.status = '{status}'{ended}"));
     }
@@ -240,13 +241,13 @@ pub(crate) async fn list(
     tx.query(&sql, &params).await?.iter().map(read).collect()
 }
 
-/// The state of one, which nobody changes until the end of the transaction.
+/// Returns the status of an execution and locks it until the transaction ends.
 pub(crate) async fn lock(tx: &mut Tx, app_id: i64, id: &str) -> Result<Option<ExecutionStatus>> {
     let sql = format!("SELECT status FROM executions WHERE id = $1 AND app_id = $2{}", tx.for_update());
     tx.query_opt(&sql, &[id.into(), app_id.into()]).await?.map(|row| row.parse(0)).transpose()
 }
 
-/// Ends one that nobody runs.
+/// Ends an execution that is not running.
 pub(crate) async fn end(
     tx: &mut Tx,
     id: &str,
@@ -265,7 +266,7 @@ pub(crate) async fn ask_to_cancel(tx: &mut Tx, id: &str) -> Result<()> {
     Ok(())
 }
 
-/// What the end of an attempt writes.
+/// Parameters of [`finish`].
 pub(crate) struct End<'a> {
     pub id: &'a str,
     pub node: &'a str,
@@ -276,7 +277,7 @@ pub(crate) struct End<'a> {
     pub at: Timestamp,
 }
 
-/// False when the attempt is not the present one any more: then nothing changed.
+/// Returns false, and changes nothing, if the attempt is no longer the current one.
 pub(crate) async fn finish(tx: &mut Tx, end: End<'_>) -> Result<bool> {
     let sql = "UPDATE executions SET status = $4, result = $5, finished_at = $6, duration_ms = $7, cancel = 0 \
                WHERE id = $1 AND node = $2 AND attempt = $3 AND status = 'running'";
@@ -292,19 +293,20 @@ pub(crate) async fn finish(tx: &mut Tx, end: End<'_>) -> Result<bool> {
     Ok(tx.execute(sql, &params).await? == 1)
 }
 
-/// What of an app's executions is on its way.
+/// The number of an app's executions that are running, for an app with queued ones.
 #[derive(Debug, Clone)]
 pub(crate) struct Waiting {
     pub app_id: i64,
     pub plan: milepost_model::PlanName,
     pub running: i64,
-    /// Of those the ones on the node that asks.
+    /// Those running on the node that asks.
     pub here: i64,
 }
 
-/// The apps after `after` that have something to claim, in the order of their ids.
+/// Returns the apps with ids above `after` that have an execution to claim, in the order of their
+/// ids.
 pub(crate) async fn waiting(tx: &mut Tx, node: &str, now: Timestamp, after: i64, limit: i64) -> Result<Vec<Waiting>> {
-    // One step in the index an app, however much each has queued.
+    // Takes one index step per app, however many executions each has queued.
     let sql = "WITH RECURSIVE t(app_id) AS ( \
                    SELECT min(app_id) FROM executions WHERE status = 'queued' AND app_id > $1 AND (not_before IS NULL OR not_before <= $4) \
                    UNION ALL \
@@ -320,7 +322,7 @@ pub(crate) async fn waiting(tx: &mut Tx, node: &str, now: Timestamp, after: i64,
         .collect()
 }
 
-/// How many are queued, counted no further than `most`.
+/// Counts queued executions, up to `most`.
 pub(crate) async fn queued(tx: &mut Tx, app_id: i64, most: i64) -> Result<i64> {
     let sql = "SELECT count(*) FROM (SELECT 1 FROM executions WHERE status = 'queued' AND app_id = $1 LIMIT $2) AS q";
     tx.count(sql, &[app_id.into(), most.into()]).await
@@ -330,7 +332,7 @@ pub(crate) async fn running(tx: &mut Tx, app_id: i64) -> Result<i64> {
     tx.count("SELECT count(*) FROM executions WHERE status = 'running' AND app_id = $1", &[app_id.into()]).await
 }
 
-/// Takes the oldest that are queued.
+/// Claims the oldest queued executions.
 pub(crate) async fn claim(tx: &mut Tx, app_id: i64, node: &str, at: Timestamp, most: i64) -> Result<Vec<String>> {
     let sql = format!(
         "WITH picked AS MATERIALIZED (SELECT id FROM executions WHERE app_id = $1 AND status = 'queued' \
@@ -343,20 +345,20 @@ pub(crate) async fn claim(tx: &mut Tx, app_id: i64, node: &str, at: Timestamp, m
     rows.iter().map(|row| row.text(0)).collect()
 }
 
-/// Those of a node that somebody wants to end, with their attempts.
+/// Returns the running executions of a node that are to be cancelled, with their attempts.
 pub(crate) async fn cancelling(tx: &mut Tx, node: &str) -> Result<Vec<(String, i64)>> {
     let sql = "SELECT id, attempt FROM executions WHERE status = 'running' AND node = $1 AND cancel = 1";
     tx.query(sql, &[node.into()]).await?.iter().map(|row| Ok((row.text(0)?, row.int(1)?))).collect()
 }
 
-/// Those that a node runs since before `cutoff`, with their attempts.
+/// Returns the executions that a node has been running since before `cutoff`, with their attempts.
 pub(crate) async fn held(tx: &mut Tx, node: &str, cutoff: Timestamp) -> Result<Vec<(String, i64)>> {
     let sql = "SELECT id, attempt FROM executions WHERE status = 'running' AND node = $1 AND attempt_at < $2";
     let rows = tx.query(sql, &[node.into(), cutoff.into()]).await?;
     rows.iter().map(|row| Ok((row.text(0)?, row.int(1)?))).collect()
 }
 
-/// A running execution whose node is gone, or does not know of it.
+/// A running execution whose node is gone or does not know it.
 pub(crate) struct Lost {
     pub id: String,
     pub attempt: i64,
@@ -364,14 +366,16 @@ pub(crate) struct Lost {
     pub node: String,
     pub sync: bool,
     pub cancel: bool,
-    /// Whether an instance had it. Of a first attempt nobody knows: that would cost each execution a write.
+    /// Whether the attempt reached an instance. Always true for a first attempt: recording it would
+    /// cost one write per execution.
     pub begun: bool,
 }
 
 const LOST: &str = "SELECT id, attempt, attempt_at, node, sync, cancel, CASE WHEN attempt = 1 OR begun = attempt THEN 1 ELSE 0 END \
                     FROM executions WHERE status = 'running'";
 
-/// Running executions of a node, if its last beat is still this one; without a node, of all of them.
+/// Returns running executions of a node, provided that its last beat is still the given one;
+/// without a node, of all nodes.
 pub(crate) async fn lost(tx: &mut Tx, dead: Option<&Node>, limit: i64) -> Result<Vec<Lost>> {
     let rows = match dead {
         None => tx.query(&format!("{LOST} LIMIT $1{}", tx.for_claim()), &[limit.into()]).await?,
@@ -384,7 +388,7 @@ pub(crate) async fn lost(tx: &mut Tx, dead: Option<&Node>, limit: i64) -> Result
     rows.iter().map(read_lost).collect()
 }
 
-/// The nodes that run something, with their last beats. One without a beat has left.
+/// Returns the nodes with running executions and their last beats. A node without a beat has left.
 pub(crate) async fn nodes(tx: &mut Tx) -> Result<Vec<Node>> {
     let sql = "SELECT r.node, n.beat_at FROM (SELECT DISTINCT node FROM executions WHERE status = 'running') AS r \
                LEFT JOIN nodes n ON n.name = r.node WHERE r.node IS NOT NULL";
@@ -392,7 +396,8 @@ pub(crate) async fn nodes(tx: &mut Tx) -> Result<Vec<Node>> {
     rows.iter().map(|row| Ok(Node { name: row.text(0)?, beat_at: row.opt_time(1)? })).collect()
 }
 
-/// An attempt of a node, if it is still the present one; then nobody changes it until the end of the transaction.
+/// Returns an attempt of a node if it is still the current one, and locks it until the transaction
+/// ends.
 pub(crate) async fn lost_attempt(tx: &mut Tx, id: &str, node: &str, attempt: i64) -> Result<Option<Lost>> {
     let sql = format!("{LOST} AND id = $1 AND node = $2 AND attempt = $3{}", tx.for_update());
     tx.query_opt(&sql, &[id.into(), node.into(), attempt.into()]).await?.as_ref().map(read_lost).transpose()
@@ -410,7 +415,7 @@ fn read_lost(row: &Row) -> Result<Lost> {
     })
 }
 
-/// An instance has the attempt. False when it is not the present one any more.
+/// Records that an instance has the attempt. Returns false if it is no longer the current one.
 pub(crate) async fn begin(tx: &mut Tx, id: &str, node: &str, attempt: i64) -> Result<bool> {
     let sql =
         "UPDATE executions SET begun = attempt WHERE id = $1 AND node = $2 AND attempt = $3 AND status = 'running'";
@@ -422,7 +427,8 @@ pub(crate) async fn requeue(tx: &mut Tx, id: &str) -> Result<()> {
     Ok(())
 }
 
-/// Puts one back as if it had not been claimed, to be claimed again at `not_before`.
+/// Puts an execution back as if it had not been claimed. It may be claimed again from `not_before`
+/// on.
 pub(crate) async fn unclaim(tx: &mut Tx, id: &str, not_before: Timestamp) -> Result<()> {
     let sql = "UPDATE executions SET status = 'queued', node = NULL, attempt = attempt - 1, attempt_at = NULL, begun = NULL, not_before = $2, \
                started_at = CASE WHEN attempt = 1 THEN NULL ELSE started_at END WHERE id = $1";
@@ -430,7 +436,8 @@ pub(crate) async fn unclaim(tx: &mut Tx, id: &str, not_before: Timestamp) -> Res
     Ok(())
 }
 
-/// Executions that have not ended and need a version: some of their ids, and how many there are.
+/// Returns ids of executions that have not ended and need a version, up to `limit`, and their total
+/// number.
 pub(crate) async fn open_of_version(tx: &mut Tx, version_id: i64, limit: i64) -> Result<(Vec<String>, i64)> {
     let of = "FROM executions WHERE version_id = $1 AND finished_at IS NULL";
     let rows = tx.query(&format!("SELECT id {of} ORDER BY id LIMIT $2"), &[version_id.into(), limit.into()]).await?;
@@ -443,7 +450,7 @@ pub(crate) async fn open_of_version(tx: &mut Tx, version_id: i64, limit: i64) ->
     Ok((ids, count))
 }
 
-/// The app goes: nothing of it is begun any more, and what runs is to stop.
+/// For an app that is being deleted: cancels what is queued and asks what runs to stop.
 pub(crate) async fn cancel_all(tx: &mut Tx, app_id: i64, at: Timestamp) -> Result<()> {
     let queued = "UPDATE executions SET status = 'cancelled', finished_at = $2 WHERE app_id = $1 AND status = 'queued'";
     tx.execute(queued, &[app_id.into(), at.into()]).await?;
@@ -452,7 +459,7 @@ pub(crate) async fn cancel_all(tx: &mut Tx, app_id: i64, at: Timestamp) -> Resul
     Ok(())
 }
 
-/// Where the newest `keep` ended executions of an app begin: the first that is beyond them.
+/// Returns the newest ended execution of an app that is not among the newest `keep`.
 pub(crate) async fn beyond(tx: &mut Tx, app_id: i64, keep: i64) -> Result<Option<(Timestamp, String)>> {
     let sql = "SELECT finished_at, id FROM executions WHERE app_id = $1 AND finished_at IS NOT NULL \
                ORDER BY finished_at DESC, id DESC LIMIT 1 OFFSET $2";
@@ -460,7 +467,7 @@ pub(crate) async fn beyond(tx: &mut Tx, app_id: i64, keep: i64) -> Result<Option
     row.map(|row| Ok((row.time(0)?, row.text(1)?))).transpose()
 }
 
-/// Ended executions of an app up to and including a place, oldest first.
+/// Returns ended executions of an app up to and including a position, oldest first.
 pub(crate) async fn ended_up_to(
     tx: &mut Tx,
     app_id: i64,

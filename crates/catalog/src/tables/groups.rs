@@ -13,7 +13,8 @@ pub(crate) async fn insert(tx: &mut Tx, app_id: i64, name: &GroupName, at: Times
     tx.query_one(sql, &[app_id.into(), name.as_str().into(), at.into()]).await?.int(0)
 }
 
-/// A group holds at most one version of a unit: adding another replaces it.
+/// Adds a version to a group. A group holds at most one version of a unit: this replaces another
+/// one.
 pub(crate) async fn add(tx: &mut Tx, group_id: i64, unit_id: i64, version_id: i64) -> Result<()> {
     let sql =
         "DELETE FROM group_members WHERE group_id = $1 AND version_id IN (SELECT id FROM versions WHERE unit_id = $2)";

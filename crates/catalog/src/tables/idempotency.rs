@@ -3,7 +3,7 @@ use milepost_model::{Digest, Timestamp};
 use crate::db::Tx;
 use crate::error::Result;
 
-/// What a request with this key answered, and the fingerprint of the request that did.
+/// Returns the recorded outcome of a request with this key, and the fingerprint of that request.
 pub(crate) async fn find(tx: &mut Tx, app_id: i64, key: &str) -> Result<Option<(Digest, String)>> {
     let sql = "SELECT fingerprint, outcome FROM idempotency WHERE app_id = $1 AND idempotency_key = $2";
     tx.query_opt(sql, &[app_id.into(), key.into()]).await?.map(|row| Ok((row.digest(0)?, row.text(1)?))).transpose()

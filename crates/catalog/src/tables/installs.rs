@@ -22,9 +22,10 @@ pub(crate) struct InstallRow {
     pub settings: InstallSettings,
     pub brakes: Brakes,
     pub failed: Option<FailedUpgrade>,
-    /// Live was pinned by us and not by a person: after a rollback, or until the version on trial has shown that it is well.
+    /// Milepost pinned live, not a user: after a rollback, or until the version on trial has proven
+    /// healthy.
     pub rollback_pin: bool,
-    /// What live goes back to; 0 when there is nothing.
+    /// The app version that live falls back to during a trial; 0 if there is none.
     pub trial_seq: Option<i64>,
     pub serial: u64,
     pub last_check: Option<Check>,
@@ -36,7 +37,7 @@ pub(crate) struct InstallRow {
     pub confined: bool,
 }
 
-/// Every column, in the order in which [`read`] reads them and [`values`] writes them.
+/// All columns, in the order in which [`read`] reads them and [`values`] writes them.
 const COLUMNS: [&str; 22] = [
     "app_id",
     "mode",
@@ -61,7 +62,7 @@ const COLUMNS: [&str; 22] = [
     "lease_until",
     "confined",
 ];
-/// What stays as it was made, and what those who hold the lease write without the lock of the app.
+/// Columns that never change, and columns that the lease holder writes without the app's lock.
 const NOT_SAVED: [&str; 7] = ["app_id", "package", "channel", "last_check", "lease", "lease_until", "confined"];
 
 fn read(row: &Row) -> Result<InstallRow> {
@@ -142,14 +143,14 @@ pub(crate) async fn find(tx: &mut Tx, app_id: i64) -> Result<Option<InstallRow>>
     tx.query_opt(&sql, &[app_id.into()]).await?.as_ref().map(read).transpose()
 }
 
-/// The same, unchanged until the end of the transaction. Who holds the app's row may ask for it, and not the other way
-/// round.
+/// Like [`find`], and locks the row until the transaction ends. Lock order: the app's row before
+/// this one.
 pub(crate) async fn lock(tx: &mut Tx, app_id: i64) -> Result<Option<InstallRow>> {
     let sql = format!("SELECT {} FROM installs WHERE app_id = $1{}", COLUMNS.join(", "), tx.for_update());
     tx.query_opt(&sql, &[app_id.into()]).await?.as_ref().map(read).transpose()
 }
 
-/// Apps in the order of their names, after one, each with its install.
+/// Returns apps by name, after `after`, each with its install.
 pub(crate) async fn list(tx: &mut Tx, after: Option<&str>, limit: i64) -> Result<Vec<(String, InstallRow)>> {
     let columns = COLUMNS.map(|column| format!("i.{column}")).join(", ");
     let sql = format!(
@@ -167,7 +168,8 @@ pub(crate) async fn insert(tx: &mut Tx, row: &InstallRow) -> Result<()> {
     Ok(())
 }
 
-/// Writes back what changes under the lock of the app: all but the lease and what checks found.
+/// Writes back the columns that change under the app's lock: all but the lease and the results of
+/// checks.
 pub(crate) async fn save(tx: &mut Tx, row: &mut InstallRow) -> Result<()> {
     row.revision += 1;
     let (mut sets, mut params) = (Vec::new(), vec![row.app_id.into()]);
@@ -188,18 +190,19 @@ pub(crate) async fn delete(tx: &mut Tx, app_id: i64) -> Result<()> {
     Ok(())
 }
 
-/// The moments that matter to who looks for work. A moment further ahead than any that is ever set was set by a clock that was
-/// wrong: it must not keep an install from being looked at once the clock is right again.
+/// Time limits for finding due installs. A time further ahead than any that is ever set comes from
+/// a clock that was wrong. It is ignored, so that the install is still checked after the clock is
+/// corrected.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moments {
     pub now: Timestamp,
-    /// Of a lease that is taken now.
+    /// When a lease that is taken now ends.
     pub until: Timestamp,
     no_lease_after: Timestamp,
     no_check_after: Timestamp,
 }
 
-/// The longest poll interval is a week, and spread by a tenth.
+/// The longest poll interval is a week, with a jitter of a tenth.
 const LONGEST_WAIT_MS: i64 = 8 * 24 * 3_600_000;
 
 impl Moments {
@@ -214,8 +217,8 @@ impl Moments {
     }
 }
 
-/// Installs whose time has come and that nobody works on, the earliest first, with their apps; they are the holder's until
-/// then. Those that somebody takes at the same time are left to them.
+/// Leases installs that are due and not leased, earliest first, and returns their apps. The lease
+/// lasts until `moments.until`. Skips installs that another transaction is taking.
 pub(crate) async fn take_due(tx: &mut Tx, holder: &str, moments: Moments, limit: i64) -> Result<Vec<i64>> {
     let sql = format!(
         "SELECT app_id FROM installs WHERE (next_check_at <= $1 OR next_check_at > $2) \
@@ -237,7 +240,7 @@ pub(crate) async fn take_due(tx: &mut Tx, holder: &str, moments: Moments, limit:
     Ok(ids)
 }
 
-/// Takes one install, unless somebody else has it. Answers whether it was taken.
+/// Leases one install, unless another holder has it. Returns whether it was taken.
 pub(crate) async fn take(tx: &mut Tx, app_id: i64, holder: &str, moments: Moments) -> Result<bool> {
     let sql = "UPDATE installs SET lease = $2, lease_until = $4 \
                WHERE app_id = $1 AND (lease_until IS NULL OR lease_until <= $3 OR lease_until > $5)";
@@ -247,25 +250,27 @@ pub(crate) async fn take(tx: &mut Tx, app_id: i64, holder: &str, moments: Moment
     Ok(tx.execute(sql, &params).await? == 1)
 }
 
-/// Prolongs a lease that is still the holder's. One that ended is not, even when nobody took it since.
+/// Extends a lease that the holder still has. An expired lease cannot be renewed, even if no other
+/// holder took it since.
 pub(crate) async fn renew(tx: &mut Tx, app_id: i64, lease: &str, now: Timestamp, until: Timestamp) -> Result<bool> {
     let sql = "UPDATE installs SET lease_until = $4 WHERE app_id = $1 AND lease = $2 AND lease_until > $3";
     Ok(tx.execute(sql, &[app_id.into(), lease.into(), now.into(), until.into()]).await? == 1)
 }
 
-/// What a check leaves behind.
+/// The result of a check.
 #[derive(Debug, Clone, Default)]
 pub struct CheckRecord {
     pub check: Option<Check>,
     pub plan: Option<UpgradePlan>,
     pub serial: u64,
     pub next_check_at: Option<Timestamp>,
-    /// Of the install that was looked at.
+    /// The revision of the install that was checked.
     pub revision: i64,
 }
 
-/// Ends a lease and writes down what its holder found. When a person changed something meanwhile, the plan and the time are
-/// theirs: it is looked at again. So is the serial, which is that of another key if they changed the key.
+/// Ends a lease and records its holder's result. If a user changed the install meanwhile, the
+/// user's plan and time stay, so that it is checked again. The serial stays too: it belongs to
+/// another key if the user changed the key.
 pub(crate) async fn give_back(tx: &mut Tx, app_id: i64, lease: &str, record: &CheckRecord) -> Result<bool> {
     let sql = "UPDATE installs SET lease = NULL, lease_until = NULL, last_check = COALESCE($3, last_check), \
                plan = CASE WHEN revision = $7 THEN $4 ELSE plan END, \
@@ -284,14 +289,14 @@ pub(crate) async fn give_back(tx: &mut Tx, app_id: i64, lease: &str, record: &Ch
     Ok(tx.execute(sql, &params).await? == 1)
 }
 
-/// Ends a lease and nothing else.
+/// Ends a lease without recording anything.
 pub(crate) async fn let_go(tx: &mut Tx, app_id: i64, lease: &str) -> Result<()> {
     let sql = "UPDATE installs SET lease = NULL, lease_until = NULL WHERE app_id = $1 AND lease = $2";
     tx.execute(sql, &[app_id.into(), lease.into()]).await?;
     Ok(())
 }
 
-/// For a server that is alone: whoever held one is gone.
+/// Ends all leases. For a server that runs alone: previous holders are gone.
 pub(crate) async fn end_leases(tx: &mut Tx) -> Result<()> {
     tx.execute("UPDATE installs SET lease = NULL, lease_until = NULL WHERE lease IS NOT NULL", &[]).await?;
     Ok(())
@@ -315,7 +320,7 @@ pub(crate) async fn earliest(tx: &mut Tx, moments: Moments) -> Result<Option<Tim
     Ok(if astray.is_some() { Some(usual.map_or(now, |usual| usual.min(now))) } else { usual })
 }
 
-/// The published version that an app version holds, and the first app version that held it.
+/// Returns the published version that an app version holds, and the first app version that held it.
 pub(crate) async fn version_at(tx: &mut Tx, app_id: i64, seq: i64) -> Result<Option<(i64, Entry)>> {
     let sql =
         "SELECT app_seq, entry FROM install_versions WHERE app_id = $1 AND app_seq <= $2 ORDER BY app_seq DESC LIMIT 1";
@@ -336,7 +341,8 @@ pub(crate) async fn put_version(
     Ok(())
 }
 
-/// The author's configuration in the published version that an app version holds; nothing when it was not kept then.
+/// Returns the author's configuration in the published version that an app version holds; `None`
+/// for versions from before it was kept.
 pub(crate) async fn config_at(tx: &mut Tx, app_id: i64, seq: i64) -> Result<Option<Value>> {
     let sql = "SELECT config FROM install_versions WHERE app_id = $1 AND app_seq <= $2 ORDER BY app_seq DESC LIMIT 1";
     let row = tx.query_opt(sql, &[app_id.into(), seq.into()]).await?;

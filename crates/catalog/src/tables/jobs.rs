@@ -5,12 +5,12 @@ use crate::db::{Row, Tx, Val, typed_placeholders};
 use crate::error::Result;
 use crate::needs::Needed;
 
-/// A job with what the catalog keeps beside it.
+/// A job with its internal columns.
 #[derive(Debug, Clone)]
 pub(crate) struct JobRow {
     pub app_id: i64,
     pub unit_id: i64,
-    /// None when each firing resolves the selector.
+    /// `None` if each firing resolves the selector.
     pub version_id: Option<i64>,
     pub job: Job,
 }
@@ -75,7 +75,7 @@ pub(crate) async fn insert(tx: &mut Tx, row: &JobRow) -> Result<()> {
     Ok(())
 }
 
-/// Writes back what people may change.
+/// Writes back what users may change.
 pub(crate) async fn save(tx: &mut Tx, job: &Job) -> Result<()> {
     let sql = "UPDATE jobs SET name = $2, cron = $3, zone = $4, remaining = $5, input = $6, state = $7, next_at = $8, \
                updated_at = $9, ended_at = $10 WHERE id = $1";
@@ -100,7 +100,7 @@ pub(crate) async fn find(tx: &mut Tx, app_id: i64, id: &str) -> Result<Option<Jo
     tx.query_opt(&sql, &[id.into(), app_id.into()]).await?.as_ref().map(read).transpose()
 }
 
-/// The same, unchanged until the end of the transaction: a firing that has it is waited for.
+/// Like [`find`], and locks the row until the transaction ends. Waits for a firing that has it.
 pub(crate) async fn lock(tx: &mut Tx, app_id: i64, id: &str) -> Result<Option<JobRow>> {
     let lock = format!("SELECT id FROM jobs WHERE id = $1 AND app_id = $2{}", tx.for_update());
     if tx.query_opt(&lock, &[id.into(), app_id.into()]).await?.is_none() {
@@ -109,7 +109,7 @@ pub(crate) async fn lock(tx: &mut Tx, app_id: i64, id: &str) -> Result<Option<Jo
     find(tx, app_id, id).await
 }
 
-/// Newest first, below an id.
+/// Newest first, with ids below `below`.
 pub(crate) async fn list(tx: &mut Tx, app_id: i64, below: Option<&str>, limit: i64) -> Result<Vec<JobRow>> {
     let sql = format!("{SELECT} WHERE j.app_id = $1 AND j.id < $2 ORDER BY j.id DESC LIMIT $3");
     tx.query(&sql, &[app_id.into(), below.unwrap_or("z").into(), limit.into()]).await?.iter().map(read).collect()
@@ -125,7 +125,7 @@ pub(crate) async fn delete_all(tx: &mut Tx, app_id: i64) -> Result<()> {
     Ok(())
 }
 
-/// Those with a name: the ids of those that may go on, then of the others, newest first.
+/// Returns jobs with a name: first the ids of unfinished ones, then of the others, newest first.
 pub(crate) async fn named(tx: &mut Tx, app_id: i64, name: &str, limit: i64) -> Result<Vec<(String, JobState)>> {
     let sql = "SELECT id, state FROM jobs WHERE app_id = $1 AND name = $2 AND name <> '' \
                ORDER BY CASE WHEN state IN ('running', 'paused') THEN 0 ELSE 1 END, id DESC LIMIT $3";
@@ -133,12 +133,12 @@ pub(crate) async fn named(tx: &mut Tx, app_id: i64, name: &str, limit: i64) -> R
     rows.iter().map(|row| Ok((row.text(0)?, row.parse(1)?))).collect()
 }
 
-/// Forgets those that were done or cancelled at a moment or before it.
+/// Deletes jobs that were done or cancelled at or before `up_to`.
 pub(crate) async fn forget_ended(tx: &mut Tx, app_id: i64, up_to: Timestamp) -> Result<u64> {
     tx.execute("DELETE FROM jobs WHERE app_id = $1 AND ended_at <= $2", &[app_id.into(), up_to.into()]).await
 }
 
-/// Those that may go on, `job nightly (0190…)`, one a job.
+/// Describes each unfinished job, as in `job nightly (0190…)`.
 pub(crate) async fn open(tx: &mut Tx, needed: Needed<'_>, limit: i64) -> Result<Vec<String>> {
     let (condition, params) = needed.condition();
     let sql = format!(
@@ -151,7 +151,8 @@ pub(crate) async fn open(tx: &mut Tx, needed: Needed<'_>, limit: i64) -> Result<
     tx.query(&sql, &params).await?.iter().map(told).collect()
 }
 
-/// Running jobs whose time has come, the earliest first. Those that somebody else fires are left to them.
+/// Returns running jobs that are due, earliest first. Skips jobs that another transaction is
+/// firing.
 pub(crate) async fn due(tx: &mut Tx, now: Timestamp, limit: i64) -> Result<Vec<JobRow>> {
     let picked = format!("SELECT id FROM jobs WHERE next_at <= $1 ORDER BY next_at LIMIT $2{}", tx.for_claim());
     let ids = tx.query(&picked, &[now.into(), limit.into()]).await?;
@@ -166,7 +167,7 @@ pub(crate) async fn due(tx: &mut Tx, now: Timestamp, limit: i64) -> Result<Vec<J
     Ok(found)
 }
 
-/// How a job stands after it fired.
+/// State of a job after it fired.
 pub(crate) struct Advanced {
     pub id: String,
     pub next_at: Option<Timestamp>,

@@ -1,4 +1,4 @@
-//! Which versions of secrets have a digest that is bound to app and name, and the digests they had before.
+//! Versions of secrets whose digest is bound to app and name, and the digests that they had before.
 
 use milepost_model::{AppName, Digest, Timestamp, UnitName};
 
@@ -15,13 +15,13 @@ pub struct OldSecret {
     pub name: UnitName,
     pub number: i64,
     pub digest: Digest,
-    /// None once the version is deleted.
+    /// `None` once the version is deleted.
     pub content_id: Option<i64>,
     pub sealed: Option<Vec<u8>>,
     unit_id: i64,
 }
 
-/// A place in the list of old secrets.
+/// A position in the list of old secrets.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OldSecretPlace {
     unit_id: i64,
@@ -29,7 +29,7 @@ pub struct OldSecretPlace {
 }
 
 impl OldSecret {
-    /// Where to go on after this one.
+    /// Position to continue the list after this one.
     pub fn place(&self) -> OldSecretPlace {
         OldSecretPlace { unit_id: self.unit_id, number: self.number }
     }
@@ -49,7 +49,7 @@ fn read(row: &Row) -> Result<OldSecret> {
     })
 }
 
-/// In the order of their places, also those of deleted apps.
+/// Returns old secrets in order of position, including those of deleted apps.
 pub(crate) async fn missing(tx: &mut Tx, after: OldSecretPlace, limit: i64) -> Result<Vec<OldSecret>> {
     let sql = "SELECT v.id, a.id, a.name, u.name, v.number, v.digest, v.content_id, c.sealed, u.id \
                FROM units u JOIN apps a ON a.id = u.app_id JOIN versions v ON v.unit_id = u.id \
@@ -61,15 +61,15 @@ pub(crate) async fn missing(tx: &mut Tx, after: OldSecretPlace, limit: i64) -> R
     tx.query(sql, &params).await?.iter().map(read).collect()
 }
 
-/// Notes a version that was made with a bound digest.
+/// Records a version that was made with a bound digest.
 pub(crate) async fn insert(tx: &mut Tx, version: &VersionRow) -> Result<()> {
     let sql = "INSERT INTO keyed_secrets (version_id, unit_id) VALUES ($1, $2)";
     tx.execute(sql, &[version.id.into(), version.unit_id.into()]).await?;
     Ok(())
 }
 
-/// Keeps the digest of a version that is about to get another. False: it has been re-keyed, or its content is another one
-/// than `old` says.
+/// Stores the digest of a version that is about to get another one. Returns false if it has been
+/// re-keyed, or if its content is no longer that of `old`.
 pub(crate) async fn keep_former(tx: &mut Tx, old: &OldSecret) -> Result<bool> {
     let sql = "INSERT INTO keyed_secrets (version_id, unit_id, former_digest) \
                SELECT v.id, v.unit_id, v.digest FROM versions v \
@@ -78,7 +78,7 @@ pub(crate) async fn keep_former(tx: &mut Tx, old: &OldSecret) -> Result<bool> {
     Ok(tx.execute(sql, &params).await? > 0)
 }
 
-/// Active versions whose former digest lies between two bounds, newest first.
+/// Returns active versions whose former digest lies between two bounds, newest first.
 pub(crate) async fn find_by_former(tx: &mut Tx, unit_id: i64, low: &[u8], high: &[u8]) -> Result<Vec<VersionRow>> {
     let sql = "SELECT k.version_id FROM keyed_secrets k JOIN versions v ON v.id = k.version_id \
                WHERE k.unit_id = $1 AND k.former_digest >= $2 AND k.former_digest <= $3 AND v.state = 'active' \
@@ -90,7 +90,8 @@ pub(crate) async fn find_by_former(tx: &mut Tx, unit_id: i64, low: &[u8], high: 
     Ok(found)
 }
 
-/// Whether a node was heard of since then whose program does not make bound digests.
+/// Reports whether a node with an older program, which does not make bound digests, sent a beat
+/// since then.
 pub(crate) async fn has_old_nodes(tx: &mut Tx, since: Timestamp) -> Result<bool> {
     let sql = "SELECT count(*) FROM nodes WHERE keys_secrets = 0 AND beat_at > $1";
     Ok(tx.count(sql, &[since.into()]).await? > 0)

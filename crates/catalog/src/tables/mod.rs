@@ -1,5 +1,5 @@
-//! One file per table: its row, and the statements that touch it. Everything here runs inside a transaction that
-//! somebody else opened; names say the table first (`versions::find_by_number`).
+//! One file per table: its row type and its statements. Everything here runs inside the caller's
+//! transaction. Calls name the table first (`versions::find_by_number`).
 
 pub(crate) mod aliases;
 pub(crate) mod app_versions;

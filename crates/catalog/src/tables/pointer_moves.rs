@@ -4,7 +4,7 @@ use milepost_model::pointer::Step;
 use crate::db::{Row, Tx};
 use crate::error::Result;
 
-/// Which pointer a move belongs to.
+/// The pointer that a move belongs to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Pointer<'a> {
     Live,
@@ -79,7 +79,7 @@ pub(crate) async fn insert(tx: &mut Tx, app_id: i64, pointer: Pointer<'_>, new: 
 
 const COLUMNS: &str = "id, from_id, to_id, step, moved_at, moved_by, why";
 
-/// Newest first, below an id.
+/// Newest first, with ids below `below`.
 pub(crate) async fn list(
     tx: &mut Tx,
     app_id: i64,
@@ -97,8 +97,8 @@ pub(crate) async fn list(
     tx.query(&sql, &params).await?.iter().map(read).collect()
 }
 
-/// The last move at or before a moment. Moves of one pointer are recorded in the order of their times. That live was pinned
-/// where it was is no move: what was live had been so since before.
+/// Returns the last move at or before a moment. Moves of one pointer are recorded in the order of
+/// their times. Skips entries that only record that live was pinned or unpinned in place.
 pub(crate) async fn at(tx: &mut Tx, app_id: i64, pointer: Pointer<'_>, moment: Timestamp) -> Result<Option<MoveRow>> {
     let (kind, unit_id, name) = pointer.key();
     let sql = format!(

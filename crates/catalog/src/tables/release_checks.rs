@@ -1,4 +1,5 @@
-//! The columns of a release that its check needs, and who checks it. Leases are compared by the database's own clock.
+//! The columns of a release that its check uses, and the leases of checks. Leases use the
+//! database's own clock.
 
 use milepost_model::Timestamp;
 use milepost_model::check::{CheckState, FunctionCheck};
@@ -7,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::db::Tx;
 use crate::error::{CatalogError, Result};
 
-/// A lease and its length.
+/// A lease token and the length of the lease.
 #[derive(Debug, Clone)]
 pub(crate) struct Holder<'a> {
     pub token: &'a str,
@@ -24,14 +25,14 @@ pub(crate) struct CheckRow {
     pub pins_live: Option<i64>,
 }
 
-/// What a check found and caused.
+/// The results and effects of a check.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Report {
     pub functions: Vec<FunctionCheck>,
-    /// Releases that made room when it passed.
+    /// Releases that expired to make room when it passed.
     pub expired: Vec<String>,
-    /// It was to take over the pin of live, which was moved elsewhere before it passed.
+    /// The release was to take over the pin of live, but live was moved elsewhere before it passed.
     pub lost_pin: bool,
 }
 
@@ -85,7 +86,7 @@ pub(crate) async fn end(tx: &mut Tx, release_id: i64, state: CheckState, at: Tim
     Ok(())
 }
 
-/// Takes pending checks that no node has a lease of, oldest first. `token` is different with each call.
+/// Takes pending checks without a valid lease, oldest first. `token` differs with each call.
 pub(crate) async fn take_due(tx: &mut Tx, holder: Holder<'_>, limit: i64) -> Result<Vec<Taken>> {
     let now = tx.database_now();
     let sql = format!(
@@ -99,7 +100,7 @@ pub(crate) async fn take_due(tx: &mut Tx, holder: Holder<'_>, limit: i64) -> Res
     rows.iter().map(|row| Ok(Taken { id: row.int(0)?, app_id: row.int(1)?, name: row.text(2)? })).collect()
 }
 
-/// Whether there is anything to take.
+/// Reports whether [`take_due`] would find anything.
 pub(crate) async fn is_any_due(tx: &mut Tx) -> Result<bool> {
     let sql = format!(
         "SELECT count(*) FROM releases WHERE check_state = 'pending' AND state = 'active' \
@@ -119,7 +120,7 @@ pub(crate) async fn take(tx: &mut Tx, release_id: i64, holder: Holder<'_>) -> Re
     Ok(tx.execute(&sql, &[release_id.into(), holder.token.into(), holder.lease_ms.into()]).await? > 0)
 }
 
-/// False: another node has it by now, or it has ended.
+/// Returns false if another node has the lease, or the check has ended.
 pub(crate) async fn renew(tx: &mut Tx, release_id: i64, holder: Holder<'_>) -> Result<bool> {
     let sql = format!(
         "UPDATE releases SET check_until = {} + $3 WHERE id = $1 AND check_state = 'pending' AND check_lease = $2",
@@ -140,14 +141,15 @@ pub(crate) async fn end_leases(tx: &mut Tx) -> Result<()> {
     Ok(())
 }
 
-/// The release that takes over live's pin from `live` when its check passes, if there is one.
+/// Returns the pending release that takes over live's pin from `live` when its check passes.
 pub(crate) async fn taking_pin(tx: &mut Tx, app_id: i64, live: i64) -> Result<Option<String>> {
     let sql = "SELECT name FROM releases WHERE app_id = $1 AND pins_live = $2 AND check_state = 'pending' \
                AND state = 'active' ORDER BY id LIMIT 1";
     tx.query_opt(sql, &[app_id.into(), live.into()]).await?.map(|row| row.text(0)).transpose()
 }
 
-/// The function versions of app version `seq` that app version `before` does not have. All of them, when there is none before.
+/// Returns the function versions of app version `seq` that app version `before` does not have; all
+/// of them without `before`.
 pub(crate) async fn new_functions(tx: &mut Tx, app_id: i64, seq: i64, before: Option<i64>) -> Result<Vec<i64>> {
     let sql = "SELECT m.version_id FROM units u JOIN memberships m ON m.unit_id = u.id \
                AND m.from_seq = (SELECT max(from_seq) FROM memberships WHERE unit_id = u.id AND from_seq <= $2) \

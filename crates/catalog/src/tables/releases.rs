@@ -49,7 +49,7 @@ pub(crate) async fn find_by_name(tx: &mut Tx, app_id: i64, name: &str) -> Result
     Ok(select(tx, "app_id = $1 AND name = $2", &[app_id.into(), name.into()]).await?.pop())
 }
 
-/// The newest release of an app version, an active one before expired ones.
+/// Returns the newest release of an app version, preferring active ones.
 pub(crate) async fn of_app_version(tx: &mut Tx, app_id: i64, seq: i64) -> Result<Option<ReleaseRow>> {
     let rest = "app_id = $1 AND app_seq = $2 ORDER BY CASE WHEN state = 'active' THEN 0 ELSE 1 END, id DESC LIMIT 1";
     Ok(select(tx, rest, &[app_id.into(), seq.into()]).await?.pop())
@@ -60,24 +60,24 @@ pub(crate) async fn active(tx: &mut Tx, app_id: i64) -> Result<Vec<ReleaseRow>> 
     select(tx, "app_id = $1 AND state = 'active' ORDER BY id", &[app_id.into()]).await
 }
 
-/// What latest is: the newest active release that no check holds back.
+/// Returns the release that latest points at: the newest active one that no check holds back.
 pub(crate) async fn newest_reachable(tx: &mut Tx, app_id: i64) -> Result<Option<ReleaseRow>> {
     let rest = "app_id = $1 AND state = 'active' AND check_state NOT IN ('pending', 'failed') ORDER BY id DESC LIMIT 1";
     Ok(select(tx, rest, &[app_id.into()]).await?.pop())
 }
 
-/// Whether any release of the app, expired or not, is held back.
+/// Reports whether any release of the app, expired or not, is held back.
 pub(crate) async fn any_held_back(tx: &mut Tx, app_id: i64) -> Result<bool> {
     let sql = "SELECT count(*) FROM releases WHERE app_id = $1 AND check_state IN ('pending', 'failed')";
     Ok(tx.count(sql, &[app_id.into()]).await? > 0)
 }
 
-/// Newest first, those that came after an id.
+/// Newest first, with ids above `id`.
 pub(crate) async fn above(tx: &mut Tx, app_id: i64, id: i64, limit: i64) -> Result<Vec<ReleaseRow>> {
     select(tx, "app_id = $1 AND id > $2 ORDER BY id DESC LIMIT $3", &[app_id.into(), id.into(), limit.into()]).await
 }
 
-/// Newest first, below an id.
+/// Newest first, with ids below `below`.
 pub(crate) async fn list(
     tx: &mut Tx,
     app_id: i64,
@@ -114,13 +114,13 @@ pub(crate) async fn expire(tx: &mut Tx, id: i64, at: Timestamp) -> Result<()> {
     Ok(())
 }
 
-/// The number of the newest app version that was ever released; 0 when none was.
+/// Returns the number of the newest app version that was ever released; 0 if none was.
 pub(crate) async fn newest_released(tx: &mut Tx, app_id: i64) -> Result<i64> {
     let sql = "SELECT coalesce(max(app_seq), 0) FROM releases WHERE app_id = $1";
     tx.query_one(sql, &[app_id.into()]).await?.int(0)
 }
 
-/// Active releases that need a version: as a member, or because a member is pinned to it.
+/// Returns active releases that need a version: as a member, or because a member is pinned to it.
 pub(crate) async fn holding(tx: &mut Tx, app_id: i64, version_id: i64) -> Result<Vec<ReleaseRow>> {
     let rest = "app_id = $1 AND state = 'active' AND EXISTS (SELECT 1 FROM memberships m \
          WHERE m.version_id IN (SELECT CAST($2 AS BIGINT) UNION ALL SELECT version_id FROM version_pins WHERE target_id = $2) \
@@ -128,7 +128,7 @@ pub(crate) async fn holding(tx: &mut Tx, app_id: i64, version_id: i64) -> Result
     select(tx, rest, &[app_id.into(), version_id.into()]).await
 }
 
-/// For each version of a unit, the active releases that hold it.
+/// Returns, for each version of a unit, the active releases that hold it.
 pub(crate) async fn names_by_version(tx: &mut Tx, app_id: i64, unit_id: i64) -> Result<Vec<(i64, String)>> {
     let sql = "SELECT m.version_id, r.name FROM releases r JOIN memberships m ON m.unit_id = $2 \
                AND m.from_seq = (SELECT max(from_seq) FROM memberships WHERE unit_id = $2 AND from_seq <= r.app_seq) \

@@ -17,7 +17,7 @@ pub(crate) async fn of_release(tx: &mut Tx, release_id: i64) -> Result<Vec<TagNa
     rows.iter().map(|row| row.parse(0)).collect()
 }
 
-/// The releases that have a tag.
+/// Returns the releases that have a tag.
 pub(crate) async fn tagged(tx: &mut Tx, app_id: i64) -> Result<BTreeSet<i64>> {
     let rows = tx.query("SELECT DISTINCT release_id FROM tags WHERE app_id = $1", &[app_id.into()]).await?;
     rows.iter().map(|row| row.int(0)).collect()

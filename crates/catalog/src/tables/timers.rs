@@ -1,4 +1,4 @@
-//! The timers of live releases, with the time at which each fires next.
+//! The timers of live releases, with their next firing times.
 
 use milepost_model::spec::{PinRole, TimerSpec};
 use milepost_model::timer::LiveTimer;
@@ -14,10 +14,10 @@ pub(crate) struct TimerRow {
     pub cron: String,
     pub zone: String,
     pub function_id: i64,
-    /// Followed at each firing; else the version stands.
+    /// Resolved at each firing. Without an alias, `version_id` is used.
     pub alias: Option<AliasName>,
     pub version_id: Option<i64>,
-    /// How an execution says what was asked for.
+    /// The selector that executions of the timer show.
     pub selector: String,
     pub next_at: Option<Timestamp>,
 }
@@ -41,7 +41,7 @@ fn read(row: &Row) -> Result<TimerRow> {
 }
 
 pub(crate) async fn of_app(tx: &mut Tx, app_id: i64) -> Result<Vec<TimerRow>> {
-    // Held, so that a firing under way has written when it fires next before anybody keeps that.
+    // Locked, so that a concurrent firing has stored the next time before it is read here.
     let sql = format!("SELECT {COLUMNS} FROM timers WHERE app_id = $1 ORDER BY unit_id{}", tx.for_update());
     tx.query(&sql, &[app_id.into()]).await?.iter().map(read).collect()
 }
@@ -101,7 +101,7 @@ pub(crate) async fn held(tx: &mut Tx, app_id: i64, seq: i64) -> Result<Vec<Held>
     Ok(found)
 }
 
-/// A function, and the version of it that an app version holds.
+/// Returns a function, and the version of it that an app version holds.
 pub(crate) async fn function_at(
     tx: &mut Tx,
     app_id: i64,
@@ -122,7 +122,7 @@ pub(crate) async fn pinned_target(tx: &mut Tx, version_id: i64) -> Result<Option
     row.map(|row| Ok((row.int(0)?, row.int(1)?))).transpose()
 }
 
-/// Timers whose time has come, the earliest first. Those that somebody else fires are left to them.
+/// Returns timers that are due, earliest first. Skips timers that another transaction is firing.
 pub(crate) async fn due(tx: &mut Tx, now: Timestamp, limit: i64) -> Result<Vec<TimerRow>> {
     let sql = format!("SELECT {COLUMNS} FROM timers WHERE next_at <= $1 ORDER BY next_at LIMIT $2{}", tx.for_claim());
     tx.query(&sql, &[now.into(), limit.into()]).await?.iter().map(read).collect()
@@ -144,7 +144,6 @@ pub(crate) async fn earliest(tx: &mut Tx) -> Result<Option<Timestamp>> {
     tx.query_one("SELECT min(next_at) FROM timers WHERE next_at IS NOT NULL", &[]).await?.opt_time(0)
 }
 
-/// The names of timers.
 pub(crate) async fn names(tx: &mut Tx, unit_ids: &[i64]) -> Result<std::collections::HashMap<i64, String>> {
     let mut found = std::collections::HashMap::new();
     for chunk in unit_ids.chunks(CHUNK) {
@@ -157,7 +156,7 @@ pub(crate) async fn names(tx: &mut Tx, unit_ids: &[i64]) -> Result<std::collecti
     Ok(found)
 }
 
-/// The timers of an app as they are shown, by name; `seq` is the app version that is live.
+/// Returns the timers of an app as the API shows them, by name. `seq` is the live app version.
 pub(crate) async fn shown(tx: &mut Tx, app_id: i64, seq: i64) -> Result<Vec<LiveTimer>> {
     let sql = "SELECT u.name, t.cron, t.zone, f.name, t.selector, v.number, t.next_at, h.number FROM timers t \
                JOIN units u ON u.id = t.unit_id JOIN units f ON f.id = t.function_id \

@@ -7,7 +7,7 @@ use crate::error::Result;
 pub struct TokenRow {
     pub name: String,
     pub role: Role,
-    /// The app it is good for; none for all apps.
+    /// The app that the token is limited to; `None` for all apps.
     pub app: Option<String>,
     pub created_at: Timestamp,
     pub created_by: String,
@@ -20,7 +20,7 @@ fn read(row: &Row) -> Result<TokenRow> {
     Ok(TokenRow {
         name: row.text(0)?,
         role: row.parse(1)?,
-        // A token of an app that was deleted stays bound to nothing rather than to everything.
+        // A token of a deleted app must match no app rather than every app.
         app: if row.int(5)? == 0 { None } else { Some(row.opt_text(2)?.unwrap_or_default()) },
         created_at: row.time(3)?,
         created_by: row.text(4)?,
@@ -35,7 +35,7 @@ pub(crate) async fn list(tx: &mut Tx) -> Result<Vec<TokenRow>> {
     tx.query(&format!("{SELECT} ORDER BY t.name"), &[]).await?.iter().map(read).collect()
 }
 
-/// Every token by its hash.
+/// Returns every token with its hash.
 pub(crate) async fn table(tx: &mut Tx) -> Result<Vec<(Digest, TokenRow)>> {
     let sql = SELECT.replacen(" FROM ", ", t.hash FROM ", 1);
     tx.query(&sql, &[]).await?.iter().map(|row| Ok((row.digest(6)?, read(row)?))).collect()

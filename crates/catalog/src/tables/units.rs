@@ -16,13 +16,14 @@ pub(crate) struct UnitRow {
     pub name: UnitName,
     pub last_number: i64,
     pub current_version_id: Option<i64>,
-    /// The deployment that declares it; none once the unit is removed. A secret may have one before it is first set.
+    /// The deployment that declares it; `None` once the unit is removed. A secret may have one
+    /// before it is first set.
     pub deployment_id: Option<i64>,
     /// The deployment that declared it when it was removed.
     pub last_deployment_id: Option<i64>,
 }
 
-/// Which of the units that an app has are asked for.
+/// Filter for the units of an app.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Only<'a> {
     pub kind: Option<UnitKind>,
@@ -56,7 +57,7 @@ impl UnitRow {
     }
 }
 
-/// Also finds units that were removed: they go on counting.
+/// Also finds removed units, which keep their version numbering.
 pub(crate) async fn find(tx: &mut Tx, app_id: i64, kind: UnitKind, name: &UnitName) -> Result<Option<UnitRow>> {
     let sql = format!("SELECT {COLUMNS} FROM units WHERE app_id = $1 AND kind = $2 AND name = $3");
     let params = [app_id.into(), kind.as_str().into(), name.as_str().into()];
@@ -68,7 +69,7 @@ pub(crate) async fn find_by_id(tx: &mut Tx, id: i64) -> Result<UnitRow> {
     read(&tx.query_one(&sql, &[id.into()]).await?)
 }
 
-/// A unit that the app has now.
+/// Returns a unit that the app has now.
 pub(crate) async fn get_present(tx: &mut Tx, app: &AppRow, kind: UnitKind, name: &UnitName) -> Result<UnitRow> {
     match find(tx, app.id, kind, name).await? {
         Some(unit) if unit.current_version_id.is_some() => Ok(unit),
@@ -90,7 +91,7 @@ pub(crate) async fn unknown(tx: &mut Tx, app: &AppRow, kind: UnitKind, name: &Un
         UnitKind::Static => "`milepost static list` shows what exists".to_owned(),
         _ => format!("`milepost {kind} list` shows what exists"),
     };
-    // A route is named by its methods and its path; the path alone is what people type.
+    // The name of a route is its methods and its path, but users often type only the path.
     let by_path: Vec<String> = match kind {
         UnitKind::Route => names.iter().filter(|known| known.ends_with(&format!(" {name}"))).cloned().collect(),
         _ => Vec::new(),
@@ -102,7 +103,8 @@ pub(crate) async fn unknown(tx: &mut Tx, app: &AppRow, kind: UnitKind, name: &Un
     Ok(Refusal::unknown(Code::UnitNotFound, message, name.as_str(), &names, &otherwise))
 }
 
-/// For whoever wants to use an environment: those that are built in can be used before the app has them.
+/// Rejects an unknown environment. Suggests the built-in ones too: they can be used before the app
+/// has them.
 pub(crate) async fn unknown_environment(tx: &mut Tx, app: &AppRow, name: &UnitName) -> Result<Refusal> {
     let present = list_present(tx, app.id, UnitKind::Environment.into(), None, 500).await?;
     let built_in = BUILT_IN_ENVIRONMENTS.map(|(name, _)| name.to_owned());
@@ -133,7 +135,7 @@ pub(crate) async fn list_present(
     tx.query(&sql, &params).await?.iter().map(read).collect()
 }
 
-/// The units that a deployment claims and the app does not have yet.
+/// Returns units that a deployment declares but the app does not have yet.
 pub(crate) async fn list_claimed_ahead(tx: &mut Tx, app_id: i64, deployment_id: i64) -> Result<Vec<UnitRow>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM units WHERE app_id = $1 AND deployment_id = $2 AND current_version_id IS NULL \
@@ -142,7 +144,7 @@ pub(crate) async fn list_claimed_ahead(tx: &mut Tx, app_id: i64, deployment_id: 
     tx.query(&sql, &[app_id.into(), deployment_id.into()]).await?.iter().map(read).collect()
 }
 
-/// Removed units that a deployment declared when they were removed.
+/// Returns removed units that a deployment declared when they were removed.
 pub(crate) async fn list_removed_of(tx: &mut Tx, app_id: i64, deployment_id: i64) -> Result<Vec<UnitRow>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM units WHERE app_id = $1 AND last_deployment_id = $2 AND current_version_id IS NULL \

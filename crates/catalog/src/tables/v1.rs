@@ -1,4 +1,5 @@
-//! The names that the v1 interface gives: ids of functions and environments, numbers of published versions.
+//! Identifiers that the v1 API assigns: ids of functions and environments, numbers of published
+//! versions.
 
 use milepost_model::{AliasName, AppName, Timestamp, UnitKind, UnitName};
 use serde_json::Value;
@@ -6,7 +7,7 @@ use serde_json::Value;
 use crate::db::{Row, Tx, Val};
 use crate::error::Result;
 
-/// A function or environment as v1 knows it.
+/// A function or environment as v1 shows it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct V1Unit {
     /// A UUID.
@@ -14,13 +15,14 @@ pub struct V1Unit {
     pub app: AppName,
     pub kind: UnitKind,
     pub name: UnitName,
-    /// The number that was published last; 0 before the first. Not given again when that version is deleted.
+    /// The number that was published last; 0 before the first. Not reused when that version is
+    /// deleted.
     pub last_number: i64,
-    /// The highest number that is published and was not deleted; 0 when there is none.
+    /// The highest published number that was not deleted; 0 if there is none.
     pub latest: i64,
     /// Executions of the newest code that v1, jobs and webhooks started.
     pub executions: i64,
-    /// What v1 says about it beside what the ledger knows.
+    /// Fields of v1 that the ledger does not model.
     pub facts: Value,
     pub created_at: Timestamp,
     pub updated_at: Option<Timestamp>,
@@ -31,19 +33,19 @@ pub struct V1Unit {
 pub struct V1Version {
     /// A UUID.
     pub id: String,
-    /// As v1 counts.
+    /// The number in v1.
     pub number: i64,
     /// The number of the version in the ledger.
     pub version: i64,
     pub version_id: i64,
     pub description: String,
-    /// Executions of it that v1, jobs and webhooks started.
+    /// Executions of this version that v1, jobs and webhooks started.
     pub executions: i64,
     pub created_at: Timestamp,
     pub updated_at: Option<Timestamp>,
 }
 
-/// An alias, which v1 finds by its name alone.
+/// An alias. v1 finds it by its name alone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct V1Alias {
     /// A UUID; empty for an alias that v1 did not make.
@@ -52,9 +54,9 @@ pub struct V1Alias {
     pub function: UnitName,
     /// The number of the version in the ledger.
     pub version: i64,
-    /// The number under which it is published, if it is.
+    /// The number under which that version is published, if it is.
     pub number: Option<i64>,
-    /// It goes along with the function's newest code.
+    /// The alias follows the function's newest code.
     pub follows: bool,
     pub description: String,
     pub created_at: Timestamp,
@@ -87,7 +89,7 @@ fn read_unit(row: &Row) -> Result<V1UnitRow> {
     Ok(V1UnitRow { unit_id: row.int(0)?, unit })
 }
 
-/// A unit that the app has now.
+/// Finds a unit that the app has now.
 pub(crate) async fn find_unit(tx: &mut Tx, app_id: i64, id: &str) -> Result<Option<V1UnitRow>> {
     let sql = format!("{UNITS} WHERE i.id = $1 AND i.app_id = $2 AND u.current_version_id IS NOT NULL");
     tx.query_opt(&sql, &[id.into(), app_id.into()]).await?.as_ref().map(read_unit).transpose()
@@ -104,7 +106,7 @@ pub(crate) async fn list_units(tx: &mut Tx, app_id: i64, kind: UnitKind) -> Resu
     tx.query(&sql, &[app_id.into(), kind.as_str().into()]).await?.iter().map(read_unit).collect()
 }
 
-/// Units of the kind that v1 has not seen yet: id, name, and when the app got it.
+/// Returns units of the kind that have no v1 id yet: their ids, and when the app got them.
 pub(crate) async fn unseen(tx: &mut Tx, app_id: i64, kind: UnitKind) -> Result<Vec<(i64, Timestamp)>> {
     let sql = "SELECT u.id, (SELECT min(v.created_at) FROM versions v WHERE v.unit_id = u.id AND v.state = 'active') FROM units u \
                WHERE u.app_id = $1 AND u.kind = $2 AND u.current_version_id IS NOT NULL \
@@ -113,13 +115,13 @@ pub(crate) async fn unseen(tx: &mut Tx, app_id: i64, kind: UnitKind) -> Result<V
     rows.iter().map(|row| Ok((row.int(0)?, row.opt_time(1)?.unwrap_or(Timestamp::UNIX_EPOCH)))).collect()
 }
 
-/// The unit with this id, whichever app has it now.
+/// Finds the unit with this id in any app.
 pub(crate) async fn find_anywhere(tx: &mut Tx, id: &str) -> Result<Option<V1UnitRow>> {
     let sql = format!("{UNITS} WHERE i.id = $1 AND u.current_version_id IS NOT NULL AND a.deleted_at IS NULL");
     tx.query_opt(&sql, &[id.into()]).await?.as_ref().map(read_unit).transpose()
 }
 
-/// Units of all apps whose facts hold this piece of their JSON.
+/// Returns units of all apps whose facts contain this fragment of JSON.
 pub(crate) async fn with_fact(tx: &mut Tx, kind: UnitKind, fact: &str, limit: i64) -> Result<Vec<V1UnitRow>> {
     let sql = format!(
         "{UNITS} WHERE i.kind = $1 AND i.facts LIKE $2 AND u.current_version_id IS NOT NULL AND a.deleted_at IS NULL \
@@ -128,20 +130,20 @@ pub(crate) async fn with_fact(tx: &mut Tx, kind: UnitKind, fact: &str, limit: i6
     tx.query(&sql, &[kind.as_str().into(), format!("%{fact}%").into()]).await?.iter().map(read_unit).collect()
 }
 
-/// Whether a runtime is there, in whichever app, and then it stays as it is until the end of the transaction.
+/// Reports whether a runtime exists in any app, and locks it until the transaction ends.
 pub(crate) async fn hold_runtime(tx: &mut Tx, id: &str) -> Result<bool> {
     let sql = format!("SELECT id FROM v1_ids WHERE id = $1 AND kind = 'environment'{}", tx.for_update());
     Ok(tx.query_opt(&sql, &[id.into()]).await?.is_some())
 }
 
-/// Functions of the app with aliases that go along with their newest code.
+/// Returns functions of the app with aliases that follow their newest code.
 pub(crate) async fn with_followers(tx: &mut Tx, app_id: i64) -> Result<Vec<V1UnitRow>> {
     let sql = format!("{UNITS} WHERE i.app_id = $1 AND i.kind = 'function' AND i.facts LIKE '%\"following\":[\"%'");
     tx.query(&sql, &[app_id.into()]).await?.iter().map(read_unit).collect()
 }
 
-/// Every number that v1 gave in the app, or to one function of it: the function, the number in the ledger, the number of v1. Deleted ones too, which
-/// executions still tell of.
+/// Returns every v1 number in the app, or of one of its functions: the function, the number in the
+/// ledger, the number in v1. Includes deleted versions, which executions still refer to.
 pub(crate) async fn numbers(tx: &mut Tx, app_id: i64, of: Option<&UnitName>) -> Result<Vec<(UnitName, i64, i64)>> {
     let sql = "SELECT u.name, v.number, p.number FROM v1_versions p JOIN versions v ON v.id = p.version_id \
                JOIN units u ON u.id = p.unit_id WHERE u.app_id = $1 AND ($2 = '' OR u.name = $2)";
@@ -174,7 +176,7 @@ pub(crate) async fn save_unit(tx: &mut Tx, row: &V1UnitRow) -> Result<()> {
     Ok(())
 }
 
-/// The unit leaves the app. What is made under its name later is another thing to v1.
+/// Removes a unit that leaves the app. A later unit with its name is a different thing to v1.
 pub(crate) async fn forget_unit(tx: &mut Tx, unit_id: i64) -> Result<()> {
     let id: [Val; 1] = [unit_id.into()];
     tx.execute("DELETE FROM v1_versions WHERE unit_id = $1", &id).await?;
@@ -208,7 +210,7 @@ fn read_version(row: &Row) -> Result<V1Version> {
     })
 }
 
-/// By the number.
+/// Sorted by number.
 pub(crate) async fn list_versions(tx: &mut Tx, unit_id: i64) -> Result<Vec<V1Version>> {
     let sql = format!("{VERSIONS} WHERE p.unit_id = $1 ORDER BY p.number");
     tx.query(&sql, &[unit_id.into()]).await?.iter().map(read_version).collect()
@@ -273,13 +275,14 @@ fn read_alias(row: &Row) -> Result<V1Alias> {
     })
 }
 
-/// The aliases of a function that go along with its newest code.
+/// Returns the aliases of a function that follow its newest code.
 pub(crate) fn following(facts: &Value) -> Vec<AliasName> {
     let names = facts["following"].as_array().map(Vec::as_slice).unwrap_or_default();
     names.iter().filter_map(|name| name.as_str()?.parse().ok()).collect()
 }
 
-/// By name. Functions may have aliases of one name that v1 did not make: those that it made come first.
+/// Sorted by name. Functions may share an alias name that v1 did not assign: aliases made by v1
+/// come first.
 pub(crate) async fn list_aliases(tx: &mut Tx, app_id: i64, name: Option<&AliasName>) -> Result<Vec<V1Alias>> {
     let order = "ORDER BY a.name, CASE WHEN x.id IS NULL THEN 1 ELSE 0 END, u.name";
     let rows = match name {

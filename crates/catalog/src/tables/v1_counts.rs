@@ -1,5 +1,5 @@
-//! How often functions and their published versions were executed, as v1 counts: on the function for the newest code, else on
-//! the version.
+//! Execution counts of functions and their published versions, as v1 counts them: on the function
+//! for its newest code, otherwise on the version.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,14 +11,15 @@ use crate::error::Result;
 /// Rows per statement.
 const CHUNK: usize = 200;
 
-/// Where an execution is counted.
+/// What an execution is counted on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Counted {
-    /// On the function: its newest code was asked for.
+    /// The function: its newest code was selected.
     Function(i64),
-    /// On the version, if that is published.
+    /// The version, if it is published.
     Version(i64),
-    /// On the version, and on the function if that is not published: an alias may go along with the newest code.
+    /// The version, or the function if the version is not published: an alias may follow the newest
+    /// code.
     Alias { version_id: i64, unit_id: i64 },
 }
 
@@ -46,7 +47,6 @@ impl Counted {
     }
 }
 
-/// Counts one execution.
 pub(crate) async fn add(tx: &mut Tx, counted: Counted) -> Result<()> {
     if let Some(id) = counted.version_id() {
         let sql = "UPDATE v1_versions SET executions = executions + 1 WHERE version_id = $1";
@@ -69,8 +69,9 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Nobody else counts on these until the end of the transaction. To be called before versions are held: who removes a
-    /// function or deletes a version takes the two in this order. Here it is versions first, as when a function is removed.
+    /// Locks the counters until the transaction ends. Call this before locking versions, the order
+    /// in which removing a function or deleting a version takes them. It locks `v1_versions` before
+    /// `v1_ids`, as removing a function does.
     pub async fn hold(tx: &mut Tx, counted: &[Counted]) -> Result<Self> {
         let ids = |of: fn(Counted) -> Option<i64>| -> Vec<i64> {
             counted.iter().filter_map(|one| of(*one)).collect::<BTreeSet<_>>().into_iter().collect()

@@ -1,4 +1,4 @@
-//! Jobs as a list of v1 tells them: without inputs that are large.
+//! Jobs in the form of a v1 list, which leaves out large inputs.
 
 use milepost_model::AliasName;
 use milepost_model::execution::MAX_LISTED;
@@ -29,7 +29,7 @@ fn read(row: &Row) -> Result<Job> {
     })
 }
 
-/// Newest first, below an id.
+/// Newest first, with ids below `below`.
 pub(crate) async fn list(tx: &mut Tx, app_id: i64, below: Option<&str>, limit: i64) -> Result<Vec<Job>> {
     let sql = format!(
         "SELECT j.id, j.name, u.name, j.selector, v.number, j.cron, j.zone, j.first_at, j.remaining, \
@@ -40,7 +40,7 @@ pub(crate) async fn list(tx: &mut Tx, app_id: i64, below: Option<&str>, limit: i
     tx.query(&sql, &[app_id.into(), below.unwrap_or("z").into(), limit.into()]).await?.iter().map(read).collect()
 }
 
-/// Jobs that may go on and webhooks follow an alias to the function that it points at from now on.
+/// Moves unfinished jobs and webhooks that follow an alias to the function that it now points at.
 pub(crate) async fn repoint(tx: &mut Tx, alias: &AliasName, from: i64, to: i64, at: Timestamp) -> Result<()> {
     let selector = Selector::Alias(alias.clone()).to_string();
     for (table, which) in [("jobs", " AND state IN ('running', 'paused')"), ("webhooks", "")] {

@@ -12,7 +12,7 @@ pub(crate) struct VersionRow {
     pub uid: String,
     pub label: Option<Label>,
     pub digest: Digest,
-    /// None once the version is deleted.
+    /// `None` once the version is deleted.
     pub content_id: Option<i64>,
     pub description: String,
     pub created_at: Timestamp,
@@ -23,7 +23,7 @@ pub(crate) struct VersionRow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum VersionState {
     Active,
-    /// Its unit was removed: kept for the releases that still serve it.
+    /// Its unit was removed. Kept for the releases that still serve it.
     Retired,
     Deleted,
 }
@@ -89,14 +89,14 @@ pub(crate) async fn find_by_label(tx: &mut Tx, unit_id: i64, label: &str) -> Res
     find(tx, "unit_id = $1 AND label = $2", &[unit_id.into(), label.into()]).await
 }
 
-/// The label of the newest version that has one.
+/// Returns the label of the newest version that has one.
 pub(crate) async fn newest_label(tx: &mut Tx, unit_id: i64) -> Result<Option<Label>> {
     let sql = "SELECT label FROM versions WHERE unit_id = $1 AND state = 'active' AND label IS NOT NULL ORDER BY number DESC LIMIT 1";
     tx.query_opt(sql, &[unit_id.into()]).await?.map(|row| row.parse(0)).transpose()
 }
 
-/// Active versions whose digest lies between two bounds, newest first; two are enough to see that a beginning is
-/// not unique.
+/// Returns active versions whose digest lies between two bounds, newest first. Two of them suffice
+/// to show that a prefix is ambiguous.
 pub(crate) async fn find_by_digest_range(
     tx: &mut Tx,
     unit_id: i64,
@@ -110,7 +110,7 @@ pub(crate) async fn find_by_digest_range(
     tx.query(&sql, &[unit_id.into(), low.to_vec().into(), high.to_vec().into()]).await?.iter().map(read).collect()
 }
 
-/// Active versions, newest first, below a number.
+/// Returns active versions, newest first, with numbers below `below`.
 pub(crate) async fn list(tx: &mut Tx, unit_id: i64, below: Option<i64>, limit: i64) -> Result<Vec<VersionRow>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM versions WHERE unit_id = $1 AND number < $2 AND state = 'active' ORDER BY number DESC LIMIT $3"
@@ -153,7 +153,7 @@ pub(crate) async fn set_description(tx: &mut Tx, id: i64, description: &str) -> 
     Ok(())
 }
 
-/// For a secret that is re-keyed: no other version ever gets another content or digest.
+/// For re-keying a secret. The content and digest of any other version never change.
 pub(crate) async fn set_content(tx: &mut Tx, id: i64, digest: &Digest, content_id: Option<i64>) -> Result<()> {
     let sql = "UPDATE versions SET digest = $2, content_id = $3 WHERE id = $1";
     tx.execute(sql, &[id.into(), digest.into(), content_id.into()]).await?;
@@ -164,7 +164,7 @@ pub(crate) async fn retire_all(tx: &mut Tx, unit_id: i64) -> Result<u64> {
     tx.execute("UPDATE versions SET state = 'retired' WHERE unit_id = $1 AND state = 'active'", &[unit_id.into()]).await
 }
 
-/// Units of a deployment whose present version is not its own.
+/// Returns the units of a deployment whose current version it did not make.
 pub(crate) async fn made_by_hand(tx: &mut Tx, app_id: i64, deployment_id: i64) -> Result<Vec<i64>> {
     let sql = "SELECT u.id FROM units u JOIN versions v ON v.id = u.current_version_id \
                WHERE u.app_id = $1 AND u.deployment_id = $2 AND u.kind <> 'secret' \
@@ -172,7 +172,7 @@ pub(crate) async fn made_by_hand(tx: &mut Tx, app_id: i64, deployment_id: i64) -
     tx.query(sql, &[app_id.into(), deployment_id.into()]).await?.iter().map(|row| row.int(0)).collect()
 }
 
-/// The present versions of a deployment's units are its own from now on.
+/// Marks the current versions of a deployment's units as its own.
 pub(crate) async fn declare(tx: &mut Tx, app_id: i64, deployment_id: i64) -> Result<()> {
     let sql = "UPDATE versions SET deployment_id = $2 WHERE (deployment_id IS NULL OR deployment_id <> $2) AND id IN \
                (SELECT current_version_id FROM units WHERE app_id = $1 AND deployment_id = $2 \
@@ -181,7 +181,8 @@ pub(crate) async fn declare(tx: &mut Tx, app_id: i64, deployment_id: i64) -> Res
     Ok(())
 }
 
-/// The newest version of a unit, below a number, that is a deployment's own and still has its content.
+/// Returns the newest version of a unit, below a number, that belongs to a deployment and still has
+/// its content.
 pub(crate) async fn last_declared(
     tx: &mut Tx,
     unit_id: i64,
@@ -193,7 +194,7 @@ pub(crate) async fn last_declared(
     find(tx, condition, &[unit_id.into(), deployment_id.into(), below.into()]).await
 }
 
-/// Makes retired versions, and the retired versions that they are pinned to, selectable again.
+/// Makes a retired version, and the retired versions that it is pinned to, selectable again.
 pub(crate) async fn activate(tx: &mut Tx, version_id: i64) -> Result<()> {
     let mut wanted = vec![version_id];
     while let Some(id) = wanted.pop() {
@@ -203,7 +204,7 @@ pub(crate) async fn activate(tx: &mut Tx, version_id: i64) -> Result<()> {
     Ok(())
 }
 
-/// Forgets the content of a version and what it needed. Its names stay taken.
+/// Drops the content of a version, its pins and its groups. Its number, uid and label stay taken.
 pub(crate) async fn mark_deleted(tx: &mut Tx, id: i64) -> Result<()> {
     tx.execute("UPDATE versions SET state = 'deleted', content_id = NULL WHERE id = $1", &[id.into()]).await?;
     tx.execute("DELETE FROM version_pins WHERE version_id = $1", &[id.into()]).await?;
@@ -211,7 +212,8 @@ pub(crate) async fn mark_deleted(tx: &mut Tx, id: i64) -> Result<()> {
     Ok(())
 }
 
-/// Holds versions for executions that are about to need them, and answers those that are there and not deleted.
+/// Locks versions for executions that are about to need them, and returns the rows that exist with
+/// their states.
 pub(crate) async fn hold(tx: &mut Tx, ids: &[i64], at_once: bool) -> Result<Vec<(i64, VersionState)>> {
     let lock = if at_once { tx.for_use_at_once() } else { tx.for_use() };
     let mut found = Vec::with_capacity(ids.len());
@@ -226,8 +228,8 @@ pub(crate) async fn hold(tx: &mut Tx, ids: &[i64], at_once: bool) -> Result<Vec<
     Ok(found)
 }
 
-/// Waits for those who accept an execution of these, so that looking for executions afterwards finds them, and keeps
-/// others from accepting until the end of the transaction.
+/// Waits for transactions that are accepting an execution of these versions, so that a later lookup
+/// of executions finds them, and blocks new ones until the transaction ends.
 pub(crate) async fn hold_for_delete(tx: &mut Tx, ids: &[i64]) -> Result<()> {
     for chunk in ids.chunks(500) {
         let list = placeholders(chunk.len(), 1);
@@ -244,7 +246,7 @@ pub(crate) async fn insert_pin(tx: &mut Tx, version_id: i64, role: PinRole, targ
     Ok(())
 }
 
-/// The pinned versions of a version: role and version.
+/// Returns the pins of a version: role and version number.
 pub(crate) async fn pins(tx: &mut Tx, version_id: i64) -> Result<Vec<(String, i64)>> {
     let sql =
         "SELECT p.role, v.number FROM version_pins p JOIN versions v ON v.id = p.target_id WHERE p.version_id = $1";
@@ -252,7 +254,7 @@ pub(crate) async fn pins(tx: &mut Tx, version_id: i64) -> Result<Vec<(String, i6
     rows.iter().map(|row| Ok((row.text(0)?, row.int(1)?))).collect()
 }
 
-/// What each of many versions is pinned to.
+/// Returns the pins of many versions.
 pub(crate) async fn pins_of(tx: &mut Tx, version_ids: &[i64]) -> Result<Vec<(i64, PinRole, i64)>> {
     let list = placeholders(version_ids.len(), 1);
     let sql = format!("SELECT version_id, role, target_id FROM version_pins WHERE version_id IN ({list})");
@@ -261,7 +263,7 @@ pub(crate) async fn pins_of(tx: &mut Tx, version_ids: &[i64]) -> Result<Vec<(i64
     rows.iter().map(|row| Ok((row.int(0)?, row.parse(1)?, row.int(2)?))).collect()
 }
 
-/// Versions that pin this one in a role and still exist.
+/// Returns versions that pin this one in a role and still exist.
 pub(crate) async fn pinned_by(tx: &mut Tx, target_id: i64, role: PinRole) -> Result<Vec<VersionRow>> {
     let columns: Vec<String> = COLUMNS.split(", ").map(|column| format!("v.{column}")).collect();
     let sql = format!(
@@ -272,8 +274,8 @@ pub(crate) async fn pinned_by(tx: &mut Tx, target_id: i64, role: PinRole) -> Res
     tx.query(&sql, &[target_id.into(), role.as_str().into()]).await?.iter().map(read).collect()
 }
 
-/// What keeps a retired version: an active release as a member or through a pin, an alias, an execution that goes on, a
-/// job, a webhook.
+/// Holds for a retired version that nothing needs: no active release as a member or through a pin,
+/// no alias, no open execution, no job, no webhook.
 const UNNEEDED: &str = "NOT EXISTS (SELECT 1 FROM memberships m JOIN releases r ON r.app_id = $1 AND r.state = 'active' \
          AND r.app_seq >= m.from_seq AND (m.until_seq IS NULL OR r.app_seq < m.until_seq) WHERE m.version_id = v.id) \
      AND NOT EXISTS (SELECT 1 FROM version_pins p JOIN versions w ON w.id = p.version_id \
@@ -283,14 +285,14 @@ const UNNEEDED: &str = "NOT EXISTS (SELECT 1 FROM memberships m JOIN releases r 
      AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.version_id = v.id AND j.state IN ('running', 'paused')) \
      AND NOT EXISTS (SELECT 1 FROM webhooks h WHERE h.version_id = v.id)";
 
-/// Retired versions of an app that nothing needs any more, held so that no execution of them is accepted. Those that
-/// somebody works with are left for the next time.
+/// Returns retired versions of an app that nothing needs, locked so that no execution of them is
+/// accepted. Skips versions that another transaction has locked, until the next sweep.
 pub(crate) async fn retired_and_unserved(tx: &mut Tx, app_id: i64, limit: i64) -> Result<Vec<i64>> {
     let candidates = format!(
         "SELECT v.id FROM versions v WHERE v.app_id = $1 AND v.state = 'retired' AND {UNNEEDED} ORDER BY v.id LIMIT $2{}",
         tx.for_claim()
     );
-    // An execution may have come between the look and the lock.
+    // An execution may have been accepted between the query and the lock.
     let recheck = format!("SELECT v.id FROM versions v WHERE v.app_id = $1 AND v.id = $2 AND {UNNEEDED}");
     let mut found = Vec::new();
     for row in tx.query(&candidates, &[app_id.into(), limit.into()]).await? {

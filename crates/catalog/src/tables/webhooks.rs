@@ -10,7 +10,7 @@ pub(crate) struct WebhookRow {
     pub app: AppName,
     pub app_id: i64,
     pub unit_id: i64,
-    /// None when each call resolves the selector.
+    /// `None` if each call resolves the selector.
     pub version_id: Option<i64>,
     pub sealed: Option<Vec<u8>>,
     pub webhook: Webhook,
@@ -66,12 +66,12 @@ pub(crate) async fn put(tx: &mut Tx, row: &WebhookRow) -> Result<()> {
     Ok(())
 }
 
-/// Of whichever app.
+/// Finds a webhook of any app.
 pub(crate) async fn find(tx: &mut Tx, id: &str) -> Result<Option<WebhookRow>> {
     tx.query_opt(&format!("{SELECT} WHERE w.id = $1"), &[id.into()]).await?.as_ref().map(read).transpose()
 }
 
-/// In the order of their ids, which are random: after one of them.
+/// Sorted by id, which is random, after `after`.
 pub(crate) async fn list(tx: &mut Tx, app_id: i64, after: Option<&str>, limit: i64) -> Result<Vec<WebhookRow>> {
     let sql = format!("{SELECT} WHERE w.app_id = $1 AND w.id > $2 ORDER BY w.id LIMIT $3");
     tx.query(&sql, &[app_id.into(), after.unwrap_or("").into(), limit.into()]).await?.iter().map(read).collect()

@@ -1,4 +1,4 @@
-//! Releases that are checked, and checks that end as tests say.
+//! Helpers for releases that are checked, with checks that end as the test decides.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use milepost_model::unit_put::Put;
 
 use super::{Fixture, change, function_on, input, package};
 
-/// Longer than any test.
+/// Longer than any test runs.
 pub const LONG_MS: i64 = 600_000;
 
 pub fn by(holder: &str) -> Checking {
@@ -28,7 +28,8 @@ impl Fixture {
         self.send_checked(change(puts), holder).await.unwrap()
     }
 
-    /// A new version of a function, whose release `holder` checks. Answers the release and its check.
+    /// Deploys a new version of a function, whose release `holder` checks. Returns the release and
+    /// its check state.
     pub async fn deploy_checked(&self, function: &str, code: &str, holder: &str) -> (String, CheckState) {
         let tree = self.tree(code).await;
         let outcome = self.put_checked([package(function, tree), function_on(function, function)], holder).await;
@@ -41,13 +42,13 @@ impl Fixture {
         self.catalog.check_take(&self.app, release, holder, LONG_MS).await.unwrap()
     }
 
-    /// The names and numbers of the functions that a check loads.
+    /// Returns the names and numbers of the functions that a check loads.
     pub async fn to_load(&self, lease: &CheckLease) -> Vec<String> {
         let found = self.catalog.check_functions(lease).await.unwrap().unwrap();
         found.functions.iter().map(|id| format!("{} {}", found.versions[id].name, found.versions[id].number)).collect()
     }
 
-    /// Loads what a check wants, as `loads` says of name and number, and ends it.
+    /// Runs a check: `loads` decides by name and number which functions load.
     pub async fn settle_check(&self, lease: &CheckLease, loads: impl Fn(&str, i64) -> bool) -> Settled {
         let Some(wanted) = self.catalog.check_functions(lease).await.unwrap() else { return Settled::NotHeld };
         let mut found = HashMap::new();
@@ -66,7 +67,7 @@ impl Fixture {
         self.catalog.check_settle(lease, found).await.unwrap()
     }
 
-    /// The whole check of a release, by the holder of its lease.
+    /// Runs the whole check of a release for the holder of its lease.
     pub async fn check(&self, release: &str, holder: &str, loads: bool) -> Settled {
         let lease = self.take_check(release, holder).await.unwrap();
         self.settle_check(&lease, |_, _| loads).await

@@ -6,10 +6,10 @@ use milepost_testkit::postgres::{TestDatabase, database};
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
 
-/// A fresh database that goes away with the test.
+/// A fresh database that is deleted with the test.
 pub enum Engine {
     Sqlite(TempDir),
-    /// With one connection past the catalog, made when it is first needed.
+    /// With a separate connection that bypasses the catalog, opened on first use.
     Postgres(TestDatabase, Box<OnceCell<tokio_postgres::Client>>),
 }
 
@@ -22,7 +22,7 @@ impl Engine {
         Self::Postgres(database(), Box::default())
     }
 
-    /// Runs statements past the catalog.
+    /// Runs statements directly on the database.
     pub async fn batch(&self, sql: &str) {
         match self {
             Self::Sqlite(_) => rusqlite::Connection::open(self.url()).unwrap().execute_batch(sql).unwrap(),
@@ -30,7 +30,7 @@ impl Engine {
         }
     }
 
-    /// Of a PostgreSQL database only.
+    /// For a PostgreSQL database only.
     async fn client(&self) -> &tokio_postgres::Client {
         let Self::Postgres(database, client) = self else { panic!("SQLite has no client") };
         let client = client.get_or_init(async || {
@@ -52,7 +52,7 @@ impl Engine {
         self.open_with(clock, 7).await
     }
 
-    /// With ids of its own, as another server has them.
+    /// With a different id source, as on another server.
     pub async fn open_with(&self, clock: Arc<ManualClock>, seed: u64) -> Catalog {
         Catalog::open(&self.url(), clock, Arc::new(SeededIds::new(seed))).await.unwrap()
     }

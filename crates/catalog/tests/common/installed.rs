@@ -1,4 +1,4 @@
-//! Installs, said shortly.
+//! Short helpers for installs.
 
 use milepost_catalog::{
     CatalogError, ChangeInput, Checking, InstallInput, InstallLease, InstallOutcome, LeasedInstall, VersionInput,
@@ -54,7 +54,7 @@ impl Fixture {
         self.catalog.install_create(&self.app, new).await
     }
 
-    /// An install whose lease is given back.
+    /// Installs an app and gives its lease back.
     pub async fn installed(
         &self,
         settings: InstallSettings,
@@ -70,7 +70,7 @@ impl Fixture {
         self.catalog.install_take(&self.app, holder, "uma", LEASE_MS).await
     }
 
-    /// Takes, upgrades and lets go.
+    /// Takes the lease, upgrades and releases the lease.
     pub async fn upgraded(&self, text: &str, puts: impl IntoIterator<Item = Put>) -> InstallOutcome {
         self.clock.advance_ms(1000);
         let taken = self.take(&format!("for {text}")).await.unwrap();
@@ -87,7 +87,7 @@ impl Fixture {
         self.catalog.install_get(&self.app).await.unwrap()
     }
 
-    /// As a Milepost left it that did not keep what authors have as configuration.
+    /// The state that an older Milepost left, which did not keep the author's configuration.
     pub async fn forget_configs(&self) {
         self.engine.batch("UPDATE install_versions SET config = NULL").await;
     }

@@ -1,4 +1,5 @@
-//! A catalog on either engine with a clock and ids that tests control, and short ways to say what tests do.
+//! A catalog on either engine with a clock and ids that tests control, and short helpers for what
+//! tests do.
 
 pub mod checked;
 mod engines;
@@ -22,7 +23,7 @@ pub use engines::Engine;
 pub use puts::*;
 pub use runs::*;
 
-/// Everything of a list at once.
+/// A page that holds a whole list.
 pub const ALL: Page = Page { below: None, limit: 10_000 };
 
 /// The tables whose rows tests count.
@@ -77,7 +78,7 @@ impl Fixture {
         Self { catalog, clock, app, engine }
     }
 
-    /// Sends a change a second after whatever came before.
+    /// Sends a change one second after the previous step.
     pub async fn send(&self, change: Change) -> Result<ChangeOutcome, CatalogError> {
         self.clock.advance_ms(1000);
         self.catalog.change(&self.app, input(change)).await
@@ -105,7 +106,7 @@ impl Fixture {
         self.catalog.app_set_plan(&self.app, plan, "ann").await.unwrap();
     }
 
-    /// Stores a tree with one file and answers its root.
+    /// Stores a tree with one file and returns its root.
     pub async fn tree(&self, text: &str) -> Digest {
         let (file, root) = tree_digests(text);
         let new = vec![blob(file, None), blob(root, Some(vec![file]))];
@@ -125,7 +126,7 @@ impl Fixture {
         self.catalog.version_get(&self.app, key(kind, name), selector.parse::<Selector>().unwrap()).await
     }
 
-    /// The numbers that a list of versions shows, newest first.
+    /// Returns the version numbers of a unit, newest first.
     pub async fn numbers(&self, kind: UnitKind, name: &str) -> Vec<i64> {
         let page = self.catalog.version_list(&self.app, key(kind, name), ALL).await.unwrap();
         page.items.iter().map(|version| version.number).collect()
@@ -138,26 +139,26 @@ impl Fixture {
         self.catalog.version_delete(&self.app, "dan", key(kind, name), which, false).await
     }
 
-    /// The units of an app version, `function hello` and so on, with their numbers.
+    /// Returns the units of an app version, such as `function hello`, with their numbers.
     pub async fn objects(&self, app_version: &str) -> BTreeMap<String, i64> {
         let found = self.catalog.app_version_get(&self.app, app_version.to_owned()).await.unwrap();
         found.objects.into_iter().map(|object| (format!("{} {}", object.kind, object.name), object.number)).collect()
     }
 
-    /// Which deployment each unit belongs to, of those that belong to one.
+    /// Returns the deployment of each unit that belongs to one.
     pub async fn owners(&self) -> BTreeMap<String, String> {
         let units = self.catalog.unit_list(&self.app, None, None, None, 1000).await.unwrap().items;
         let owned = units.into_iter().filter_map(|unit| Some((key_text(&unit), unit.deployment?.id)));
         owned.collect()
     }
 
-    /// The units that the app has now.
+    /// Returns the units that the app has now.
     pub async fn present(&self) -> Vec<String> {
         let units = self.catalog.unit_list(&self.app, None, None, None, 1000).await.unwrap().items;
         units.iter().map(key_text).collect()
     }
 
-    /// The ids of the active releases, newest first.
+    /// Returns the ids of the active releases, newest first.
     pub async fn active(&self) -> Vec<String> {
         let page = self.catalog.release_list(&self.app, true, ALL).await.unwrap();
         page.items.into_iter().map(|release| release.id).collect()
@@ -189,14 +190,15 @@ impl Fixture {
         self.catalog.alias_set(&self.app, "al", new).await.unwrap();
     }
 
-    /// Oldest first.
+    /// Returns the events, oldest first.
     pub async fn events(&self) -> Vec<Event> {
         let mut events = self.catalog.event_list(&self.app, ALL).await.unwrap().items;
         events.reverse();
         events
     }
 
-    /// Another server over the same database; on SQLite, where there is none, the same.
+    /// Returns another server over the same database. On SQLite, which has only one, returns the
+    /// same.
     pub async fn another(&self) -> Catalog {
         match &self.engine {
             Engine::Sqlite(_) => self.catalog.clone(),
@@ -204,12 +206,12 @@ impl Fixture {
         }
     }
 
-    /// Opens the database once more, as a server does that starts.
+    /// Opens the database again, as a starting server does.
     pub async fn reopen(&self) {
         self.engine.open(self.clock.clone()).await;
     }
 
-    /// How many rows each table has.
+    /// Returns the number of rows of each table.
     pub async fn rows(&self) -> BTreeMap<&'static str, i64> {
         let mut rows = BTreeMap::new();
         for table in TABLES {
@@ -222,7 +224,7 @@ impl Fixture {
         self.number(&format!("SELECT count(*) FROM {table}")).await
     }
 
-    /// Gives the version with this number of every function another digest, which the catalog never does.
+    /// Sets the digest of version `number` of every function, which the catalog itself never does.
     pub async fn set_digest(&self, number: i64, digest: [u8; 32]) {
         let hex = Digest::from_bytes(digest).hex();
         let literal = if self.catalog.engine() == "sqlite" { format!("X'{hex}'") } else { format!("'\\x{hex}'") };
@@ -230,13 +232,13 @@ impl Fixture {
         self.number(&format!("UPDATE versions SET digest = {literal} WHERE {which} RETURNING number")).await;
     }
 
-    /// The answer of a query that answers one number, asked past the catalog.
+    /// Returns the number that a query selects, bypassing the catalog.
     pub async fn number(&self, sql: &str) -> i64 {
         self.engine.number(sql).await
     }
 }
 
-/// A change as the server hands it over, each secret sealed into bytes that only look different.
+/// Returns a change as the server passes it on, with secrets sealed in a fake way.
 pub fn input(change: Change) -> ChangeInput {
     let mut secrets = BTreeMap::new();
     for put in &change.puts {
@@ -266,7 +268,7 @@ pub fn refused<T: std::fmt::Debug>(result: Result<T, CatalogError>) -> Refusal {
     }
 }
 
-/// The file and the root of [`Fixture::tree`].
+/// Returns the file and the root of [`Fixture::tree`].
 pub fn tree_digests(text: &str) -> (Digest, Digest) {
     (Digest::of(text.as_bytes()), Digest::of(format!("directory with {text}").as_bytes()))
 }

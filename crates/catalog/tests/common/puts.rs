@@ -1,4 +1,4 @@
-//! What a change asks for, said shortly.
+//! Short helpers for the contents of a change.
 
 use milepost_model::change::{Change, Declaration};
 use milepost_model::spec::{EnvironmentSpec, Runtime, StaticSpec};
@@ -26,7 +26,7 @@ pub fn put(name: &str, unit: UnitPut) -> Put {
     Put { name, label: None, description: None, group: None, force: false, only: None, unit }
 }
 
-/// What tests say about a put beside its content.
+/// Setters for the options of a put.
 pub trait PutExt {
     fn labelled(self, label: &str) -> Self;
     fn forced(self) -> Self;
@@ -73,7 +73,7 @@ pub fn package(name: &str, deployment: Digest) -> Put {
     put(name, UnitPut::Package(PackagePut { environment, deployment: Some(deployment), ..PackagePut::default() }))
 }
 
-/// A package that has to be built.
+/// A package that must be built.
 pub fn source_package(name: &str, source: Digest, command: &str) -> Put {
     let build_command = (!command.is_empty()).then(|| command.to_owned());
     let environment = Some(reference("python", "latest"));

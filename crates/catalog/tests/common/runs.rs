@@ -1,4 +1,4 @@
-//! Executions, jobs and timers, said shortly.
+//! Short helpers for executions, jobs and timers.
 
 use std::collections::BTreeMap;
 
@@ -51,7 +51,7 @@ impl Fixture {
     }
 
     pub async fn accept_in(&self, app: &AppName, function: &str, version: &str) -> Claimed {
-        // So that ids are in the order of acceptance.
+        // Ids are then in the order of acceptance.
         self.clock.advance_ms(1);
         self.catalog.execution_accept(app, asked(new_execution(function, version))).await.unwrap()
     }
@@ -60,7 +60,7 @@ impl Fixture {
         self.catalog.executions_claim(node, &mut Turn::default(), most).await.unwrap()
     }
 
-    /// An instance has what was claimed.
+    /// Records that an instance has the claimed execution.
     pub async fn begin(&self, claimed: &Claimed) -> bool {
         self.catalog.execution_begin(claimed.execution.id.clone(), NODE, claimed.attempt).await.unwrap()
     }
@@ -78,7 +78,7 @@ impl Fixture {
         self.catalog.execution_get(&self.app, id.to_owned()).await.unwrap()
     }
 
-    /// Oldest first.
+    /// Returns the executions, oldest first.
     pub async fn executions(&self) -> Vec<Execution> {
         self.executions_where(ExecutionFilter::default()).await
     }
@@ -99,7 +99,7 @@ impl Fixture {
         self.catalog.webhook_create(&self.app, "wes", new, None).await
     }
 
-    /// The versions that executions ran, oldest first.
+    /// Returns the versions that executions ran, oldest first.
     pub async fn ran(&self) -> Vec<Option<i64>> {
         self.executions().await.into_iter().map(|execution| execution.version.map(|version| version.number)).collect()
     }

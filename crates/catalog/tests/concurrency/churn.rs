@@ -1,4 +1,4 @@
-//! Everything that can take something away runs against everything that needs it.
+//! Everything that can remove something runs concurrently with everything that needs it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,7 +10,8 @@ use tokio::sync::Barrier;
 
 use crate::common::*;
 
-/// All begin each round together: reads of SQLite wait for nobody, and those who only read would be done before there is anything.
+/// All actors begin each round together: reads on SQLite do not wait, so actors that only read
+/// would otherwise finish before there is any data.
 const ROUNDS: usize = 10;
 const STEPS: usize = 3;
 const ACTORS: u64 = 16;
@@ -34,7 +35,7 @@ impl Actor {
         format!("f{}", self.below(2))
     }
 
-    /// Uploads what is missing and deploys. A sweep may come in between; then the files are sent again.
+    /// Uploads what is missing and deploys. If a sweep runs in between, the files are sent again.
     async fn deploy(&self, name: &str) -> bool {
         let code = format!("code {}", self.below(CODES));
         let (file, root) = tree_digests(&code);
@@ -108,7 +109,8 @@ impl Actor {
     }
 }
 
-/// Whether it was done. A refusal is an answer; anything else that goes wrong is a fault.
+/// Returns whether the operation succeeded. A refusal is a valid outcome; any other error fails the
+/// test.
 #[track_caller]
 fn landed<T: std::fmt::Debug>(result: Result<T, CatalogError>) -> bool {
     match result {
@@ -118,7 +120,8 @@ fn landed<T: std::fmt::Debug>(result: Result<T, CatalogError>) -> bool {
     }
 }
 
-/// One statement, so one moment: how much of what is named or served is not there.
+/// Counts references and served items that are missing. A single statement, so that it sees one
+/// snapshot.
 const MISSING: &str = "SELECT \
     (SELECT count(*) FROM releases r JOIN units u ON u.app_id = r.app_id JOIN memberships m ON m.unit_id = u.id \
         AND m.from_seq <= r.app_seq AND (m.until_seq IS NULL OR m.until_seq > r.app_seq) \
@@ -132,7 +135,7 @@ const MISSING: &str = "SELECT \
         AND NOT EXISTS (SELECT 1 FROM content_blobs b WHERE b.content_id = c.id)) \
     + (SELECT count(*) FROM blobs b WHERE b.is_directory = 1 AND NOT EXISTS (SELECT 1 FROM tree_edges e WHERE e.parent_id = b.id))";
 
-pub async fn invariant_5_nothing_needed_is_ever_missing_while_everything_moves(t: Arc<Fixture>) {
+pub async fn invariant_5_nothing_needed_is_missing_during_concurrent_changes(t: Arc<Fixture>) {
     let other: AppName = "other".parse().unwrap();
     t.catalog.app_create(&other, PlanName::Free, "ann").await.unwrap();
     let packs = Arc::new(AtomicU64::new(0));
@@ -160,7 +163,7 @@ pub async fn invariant_5_nothing_needed_is_ever_missing_while_everything_moves(t
                     6 | 7 => actor.delete().await,
                     8 | 9 => actor.alias().await,
                     10..=12 => actor.move_releases().await,
-                    // Once in a while: it takes everything away that the others work with.
+                    // Only occasionally: it removes everything that the others work with.
                     13 if step % (2 * STEPS) == 0 => actor.remove().await,
                     13 => false,
                     _ => actor.sweep().await,
@@ -188,7 +191,7 @@ pub async fn invariant_5_nothing_needed_is_ever_missing_while_everything_moves(t
     }
     done.store(true, Ordering::Relaxed);
     assert!(checker.await.unwrap() > 0);
-    // Or it would be a dance of refusals.
+    // Makes sure that not all operations were rejected.
     let done = |seeds: std::ops::RangeInclusive<u64>| -> usize {
         all.iter().filter(|(seed, _)| seeds.contains(seed)).map(|(_, done)| done).sum()
     };

@@ -1,4 +1,4 @@
-//! Many servers over one database that accept, claim, fire and delete at once.
+//! Many servers over one database that accept, claim, fire and delete concurrently.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ async fn all<T: Send + 'static>(tasks: Vec<tokio::task::JoinHandle<T>>) -> Vec<T
     answers
 }
 
-pub async fn sixteen_claimers_never_take_one_twice(t: Arc<Fixture>) {
+pub async fn sixteen_claimers_never_claim_an_execution_twice(t: Arc<Fixture>) {
     t.deploy("hello", "one").await;
     for _ in 0..200 {
         t.accept("hello", "latest").await;
@@ -39,11 +39,12 @@ pub async fn sixteen_claimers_never_take_one_twice(t: Arc<Fixture>) {
                     assert!(t.finish_as(&node, &one, ExecutionStatus::Success).await);
                     mine.push(one.execution.id);
                 }
-                // Empty may mean that the others run as many as the plan allows.
+                // An empty claim may mean that the others run as many as the plan allows.
                 if t.number("SELECT count(*) FROM executions WHERE status = 'queued'").await == 0 {
                     return mine;
                 }
-                // Reads of SQLite are answered in place, so a loop of them lets nobody else run.
+                // Reads on SQLite complete without yielding, so a loop of them would starve other
+                // tasks.
                 tokio::task::yield_now().await;
             }
         })
@@ -56,7 +57,7 @@ pub async fn sixteen_claimers_never_take_one_twice(t: Arc<Fixture>) {
     assert_eq!(t.number("SELECT count(*) FROM executions WHERE status = 'success' AND attempt = 1").await, 200);
 }
 
-pub async fn a_plan_bounds_what_many_claimers_take_together(t: Arc<Fixture>) {
+pub async fn concurrent_claimers_respect_the_plan_limit(t: Arc<Fixture>) {
     t.deploy("hello", "one").await;
     t.set_plan(PlanName::Free).await;
     for _ in 0..50 {
@@ -96,7 +97,7 @@ pub async fn eight_firers_fire_each_tick_once(t: Arc<Fixture>) {
     }
 }
 
-/// A minute of a thousand timers that fire every second, as fast as the database goes.
+/// A minute of a thousand timers that fire every second, as fast as the database allows.
 pub async fn slow_two_servers_fire_each_tick_of_a_thousand_timers_once(t: Arc<Fixture>) {
     const TIMERS: i64 = 1000;
     const SECONDS: i64 = 60;
@@ -130,7 +131,7 @@ pub async fn slow_two_servers_fire_each_tick_of_a_thousand_timers_once(t: Arc<Fi
     assert_eq!(t.number(&exact).await, TIMERS, "each timer fired once a second");
 }
 
-/// Whatever wins, an execution that goes on has its version, and nobody waits for anybody in a circle.
+/// In any order, an open execution has its version, and nothing deadlocks.
 pub async fn invariant_5_accepting_and_firing_while_versions_are_deleted(t: Arc<Fixture>) {
     t.deploy("hello", "0").await;
     t.put([timer_at("tick", "@every 1s", "hello", "latest")]).await;
@@ -149,7 +150,7 @@ pub async fn invariant_5_accepting_and_firing_while_versions_are_deleted(t: Arc<
                     }
                     Err(error) => panic!("{error:?}"),
                 }
-                // The clock runs fast here; what was just uploaded is to stay.
+                // The test clock runs fast; recent uploads must stay.
                 t.catalog.sweep(24 * 3600 * 1000).await.unwrap();
             }
         }));

@@ -12,7 +12,7 @@ use crate::common::*;
 const WRITERS: i64 = 16;
 const CHANGES: i64 = 6;
 
-/// Runs one task a writer, all at once, and answers what each gave.
+/// Runs one task per writer, all at once, and returns their results.
 async fn at_once<T: Send + 'static, F>(t: &Arc<Fixture>, writer: impl Fn(Arc<Fixture>, i64) -> F) -> Vec<T>
 where
     F: Future<Output = T> + Send + 'static,
@@ -29,7 +29,7 @@ pub async fn every_change_of_sixteen_writers_lands_once(t: Arc<Fixture>) {
     let outcomes = at_once(&t, |t, writer| async move {
         let mut outcomes = Vec::new();
         for step in 1..=CHANGES {
-            // All set a key of one document, and each has a unit of its own.
+            // All writers set a key of one document, and each also has a unit of its own.
             let puts = [config(&format!("writer{writer}"), step), secret(&format!("S{writer}"), &step.to_string())];
             outcomes.push(t.catalog.change(&t.app, input(change(puts))).await.unwrap());
         }
@@ -51,7 +51,7 @@ pub async fn every_change_of_sixteen_writers_lands_once(t: Arc<Fixture>) {
         assert_eq!(document[format!("writer{writer}")], CHANGES);
         assert_eq!(t.numbers(UnitKind::Secret, &format!("S{writer}")).await.len() as i64, CHANGES);
     }
-    // Each app version differs from the one before in exactly the two units of its change.
+    // Each app version differs from the previous one in exactly the two units of its change.
     for pair in listed.windows(2) {
         let (after, before) = (t.objects(&pair[0].id).await, t.objects(&pair[1].id).await);
         assert_eq!(after.iter().filter(|(unit, number)| before.get(*unit) != Some(number)).count(), 2);
@@ -61,7 +61,7 @@ pub async fn every_change_of_sixteen_writers_lands_once(t: Arc<Fixture>) {
     assert_eq!(t.active().await.len(), 10);
 }
 
-pub async fn one_key_is_one_change_however_often_it_is_sent_at_once(t: Arc<Fixture>) {
+pub async fn concurrent_resends_with_one_key_apply_once(t: Arc<Fixture>) {
     let outcomes: Vec<ChangeOutcome> = at_once(&t, |t, _| async move {
         let put = input(change([config("a", 1).forced()]));
         t.catalog.change(&t.app, ChangeInput { idempotency_key: Some("k".into()), ..put }).await.unwrap()
@@ -71,8 +71,9 @@ pub async fn one_key_is_one_change_however_often_it_is_sent_at_once(t: Arc<Fixtu
     assert_eq!(t.count("app_versions").await, 1);
 }
 
-pub async fn declared_changes_of_two_deployments_at_once_both_land(t: Arc<Fixture>) {
-    // Half of the writers speak for one folder, half for the other; each round names other units than the one before.
+pub async fn concurrent_changes_of_two_deployments_both_land(t: Arc<Fixture>) {
+    // Half of the writers act for one folder, half for the other. Each round declares other units
+    // than the one before.
     let outcomes = at_once(&t, |t, writer| async move {
         let folder = if writer % 2 == 0 { "even" } else { "odd" };
         let mut outcomes = Vec::new();
@@ -88,7 +89,7 @@ pub async fn declared_changes_of_two_deployments_at_once_both_land(t: Arc<Fixtur
     .concat();
     assert!(outcomes.iter().all(|outcome| outcome.changed && outcome.warnings.is_empty()));
     assert_eq!(t.count("app_versions").await, WRITERS * CHANGES);
-    // What is there is the last change of each folder, whole, and nothing of the changes before.
+    // The result is the last change of each folder, complete, and nothing of earlier changes.
     for folder in ["even", "odd"] {
         let units = t.catalog.unit_list(&t.app, None, Some(folder.to_owned()), None, 100).await.unwrap().items;
         let names: Vec<String> = units.iter().map(|unit| format!("{} {}", unit.kind, unit.name)).collect();
@@ -97,7 +98,7 @@ pub async fn declared_changes_of_two_deployments_at_once_both_land(t: Arc<Fixtur
     }
 }
 
-pub async fn of_many_changes_on_one_state_one_wins(t: Arc<Fixture>) {
+pub async fn one_of_many_changes_that_expect_the_same_head_wins(t: Arc<Fixture>) {
     let head = t.put([config("a", 0)]).await.app_version;
     let results: Vec<Result<ChangeOutcome, CatalogError>> = at_once(&t, |t, writer| {
         let expect = head.clone();
@@ -109,13 +110,13 @@ pub async fn of_many_changes_on_one_state_one_wins(t: Arc<Fixture>) {
     assert!(lost.into_iter().all(|result| refused(result).code == Code::HeadMoved));
 }
 
-pub async fn uploads_of_the_same_files_do_not_wait_for_each_other_in_a_circle(t: Arc<Fixture>) {
+pub async fn uploads_of_the_same_files_do_not_deadlock(t: Arc<Fixture>) {
     let files: Vec<Digest> = (0..300).map(|number| Digest::of(format!("file {number}").as_bytes())).collect();
     let sent = files.clone();
     at_once(&t, move |t, writer| {
         let mut files = sent.clone();
         async move {
-            // Everybody has an order of their own, and asking takes the same locks as sending.
+            // Each writer has its own order, and the lookup takes the same locks as the upload.
             files.rotate_left((writer * 17) as usize);
             if writer % 2 == 0 {
                 files.reverse();
@@ -133,7 +134,7 @@ pub async fn uploads_of_the_same_files_do_not_wait_for_each_other_in_a_circle(t:
     assert!(t.catalog.blobs_missing(files).await.unwrap().is_empty());
 }
 
-pub async fn apps_with_equal_content_do_not_wait_for_each_other_in_a_circle(t: Arc<Fixture>) {
+pub async fn apps_with_equal_content_do_not_deadlock(t: Arc<Fixture>) {
     let results = at_once(&t, |t, writer| async move {
         let app: AppName = format!("app{writer}").parse().unwrap();
         t.catalog.app_create(&app, PlanName::Standard, "ann").await.unwrap();
@@ -152,10 +153,10 @@ pub async fn apps_with_equal_content_do_not_wait_for_each_other_in_a_circle(t: A
     assert_eq!(t.count("contents").await, 8 * CHANGES * WRITERS);
 }
 
-pub async fn who_waits_for_one_app_keeps_nobody_from_the_others(t: Arc<Fixture>) {
+pub async fn writers_that_wait_for_one_app_do_not_block_others(t: Arc<Fixture>) {
     let other: AppName = "other".parse().unwrap();
     t.catalog.app_create(&other, PlanName::Standard, "ann").await.unwrap();
-    // As another server does that is in the middle of a change.
+    // As another server does in the middle of a change.
     let lock = |how| {
         let sql = format!("pg_advisory_{how}(hashtextextended('milepost app shop', 0))");
         format!("SELECT CAST(length(CAST({sql} AS TEXT)) AS BIGINT)")

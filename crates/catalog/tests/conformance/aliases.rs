@@ -37,7 +37,7 @@ async fn versions(t: &Fixture, count: usize) {
     }
 }
 
-async fn an_alias_is_made_once_and_moved_when_it_is_there(t: &Fixture) {
+async fn an_alias_is_created_once_and_then_moved(t: &Fixture) {
     versions(t, 2).await;
     assert_eq!(refused(set(t, "1", true).await).code, Code::AliasNotFound);
     let made = set(t, "1", false).await.unwrap();
@@ -47,12 +47,12 @@ async fn an_alias_is_made_once_and_moved_when_it_is_there(t: &Fixture) {
     assert_eq!(set(t, "latest", true).await.unwrap().number, 2);
     assert_eq!(t.version(UnitKind::Function, "hello", "@stable").await.unwrap().aliases, [names().1]);
     assert_eq!(t.catalog.alias_list(&t.app, names().0).await.unwrap().len(), 1);
-    // An alias stays while latest goes on.
+    // An alias stays while latest moves on.
     versions(t, 3).await;
     assert_eq!(t.catalog.alias_get(&t.app, names().0, names().1).await.unwrap().number, 2);
 }
 
-async fn a_move_to_where_it_is_leaves_no_trace(t: &Fixture) {
+async fn moving_an_alias_to_its_target_records_nothing(t: &Fixture) {
     versions(t, 1).await;
     set(t, "1", false).await.unwrap();
     let before = t.rows().await;
@@ -60,7 +60,7 @@ async fn a_move_to_where_it_is_leaves_no_trace(t: &Fixture) {
     assert_eq!(t.rows().await, before);
 }
 
-async fn an_alias_goes_back_step_by_step(t: &Fixture) {
+async fn an_alias_rolls_back_step_by_step(t: &Fixture) {
     versions(t, 3).await;
     set(t, "1", false).await.unwrap();
     set(t, "2", true).await.unwrap();
@@ -80,7 +80,7 @@ async fn an_alias_goes_back_step_by_step(t: &Fixture) {
     assert_eq!(ends, expected);
 }
 
-async fn an_alias_goes_back_over_versions_that_are_gone(t: &Fixture) {
+async fn an_alias_rollback_skips_deleted_versions(t: &Fixture) {
     versions(t, 3).await;
     for (number, existing) in [("1", false), ("2", true), ("3", true)] {
         set(t, number, existing).await.unwrap();
@@ -89,7 +89,7 @@ async fn an_alias_goes_back_over_versions_that_are_gone(t: &Fixture) {
     assert_eq!(back(t).await.unwrap().number, 1);
 }
 
-async fn a_deleted_alias_deletes_no_version_and_starts_anew(t: &Fixture) {
+async fn deleting_an_alias_keeps_its_versions_and_resets_its_history(t: &Fixture) {
     versions(t, 2).await;
     set(t, "1", false).await.unwrap();
     set(t, "2", true).await.unwrap();
@@ -102,7 +102,7 @@ async fn a_deleted_alias_deletes_no_version_and_starts_anew(t: &Fixture) {
     assert_eq!(kinds, ["alias.moved", "alias.deleted"]);
 }
 
-async fn an_alias_that_a_trigger_follows_stays(t: &Fixture) {
+async fn an_alias_that_a_trigger_follows_is_not_deleted(t: &Fixture) {
     versions(t, 1).await;
     set(t, "1", false).await.unwrap();
     let id = t.put([route("GET /a", "hello", "@stable")]).await.release.unwrap().id;
@@ -112,7 +112,7 @@ async fn an_alias_that_a_trigger_follows_stays(t: &Fixture) {
         refusal.blockers,
         ["route GET /a in the app follows it".to_owned(), format!("route GET /a in release {id} follows it")]
     );
-    // Also when only an older release that can be reached has such a trigger.
+    // Also if only an older active release has such a trigger.
     t.put([route("GET /a", "hello", "latest")]).await;
     assert_eq!(refused(delete(t).await).blockers, [format!("route GET /a in release {id} follows it")]);
     t.catalog.release_expire(&t.app, "x", id, String::new()).await.unwrap();
@@ -127,11 +127,11 @@ async fn only_functions_have_aliases(t: &Fixture) {
 }
 
 on_both_engines!(
-    an_alias_is_made_once_and_moved_when_it_is_there,
-    a_move_to_where_it_is_leaves_no_trace,
-    an_alias_goes_back_step_by_step,
-    an_alias_goes_back_over_versions_that_are_gone,
-    a_deleted_alias_deletes_no_version_and_starts_anew,
-    an_alias_that_a_trigger_follows_stays,
+    an_alias_is_created_once_and_then_moved,
+    moving_an_alias_to_its_target_records_nothing,
+    an_alias_rolls_back_step_by_step,
+    an_alias_rollback_skips_deleted_versions,
+    deleting_an_alias_keeps_its_versions_and_resets_its_history,
+    an_alias_that_a_trigger_follows_is_not_deleted,
     only_functions_have_aliases,
 );

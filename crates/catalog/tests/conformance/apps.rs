@@ -17,7 +17,7 @@ async fn a_new_app_is_empty_and_follows(t: &Fixture) {
     assert_eq!((read.plan, read.created_at), (app.plan, app.created_at));
 }
 
-async fn a_name_is_given_to_one_app_only(t: &Fixture) {
+async fn an_app_name_is_unique(t: &Fixture) {
     let refusal = refused(t.catalog.app_create(&t.app, PlanName::Free, "bob").await);
     assert_eq!(refusal.code, Code::AppExists);
 }
@@ -30,7 +30,7 @@ async fn an_unknown_app_is_refused_with_the_closest_name(t: &Fixture) {
     assert_eq!(refused(t.catalog.change(&name("shpo"), input).await).code, Code::AppNotFound);
 }
 
-async fn deleting_an_app_frees_its_name_and_starts_from_nothing(t: &Fixture) {
+async fn a_deleted_app_frees_its_name_for_an_empty_one(t: &Fixture) {
     t.put([config("a", 1)]).await;
     assert_eq!(refused(t.catalog.app_delete_unused(&t.app, "ann").await).code, Code::InUse);
     t.catalog.app_delete(&t.app, "ann").await.unwrap();
@@ -46,7 +46,7 @@ async fn deleting_an_app_frees_its_name_and_starts_from_nothing(t: &Fixture) {
     assert!(!kinds.contains(&"app.deleted".to_owned()));
 }
 
-async fn what_a_deleted_app_held_is_swept(t: &Fixture) {
+async fn the_content_of_a_deleted_app_is_swept(t: &Fixture) {
     t.deploy("hello", "one").await;
     t.catalog.app_delete(&t.app, "ann").await.unwrap();
     t.clock.advance_ms(10_000);
@@ -72,7 +72,7 @@ async fn apps_are_listed_by_name_in_pages(t: &Fixture) {
     assert_eq!(found, ["a-b", "a1", "ab", "shop", "zoo"]);
 }
 
-async fn a_plan_changes_with_an_event_and_only_when_it_differs(t: &Fixture) {
+async fn only_a_different_plan_records_an_event(t: &Fixture) {
     t.set_plan(PlanName::Free).await;
     t.set_plan(PlanName::Free).await;
     assert_eq!(t.catalog.app_get(&t.app).await.unwrap().plan, PlanName::Free);
@@ -82,7 +82,7 @@ async fn a_plan_changes_with_an_event_and_only_when_it_differs(t: &Fixture) {
     assert_eq!(changes[0].after.as_ref().unwrap()["plan"], "free");
 }
 
-async fn an_app_without_units_has_none_to_get(t: &Fixture) {
+async fn a_missing_unit_is_not_found(t: &Fixture) {
     let refusal = refused(t.version(UnitKind::Function, "hello", "latest").await);
     assert_eq!(refusal.code, Code::UnitNotFound);
     assert_eq!(refusal.message, "App `shop` has no function `hello`.");
@@ -90,11 +90,11 @@ async fn an_app_without_units_has_none_to_get(t: &Fixture) {
 
 on_both_engines!(
     a_new_app_is_empty_and_follows,
-    a_name_is_given_to_one_app_only,
+    an_app_name_is_unique,
     an_unknown_app_is_refused_with_the_closest_name,
-    deleting_an_app_frees_its_name_and_starts_from_nothing,
-    what_a_deleted_app_held_is_swept,
+    a_deleted_app_frees_its_name_for_an_empty_one,
+    the_content_of_a_deleted_app_is_swept,
     apps_are_listed_by_name_in_pages,
-    a_plan_changes_with_an_event_and_only_when_it_differs,
-    an_app_without_units_has_none_to_get,
+    only_a_different_plan_records_an_event,
+    a_missing_unit_is_not_found,
 );

@@ -6,7 +6,7 @@ use crate::common::*;
 const MINUTE: i64 = 60_000;
 const GRACE: i64 = 60 * MINUTE;
 
-async fn what_was_registered_is_not_missing_and_is_found(t: &Fixture) {
+async fn registered_blobs_are_found(t: &Fixture) {
     let (file, root) = tree_digests("one");
     assert_eq!(t.catalog.blobs_missing(vec![root, file]).await.unwrap(), [root, file]);
     let new = vec![NewBlob { digest: file, size: 11, offset: 7, children: None }, blob(root, Some(vec![file]))];
@@ -18,7 +18,7 @@ async fn what_was_registered_is_not_missing_and_is_found(t: &Fixture) {
     assert!(t.catalog.known_packs().await.unwrap().contains("p1"));
 }
 
-async fn known_bytes_keep_their_place(t: &Fixture) {
+async fn known_blobs_keep_their_location(t: &Fixture) {
     let file = Digest::of(b"x");
     t.register("p1", vec![blob(file, None), blob(file, None)]).await.unwrap();
     t.register("p2", vec![blob(file, None), blob(Digest::of(b"y"), None)]).await.unwrap();
@@ -26,7 +26,7 @@ async fn known_bytes_keep_their_place(t: &Fixture) {
     assert_eq!(t.count("blobs").await, 2);
 }
 
-async fn a_directory_is_taken_only_with_everything_in_it(t: &Fixture) {
+async fn a_directory_is_registered_only_with_its_children(t: &Fixture) {
     let (file, root) = tree_digests("one");
     let refusal = refused(t.register("p1", vec![blob(root, Some(vec![file]))]).await);
     assert_eq!((refusal.code, refusal.blockers), (Code::MissingBlobs, vec![file.to_string()]));
@@ -58,7 +58,7 @@ async fn unused_blobs_are_swept_after_the_grace_time(t: &Fixture) {
     assert!(t.catalog.known_packs().await.unwrap().is_empty());
 }
 
-async fn asking_for_a_blob_puts_its_sweeping_off(t: &Fixture) {
+async fn looking_up_a_blob_postpones_its_sweep(t: &Fixture) {
     let root = t.tree("one").await;
     t.clock.advance_ms(GRACE);
     assert!(t.catalog.blobs_missing(vec![root]).await.unwrap().is_empty());
@@ -68,7 +68,7 @@ async fn asking_for_a_blob_puts_its_sweeping_off(t: &Fixture) {
     assert_eq!(t.catalog.sweep(GRACE).await.unwrap().blobs, 2);
 }
 
-async fn what_a_version_holds_is_never_swept(t: &Fixture) {
+async fn blobs_of_a_version_are_never_swept(t: &Fixture) {
     t.deploy("hello", "one").await;
     t.deploy("hello", "two").await;
     t.clock.advance_ms(2 * GRACE);
@@ -81,7 +81,7 @@ async fn what_a_version_holds_is_never_swept(t: &Fixture) {
     assert_eq!(t.catalog.blobs_missing(asked).await.unwrap(), [one.0, one.1]);
 }
 
-async fn bytes_that_came_as_a_file_first_still_hold_their_children_as_a_directory(t: &Fixture) {
+async fn a_blob_first_sent_as_a_file_can_become_a_directory(t: &Fixture) {
     let (file, root) = tree_digests("one");
     t.register("p1", vec![blob(root, None)]).await.unwrap();
     t.register("p2", vec![blob(file, None), blob(root, Some(vec![file]))]).await.unwrap();
@@ -91,7 +91,7 @@ async fn bytes_that_came_as_a_file_first_still_hold_their_children_as_a_director
     assert_eq!(t.catalog.sweep(GRACE).await.unwrap().blobs, 0);
 }
 
-async fn why_names_the_versions_that_keep_a_blob(t: &Fixture) {
+async fn storage_why_lists_the_versions_that_keep_a_blob(t: &Fixture) {
     let root = t.tree("one").await;
     let (file, _) = tree_digests("one");
     assert!(t.catalog.storage_why(file).await.unwrap().is_empty());
@@ -104,14 +104,14 @@ async fn why_names_the_versions_that_keep_a_blob(t: &Fixture) {
     assert_eq!(refused(t.catalog.storage_why(Digest::of(b"no")).await).code, Code::BlobNotFound);
 }
 
-async fn a_plan_bounds_the_stored_bytes(t: &Fixture) {
+async fn a_plan_limits_the_stored_bytes(t: &Fixture) {
     t.set_plan(PlanName::Free).await;
     let big = |text: &str, size| NewBlob { digest: Digest::of(text.as_bytes()), size, offset: 0, children: None };
     t.register("p1", vec![big("a", 1 << 29)]).await.unwrap();
     assert_eq!(t.catalog.quota_left(&t.app).await.unwrap(), Some(1 << 29));
     assert_eq!(refused(t.register("p2", vec![big("b", (1 << 29) + 1)]).await).code, Code::PlanLimit);
     assert_eq!((t.count("blobs").await, t.count("packs").await), (1, 1));
-    // Bytes that are known cost nothing again.
+    // Known bytes do not count again.
     t.register("p3", vec![big("a", 1 << 29), big("c", 1 << 29)]).await.unwrap();
     assert_eq!(t.catalog.app_get(&t.app).await.unwrap().stored_bytes, 1 << 30);
     t.set_plan(PlanName::Unlimited).await;
@@ -119,14 +119,14 @@ async fn a_plan_bounds_the_stored_bytes(t: &Fixture) {
 }
 
 on_both_engines!(
-    what_was_registered_is_not_missing_and_is_found,
-    known_bytes_keep_their_place,
-    a_directory_is_taken_only_with_everything_in_it,
+    registered_blobs_are_found,
+    known_blobs_keep_their_location,
+    a_directory_is_registered_only_with_its_children,
     a_pack_of_many_files_is_registered_whole,
     unused_blobs_are_swept_after_the_grace_time,
-    asking_for_a_blob_puts_its_sweeping_off,
-    what_a_version_holds_is_never_swept,
-    bytes_that_came_as_a_file_first_still_hold_their_children_as_a_directory,
-    why_names_the_versions_that_keep_a_blob,
-    a_plan_bounds_the_stored_bytes,
+    looking_up_a_blob_postpones_its_sweep,
+    blobs_of_a_version_are_never_swept,
+    a_blob_first_sent_as_a_file_can_become_a_directory,
+    storage_why_lists_the_versions_that_keep_a_blob,
+    a_plan_limits_the_stored_bytes,
 );

@@ -61,7 +61,7 @@ async fn a_build_is_found_by_its_key_and_listed(t: &Fixture) {
     assert_eq!((rest.items, rest.next), (vec![first], None));
 }
 
-async fn a_failure_is_kept_for_its_log_and_is_no_result(t: &Fixture) {
+async fn a_failed_build_is_kept_but_has_no_result(t: &Fixture) {
     let source = t.tree("source").await;
     let failure = new_build(t, source, "make", Err("`make` ended with 2".into())).await;
     let failed = t.catalog.build_record(&t.app, failure).await.unwrap();
@@ -72,7 +72,7 @@ async fn a_failure_is_kept_for_its_log_and_is_no_result(t: &Fixture) {
     assert_eq!(t.refuse([source_package("code", source, "make")]).await.code, Code::BuildNeeded);
 }
 
-async fn a_build_is_recorded_only_with_what_it_made(t: &Fixture) {
+async fn a_build_is_recorded_only_with_its_blobs(t: &Fixture) {
     let (source, log) = (t.tree("source").await, t.tree("log").await);
     let (file, never) = (Digest::of(b"only a file"), Digest::of(b"never sent"));
     t.register("p", vec![blob(file, None)]).await.unwrap();
@@ -86,7 +86,7 @@ async fn a_build_is_recorded_only_with_what_it_made(t: &Fixture) {
     assert_eq!(t.count("builds").await, 0);
 }
 
-async fn an_id_that_was_taken_meanwhile_is_drawn_again(t: &Fixture) {
+async fn a_build_id_that_was_taken_is_drawn_again(t: &Fixture) {
     let source = t.tree("source").await;
     let tree = t.tree("one").await;
     let new = new_build(t, source, "", Ok(tree)).await;
@@ -106,11 +106,11 @@ async fn a_package_gets_the_result_of_its_build(t: &Fixture) {
     assert_eq!(spec["buildLog"], json!(build.log));
 }
 
-async fn an_unchanged_package_keeps_the_result_that_the_app_has(t: &Fixture) {
+async fn an_unchanged_package_keeps_its_result(t: &Fixture) {
     let source = t.tree("source").await;
     let build = built(t, source, "make", "one").await;
     t.put([source_package("code", source, "make")]).await;
-    // Another build of the same, with another result, does not change what was deployed.
+    // Another build of the same source with another result does not change what was deployed.
     built(t, source, "make", "two").await;
     let again = t.put([source_package("code", source, "make")]).await;
     assert!(!again.changed);
@@ -120,7 +120,7 @@ async fn an_unchanged_package_keeps_the_result_that_the_app_has(t: &Fixture) {
     assert_eq!((&spec["deployment"], &spec["buildLog"]), (&json!(build.deployment), &json!(build.log)));
 }
 
-async fn a_result_that_is_given_stays_as_it_is(t: &Fixture) {
+async fn an_uploaded_result_is_not_replaced(t: &Fixture) {
     let (source, given) = (t.tree("source").await, t.tree("given").await);
     built(t, source, "make", "one").await;
     let mut put = source_package("code", source, "make");
@@ -131,7 +131,7 @@ async fn a_result_that_is_given_stays_as_it_is(t: &Fixture) {
     assert_eq!(package_spec(t).await["deployment"], json!(given));
 }
 
-async fn every_package_that_needs_a_build_is_named_and_nothing_is_written(t: &Fixture) {
+async fn all_packages_that_need_a_build_are_listed_and_nothing_is_written(t: &Fixture) {
     let (one, two) = (t.tree("source one").await, t.tree("source two").await);
     t.put([config("a", 1)]).await;
     let before = t.rows().await;
@@ -145,12 +145,12 @@ async fn every_package_that_needs_a_build_is_named_and_nothing_is_written(t: &Fi
     assert!(refusal.hint.unwrap().contains("`milepost deploy`"));
     assert_eq!(t.rows().await, before);
 
-    // What no build can mend comes first.
+    // An error that no build can fix comes first.
     let broken = puts.into_iter().chain([function_on("g", "nowhere")]);
     assert_eq!(t.refuse(broken).await.code, Code::UnitNotFound);
 }
 
-async fn a_dry_run_names_the_builds_and_goes_on(t: &Fixture) {
+async fn a_dry_run_lists_needed_builds_and_continues(t: &Fixture) {
     let source = t.tree("source").await;
     built(t, source, "make", "one").await;
     t.put([source_package("code", source, "make"), function_on("hello", "code")]).await;
@@ -168,12 +168,12 @@ async fn a_dry_run_names_the_builds_and_goes_on(t: &Fixture) {
     assert_eq!(actions, expected);
     assert_eq!(t.rows().await, before);
 
-    // For real, trees that are not there are refused.
+    // A real change rejects missing trees.
     let refusal = t.refuse(puts).await;
     assert_eq!((refusal.code, refusal.blockers), (Code::MissingBlobs, vec![other.to_string()]));
 }
 
-async fn a_build_keeps_its_bytes_for_thirty_days_after_it_was_used(t: &Fixture) {
+async fn a_build_keeps_its_blobs_for_thirty_days_after_its_last_use(t: &Fixture) {
     let source = t.tree("source").await;
     let build = built(t, source, "make", "one").await;
     let held = vec![build.deployment.unwrap(), tree_digests("one").0, build.log.unwrap()];
@@ -184,7 +184,7 @@ async fn a_build_keeps_its_bytes_for_thirty_days_after_it_was_used(t: &Fixture) 
     assert_eq!(t.catalog.storage_why(held[1]).await.unwrap(), why);
     assert_eq!(t.catalog.storage_why(held[2]).await.unwrap(), why);
 
-    // Asking for it is using it.
+    // A lookup counts as a use.
     assert!(t.catalog.build_find(&t.app, key_of(source, "make")).await.unwrap().is_some());
     t.clock.advance_ms(29 * DAY);
     assert_eq!(t.catalog.sweep(GRACE).await.unwrap().builds, 0);
@@ -194,7 +194,7 @@ async fn a_build_keeps_its_bytes_for_thirty_days_after_it_was_used(t: &Fixture) 
     assert_eq!(t.catalog.build_find(&t.app, key_of(source, "make")).await.unwrap(), None);
 }
 
-async fn a_change_uses_the_build_that_it_takes_its_result_from(t: &Fixture) {
+async fn a_change_counts_as_a_use_of_its_build(t: &Fixture) {
     let source = t.tree("source").await;
     let build = built(t, source, "make", "one").await;
     t.clock.advance_ms(29 * DAY);
@@ -204,12 +204,12 @@ async fn a_change_uses_the_build_that_it_takes_its_result_from(t: &Fixture) {
     assert_eq!(t.catalog.sweep(GRACE).await.unwrap().builds, 0);
     t.clock.advance_ms(29 * DAY);
     assert_eq!(t.catalog.sweep(GRACE).await.unwrap().builds, 1);
-    // The version holds what the row held, its log too.
+    // The version keeps the blobs of the row, including its log.
     let held = vec![build.deployment.unwrap(), build.log.unwrap()];
     assert_eq!(t.catalog.blob_locate(held).await.unwrap().len(), 2);
 }
 
-async fn a_failure_is_forgotten_thirty_days_after_it_began(t: &Fixture) {
+async fn a_failed_build_is_swept_thirty_days_after_it_began(t: &Fixture) {
     let source = t.tree("source").await;
     let failed = new_build(t, source, "make", Err("no".into())).await;
     t.catalog.build_record(&t.app, failed).await.unwrap();
@@ -220,7 +220,7 @@ async fn a_failure_is_forgotten_thirty_days_after_it_began(t: &Fixture) {
     assert_eq!((t.count("builds").await, t.count("blobs").await), (0, 0));
 }
 
-async fn apps_do_not_share_results_and_take_them_along(t: &Fixture) {
+async fn builds_belong_to_one_app_and_are_deleted_with_it(t: &Fixture) {
     let source = t.tree("source").await;
     built(t, source, "make", "one").await;
     let other: milepost_model::AppName = "other".parse().unwrap();
@@ -234,16 +234,16 @@ async fn apps_do_not_share_results_and_take_them_along(t: &Fixture) {
 
 on_both_engines!(
     a_build_is_found_by_its_key_and_listed,
-    a_failure_is_kept_for_its_log_and_is_no_result,
-    a_build_is_recorded_only_with_what_it_made,
-    an_id_that_was_taken_meanwhile_is_drawn_again,
+    a_failed_build_is_kept_but_has_no_result,
+    a_build_is_recorded_only_with_its_blobs,
+    a_build_id_that_was_taken_is_drawn_again,
     a_package_gets_the_result_of_its_build,
-    an_unchanged_package_keeps_the_result_that_the_app_has,
-    a_result_that_is_given_stays_as_it_is,
-    every_package_that_needs_a_build_is_named_and_nothing_is_written,
-    a_dry_run_names_the_builds_and_goes_on,
-    a_build_keeps_its_bytes_for_thirty_days_after_it_was_used,
-    a_change_uses_the_build_that_it_takes_its_result_from,
-    a_failure_is_forgotten_thirty_days_after_it_began,
-    apps_do_not_share_results_and_take_them_along,
+    an_unchanged_package_keeps_its_result,
+    an_uploaded_result_is_not_replaced,
+    all_packages_that_need_a_build_are_listed_and_nothing_is_written,
+    a_dry_run_lists_needed_builds_and_continues,
+    a_build_keeps_its_blobs_for_thirty_days_after_its_last_use,
+    a_change_counts_as_a_use_of_its_build,
+    a_failed_build_is_swept_thirty_days_after_it_began,
+    builds_belong_to_one_app_and_are_deleted_with_it,
 );

@@ -9,7 +9,7 @@ async fn one_change_puts_a_unit_of_every_kind(t: &Fixture) {
     let tree = t.tree("one").await;
     let outcome = t
         .put([
-            // In no order: what is referred to is applied before what refers to it.
+            // In random order: dependencies are applied before their dependents.
             timer("nightly", "hello", "latest"),
             route("GET /hello", "hello", "latest"),
             static_item("/static", tree),
@@ -35,7 +35,7 @@ async fn one_change_puts_a_unit_of_every_kind(t: &Fixture) {
     assert_eq!(t.objects(&uid).await.len(), 8);
 }
 
-async fn equal_content_makes_nothing(t: &Fixture) {
+async fn equal_content_makes_no_version(t: &Fixture) {
     let first = t.deploy("hello", "one").await;
     let before = t.rows().await;
     let second = t.deploy("hello", "one").await;
@@ -100,7 +100,7 @@ async fn a_function_takes_the_uid_of_its_package_when_asked(t: &Fixture) {
     assert!(again.warnings[0].contains(&made), "{:?}", again.warnings);
 }
 
-async fn a_built_in_environment_joins_the_app_when_it_is_named(t: &Fixture) {
+async fn a_built_in_environment_joins_the_app_on_first_use(t: &Fixture) {
     let outcome = t.deploy("hello", "one").await;
     assert_eq!(outcome.versions[0].kind, UnitKind::Environment);
     let environment = t.version(UnitKind::Environment, "python", "latest").await.unwrap();
@@ -115,7 +115,7 @@ async fn a_built_in_environment_joins_the_app_when_it_is_named(t: &Fixture) {
     assert_eq!(t.refuse([put("p", milepost_model::UnitPut::Package(unknown))]).await.code, Code::UnitNotFound);
 }
 
-async fn create_and_update_say_which_they_need(t: &Fixture) {
+async fn create_needs_a_new_unit_and_update_an_existing_one(t: &Fixture) {
     let only = |only| milepost_model::unit_put::Put { only: Some(only), ..config("a", 1) };
     assert_eq!(t.refuse([only(PutOnly::Existing)]).await.code, Code::UnitNotFound);
     t.put([only(PutOnly::New)]).await;
@@ -123,7 +123,7 @@ async fn create_and_update_say_which_they_need(t: &Fixture) {
     assert!(!t.put([only(PutOnly::Existing)]).await.changed);
 }
 
-async fn a_unit_stands_once_in_a_change(t: &Fixture) {
+async fn a_change_names_each_unit_once(t: &Fixture) {
     assert_eq!(t.refuse([config("a", 1), config("b", 2)]).await.code, Code::InvalidRequest);
     t.put([config("a", 1)]).await;
     let both = Change { removes: vec![key(UnitKind::Config, "config")], ..change([config("a", 2)]) };
@@ -140,7 +140,7 @@ async fn a_refused_change_writes_nothing(t: &Fixture) {
     assert_eq!(t.version(UnitKind::Config, "config", "latest").await.unwrap().number, 1);
 }
 
-async fn a_change_tells_its_message_and_git_facts_or_what_it_did(t: &Fixture) {
+async fn a_change_records_its_message_and_git_facts(t: &Fixture) {
     let git =
         GitFacts { commit: "abc".into(), branch: "main".into(), clean: false, remote: None, subject: Some("s".into()) };
     let said = Change { message: "first".into(), git: Some(git.clone()), ..change([config("a", 1)]) };
@@ -153,7 +153,7 @@ async fn a_change_tells_its_message_and_git_facts_or_what_it_did(t: &Fixture) {
     assert!(list[0].objects.is_empty() && list[0].release.is_some());
 }
 
-async fn a_plan_bounds_what_a_function_may_ask_for(t: &Fixture) {
+async fn a_plan_limits_the_resources_of_a_function(t: &Fixture) {
     t.set_plan(PlanName::Free).await;
     t.deploy("hello", "one").await;
     let asking = |put: FunctionPut| function_with("hello", FunctionPut { merge: true, ..put });
@@ -167,7 +167,7 @@ async fn a_plan_bounds_what_a_function_may_ask_for(t: &Fixture) {
     );
 }
 
-async fn a_plan_bounds_the_number_of_functions_and_lets_an_app_shrink(t: &Fixture) {
+async fn a_plan_limits_the_number_of_functions_but_lets_an_app_shrink(t: &Fixture) {
     let tree = t.tree("one").await;
     let names: Vec<String> = (0..52).map(|number| format!("f{number}")).collect();
     let functions = names.iter().map(|name| function_on(name, "code"));
@@ -181,15 +181,15 @@ async fn a_plan_bounds_the_number_of_functions_and_lets_an_app_shrink(t: &Fixtur
     t.put([function_on("f2", "code")]).await;
 }
 
-async fn routes_that_answer_the_same_are_told_with_the_change_that_makes_them(t: &Fixture) {
+async fn overlapping_routes_are_reported_by_the_change_that_makes_them(t: &Fixture) {
     t.deploy("hello", "one").await;
     t.put([route("GET /x/{a}", "hello", "latest"), route("GET /y", "hello", "latest")]).await;
     let second = t.put([route("GET /x/{b}", "hello", "latest")]).await;
     assert_eq!(second.warnings.len(), 1, "{:?}", second.warnings);
     assert!(second.warnings[0].starts_with("route GET /x/{b} answers requests that route GET /x/{a} answers too"));
-    // It was told, and this has nothing to do with it.
+    // The overlap was reported before, and this change does not concern it.
     assert!(t.put([route("GET /z", "hello", "latest")]).await.warnings.is_empty());
-    // One takes over from the other.
+    // One route replaces the other.
     t.remove(UnitKind::Route, "GET /x/{b}").await.unwrap();
     let removes = vec![UnitKey { kind: UnitKind::Route, name: "GET /x/{a}".parse().unwrap() }];
     let puts = vec![route("GET /x/{c}", "hello", "latest")];
@@ -197,7 +197,7 @@ async fn routes_that_answer_the_same_are_told_with_the_change_that_makes_them(t:
     assert!(taken_over.changed && taken_over.warnings.is_empty(), "{:?}", taken_over.warnings);
 }
 
-async fn a_route_for_a_foreign_host_is_refused_and_one_from_before_blocks_nothing(t: &Fixture) {
+async fn a_route_for_a_foreign_host_is_rejected_but_an_old_one_blocks_nothing(t: &Fixture) {
     let on_host = |name: &str, host: &str| {
         let mut put = route(name, "hello", "latest");
         let UnitPut::Route(route) = &mut put.unit else { panic!("a route") };
@@ -205,7 +205,7 @@ async fn a_route_for_a_foreign_host_is_refused_and_one_from_before_blocks_nothin
         put
     };
     t.deploy("hello", "one").await;
-    // Where nothing is known of a domain, every host is taken.
+    // Without a known domain, every host is accepted.
     let before = on_host("GET /before", "www.example.org");
     t.put([before.clone()]).await;
     let catalog = t.catalog.clone().serving_under("Apps.Example.org.");
@@ -228,19 +228,19 @@ async fn a_route_for_a_foreign_host_is_refused_and_one_from_before_blocks_nothin
 }
 
 on_both_engines!(
-    a_route_for_a_foreign_host_is_refused_and_one_from_before_blocks_nothing,
-    routes_that_answer_the_same_are_told_with_the_change_that_makes_them,
+    a_route_for_a_foreign_host_is_rejected_but_an_old_one_blocks_nothing,
+    overlapping_routes_are_reported_by_the_change_that_makes_them,
     one_change_puts_a_unit_of_every_kind,
-    equal_content_makes_nothing,
+    equal_content_makes_no_version,
     a_forced_put_makes_a_version_that_shares_the_stored_content,
     only_what_differs_gets_a_version,
     a_function_and_its_package_made_together_share_a_uid,
     a_function_takes_the_uid_of_its_package_when_asked,
-    a_built_in_environment_joins_the_app_when_it_is_named,
-    create_and_update_say_which_they_need,
-    a_unit_stands_once_in_a_change,
+    a_built_in_environment_joins_the_app_on_first_use,
+    create_needs_a_new_unit_and_update_an_existing_one,
+    a_change_names_each_unit_once,
     a_refused_change_writes_nothing,
-    a_change_tells_its_message_and_git_facts_or_what_it_did,
-    a_plan_bounds_what_a_function_may_ask_for,
-    a_plan_bounds_the_number_of_functions_and_lets_an_app_shrink,
+    a_change_records_its_message_and_git_facts,
+    a_plan_limits_the_resources_of_a_function,
+    a_plan_limits_the_number_of_functions_but_lets_an_app_shrink,
 );

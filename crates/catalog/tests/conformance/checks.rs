@@ -1,4 +1,4 @@
-//! Releases become latest and live only after their new functions were loaded.
+//! Releases become latest and live only after their new functions have loaded.
 
 use milepost_catalog::{Checking, LiveTarget, RollbackInput, Settled, VersionsToDelete};
 use milepost_model::change::Change;
@@ -35,7 +35,7 @@ async fn a_release_goes_live_when_its_functions_have_loaded(t: &Fixture) {
     assert!(t.events().await.iter().rev().take(3).all(|event| event.actor == "ann"));
 }
 
-async fn one_that_does_not_load_stays_behind_and_the_next_good_one_goes_live(t: &Fixture) {
+async fn a_release_that_fails_to_load_is_held_back_and_the_next_good_one_goes_live(t: &Fixture) {
     let (first, _) = t.deploy_checked("hello", "one", "n").await;
     t.check(&first, "n", true).await;
     let (bad, _) = t.deploy_checked("hello", "two", "n").await;
@@ -49,7 +49,7 @@ async fn one_that_does_not_load_stays_behind_and_the_next_good_one_goes_live(t: 
     assert!(t.active().await.contains(&bad));
 }
 
-async fn nothing_to_load_is_live_at_once(t: &Fixture) {
+async fn a_release_without_new_functions_is_live_at_once(t: &Fixture) {
     let outcome = t.put_checked([config("a", 1)], "n").await;
     assert_eq!((outcome.check.state, outcome.release.unwrap().live), (CheckState::None, true));
     let (first, _) = t.deploy_checked("hello", "one", "n").await;
@@ -58,7 +58,7 @@ async fn nothing_to_load_is_live_at_once(t: &Fixture) {
     assert_eq!((outcome.check.state, outcome.release.unwrap().live), (CheckState::None, true));
 }
 
-async fn what_did_not_load_does_not_come_to_users_with_another_change(t: &Fixture) {
+async fn a_failed_function_is_not_released_by_another_change(t: &Fixture) {
     let (first, _) = t.deploy_checked("hello", "one", "n").await;
     t.check(&first, "n", true).await;
     let (bad, _) = t.deploy_checked("hello", "two", "n").await;
@@ -67,7 +67,7 @@ async fn what_did_not_load_does_not_come_to_users_with_another_change(t: &Fixtur
     assert_eq!(with_config.check.state, CheckState::Pending);
     let lease = t.take_check(&with_config.id, "n").await.unwrap();
     assert_eq!(t.to_load(&lease).await, ["hello 2"]);
-    // Nor by a way of writing that asks for no check: then whoever looks first checks it.
+    // Nor with a write that asks for no check: then the first node that looks checks it.
     let unasked = t.put([config("a", 2)]).await.release.unwrap();
     assert_eq!(unasked.check.state, CheckState::Pending);
     let by_hand = t.catalog.release_create(&t.app, "ann", None, String::new()).await.unwrap().0;
@@ -76,7 +76,7 @@ async fn what_did_not_load_does_not_come_to_users_with_another_change(t: &Fixtur
     assert!(t.take_check(&unasked.id, "other").await.is_some());
 }
 
-async fn no_check_is_recorded(t: &Fixture) {
+async fn a_skipped_check_is_recorded(t: &Fixture) {
     let tree = t.tree("one").await;
     let unchecked = Change { check: false, ..change([package("hello", tree), function_on("hello", "hello")]) };
     let outcome = t.send_checked(unchecked, "n").await.unwrap();
@@ -86,7 +86,7 @@ async fn no_check_is_recorded(t: &Fixture) {
     assert_eq!(created.after.unwrap()["check"], "skipped");
 }
 
-async fn nothing_expires_for_one_that_may_fail(t: &Fixture) {
+async fn nothing_expires_for_a_release_that_may_fail(t: &Fixture) {
     t.set_plan(PlanName::Free).await;
     let mut good = Vec::new();
     for code in ["1", "2", "3"] {
@@ -98,12 +98,12 @@ async fn nothing_expires_for_one_that_may_fail(t: &Fixture) {
     assert_eq!(t.active().await[1..], good);
     t.check(&bad, "n", false).await;
     assert_eq!(t.active().await[1..], good, "what worked stays");
-    // Of those that failed, one stays.
+    // Only one failed release is kept.
     let (worse, _) = t.deploy_checked("hello", "worse", "n").await;
     let Settled::Done(done) = t.check(&worse, "n", false).await else { panic!("not settled") };
     assert_eq!(done.expired, [bad]);
     assert_eq!(t.active().await[1..], good);
-    // One that passes takes the place of the failed one, and of the oldest.
+    // A release that passes replaces the failed one, and the oldest.
     let (fourth, _) = t.deploy_checked("hello", "4", "n").await;
     let Settled::Done(done) = t.check(&fourth, "n", true).await else { panic!("not settled") };
     assert_eq!(done.expired, [worse, good[2].clone()]);
@@ -111,7 +111,7 @@ async fn nothing_expires_for_one_that_may_fail(t: &Fixture) {
     assert_eq!(t.catalog.check_get(&t.app, &fourth).await.unwrap().expired.len(), 2);
 }
 
-async fn no_room_is_refused_before_anything_is_written(t: &Fixture) {
+async fn a_release_without_room_is_rejected_before_anything_is_written(t: &Fixture) {
     t.set_plan(PlanName::Free).await;
     for code in ["1", "2", "3"] {
         let (release, _) = t.deploy_checked("hello", code, "n").await;
@@ -128,7 +128,7 @@ async fn no_room_is_refused_before_anything_is_written(t: &Fixture) {
     assert_eq!(after, before);
 }
 
-async fn an_older_one_that_passes_late_takes_nothing_back(t: &Fixture) {
+async fn an_older_release_that_passes_late_moves_no_pointer(t: &Fixture) {
     let (slow, _) = t.deploy_checked("hello", "one", "slow").await;
     let (fast, _) = t.deploy_checked("hello", "two", "fast").await;
     t.check(&fast, "fast", true).await;
@@ -137,7 +137,7 @@ async fn an_older_one_that_passes_late_takes_nothing_back(t: &Fixture) {
     assert_eq!(names(t).await, both(&fast));
 }
 
-async fn more_is_loaded_when_latest_moves_back_meanwhile(t: &Fixture) {
+async fn more_functions_are_loaded_if_latest_moves_back_meanwhile(t: &Fixture) {
     let (first, _) = t.deploy_checked("a", "one", "n").await;
     t.check(&first, "n", true).await;
     let (second, _) = t.deploy_checked("b", "one", "n").await;
@@ -167,7 +167,7 @@ async fn one_node_at_a_time_checks_a_release(t: &Fixture) {
     assert!(t.take_check(&release, "n2").await.is_none());
     assert!(other.checks_take_due("n2", LONG_MS, 10).await.unwrap().is_empty());
     let lost = t.take_check(&release, "n1").await.unwrap();
-    // Its lease ends at once: as after a node's death.
+    // Ends its lease at once, as after a node's death.
     assert!(t.catalog.check_renew(&lost, -1).await.unwrap());
     let taken = tokio::join!(other.checks_take_due("n2", LONG_MS, 10), t.catalog.checks_take_due("n3", LONG_MS, 10));
     let mut taken: Vec<_> = taken.0.unwrap().into_iter().chain(taken.1.unwrap()).collect();
@@ -182,7 +182,7 @@ async fn one_node_at_a_time_checks_a_release(t: &Fixture) {
     assert_eq!(names(t).await, both(&release));
 }
 
-async fn a_check_that_is_let_go_is_taken_at_once(t: &Fixture) {
+async fn a_released_check_can_be_taken_at_once(t: &Fixture) {
     let (release, _) = t.deploy_checked("hello", "one", "n1").await;
     let lease = t.take_check(&release, "n1").await.unwrap();
     t.catalog.check_let_go(&lease).await.unwrap();
@@ -194,7 +194,7 @@ async fn a_check_that_is_let_go_is_taken_at_once(t: &Fixture) {
     assert!(t.catalog.checks_take_due("n4", LONG_MS, 10).await.unwrap().is_empty());
 }
 
-async fn a_pinned_live_stays_and_a_pin_that_is_taken_over_moves_when_the_check_passes(t: &Fixture) {
+async fn a_pinned_live_moves_only_when_the_release_that_takes_its_pin_passes(t: &Fixture) {
     let (first, _) = t.deploy_checked("hello", "one", "n").await;
     t.check(&first, "n", true).await;
     t.catalog.live_set(&t.app, "ann", LiveTarget::Release(first.clone()), String::new()).await.unwrap();
@@ -217,7 +217,7 @@ async fn a_pinned_live_stays_and_a_pin_that_is_taken_over_moves_when_the_check_p
     takes_over(&third).await;
     t.check(&third, "n", true).await;
     assert_eq!((names(t).await, t.live().await.mode), (both(&third), LiveMode::Pinned));
-    // A user who moves live meanwhile has said where it is to be.
+    // A user who moves live meanwhile has decided where it stays.
     let (fourth, _) = t.deploy_checked("hello", "five", "n").await;
     takes_over(&fourth).await;
     t.catalog.live_set(&t.app, "ann", LiveTarget::Follow, String::new()).await.unwrap();
@@ -226,7 +226,7 @@ async fn a_pinned_live_stays_and_a_pin_that_is_taken_over_moves_when_the_check_p
     assert_eq!(names(t).await, (Some(bad), Some(fourth)));
 }
 
-async fn what_is_held_back_is_put_live_only_by_force_and_a_rollback_asks_nothing(t: &Fixture) {
+async fn a_held_back_release_goes_live_only_by_force_and_rollbacks_need_no_check(t: &Fixture) {
     let (first, _) = t.deploy_checked("hello", "one", "n").await;
     t.check(&first, "n", true).await;
     let (second, _) = t.deploy_checked("hello", "two", "n").await;
@@ -244,7 +244,7 @@ async fn what_is_held_back_is_put_live_only_by_force_and_a_rollback_asks_nothing
     assert_eq!(names(t).await, both(&second));
 }
 
-async fn a_change_that_is_sent_again_has_the_release_of_the_first(t: &Fixture) {
+async fn a_resent_change_returns_the_release_of_the_first(t: &Fixture) {
     let tree = t.tree("one").await;
     let put = || change([package("hello", tree), function_on("hello", "hello")]);
     let keyed = || milepost_catalog::ChangeInput { idempotency_key: Some("k".to_owned()), ..input(put()) };
@@ -254,12 +254,12 @@ async fn a_change_that_is_sent_again_has_the_release_of_the_first(t: &Fixture) {
     let release = first.release.unwrap().id;
     assert!(t.take_check(&release, "n2").await.is_none());
     t.check(&release, "n1", false).await;
-    // The same content in a change of its own makes nothing, and says that it is held back.
+    // The same content in another change makes nothing, and reports that the release is held back.
     let same = t.send_checked(put(), "n3").await.unwrap();
     assert_eq!((same.changed, same.check.state), (false, CheckState::Failed));
 }
 
-async fn a_delete_names_what_it_would_bring_to_users(t: &Fixture) {
+async fn a_delete_lists_the_functions_that_it_would_release(t: &Fixture) {
     let mut releases = Vec::new();
     for (code, loads) in [("one", true), ("two", false), ("three", true)] {
         let (release, _) = t.deploy_checked("hello", code, "n").await;
@@ -276,7 +276,7 @@ async fn a_delete_names_what_it_would_bring_to_users(t: &Fixture) {
     assert_eq!(names(t).await, both(&deleted.release.unwrap().id));
 }
 
-/// A delete as the server does it: what it brings to users has been loaded.
+/// Deletes as the server does, after loading the functions that it brings to users.
 async fn delete_loaded(t: &Fixture, function: &str, which: VersionsToDelete) -> ChangeOutcome {
     let function = key(UnitKind::Function, function);
     let new = t.catalog.version_delete_functions(&t.app, "ann", function.clone(), which.clone()).await.unwrap();
@@ -284,7 +284,7 @@ async fn delete_loaded(t: &Fixture, function: &str, which: VersionsToDelete) -> 
     t.catalog.version_delete_checked(&t.app, "ann", function, which, false, loaded).await.unwrap()
 }
 
-async fn a_delete_leaves_live_on_a_release_that_is_active(t: &Fixture) {
+async fn a_delete_leaves_live_on_an_active_release(t: &Fixture) {
     let (bad, _) = t.deploy_checked("f", "bad", "n").await;
     t.check(&bad, "n", false).await;
     for (function, code) in [("f", "one"), ("g", "one")] {
@@ -298,7 +298,7 @@ async fn a_delete_leaves_live_on_a_release_that_is_active(t: &Fixture) {
     assert_eq!(t.active().await[0], release.id);
 }
 
-async fn a_delete_whose_release_waits_moves_live_to_one_that_is_active(t: &Fixture) {
+async fn a_delete_with_a_pending_release_moves_live_to_an_active_one(t: &Fixture) {
     let mut releases = Vec::new();
     for (code, loads) in [("one", true), ("bad", false), ("three", true)] {
         let (release, _) = t.deploy_checked("f", code, "n").await;
@@ -320,7 +320,7 @@ async fn a_delete_whose_release_waits_moves_live_to_one_that_is_active(t: &Fixtu
     assert_eq!(names(t).await, both(&releases[0]));
 }
 
-async fn a_delete_does_not_bring_what_was_deployed_while_it_loaded(t: &Fixture) {
+async fn a_delete_does_not_release_what_was_deployed_while_it_loaded(t: &Fixture) {
     for (function, code) in [("g", "one"), ("f", "one"), ("f", "two")] {
         let (release, _) = t.deploy_checked(function, code, "n").await;
         t.check(&release, "n", true).await;
@@ -346,7 +346,7 @@ async fn a_delete_does_not_bring_what_was_deployed_while_it_loaded(t: &Fixture) 
     assert_eq!(names(t).await, both(&outcome.release.unwrap().id));
 }
 
-async fn what_did_not_load_stays_back_after_its_release_expired(t: &Fixture) {
+async fn a_failed_function_is_held_back_after_its_release_expired(t: &Fixture) {
     let (first, _) = t.deploy_checked("hello", "one", "n").await;
     t.check(&first, "n", true).await;
     let (bad, _) = t.deploy_checked("hello", "two", "n").await;
@@ -358,7 +358,7 @@ async fn what_did_not_load_stays_back_after_its_release_expired(t: &Fixture) {
     assert_eq!(names(t).await, both(&first));
 }
 
-async fn a_v1_write_does_not_release_what_others_hold_back(t: &Fixture) {
+async fn a_v1_write_does_not_release_held_back_functions(t: &Fixture) {
     let (first, _) = t.deploy_checked("hello", "one", "n").await;
     t.check(&first, "n", true).await;
     t.deploy("other", "0").await;
@@ -380,7 +380,7 @@ async fn a_v1_write_does_not_release_what_others_hold_back(t: &Fixture) {
     t.catalog.v1_publish(&t.app, "v1", "other".parse().unwrap(), String::new()).await.unwrap();
     t.catalog.v1_publish(&t.app, "v1", "other".parse().unwrap(), String::new()).await.unwrap();
     assert_eq!(names(t).await, both(&own.id));
-    // A function that v1 repairs goes out, with its own code unchecked.
+    // A function that v1 fixes goes out, with its own code unchecked.
     let repaired = write("hello", "good").await;
     assert_eq!((repaired.check.state, repaired.live), (CheckState::Pending, false));
     let taken = t.catalog.checks_take_due("n2", LONG_MS, 10).await.unwrap();
@@ -389,7 +389,7 @@ async fn a_v1_write_does_not_release_what_others_hold_back(t: &Fixture) {
     assert_eq!(names(t).await, both(&repaired.id));
 }
 
-async fn an_unchanged_change_names_the_release_that_is_held_back(t: &Fixture) {
+async fn an_unchanged_change_returns_the_held_back_release(t: &Fixture) {
     let (first, _) = t.deploy_checked("hello", "one", "n").await;
     t.check(&first, "n", true).await;
     let tree = t.tree("two").await;
@@ -412,24 +412,24 @@ async fn an_unchanged_change_names_the_release_that_is_held_back(t: &Fixture) {
 
 on_both_engines!(
     a_release_goes_live_when_its_functions_have_loaded,
-    one_that_does_not_load_stays_behind_and_the_next_good_one_goes_live,
-    nothing_to_load_is_live_at_once,
-    what_did_not_load_does_not_come_to_users_with_another_change,
-    no_check_is_recorded,
-    nothing_expires_for_one_that_may_fail,
-    no_room_is_refused_before_anything_is_written,
-    an_older_one_that_passes_late_takes_nothing_back,
-    more_is_loaded_when_latest_moves_back_meanwhile,
+    a_release_that_fails_to_load_is_held_back_and_the_next_good_one_goes_live,
+    a_release_without_new_functions_is_live_at_once,
+    a_failed_function_is_not_released_by_another_change,
+    a_skipped_check_is_recorded,
+    nothing_expires_for_a_release_that_may_fail,
+    a_release_without_room_is_rejected_before_anything_is_written,
+    an_older_release_that_passes_late_moves_no_pointer,
+    more_functions_are_loaded_if_latest_moves_back_meanwhile,
     one_node_at_a_time_checks_a_release,
-    a_check_that_is_let_go_is_taken_at_once,
-    a_pinned_live_stays_and_a_pin_that_is_taken_over_moves_when_the_check_passes,
-    what_is_held_back_is_put_live_only_by_force_and_a_rollback_asks_nothing,
-    a_change_that_is_sent_again_has_the_release_of_the_first,
-    a_delete_names_what_it_would_bring_to_users,
-    a_delete_leaves_live_on_a_release_that_is_active,
-    a_delete_whose_release_waits_moves_live_to_one_that_is_active,
-    a_delete_does_not_bring_what_was_deployed_while_it_loaded,
-    what_did_not_load_stays_back_after_its_release_expired,
-    a_v1_write_does_not_release_what_others_hold_back,
-    an_unchanged_change_names_the_release_that_is_held_back,
+    a_released_check_can_be_taken_at_once,
+    a_pinned_live_moves_only_when_the_release_that_takes_its_pin_passes,
+    a_held_back_release_goes_live_only_by_force_and_rollbacks_need_no_check,
+    a_resent_change_returns_the_release_of_the_first,
+    a_delete_lists_the_functions_that_it_would_release,
+    a_delete_leaves_live_on_an_active_release,
+    a_delete_with_a_pending_release_moves_live_to_an_active_one,
+    a_delete_does_not_release_what_was_deployed_while_it_loaded,
+    a_failed_function_is_held_back_after_its_release_expired,
+    a_v1_write_does_not_release_held_back_functions,
+    an_unchanged_change_returns_the_held_back_release,
 );

@@ -16,7 +16,7 @@ async fn deploy(t: &Fixture, codes: &[&str]) -> Vec<String> {
     releases
 }
 
-async fn deleting_the_newest_steps_latest_and_live_back_at_once(t: &Fixture) {
+async fn deleting_the_newest_version_reverts_latest_and_live_at_once(t: &Fixture) {
     deploy(t, &["one", "two"]).await;
     let outcome = t.delete(FUNCTION, "hello", "2").await.unwrap();
     let actions: Vec<_> = outcome.versions.iter().map(|unit| (unit.action, unit.number)).collect();
@@ -26,14 +26,14 @@ async fn deleting_the_newest_steps_latest_and_live_back_at_once(t: &Fixture) {
     assert_eq!(t.release("latest").await.id, release.id);
     assert_eq!(t.objects("live").await["function hello"], 1);
     assert_eq!(t.version(FUNCTION, "hello", "latest").await.unwrap().number, 1);
-    // The release that held it is expired, the number is not given again.
+    // The release that held it is expired, and the number is not reused.
     assert_eq!(outcome.expired.len(), 1);
     assert_eq!(t.release(&outcome.expired[0]).await.state, ReleaseState::Expired);
     t.deploy("hello", "three").await;
     assert_eq!(t.numbers(FUNCTION, "hello").await, [3, 1]);
 }
 
-async fn a_version_in_use_is_refused_with_every_user(t: &Fixture) {
+async fn deleting_a_version_in_use_lists_every_reference(t: &Fixture) {
     let releases = deploy(t, &["one"]).await;
     t.alias("hello", "stable", "1").await;
     t.alias("hello", "canary", "1").await;
@@ -56,7 +56,7 @@ async fn a_version_in_use_is_refused_with_every_user(t: &Fixture) {
     assert_eq!(t.rows().await, before);
 }
 
-async fn each_single_user_blocks(t: &Fixture) {
+async fn each_single_reference_blocks_a_delete(t: &Fixture) {
     let releases = deploy(t, &["one", "two"]).await;
     let blocked = async || refused(t.delete(FUNCTION, "hello", "1").await).blockers.len();
     t.alias("hello", "stable", "1").await;
@@ -74,7 +74,7 @@ async fn each_single_user_blocks(t: &Fixture) {
     t.delete(FUNCTION, "hello", "1").await.unwrap();
 }
 
-async fn a_release_that_pins_the_version_through_a_trigger_is_a_holder(t: &Fixture) {
+async fn a_release_with_a_trigger_pinned_to_the_version_blocks_its_delete(t: &Fixture) {
     deploy(t, &["one", "two"]).await;
     let id = t.put([route("GET /a", "hello", "1")]).await.release.unwrap().id;
     t.tag("beta", &id).await.unwrap();
@@ -83,7 +83,7 @@ async fn a_release_that_pins_the_version_through_a_trigger_is_a_holder(t: &Fixtu
     assert_eq!(refusal.blockers, [format!("release {id} (tag beta) holds function hello version 1")]);
 }
 
-async fn an_old_version_goes_with_the_untagged_releases_that_hold_it(t: &Fixture) {
+async fn deleting_an_old_version_expires_the_untagged_releases_that_hold_it(t: &Fixture) {
     let releases = deploy(t, &["one", "two"]).await;
     let head = t.catalog.app_get(&t.app).await.unwrap().head;
     let outcome = t.delete(FUNCTION, "hello", "1").await.unwrap();
@@ -104,7 +104,7 @@ async fn deleting_the_only_version_removes_the_function(t: &Fixture) {
     assert_eq!(t.numbers(FUNCTION, "hello").await, [2]);
 }
 
-async fn the_only_version_of_a_function_that_is_needed_stays(t: &Fixture) {
+async fn the_only_version_of_a_needed_function_is_not_deleted(t: &Fixture) {
     deploy(t, &["one"]).await;
     t.put([route("GET /a", "hello", "latest")]).await;
     let before = t.rows().await;
@@ -116,7 +116,7 @@ async fn the_only_version_of_a_function_that_is_needed_stays(t: &Fixture) {
     assert_eq!(t.rows().await, before);
 }
 
-async fn a_package_version_takes_the_functions_built_on_it_along(t: &Fixture) {
+async fn deleting_a_package_version_deletes_the_functions_built_on_it(t: &Fixture) {
     deploy(t, &["one", "two"]).await;
     t.put([function_on("other", "hello")]).await;
     let outcome = t.delete(PACKAGE, "hello", "2").await.unwrap();
@@ -134,7 +134,7 @@ async fn a_package_version_takes_the_functions_built_on_it_along(t: &Fixture) {
     assert_eq!(t.objects("live").await["function hello"], 1);
 }
 
-async fn a_package_version_stays_when_one_function_on_it_is_in_use(t: &Fixture) {
+async fn a_package_version_is_not_deleted_while_a_function_on_it_is_in_use(t: &Fixture) {
     deploy(t, &["one", "two"]).await;
     t.alias("hello", "stable", "2").await;
     let before = t.rows().await;
@@ -144,7 +144,7 @@ async fn a_package_version_stays_when_one_function_on_it_is_in_use(t: &Fixture) 
     assert_eq!(t.numbers(PACKAGE, "hello").await, [2, 1]);
 }
 
-async fn all_versions_go_or_none(t: &Fixture) {
+async fn deleting_all_versions_is_atomic(t: &Fixture) {
     deploy(t, &["one", "two", "three"]).await;
     t.alias("hello", "stable", "2").await;
     let before = t.rows().await;
@@ -160,7 +160,7 @@ async fn all_versions_go_or_none(t: &Fixture) {
     assert_eq!(left, ["environment python"]);
 }
 
-async fn something_stays_live(t: &Fixture) {
+async fn a_delete_that_leaves_nothing_live_is_rejected(t: &Fixture) {
     deploy(t, &["one"]).await;
     let tree = t.tree("two").await;
     let quiet = Change { release: false, ..change([package("hello", tree), function_on("hello", "hello")]) };
@@ -172,7 +172,7 @@ async fn something_stays_live(t: &Fixture) {
     t.delete(FUNCTION, "hello", "1").await.unwrap();
 }
 
-async fn deleting_what_was_never_released_releases_nothing(t: &Fixture) {
+async fn deleting_an_unreleased_version_releases_nothing(t: &Fixture) {
     let release = deploy(t, &["one"]).await.remove(0);
     let tree = t.tree("two").await;
     t.send(Change { release: false, ..change([config("a", 1)]) }).await.unwrap();
@@ -184,7 +184,7 @@ async fn deleting_what_was_never_released_releases_nothing(t: &Fixture) {
     assert_eq!(t.objects("head").await["function hello"], 1);
 }
 
-async fn deleting_what_users_get_says_that_other_work_goes_out_with_it(t: &Fixture) {
+async fn deleting_a_live_version_warns_of_unreleased_changes(t: &Fixture) {
     deploy(t, &["one", "two"]).await;
     let outcome = t.send(Change { release: false, ..change([config("a", 1)]) }).await.unwrap();
     assert!(outcome.release.is_none());
@@ -194,7 +194,7 @@ async fn deleting_what_users_get_says_that_other_work_goes_out_with_it(t: &Fixtu
     assert!(t.delete(FUNCTION, "hello", "1").await.unwrap().warnings.is_empty());
 }
 
-async fn a_delete_under_a_pinned_live_says_that_live_stays(t: &Fixture) {
+async fn a_delete_warns_that_a_pinned_live_stays(t: &Fixture) {
     let releases = deploy(t, &["one", "two"]).await;
     t.catalog.rollback(&t.app, "x", RollbackInput { to: None, why: String::new(), dry_run: false }).await.unwrap();
     let outcome = t.delete(FUNCTION, "hello", "2").await.unwrap();
@@ -202,7 +202,7 @@ async fn a_delete_under_a_pinned_live_says_that_live_stays(t: &Fixture) {
     assert_eq!(t.live_id().await, releases[0]);
 }
 
-async fn a_planned_delete_tells_what_goes_and_keeps_it(t: &Fixture) {
+async fn a_dry_run_delete_reports_what_the_real_one_does(t: &Fixture) {
     deploy(t, &["one", "two"]).await;
     let before = t.rows().await;
     let which = VersionsToDelete::One("2".parse().unwrap());
@@ -217,7 +217,7 @@ async fn a_planned_delete_tells_what_goes_and_keeps_it(t: &Fixture) {
     assert_eq!(planned.expired, real.expired);
 }
 
-async fn only_functions_and_packages_have_versions_to_delete(t: &Fixture) {
+async fn only_versions_of_functions_and_packages_can_be_deleted(t: &Fixture) {
     t.put([config("a", 1)]).await;
     assert_eq!(refused(t.delete(UnitKind::Config, "config", "1").await).code, Code::InvalidRequest);
     assert_eq!(refused(t.delete(FUNCTION, "hello", "1").await).code, Code::UnitNotFound);
@@ -227,20 +227,20 @@ async fn only_functions_and_packages_have_versions_to_delete(t: &Fixture) {
 }
 
 on_both_engines!(
-    deleting_the_newest_steps_latest_and_live_back_at_once,
-    a_version_in_use_is_refused_with_every_user,
-    each_single_user_blocks,
-    a_release_that_pins_the_version_through_a_trigger_is_a_holder,
-    an_old_version_goes_with_the_untagged_releases_that_hold_it,
+    deleting_the_newest_version_reverts_latest_and_live_at_once,
+    deleting_a_version_in_use_lists_every_reference,
+    each_single_reference_blocks_a_delete,
+    a_release_with_a_trigger_pinned_to_the_version_blocks_its_delete,
+    deleting_an_old_version_expires_the_untagged_releases_that_hold_it,
     deleting_the_only_version_removes_the_function,
-    the_only_version_of_a_function_that_is_needed_stays,
-    a_package_version_takes_the_functions_built_on_it_along,
-    a_package_version_stays_when_one_function_on_it_is_in_use,
-    all_versions_go_or_none,
-    something_stays_live,
-    deleting_what_was_never_released_releases_nothing,
-    deleting_what_users_get_says_that_other_work_goes_out_with_it,
-    a_delete_under_a_pinned_live_says_that_live_stays,
-    a_planned_delete_tells_what_goes_and_keeps_it,
-    only_functions_and_packages_have_versions_to_delete,
+    the_only_version_of_a_needed_function_is_not_deleted,
+    deleting_a_package_version_deletes_the_functions_built_on_it,
+    a_package_version_is_not_deleted_while_a_function_on_it_is_in_use,
+    deleting_all_versions_is_atomic,
+    a_delete_that_leaves_nothing_live_is_rejected,
+    deleting_an_unreleased_version_releases_nothing,
+    deleting_a_live_version_warns_of_unreleased_changes,
+    a_delete_warns_that_a_pinned_live_stays,
+    a_dry_run_delete_reports_what_the_real_one_does,
+    only_versions_of_functions_and_packages_can_be_deleted,
 );

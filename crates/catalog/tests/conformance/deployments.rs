@@ -1,4 +1,5 @@
-//! Changes of deployments: whose units are whose, and what goes with a change that does not name it any more.
+//! Changes of deployments: ownership of units, and removal of units that a change no longer
+//! declares.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +31,7 @@ fn wants_secret(function: &str, package: &str, secret: &str) -> milepost_model::
     function_with(function, FunctionPut { package, secrets, ..FunctionPut::default() })
 }
 
-async fn what_is_not_named_any_more_goes_with_the_change(t: &Fixture) {
+async fn units_that_are_no_longer_declared_are_removed(t: &Fixture) {
     let tree = t.tree("one").await;
     let all = [
         package("code", tree),
@@ -44,7 +45,7 @@ async fn what_is_not_named_any_more_goes_with_the_change(t: &Fixture) {
     let first = t.send(declared("a", all)).await.unwrap();
     assert!(first.warnings.is_empty(), "{:?}", first.warnings);
     let second = t.send(declared("a", [package("code", tree), function_on("bar", "code")])).await.unwrap();
-    // Who needs goes before what is needed.
+    // Dependents go before what they depend on.
     let gone = ["timer nightly", "route GET /foo", "static /s", "function foo", "config config"];
     assert_eq!((removed(&second), second.changed), (gone.map(str::to_owned).to_vec(), true));
     assert_eq!(t.present().await, ["environment python", "function bar", "package code"]);
@@ -52,14 +53,14 @@ async fn what_is_not_named_any_more_goes_with_the_change(t: &Fixture) {
     assert_eq!(t.version(FUNCTION, "bar", "latest").await.unwrap().number, 1);
 }
 
-async fn an_empty_declaration_takes_everything_of_its_own(t: &Fixture) {
+async fn an_empty_declaration_removes_everything_it_owns(t: &Fixture) {
     let tree = t.tree("one").await;
     let puts = [environment("mine", "3.12"), package("code", tree), function_on("foo", "code"), secret("S", "x")];
     t.send(declared("a", puts)).await.unwrap();
     let all = with(declared("a", []), |declaration| declaration.prune_secrets = true);
     let outcome = t.send(all).await.unwrap();
     assert!(outcome.warnings.is_empty(), "{:?}", outcome.warnings);
-    // The built-in environment joined by itself and is nobody's.
+    // The built-in environment joined by itself and has no owner.
     assert_eq!(t.present().await, ["environment python"]);
     assert!(t.catalog.deployment_list(&t.app).await.unwrap().is_empty());
 }
@@ -94,7 +95,7 @@ async fn units_are_listed_by_deployment_in_pages(t: &Fixture) {
     assert_eq!(unit.deployment.unwrap().name, "folder b");
 }
 
-async fn units_of_another_deployment_are_refused_and_all_named(t: &Fixture) {
+async fn units_of_another_deployment_are_rejected_and_all_listed(t: &Fixture) {
     t.send(declared("a", [config("a", 1), secret("S", "x")])).await.unwrap();
     let before = (t.rows().await, t.owners().await);
     let conflict = declared("b", [secret("NEW", "x"), config("a", 1), secret("S", "y")]);
@@ -120,7 +121,7 @@ async fn units_of_another_deployment_are_taken_over_when_allowed(t: &Fixture) {
     assert_eq!(event.subject, "secret S");
     assert_eq!(event.before.as_ref().unwrap()["deployment"]["id"], "a");
     assert_eq!(event.after.as_ref().unwrap()["deployment"]["id"], "b");
-    // It is not the first one's to remove any more.
+    // The first deployment may no longer remove it.
     let all = with(declared("a", []), |declaration| declaration.prune_secrets = true);
     assert_eq!(removed(&t.send(all).await.unwrap()), ["config config"]);
 }
@@ -129,7 +130,7 @@ async fn units_of_no_deployment_are_taken_over_with_a_warning_if_they_differ(t: 
     t.put([config("a", 1), secret("SAME", "x"), secret("OTHER", "x")]).await;
     let same = t.send(declared("a", [secret("SAME", "x")])).await.unwrap();
     assert!(!same.changed && same.warnings.is_empty(), "{same:?}");
-    // Owning alone makes no version, and is kept.
+    // Ownership alone makes no version, but is stored.
     assert_eq!(t.owners().await, owned(&[("secret SAME", "a")]));
     assert_eq!(t.count("app_versions").await, 1);
     let puts = [config("a", 2), secret("SAME", "x"), secret("OTHER", "y"), secret("NEW", "z")];
@@ -147,7 +148,7 @@ async fn units_of_no_deployment_are_taken_over_with_a_warning_if_they_differ(t: 
     assert!(!again.changed && again.warnings.is_empty());
 }
 
-async fn what_was_changed_by_hand_is_reported_before_it_is_put_back(t: &Fixture) {
+async fn manual_edits_are_reported_before_they_are_undone(t: &Fixture) {
     let both = |a: i64, b: i64| {
         let document = Some(serde_json::json!({ "a": a, "b": b }));
         put("config", UnitPut::Config(milepost_model::unit_put::ConfigPut { document, ..Default::default() }))
@@ -161,15 +162,15 @@ async fn what_was_changed_by_hand_is_reported_before_it_is_put_back(t: &Fixture)
     let plan = t.send(Change { dry_run: true, ..declared("a", [both(1, 5)]) }).await.unwrap();
     assert_eq!(fields(&plan), ["a"], "b is the folder's own to change");
     assert_eq!((plan.hand_edits[0].number, plan.hand_edits[0].by.as_str()), (2, "ann"));
-    // The folder says the same by now: nothing is undone, whatever else it changes.
+    // The folder says the same by now: nothing is undone, even if it changes something else.
     let same = t.send(declared("a", [both(2, 5)])).await.unwrap();
     assert!(same.changed && same.hand_edits.is_empty());
-    // A version that was made by hand and is what the folder says is the folder's own.
+    // A manual version that matches the folder belongs to the folder.
     t.put([config("a", 3)]).await;
     let agreed = t.send(declared("a", [both(3, 5)])).await.unwrap();
     assert_eq!((agreed.changed, agreed.taken_over.len()), (false, 1));
     assert!(t.send(declared("a", [both(4, 5)])).await.unwrap().hand_edits.is_empty());
-    // One that is put back counts once; one that the folder drops counts too.
+    // An undone edit is reported once. One of a unit that the folder drops is reported too.
     t.put([config("b", 9)]).await;
     assert_eq!(fields(&t.send(declared("a", [both(4, 6)])).await.unwrap()), ["b"]);
     assert!(t.send(declared("a", [both(4, 7)])).await.unwrap().hand_edits.is_empty());
@@ -178,7 +179,7 @@ async fn what_was_changed_by_hand_is_reported_before_it_is_put_back(t: &Fixture)
     assert_eq!((dropped.hand_edits.len(), fields(&dropped).len()), (1, 0));
 }
 
-async fn a_dry_run_takes_nothing_over(t: &Fixture) {
+async fn a_dry_run_changes_no_ownership(t: &Fixture) {
     t.put([config("a", 1)]).await;
     let before = t.rows().await;
     let planned = t.send(Change { dry_run: true, ..declared("a", [config("a", 2)]) }).await.unwrap();
@@ -186,11 +187,11 @@ async fn a_dry_run_takes_nothing_over(t: &Fixture) {
     assert_eq!((t.rows().await, t.owners().await), (before, BTreeMap::new()));
 }
 
-async fn a_change_by_hand_leaves_units_with_their_deployment(t: &Fixture) {
+async fn a_manual_change_keeps_the_owner_of_a_unit(t: &Fixture) {
     t.send(declared("a", [config("a", 1), secret("S", "x")])).await.unwrap();
     t.put([config("a", 2)]).await;
     assert_eq!(t.owners().await, owned(&[("config", "a"), ("secret S", "a")]));
-    // A unit that was removed and comes back belongs to who put it.
+    // A removed unit that comes back belongs to the deployment that puts it.
     t.remove(UnitKind::Config, "config").await.unwrap();
     t.put([config("a", 3)]).await;
     assert_eq!(t.owners().await, owned(&[("secret S", "a")]));
@@ -200,7 +201,7 @@ async fn a_change_by_hand_leaves_units_with_their_deployment(t: &Fixture) {
     assert_eq!(t.owners().await, owned(&[("config", "b"), ("secret S", "a")]));
 }
 
-async fn deleting_the_only_version_ends_the_ownership_too(t: &Fixture) {
+async fn deleting_the_only_version_ends_its_ownership(t: &Fixture) {
     let tree = t.tree("one").await;
     t.send(declared("a", [package("code", tree), function_on("foo", "code")])).await.unwrap();
     t.delete(FUNCTION, "foo", "all").await.unwrap();
@@ -208,7 +209,7 @@ async fn deleting_the_only_version_ends_the_ownership_too(t: &Fixture) {
     assert_eq!(t.owners().await, owned(&[("package code", "a")]));
 }
 
-async fn claims_take_what_is_nobodys_and_nothing_else(t: &Fixture) {
+async fn claims_take_only_units_without_an_owner(t: &Fixture) {
     t.put([secret("FREE", "x")]).await;
     t.send(declared("b", [secret("THEIRS", "x")])).await.unwrap();
     let claims = ["FREE", "THEIRS", "NOWHERE"].map(|name| key(UnitKind::Secret, name)).to_vec();
@@ -216,12 +217,12 @@ async fn claims_take_what_is_nobodys_and_nothing_else(t: &Fixture) {
     let outcome = t.send(claiming.clone()).await.unwrap();
     assert!(outcome.warnings.is_empty(), "{:?}", outcome.warnings);
     assert_eq!(t.owners().await, owned(&[("config", "a"), ("secret FREE", "a"), ("secret THEIRS", "b")]));
-    // What is claimed is named.
+    // A claimed secret counts as declared.
     let again = t.send(with(claiming, |declaration| declaration.prune_secrets = true)).await.unwrap();
     assert!(!again.changed && again.warnings.is_empty());
 }
 
-async fn a_claim_of_what_the_change_removes_is_none(t: &Fixture) {
+async fn a_claim_of_a_unit_that_the_change_removes_is_ignored(t: &Fixture) {
     t.put([secret("S", "x")]).await;
     let claiming = with(declared("a", []), |declaration| declaration.claims = vec![key(UnitKind::Secret, "S")]);
     t.send(Change { removes: vec![key(UnitKind::Secret, "S")], ..claiming }).await.unwrap();
@@ -240,19 +241,19 @@ async fn secrets_are_pruned_only_when_asked(t: &Fixture) {
     assert_eq!((removed(&pruned), pruned.warnings.len()), (vec!["secret S".to_owned()], 0));
 }
 
-async fn a_secret_that_was_claimed_before_it_was_set_is_pruned_when_asked(t: &Fixture) {
+async fn a_secret_claimed_before_it_was_set_is_pruned_when_asked(t: &Fixture) {
     let claiming = |names: &[&str]| {
         let claims = names.iter().map(|name| key(UnitKind::Secret, name)).collect();
         with(declared("a", []), |declaration| declaration.claims = claims)
     };
     let first = t.send(claiming(&["S", "T"])).await.unwrap();
     assert_eq!((first.changed, first.taken_over.len()), (false, 2));
-    // A claim that is known already is no news; and it is not another deployment's.
+    // A repeated claim is not reported, and another deployment cannot take it.
     assert!(t.send(claiming(&["S", "T"])).await.unwrap().taken_over.is_empty());
     let theirs = with(declared("b", []), |declaration| declaration.claims = vec![key(UnitKind::Secret, "S")]);
     assert!(t.send(theirs).await.unwrap().taken_over.is_empty());
     assert!(t.present().await.is_empty(), "a claim makes nothing");
-    // Of two, one is given up before it is set.
+    // One of the two claims is given up before the secret is set.
     t.send(claiming(&["S"])).await.unwrap();
     t.put([secret("S", "x"), secret("T", "x")]).await;
     assert_eq!(t.owners().await, owned(&[("secret S", "a")]));
@@ -263,7 +264,7 @@ async fn a_secret_that_was_claimed_before_it_was_set_is_pruned_when_asked(t: &Fi
     assert_eq!(t.present().await, ["secret T"]);
 }
 
-async fn the_history_says_which_deployment_made_an_app_version(t: &Fixture) {
+async fn the_event_log_records_which_deployment_made_an_app_version(t: &Fixture) {
     let tree = t.tree("one").await;
     t.send(declared("a", [package("code", tree), function_on("foo", "code")])).await.unwrap();
     let removing = t.send(declared("a", [package("code", tree)])).await.unwrap();
@@ -277,7 +278,7 @@ async fn the_history_says_which_deployment_made_an_app_version(t: &Fixture) {
     assert_eq!(made[2]["deployment"], "a");
 }
 
-async fn what_others_still_need_stays_with_a_warning(t: &Fixture) {
+async fn units_that_others_need_are_kept_with_a_warning(t: &Fixture) {
     let tree = t.tree("one").await;
     let mut shared = package("shared", tree);
     if let milepost_model::UnitPut::Package(package) = &mut shared.unit {
@@ -295,14 +296,14 @@ async fn what_others_still_need_stays_with_a_warning(t: &Fixture) {
         "environment mine is not named any more; kept, because package shared, function fb need it",
     ];
     assert_eq!(outcome.warnings, warnings);
-    // They go once nobody needs them.
+    // They are removed once nothing needs them.
     t.send(declared("b", [])).await.unwrap();
     let outcome = t.send(all()).await.unwrap();
     assert_eq!(removed(&outcome), ["secret S", "package shared", "environment mine"]);
     assert!(t.present().await.is_empty());
 }
 
-async fn a_function_that_a_foreign_trigger_starts_is_not_pruned_and_nothing_is_written(t: &Fixture) {
+async fn a_function_with_a_foreign_trigger_is_not_pruned_and_nothing_is_written(t: &Fixture) {
     let tree = t.tree("one").await;
     let both = [package("code", tree), function_on("foo", "code"), function_on("bar", "code"), config("a", 1)];
     t.send(declared("a", both)).await.unwrap();
@@ -318,7 +319,7 @@ async fn a_function_that_a_foreign_trigger_starts_is_not_pruned_and_nothing_is_w
     assert_eq!(t.version(UnitKind::Config, "config", "latest").await.unwrap().number, 1);
 }
 
-async fn a_change_that_is_refused_late_owns_nothing(t: &Fixture) {
+async fn a_change_that_fails_late_takes_no_ownership(t: &Fixture) {
     t.put([config("a", 1)]).await;
     let before = (t.rows().await, t.owners().await);
     let refusal = refused(t.send(declared("a", [config("a", 1), function_on("foo", "nowhere")])).await);
@@ -326,7 +327,7 @@ async fn a_change_that_is_refused_late_owns_nothing(t: &Fixture) {
     assert_eq!((t.rows().await, t.owners().await), before);
 }
 
-async fn a_deployment_is_known_by_its_id_and_goes_by_its_newest_name(t: &Fixture) {
+async fn a_deployment_keeps_its_id_and_takes_its_newest_name(t: &Fixture) {
     let named = |name: &str| {
         let name = name.to_owned();
         with(declared("a", [config("a", 1)]), |declaration| declaration.name = name)
@@ -347,7 +348,7 @@ async fn a_deleted_app_leaves_no_deployments(t: &Fixture) {
     assert!(t.send(declared("b", [config("a", 1)])).await.unwrap().warnings.is_empty());
 }
 
-async fn what_was_removed_by_hand_is_reported_before_it_is_made_again(t: &Fixture) {
+async fn manual_removals_are_reported_before_they_are_undone(t: &Fixture) {
     let tree = t.tree("one").await;
     let with = |n: i64| declared("a", [config("n", n), package("hello", tree), function_on("hello", "hello")]);
     let without = |n: i64| declared("a", [config("n", n), package("hello", tree)]);
@@ -359,36 +360,36 @@ async fn what_was_removed_by_hand_is_reported_before_it_is_made_again(t: &Fixtur
         let [edit] = &made.hand_edits[..] else { panic!("{:?}", made.hand_edits) };
         assert_eq!((edit.name.as_str(), edit.number, edit.removed, edit.by.as_str()), ("hello", 1, true, "ann"));
     }
-    // The folder itself drops it and has it again.
+    // The folder itself drops it and adds it again.
     t.send(without(1)).await.unwrap();
     assert!(t.send(with(1)).await.unwrap().hand_edits.is_empty());
-    // The folder was deployed without it after it was removed.
+    // The folder was deployed without it after its removal.
     t.send(remove()).await.unwrap();
     t.send(without(2)).await.unwrap();
     assert!(t.send(with(2)).await.unwrap().hand_edits.is_empty());
 }
 
 on_both_engines!(
-    what_is_not_named_any_more_goes_with_the_change,
-    an_empty_declaration_takes_everything_of_its_own,
+    units_that_are_no_longer_declared_are_removed,
+    an_empty_declaration_removes_everything_it_owns,
     two_deployments_never_prune_each_other,
     units_are_listed_by_deployment_in_pages,
-    units_of_another_deployment_are_refused_and_all_named,
+    units_of_another_deployment_are_rejected_and_all_listed,
     units_of_another_deployment_are_taken_over_when_allowed,
     units_of_no_deployment_are_taken_over_with_a_warning_if_they_differ,
-    what_was_changed_by_hand_is_reported_before_it_is_put_back,
-    a_dry_run_takes_nothing_over,
-    a_change_by_hand_leaves_units_with_their_deployment,
-    deleting_the_only_version_ends_the_ownership_too,
-    claims_take_what_is_nobodys_and_nothing_else,
-    a_claim_of_what_the_change_removes_is_none,
+    manual_edits_are_reported_before_they_are_undone,
+    a_dry_run_changes_no_ownership,
+    a_manual_change_keeps_the_owner_of_a_unit,
+    deleting_the_only_version_ends_its_ownership,
+    claims_take_only_units_without_an_owner,
+    a_claim_of_a_unit_that_the_change_removes_is_ignored,
     secrets_are_pruned_only_when_asked,
-    a_secret_that_was_claimed_before_it_was_set_is_pruned_when_asked,
-    the_history_says_which_deployment_made_an_app_version,
-    what_others_still_need_stays_with_a_warning,
-    a_function_that_a_foreign_trigger_starts_is_not_pruned_and_nothing_is_written,
-    a_change_that_is_refused_late_owns_nothing,
-    a_deployment_is_known_by_its_id_and_goes_by_its_newest_name,
+    a_secret_claimed_before_it_was_set_is_pruned_when_asked,
+    the_event_log_records_which_deployment_made_an_app_version,
+    units_that_others_need_are_kept_with_a_warning,
+    a_function_with_a_foreign_trigger_is_not_pruned_and_nothing_is_written,
+    a_change_that_fails_late_takes_no_ownership,
+    a_deployment_keeps_its_id_and_takes_its_newest_name,
     a_deleted_app_leaves_no_deployments,
-    what_was_removed_by_hand_is_reported_before_it_is_made_again,
+    manual_removals_are_reported_before_they_are_undone,
 );

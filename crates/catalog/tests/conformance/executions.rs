@@ -1,4 +1,4 @@
-//! Accepting, ending, cancelling, showing and forgetting executions.
+//! Accepting, ending, cancelling, reading and deleting executions.
 
 use milepost_catalog::Finish;
 use milepost_model::execution::{AttemptEnd, CauseKind, ExecutionFilter, ExecutionStatus, MAX_LOG, NewExecution};
@@ -9,7 +9,7 @@ use crate::common::*;
 
 const DAY: i64 = 24 * 3600 * 1000;
 
-async fn an_execution_goes_from_queued_over_running_to_its_end(t: &Fixture) {
+async fn an_execution_is_queued_then_running_then_ended(t: &Fixture) {
     t.deploy("hello", "one").await;
     let accepted = t.accept("hello", "latest").await;
     let version = t.version(UnitKind::Function, "hello", "1").await.unwrap();
@@ -40,7 +40,7 @@ async fn an_execution_goes_from_queued_over_running_to_its_end(t: &Fixture) {
     assert_eq!(t.execution(&ended.id).await.status, ExecutionStatus::Success);
 }
 
-async fn a_synchronous_one_is_born_running(t: &Fixture) {
+async fn a_synchronous_execution_begins_as_running(t: &Fixture) {
     t.deploy("hello", "one").await;
     let new = NewExecution { sync: true, ..new_execution("hello", "1") };
     let accepted = t.catalog.execution_accept(&t.app, asked(new)).await.unwrap();
@@ -50,7 +50,7 @@ async fn a_synchronous_one_is_born_running(t: &Fixture) {
     assert!(t.finish(&accepted, ExecutionStatus::Failed).await);
 }
 
-async fn the_version_is_decided_when_it_is_accepted(t: &Fixture) {
+async fn the_version_is_decided_on_acceptance(t: &Fixture) {
     t.deploy("hello", "one").await;
     t.alias("hello", "stable", "1").await;
     t.accept("hello", "latest").await;
@@ -66,7 +66,7 @@ async fn the_version_is_decided_when_it_is_accepted(t: &Fixture) {
     assert_eq!(selectors, ["latest", "@stable", "@stable", "1"]);
 }
 
-async fn what_cannot_be_resolved_is_refused_and_leaves_nothing(t: &Fixture) {
+async fn an_unknown_version_is_rejected_and_writes_nothing(t: &Fixture) {
     t.deploy("hello", "one").await;
     for (function, version, code) in [
         ("hello", "7", Code::VersionNotFound),
@@ -79,7 +79,7 @@ async fn what_cannot_be_resolved_is_refused_and_leaves_nothing(t: &Fixture) {
     assert_eq!(t.count("executions").await, 0);
 }
 
-async fn a_queued_one_is_cancelled_at_once_and_a_running_one_by_its_node(t: &Fixture) {
+async fn queued_executions_are_cancelled_at_once_and_running_ones_by_their_node(t: &Fixture) {
     t.deploy("hello", "one").await;
     let first = t.accept("hello", "latest").await.execution.id;
     let second = t.accept("hello", "latest").await.execution.id;
@@ -100,7 +100,7 @@ async fn a_queued_one_is_cancelled_at_once_and_a_running_one_by_its_node(t: &Fix
     assert_eq!(refused(t.catalog.execution_cancel(&t.app, "x".into()).await).code, Code::ExecutionNotFound);
 }
 
-async fn lists_are_narrowed_and_come_in_pages(t: &Fixture) {
+async fn lists_are_filtered_and_paged(t: &Fixture) {
     t.deploy("hello", "one").await;
     t.deploy("other", "one").await;
     t.deploy("hello", "two").await;
@@ -143,7 +143,7 @@ async fn large_values_are_left_out_of_lists_only(t: &Fixture) {
     assert_eq!((shown.input, shown.shortened), (Some(large), false));
 }
 
-async fn odd_texts_are_kept_letter_by_letter_and_long_logs_cut(t: &Fixture) {
+async fn unusual_text_is_preserved_and_long_logs_are_cut(t: &Fixture) {
     t.deploy("hello", "one").await;
     let text = r#"{"z": "a\u0000b",  "text": "ünïcode 🦀", "deep": [[[null]]], "a": 123456789012345678901234567890, "b": 1e999}"#;
     let input = RawJson::parse(text.to_owned()).unwrap();
@@ -164,7 +164,7 @@ async fn odd_texts_are_kept_letter_by_letter_and_long_logs_cut(t: &Fixture) {
     assert_eq!(t.execution(&id).await.result, Some(input));
 }
 
-async fn only_what_has_ended_is_deleted(t: &Fixture) {
+async fn only_ended_executions_can_be_deleted(t: &Fixture) {
     t.deploy("hello", "one").await;
     let id = t.accept("hello", "latest").await.execution.id;
     let delete = async || t.catalog.execution_delete(&t.app, id.clone()).await;
@@ -178,7 +178,7 @@ async fn only_what_has_ended_is_deleted(t: &Fixture) {
     assert_eq!(t.count("execution_logs").await, 0);
 }
 
-async fn the_plan_says_how_long_and_how_many_are_kept(t: &Fixture) {
+async fn the_plan_limits_the_age_and_number_of_kept_executions(t: &Fixture) {
     t.deploy("hello", "one").await;
     let queued = t.accept("hello", "latest").await.execution.id;
     t.catalog.execution_cancel(&t.app, queued).await.unwrap();
@@ -207,7 +207,7 @@ async fn the_plan_says_how_long_and_how_many_are_kept(t: &Fixture) {
     assert_eq!(kept, ids[5..]);
 }
 
-async fn a_deleted_app_takes_its_executions_along(t: &Fixture) {
+async fn deleting_an_app_cancels_its_executions(t: &Fixture) {
     t.deploy("hello", "one").await;
     t.put([timer("n", "hello", "latest")]).await;
     t.accept("hello", "latest").await;
@@ -225,7 +225,7 @@ async fn a_deleted_app_takes_its_executions_along(t: &Fixture) {
     assert_eq!(t.number("SELECT count(*) FROM versions WHERE state <> 'deleted'").await, 0);
 }
 
-async fn an_execution_of_a_deleted_app_is_not_served_by_the_next_of_its_name(t: &Fixture) {
+async fn an_execution_of_a_deleted_app_is_not_served_by_a_new_app_of_its_name(t: &Fixture) {
     t.deploy("hello", "one").await;
     let claimed = t.accept("hello", "latest").await;
     t.catalog.app_delete(&t.app, "x").await.unwrap();
@@ -234,7 +234,7 @@ async fn an_execution_of_a_deleted_app_is_not_served_by_the_next_of_its_name(t: 
     assert_eq!(refusal.code, Code::VersionNotFound);
 }
 
-async fn nothing_stays_queued_in_an_app_that_is_deleted_meanwhile(t: &Fixture) {
+async fn nothing_stays_queued_in_an_app_that_is_deleted_concurrently(t: &Fixture) {
     for _ in 0..5 {
         t.deploy("hello", "one").await;
         let accepting = futures::future::join_all((0..8).map(|_| async {
@@ -243,7 +243,7 @@ async fn nothing_stays_queued_in_an_app_that_is_deleted_meanwhile(t: &Fixture) {
             }
         }));
         let deleting = async {
-            // Some were accepted before, and others are at this moment.
+            // Some are accepted before the delete, others during it.
             t.accept("hello", "latest").await;
             t.catalog.app_delete(&t.app, "x").await.unwrap();
         };
@@ -254,17 +254,17 @@ async fn nothing_stays_queued_in_an_app_that_is_deleted_meanwhile(t: &Fixture) {
 }
 
 on_both_engines!(
-    an_execution_goes_from_queued_over_running_to_its_end,
-    a_synchronous_one_is_born_running,
-    the_version_is_decided_when_it_is_accepted,
-    what_cannot_be_resolved_is_refused_and_leaves_nothing,
-    a_queued_one_is_cancelled_at_once_and_a_running_one_by_its_node,
-    lists_are_narrowed_and_come_in_pages,
+    an_execution_is_queued_then_running_then_ended,
+    a_synchronous_execution_begins_as_running,
+    the_version_is_decided_on_acceptance,
+    an_unknown_version_is_rejected_and_writes_nothing,
+    queued_executions_are_cancelled_at_once_and_running_ones_by_their_node,
+    lists_are_filtered_and_paged,
     large_values_are_left_out_of_lists_only,
-    odd_texts_are_kept_letter_by_letter_and_long_logs_cut,
-    only_what_has_ended_is_deleted,
-    the_plan_says_how_long_and_how_many_are_kept,
-    a_deleted_app_takes_its_executions_along,
-    an_execution_of_a_deleted_app_is_not_served_by_the_next_of_its_name,
-    nothing_stays_queued_in_an_app_that_is_deleted_meanwhile,
+    unusual_text_is_preserved_and_long_logs_are_cut,
+    only_ended_executions_can_be_deleted,
+    the_plan_limits_the_age_and_number_of_kept_executions,
+    deleting_an_app_cancels_its_executions,
+    an_execution_of_a_deleted_app_is_not_served_by_a_new_app_of_its_name,
+    nothing_stays_queued_in_an_app_that_is_deleted_concurrently,
 );

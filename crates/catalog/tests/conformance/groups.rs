@@ -23,7 +23,7 @@ async fn a_group_holds_one_version_of_each_unit(t: &Fixture) {
     assert_eq!(t.version(UnitKind::Config, "config", "2").await.unwrap().groups, [name("spring")]);
 }
 
-async fn a_version_that_stays_as_it_is_joins_the_group_and_keeps_its_description(t: &Fixture) {
+async fn an_unchanged_version_joins_the_group_and_keeps_its_description(t: &Fixture) {
     t.deploy("hello", "one").await;
     let merge = || FunctionPut { merge: true, ..FunctionPut::default() };
     let described = |group: &str| {
@@ -43,7 +43,7 @@ async fn a_version_that_stays_as_it_is_joins_the_group_and_keeps_its_description
     assert_eq!(joined().await, 1, "it is in it");
 }
 
-async fn a_deleted_group_deletes_no_version(t: &Fixture) {
+async fn deleting_a_group_keeps_its_versions(t: &Fixture) {
     t.put([config("a", 1).grouped("spring")]).await;
     t.catalog.group_delete(&t.app, "x", name("spring")).await.unwrap();
     assert_eq!(t.numbers(UnitKind::Config, "config").await, [1]);
@@ -61,7 +61,7 @@ async fn a_deleted_version_leaves_its_group(t: &Fixture) {
     assert!(t.catalog.group_get(&t.app, name("spring")).await.unwrap().members.is_empty());
 }
 
-async fn tokens_are_known_by_their_hash(t: &Fixture) {
+async fn tokens_are_found_by_their_hash(t: &Fixture) {
     let hash = Digest::of(b"token");
     t.catalog.token_create("ci".into(), hash, Role::Deployer, Some(t.app.clone()), "ann").await.unwrap();
     t.catalog.token_create("Root".into(), Digest::of(b"root"), Role::Admin, None, "ann").await.unwrap();
@@ -77,7 +77,7 @@ async fn tokens_are_known_by_their_hash(t: &Fixture) {
     assert!(t.catalog.token_by_hash(hash).await.unwrap().is_none());
 }
 
-async fn a_token_of_a_deleted_app_is_good_for_no_app(t: &Fixture) {
+async fn a_token_of_a_deleted_app_matches_no_app(t: &Fixture) {
     let hash = Digest::of(b"token");
     t.catalog.token_create("ci".into(), hash, Role::Deployer, Some(t.app.clone()), "ann").await.unwrap();
     t.catalog.app_delete(&t.app, "ann").await.unwrap();
@@ -87,9 +87,9 @@ async fn a_token_of_a_deleted_app_is_good_for_no_app(t: &Fixture) {
 
 on_both_engines!(
     a_group_holds_one_version_of_each_unit,
-    a_version_that_stays_as_it_is_joins_the_group_and_keeps_its_description,
-    a_deleted_group_deletes_no_version,
+    an_unchanged_version_joins_the_group_and_keeps_its_description,
+    deleting_a_group_keeps_its_versions,
     a_deleted_version_leaves_its_group,
-    tokens_are_known_by_their_hash,
-    a_token_of_a_deleted_app_is_good_for_no_app,
+    tokens_are_found_by_their_hash,
+    a_token_of_a_deleted_app_matches_no_app,
 );

@@ -10,7 +10,7 @@ use milepost_model::{Clock, Code, UnitKind};
 
 use crate::common::*;
 
-/// Sends a change and keeps a copied list of what the app has, the way the catalog does not.
+/// Sends a change and keeps a full copy of what the app has, unlike the catalog.
 async fn keep(t: &Fixture, manifest: &mut BTreeMap<String, i64>, change: Change) -> (String, BTreeMap<String, i64>) {
     let outcome = t.send(change).await.unwrap();
     for unit in outcome.versions {
@@ -29,7 +29,7 @@ async fn every_app_version_lists_exactly_what_the_app_had(t: &Fixture) {
     for step in 0..24_i64 {
         let mut puts: Vec<Put> = vec![config("n", step)];
         let mut removes = Vec::new();
-        // Each secret comes, changes and goes in a rhythm of its own.
+        // Each secret is added, changed and removed at its own interval.
         for (name, rhythm) in [("A", 2), ("B", 3), ("C", 5)] {
             let unit = format!("secret {name}");
             match step % rhythm {
@@ -70,7 +70,7 @@ async fn app_versions_are_found_by_uid_number_release_tag_and_pointer(t: &Fixtur
     assert_eq!(refusal.code, Code::AppVersionNotFound);
 }
 
-async fn two_app_versions_differ_by_field(t: &Fixture) {
+async fn app_versions_are_compared_field_by_field(t: &Fixture) {
     let one = t.put([config("n", 1), secret("A", "1")]).await.app_version.unwrap();
     let removes = vec![key(UnitKind::Secret, "A")];
     let two =
@@ -121,13 +121,13 @@ async fn units_come_in_pages_by_kind_and_name(t: &Fixture) {
             break;
         }
     }
-    // By their bytes, on both engines.
+    // In byte order, on both engines.
     assert_eq!(found, ["config", "A", "B", "_x", "b"]);
     assert_eq!(t.catalog.unit_list(&t.app, Some(UnitKind::Secret), None, None, 10).await.unwrap().items.len(), 4);
     assert_eq!(t.catalog.unit_get(&t.app, key(UnitKind::Config, "config")).await.unwrap().versions, 1);
 }
 
-async fn the_event_log_has_every_fact_once_and_no_gaps(t: &Fixture) {
+async fn the_event_log_records_everything_once_without_gaps(t: &Fixture) {
     t.deploy("hello", "one").await;
     t.alias("hello", "stable", "1").await;
     let release = t.deploy("hello", "two").await.release.unwrap().id;
@@ -151,7 +151,7 @@ async fn the_event_log_has_every_fact_once_and_no_gaps(t: &Fixture) {
     assert_eq!(live.after.as_ref().unwrap()["release"], release.as_str());
 }
 
-async fn at_a_moment_tells_what_was_live_then(t: &Fixture) {
+async fn at_returns_what_was_live_at_a_moment(t: &Fixture) {
     let moments = async |value: &str| {
         t.deploy("hello", value).await;
         t.clock.now()
@@ -184,9 +184,9 @@ on_both_engines!(
     every_app_version_lists_exactly_what_the_app_had,
     unchanged_units_cost_no_rows,
     app_versions_are_found_by_uid_number_release_tag_and_pointer,
-    two_app_versions_differ_by_field,
+    app_versions_are_compared_field_by_field,
     lists_come_in_pages_without_gaps,
     units_come_in_pages_by_kind_and_name,
-    the_event_log_has_every_fact_once_and_no_gaps,
-    at_a_moment_tells_what_was_live_then,
+    the_event_log_records_everything_once_without_gaps,
+    at_returns_what_was_live_at_a_moment,
 );

@@ -1,4 +1,4 @@
-//! What executions, jobs and webhooks need is not deleted, removed or swept.
+//! Anything that executions, jobs and webhooks need is not deleted, removed or swept.
 
 use milepost_model::execution::ExecutionStatus;
 use milepost_model::job::{JobChange, JobState};
@@ -8,7 +8,7 @@ use crate::common::*;
 
 const FUNCTION: UnitKind = UnitKind::Function;
 
-/// Two versions of `hello`, of which the older is looked at.
+/// Deploys two versions of `hello`; tests use the older one.
 async fn two_versions(t: &Fixture) {
     t.deploy("hello", "one").await;
     t.deploy("hello", "two").await;
@@ -22,7 +22,7 @@ async fn blocked(t: &Fixture, selector: &str) -> Vec<String> {
     refusal.blockers
 }
 
-async fn a_version_is_not_deleted_while_an_execution_of_it_goes_on(t: &Fixture) {
+async fn a_version_with_an_open_execution_is_not_deleted(t: &Fixture) {
     two_versions(t).await;
     let id = t.accept("hello", "1").await.execution.id;
     let expected = [format!("execution {id} of function hello version 1 has not ended")];
@@ -42,7 +42,7 @@ async fn a_version_is_not_deleted_while_an_execution_of_it_goes_on(t: &Fixture) 
     assert_eq!(shown.version.unwrap().number, 1, "what ran is still told");
 }
 
-async fn many_executions_are_named_in_part(t: &Fixture) {
+async fn only_the_first_of_many_executions_are_listed(t: &Fixture) {
     two_versions(t).await;
     for _ in 0..25 {
         t.accept("hello", "1").await;
@@ -52,7 +52,7 @@ async fn many_executions_are_named_in_part(t: &Fixture) {
     assert_eq!(blockers[20], "5 more executions of function hello version 1 have not ended");
 }
 
-async fn a_version_is_not_deleted_while_a_job_that_may_go_on_is_pinned_to_it(t: &Fixture) {
+async fn a_version_with_an_unfinished_job_pinned_to_it_is_not_deleted(t: &Fixture) {
     two_versions(t).await;
     let job = t.job(new_job("hello", "1", "* * * * *")).await;
     let set = async |state| {
@@ -78,7 +78,7 @@ async fn a_job_on_latest_holds_no_version(t: &Fixture) {
     assert_eq!(t.ran().await, [Some(1)]);
 }
 
-async fn a_version_is_not_deleted_while_a_webhook_is_pinned_to_it(t: &Fixture) {
+async fn a_version_with_a_webhook_pinned_to_it_is_not_deleted(t: &Fixture) {
     two_versions(t).await;
     let webhook = t.webhook("hello", "1").await.unwrap();
     assert_eq!(blocked(t, "1").await, [format!("webhook {} is pinned to function hello version 1", webhook.id)]);
@@ -101,7 +101,7 @@ async fn a_function_with_jobs_or_webhooks_is_not_removed(t: &Fixture) {
     t.remove(FUNCTION, "hello").await.unwrap();
 }
 
-async fn everything_that_needs_a_function_is_named_at_once(t: &Fixture) {
+async fn everything_that_needs_a_function_is_listed_at_once(t: &Fixture) {
     two_versions(t).await;
     t.put([route("/p", "hello", "latest"), timer("n", "hello", "latest")]).await;
     let job = t.job(new_job("hello", "latest", "* * * * *")).await;
@@ -111,7 +111,7 @@ async fn everything_that_needs_a_function_is_named_at_once(t: &Fixture) {
     let expected = users.map(|user| format!("{user} needs function hello"));
     let refusal = refused(t.remove(FUNCTION, "hello").await);
     assert_eq!((refusal.code, refusal.blockers.as_slice()), (Code::StillReferenced, &expected[..]));
-    // Versions that are in use besides do not hide them.
+    // References to single versions do not hide them.
     t.alias("hello", "stable", "1").await;
     let blockers = blocked(t, "all").await;
     assert_eq!(blockers[0], "alias stable points at function hello version 1");
@@ -132,7 +132,7 @@ async fn an_alias_that_a_job_or_webhook_follows_is_not_deleted(t: &Fixture) {
     delete().await.unwrap();
 }
 
-async fn what_a_removed_function_has_running_is_kept_until_it_ends(t: &Fixture) {
+async fn versions_of_a_removed_function_are_kept_until_its_executions_end(t: &Fixture) {
     t.deploy("hello", "one").await;
     let old = t.active().await;
     t.accept("hello", "latest").await;
@@ -157,13 +157,13 @@ async fn what_a_removed_function_has_running_is_kept_until_it_ends(t: &Fixture) 
 }
 
 on_both_engines!(
-    a_version_is_not_deleted_while_an_execution_of_it_goes_on,
-    many_executions_are_named_in_part,
-    a_version_is_not_deleted_while_a_job_that_may_go_on_is_pinned_to_it,
+    a_version_with_an_open_execution_is_not_deleted,
+    only_the_first_of_many_executions_are_listed,
+    a_version_with_an_unfinished_job_pinned_to_it_is_not_deleted,
     a_job_on_latest_holds_no_version,
-    a_version_is_not_deleted_while_a_webhook_is_pinned_to_it,
+    a_version_with_a_webhook_pinned_to_it_is_not_deleted,
     a_function_with_jobs_or_webhooks_is_not_removed,
-    everything_that_needs_a_function_is_named_at_once,
+    everything_that_needs_a_function_is_listed_at_once,
     an_alias_that_a_job_or_webhook_follows_is_not_deleted,
-    what_a_removed_function_has_running_is_kept_until_it_ends,
+    versions_of_a_removed_function_are_kept_until_its_executions_end,
 );

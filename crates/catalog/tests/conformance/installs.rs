@@ -23,7 +23,7 @@ pub(crate) async fn put_live(t: &Fixture, target: LiveTarget) {
     t.catalog.live_set(&t.app, "liz", target, String::new()).await.unwrap();
 }
 
-async fn an_install_is_an_app_with_versions_like_any_other(t: &Fixture) {
+async fn an_install_is_an_app_like_any_other(t: &Fixture) {
     let installed = t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
     assert_eq!((installed.entry.version.as_str(), installed.installed_by.as_str()), ("1.0.0", "ina"));
     assert_eq!(installed.live, Some(semver("1.0.0")));
@@ -38,7 +38,7 @@ async fn an_install_is_an_app_with_versions_like_any_other(t: &Fixture) {
     assert_eq!(t.catalog.install_list(None, 10).await.unwrap().items.len(), 1);
 }
 
-async fn what_the_next_version_does_not_have_goes_and_secrets_stay(t: &Fixture) {
+async fn an_upgrade_removes_missing_units_but_keeps_secrets(t: &Fixture) {
     let one = [config("n", 1), secret("KEY", "s3cret"), environment("own", "python3")];
     let done = t.install_with(InstallSettings::default(), version("1.0.0", one, &["KEY"])).await.unwrap();
     t.let_go(&done.install.lease).await;
@@ -47,7 +47,7 @@ async fn what_the_next_version_does_not_have_goes_and_secrets_stay(t: &Fixture) 
     assert_eq!(t.present().await, ["config", "secret KEY"]);
 }
 
-async fn an_install_without_its_inputs_is_refused_with_their_names_and_changes_nothing(t: &Fixture) {
+async fn an_install_without_its_inputs_is_rejected_and_lists_them(t: &Fixture) {
     let rows = t.rows().await;
     let lacking = version("1.0.0", [config("n", 1)], &["DATABASE_URL", "KEY"]);
     let refusal = refused(t.install_with(InstallSettings::default(), lacking).await);
@@ -56,7 +56,7 @@ async fn an_install_without_its_inputs_is_refused_with_their_names_and_changes_n
     assert_eq!(t.rows().await, rows);
 }
 
-async fn only_an_empty_app_can_be_installed_into_and_only_once(t: &Fixture) {
+async fn an_install_needs_an_empty_app(t: &Fixture) {
     t.put([config("n", 1)]).await;
     let again = || version("1.0.0", [config("n", 1)], &[]);
     assert_eq!(refused(t.install_with(InstallSettings::default(), again()).await).code, Code::InstallExists);
@@ -81,7 +81,7 @@ async fn a_rollback_skips_the_version_and_holds_until_a_newer_one(t: &Fixture) {
     assert!(hold.reason.contains("oops") && hold.reason.contains("liz"), "{}", hold.reason);
     assert!(install.next_check_at.is_some(), "the plan has to be made anew");
     assert_eq!(t.live().await.mode, LiveMode::Pinned);
-    // What is above it ends the hold and takes live along.
+    // A version above it ends the hold, and live moves.
     t.upgraded("1.2.0", [config("n", 3)]).await;
     let install = t.install().await;
     assert_eq!((install.brakes.hold, install.brakes.skipped), (None, vec![semver("1.1.0")]));
@@ -89,7 +89,7 @@ async fn a_rollback_skips_the_version_and_holds_until_a_newer_one(t: &Fixture) {
     assert_eq!(t.live().await.mode, LiveMode::Following);
 }
 
-async fn a_rollback_that_is_only_tried_leaves_no_brakes(t: &Fixture) {
+async fn a_dry_run_rollback_leaves_no_brakes(t: &Fixture) {
     t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
     t.upgraded("1.1.0", [config("n", 2)]).await;
     let input = RollbackInput { to: None, why: String::new(), dry_run: true };
@@ -97,7 +97,7 @@ async fn a_rollback_that_is_only_tried_leaves_no_brakes(t: &Fixture) {
     assert_eq!(t.install().await.brakes, milepost_model::channel::Brakes::default());
 }
 
-async fn a_hold_can_be_made_to_stay_until_it_is_lifted_and_the_same_version_comes_back(t: &Fixture) {
+async fn a_lasting_hold_can_be_lifted_and_the_same_version_comes_back(t: &Fixture) {
     let settings = InstallSettings { rollback_holds: RollbackHolds::UntilLifted, ..InstallSettings::default() };
     t.installed(settings, "1.0.0", [config("n", 1)]).await;
     let second = t.upgraded("1.1.0", [config("n", 2)]).await;
@@ -105,7 +105,7 @@ async fn a_hold_can_be_made_to_stay_until_it_is_lifted_and_the_same_version_come
     assert_eq!(t.install().await.brakes.hold.unwrap().until, HoldUntil::Lifted);
     let lifted = t.catalog.install_lift(&t.app, "liz", LiftInstall::default()).await.unwrap();
     assert_eq!(lifted.brakes, milepost_model::channel::Brakes::default());
-    // The content is that of the app already: only live has to move.
+    // The app already has this content: only live moves.
     let again = t.upgraded("1.1.0", [config("n", 2)]).await;
     assert!(!again.outcome.changed && again.is_live);
     let install = t.install().await;
@@ -113,7 +113,7 @@ async fn a_hold_can_be_made_to_stay_until_it_is_lifted_and_the_same_version_come
     assert_eq!(Some(install.app_version), second.outcome.app_version);
 }
 
-async fn a_release_that_is_put_live_by_hand_counts_as_what_it_holds(t: &Fixture) {
+async fn putting_a_release_live_by_hand_sets_the_installed_version(t: &Fixture) {
     t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
     let first = t.live_id().await;
     let second = t.upgraded("1.1.0", [config("n", 2)]).await.release.unwrap().id;
@@ -124,7 +124,7 @@ async fn a_release_that_is_put_live_by_hand_counts_as_what_it_holds(t: &Fixture)
     assert_eq!((install.entry, install.brakes), (entry("1.1.0"), milepost_model::channel::Brakes::default()));
 }
 
-async fn following_again_after_a_rollback_lifts_what_it_left(t: &Fixture) {
+async fn following_again_after_a_rollback_lifts_its_brakes(t: &Fixture) {
     t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
     t.upgraded("1.1.0", [config("n", 2)]).await;
     roll_back(t).await;
@@ -133,7 +133,7 @@ async fn following_again_after_a_rollback_lifts_what_it_left(t: &Fixture) {
     assert_eq!((install.entry, install.brakes), (entry("1.1.0"), milepost_model::channel::Brakes::default()));
 }
 
-async fn live_that_was_pinned_by_hand_stays_there_and_it_is_told(t: &Fixture) {
+async fn an_upgrade_keeps_a_manually_pinned_live_and_reports_it(t: &Fixture) {
     t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
     put_live(t, LiveTarget::Release(t.live_id().await)).await;
     let done = t.upgraded("1.1.0", [config("n", 2)]).await;
@@ -142,7 +142,7 @@ async fn live_that_was_pinned_by_hand_stays_there_and_it_is_told(t: &Fixture) {
     assert_eq!((install.entry, install.live), (entry("1.1.0"), Some(semver("1.0.0"))));
 }
 
-async fn going_down_by_hand_is_a_rollback(t: &Fixture) {
+async fn a_manual_downgrade_is_a_rollback(t: &Fixture) {
     t.installed(InstallSettings::default(), "1.1.0", [config("n", 2)]).await;
     t.upgraded("1.0.0", [config("n", 1)]).await;
     let install = t.install().await;
@@ -150,7 +150,7 @@ async fn going_down_by_hand_is_a_rollback(t: &Fixture) {
     assert_eq!(install.brakes.hold.unwrap().until, HoldUntil::Above(semver("1.1.0")));
 }
 
-async fn a_health_check_by_a_function_that_is_not_there_is_refused(t: &Fixture) {
+async fn a_health_check_by_a_missing_function_is_rejected(t: &Fixture) {
     t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
     let before = t.install().await;
     let change = InstallChange { health: Some("function:check".to_owned()), ..InstallChange::default() };
@@ -160,7 +160,7 @@ async fn a_health_check_by_a_function_that_is_not_there_is_refused(t: &Fixture) 
     assert_eq!(t.install().await, before);
 }
 
-async fn one_install_is_one_holders_until_the_lease_ends(t: &Fixture) {
+async fn an_install_has_one_holder_until_the_lease_ends(t: &Fixture) {
     t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
     let taken = t.take("one").await.unwrap();
     let lease = taken.lease.clone();
@@ -171,7 +171,7 @@ async fn one_install_is_one_holders_until_the_lease_ends(t: &Fixture) {
     t.clock.advance_ms(2000);
     assert_eq!(refused(t.take("two").await).code, Code::InstallBusy);
     t.clock.advance_ms(LEASE_MS);
-    // Whoever slept over the end of its lease changes nothing any more, also while nobody else has it.
+    // A holder that missed the end of its lease can change nothing, even if no other holder has it.
     let late = version("1.1.0", [config("n", 2)], &[]);
     assert_eq!(refused(t.upgrade(&taken, late.clone()).await).code, Code::InstallBusy);
     let other = t.catalog.installs_take_due("two", "watcher", LEASE_MS, 10).await.unwrap().remove(0);
@@ -183,7 +183,7 @@ async fn one_install_is_one_holders_until_the_lease_ends(t: &Fixture) {
     assert_eq!(t.install().await.entry, entry("1.1.0"));
 }
 
-async fn what_is_due_is_taken_once_by_many_who_look_at_the_same_time(t: &Fixture) {
+async fn concurrent_servers_take_a_due_install_once(t: &Fixture) {
     t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
     let holders: Vec<String> = (0..8).map(|number| format!("node {number}")).collect();
     let takes = holders.iter().map(|holder| t.catalog.installs_take_due(holder, "watcher", LEASE_MS, 10));
@@ -191,7 +191,7 @@ async fn what_is_due_is_taken_once_by_many_who_look_at_the_same_time(t: &Fixture
     assert_eq!(taken, 1);
 }
 
-async fn a_check_says_when_to_look_next_unless_a_person_said_something_meanwhile(t: &Fixture) {
+async fn a_check_sets_the_next_time_unless_a_user_changed_the_install(t: &Fixture) {
     t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
     let taken = t.take("one").await.unwrap();
     let next = "2030-01-05T00:00:00Z".parse().unwrap();
@@ -225,19 +225,19 @@ async fn settings_are_changed_as_a_whole_and_overrides_at_once(t: &Fixture) {
     assert_eq!(found.spec["document"], json!({ "n": 1, "mail": { "from": "me" } }));
 }
 
-async fn what_was_changed_by_hand_is_told_until_the_next_upgrade(t: &Fixture) {
+async fn manual_changes_are_reported_until_the_next_upgrade(t: &Fixture) {
     t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
     t.put([config("n", 5), secret("KEY", "x"), environment("mine", "python3")]).await;
     assert_eq!(t.install().await.changed_by_hand, ["config", "environment mine"]);
     t.upgraded("1.1.0", [config("n", 2)]).await;
     let install = t.install().await;
     assert!(install.changed_by_hand.is_empty(), "{:?}", install.changed_by_hand);
-    // After a rollback too, the changes are those to the newest version.
+    // After a rollback too, manual changes are relative to the newest version.
     roll_back(t).await;
     assert!(t.install().await.changed_by_hand.is_empty());
 }
 
-async fn a_detached_app_stays_and_its_units_are_nobodys(t: &Fixture) {
+async fn a_detached_app_stays_and_its_units_have_no_owner(t: &Fixture) {
     t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
     t.catalog.install_detach(&t.app, "liz").await.unwrap();
     assert_eq!(refused(t.catalog.install_get(&t.app).await).code, Code::InstallNotFound);
@@ -247,7 +247,7 @@ async fn a_detached_app_stays_and_its_units_are_nobodys(t: &Fixture) {
     roll_back(t).await;
 }
 
-async fn a_hold_by_hand_and_one_skipped_version_can_be_lifted_apart(t: &Fixture) {
+async fn a_manual_hold_and_a_skipped_version_are_lifted_separately(t: &Fixture) {
     t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
     t.upgraded("1.1.0", [config("n", 2)]).await;
     roll_back(t).await;
@@ -261,7 +261,7 @@ async fn a_hold_by_hand_and_one_skipped_version_can_be_lifted_apart(t: &Fixture)
     assert_eq!(refused(t.catalog.install_lift(&t.app, "liz", one).await).code, Code::InvalidRequest);
 }
 
-async fn what_a_person_says_while_a_version_is_fetched_is_not_undone_by_it(t: &Fixture) {
+async fn user_changes_during_a_fetch_are_not_undone_by_the_upgrade(t: &Fixture) {
     t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
     t.upgraded("1.1.0", [config("n", 2)]).await;
     let late = || version("1.2.0", [config("n", 3)], &[]);
@@ -283,7 +283,7 @@ async fn what_a_person_says_while_a_version_is_fetched_is_not_undone_by_it(t: &F
     assert_eq!(refused(t.upgrade(&taken, late()).await).code, Code::InstallBusy);
 }
 
-async fn moments_that_a_wrong_clock_set_keep_nobody_from_looking(t: &Fixture) {
+async fn times_from_a_wrong_clock_do_not_block_checks(t: &Fixture) {
     t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
     let taken = t.take("one").await.unwrap();
     let far = "2031-01-01T00:00:00Z".parse().unwrap();
@@ -294,7 +294,7 @@ async fn moments_that_a_wrong_clock_set_keep_nobody_from_looking(t: &Fixture) {
     assert_eq!(due("two").await.unwrap().len(), 1);
     assert!(due("three").await.unwrap().is_empty(), "a lease holds");
     assert_eq!(t.catalog.installs_earliest(LEASE_MS).await.unwrap(), None);
-    // The same of a lease: taken by somebody whose clock is a year ahead.
+    // The same for a lease: taken by a node whose clock is a year ahead.
     t.catalog.installs_end_leases().await.unwrap();
     t.catalog.install_take(&t.app, "ahead", "uma", 365 * 24 * 3_600_000).await.unwrap();
     assert_eq!(due("four").await.unwrap().len(), 1);
@@ -303,7 +303,7 @@ async fn moments_that_a_wrong_clock_set_keep_nobody_from_looking(t: &Fixture) {
     t.take("five").await.unwrap();
 }
 
-async fn another_key_counts_its_serials_anew_also_when_a_check_is_under_way(t: &Fixture) {
+async fn a_new_key_resets_the_serial_even_during_a_check(t: &Fixture) {
     t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
     let taken = t.take("one").await.unwrap();
     let record = CheckRecord { serial: 7, revision: taken.revision, ..CheckRecord::default() };
@@ -317,26 +317,26 @@ async fn another_key_counts_its_serials_anew_also_when_a_check_is_under_way(t: &
 }
 
 on_both_engines!(
-    a_health_check_by_a_function_that_is_not_there_is_refused,
-    what_a_person_says_while_a_version_is_fetched_is_not_undone_by_it,
-    moments_that_a_wrong_clock_set_keep_nobody_from_looking,
-    another_key_counts_its_serials_anew_also_when_a_check_is_under_way,
-    an_install_is_an_app_with_versions_like_any_other,
-    what_the_next_version_does_not_have_goes_and_secrets_stay,
-    an_install_without_its_inputs_is_refused_with_their_names_and_changes_nothing,
-    only_an_empty_app_can_be_installed_into_and_only_once,
+    a_health_check_by_a_missing_function_is_rejected,
+    user_changes_during_a_fetch_are_not_undone_by_the_upgrade,
+    times_from_a_wrong_clock_do_not_block_checks,
+    a_new_key_resets_the_serial_even_during_a_check,
+    an_install_is_an_app_like_any_other,
+    an_upgrade_removes_missing_units_but_keeps_secrets,
+    an_install_without_its_inputs_is_rejected_and_lists_them,
+    an_install_needs_an_empty_app,
     a_rollback_skips_the_version_and_holds_until_a_newer_one,
-    a_rollback_that_is_only_tried_leaves_no_brakes,
-    a_hold_can_be_made_to_stay_until_it_is_lifted_and_the_same_version_comes_back,
-    a_release_that_is_put_live_by_hand_counts_as_what_it_holds,
-    following_again_after_a_rollback_lifts_what_it_left,
-    live_that_was_pinned_by_hand_stays_there_and_it_is_told,
-    going_down_by_hand_is_a_rollback,
-    one_install_is_one_holders_until_the_lease_ends,
-    what_is_due_is_taken_once_by_many_who_look_at_the_same_time,
-    a_check_says_when_to_look_next_unless_a_person_said_something_meanwhile,
+    a_dry_run_rollback_leaves_no_brakes,
+    a_lasting_hold_can_be_lifted_and_the_same_version_comes_back,
+    putting_a_release_live_by_hand_sets_the_installed_version,
+    following_again_after_a_rollback_lifts_its_brakes,
+    an_upgrade_keeps_a_manually_pinned_live_and_reports_it,
+    a_manual_downgrade_is_a_rollback,
+    an_install_has_one_holder_until_the_lease_ends,
+    concurrent_servers_take_a_due_install_once,
+    a_check_sets_the_next_time_unless_a_user_changed_the_install,
     settings_are_changed_as_a_whole_and_overrides_at_once,
-    what_was_changed_by_hand_is_told_until_the_next_upgrade,
-    a_detached_app_stays_and_its_units_are_nobodys,
-    a_hold_by_hand_and_one_skipped_version_can_be_lifted_apart,
+    manual_changes_are_reported_until_the_next_upgrade,
+    a_detached_app_stays_and_its_units_have_no_owner,
+    a_manual_hold_and_a_skipped_version_are_lifted_separately,
 );

@@ -1,4 +1,4 @@
-//! Jobs: made, changed, fired.
+//! Jobs: creation, changes and firing.
 
 use milepost_catalog::Fired;
 use milepost_model::execution::{CauseKind, ExecutionFilter, ExecutionStatus};
@@ -15,14 +15,14 @@ fn at(text: &str) -> Timestamp {
     text.parse().unwrap()
 }
 
-/// Waits until the earliest is due and fires.
+/// Waits until the earliest job is due and fires.
 async fn fire_next(t: &Fixture) -> Fired {
     let next = t.catalog.earliest_due().await.unwrap().unwrap();
     t.clock.advance_ms((next.as_millisecond() - t.catalog.now().as_millisecond()).max(0));
     t.catalog.fire_due(100).await.unwrap()
 }
 
-async fn a_job_fires_at_its_times_until_its_count_is_used_up(t: &Fixture) {
+async fn a_job_fires_until_its_count_is_used_up(t: &Fixture) {
     t.deploy("hello", "one").await;
     let new = NewJob {
         count: Some(2),
@@ -63,7 +63,7 @@ async fn an_alias_is_resolved_at_each_firing(t: &Fixture) {
     assert_eq!(t.ran().await, [Some(1), Some(2)]);
 }
 
-async fn latest_follows_the_code_and_a_number_does_not(t: &Fixture) {
+async fn jobs_on_latest_follow_the_code_and_pinned_jobs_do_not(t: &Fixture) {
     t.deploy("hello", "one").await;
     let pinned = t.job(new_job("hello", "1", "* * * * *")).await;
     let latest = t.job(new_job("hello", "latest", "* * * * *")).await;
@@ -75,7 +75,7 @@ async fn latest_follows_the_code_and_a_number_does_not(t: &Fixture) {
     assert_eq!(ran, [Some(1), Some(2)]);
 }
 
-async fn a_job_fires_at_times_of_its_pattern_from_its_first_time_on(t: &Fixture) {
+async fn a_job_fires_at_times_of_its_pattern_after_its_first_time(t: &Fixture) {
     t.deploy("hello", "one").await;
     let first_at = Some(at("2030-01-01T00:07:30Z"));
     let with_pattern = t.job(NewJob { first_at, ..new_job("hello", "latest", "*/5 * * * *") }).await;
@@ -93,7 +93,7 @@ async fn a_job_fires_at_times_of_its_pattern_from_its_first_time_on(t: &Fixture)
     assert_eq!((after.state, after.next_at), (JobState::Running, Some(at("2030-01-01T00:15:00Z"))));
 }
 
-async fn a_paused_job_does_not_fire_and_goes_on_from_now(t: &Fixture) {
+async fn a_paused_job_does_not_fire_and_resumes_from_now(t: &Fixture) {
     t.deploy("hello", "one").await;
     let job = t.job(new_job("hello", "latest", "* * * * *")).await;
     let set = async |state| {
@@ -113,7 +113,7 @@ async fn a_paused_job_does_not_fire_and_goes_on_from_now(t: &Fixture) {
     assert_eq!(kinds.iter().filter(|kind| kind.starts_with("job.")).count(), 4);
 }
 
-async fn a_new_pattern_counts_from_now_and_the_rest_stays(t: &Fixture) {
+async fn a_new_pattern_counts_from_now_and_other_fields_stay(t: &Fixture) {
     t.deploy("hello", "one").await;
     let job = t.job(NewJob { input: Some(json!(1).into()), ..new_job("hello", "latest", "0 3 * * *") }).await;
     let change = JobChange { cron: Some("*/10 * * * *".into()), count: Some(5), ..JobChange::default() };
@@ -132,7 +132,7 @@ async fn a_new_pattern_counts_from_now_and_the_rest_stays(t: &Fixture) {
     assert_eq!(refused(t.catalog.job_get(&t.app, job.id).await).code, Code::JobNotFound);
 }
 
-async fn a_job_that_makes_no_sense_is_refused(t: &Fixture) {
+async fn invalid_jobs_are_rejected(t: &Fixture) {
     t.deploy("hello", "one").await;
     let good = new_job("hello", "latest", "* * * * *");
     let first_at = Some(at("2031-01-01T00:00:00Z"));
@@ -153,7 +153,7 @@ async fn a_job_that_makes_no_sense_is_refused(t: &Fixture) {
     assert_eq!(t.count("jobs").await, 0);
 }
 
-async fn after_downtime_an_endless_job_makes_up_one_tick_and_a_counted_one_none(t: &Fixture) {
+async fn after_downtime_endless_jobs_run_one_tick_and_counted_jobs_none(t: &Fixture) {
     t.deploy("hello", "one").await;
     let endless = t.job(new_job("hello", "latest", "*/10 * * * *")).await;
     let counted = t.job(NewJob { count: Some(3), ..new_job("hello", "latest", "*/10 * * * *") }).await;
@@ -167,11 +167,11 @@ async fn after_downtime_an_endless_job_makes_up_one_tick_and_a_counted_one_none(
     assert_eq!((counted.count, counted.next_at), (Some(3), Some(at("2030-01-01T01:10:00Z"))));
 }
 
-async fn a_firing_that_cannot_be_resolved_is_an_execution_that_says_why(t: &Fixture) {
+async fn a_firing_without_a_version_makes_a_failed_execution(t: &Fixture) {
     t.deploy("hello", "one").await;
     t.alias("hello", "stable", "1").await;
     t.job(new_job("hello", "@stable", "* * * * *")).await;
-    // Past the catalog, which would refuse it.
+    // Bypasses the catalog, which would reject this.
     t.number("DELETE FROM aliases WHERE name = 'stable' RETURNING version_id").await;
     assert_eq!(fire_next(t).await.executions, 1);
     let failed = t.executions().await.remove(0);
@@ -182,7 +182,7 @@ async fn a_firing_that_cannot_be_resolved_is_an_execution_that_says_why(t: &Fixt
     assert_eq!(t.version(UnitKind::Function, "hello", "1").await.unwrap().number, 1);
 }
 
-async fn a_job_is_known_by_its_name_while_that_is_clear(t: &Fixture) {
+async fn a_job_is_found_by_its_name_unless_ambiguous(t: &Fixture) {
     t.deploy("hello", "one").await;
     let named = |name: &str| NewJob { name: name.into(), ..new_job("hello", "latest", "@hourly") };
     let old = t.job(named("nightly")).await;
@@ -204,7 +204,7 @@ async fn a_job_is_known_by_its_name_while_that_is_clear(t: &Fixture) {
     assert_eq!(id("nightly").await.unwrap(), old.id);
 }
 
-async fn jobs_that_have_ended_are_forgotten_as_their_executions_are(t: &Fixture) {
+async fn ended_jobs_are_swept_at_the_age_of_executions(t: &Fixture) {
     const DAY: i64 = 24 * 60 * MINUTE;
     t.deploy("hello", "one").await;
     let open = t.job(new_job("hello", "latest", "@yearly")).await;
@@ -237,11 +237,11 @@ async fn jobs_that_have_ended_are_forgotten_as_their_executions_are(t: &Fixture)
     assert_eq!(left, kept, "those that may go on stay");
 }
 
-async fn a_tick_that_has_its_execution_is_not_counted_twice(t: &Fixture) {
+async fn a_tick_with_an_execution_is_not_counted_twice(t: &Fixture) {
     t.deploy("hello", "one").await;
     let job = t.job(NewJob { count: Some(3), ..new_job("hello", "latest", "* * * * *") }).await;
     assert_eq!(fire_next(t).await.executions, 1);
-    // Whatever sets the row back: the tick has its execution.
+    // Even if the row is set back, the tick already has its execution.
     let due = t.catalog.now().as_millisecond();
     t.number(&format!("UPDATE jobs SET next_at = {due} RETURNING fired")).await;
     assert_eq!(t.catalog.fire_due(100).await.unwrap().executions, 0);
@@ -250,16 +250,16 @@ async fn a_tick_that_has_its_execution_is_not_counted_twice(t: &Fixture) {
 }
 
 on_both_engines!(
-    a_job_is_known_by_its_name_while_that_is_clear,
-    jobs_that_have_ended_are_forgotten_as_their_executions_are,
-    a_tick_that_has_its_execution_is_not_counted_twice,
-    a_job_fires_at_its_times_until_its_count_is_used_up,
+    a_job_is_found_by_its_name_unless_ambiguous,
+    ended_jobs_are_swept_at_the_age_of_executions,
+    a_tick_with_an_execution_is_not_counted_twice,
+    a_job_fires_until_its_count_is_used_up,
     an_alias_is_resolved_at_each_firing,
-    latest_follows_the_code_and_a_number_does_not,
-    a_job_fires_at_times_of_its_pattern_from_its_first_time_on,
-    a_paused_job_does_not_fire_and_goes_on_from_now,
-    a_new_pattern_counts_from_now_and_the_rest_stays,
-    a_job_that_makes_no_sense_is_refused,
-    after_downtime_an_endless_job_makes_up_one_tick_and_a_counted_one_none,
-    a_firing_that_cannot_be_resolved_is_an_execution_that_says_why,
+    jobs_on_latest_follow_the_code_and_pinned_jobs_do_not,
+    a_job_fires_at_times_of_its_pattern_after_its_first_time,
+    a_paused_job_does_not_fire_and_resumes_from_now,
+    a_new_pattern_counts_from_now_and_other_fields_stay,
+    invalid_jobs_are_rejected,
+    after_downtime_endless_jobs_run_one_tick_and_counted_jobs_none,
+    a_firing_without_a_version_makes_a_failed_execution,
 );

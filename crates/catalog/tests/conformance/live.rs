@@ -20,7 +20,7 @@ async fn back(t: &Fixture, to: Option<&str>) -> Result<Rollback, CatalogError> {
     t.catalog.rollback(&t.app, "liz", input).await
 }
 
-async fn live_follows_until_it_is_pinned_and_again_when_told(t: &Fixture) {
+async fn live_follows_until_pinned_and_follows_again_on_request(t: &Fixture) {
     let one = release(t, 1).await;
     let two = release(t, 2).await;
     assert_eq!((t.live_id().await, t.live().await.mode), (two, LiveMode::Following));
@@ -48,7 +48,7 @@ async fn live_is_pinned_by_tag_uid_or_id(t: &Fixture) {
     assert_eq!(refused(set(t, LiveTarget::Release("goood".into())).await).hint.unwrap(), "did you mean `good`?");
 }
 
-async fn each_rollback_goes_one_further_back(t: &Fixture) {
+async fn each_rollback_goes_one_step_further_back(t: &Fixture) {
     let mut ids = Vec::new();
     for value in 1..=3 {
         ids.push(release(t, value).await);
@@ -62,14 +62,14 @@ async fn each_rollback_goes_one_further_back(t: &Fixture) {
     assert_eq!(t.live().await.mode, LiveMode::Pinned);
 }
 
-async fn a_change_after_a_rollback_leaves_live_and_says_so(t: &Fixture) {
+async fn a_change_after_a_rollback_leaves_live_with_a_warning(t: &Fixture) {
     let one = release(t, 1).await;
     release(t, 2).await;
     back(t, None).await.unwrap();
     let outcome = t.put([config("n", 3)]).await;
     assert_eq!(t.live_id().await, one);
     assert!(outcome.warnings[0].contains("--on live"), "{:?}", outcome.warnings);
-    // Put live by hand, it is a step forward, and back leads to where live was.
+    // Putting it live by hand is a forward step, and a rollback leads back to where live was.
     let three = outcome.release.unwrap().id;
     set(t, LiveTarget::Release(three)).await.unwrap();
     assert_eq!(back(t, None).await.unwrap().to.id, one);
@@ -90,7 +90,7 @@ async fn a_rollback_to_an_expired_release_releases_it_again(t: &Fixture) {
     assert_eq!(t.active().await.len(), 3);
 }
 
-async fn a_rollback_may_name_an_app_version_that_was_never_released(t: &Fixture) {
+async fn a_rollback_can_target_an_unreleased_app_version(t: &Fixture) {
     let quiet = Change { release: false, ..change([config("n", 1)]) };
     let uid = t.send(quiet).await.unwrap().app_version.unwrap();
     release(t, 2).await;
@@ -99,7 +99,7 @@ async fn a_rollback_may_name_an_app_version_that_was_never_released(t: &Fixture)
     assert_eq!(done.to.app_version, uid);
 }
 
-async fn a_rollback_to_what_is_gone_names_it_and_the_next_place_that_can_be_reached(t: &Fixture) {
+async fn a_rollback_to_a_deleted_version_suggests_the_next_reachable_one(t: &Fixture) {
     let first = t.put([config("n", 1)]).await.app_version.unwrap();
     let second = t.deploy("hello", "one").await;
     t.deploy("hello", "two").await;
@@ -112,7 +112,7 @@ async fn a_rollback_to_what_is_gone_names_it_and_the_next_place_that_can_be_reac
     assert_eq!(back(t, Some(&first)).await.unwrap().to.app_version, first);
 }
 
-async fn a_planned_rollback_moves_nothing(t: &Fixture) {
+async fn a_dry_run_rollback_moves_nothing(t: &Fixture) {
     let one = release(t, 1).await;
     let two = release(t, 2).await;
     let before = t.rows().await;
@@ -122,7 +122,7 @@ async fn a_planned_rollback_moves_nothing(t: &Fixture) {
     assert_eq!(t.rows().await, before);
 }
 
-async fn every_move_of_live_and_latest_is_in_their_histories(t: &Fixture) {
+async fn the_history_has_every_move_of_live_and_latest(t: &Fixture) {
     let one = release(t, 1).await;
     let two = release(t, 2).await;
     back(t, None).await.unwrap();
@@ -136,7 +136,7 @@ async fn every_move_of_live_and_latest_is_in_their_histories(t: &Fixture) {
     assert_eq!(ends, [two, one]);
 }
 
-async fn pinning_live_where_it_is_and_letting_it_follow_again_are_on_record(t: &Fixture) {
+async fn pinning_and_unpinning_live_in_place_is_recorded(t: &Fixture) {
     let one = release(t, 1).await;
     let since = t.catalog.now();
     let told = async || {
@@ -154,27 +154,27 @@ async fn pinning_live_where_it_is_and_letting_it_follow_again_are_on_record(t: &
 
     set(t, LiveTarget::Release("latest".into())).await.unwrap();
     assert_eq!(told().await, expect("live.pinned", "pinned", "pinned where it was", 2));
-    // Said again, it is nothing new.
+    // Repeating it records nothing.
     set(t, LiveTarget::Release(one.clone())).await.unwrap();
     assert_eq!(t.catalog.live_history(&t.app, ALL).await.unwrap().items.len(), 2);
     set(t, LiveTarget::Follow).await.unwrap();
     assert_eq!(told().await, expect("live.unpinned", "following", "follows latest, from where it was", 3));
     back(t, Some(&one)).await.unwrap();
     assert_eq!(told().await, expect("live.pinned", "pinned", "pinned where it was: oops", 4));
-    // What is live has been so for as long as before, and a rollback does not take these for places.
+    // `live_since` does not change, and a rollback does not count these entries as moves.
     assert_eq!(t.catalog.at(&t.app, t.catalog.now()).await.unwrap().live_since, since);
     assert_eq!(refused(back(t, None).await).code, Code::NothingToRollBackTo);
 }
 
 on_both_engines!(
-    pinning_live_where_it_is_and_letting_it_follow_again_are_on_record,
-    live_follows_until_it_is_pinned_and_again_when_told,
+    pinning_and_unpinning_live_in_place_is_recorded,
+    live_follows_until_pinned_and_follows_again_on_request,
     live_is_pinned_by_tag_uid_or_id,
-    each_rollback_goes_one_further_back,
-    a_change_after_a_rollback_leaves_live_and_says_so,
+    each_rollback_goes_one_step_further_back,
+    a_change_after_a_rollback_leaves_live_with_a_warning,
     a_rollback_to_an_expired_release_releases_it_again,
-    a_rollback_may_name_an_app_version_that_was_never_released,
-    a_rollback_to_what_is_gone_names_it_and_the_next_place_that_can_be_reached,
-    a_planned_rollback_moves_nothing,
-    every_move_of_live_and_latest_is_in_their_histories,
+    a_rollback_can_target_an_unreleased_app_version,
+    a_rollback_to_a_deleted_version_suggests_the_next_reachable_one,
+    a_dry_run_rollback_moves_nothing,
+    the_history_has_every_move_of_live_and_latest,
 );

@@ -1,6 +1,8 @@
-//! What the catalog promises, on both engines: each case runs as `…::sqlite::case` and as `…::postgres::case`.
+//! The contract of the catalog, on both engines: each case runs as `…::sqlite::case` and as
+//! `…::postgres::case`.
 //!
-//! To add a case: a function that takes the fixture, and its name in the list at the end of its file.
+//! To add a case: write a function that takes the fixture, and add its name to the list at the end
+//! of its file.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
 
 #[path = "../common/mod.rs"]

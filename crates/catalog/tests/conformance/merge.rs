@@ -1,4 +1,4 @@
-//! Which fields a put keeps and which get their default.
+//! Which fields of a put are kept and which get their default.
 
 use milepost_model::unit_put::{ConfigPut, FunctionPut, PackagePut, ScalePut};
 use milepost_model::{Code, UnitKind, UnitPut};
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::common::*;
 
-async fn a_merged_function_keeps_what_is_left_out(t: &Fixture) {
+async fn a_merged_function_keeps_omitted_fields(t: &Fixture) {
     t.deploy("hello", "one").await;
     let first = FunctionPut {
         package: Some(reference("hello", "latest")),
@@ -51,7 +51,7 @@ fn package_with(package: PackagePut) -> milepost_model::unit_put::Put {
     put("code", UnitPut::Package(PackagePut { merge: true, ..package }))
 }
 
-async fn a_function_that_moves_to_a_package_of_its_own_keeps_its_environment(t: &Fixture) {
+async fn a_function_that_moves_to_its_own_package_keeps_its_environment(t: &Fixture) {
     let (one, two) = (t.tree("one").await, t.tree("two").await);
     let mut shared = package("shared", one);
     if let UnitPut::Package(package) = &mut shared.unit {
@@ -98,7 +98,7 @@ async fn a_merged_package_keeps_its_environment_command_and_log(t: &Fixture) {
     let other = PackagePut { build_command: Some("make".into()), ..PackagePut::default() };
     assert_eq!(t.refuse([package_with(other)]).await.code, Code::BuildNeeded);
 
-    // New source makes the result and its log stale.
+    // A new source makes the result and its log stale.
     let newer = t.tree("newer").await;
     let unbuilt = PackagePut { source: Some(newer), ..PackagePut::default() };
     assert_eq!(t.refuse([package_with(unbuilt.clone())]).await.code, Code::BuildNeeded);
@@ -142,7 +142,7 @@ async fn config_keys_are_set_unset_and_replaced(t: &Fixture) {
     assert_eq!((read.number, document(read)), (4, json!({"x": 1})));
 }
 
-async fn triggers_are_pinned_follow_an_alias_or_the_release(t: &Fixture) {
+async fn triggers_are_pinned_or_follow_an_alias_or_the_release(t: &Fixture) {
     t.deploy("hello", "one").await;
     t.alias("hello", "stable", "1").await;
     t.put([route("GET /a", "hello", "1"), route("GET /b", "hello", "@stable"), timer("c", "hello", "latest")]).await;
@@ -153,12 +153,12 @@ async fn triggers_are_pinned_follow_an_alias_or_the_release(t: &Fixture) {
     assert_eq!((&alias["alias"], alias.get("version")), (&json!("stable"), None));
     let latest = t.version(UnitKind::Timer, "c", "latest").await.unwrap().spec;
     assert_eq!((&latest["function"], latest.get("alias"), latest.get("version")), (&json!("hello"), None, None));
-    // The same selector now names another version.
+    // The same selector now resolves to another version.
     assert!(t.put([route("GET /a", "hello", "2")]).await.changed);
     assert!(!t.put([route("GET /a", "hello", "2")]).await.changed);
 }
 
-async fn a_trigger_needs_a_function_a_version_and_an_alias_that_exist(t: &Fixture) {
+async fn a_trigger_needs_an_existing_function_version_and_alias(t: &Fixture) {
     assert_eq!(t.refuse([route("GET /a", "hello", "latest")]).await.code, Code::UnitNotFound);
     t.deploy("hello", "one").await;
     assert_eq!(t.refuse([route("GET /a", "hello", "@stable")]).await.code, Code::AliasNotFound);
@@ -167,14 +167,14 @@ async fn a_trigger_needs_a_function_a_version_and_an_alias_that_exist(t: &Fixtur
 }
 
 on_both_engines!(
-    a_merged_function_keeps_what_is_left_out,
+    a_merged_function_keeps_omitted_fields,
     an_unmerged_function_gets_defaults,
     a_merged_function_stays_on_its_package_version,
-    a_function_that_moves_to_a_package_of_its_own_keeps_its_environment,
+    a_function_that_moves_to_its_own_package_keeps_its_environment,
     a_command_for_a_package_without_a_source_is_refused,
     a_merged_package_keeps_its_environment_command_and_log,
     a_package_needs_code_and_an_environment,
     config_keys_are_set_unset_and_replaced,
-    triggers_are_pinned_follow_an_alias_or_the_release,
-    a_trigger_needs_a_function_a_version_and_an_alias_that_exist,
+    triggers_are_pinned_or_follow_an_alias_or_the_release,
+    a_trigger_needs_an_existing_function_version_and_alias,
 );

@@ -1,4 +1,4 @@
-//! Databases that an earlier Milepost made go on to work.
+//! Databases from an earlier Milepost keep working.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::common::*;
 
-/// One app with a configuration, as the first schema kept it.
+/// One app with a configuration in the first schema.
 fn first_ledger(schema: &str, bytes: impl Fn(&str) -> String) -> String {
     let spec = UnitSpec::Config(ConfigSpec { document: json!({ "a": 1 }) });
     let digest = bytes(&spec.digest().hex());
@@ -39,7 +39,7 @@ async fn check_migrated(engine: Engine, first: String) {
     assert_eq!((unit.current.number, unit.deployment), (1, None));
     assert_eq!(unit.current.spec["document"], json!({ "a": 1 }));
 
-    // Equal content makes nothing, and the deployment takes the unit over.
+    // Equal content makes no version, and the deployment takes over the unit.
     let same = catalog.change(&old, input(declared("a", [config("a", 1)]))).await.unwrap();
     assert_eq!((same.changed, same.app_version.as_deref()), (false, Some("bcdfgh")));
     let other = catalog.change(&old, input(declared("a", [config("a", 2)]))).await.unwrap();
@@ -47,7 +47,7 @@ async fn check_migrated(engine: Engine, first: String) {
     let unit = catalog.unit_get(&old, key(UnitKind::Config, "config")).await.unwrap();
     assert_eq!(unit.deployment.unwrap().id, "a");
 
-    // Opening it again finds nothing to do.
+    // Opening it again has nothing to migrate.
     drop(catalog);
     let all = "SELECT count(*) FROM schema_migrations";
     let before = engine.number(all).await;

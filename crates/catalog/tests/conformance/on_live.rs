@@ -23,7 +23,8 @@ async fn document(t: &Fixture) -> serde_json::Value {
     t.version(UnitKind::Config, "config", "latest").await.unwrap().spec["document"].clone()
 }
 
-/// Version 1 of `hello` is live, version 2 was rolled back, together with a configuration and the function `new`.
+/// Version 1 of `hello` is live. Version 2 was rolled back, together with a configuration and the
+/// function `new`.
 async fn rolled_back(t: &Fixture) -> String {
     t.put([config("a", 1)]).await;
     let good = t.deploy("hello", "good").await.release.unwrap().id;
@@ -46,7 +47,7 @@ fn left_out(outcome: &ChangeOutcome) -> Vec<(String, Option<i64>, Option<i64>)> 
     outcome.left_out.iter().map(told).collect()
 }
 
-async fn a_change_on_live_is_live_s_content_plus_the_change(t: &Fixture) {
+async fn a_change_on_live_adds_to_the_content_of_live(t: &Fixture) {
     let good = rolled_back(t).await;
     let outcome = t.send(on_live([config("b", 3)])).await.unwrap();
     let release = outcome.release.clone().unwrap();
@@ -74,30 +75,30 @@ async fn a_change_on_live_is_live_s_content_plus_the_change(t: &Fixture) {
     };
     assert_eq!(told("unit.put-back"), ["package hello", "function hello"]);
     assert_eq!(told("unit.removed"), ["package new", "function new"]);
-    // One more on live keeps what is live now, and leaves nothing out.
+    // The next change on live keeps what is live now, and leaves nothing out.
     let next = t.send(on_live([config("c", 4)])).await.unwrap();
     assert!(next.left_out.is_empty() && next.release.unwrap().live);
     assert_eq!(document(t).await, json!({ "a": 1, "b": 3, "c": 4 }));
-    // Back leads to where live was.
+    // Rollbacks lead to where live was.
     back(t).await;
     assert_eq!(t.live_id().await, release.id);
     back(t).await;
     assert_eq!(t.live_id().await, good);
 }
 
-async fn what_live_has_already_makes_nothing(t: &Fixture) {
+async fn content_that_live_already_has_makes_nothing(t: &Fixture) {
     let good = rolled_back(t).await;
     let (rows, head) = (t.rows().await, t.objects("head").await);
     let outcome = t.send(on_live([config("a", 1)])).await.unwrap();
     assert!(!outcome.changed && outcome.release.is_none() && outcome.left_out.is_empty());
     assert_eq!(outcome.app_version, Some(t.release(&good).await.app_version));
     assert_eq!((t.rows().await, t.objects("head").await), (rows, head));
-    // The next change goes on where the app was.
+    // The next change continues from the former head.
     t.put([config("b", 1)]).await;
     assert_eq!(document(t).await, json!({ "a": 2, "b": 1 }));
 }
 
-async fn a_plan_shows_it_and_changes_nothing(t: &Fixture) {
+async fn a_dry_run_on_live_changes_nothing(t: &Fixture) {
     rolled_back(t).await;
     let rows = t.rows().await;
     let plan = t.send(Change { dry_run: true, ..on_live([config("b", 3)]) }).await.unwrap();
@@ -109,7 +110,7 @@ async fn a_plan_shows_it_and_changes_nothing(t: &Fixture) {
     assert_eq!(refused(t.send(change).await).code, Code::HeadMoved, "what is expected is head, not live");
 }
 
-async fn what_head_holds_already_gets_no_other_version(t: &Fixture) {
+async fn content_that_head_already_has_gets_no_new_version(t: &Fixture) {
     rolled_back(t).await;
     let tree = t.tree("bad").await;
     let outcome =
@@ -123,20 +124,20 @@ async fn what_head_holds_already_gets_no_other_version(t: &Fixture) {
     assert_eq!(t.numbers(UnitKind::Function, "hello").await, [2, 1]);
 }
 
-async fn a_live_that_follows_and_is_head_is_as_without(t: &Fixture) {
+async fn on_live_makes_no_difference_if_live_is_head(t: &Fixture) {
     let first = t.send(on_live([config("a", 1)])).await.unwrap();
     assert!(first.release.unwrap().live, "the first change of an app needs no live");
     let outcome = t.send(on_live([config("b", 2)])).await.unwrap();
     assert!(outcome.left_out.is_empty() && outcome.release.unwrap().live);
     assert_eq!((document(t).await, t.live().await.mode), (json!({ "a": 1, "b": 2 }), LiveMode::Following));
-    // Head has something that was never released.
+    // Head has a change that was never released.
     t.send(Change { release: false, ..change([config("c", 3)]) }).await.unwrap();
     let outcome = t.send(on_live([config("d", 4)])).await.unwrap();
     assert_eq!(left_out(&outcome), [("config config".into(), Some(3), Some(2))]);
     assert_eq!((document(t).await, t.live().await.mode), (json!({ "a": 1, "b": 2, "d": 4 }), LiveMode::Following));
 }
 
-async fn without_a_release_or_a_live_it_is_refused(t: &Fixture) {
+async fn a_change_on_live_needs_a_release_and_a_live(t: &Fixture) {
     t.send(Change { release: false, ..change([config("a", 1)]) }).await.unwrap();
     let rows = t.rows().await;
     assert_eq!(refused(t.send(on_live([config("b", 2)])).await).code, Code::NoRelease);
@@ -146,7 +147,7 @@ async fn without_a_release_or_a_live_it_is_refused(t: &Fixture) {
     assert!(t.rows().await["versions"] == rows["versions"] + 1);
 }
 
-async fn what_was_removed_comes_back_and_goes_on_counting(t: &Fixture) {
+async fn restored_units_continue_their_numbering(t: &Fixture) {
     t.deploy("hello", "one").await;
     t.put([route("GET /hello", "hello", "latest"), timer("nightly", "hello", "latest")]).await;
     t.alias("hello", "stable", "1").await;
@@ -168,7 +169,7 @@ async fn what_was_removed_comes_back_and_goes_on_counting(t: &Fixture) {
     assert!(left_out(&outcome).iter().all(|(_, head, live)| head.is_none() && *live == Some(1)));
     assert_eq!(t.version(UnitKind::Function, "hello", "@stable").await.unwrap().number, 1);
     assert_eq!(t.count("timers").await, 1);
-    // It can be changed by its parts as before.
+    // It can be changed field by field as before.
     let bigger = milepost_model::unit_put::FunctionPut { merge: true, memory: Some(1 << 28), ..Default::default() };
     assert_eq!(t.send(on_live([function_with("hello", bigger)])).await.unwrap().versions[0].number, Some(2));
     let missing = "SELECT count(*) FROM memberships m JOIN memberships n ON n.unit_id = m.unit_id AND n.from_seq > m.from_seq \
@@ -176,7 +177,7 @@ async fn what_was_removed_comes_back_and_goes_on_counting(t: &Fixture) {
     assert_eq!(t.number(missing).await, 0, "no two versions of a unit at a time");
 }
 
-async fn what_names_need_does_not_leave(t: &Fixture) {
+async fn units_with_aliases_jobs_or_webhooks_are_not_left_out(t: &Fixture) {
     rolled_back(t).await;
     t.alias("new", "stable", "1").await;
     t.webhook("new", "latest").await.unwrap();
@@ -185,14 +186,14 @@ async fn what_names_need_does_not_leave(t: &Fixture) {
     assert_eq!((refusal.code, refusal.blockers.len()), (Code::StillReferenced, 2), "{:?}", refusal.blockers);
     assert_eq!(refusal.blockers[0], "alias stable points at function new");
     assert_eq!(t.rows().await, rows);
-    // In the same change, they stay.
+    // If the same change puts them, they stay.
     let tree = t.tree("bad").await;
     let outcome = t.send(on_live([config("b", 3), package("new", tree), function_on("new", "new")])).await.unwrap();
     assert!(outcome.left_out.iter().all(|unit| unit.name.as_str() != "new"), "{:?}", outcome.left_out);
     assert_eq!(t.version(UnitKind::Function, "new", "@stable").await.unwrap().number, 1);
 }
 
-async fn folders_keep_what_is_theirs(t: &Fixture) {
+async fn folders_keep_their_units(t: &Fixture) {
     t.send(declared("a", [config("n", 1), static_item("/s", t.tree("s").await)])).await.unwrap();
     t.send(declared("a", [config("n", 1)])).await.unwrap();
     t.send(declared("b", [static_item("/b", t.tree("b").await)])).await.unwrap();
@@ -201,7 +202,7 @@ async fn folders_keep_what_is_theirs(t: &Fixture) {
     let all = t.send(on_live([secret("S", "1")])).await.unwrap();
     assert_eq!(left_out(&all), [("static /b".into(), Some(1), None), ("static /s".into(), None, Some(1))]);
     assert_eq!(t.owners().await, [("config".into(), "a".into()), ("static /s".into(), "a".into())].into());
-    // The folder decides as before: what it does not name goes.
+    // The folder decides as before: units that it does not declare are removed.
     let outcome = t.send(Change { on: Base::Live, ..declared("a", [config("n", 1)]) }).await.unwrap();
     assert_eq!(outcome.versions.last().unwrap().action, UnitAction::Removed);
     assert_eq!(t.present().await, ["config", "secret S"]);
@@ -211,7 +212,7 @@ async fn folders_keep_what_is_theirs(t: &Fixture) {
     assert_eq!(t.owners().await["static /b"], "c", "what left is nobody's");
 }
 
-async fn the_plan_counts_functions_that_come_back(t: &Fixture) {
+async fn the_plan_limit_counts_restored_functions(t: &Fixture) {
     let tree = t.tree("one").await;
     let bound = i64::from(PlanName::Free.limits().functions.unwrap());
     let mut puts = vec![package("p", tree)];
@@ -224,7 +225,7 @@ async fn the_plan_counts_functions_that_come_back(t: &Fixture) {
     assert_eq!(refused(t.send(on_live([config("a", 1)])).await).code, Code::PlanLimit);
 }
 
-async fn the_same_key_applies_it_once(t: &Fixture) {
+async fn a_resent_change_on_live_is_applied_once(t: &Fixture) {
     rolled_back(t).await;
     let send = async || -> Result<ChangeOutcome, CatalogError> {
         let key = Some("once".to_owned());
@@ -254,7 +255,7 @@ async fn a_second_change_on_live_waits_for_the_check_of_the_first(t: &Fixture) {
     assert_eq!((t.live_id().await, t.objects("live").await["function hello"]), (second.id, 3));
 }
 
-async fn a_change_whose_pin_is_lost_says_so(t: &Fixture) {
+async fn a_change_that_loses_its_pin_warns(t: &Fixture) {
     rolled_back(t).await;
     let fix = t.tree("fix").await;
     let change = on_live([package("hello", fix), function_on("hello", "hello")]);
@@ -264,11 +265,11 @@ async fn a_change_whose_pin_is_lost_says_so(t: &Fixture) {
     let Settled::Done(done) = t.check(&release, "n", true).await else { panic!("not settled") };
     assert_eq!(t.live_id().await, elsewhere);
     assert!(done.warnings[0].contains("live was moved"), "{:?}", done.warnings);
-    // The same holds for a client that sends its change again.
+    // A client that resends its change gets the same warning.
     assert_eq!(t.catalog.check_get(&t.app, &release).await.unwrap().warnings, done.warnings);
 }
 
-async fn a_change_that_expects_another_live_is_refused(t: &Fixture) {
+async fn a_change_that_expects_another_live_is_rejected(t: &Fixture) {
     let good = rolled_back(t).await;
     let expecting = |live: &str| Change { expect_live: Some(live.to_owned()), ..on_live([config("b", 3)]) };
     let newest = t.active().await.remove(0);
@@ -279,18 +280,18 @@ async fn a_change_that_expects_another_live_is_refused(t: &Fixture) {
 }
 
 on_both_engines!(
-    a_change_on_live_is_live_s_content_plus_the_change,
-    what_live_has_already_makes_nothing,
-    a_plan_shows_it_and_changes_nothing,
-    what_head_holds_already_gets_no_other_version,
-    a_live_that_follows_and_is_head_is_as_without,
-    without_a_release_or_a_live_it_is_refused,
-    what_was_removed_comes_back_and_goes_on_counting,
-    what_names_need_does_not_leave,
-    folders_keep_what_is_theirs,
-    the_plan_counts_functions_that_come_back,
-    the_same_key_applies_it_once,
+    a_change_on_live_adds_to_the_content_of_live,
+    content_that_live_already_has_makes_nothing,
+    a_dry_run_on_live_changes_nothing,
+    content_that_head_already_has_gets_no_new_version,
+    on_live_makes_no_difference_if_live_is_head,
+    a_change_on_live_needs_a_release_and_a_live,
+    restored_units_continue_their_numbering,
+    units_with_aliases_jobs_or_webhooks_are_not_left_out,
+    folders_keep_their_units,
+    the_plan_limit_counts_restored_functions,
+    a_resent_change_on_live_is_applied_once,
     a_second_change_on_live_waits_for_the_check_of_the_first,
-    a_change_whose_pin_is_lost_says_so,
-    a_change_that_expects_another_live_is_refused,
+    a_change_that_loses_its_pin_warns,
+    a_change_that_expects_another_live_is_rejected,
 );

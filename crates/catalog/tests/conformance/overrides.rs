@@ -3,7 +3,7 @@ use serde_json::json;
 
 use crate::common::*;
 
-/// Sets overrides, and answers with the configuration after it.
+/// Sets overrides, and returns the resulting configuration and the warnings.
 async fn overriding(t: &Fixture, overrides: serde_json::Value) -> (serde_json::Value, Vec<String>) {
     let change = InstallChange { overrides: Some(overrides), ..InstallChange::default() };
     let (_, warnings) = t.catalog.install_change(&t.app, "liz", change).await.unwrap();
@@ -11,7 +11,7 @@ async fn overriding(t: &Fixture, overrides: serde_json::Value) -> (serde_json::V
     (found.spec["document"].clone(), warnings)
 }
 
-async fn an_override_that_goes_brings_the_authors_value_back_at_once(t: &Fixture) {
+async fn removing_an_override_restores_the_authors_value_at_once(t: &Fixture) {
     t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
     let (document, _) = overriding(t, json!({ "n": 2, "mail": { "from": "me" } })).await;
     assert_eq!(document, json!({ "n": 2, "mail": { "from": "me" } }));
@@ -24,13 +24,13 @@ async fn an_override_that_goes_brings_the_authors_value_back_at_once(t: &Fixture
     assert_eq!(install.settings.overrides, json!({ "mail": { "from": "me" } }));
     let (document, _) = overriding(t, json!({ "mail": null })).await;
     assert_eq!(document, json!({ "n": 1 }));
-    // The author's of the version that is there now.
+    // The author's value of the version that is installed now.
     overriding(t, json!({ "n": 5 })).await;
     t.upgraded("1.1.0", [config("n", 7)]).await;
     assert_eq!(overriding(t, json!({ "n": null })).await.0, json!({ "n": 7 }));
 }
 
-async fn an_override_that_goes_leaves_what_was_changed_by_hand(t: &Fixture) {
+async fn removing_an_override_keeps_manual_changes(t: &Fixture) {
     t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
     overriding(t, json!({ "n": 2 })).await;
     t.put([config("by hand", 5)]).await;
@@ -38,7 +38,7 @@ async fn an_override_that_goes_leaves_what_was_changed_by_hand(t: &Fixture) {
     assert_eq!(t.install().await.changed_by_hand, ["config"]);
 }
 
-async fn an_override_that_goes_takes_nothing_of_the_authors_along_and_says_what_is_missing(t: &Fixture) {
+async fn removing_an_override_without_the_authors_config_reports_missing_values(t: &Fixture) {
     t.installed(InstallSettings::default(), "1.0.0", [config("n", 1)]).await;
     t.forget_configs().await;
     let overriding = |overrides| InstallChange { overrides: Some(overrides), ..InstallChange::default() };
@@ -55,7 +55,7 @@ async fn an_override_that_goes_takes_nothing_of_the_authors_along_and_says_what_
 }
 
 on_both_engines!(
-    an_override_that_goes_brings_the_authors_value_back_at_once,
-    an_override_that_goes_leaves_what_was_changed_by_hand,
-    an_override_that_goes_takes_nothing_of_the_authors_along_and_says_what_is_missing,
+    removing_an_override_restores_the_authors_value_at_once,
+    removing_an_override_keeps_manual_changes,
+    removing_an_override_without_the_authors_config_reports_missing_values,
 );

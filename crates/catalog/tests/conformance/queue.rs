@@ -1,4 +1,4 @@
-//! Who gets what from the queue, and what becomes of executions whose node died.
+//! Distribution of the queue, and recovery of executions whose node died.
 
 use milepost_catalog::{Claimed, GivenBack, Turn};
 use milepost_model::execution::{AttemptEnd, CauseKind, ExecutionFilter, ExecutionStatus, MAX_ATTEMPTS, NewExecution};
@@ -6,7 +6,7 @@ use milepost_model::{AppName, Code, PlanName};
 
 use crate::common::*;
 
-/// Another app with the same function.
+/// Creates another app with the same function.
 async fn second_app(t: &Fixture, name: &str, plan: PlanName) -> AppName {
     let app: AppName = name.parse().unwrap();
     t.catalog.app_create(&app, plan, "ann").await.unwrap();
@@ -69,7 +69,7 @@ async fn an_app_runs_no_more_at_once_than_its_plan_allows(t: &Fixture) {
     assert_eq!(t.claim(NODE, 100).await.len(), 5);
 }
 
-async fn of_an_app_the_oldest_comes_first(t: &Fixture) {
+async fn the_oldest_execution_of_an_app_is_claimed_first(t: &Fixture) {
     t.deploy("hello", "one").await;
     let mut ids = Vec::new();
     for _ in 0..5 {
@@ -80,7 +80,7 @@ async fn of_an_app_the_oldest_comes_first(t: &Fixture) {
     assert_eq!(claimed, ids);
 }
 
-async fn what_a_dead_node_had_is_tried_again_on_the_same_version(t: &Fixture) {
+async fn executions_of_a_dead_node_are_retried_on_the_same_version(t: &Fixture) {
     t.deploy("hello", "one").await;
     t.alias("hello", "stable", "1").await;
     t.catalog.node_beat("dead").await.unwrap();
@@ -114,7 +114,7 @@ async fn what_a_dead_node_had_is_tried_again_on_the_same_version(t: &Fixture) {
     assert_eq!(t.executions().await[0].attempts.len(), 2, "lists tell the attempts too");
 }
 
-async fn after_three_attempts_that_died_it_is_an_error(t: &Fixture) {
+async fn an_execution_fails_after_three_dead_attempts(t: &Fixture) {
     t.deploy("hello", "one").await;
     let id = t.accept("hello", "latest").await.execution.id;
     for attempt in 1..=MAX_ATTEMPTS {
@@ -131,10 +131,11 @@ async fn after_three_attempts_that_died_it_is_an_error(t: &Fixture) {
     assert!(t.claim(NODE, 1).await.is_empty());
 }
 
-async fn an_attempt_that_only_waited_for_an_instance_does_not_count(t: &Fixture) {
+async fn an_attempt_that_never_reached_an_instance_does_not_count(t: &Fixture) {
     t.deploy("hello", "one").await;
     let id = t.accept("hello", "latest").await.execution.id;
-    // Nobody knows whether the first had begun, so it counts; none of the others had.
+    // It is unknown whether the first attempt had begun, so it counts. None of the others had
+    // begun.
     for attempt in 1..=MAX_ATTEMPTS + 2 {
         assert_eq!(t.claim(NODE, 1).await.remove(0).attempt, attempt);
         let found = t.catalog.give_back_all(MAX_ATTEMPTS).await.unwrap();
@@ -144,7 +145,7 @@ async fn an_attempt_that_only_waited_for_an_instance_does_not_count(t: &Fixture)
     assert!(t.begin(&begun).await);
     t.catalog.give_back_all(MAX_ATTEMPTS).await.unwrap();
     assert!(!t.begin(&begun).await, "it is not the present one any more");
-    // One that had begun and then found nobody is as good as not begun.
+    // An attempt that began and then found no free instance counts as not begun.
     let busy = t.claim(NODE, 1).await.remove(0);
     assert!(t.begin(&busy).await);
     assert!(t.catalog.execution_postpone(id.clone(), NODE, busy.attempt, 0).await.unwrap());
@@ -161,10 +162,10 @@ async fn an_attempt_that_only_waited_for_an_instance_does_not_count(t: &Fixture)
     assert!(ended.status == ExecutionStatus::Error && ended.result.unwrap().as_str().contains("3 times"));
 }
 
-async fn one_whose_server_always_dies_before_it_begins_ends_after_ten_times(t: &Fixture) {
+async fn an_execution_whose_server_dies_ten_times_before_it_begins_ends(t: &Fixture) {
     t.deploy("hello", "one").await;
     let id = t.accept("hello", "latest").await.execution.id;
-    // A server that stops is no death.
+    // A server stop does not count as a death.
     let stopped = t.claim(NODE, 1).await.remove(0);
     assert!(t.catalog.execution_stop(id.clone(), NODE, stopped.attempt).await.unwrap());
     for death in 1..=10 {
@@ -180,7 +181,7 @@ async fn one_whose_server_always_dies_before_it_begins_ends_after_ten_times(t: &
     assert!(t.claim(NODE, 1).await.is_empty());
 }
 
-async fn nobody_waits_for_a_synchronous_one_of_a_dead_server(t: &Fixture) {
+async fn a_synchronous_execution_of_a_dead_server_is_not_retried(t: &Fixture) {
     t.deploy("hello", "one").await;
     let new = NewExecution { sync: true, ..new_execution("hello", "1") };
     let id = t.catalog.execution_accept(&t.app, asked(new)).await.unwrap().execution.id;
@@ -205,7 +206,7 @@ async fn a_node_that_leaves_gives_back_at_once(t: &Fixture) {
     assert_eq!(found, GivenBack { requeued: 1, ended: 0 });
 }
 
-async fn what_a_server_that_stops_gives_back_does_not_count(t: &Fixture) {
+async fn attempts_given_back_by_a_stopping_server_do_not_count(t: &Fixture) {
     t.deploy("hello", "one").await;
     let id = t.accept("hello", "latest").await.execution.id;
     for attempt in 1..=MAX_ATTEMPTS {
@@ -232,7 +233,7 @@ async fn what_a_server_that_stops_gives_back_does_not_count(t: &Fixture) {
     assert_eq!(t.execution(&sync).await.status, ExecutionStatus::Error, "nobody waits for it any more");
 }
 
-async fn one_that_found_everybody_busy_waits_again_as_if_it_had_not_been_claimed(t: &Fixture) {
+async fn an_execution_that_found_all_instances_busy_is_unclaimed(t: &Fixture) {
     t.deploy("hello", "one").await;
     let busy = t.accept("hello", "latest").await.execution.id;
     let other = t.accept("hello", "latest").await.execution.id;
@@ -250,7 +251,7 @@ async fn one_that_found_everybody_busy_waits_again_as_if_it_had_not_been_claimed
     assert_eq!(t.execution(&busy).await.status, ExecutionStatus::Cancelled);
 }
 
-async fn the_queue_of_an_app_is_bounded_by_its_plan(t: &Fixture) {
+async fn a_plan_limits_the_queue_of_an_app(t: &Fixture) {
     t.deploy("hello", "one").await;
     t.put([timer_at("often", "*/10 * * * *", "hello", "latest")]).await;
     t.set_plan(PlanName::Free).await;
@@ -262,7 +263,7 @@ async fn the_queue_of_an_app_is_bounded_by_its_plan(t: &Fixture) {
     assert_eq!(refused(accept().await).code, Code::QueueFull);
     let another = t.another().await.execution_accept(&t.app, asked(new_execution("hello", "1"))).await;
     assert_eq!(refused(another).code, Code::QueueFull, "it counts for itself");
-    // A tick is not forgotten: its execution says why it was not run.
+    // A tick is not lost: its execution says why it was not run.
     t.clock.advance_ms(10 * 60_000);
     assert_eq!(t.catalog.fire_due(100).await.unwrap().executions, 1);
     let timed = ExecutionFilter { cause: Some(CauseKind::Timer), ..ExecutionFilter::default() };
@@ -276,7 +277,7 @@ async fn the_queue_of_an_app_is_bounded_by_its_plan(t: &Fixture) {
     assert_eq!(t.number("SELECT count(*) FROM executions WHERE status = 'queued'").await, i64::from(most));
 }
 
-async fn a_synchronous_one_is_refused_when_the_app_runs_as_many_as_it_may(t: &Fixture) {
+async fn a_synchronous_execution_is_rejected_at_the_plan_limit(t: &Fixture) {
     t.deploy("hello", "one").await;
     t.set_plan(PlanName::Free).await;
     let sync = async || {
@@ -294,14 +295,14 @@ async fn a_synchronous_one_is_refused_when_the_app_runs_as_many_as_it_may(t: &Fi
     sync().await.unwrap();
 }
 
-async fn what_was_claimed_is_answered_when_a_later_app_fails(t: &Fixture) {
+async fn claimed_executions_are_returned_if_a_later_app_fails(t: &Fixture) {
     t.deploy("hello", "one").await;
     let broken = second_app(t, "broken", PlanName::Standard).await;
     let last = second_app(t, "last", PlanName::Standard).await;
     t.accept("hello", "latest").await;
     t.accept_in(&broken, "hello", "latest").await;
     t.accept_in(&last, "hello", "latest").await;
-    // No queued execution is without a version, so this one cannot be claimed.
+    // A queued execution always has a version, so this one cannot be claimed.
     t.number(
         "UPDATE executions SET version_id = NULL WHERE app_id = (SELECT id FROM apps WHERE name = 'broken') RETURNING attempt",
     )
@@ -318,7 +319,7 @@ async fn what_was_claimed_is_answered_when_a_later_app_fails(t: &Fixture) {
     assert_eq!(t.number("SELECT count(*) FROM executions WHERE status = 'running'").await, 2);
 }
 
-async fn an_attempt_that_its_living_node_does_not_have_is_given_back_alone(t: &Fixture) {
+async fn an_attempt_unknown_to_its_live_node_is_given_back(t: &Fixture) {
     const YOUNG: i64 = 10_000;
     t.deploy("hello", "one").await;
     t.catalog.node_beat(NODE).await.unwrap();
@@ -353,17 +354,17 @@ async fn an_attempt_that_its_living_node_does_not_have_is_given_back_alone(t: &F
 on_both_engines!(
     apps_take_turns_however_much_one_has_queued,
     an_app_runs_no_more_at_once_than_its_plan_allows,
-    of_an_app_the_oldest_comes_first,
-    what_a_dead_node_had_is_tried_again_on_the_same_version,
-    after_three_attempts_that_died_it_is_an_error,
-    an_attempt_that_only_waited_for_an_instance_does_not_count,
-    one_whose_server_always_dies_before_it_begins_ends_after_ten_times,
-    nobody_waits_for_a_synchronous_one_of_a_dead_server,
+    the_oldest_execution_of_an_app_is_claimed_first,
+    executions_of_a_dead_node_are_retried_on_the_same_version,
+    an_execution_fails_after_three_dead_attempts,
+    an_attempt_that_never_reached_an_instance_does_not_count,
+    an_execution_whose_server_dies_ten_times_before_it_begins_ends,
+    a_synchronous_execution_of_a_dead_server_is_not_retried,
     a_node_that_leaves_gives_back_at_once,
-    what_a_server_that_stops_gives_back_does_not_count,
-    one_that_found_everybody_busy_waits_again_as_if_it_had_not_been_claimed,
-    the_queue_of_an_app_is_bounded_by_its_plan,
-    a_synchronous_one_is_refused_when_the_app_runs_as_many_as_it_may,
-    what_was_claimed_is_answered_when_a_later_app_fails,
-    an_attempt_that_its_living_node_does_not_have_is_given_back_alone,
+    attempts_given_back_by_a_stopping_server_do_not_count,
+    an_execution_that_found_all_instances_busy_is_unclaimed,
+    a_plan_limits_the_queue_of_an_app,
+    a_synchronous_execution_is_rejected_at_the_plan_limit,
+    claimed_executions_are_returned_if_a_later_app_fails,
+    an_attempt_unknown_to_its_live_node_is_given_back,
 );

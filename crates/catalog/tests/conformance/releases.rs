@@ -6,7 +6,7 @@ use milepost_model::{Code, PlanName, UnitKind};
 
 use crate::common::*;
 
-/// Makes so many releases and answers their ids, oldest first.
+/// Makes `count` releases and returns their ids, oldest first.
 async fn releases(t: &Fixture, count: i64) -> Vec<String> {
     let mut ids = Vec::new();
     for _ in 0..count {
@@ -22,7 +22,7 @@ async fn create(
     t.catalog.release_create(&t.app, "rob", app_version.map(str::to_owned), String::new()).await
 }
 
-async fn a_change_is_released_unless_it_says_no(t: &Fixture) {
+async fn a_change_is_released_unless_it_opts_out(t: &Fixture) {
     let quiet = Change { release: false, ..change([config("a", 1)]) };
     let outcome = t.send(quiet).await.unwrap();
     assert!(outcome.changed && outcome.release.is_none());
@@ -44,7 +44,7 @@ async fn an_empty_app_has_nothing_to_release(t: &Fixture) {
     assert_eq!(refused(create(t, Some("nosuch")).await).code, Code::AppVersionNotFound);
 }
 
-async fn the_oldest_makes_room_under_the_plan(t: &Fixture) {
+async fn the_oldest_release_expires_at_the_plan_limit(t: &Fixture) {
     t.set_plan(PlanName::Free).await;
     let ids = releases(t, 3).await;
     let outcome = t.put([config("a", 1)]).await;
@@ -63,7 +63,7 @@ async fn tagged_and_pinned_live_releases_do_not_expire(t: &Fixture) {
     assert_eq!(t.put([config("a", 1)]).await.expired, [ids[2].clone()]);
 }
 
-async fn a_full_app_refuses_before_anything_is_written(t: &Fixture) {
+async fn a_release_without_room_is_rejected_before_anything_is_written(t: &Fixture) {
     t.set_plan(PlanName::Free).await;
     let ids = releases(t, 3).await;
     t.tag("one", &ids[0]).await.unwrap();
@@ -112,7 +112,7 @@ async fn a_smaller_plan_takes_effect_with_the_next_release(t: &Fixture) {
     assert_eq!(t.active().await.len(), 3);
 }
 
-async fn a_release_can_be_expired_by_hand_unless_it_is_protected(t: &Fixture) {
+async fn an_unprotected_release_can_be_expired_by_hand(t: &Fixture) {
     let ids = releases(t, 3).await;
     let expire = |id: &str| t.catalog.release_expire(&t.app, "x", id.to_owned(), String::new());
     t.tag("keep", &ids[0]).await.unwrap();
@@ -121,13 +121,13 @@ async fn a_release_can_be_expired_by_hand_unless_it_is_protected(t: &Fixture) {
     assert_eq!(expire(&ids[1]).await.unwrap().state, ReleaseState::Expired);
     assert_eq!(refused(expire(&ids[1]).await).code, Code::ReleaseExpired);
     assert_eq!(refused(expire("nosuch").await).code, Code::ReleaseNotFound);
-    // The newest goes while live is elsewhere: latest steps back.
+    // Expires the newest while live is elsewhere: latest moves back.
     t.catalog.live_set(&t.app, "x", LiveTarget::Release(ids[0].clone()), String::new()).await.unwrap();
     expire(&ids[2]).await.unwrap();
     assert_eq!(t.release("latest").await.id, ids[0]);
 }
 
-async fn an_app_version_whose_versions_are_gone_is_not_released_again(t: &Fixture) {
+async fn an_app_version_with_deleted_versions_cannot_be_released_again(t: &Fixture) {
     let first = t.deploy("hello", "one").await.app_version.unwrap();
     t.deploy("hello", "two").await;
     t.delete(UnitKind::Function, "hello", "1").await.unwrap();
@@ -136,7 +136,7 @@ async fn an_app_version_whose_versions_are_gone_is_not_released_again(t: &Fixtur
     assert_eq!(refusal.blockers, ["function hello version 1 was deleted"]);
 }
 
-async fn an_old_app_version_is_released_again_only_within_todays_plan(t: &Fixture) {
+async fn an_old_app_version_is_released_again_only_within_the_current_plan(t: &Fixture) {
     t.deploy("hello", "one").await;
     let asks = FunctionPut { merge: true, memory: Some(1 << 30), ..FunctionPut::default() };
     let large = t.put([function_with("hello", asks)]).await;
@@ -144,7 +144,7 @@ async fn an_old_app_version_is_released_again_only_within_todays_plan(t: &Fixtur
     t.set_plan(PlanName::Free).await;
     let uid = large.app_version.unwrap();
     assert_eq!(refused(create(t, Some(&uid)).await).code, Code::PlanLimit);
-    // What can still be reached may be put live: that makes nothing.
+    // A release that is still active may be put live: that makes nothing new.
     let id = large.release.unwrap().id;
     t.catalog.live_set(&t.app, "x", LiveTarget::Release(id.clone()), String::new()).await.unwrap();
     t.catalog.live_set(&t.app, "x", LiveTarget::Follow, String::new()).await.unwrap();
@@ -164,15 +164,15 @@ async fn releases_are_listed_in_pages_newest_first(t: &Fixture) {
 }
 
 on_both_engines!(
-    a_change_is_released_unless_it_says_no,
+    a_change_is_released_unless_it_opts_out,
     an_empty_app_has_nothing_to_release,
-    the_oldest_makes_room_under_the_plan,
+    the_oldest_release_expires_at_the_plan_limit,
     tagged_and_pinned_live_releases_do_not_expire,
-    a_full_app_refuses_before_anything_is_written,
+    a_release_without_room_is_rejected_before_anything_is_written,
     an_expired_release_comes_back_under_a_new_id,
     a_smaller_plan_takes_effect_with_the_next_release,
-    a_release_can_be_expired_by_hand_unless_it_is_protected,
-    an_app_version_whose_versions_are_gone_is_not_released_again,
-    an_old_app_version_is_released_again_only_within_todays_plan,
+    an_unprotected_release_can_be_expired_by_hand,
+    an_app_version_with_deleted_versions_cannot_be_released_again,
+    an_old_app_version_is_released_again_only_within_the_current_plan,
     releases_are_listed_in_pages_newest_first,
 );

@@ -1,4 +1,4 @@
-//! Taking a unit out of the app.
+//! Removing a unit from the app.
 
 use milepost_catalog::{LiveTarget, RollbackInput};
 use milepost_model::change::Change;
@@ -8,7 +8,7 @@ use crate::common::*;
 
 const FUNCTION: UnitKind = UnitKind::Function;
 
-async fn a_unit_that_others_need_stays(t: &Fixture) {
+async fn a_unit_that_others_need_is_not_removed(t: &Fixture) {
     t.put([secret("TOKEN", "x")]).await;
     t.deploy("hello", "one").await;
     let secrets = ["TOKEN".parse().unwrap()].into();
@@ -36,7 +36,7 @@ async fn a_unit_that_others_need_stays(t: &Fixture) {
     t.send(both).await.unwrap();
 }
 
-async fn a_removed_function_is_out_of_the_app_with_its_aliases(t: &Fixture) {
+async fn removing_a_function_removes_its_aliases(t: &Fixture) {
     let with = t.deploy("hello", "one").await.app_version.unwrap();
     t.alias("hello", "stable", "1").await;
     let without = t.remove(FUNCTION, "hello").await.unwrap();
@@ -69,7 +69,7 @@ async fn an_alias_that_a_release_follows_outlives_its_function(t: &Fixture) {
     assert_eq!(t.count("aliases").await, 0);
 }
 
-async fn a_unit_made_again_goes_on_counting(t: &Fixture) {
+async fn a_recreated_unit_continues_its_numbering(t: &Fixture) {
     t.deploy("hello", "one").await;
     t.put([function_on("hello", "hello").forced().labelled("v1")]).await;
     let uid = t.version(FUNCTION, "hello", "2").await.unwrap().uid;
@@ -77,7 +77,7 @@ async fn a_unit_made_again_goes_on_counting(t: &Fixture) {
     let outcome = t.put([function_on("hello", "hello")]).await;
     assert_eq!(outcome.versions[0].number, Some(3));
     assert_eq!(t.numbers(FUNCTION, "hello").await, [3]);
-    // What was before is neither listed nor selectable, and its names stay taken.
+    // Earlier versions are neither listed nor selectable, and their names stay taken.
     for name in ["1", "2", "v1", &uid] {
         assert_eq!(refused(t.version(FUNCTION, "hello", name).await).code, Code::VersionNotFound, "{name}");
     }
@@ -115,7 +115,7 @@ async fn retired_versions_are_kept_while_a_release_serves_them(t: &Fixture) {
     assert_eq!((contents.len(), gone.len()), (0, 3));
 }
 
-async fn a_retired_version_that_a_kept_one_is_pinned_to_stays(t: &Fixture) {
+async fn a_retired_version_is_kept_while_another_is_pinned_to_it(t: &Fixture) {
     t.deploy("hello", "one").await;
     let tree = t.tree("two").await;
     t.put([package("other", tree), function_on("hello", "other")]).await;
@@ -133,7 +133,7 @@ async fn a_retired_version_that_a_kept_one_is_pinned_to_stays(t: &Fixture) {
     assert_eq!((&spec["package"]["name"], &spec["package"]["number"]), (&"hello".into(), &1.into()));
 }
 
-async fn an_old_release_with_the_unit_can_be_put_live(t: &Fixture) {
+async fn an_old_release_with_a_removed_unit_can_be_put_live(t: &Fixture) {
     let first = t.deploy("hello", "one").await.release.unwrap().id;
     t.remove(FUNCTION, "hello").await.unwrap();
     t.catalog.live_set(&t.app, "x", LiveTarget::Release(first), String::new()).await.unwrap();
@@ -141,12 +141,12 @@ async fn an_old_release_with_the_unit_can_be_put_live(t: &Fixture) {
 }
 
 on_both_engines!(
-    a_unit_that_others_need_stays,
-    a_removed_function_is_out_of_the_app_with_its_aliases,
+    a_unit_that_others_need_is_not_removed,
+    removing_a_function_removes_its_aliases,
     an_alias_that_a_release_follows_outlives_its_function,
-    a_unit_made_again_goes_on_counting,
+    a_recreated_unit_continues_its_numbering,
     a_rollback_after_a_mistaken_removal_works,
     retired_versions_are_kept_while_a_release_serves_them,
-    a_retired_version_that_a_kept_one_is_pinned_to_stays,
-    an_old_release_with_the_unit_can_be_put_live,
+    a_retired_version_is_kept_while_another_is_pinned_to_it,
+    an_old_release_with_a_removed_unit_can_be_put_live,
 );

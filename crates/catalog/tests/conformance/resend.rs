@@ -1,4 +1,4 @@
-//! Changes that are sent twice, on an old state, or only to see what they would do.
+//! Changes that are sent twice, based on an old state, or dry runs.
 
 use milepost_catalog::ChangeInput;
 use milepost_model::change::Change;
@@ -22,13 +22,13 @@ async fn a_change_sent_twice_with_one_key_is_applied_once(t: &Fixture) {
     assert_ne!(other.app_version, first.app_version);
 }
 
-async fn a_key_is_refused_for_another_change(t: &Fixture) {
+async fn a_key_is_rejected_for_another_change(t: &Fixture) {
     t.catalog.change(&t.app, keyed(change([secret("TOKEN", "x")]), "k")).await.unwrap();
     let refusal = refused(t.catalog.change(&t.app, keyed(change([secret("TOKEN", "y")]), "k")).await);
     assert_eq!(refusal.code, Code::IdempotencyMismatch);
 }
 
-async fn a_refused_change_does_not_use_up_its_key(t: &Fixture) {
+async fn a_rejected_change_does_not_use_up_its_key(t: &Fixture) {
     let put = || change([function_on("hello", "hello")]);
     assert_eq!(refused(t.catalog.change(&t.app, keyed(put(), "k")).await).code, Code::UnitNotFound);
     let tree = t.tree("one").await;
@@ -45,7 +45,7 @@ async fn a_key_is_forgotten_after_a_day(t: &Fixture) {
     assert_ne!(again.app_version, first.app_version);
 }
 
-async fn a_change_on_an_old_state_is_refused_naming_who_moved_it(t: &Fixture) {
+async fn a_change_on_a_stale_head_is_rejected_and_names_the_newer_change(t: &Fixture) {
     let first = t.put([config("a", 1)]).await.app_version.unwrap();
     let expecting = |uid: &str, value: i64| Change { expect: Some(uid.to_owned()), ..change([config("a", value)]) };
     let second = t.send(expecting(&first, 2)).await.unwrap().app_version.unwrap();
@@ -62,7 +62,7 @@ async fn an_empty_app_has_no_state_to_expect(t: &Fixture) {
     assert_eq!(refused(t.send(expecting).await).code, Code::HeadMoved);
 }
 
-/// Without what only the real run has: the names of what it made.
+/// Removes what only the real run has: the ids of what it made.
 fn without_ids(mut outcome: ChangeOutcome) -> ChangeOutcome {
     outcome.dry_run = false;
     outcome.app_version = None;
@@ -71,7 +71,7 @@ fn without_ids(mut outcome: ChangeOutcome) -> ChangeOutcome {
     outcome
 }
 
-async fn a_dry_run_leaves_no_trace_and_tells_what_the_real_run_does(t: &Fixture) {
+async fn a_dry_run_writes_nothing_and_reports_what_the_real_run_does(t: &Fixture) {
     t.set_plan(milepost_model::PlanName::Free).await;
     for value in 1..=3 {
         t.put([config("a", value)]).await;
@@ -121,12 +121,12 @@ async fn a_missing_secret_is_a_warning(t: &Fixture) {
 
 on_both_engines!(
     a_change_sent_twice_with_one_key_is_applied_once,
-    a_key_is_refused_for_another_change,
-    a_refused_change_does_not_use_up_its_key,
+    a_key_is_rejected_for_another_change,
+    a_rejected_change_does_not_use_up_its_key,
     a_key_is_forgotten_after_a_day,
-    a_change_on_an_old_state_is_refused_naming_who_moved_it,
+    a_change_on_a_stale_head_is_rejected_and_names_the_newer_change,
     an_empty_app_has_no_state_to_expect,
-    a_dry_run_leaves_no_trace_and_tells_what_the_real_run_does,
+    a_dry_run_writes_nothing_and_reports_what_the_real_run_does,
     secrets_are_stored_sealed_and_equal_values_are_recognised,
     a_missing_secret_is_a_warning,
 );

@@ -19,7 +19,7 @@ fn digest(fingerprint: Digest) -> Digest {
     UnitSpec::Secret(SecretSpec { fingerprint }).digest()
 }
 
-/// A change as a program of before makes it.
+/// Sends a change as an older program makes it.
 async fn put_old<const N: usize>(t: &Fixture, puts: [Put; N]) {
     let mut input = input(change(puts));
     for sealed in input.secrets.values_mut() {
@@ -29,7 +29,7 @@ async fn put_old<const N: usize>(t: &Fixture, puts: [Put; N]) {
     t.engine.batch("DELETE FROM keyed_secrets").await;
 }
 
-/// What is left after `place`, with the fingerprints that the server would give.
+/// Returns the first `limit` old secrets, with the fingerprints that the server would give them.
 async fn left(t: &Fixture, limit: i64) -> Vec<RekeyedSecret> {
     let old = t.catalog.secrets_to_rekey(OldSecretPlace::default(), limit).await.unwrap();
     let fingerprint = |sealed: &[u8], name: &str| {
@@ -61,7 +61,7 @@ async fn an_old_app(t: &Fixture) {
     put_old(t, [secret("OTHER", "a")]).await;
 }
 
-async fn an_old_version_keeps_its_names_and_its_former_digest_goes_on_naming_it(t: &Fixture) {
+async fn a_rekeyed_version_keeps_its_names_and_its_former_digest(t: &Fixture) {
     an_old_app(t).await;
     let before = (names(t, "TOKEN").await, names(t, "OTHER").await);
     assert_eq!(rekey(t, left(t, 100).await).await, 4);
@@ -75,17 +75,18 @@ async fn an_old_version_keeps_its_names_and_its_former_digest_goes_on_naming_it(
         }
         assert!(t.version(UnitKind::Secret, name, &digest(former("c")).to_string()).await.is_err());
     }
-    // One content for each secret and value; what two names shared goes with the next sweep.
+    // One content for each secret and value. Content that two names shared goes with the next
+    // sweep.
     t.catalog.sweep(0).await.unwrap();
     assert_eq!(t.number("SELECT count(*) FROM contents WHERE kind = 'secret'").await, 3);
     assert_eq!(t.number("SELECT count(DISTINCT sealed) FROM contents WHERE kind = 'secret'").await, 2);
     assert!(left(t, 100).await.is_empty());
 }
 
-async fn an_unchanged_secret_makes_no_version_whether_or_not_it_is_rekeyed(t: &Fixture) {
+async fn an_unchanged_secret_makes_no_version_rekeyed_or_not(t: &Fixture) {
     an_old_app(t).await;
     assert!(!t.put([secret("TOKEN", "a"), secret("OTHER", "a")]).await.changed);
-    // In the middle: TOKEN 1 and 2 are re-keyed, 3 is not.
+    // Partly re-keyed: TOKEN 1 and 2 are done, 3 is not.
     assert_eq!(rekey(t, left(t, 2).await).await, 2);
     assert!(!t.put([secret("TOKEN", "a"), secret("OTHER", "a")]).await.changed);
     let asked = t.put([secret("OTHER", "a").forced()]).await;
@@ -108,7 +109,7 @@ async fn two_nodes_rekey_a_version_once(t: &Fixture) {
     assert_eq!((found.number, found.digest), (3, digest(bound("TOKEN", "a"))));
 }
 
-async fn a_version_that_was_deleted_meanwhile_is_left_for_the_next_look(t: &Fixture) {
+async fn a_version_deleted_meanwhile_is_rekeyed_in_the_next_pass(t: &Fixture) {
     an_old_app(t).await;
     let seen = left(t, 100).await;
     let gone = "UPDATE versions SET content_id = NULL, state = 'deleted' \
@@ -122,7 +123,7 @@ async fn a_version_that_was_deleted_meanwhile_is_left_for_the_next_look(t: &Fixt
     assert_eq!(t.version(UnitKind::Secret, "TOKEN", &old).await.unwrap().number, 3, "a deleted one is not found");
 }
 
-async fn a_change_that_a_program_of_before_applied_is_not_applied_again(t: &Fixture) {
+async fn a_change_applied_by_an_older_program_is_not_applied_again(t: &Fixture) {
     let with_key = |former: bool| {
         let mut input = ChangeInput { idempotency_key: Some("k".into()), ..input(change([secret("TOKEN", "a")])) };
         for sealed in input.secrets.values_mut().filter(|_| former) {
@@ -136,7 +137,7 @@ async fn a_change_that_a_program_of_before_applied_is_not_applied_again(t: &Fixt
     assert_eq!(refused(t.catalog.change(&t.app, other).await).code, milepost_model::Code::IdempotencyMismatch);
 }
 
-async fn rekeying_waits_for_nodes_of_before(t: &Fixture) {
+async fn rekeying_waits_for_nodes_with_older_programs(t: &Fixture) {
     assert!(!t.catalog.has_nodes_of_old_keys().await.unwrap());
     t.catalog.node_beat("new").await.unwrap();
     assert!(!t.catalog.has_nodes_of_old_keys().await.unwrap());
@@ -148,10 +149,10 @@ async fn rekeying_waits_for_nodes_of_before(t: &Fixture) {
 }
 
 on_both_engines!(
-    an_old_version_keeps_its_names_and_its_former_digest_goes_on_naming_it,
-    an_unchanged_secret_makes_no_version_whether_or_not_it_is_rekeyed,
+    a_rekeyed_version_keeps_its_names_and_its_former_digest,
+    an_unchanged_secret_makes_no_version_rekeyed_or_not,
     two_nodes_rekey_a_version_once,
-    a_version_that_was_deleted_meanwhile_is_left_for_the_next_look,
-    a_change_that_a_program_of_before_applied_is_not_applied_again,
-    rekeying_waits_for_nodes_of_before,
+    a_version_deleted_meanwhile_is_rekeyed_in_the_next_pass,
+    a_change_applied_by_an_older_program_is_not_applied_again,
+    rekeying_waits_for_nodes_with_older_programs,
 );

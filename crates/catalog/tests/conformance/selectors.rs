@@ -1,4 +1,4 @@
-//! The four names of a version.
+//! The names of a version.
 
 use milepost_model::{Code, Selector, UnitKind};
 
@@ -6,7 +6,7 @@ use crate::common::*;
 
 const FUNCTION: UnitKind = UnitKind::Function;
 
-/// A function with two versions, the second called `v1.0.2`.
+/// Deploys a function with two versions, the second labelled `v1.0.2`.
 async fn two_versions(t: &Fixture) -> milepost_model::snapshot::Version {
     t.deploy("hello", "one").await;
     let tree = t.tree("two").await;
@@ -14,7 +14,7 @@ async fn two_versions(t: &Fixture) -> milepost_model::snapshot::Version {
     t.version(FUNCTION, "hello", "latest").await.unwrap()
 }
 
-async fn all_names_say_the_same_version(t: &Fixture) {
+async fn all_names_select_the_same_version(t: &Fixture) {
     let latest = two_versions(t).await;
     t.alias("hello", "stable", "2").await;
     let digest = latest.digest.to_string();
@@ -29,7 +29,7 @@ async fn a_label_without_v_is_found_with_it(t: &Fixture) {
     assert_eq!(t.version(UnitKind::Config, "config", "v2.0").await.unwrap().number, 1);
 }
 
-async fn only_functions_are_said_to_have_aliases(t: &Fixture) {
+async fn only_functions_can_have_aliases(t: &Fixture) {
     t.deploy("hello", "one").await;
     let refusal = refused(t.version(UnitKind::Package, "hello", "@stable").await);
     assert_eq!(refusal.code, Code::AliasNotFound);
@@ -55,7 +55,7 @@ async fn a_function_version_is_held_by_the_releases_whose_routes_are_pinned_to_i
     assert_eq!(held("2").await, [two]);
 }
 
-async fn an_unknown_name_is_refused_with_the_closest(t: &Fixture) {
+async fn an_unknown_name_suggests_the_closest(t: &Fixture) {
     two_versions(t).await;
     t.alias("hello", "stable", "2").await;
     let hint = |refusal: milepost_model::Refusal| refusal.hint.unwrap();
@@ -73,14 +73,14 @@ async fn an_unknown_name_is_refused_with_the_closest(t: &Fixture) {
     assert_eq!(refused(t.version(FUNCTION, "hello", "sha256:00000000").await).code, Code::VersionNotFound);
 }
 
-async fn a_digest_of_equal_versions_means_the_newest(t: &Fixture) {
+async fn a_digest_of_equal_versions_selects_the_newest(t: &Fixture) {
     let latest = two_versions(t).await;
     t.put([function_on("hello", "hello").forced()]).await;
     assert_eq!(t.version(FUNCTION, "hello", &latest.digest.to_string()).await.unwrap().number, 3);
 }
 
-async fn a_beginning_of_two_digests_is_refused(t: &Fixture) {
-    // Real digests with eight equal letters are rare, so one is made with SQL.
+async fn an_ambiguous_digest_prefix_is_rejected(t: &Fixture) {
+    // Real digests with a common prefix are rare, so one is made with SQL.
     two_versions(t).await;
     let digest = t.version(FUNCTION, "hello", "1").await.unwrap().digest;
     let mut near = *digest.as_bytes();
@@ -91,7 +91,7 @@ async fn a_beginning_of_two_digests_is_refused(t: &Fixture) {
     assert_eq!(t.version(FUNCTION, "hello", &digest.to_string()).await.unwrap().number, 1);
 }
 
-async fn a_deleted_version_says_so_by_every_name(t: &Fixture) {
+async fn a_deleted_version_is_reported_by_every_name(t: &Fixture) {
     let latest = two_versions(t).await;
     t.delete(FUNCTION, "hello", "2").await.unwrap();
     for name in ["2", &latest.uid, "v1.0.2", "1.0.2"] {
@@ -100,23 +100,23 @@ async fn a_deleted_version_says_so_by_every_name(t: &Fixture) {
     assert_eq!(t.version(FUNCTION, "hello", "latest").await.unwrap().number, 1);
 }
 
-async fn labels_are_never_given_twice(t: &Fixture) {
+async fn labels_are_never_reused(t: &Fixture) {
     two_versions(t).await;
     let again = || function_on("hello", "hello").forced().labelled("v1.0.2");
     assert_eq!(t.refuse([again()]).await.code, Code::LabelTaken);
     t.delete(FUNCTION, "hello", "v1.0.2").await.unwrap();
     assert_eq!(t.refuse([again()]).await.code, Code::LabelTaken);
-    // Another unit has labels of its own.
+    // Labels of other units are independent.
     t.put([config("a", 1).labelled("v1.0.2")]).await;
 }
 
-async fn a_uid_is_no_label(t: &Fixture) {
+async fn a_uid_cannot_be_a_label(t: &Fixture) {
     let latest = two_versions(t).await;
     let refusal = t.refuse([config("a", 1).labelled(&latest.uid)]).await;
     assert_eq!(refusal.code, Code::LabelTaken);
 }
 
-async fn a_lower_label_is_made_with_a_warning_and_is_latest(t: &Fixture) {
+async fn a_lower_label_warns_and_becomes_latest(t: &Fixture) {
     two_versions(t).await;
     let outcome = t.put([function_on("hello", "hello").forced().labelled("v1.0.1")]).await;
     assert!(outcome.warnings[0].starts_with("`v1.0.1` is lower than `v1.0.2`"), "{:?}", outcome.warnings);
@@ -125,7 +125,7 @@ async fn a_lower_label_is_made_with_a_warning_and_is_latest(t: &Fixture) {
     assert!(higher.warnings.is_empty());
 }
 
-async fn a_description_is_the_one_thing_that_can_be_edited(t: &Fixture) {
+async fn only_the_description_can_be_edited(t: &Fixture) {
     let before = two_versions(t).await;
     let describe = |text: &str| {
         t.catalog.version_describe(&t.app, "eve", key(FUNCTION, "hello"), Selector::Number(2), text.to_owned())
@@ -138,17 +138,17 @@ async fn a_description_is_the_one_thing_that_can_be_edited(t: &Fixture) {
 }
 
 on_both_engines!(
-    all_names_say_the_same_version,
+    all_names_select_the_same_version,
     a_label_without_v_is_found_with_it,
-    only_functions_are_said_to_have_aliases,
+    only_functions_can_have_aliases,
     a_function_version_is_held_by_the_releases_whose_routes_are_pinned_to_it,
     a_package_version_is_held_by_the_releases_whose_functions_run_it,
-    an_unknown_name_is_refused_with_the_closest,
-    a_digest_of_equal_versions_means_the_newest,
-    a_beginning_of_two_digests_is_refused,
-    a_deleted_version_says_so_by_every_name,
-    labels_are_never_given_twice,
-    a_uid_is_no_label,
-    a_lower_label_is_made_with_a_warning_and_is_latest,
-    a_description_is_the_one_thing_that_can_be_edited,
+    an_unknown_name_suggests_the_closest,
+    a_digest_of_equal_versions_selects_the_newest,
+    an_ambiguous_digest_prefix_is_rejected,
+    a_deleted_version_is_reported_by_every_name,
+    labels_are_never_reused,
+    a_uid_cannot_be_a_label,
+    a_lower_label_warns_and_becomes_latest,
+    only_the_description_can_be_edited,
 );

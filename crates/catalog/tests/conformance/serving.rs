@@ -11,14 +11,14 @@ async fn serving(t: &Fixture, known: Known) -> Serving {
     t.catalog.serving(&t.app, known).await.unwrap().unwrap()
 }
 
-/// The members of a release, as `kind name`.
+/// Returns the members of a release, as `kind name`.
 fn members(serving: &Serving, release: &str) -> HashSet<String> {
     let app_version = serving.releases.iter().find(|active| active.id == release).unwrap().app_version;
     let ids = &serving.members[&app_version];
     ids.iter().map(|id| &serving.versions[id]).map(|version| format!("{} {}", version.kind, version.name)).collect()
 }
 
-/// What a second look needs to know after this one.
+/// Returns what the next read may assume after this one.
 fn known(serving: &Serving) -> Known {
     Known {
         app_versions: serving.members.keys().copied().collect(),
@@ -28,7 +28,7 @@ fn known(serving: &Serving) -> Known {
     }
 }
 
-async fn a_look_brings_everything_that_releases_need(t: &Fixture) {
+async fn a_first_read_returns_everything_that_releases_need(t: &Fixture) {
     t.deploy("hello", "one").await;
     t.put([route("GET /hi", "hello", "1"), config("greeting", "hi"), secret("KEY", "s3cret")]).await;
     let newest = t.deploy("hello", "two").await.release.unwrap().id;
@@ -42,7 +42,8 @@ async fn a_look_brings_everything_that_releases_need(t: &Fixture) {
     let expected =
         ["config config", "environment python", "function hello", "package hello", "route GET /hi", "secret KEY"];
     assert_eq!(members(&seen, &newest), expected.map(str::to_owned).into());
-    // The route is pinned to version 1, which is not a member of the newest release, and that to its own package.
+    // The route is pinned to version 1, which is not a member of the newest release. That version
+    // is pinned to its own package.
     let route = seen.versions.values().find(|version| version.kind == UnitKind::Route).unwrap();
     let (role, target) = route.pins[0];
     let one = &seen.versions[&target];
@@ -57,7 +58,7 @@ async fn a_look_brings_everything_that_releases_need(t: &Fixture) {
     assert!(sealed.sealed.is_some());
 }
 
-async fn a_second_look_brings_only_what_is_new(t: &Fixture) {
+async fn a_second_read_returns_only_what_is_new(t: &Fixture) {
     t.deploy("hello", "one").await;
     let first = serving(t, Known::default()).await;
     let again = serving(t, known(&first)).await;
@@ -68,7 +69,7 @@ async fn a_second_look_brings_only_what_is_new(t: &Fixture) {
     assert!(after.event > first.event);
 }
 
-async fn releases_that_expired_meanwhile_are_told_with_their_time(t: &Fixture) {
+async fn releases_that_expired_since_are_returned_with_their_time(t: &Fixture) {
     t.set_plan(PlanName::Free).await;
     let mut ids = Vec::new();
     for value in 1..=3 {
@@ -81,7 +82,7 @@ async fn releases_that_expired_meanwhile_are_told_with_their_time(t: &Fixture) {
     }
     let after = serving(t, known(&before)).await;
     let expired: HashSet<String> = after.expired.iter().map(|(id, _)| id.clone()).collect();
-    // The fourth came and went between the two looks.
+    // The fourth was created and expired between the two reads.
     assert_eq!(expired, ids[..4].iter().cloned().collect());
     let fresh = serving(t, Known::default()).await;
     assert_eq!(fresh.expired.len(), 4);
@@ -101,7 +102,7 @@ async fn a_moved_pointer_is_seen(t: &Fixture) {
     assert!(after.event > before.event);
 }
 
-async fn an_app_that_is_not_there_is_nothing(t: &Fixture) {
+async fn a_missing_app_has_no_view(t: &Fixture) {
     assert!(t.catalog.serving(&"nope".parse().unwrap(), Known::default()).await.unwrap().is_none());
     t.catalog.app_delete(&t.app, "ann").await.unwrap();
     assert!(t.catalog.serving(&t.app, Known::default()).await.unwrap().is_none());
@@ -121,7 +122,7 @@ async fn a_function_is_found_by_any_selector_with_the_app_around_it(t: &Fixture)
     }
 }
 
-async fn other_servers_hear_of_a_change(t: &Fixture) {
+async fn other_servers_are_notified_of_a_change(t: &Fixture) {
     let mut heard = t.catalog.listen();
     if t.catalog.engine() == "sqlite" {
         assert_eq!(heard.recv().await, None, "nobody else writes to the file");
@@ -136,11 +137,11 @@ async fn other_servers_hear_of_a_change(t: &Fixture) {
 }
 
 on_both_engines!(
-    a_look_brings_everything_that_releases_need,
-    a_second_look_brings_only_what_is_new,
-    releases_that_expired_meanwhile_are_told_with_their_time,
+    a_first_read_returns_everything_that_releases_need,
+    a_second_read_returns_only_what_is_new,
+    releases_that_expired_since_are_returned_with_their_time,
     a_moved_pointer_is_seen,
-    an_app_that_is_not_there_is_nothing,
+    a_missing_app_has_no_view,
     a_function_is_found_by_any_selector_with_the_app_around_it,
-    other_servers_hear_of_a_change,
+    other_servers_are_notified_of_a_change,
 );

@@ -15,7 +15,7 @@ async fn a_tag_moves_and_is_never_on_two_releases(t: &Fixture) {
     assert_eq!((list[0].0.as_str(), &list[0].1.id), ("beta", &two));
 }
 
-async fn a_tag_put_where_it_is_moves_nothing(t: &Fixture) {
+async fn setting_a_tag_to_its_release_records_nothing(t: &Fixture) {
     t.put([config("n", 1)]).await;
     t.tag("beta", "latest").await.unwrap();
     let before = t.rows().await;
@@ -49,7 +49,7 @@ async fn a_deleted_tag_frees_its_release_and_keeps_its_history(t: &Fixture) {
 
 on_both_engines!(
     a_tag_moves_and_is_never_on_two_releases,
-    a_tag_put_where_it_is_moves_nothing,
+    setting_a_tag_to_its_release_records_nothing,
     a_tag_never_has_the_name_of_a_release_or_an_app_version,
     a_deleted_tag_frees_its_release_and_keeps_its_history,
 );

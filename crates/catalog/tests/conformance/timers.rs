@@ -1,4 +1,4 @@
-//! Timers fire for what is live, and a move of live neither repeats nor loses a tick.
+//! Timers fire for the live release, and a move of live neither repeats nor loses a tick.
 
 use milepost_catalog::{LiveTarget, RollbackInput};
 use milepost_model::change::Change;
@@ -26,7 +26,7 @@ async fn ticks(t: &Fixture) -> Vec<String> {
     t.executions().await.iter().map(|one| one.scheduled_at.unwrap().to_string()).collect()
 }
 
-async fn a_timer_of_the_live_release_fires_what_that_release_holds(t: &Fixture) {
+async fn a_timer_runs_the_version_in_the_live_release(t: &Fixture) {
     t.deploy("hello", "one").await;
     let first = t.put([timer_at("often", "*/10 * * * *", "hello", "latest")]).await.release.unwrap().id;
     assert_eq!(t.catalog.earliest_due().await.unwrap(), Some(at("2030-01-01T00:10:00Z")));
@@ -60,11 +60,11 @@ async fn aliases_are_followed_and_pins_stay(t: &Fixture) {
     assert_eq!(ran, [("aliased".into(), 2, "@stable".into()), ("pinned".into(), 1, "1".into())]);
 }
 
-async fn a_move_of_live_keeps_when_a_timer_fires_next(t: &Fixture) {
+async fn moving_live_keeps_the_next_firing_time(t: &Fixture) {
     t.deploy("hello", "one").await;
     let one = t.put([timer_at("often", "*/10 * * * *", "hello", "latest")]).await.release.unwrap().id;
     t.deploy("hello", "two").await;
-    // The tick has come, nobody has fired it yet, and live moves to and fro.
+    // The tick is due but not fired yet, and live moves back and forth.
     t.clock.advance_ms(10 * MINUTE);
     for _ in 0..3 {
         set_live(t, LiveTarget::Release(one.clone())).await;
@@ -77,7 +77,7 @@ async fn a_move_of_live_keeps_when_a_timer_fires_next(t: &Fixture) {
     assert_eq!(ticks(t).await, ["2030-01-01T00:10:00Z"]);
 }
 
-async fn another_schedule_counts_from_now_and_a_timer_that_is_gone_does_not_fire(t: &Fixture) {
+async fn a_new_schedule_counts_from_now_and_a_removed_timer_does_not_fire(t: &Fixture) {
     t.deploy("hello", "one").await;
     t.put([timer_at("often", "*/10 * * * *", "hello", "latest")]).await;
     t.clock.advance_ms(10 * MINUTE);
@@ -91,14 +91,14 @@ async fn another_schedule_counts_from_now_and_a_timer_that_is_gone_does_not_fire
     assert_eq!(ticks(t).await, ["2030-01-01T00:10:00Z"], "what was due when the schedule changed");
 }
 
-async fn a_tick_that_is_due_when_live_moves_is_run_by_what_was_live(t: &Fixture) {
+async fn a_tick_that_is_due_when_live_moves_runs_the_former_live(t: &Fixture) {
     t.deploy("hello", "one").await;
     let often = t.put([timer_at("often", "*/10 * * * *", "hello", "latest")]).await.release.unwrap().id;
     t.deploy("hello", "two").await;
     let rarely = t.put([timer_at("often", "0 * * * *", "hello", "latest")]).await.release.unwrap().id;
     let without = t.remove(UnitKind::Timer, "often").await.unwrap().release.unwrap().id;
     set_live(t, LiveTarget::Release(often.clone())).await;
-    // Each time the tick has come, and live moves before anybody fires it.
+    // Each time the tick is due, and live moves before it fires.
     t.clock.advance_ms(10 * MINUTE);
     set_live(t, LiveTarget::Release(rarely)).await;
     assert_eq!((ticks(t).await, t.ran().await), (vec!["2030-01-01T00:10:00Z".to_owned()], vec![Some(1)]));
@@ -112,7 +112,7 @@ async fn a_tick_that_is_due_when_live_moves_is_run_by_what_was_live(t: &Fixture)
     assert_eq!(ticks(t).await.len(), 3);
 }
 
-async fn the_timers_that_are_shown_are_those_of_live(t: &Fixture) {
+async fn listed_timers_are_those_of_the_live_release(t: &Fixture) {
     t.deploy("hello", "one").await;
     let first = t.put([timer_at("often", "*/10 * * * *", "hello", "latest")]).await.release.unwrap().id;
     set_live(t, LiveTarget::Release(first.clone())).await;
@@ -129,7 +129,7 @@ async fn the_timers_that_are_shown_are_those_of_live(t: &Fixture) {
     assert_eq!(shown, ["often", "other"]);
 }
 
-async fn what_only_plans_or_is_not_released_leaves_timers_alone(t: &Fixture) {
+async fn dry_runs_and_unreleased_changes_do_not_affect_timers(t: &Fixture) {
     t.deploy("hello", "one").await;
     t.put([timer_at("often", "*/10 * * * *", "hello", "latest")]).await;
     let before = t.catalog.earliest_due().await.unwrap();
@@ -143,7 +143,7 @@ async fn what_only_plans_or_is_not_released_leaves_timers_alone(t: &Fixture) {
     assert!(t.catalog.earliest_due().await.unwrap() < before);
 }
 
-async fn deleting_the_live_version_steps_the_timer_back_with_live(t: &Fixture) {
+async fn deleting_the_live_version_reverts_its_timers(t: &Fixture) {
     t.deploy("hello", "one").await;
     t.put([timer_at("often", "*/10 * * * *", "hello", "latest")]).await;
     t.deploy("hello", "two").await;
@@ -152,7 +152,7 @@ async fn deleting_the_live_version_steps_the_timer_back_with_live(t: &Fixture) {
     assert_eq!(t.ran().await, [Some(1)]);
 }
 
-async fn after_downtime_the_newest_tick_is_made_up_once(t: &Fixture) {
+async fn after_downtime_the_newest_tick_runs_once(t: &Fixture) {
     t.deploy("hello", "one").await;
     t.put([timer_at("often", "*/10 * * * *", "hello", "latest")]).await;
     assert_eq!(fire_at(t, "2030-01-01T05:05:00Z").await, 1);
@@ -160,7 +160,7 @@ async fn after_downtime_the_newest_tick_is_made_up_once(t: &Fixture) {
     assert_eq!(fire_at(t, "2030-01-01T05:10:00Z").await, 1);
 }
 
-async fn ticks_that_are_made_up_together_run_in_their_order(t: &Fixture) {
+async fn ticks_that_are_caught_up_on_together_run_in_order(t: &Fixture) {
     t.deploy("hello", "one").await;
     t.put([timer_at("slow", "@every 7s", "hello", "latest"), timer_at("often", "@every 1s", "hello", "latest")]).await;
     t.clock.advance_ms(106_000);
@@ -175,7 +175,7 @@ async fn a_tick_that_was_written_is_not_written_again(t: &Fixture) {
     t.deploy("hello", "one").await;
     t.put([timer_at("often", "*/10 * * * *", "hello", "latest")]).await;
     assert_eq!(fire_at(t, "2030-01-01T00:10:00Z").await, 1);
-    // Whatever sets the row back: the tick has its execution.
+    // Even if the row is set back, the tick already has its execution.
     let due = at("2030-01-01T00:10:00Z").as_millisecond();
     t.number(&format!("UPDATE timers SET next_at = {due} RETURNING unit_id")).await;
     assert_eq!(t.catalog.fire_due(100).await.unwrap().executions, 0);
@@ -195,16 +195,16 @@ async fn databases_from_before_timers_fired_get_their_rows(t: &Fixture) {
 }
 
 on_both_engines!(
-    a_timer_of_the_live_release_fires_what_that_release_holds,
+    a_timer_runs_the_version_in_the_live_release,
     aliases_are_followed_and_pins_stay,
-    a_move_of_live_keeps_when_a_timer_fires_next,
-    another_schedule_counts_from_now_and_a_timer_that_is_gone_does_not_fire,
-    a_tick_that_is_due_when_live_moves_is_run_by_what_was_live,
-    the_timers_that_are_shown_are_those_of_live,
-    what_only_plans_or_is_not_released_leaves_timers_alone,
-    deleting_the_live_version_steps_the_timer_back_with_live,
-    after_downtime_the_newest_tick_is_made_up_once,
-    ticks_that_are_made_up_together_run_in_their_order,
+    moving_live_keeps_the_next_firing_time,
+    a_new_schedule_counts_from_now_and_a_removed_timer_does_not_fire,
+    a_tick_that_is_due_when_live_moves_runs_the_former_live,
+    listed_timers_are_those_of_the_live_release,
+    dry_runs_and_unreleased_changes_do_not_affect_timers,
+    deleting_the_live_version_reverts_its_timers,
+    after_downtime_the_newest_tick_runs_once,
+    ticks_that_are_caught_up_on_together_run_in_order,
     a_tick_that_was_written_is_not_written_again,
     databases_from_before_timers_fired_get_their_rows,
 );

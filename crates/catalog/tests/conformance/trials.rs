@@ -1,4 +1,4 @@
-//! A version is tried before users get it, and what people do meanwhile is theirs.
+//! A version is tried before users get it, and what users do meanwhile takes precedence.
 
 use milepost_catalog::{CheckRecord, LeasedInstall, LiveTarget, RollbackInput, WentBack};
 use milepost_model::install::{InstallSettings, LiftInstall};
@@ -13,7 +13,7 @@ fn healthy_at(path: &str) -> InstallSettings {
     InstallSettings { health: Some(path.parse().unwrap()), ..InstallSettings::default() }
 }
 
-/// 1.1.0 is on trial after 1.0.0.
+/// Puts 1.1.0 on trial after 1.0.0.
 async fn on_trial(t: &Fixture, puts: [milepost_model::unit_put::Put; 1]) -> LeasedInstall {
     let first = t.install_with(healthy_at("/well"), version("1.0.0", [config("n", 1)], &[])).await.unwrap();
     t.catalog.install_healthy(&first.install.lease).await.unwrap();
@@ -28,7 +28,7 @@ async fn release(t: &Fixture, app_version: Option<String>) {
     t.catalog.release_create(&t.app, "liz", app_version, String::new()).await.unwrap();
 }
 
-async fn a_version_that_is_not_healthy_goes_back_and_is_skipped(t: &Fixture) {
+async fn an_unhealthy_version_is_rolled_back_and_skipped(t: &Fixture) {
     let first = t.install_with(healthy_at("/well"), version("1.0.0", [config("n", 1)], &[])).await.unwrap();
     assert!(first.install.install.on_trial);
     let well = t.catalog.install_healthy(&first.install.lease).await.unwrap();
@@ -38,7 +38,7 @@ async fn a_version_that_is_not_healthy_goes_back_and_is_skipped(t: &Fixture) {
     let second = t.upgrade(&taken, version("1.1.0", [config("n", 2)], &[])).await.unwrap();
     assert!(!second.is_live && second.install.install.on_trial, "users keep what they have");
     assert_eq!(second.outcome.warnings, Vec::<String>::new());
-    // Whoever dies here leaves it due, so that the trial ends.
+    // If the server dies here, the install is due, so that the trial ends.
     assert!(second.install.install.next_check_at.is_some());
     let moved = t.catalog.install_healthy(&taken.lease).await.unwrap().install;
     assert_eq!((moved.live, moved.on_trial), (Some(semver("1.1.0")), true), "and once more where users are");
@@ -50,7 +50,7 @@ async fn a_version_that_is_not_healthy_goes_back_and_is_skipped(t: &Fixture) {
     assert!(install.brakes.hold.unwrap().reason.contains("status 500"));
 }
 
-async fn live_never_moves_to_a_version_that_is_not_healthy_before(t: &Fixture) {
+async fn live_never_moves_to_a_version_before_it_is_healthy(t: &Fixture) {
     let tried = on_trial(t, [config("n", 2)]).await;
     let moves = || async { t.events().await.into_iter().filter(|event| event.kind == "live.moved").count() };
     let before = moves().await;
@@ -60,7 +60,7 @@ async fn live_never_moves_to_a_version_that_is_not_healthy_before(t: &Fixture) {
     assert_eq!((after.install.on_trial, after.install.brakes.skipped), (false, vec![semver("1.1.0")]));
     assert!(after.install.brakes.hold.unwrap().reason.contains("status 500"));
     t.let_go(&tried.lease).await;
-    // What is above the hold takes live along again, when it is well.
+    // A version above the hold moves live again once it is healthy.
     let taken = t.take("third").await.unwrap();
     t.upgrade(&taken, version("1.2.0", [config("n", 3)], &[])).await.unwrap();
     assert_eq!(t.install().await.live, Some(semver("1.0.0")));
@@ -72,7 +72,7 @@ async fn live_never_moves_to_a_version_that_is_not_healthy_before(t: &Fixture) {
     assert_eq!(t.live().await.mode, LiveMode::Following);
 }
 
-async fn why_a_version_failed_is_told_until_a_newer_one_succeeds_or_it_is_lifted(t: &Fixture) {
+async fn a_failure_is_reported_until_a_newer_version_succeeds_or_it_is_lifted(t: &Fixture) {
     let tried = on_trial(t, [config("n", 2)]).await;
     t.catalog.install_unhealthy(&tried.lease, "status 500".into()).await.unwrap();
     let record = CheckRecord { revision: tried.revision, ..CheckRecord::default() };
@@ -94,7 +94,7 @@ async fn why_a_version_failed_is_told_until_a_newer_one_succeeds_or_it_is_lifted
     assert_eq!(t.install().await.last_failure, None);
 }
 
-async fn a_secret_that_is_set_during_the_trial_waits_with_the_version(t: &Fixture) {
+async fn a_secret_set_during_the_trial_goes_live_with_the_version(t: &Fixture) {
     let tried = on_trial(t, [config("n", 2)]).await;
     t.put([secret("KEY", "x")]).await;
     assert_eq!(t.install().await.live, Some(semver("1.0.0")), "a secret does not put it live");
@@ -103,9 +103,9 @@ async fn a_secret_that_is_set_during_the_trial_waits_with_the_version(t: &Fixtur
     assert_eq!(t.live_id().await, t.release("latest").await.id, "and live has the secret");
 }
 
-async fn what_a_person_does_with_live_during_the_trial_is_theirs(t: &Fixture) {
+async fn user_moves_of_live_during_the_trial_take_precedence(t: &Fixture) {
     let tried = on_trial(t, [config("n", 2)]).await;
-    // Pinned where it is: the version is well, and live stays.
+    // Pinned where it is: the version is healthy, and live stays.
     put_live(t, LiveTarget::Release(t.live_id().await)).await;
     let well = t.catalog.install_healthy(&tried.lease).await.unwrap().install;
     assert_eq!((well.live, well.on_trial), (Some(semver("1.0.0")), false));
@@ -123,7 +123,7 @@ async fn what_a_person_does_with_live_during_the_trial_is_theirs(t: &Fixture) {
     assert_eq!(t.live().await.mode, LiveMode::Pinned);
     put_live(t, LiveTarget::Follow).await;
     t.let_go(&taken.lease).await;
-    // Followed: the next version is live at once, and its trial goes on.
+    // Following: the next version is live at once, and its trial continues.
     let taken = t.take("fourth").await.unwrap();
     t.upgrade(&taken, version("1.3.0", [config("n", 4)], &[])).await.unwrap();
     put_live(t, LiveTarget::Follow).await;
@@ -133,13 +133,13 @@ async fn what_a_person_does_with_live_during_the_trial_is_theirs(t: &Fixture) {
     assert_eq!((went, after.install.live), (WentBack::To(entry("1.2.0")), Some(semver("1.2.0"))));
 }
 
-async fn a_first_version_that_is_not_healthy_has_nothing_to_go_back_to(t: &Fixture) {
+async fn an_unhealthy_first_version_has_nothing_to_go_back_to(t: &Fixture) {
     let first = t.install_with(healthy_at("/well"), version("1.0.0", [config("n", 1)], &[])).await.unwrap();
     let (after, back) = t.catalog.install_unhealthy(&first.install.lease, "status 500".into()).await.unwrap();
     assert_eq!((back, after.install.on_trial, after.install.live), (WentBack::Nowhere, false, Some(semver("1.0.0"))));
 }
 
-async fn a_secret_that_is_set_during_the_trial_does_not_keep_an_unhealthy_version_live(t: &Fixture) {
+async fn a_secret_set_during_the_trial_does_not_keep_an_unhealthy_version_live(t: &Fixture) {
     let tried = on_trial(t, [config("n", 2)]).await;
     t.catalog.install_healthy(&tried.lease).await.unwrap();
     t.put([secret("KEY", "x")]).await;
@@ -149,7 +149,7 @@ async fn a_secret_that_is_set_during_the_trial_does_not_keep_an_unhealthy_versio
     assert_eq!(t.live().await.mode, LiveMode::Pinned);
 }
 
-async fn a_version_that_a_person_rolled_back_during_its_trial_is_no_longer_on_trial(t: &Fixture) {
+async fn a_user_rollback_ends_the_trial(t: &Fixture) {
     let tried = on_trial(t, [config("n", 2)]).await;
     t.catalog.install_healthy(&tried.lease).await.unwrap();
     roll_back(t).await;
@@ -160,7 +160,7 @@ async fn a_version_that_a_person_rolled_back_during_its_trial_is_no_longer_on_tr
     assert!(after.install.brakes.hold.unwrap().reason.contains("oops"), "the person's reason stays");
 }
 
-async fn a_version_with_the_content_that_users_have_is_not_tried(t: &Fixture) {
+async fn a_version_with_the_content_of_live_is_not_tried(t: &Fixture) {
     let tried = on_trial(t, [config("n", 1)]).await;
     assert_eq!((tried.install.entry, tried.install.on_trial), (entry("1.1.0"), false));
     t.let_go(&tried.lease).await;
@@ -170,7 +170,7 @@ async fn a_version_with_the_content_that_users_have_is_not_tried(t: &Fixture) {
     assert_eq!(went, WentBack::Stayed(entry("1.1.0")));
 }
 
-async fn live_that_a_person_pinned_during_the_trial_did_not_go_back_anywhere(t: &Fixture) {
+async fn a_live_pinned_during_the_trial_stays_when_it_fails(t: &Fixture) {
     let tried = on_trial(t, [config("n", 2)]).await;
     put_live(t, LiveTarget::Release(t.live_id().await)).await;
     let (after, went) = t.catalog.install_unhealthy(&tried.lease, "status 500".into()).await.unwrap();
@@ -178,7 +178,7 @@ async fn live_that_a_person_pinned_during_the_trial_did_not_go_back_anywhere(t: 
     assert_eq!(after.install.brakes.skipped, [semver("1.1.0")]);
 }
 
-async fn a_release_that_is_made_by_hand_during_the_trial_says_nothing_about_the_version(t: &Fixture) {
+async fn a_manual_release_during_the_trial_does_not_end_it(t: &Fixture) {
     let tried = on_trial(t, [config("n", 2)]).await;
     let before = t.install().await;
     let old = t.release("live").await.app_version;
@@ -187,7 +187,8 @@ async fn a_release_that_is_made_by_hand_during_the_trial_says_nothing_about_the_
         assert_eq!(t.install().await, before, "it is on trial, and nothing is held or skipped");
     }
     assert_eq!(t.release("latest").await.app_version, old);
-    // What is newest is of the version before, and live follows what is newest: so the version is released anew.
+    // The newest release is of an older app version, and live follows the newest. So the version is
+    // released again.
     let moved = t.catalog.install_healthy(&tried.lease).await.unwrap().install;
     assert_eq!((moved.live, moved.on_trial), (Some(semver("1.1.0")), true));
     let latest = t.release("latest").await;
@@ -197,7 +198,7 @@ async fn a_release_that_is_made_by_hand_during_the_trial_says_nothing_about_the_
     assert_eq!((well.on_trial, well.live), (false, Some(semver("1.1.0"))));
 }
 
-async fn a_version_on_trial_is_asked_at_the_newest_release_that_holds_it(t: &Fixture) {
+async fn a_version_on_trial_is_probed_at_its_newest_release(t: &Fixture) {
     t.set_plan(PlanName::Free).await;
     let tried = on_trial(t, [config("n", 2)]).await;
     let asked = || async { t.catalog.install_trial_release(&tried.lease).await.unwrap() };
@@ -206,7 +207,7 @@ async fn a_version_on_trial_is_asked_at_the_newest_release_that_holds_it(t: &Fix
     t.put([secret("KEY", "x")]).await;
     let (with_secret, again) = asked().await;
     assert_eq!((&with_secret.id, again), (&t.release("latest").await.id, false));
-    // Live is pinned, so of three places two are left: these take both.
+    // Live is pinned, so of three slots two are left. These take both.
     let old = t.release("live").await.app_version;
     for _ in 0..2 {
         release(t, Some(old.clone())).await;
@@ -218,21 +219,21 @@ async fn a_version_on_trial_is_asked_at_the_newest_release_that_holds_it(t: &Fix
     assert_eq!(t.install().await.live, Some(semver("1.0.0")), "users keep what they have");
 }
 
-async fn an_app_is_not_detached_while_live_waits_for_a_version(t: &Fixture) {
+async fn an_app_cannot_be_detached_while_live_waits_for_a_version(t: &Fixture) {
     let tried = on_trial(t, [config("n", 2)]).await;
     let before = t.install().await;
     let refusal = refused(t.catalog.install_detach(&t.app, "liz").await);
     assert_eq!(refusal.code, Code::InstallBusy);
     assert!(refusal.message.contains("1.1.0 is on trial"), "{}", refusal.message);
     assert_eq!(t.install().await, before);
-    // When live waits no more, nothing is left behind.
+    // When live no longer waits, detaching leaves nothing behind.
     t.catalog.install_healthy(&tried.lease).await.unwrap();
     t.catalog.install_detach(&t.app, "liz").await.unwrap();
     assert_eq!(t.live().await.mode, LiveMode::Following);
     assert_eq!(t.release("live").await.app_version, tried.install.app_version);
 }
 
-async fn an_upgrade_without_a_place_for_its_release_is_not_told_to_do_without_one(t: &Fixture) {
+async fn an_upgrade_without_room_is_not_hinted_to_skip_its_release(t: &Fixture) {
     t.set_plan(PlanName::Free).await;
     let tried = on_trial(t, [config("n", 2)]).await;
     for _ in 0..2 {
@@ -250,7 +251,7 @@ async fn an_upgrade_without_a_place_for_its_release_is_not_told_to_do_without_on
     assert!(hint.contains("release untag") && !hint.contains("--no-release"), "{hint}");
 }
 
-async fn a_version_on_trial_is_not_judged_by_code_that_was_put_by_hand(t: &Fixture) {
+async fn a_trial_ignores_releases_with_manual_code_changes(t: &Fixture) {
     let tried = on_trial(t, [config("n", 2)]).await;
     let own = t.catalog.install_trial_release(&tried.lease).await.unwrap().0.id;
     let (by_hand, _) = t.deploy_checked("mine", "broken", "n").await;
@@ -272,20 +273,20 @@ async fn an_older_change_that_passes_late_is_not_a_rollback(t: &Fixture) {
 }
 
 on_both_engines!(
-    a_version_that_is_not_healthy_goes_back_and_is_skipped,
-    live_never_moves_to_a_version_that_is_not_healthy_before,
-    why_a_version_failed_is_told_until_a_newer_one_succeeds_or_it_is_lifted,
-    a_secret_that_is_set_during_the_trial_waits_with_the_version,
-    what_a_person_does_with_live_during_the_trial_is_theirs,
-    a_first_version_that_is_not_healthy_has_nothing_to_go_back_to,
-    a_secret_that_is_set_during_the_trial_does_not_keep_an_unhealthy_version_live,
-    a_version_that_a_person_rolled_back_during_its_trial_is_no_longer_on_trial,
-    a_version_with_the_content_that_users_have_is_not_tried,
-    live_that_a_person_pinned_during_the_trial_did_not_go_back_anywhere,
-    a_release_that_is_made_by_hand_during_the_trial_says_nothing_about_the_version,
-    a_version_on_trial_is_asked_at_the_newest_release_that_holds_it,
-    an_app_is_not_detached_while_live_waits_for_a_version,
-    an_upgrade_without_a_place_for_its_release_is_not_told_to_do_without_one,
-    a_version_on_trial_is_not_judged_by_code_that_was_put_by_hand,
+    an_unhealthy_version_is_rolled_back_and_skipped,
+    live_never_moves_to_a_version_before_it_is_healthy,
+    a_failure_is_reported_until_a_newer_version_succeeds_or_it_is_lifted,
+    a_secret_set_during_the_trial_goes_live_with_the_version,
+    user_moves_of_live_during_the_trial_take_precedence,
+    an_unhealthy_first_version_has_nothing_to_go_back_to,
+    a_secret_set_during_the_trial_does_not_keep_an_unhealthy_version_live,
+    a_user_rollback_ends_the_trial,
+    a_version_with_the_content_of_live_is_not_tried,
+    a_live_pinned_during_the_trial_stays_when_it_fails,
+    a_manual_release_during_the_trial_does_not_end_it,
+    a_version_on_trial_is_probed_at_its_newest_release,
+    an_app_cannot_be_detached_while_live_waits_for_a_version,
+    an_upgrade_without_room_is_not_hinted_to_skip_its_release,
+    a_trial_ignores_releases_with_manual_code_changes,
     an_older_change_that_passes_late_is_not_a_rollback,
 );

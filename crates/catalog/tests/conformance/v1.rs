@@ -1,4 +1,4 @@
-//! The names of the v1 interface.
+//! Identifiers of the v1 API.
 
 use milepost_catalog::Accept;
 use milepost_model::{AliasName, Code, Selector, UnitKind, UnitName};
@@ -46,7 +46,7 @@ async fn functions_and_environments_get_an_id_once(t: &Fixture) {
     assert_ne!(again.id, first.id, "to v1 it is another function");
 }
 
-async fn published_numbers_count_from_one_and_are_never_given_again(t: &Fixture) {
+async fn published_numbers_start_at_one_and_are_never_reused(t: &Fixture) {
     t.deploy("hello", "one").await;
     t.deploy("hello", "two").await;
     t.deploy("hello", "three").await;
@@ -61,7 +61,7 @@ async fn published_numbers_count_from_one_and_are_never_given_again(t: &Fixture)
     assert_eq!(t.catalog.v1_unit_named(&t.app, key(FUNCTION, "hello")).await.unwrap().last_number, 3);
 }
 
-async fn publishing_the_same_code_again_shares_what_is_stored(t: &Fixture) {
+async fn publishing_the_same_code_again_shares_its_content(t: &Fixture) {
     t.deploy("hello", "one").await;
     assert_eq!(publish(t).await, (1, 1));
     let before = (t.count("blobs").await, t.count("contents").await);
@@ -72,7 +72,7 @@ async fn publishing_the_same_code_again_shares_what_is_stored(t: &Fixture) {
     assert_eq!(t.objects("live").await["function hello"], 2);
 }
 
-async fn a_published_version_is_found_both_ways_and_described(t: &Fixture) {
+async fn a_published_version_is_found_by_number_and_id(t: &Fixture) {
     t.deploy("hello", "one").await;
     let made = t.catalog.v1_publish(&t.app, "vic", hello(), "first".into()).await.unwrap();
     assert_eq!((made.description.as_str(), made.updated_at), ("first", None));
@@ -91,7 +91,7 @@ async fn a_published_version_is_found_both_ways_and_described(t: &Fixture) {
     assert_eq!(refused(missing).code, Code::VersionNotFound);
 }
 
-async fn executions_of_v1_are_counted_where_they_belong(t: &Fixture) {
+async fn v1_executions_are_counted_on_the_function_or_version(t: &Fixture) {
     t.deploy("hello", "one").await;
     publish(t).await;
     for version in ["latest", "latest", "1"] {
@@ -130,7 +130,7 @@ async fn executions_of_jobs_and_webhooks_are_counted_too(t: &Fixture) {
         t.catalog.execution_accept(&t.app, accept).await.unwrap();
     }
     assert_eq!(counts().await, (6, 5));
-    // A firing that finds nothing to run is no execution of anything.
+    // A firing without a version counts for nothing.
     t.number("DELETE FROM aliases WHERE name = 'stable' RETURNING version_id").await;
     t.clock.advance_ms(60_000);
     assert_eq!(t.catalog.fire_due(100).await.unwrap().executions, 4);
@@ -162,7 +162,7 @@ async fn one_alias_name_is_one_alias_in_the_whole_app(t: &Fixture) {
     );
     assert_eq!(t.count("aliases").await, 1);
 
-    // What others made under the same name stays theirs, and v1 sees its own.
+    // An alias that others made under the same name stays theirs, and v1 sees its own.
     t.alias("hello", "prod", "1").await;
     assert_eq!(t.catalog.v1_alias_list(&t.app).await.unwrap(), [moved]);
     t.catalog.v1_alias_delete(&t.app, "vic", name.clone()).await.unwrap();
@@ -171,7 +171,7 @@ async fn one_alias_name_is_one_alias_in_the_whole_app(t: &Fixture) {
     assert_eq!(refused(t.catalog.v1_alias_delete(&t.app, "vic", name).await).code, Code::AliasNotFound);
 }
 
-async fn an_alias_of_version_0_goes_along_with_the_newest_code(t: &Fixture) {
+async fn an_alias_of_version_0_follows_the_newest_code(t: &Fixture) {
     t.deploy("hello", "one").await;
     publish(t).await;
     let name: AliasName = "newest".parse().unwrap();
@@ -181,7 +181,7 @@ async fn an_alias_of_version_0_goes_along_with_the_newest_code(t: &Fixture) {
     t.deploy("hello", "two").await;
     let moved = t.catalog.v1_alias_get(&t.app, name.clone()).await.unwrap();
     assert!(moved.follows && moved.version == 2, "{moved:?}");
-    // It does not hold the version that was newest once.
+    // It does not keep the version that used to be the newest.
     t.catalog.v1_version_delete(&t.app, "vic", hello(), "1".into()).await.unwrap();
     publish(t).await;
     let target = Some((hello(), Selector::Number(2)));
@@ -203,7 +203,7 @@ async fn deleting_a_version_keeps_the_newest_code(t: &Fixture) {
     assert_eq!((unit.latest, unit.last_number), (2, 2));
     assert_eq!(t.catalog.v1_numbers(&t.app, None).await.unwrap().len(), 2, "what ran is still told by its number");
 
-    // The package version goes with the last function version on it.
+    // The package version is deleted with the last function version on it.
     t.deploy("hello", "two").await;
     let packages = || t.catalog.version_list(&t.app, key(UnitKind::Package, "hello"), ALL);
     assert_eq!(packages().await.unwrap().items.len(), 2);
@@ -211,7 +211,7 @@ async fn deleting_a_version_keeps_the_newest_code(t: &Fixture) {
     assert_eq!(packages().await.unwrap().items.len(), 1);
 }
 
-async fn what_uses_a_function_or_a_version_is_told(t: &Fixture) {
+async fn deleting_a_function_or_version_in_use_is_rejected(t: &Fixture) {
     t.deploy("hello", "one").await;
     publish(t).await;
     let delete_version = || t.catalog.v1_version_delete(&t.app, "vic", hello(), "1".into());
@@ -239,13 +239,13 @@ async fn what_uses_a_function_or_a_version_is_told(t: &Fixture) {
 
 on_both_engines!(
     functions_and_environments_get_an_id_once,
-    published_numbers_count_from_one_and_are_never_given_again,
-    publishing_the_same_code_again_shares_what_is_stored,
-    a_published_version_is_found_both_ways_and_described,
-    executions_of_v1_are_counted_where_they_belong,
+    published_numbers_start_at_one_and_are_never_reused,
+    publishing_the_same_code_again_shares_its_content,
+    a_published_version_is_found_by_number_and_id,
+    v1_executions_are_counted_on_the_function_or_version,
     executions_of_jobs_and_webhooks_are_counted_too,
     one_alias_name_is_one_alias_in_the_whole_app,
-    an_alias_of_version_0_goes_along_with_the_newest_code,
+    an_alias_of_version_0_follows_the_newest_code,
     deleting_a_version_keeps_the_newest_code,
-    what_uses_a_function_or_a_version_is_told,
+    deleting_a_function_or_version_in_use_is_rejected,
 );

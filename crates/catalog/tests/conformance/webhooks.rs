@@ -27,7 +27,7 @@ async fn a_webhook_is_found_by_its_id_alone(t: &Fixture) {
     assert!(told.contains("webhook.created") && !told.contains(&made.id), "the address is not in the event log");
 }
 
-async fn a_webhook_is_changed_and_deleted(t: &Fixture) {
+async fn a_webhook_can_be_changed_and_deleted(t: &Fixture) {
     t.deploy("hello", "one").await;
     t.deploy("other", "one").await;
     let made = t.webhook("hello", "latest").await.unwrap();
@@ -56,4 +56,4 @@ async fn a_webhook_is_changed_and_deleted(t: &Fixture) {
     assert_eq!(refused(t.catalog.webhook_get(&t.app, made.id).await).code, Code::WebhookNotFound);
 }
 
-on_both_engines!(a_webhook_is_found_by_its_id_alone, a_webhook_is_changed_and_deleted);
+on_both_engines!(a_webhook_is_found_by_its_id_alone, a_webhook_can_be_changed_and_deleted);

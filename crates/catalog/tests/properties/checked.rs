@@ -1,5 +1,6 @@
-//! Random interleavings of deploys, checks, moves and expiry: nothing that does not load is ever latest, nor live but by a
-//! user's own word, and nothing that users get expires for a release that may fail.
+//! Random interleavings of deploys, checks, moves and expiry. A function that does not load is
+//! never latest, and live only if a user forces it. No release that users get expires for one that
+//! may fail.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +14,7 @@ use proptest::prelude::*;
 use crate::common::checked::{LONG_MS, by};
 use crate::common::*;
 
-/// As many releases as the plan `free` keeps active.
+/// The number of active releases that the plan `free` allows.
 const BOUND: usize = 3;
 
 #[derive(Debug, Clone)]
@@ -25,11 +26,11 @@ pub enum Step {
     Configure {
         asks: bool,
     },
-    /// One of two nodes takes whatever nobody has.
+    /// One of two nodes takes all unclaimed checks.
     Take {
         node: bool,
     },
-    /// A lease that somebody has ends, as when its node dies.
+    /// Ends a lease, as when its node dies.
     Lose(u8),
     Settle(u8),
     Release {
@@ -45,12 +46,12 @@ pub enum Step {
     Tag(u8),
     Untag,
     Expire(u8),
-    /// Loads what a delete of one version, or of all of them, would bring to users.
+    /// Loads the functions that a delete of one version, or of all of them, would bring to users.
     LoadForDelete {
         function: u8,
         version: Option<u8>,
     },
-    /// Deletes what was loaded for some steps ago.
+    /// Deletes what was loaded some steps ago.
     Delete(u8),
 }
 
@@ -98,7 +99,7 @@ fn pick<T>(items: &[T], position: u8) -> Option<&T> {
     items.get(usize::from(position) % items.len().max(1))
 }
 
-pub async fn invariant_12_what_does_not_load_is_never_latest_nor_followed(t: &mut Fixture, steps: &Vec<Step>) {
+pub async fn invariant_12_functions_that_fail_to_load_are_never_latest_or_followed(t: &mut Fixture, steps: &Vec<Step>) {
     let mut model = Model::default();
     let mut before = releases(t).await;
     for step in steps {
@@ -116,7 +117,7 @@ pub async fn invariant_12_what_does_not_load_is_never_latest_nor_followed(t: &mu
     }
 }
 
-/// The active ones, newest first.
+/// Returns the active releases, newest first.
 async fn releases(t: &Fixture) -> Vec<Release> {
     t.catalog.release_list(&t.app, true, ALL).await.unwrap().items
 }
@@ -250,7 +251,7 @@ async fn run(t: &mut Fixture, model: &mut Model, step: &Step) {
             let (function, which, loaded) = model.deletes.swap_remove(at);
             let checking = Checking::Loaded(loaded);
             let done = t.catalog.version_delete_checked(&t.app, "ann", function, which, false, checking).await;
-            // Others may have changed the app since its functions were loaded.
+            // The app may have changed since its functions were loaded.
             if done.is_err() {
                 let codes = [Code::HeadMoved, Code::InUse, Code::UnitNotFound, Code::VersionDeleted, Code::NoRoom];
                 let code = refused(done).code;

@@ -1,5 +1,5 @@
-//! Folders that are applied again and again: what the app has at the end depends on the last apply of each folder only,
-//! and the history keeps all of them.
+//! Folders that are applied repeatedly: the final state of the app depends only on the last apply
+//! of each folder, and the history keeps all of them.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,8 @@ use crate::common::*;
 use crate::invariants;
 use crate::world::World;
 
-/// One apply of a folder. Names are few, so that the two folders often want the same; then the second is refused.
+/// One apply of a folder. There are few names, so the two folders often want the same unit; then
+/// the second is rejected.
 #[derive(Debug, Clone)]
 pub struct Apply {
     folder: u8,
@@ -53,7 +54,8 @@ fn apply() -> impl Strategy<Value = Apply> {
 }
 
 impl Apply {
-    /// The folder as a change. Whatever it refers to is in it, so that it can be applied to an empty app.
+    /// Returns the folder as a change. It contains everything that it refers to, so it can be
+    /// applied to an empty app.
     fn change(&self, trees: &[Digest], code: u8) -> Change {
         let mut puts: Vec<Put> = Vec::new();
         let mut packages: Vec<u8> = self.functions.values().map(|function| function.package).collect();
@@ -98,7 +100,7 @@ impl Apply {
     }
 }
 
-pub async fn the_last_change_of_each_deployment_is_what_remains(t: &mut Fixture, sequence: &Vec<(Apply, u8)>) {
+pub async fn the_last_change_of_each_deployment_wins(t: &mut Fixture, sequence: &Vec<(Apply, u8)>) {
     let mut trees = Vec::new();
     for code in 0..3 {
         trees.push(t.tree(&format!("code {code}")).await);
@@ -135,7 +137,7 @@ pub async fn the_last_change_of_each_deployment_is_what_remains(t: &mut Fixture,
     assert_eq!(state(t, &t.app).await, state(t, &fresh).await);
 }
 
-/// Every unit that the app has, the digest of its content, and whose it is.
+/// Returns every unit that the app has, with the digest of its content and its owner.
 async fn state(t: &Fixture, app: &AppName) -> BTreeMap<String, (Digest, String)> {
     let units = t.catalog.unit_list(app, None, None, None, 1000).await.unwrap().items;
     let told = |unit: milepost_model::snapshot::Unit| {

@@ -1,4 +1,4 @@
-//! The invariants, each a check of the real app against the model.
+//! The invariants. Each compares the real app with the model.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -32,7 +32,7 @@ pub fn invariant_1_versions_and_their_names_never_change<'w>(world: &'w World<'_
                     );
                 }
             }
-            // Every name finds the version it was given to, and the digest is that of the content.
+            // Every name finds its version, and the digest matches the content.
             for version in &listed {
                 let spec = UnitSpec::from_json(version.kind, &version.spec.to_string()).unwrap();
                 assert_eq!(spec.digest(), version.digest);
@@ -56,7 +56,7 @@ pub fn invariant_1_versions_and_their_names_never_change<'w>(world: &'w World<'_
     })
 }
 
-/// What a version must refer to if it holds this code.
+/// Returns the digest that a version with this code must refer to.
 fn content_digest(unit: &str, code: u8) -> Option<String> {
     let (_, root) = tree_digests(&format!("code {code}"));
     unit.starts_with("package").then(|| root.to_string())
@@ -113,7 +113,7 @@ pub fn invariant_3_app_versions_are_complete_and_stay_as_they_were<'w>(world: &'
             assert_eq!(contents.len() + gone.len(), manifest.len());
             let objects = world.t.catalog.app_version_get(&world.t.app, uid.clone()).await.unwrap().objects;
             for object in objects {
-                // The digest was written with the version; the content must still have it.
+                // The digest was written with the version; the content must still match it.
                 let unit = UnitKey { kind: object.kind, name: object.name };
                 if let Some((number, spec)) = contents.get(&unit) {
                     assert_eq!((*number, spec.digest()), (object.number, object.digest));
@@ -136,7 +136,8 @@ pub fn invariant_5_what_is_needed_is_never_removed<'w>(world: &'w World<'_>) -> 
             let version = t.version(UnitKind::Function, function, &format!("@{alias}")).await.unwrap();
             let digest = version.spec["package"]["digest"].as_str().unwrap();
             let package = t.version(UnitKind::Package, version.spec["package"]["name"].as_str().unwrap(), digest).await;
-            // The package may be out of the app; then what it holds is looked for by its number of rows below.
+            // The package may have been removed from the app. The row counts below then cover its
+            // content.
             needed.extend(
                 package.into_iter().filter_map(|package| package.spec["deployment"].as_str()?.parse::<Digest>().ok()),
             );
@@ -158,7 +159,7 @@ pub fn invariant_5_what_is_needed_is_never_removed<'w>(world: &'w World<'_>) -> 
 
 pub fn invariant_7_equal_content_is_stored_once<'w>(world: &'w World<'_>) -> Check<'w> {
     Box::pin(async move {
-        // That equal content makes no version is foretold by the model at each step.
+        // The model predicts at each step that equal content makes no version.
         let twice = "SELECT count(*) FROM (SELECT digest FROM versions WHERE content_id IS NOT NULL \
                      GROUP BY app_id, digest HAVING count(DISTINCT content_id) > 1) AS r";
         assert_eq!(world.t.number(twice).await, 0);
@@ -202,7 +203,7 @@ pub fn invariant_8_every_move_and_snapshot_is_in_the_event_log<'w>(world: &'w Wo
             let rows = world.t.number(&format!("SELECT count(*) FROM {table} {and} app_id = {}", app(world))).await;
             assert_eq!(told(kinds), rows, "{table}");
         }
-        // Where live is, and whether it follows, can be read from the log alone.
+        // The log alone shows where live is and whether it follows.
         let told = events.iter().rfind(|event| event.kind.starts_with("live.")).and_then(|event| event.after.clone());
         let mode = told.as_ref().map_or("following", |told| told["mode"].as_str().unwrap_or("none"));
         assert_eq!(mode, if world.pinned { "pinned" } else { "following" });

@@ -1,8 +1,8 @@
-//! What a random user does.
+//! The operations of a random user.
 
 use proptest::prelude::*;
 
-/// Positions (`u8`) are taken modulo what there is to choose from when the step comes.
+/// Positions (`u8`) are taken modulo the number of choices when the step runs.
 #[derive(Debug, Clone)]
 pub enum Operation {
     Deploy {
@@ -15,7 +15,7 @@ pub enum Operation {
         value: u8,
         release: bool,
     },
-    /// A route to the function that is pinned to a version or follows the release.
+    /// A route to the function, pinned to a version or following the release.
     Route {
         function: u8,
         version: Option<u8>,

@@ -1,4 +1,5 @@
-//! Random sequences of what v1 and its like do to a function: numbers are never given twice, and what is in use stays.
+//! Random sequences of v1 calls and related operations on a function: numbers are never reused, and
+//! versions in use stay.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,11 +49,11 @@ pub fn sequences() -> impl Strategy<Value = Vec<Call>> {
     prop::collection::vec(call, 5..40)
 }
 
-/// What should be true of the function.
+/// The expected state of the function.
 #[derive(Default)]
 struct Model {
     edits: u32,
-    /// Published numbers, and the versions that they are.
+    /// Published numbers and their versions.
     published: BTreeMap<i64, i64>,
     given: i64,
     alias: Option<i64>,
@@ -78,7 +79,7 @@ impl Model {
     }
 }
 
-pub async fn numbers_are_never_given_twice_and_what_is_in_use_stays(t: &mut Fixture, calls: &Vec<Call>) {
+pub async fn numbers_are_never_reused_and_versions_in_use_stay(t: &mut Fixture, calls: &Vec<Call>) {
     let t = &*t;
     let mut model = Model::default();
     t.deploy("f", "code 0").await;
@@ -110,7 +111,8 @@ async fn step(t: &Fixture, model: &mut Model, call: &Call) {
                     assert!(!model.used().contains(&version), "version {version} was in use");
                     model.published.retain(|_, published| *published != version);
                     if t.catalog.unit_get(&t.app, key(UnitKind::Function, "f")).await.is_err() {
-                        // It was the only version, so the function is gone: what comes is another one.
+                        // It was the only version, so the function is gone, and the next one is a
+                        // new function.
                         assert!(model.published.is_empty());
                         model.given = 0;
                         model.edits += 1;
@@ -118,7 +120,8 @@ async fn step(t: &Fixture, model: &mut Model, call: &Call) {
                     }
                 }
                 Err(CatalogError::Refused(refusal)) => {
-                    // The releases of a free plan may all hold it, or jobs and webhooks want the function itself.
+                    // All releases of a free plan may hold it, or jobs and webhooks may need the
+                    // function itself.
                     let used = model.used().contains(&version);
                     assert!(
                         used || refusal.code != Code::InUse || refusal.message.contains("nothing would be live"),

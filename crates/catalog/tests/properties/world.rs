@@ -1,4 +1,5 @@
-//! A small model of an app beside the real one. Each step is done to both, and what the model can foretell is checked.
+//! A small model of an app next to the real one. Each step runs on both, and the predictions of the
+//! model are checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,32 +11,32 @@ use milepost_model::{ChangeOutcome, Code, UnitKind};
 use crate::common::*;
 use crate::operations::Operation;
 
-/// `function f0` and so on, with the number of its version.
+/// Units such as `function f0`, with the number of their version.
 pub type Manifest = BTreeMap<String, i64>;
 
-/// As many releases as the plan `free` keeps active.
+/// The number of active releases that the plan `free` allows.
 const BOUND: usize = 3;
 
 pub struct World<'t> {
     pub t: &'t Fixture,
     pub manifest: Manifest,
-    /// Every app version by its uid, and what it holds.
+    /// Every app version by uid, with its units.
     pub app_versions: Vec<(String, Manifest)>,
-    /// What each version holds, of those that are listed and selectable.
+    /// The content of each version that is listed and selectable.
     pub versions: BTreeMap<String, BTreeMap<i64, u8>>,
-    /// Active releases, oldest first, and their app versions.
+    /// Active releases, oldest first, with their app versions.
     pub active: Vec<(String, String)>,
     pub tags: BTreeMap<String, String>,
     pub live: Option<String>,
     pub pinned: bool,
     pub aliases: BTreeMap<(String, String), i64>,
-    /// Every label that was ever given, and the version that has it, deleted or not.
+    /// Every label that was ever assigned, with its version, deleted or not.
     pub labels: BTreeMap<(String, String), i64>,
     /// The function of the route, and the version that it is pinned to.
     route: Option<(String, Option<i64>)>,
     /// The route of each app version.
     routes: BTreeMap<String, Option<(String, Option<i64>)>>,
-    /// What every version held that was ever made.
+    /// The content of every version that was ever made.
     history: BTreeMap<(String, i64), u8>,
 }
 
@@ -123,7 +124,7 @@ impl<'t> World<'t> {
         self.tags.values().any(|tagged| tagged == release) || (self.pinned && self.live.as_deref() == Some(release))
     }
 
-    /// The releases that make room for one more, or none when all are protected.
+    /// Returns the releases that expire for a new one, or `None` if all are protected.
     fn making_room(&self) -> Option<Vec<String>> {
         let excess = (self.active.len() + 1).saturating_sub(BOUND);
         let free = self.active.iter().map(|(id, _)| id.clone()).filter(|id| !self.protected(id));
@@ -157,7 +158,7 @@ impl<'t> World<'t> {
         self.absorb(outcome, code);
     }
 
-    /// Takes over what a change said it did.
+    /// Applies the outcome of a change to the model.
     pub fn absorb(&mut self, outcome: ChangeOutcome, code: u8) {
         for unit in &outcome.versions {
             let key = format!("{} {}", unit.kind, unit.name);
@@ -203,7 +204,7 @@ impl<'t> World<'t> {
         let new = self.content(&function_key) != Some(code) || force;
         let change = change([package(name, tree), function.labelled(&label)]);
         if !new {
-            // A version that is there already gets no other name.
+            // An existing version gets no further label.
             return self.change(change, code, !same).await;
         }
         let key = (function_key.clone(), label);
@@ -231,7 +232,7 @@ impl<'t> World<'t> {
         }
         let number = version.and_then(|version| pick(&numbers, version)).copied();
         let selector = number.map_or("latest".to_owned(), |number| number.to_string());
-        // Whether it changes depends on digests, not on numbers, so only the catalog can tell.
+        // Whether it changes depends on digests, not on numbers, which only the catalog knows.
         let result = self.t.send(change([route(ROUTE, function, &selector)])).await;
         let room = self.making_room();
         match result {
@@ -396,7 +397,7 @@ impl<'t> World<'t> {
         self.on_live(change([package(name, tree), function_on(name, name)]), &units, code).await;
     }
 
-    /// A change that puts these units with this content, on live.
+    /// A change on live that puts these units with this content.
     async fn on_live(&mut self, change: Change, puts: &[(String, u8)], code: u8) {
         let live = self.live.as_ref().and_then(|live| self.active.iter().find(|(id, _)| id == live)).cloned();
         let base = live.as_ref().and_then(|(_, uid)| self.app_versions.iter().find(|(known, _)| known == uid)).cloned();
@@ -433,7 +434,7 @@ impl<'t> World<'t> {
         self.manifest.clone_from(&base);
         self.route = self.routes.get(&base_uid).cloned().flatten();
         self.absorb(outcome, code);
-        // What came back is selectable again, and what it is pinned to; nothing else of what was removed.
+        // Restored versions and their pins are selectable again, but no other removed ones.
         for unit in back {
             let (kind, name) = unit.split_once(' ').unwrap();
             let numbers = self.t.numbers(kind.parse().unwrap(), name).await;
@@ -444,7 +445,7 @@ impl<'t> World<'t> {
         if self.pinned {
             self.live = self.active.last().map(|(id, _)| id.clone());
         }
-        // Live's content plus the change, and nothing else.
+        // The result is live's content plus the change, and nothing else.
         let (uid, manifest) = self.app_versions.last().unwrap();
         assert_eq!(&self.t.objects(uid).await, manifest);
         for (unit, number) in manifest.iter().filter(|(unit, _)| !unit.starts_with("environment")) {
