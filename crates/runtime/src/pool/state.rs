@@ -287,9 +287,9 @@ impl<E: Executor> State<E> {
     }
 
     /// With a healthy instance left, waiters go on waiting for it. Without one, the error goes to
-    /// all waiters if no other start is in progress. After a timeout it also goes to those who
-    /// waited the whole time (tickets below `waited_for_all`): starts that began later would fail
-    /// later.
+    /// all waiters if no other start is in progress. After a timeout it also goes to the waiters
+    /// that waited the whole time (tickets below `waited_for_all`): starts that began later would
+    /// fail later.
     pub fn start_failed(
         &mut self,
         error: &StartError,
