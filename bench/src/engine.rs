@@ -1,4 +1,5 @@
-//! The two engines with the settings that lose nothing: SQLite with `synchronous=FULL`, PostgreSQL with `fsync=on`.
+//! Both engines with fully durable settings: SQLite with `synchronous=FULL`, PostgreSQL with
+//! `fsync=on`.
 
 use std::sync::Arc;
 
@@ -43,7 +44,7 @@ pub async fn app(catalog: &Catalog, name: &str) -> Result<AppName> {
     Ok(name)
 }
 
-/// A put of a small configuration-like unit: the timers and secrets of an app are of this size.
+/// Puts a small unit, of about the size of a timer or a secret.
 pub fn environment(index: usize, round: usize) -> Result<Put> {
     let name: UnitName = format!("unit-{index}").parse()?;
     let spec = milepost_model::spec::EnvironmentSpec {

@@ -1,4 +1,4 @@
-//! A change of one unit in an app of 500 units, with 10, 1,000 and 10,000 app versions behind it.
+//! A change of one unit in an app of 500 units, after 10, 1,000 and 10,000 app versions.
 
 use anyhow::Result;
 

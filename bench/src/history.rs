@@ -1,4 +1,4 @@
-//! Reading a page of history and resolving selectors, from 1,000 to 1,000,000 versions of one unit.
+//! Reads a page of history and resolves selectors, with 1,000 to 1,000,000 versions of one unit.
 
 use anyhow::Result;
 use milepost_catalog::Page;

@@ -1,10 +1,11 @@
-//! Measurements, printed as tables. Not a test: nothing here fails because a machine is slow.
+//! Measurements, printed as tables. Not a test: a slow machine fails nothing here.
 //!
-//! `cargo xtask bench` builds this with optimisation and runs the parts about the ledger, `cargo xtask bench static` one of
-//! them; `cargo xtask bench serve` compares serving with its peers, `cargo xtask bench executions` measures executions, and
-//! `cargo xtask bench timers` lets two servers fire a thousand timers for a minute. Every number stands beside a peer that was measured in
-//! the same run, and every line shows its spread, because the machine is shared. What was learned is kept in
-//! `bench/README.md`.
+//! `cargo xtask bench` builds this with optimisation and runs the parts about the ledger, `cargo
+//! xtask bench static` one of them. `cargo xtask bench serve` compares serving with its peers,
+//! `cargo xtask bench executions` measures executions, and `cargo xtask bench timers` has two
+//! servers fire a thousand timers for a minute. Every number is printed beside a peer that was
+//! measured in the same run, and every line shows its spread, because the machine is shared.
+//! `bench/README.md` has the conclusions.
 
 mod engine;
 mod executions;
@@ -25,7 +26,7 @@ async fn main() -> Result<()> {
     let runs = |name: &str| wanted.is_empty() || wanted.iter().any(|part| part == name);
     println!("Milepost {}, {} cores", env!("CARGO_PKG_VERSION"), std::thread::available_parallelism()?);
     if let Some(("serve", args)) = wanted.split_first().map(|(first, rest)| (first.as_str(), rest.to_vec())) {
-        // On one thread of its own: servers that are started end with the thread that started them.
+        // On a dedicated thread: servers end with the thread that started them.
         return tokio::task::spawn_blocking(move || serve::run(&args)).await?;
     }
     match wanted.split_first().map(|(first, rest)| (first.as_str(), rest)) {

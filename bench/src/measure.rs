@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// Some runs of one thing.
+/// Several runs of one measurement.
 #[derive(Default, Clone)]
 pub struct Runs(Vec<Duration>);
 
@@ -21,7 +21,7 @@ impl Runs {
         self.0.get(last * percent / 100).copied().unwrap_or_default()
     }
 
-    /// `12.3 ms (11.0-15.2)`
+    /// For example `12.3 ms (11.0-15.2)`.
     pub fn text(&self) -> String {
         let millis = |took: Option<&Duration>| took.map_or(0.0, |took| took.as_secs_f64() * 1000.0);
         format!(
@@ -43,7 +43,7 @@ pub async fn time<T>(work: impl Future<Output = T>) -> (T, Duration) {
     (value, started.elapsed())
 }
 
-/// A Markdown table, which reads well in a terminal too.
+/// Prints a Markdown table, which is readable in a terminal too.
 pub fn table(title: &str, headers: &[&str], rows: &[Vec<String>]) {
     println!("\n## {title}\n");
     println!("| {} |", headers.join(" | "));

@@ -1,4 +1,4 @@
-//! Sustained changes per second, beside the peer of plain one-row commits on the same database.
+//! Sustained changes per second, compared with plain one-row commits on the same database.
 
 use std::time::{Duration, Instant};
 
@@ -66,7 +66,7 @@ async fn changes(engine: &Engine, clients: usize, round: usize, own_app: bool) -
     Ok(done as f64 / started.elapsed().as_secs_f64())
 }
 
-/// One row, one commit: what the database does without us.
+/// The peer: what the database does without Milepost, one row per commit.
 async fn commits(engine: &Engine, clients: usize) -> Result<f64> {
     let started = Instant::now();
     let work = (0..clients).map(|_| async {

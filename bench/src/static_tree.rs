@@ -1,4 +1,4 @@
-//! Putting an unchanged tree of 10,000 files, beside `git status` in the same tree.
+//! Adds an unchanged tree of 10,000 files, compared with `git status` in the same tree.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -32,7 +32,7 @@ fn measure() -> Result<()> {
     ] {
         run_quietly(Command::new("git").args(args).current_dir(&tree))?;
     }
-    // Both caches distrust files that are younger than their tick: let the files age before anything is scanned.
+    // Both caches distrust recently modified files, so the files must age before the first scan.
     std::thread::sleep(std::time::Duration::from_secs(3));
     let add = |env: &CliEnv| {
         let started = Instant::now();
@@ -101,7 +101,7 @@ fn run_quietly(command: &mut Command) -> Result<()> {
     if status.success() { Ok(()) } else { bail!("{command:?} failed") }
 }
 
-/// How many uploads the server has taken, by its own count.
+/// The number of uploads according to the server's metrics.
 fn uploads(env: &CliEnv, api: &str) -> Result<u64> {
     let token = std::fs::read_to_string(env.data_dir().join("admin.token")).context("the server has no token")?;
     let authorization = format!("authorization: Bearer {}", token.trim());

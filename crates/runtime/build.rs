@@ -1,4 +1,4 @@
-//! Lists the worker programs, so that the binary carries all of them and none is forgotten.
+//! Generates the list of worker programs that are embedded in the binary.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

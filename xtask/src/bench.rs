@@ -1,9 +1,11 @@
-//! `cargo xtask bench [PART…]`: builds with optimisation, measures, prints the tables and keeps them under `bench/raw`.
+//! `cargo xtask bench [PART…]`: builds with optimisation, measures, prints the tables and saves
+//! them under `bench/raw`.
 //!
-//! `cargo xtask bench executions [OPTION…]` and `cargo xtask bench timers [OPTION…]` measure executions.
+//! `cargo xtask bench executions [OPTION…]` and `cargo xtask bench timers [OPTION…]` measure
+//! executions.
 //!
-//! `cargo xtask bench serve [OPTION…]` compares serving with its peers, which it installs first; every single number is kept
-//! under `bench/results`.
+//! `cargo xtask bench serve [OPTION…]` installs peers and compares serving with them. Every single
+//! measurement is saved under `bench/results`.
 
 use std::io::Write;
 use std::process::Stdio;

@@ -1,7 +1,8 @@
 //! `cargo xtask ci`: everything a change must pass.
 //!
-//! The cheap checks come first. `cargo clippy` only checks, so that the tests would compile everything once more: here the
-//! build itself is linted, and the doc tests, the tests and the program share what it made.
+//! The cheap checks come first. `cargo clippy` only checks, so the tests would compile everything
+//! again. Instead the build itself is linted, and the doc tests, the tests and the program share
+//! its output.
 
 use std::time::{Duration, Instant};
 
@@ -30,7 +31,7 @@ pub fn run() -> Result<()> {
     for (name, step) in STEPS {
         eprintln!("\n=== {name}");
         let started = Instant::now();
-        // A failed step does not keep the others from telling what they find.
+        // All steps run even if one fails, so that every problem is reported.
         if let Err(error) = step() {
             eprintln!("Error: {error:#}");
             failed.push(name);
@@ -38,7 +39,7 @@ pub fn run() -> Result<()> {
         times.push((name, started.elapsed()));
     }
     report(&times, &failed);
-    // The count is the last line whatever happened: CI reads it there.
+    // Always the last line, because CI parses it there.
     if let Some(counts) = test::counts()? {
         println!("{} passed, {} failed", counts.passed, counts.failed);
     }

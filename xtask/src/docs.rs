@@ -1,4 +1,4 @@
-//! `cargo xtask docs [--check]`: the generated part of the reference, from the help of the commands and from the API.
+//! `cargo xtask docs [--check]`: generates the reference from the commands' help and from the API.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -11,13 +11,14 @@ pub fn run() -> Result<()> {
     generate(&[])
 }
 
-/// Fails when the generated pages are not what the code says now.
+/// Fails if the generated pages are out of date.
 pub fn check() -> Result<()> {
     generate(&["--check"])
 }
 
-/// The same, with the program that the tests have just built and run. Asked for the command line alone, cargo chooses other
-/// features of what it depends on than for the whole workspace, and would compile most of it once more.
+/// Like [`check`], with the program that the tests have just built. For the CLI crate alone, cargo
+/// chooses other features of its dependencies than for the whole workspace, and would recompile
+/// most of them.
 pub fn check_what_was_tested() -> Result<()> {
     let built = target().join("debug/milepost");
     if !built.exists() {

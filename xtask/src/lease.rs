@@ -1,4 +1,4 @@
-//! Keeping the PostgreSQL that the tests share running for a whole run.
+//! Keeps the PostgreSQL that the tests share running for a whole run.
 
 use std::fs::{self, File};
 
@@ -6,8 +6,9 @@ use anyhow::{Context, Result};
 
 use crate::shell;
 
-/// The first test that needs the server starts it, and it is stopped some seconds after nobody holds this lease any more;
-/// `crates/testkit/src/postgres/shared.rs` tells how. The lease ends with this process, however that ends.
+/// The first test that needs the server starts it, and it is stopped some seconds after this lease
+/// is released (see `crates/testkit/src/postgres/shared.rs`). The lease ends with this process,
+/// however that ends.
 pub fn hold() -> Result<File> {
     let folder = shell::target_dir()?.join("testkit/postgres");
     fs::create_dir_all(&folder).with_context(|| format!("could not make {}", folder.display()))?;

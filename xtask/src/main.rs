@@ -1,5 +1,5 @@
-//! The project's own chores, run as `cargo xtask NAME`. One file per command; only the standard library and `anyhow`,
-//! so that the first run costs seconds.
+//! The project's chores, run as `cargo xtask NAME`. One file per command. Uses only the standard
+//! library and `anyhow`, so that the first run takes only seconds.
 
 mod bench;
 mod ci;

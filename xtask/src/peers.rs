@@ -1,6 +1,6 @@
-//! What serving is compared with, installed where `cargo xtask bench serve` finds it.
+//! Installs the servers that serving is compared with, for `cargo xtask bench serve`.
 //!
-//! Versions are pinned: a comparison with something else is another comparison.
+//! Versions are pinned to keep comparisons reproducible.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,11 @@ use crate::shell::{command, run as run_command, target_dir};
 const PYTHON: [&str; 3] = ["functions-framework==3.10.2", "gunicorn==27.0.0", "flask==3.1.3"];
 const NODE: &str = "@google-cloud/functions-framework@5.0.5";
 
-/// Where `milepost-bench serve` looks for interpreters too, so that both sides of a comparison run the same ones.
+/// `milepost-bench serve` looks for interpreters here too, so that both sides of a comparison run
+/// the same ones.
 const SYSTEM_PYTHON: [&str; 2] = ["/usr/local/bin/python3", "/usr/bin/python3"];
 
-/// Installs what is missing; answers the folder with the peers that are not Debian's.
+/// Installs what is missing. Returns the directory of the peers that do not come from Debian.
 pub fn install() -> Result<PathBuf> {
     let nginx = on_path("nginx").or_else(|| Some(PathBuf::from("/usr/sbin/nginx")).filter(|path| path.is_file()));
     debian(&[("nginx", nginx, &["nginx"]), ("wrk", on_path("wrk"), &["wrk"]), ("npm", on_path("npm"), &["npm"])])?;
@@ -26,8 +27,8 @@ pub fn install() -> Result<PathBuf> {
     Ok(tools)
 }
 
-/// Runs `install` unless the folder says that this has been installed. The mark is written last, so that an interrupted
-/// installation is done again.
+/// Runs `install` unless the directory is marked as installed. The mark is written last, so that an
+/// interrupted installation is repeated.
 fn once(thing: &str, home: &Path, what: &str, install: fn(&Path) -> Result<()>) -> Result<()> {
     let mark = home.join("milepost-installed");
     if fs::read_to_string(&mark).is_ok_and(|installed| installed == what) {

@@ -1,6 +1,6 @@
-//! `cargo xtask setup`: finds or installs what the tests need, one line a thing.
+//! `cargo xtask setup`: finds or installs what the tests need, and prints one line for each.
 //!
-//! Every step first looks, so that a second run costs a fraction of a second.
+//! Every step checks first, so that a second run takes a fraction of a second.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -9,9 +9,9 @@ use anyhow::{Context, Result, bail};
 
 use crate::shell::{command, run as run_command, succeeds, target_dir};
 
-/// The S3 server of the tests. Pinned: what it accepts differs from version to version.
+/// The S3 server of the tests. Pinned because versions differ in what they accept.
 const MOTO: &[&str] = &["moto[server]==5.2.5"];
-/// The client of the v1 interface. Pinned: what it sends is what the interface has to take.
+/// The client of the v1 interface. Pinned because the interface must accept what it sends.
 const QINLING: &[&str] = &["python-qinlingclient==5.1.1", "python-openstackclient==10.5.0"];
 
 pub fn run() -> Result<()> {
@@ -37,7 +37,7 @@ pub fn run() -> Result<()> {
     Ok(())
 }
 
-/// Whether `cargo nextest` can be used.
+/// Whether `cargo nextest` is available.
 pub fn nextest() -> bool {
     succeeds(&mut crate::shell::cargo(&["nextest", "--version"]))
 }
@@ -46,11 +46,11 @@ pub fn say(thing: &str, state: &str) {
     eprintln!("{thing:<20} {state}");
 }
 
-/// What is needed, where it was found, and Debian's packages that bring it.
+/// A requirement, where it was found, and the Debian packages that provide it.
 type Need<'a> = (&'a str, Option<PathBuf>, &'a [&'a str]);
 
-/// Installs Debian's packages for what was not found, all at once: whoever must do it by hand is told everything that is
-/// missing.
+/// Installs the Debian packages of everything that was not found, all at once. If that is
+/// impossible, the error lists the complete command.
 pub fn debian(needs: &[Need<'_>]) -> Result<()> {
     let mut packages = Vec::new();
     for (thing, found, bring_it) in needs {
@@ -68,7 +68,7 @@ pub fn debian(needs: &[Need<'_>]) -> Result<()> {
     let install = [&["apt-get", "install", "-y", "--no-install-recommends"], &packages[..]].concat();
     let by_hand = format!("on Debian, root installs what is missing with `apt-get update && {}`", install.join(" "));
     let root = command("id", &["-u"]).output().is_ok_and(|id| id.stdout == b"0\n");
-    // `env` comes after `sudo`, which passes none of our own variables on.
+    // `env` comes after `sudo`, which does not pass on environment variables.
     let sudo = if root { &[][..] } else { &["sudo"] };
     let prefix = [sudo, &["env", "DEBIAN_FRONTEND=noninteractive"]].concat();
     if on_path("apt-get").is_none() || on_path(prefix[0]).is_none() {
@@ -84,7 +84,7 @@ pub fn debian(needs: &[Need<'_>]) -> Result<()> {
     Ok(())
 }
 
-/// Debian keeps the server's programs off the `PATH`, in a folder per version.
+/// Debian keeps the server's programs off the `PATH`, in one directory per version.
 fn postgres() -> Option<PathBuf> {
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let mut folders: Vec<PathBuf> = versions.map(|version| version.path().join("bin")).collect();
@@ -93,28 +93,28 @@ fn postgres() -> Option<PathBuf> {
     debian.or_else(|| on_path("initdb").and_then(|_| on_path("postgres")))
 }
 
-/// Debian's Python comes without the part that makes virtual environments.
+/// Debian's Python lacks the modules that create virtual environments.
 fn python() -> Option<PathBuf> {
     let whole = succeeds(&mut command("python3", &["-c", "import venv, ensurepip"]));
     whole.then(|| on_path("python3")).flatten()
 }
 
-/// Builds install with it what a `requirements.txt` asks for.
+/// Used by builds to install a `requirements.txt`.
 fn pip() -> Option<PathBuf> {
     let there = succeeds(&mut command("python3", &["-m", "pip", "--version"]));
     there.then(|| on_path("python3")).flatten()
 }
 
-/// Looks at the example as people do.
+/// Used to render the example.
 fn browser() -> Option<PathBuf> {
     ["chromium", "chromium-browser", "google-chrome"].into_iter().find_map(on_path)
 }
 
-/// Installs Python packages into a folder of their own, once.
+/// Installs Python packages once, into their own directory.
 fn python_tool(thing: &str, folder: &str, packages: &[&str]) -> Result<()> {
     let home = target_dir()?.join("tools").join(folder);
-    // Written last, so that an interrupted installation is done again. It names the versions, so that a new pin is
-    // installed, and its own place, since what is installed does not work at another one.
+    // Written last, so that an interrupted installation is repeated. Contains the versions, so that
+    // a new pin is installed, and the path, because a virtual environment cannot be moved.
     let mark = home.join("milepost-installed");
     let wanted = packages.join(" ");
     let done = format!("{wanted} in {}", home.display());

@@ -1,4 +1,4 @@
-//! Running other programs, and the folders they run in.
+//! Runs other programs, and finds the directories to run them in.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ pub fn root() -> &'static Path {
     xtask.parent().unwrap_or(xtask)
 }
 
-/// The target folder this program was built into, which is also where the tests will be.
+/// The target directory that this program was built into, where the tests will be built too.
 pub fn target_dir() -> Result<PathBuf> {
     let program = env::current_exe().context("could not find the path of this program")?;
     let tagged = program.ancestors().find(|folder| folder.join("CACHEDIR.TAG").is_file());
@@ -22,8 +22,8 @@ pub fn target_dir() -> Result<PathBuf> {
 
 static LINT: AtomicBool = AtomicBool::new(false);
 
-/// From now on every cargo compiles this workspace's own crates with clippy as the compiler, and a warning is an error. What
-/// depends on how a crate was compiled is compiled again by a cargo without it, so it is for a whole run or not at all.
+/// Makes every later cargo compile the workspace's crates with clippy, with warnings as errors. A
+/// cargo without it recompiles what depends on them, so use it for a whole run or not at all.
 pub fn lint_what_is_built() {
     LINT.store(true, Ordering::Relaxed);
 }
@@ -34,7 +34,7 @@ pub fn cargo(args: &[&str]) -> Command {
     let mut command = Command::new(&program);
     command.args(args).current_dir(root());
     if LINT.load(Ordering::Relaxed) {
-        // As `cargo clippy -- -D warnings` does it; that command itself cannot be told to build.
+        // Does what `cargo clippy -- -D warnings` does, which cannot build.
         command.env("RUSTC_WORKSPACE_WRAPPER", program.with_file_name("clippy-driver"));
         command.env("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__");
     }
@@ -47,7 +47,7 @@ pub fn command(program: impl AsRef<Path>, args: &[&str]) -> Command {
     command
 }
 
-/// Runs the command with this program's own output, and fails when it does.
+/// Runs the command with this program's output streams. Fails if the command fails.
 pub fn run(command: &mut Command) -> Result<()> {
     let text = display(command);
     let status = command.status().with_context(|| format!("could not run `{text}`"))?;
@@ -57,13 +57,13 @@ pub fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Whether the command can be run and succeeds; what it prints is lost.
+/// Whether the command can be run and succeeds. Discards its output.
 pub fn succeeds(command: &mut Command) -> bool {
     let silent = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     silent.status().is_ok_and(|status| status.success())
 }
 
-/// The standard output of a command that must succeed.
+/// Returns the standard output of a command that must succeed.
 pub fn read(command: &mut Command) -> Result<String> {
     let text = display(command);
     let output = command.stderr(Stdio::inherit()).output().with_context(|| format!("could not run `{text}`"))?;

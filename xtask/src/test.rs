@@ -1,6 +1,7 @@
-//! `cargo xtask test [--fast] [ARG…]`: everything the tests need, then the tests. `--fast` is for the inner loop.
+//! `cargo xtask test [--fast] [ARG…]`: installs everything that the tests need and runs them.
+//! `--fast` is for the inner loop.
 //!
-//! The runner comes last, so that its summary is the last thing printed.
+//! The test runner comes last, so that its summary is the last output.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -16,7 +17,7 @@ pub fn run(args: &[&str]) -> Result<()> {
     let runner_args: Vec<&str> = args.iter().copied().filter(|arg| *arg != "--fast").collect();
     setup::run()?;
     if !setup::nextest() {
-        // Runs the examples in the documentation too.
+        // `cargo test` runs the doc tests too.
         return cargo_test(fast, &runner_args);
     }
     if !fast && runner_args.is_empty() {
@@ -28,19 +29,20 @@ pub fn run(args: &[&str]) -> Result<()> {
     nextest(if fast { "fast" } else { "default" }, &runner_args)
 }
 
-/// What a minute suffices for, of the whole workspace: not the tests that start servers, workers and registries, but for the
-/// command line's own. `--fast -p PACKAGE` runs those of one package too. Not in the profile: nextest refuses a filter that names a
-/// binary where it is not built.
+/// The tests of the whole workspace that run within a minute: without those that start servers,
+/// workers and registries, except the snapshots of the command line. `--fast -p PACKAGE` runs them
+/// for one package. Not in the profile, because nextest rejects a filter that names a binary which
+/// is not built.
 const A_MINUTE: &str = "binary(=snapshots) | not (kind(test) & (package(milepost-cli) | package(milepost-server) | \
                         package(milepost-runtime) | package(milepost-channels)))";
 
-/// The examples in the documentation, which nextest does not run. Not quietly: this compiles every dependency first, and
-/// that takes minutes.
+/// The doc tests, which nextest does not run. Not quiet, because this compiles every dependency
+/// first, which takes minutes.
 pub fn doctests() -> Result<()> {
     run_command(&mut cargo(&["test", "--locked", "--workspace", "--doc"]))
 }
 
-/// The unit and integration tests, for CI: all of them, whatever fails.
+/// All unit and integration tests, for CI, even after a failure.
 pub fn all() -> Result<()> {
     if setup::nextest() { nextest("ci", &[]) } else { cargo_test(false, &["--no-fail-fast"]) }
 }
@@ -50,7 +52,7 @@ fn nextest(profile: &str, args: &[&str]) -> Result<()> {
     let mut command = cargo(&["nextest", "run", "--locked", "--profile", profile]);
     at_a_time(&mut command, "NEXTEST_TEST_THREADS");
     if profile == "ci" {
-        // What a gate prints is read in excerpts: the sentence of a failure must not drown in its backtrace.
+        // CI output is read in excerpts, where a backtrace would hide the failure's message.
         command.env("RUST_BACKTRACE", "0");
     }
     run_command(command.args(scope(args)).args(args))
@@ -58,19 +60,21 @@ fn nextest(profile: &str, args: &[&str]) -> Result<()> {
 
 fn cargo_test(fast: bool, args: &[&str]) -> Result<()> {
     let _lease = lease::hold()?;
-    // Not `--all-targets`: that would make tests of the examples, and tests start some of them as programs.
+    // Not `--all-targets`, which would build the examples as tests, but tests run some of them as
+    // programs.
     let mut command = cargo(&["test", "--locked"]);
     at_a_time(&mut command, "RUST_TEST_THREADS");
     command.args(scope(args)).args(args);
     if fast {
-        // As the profile `fast` of nextest has it.
+        // Like the nextest profile `fast`.
         command.args(["--", "--skip", "slow_", "--skip", "postgres::"]);
     }
     run_command(&mut command)
 }
 
-/// More tests than cores at a time: most of them wait for processes, disks and databases, and one at a time on each core
-/// leaves half of the machine idle. Whoever set the number keeps it.
+/// Runs more tests than cores in parallel: most of them wait for processes, disks and databases,
+/// and one per core would leave half of the machine idle. A number set by the user takes
+/// precedence.
 fn at_a_time(command: &mut Command, variable: &str) {
     if env::var_os(variable).is_none() {
         let cores = thread::available_parallelism().map_or(1, usize::from);
@@ -78,19 +82,19 @@ fn at_a_time(command: &mut Command, variable: &str) {
     }
 }
 
-/// The whole workspace, unless the arguments choose packages.
+/// The whole workspace, unless the arguments select packages.
 fn scope(args: &[&str]) -> Option<&'static str> {
     let chosen = args.iter().any(|arg| arg.starts_with("-p") || arg.starts_with("--package"));
     (!chosen).then_some("--workspace")
 }
 
-/// What the CI profile's run counted: the tests that passed and those that did not.
+/// The numbers of passed and failed tests of a run with the profile `ci`.
 pub struct Counts {
     pub passed: usize,
     pub failed: usize,
 }
 
-/// The counts of the last run with nextest's profile `ci`, or none when there was no such run.
+/// The counts of the last run with nextest's profile `ci`, if there was one.
 pub fn counts() -> Result<Option<Counts>> {
     let path = junit()?;
     if !path.is_file() {
@@ -100,7 +104,7 @@ pub fn counts() -> Result<Option<Counts>> {
     Ok(parse(&report))
 }
 
-/// Removes the last run's counts, so that they are not taken for the next one's.
+/// Removes the counts of the last run, so that they are not attributed to the next one.
 pub fn forget_counts() -> Result<()> {
     let path = junit()?;
     match path.is_file() {
@@ -129,13 +133,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chosen_packages_replace_the_workspace() {
+    fn selected_packages_replace_the_workspace() {
         assert_eq!(scope(&["rollback"]), Some("--workspace"));
         assert_eq!(scope(&["-p", "milepost-model"]), None);
     }
 
     #[test]
-    fn counts_are_read_from_the_report() {
+    fn parses_the_counts_of_a_report() {
         let report = "<?xml version=\"1.0\"?>\n<testsuites name=\"nextest-run\" tests=\"12\" failures=\"2\" errors=\"1\" \
                       uuid=\"x\">\n<testsuite name=\"a\" tests=\"3\" failures=\"0\">";
         let counts = parse(report).unwrap();

@@ -1,5 +1,6 @@
-//! `cargo xtask tour`: builds Milepost, starts it on its embedded default in a folder of its own, and walks through a
-//! deploy that goes wrong and is undone. What is typed is printed, so that it can be typed again.
+//! `cargo xtask tour`: builds Milepost, starts it with its embedded default in a temporary
+//! directory, and walks through a deploy that goes wrong and is rolled back. Commands are printed,
+//! so that they can be repeated.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -10,7 +11,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::shell::{cargo, run as run_command, target_dir};
 
-/// What is said before, the files that are written, and what is typed.
+/// An introduction, the files to write, and the commands to run.
 type Scene = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
 const SCENES: [Scene; 7] = [
@@ -40,7 +41,7 @@ const SCENES: [Scene; 7] = [
 ];
 
 pub fn run() -> Result<()> {
-    // Not quietly: the first time this takes minutes.
+    // Not quiet, because the first time this takes minutes.
     run_command(&mut cargo(&["build", "--locked", "-p", "milepost-cli"]))?;
     let binary = target_dir()?.join("debug/milepost");
     let folder = std::env::temp_dir().join(format!("milepost-tour-{}", std::process::id()));
@@ -90,7 +91,7 @@ impl Server {
         let ready = lines.by_ref().map_while(Result::ok).find(|line| line.starts_with("Milepost is ready"));
         let Some(ready) = ready else { bail!("the server did not start") };
         println!("{ready}");
-        // The rest is read away, or the server would wait for room to log.
+        // Drains the rest, or the server would block on a full pipe.
         std::thread::spawn(move || lines.for_each(drop));
         Ok(Self { binary: binary.to_owned(), folder: folder.to_owned(), process })
     }
@@ -108,7 +109,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may be gone already; either way nothing is left running.
+        // It may have ended already.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

@@ -1,4 +1,5 @@
-//! Executions accepted per second by the catalog alone: the version decided, the row durable.
+//! Executions accepted per second by the catalog alone: the version is resolved and the row is
+//! durable.
 
 use anyhow::Result;
 use milepost_catalog::Accept;

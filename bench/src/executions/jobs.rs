@@ -1,4 +1,4 @@
-//! What the scheduler costs with many jobs of which few are due.
+//! The cost of the scheduler with many jobs of which few are due.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ pub async fn run(options: &Options) -> Result<()> {
             made = jobs;
             let (mut idle, mut firing, mut inserts) = (Runs::default(), Runs::default(), Runs::default());
             for round in 0..ROUNDS {
-                // Each of them has a tick of its own, and after it none for a year.
+                // Each job is due once, and then not for a year.
                 let first = jobs - (round + 1) * DUE;
                 let now = catalog.now().as_millisecond();
                 catalog.bench_due_jobs(first..first + DUE, from_millis(now - now % MINUTE)).await?;

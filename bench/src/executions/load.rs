@@ -1,4 +1,4 @@
-//! Many clients that do one thing again and again.
+//! Many clients that repeat one operation.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use milepost_catalog::Catalog;
 
 use crate::serve::report::Spread;
 
-/// How often a second `clients` get `work` done together.
+/// How many times per second `clients` together complete `work`.
 pub async fn rate<F, W>(clients: usize, length: Duration, work: F) -> Result<f64>
 where
     F: Fn() -> W,
@@ -27,12 +27,12 @@ where
     Ok(done as f64 / started.elapsed().as_secs_f64())
 }
 
-/// What the database does without us: one row, one commit.
+/// The peer: what the database does without Milepost, one row per commit.
 pub async fn plain(catalog: &Catalog, clients: usize, length: Duration) -> Result<f64> {
     rate(clients, length, || async { Ok(catalog.bench_commit().await?) }).await
 }
 
-/// `plain commits for one of ours`
+/// The number of plain commits in the time of one of our operations.
 pub fn ratio(ours: &[f64], plain: &[f64]) -> String {
     Spread::of(ours.iter().zip(plain).map(|(ours, plain)| plain / ours.max(f64::EPSILON))).tenths()
 }

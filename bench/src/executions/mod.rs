@@ -1,4 +1,5 @@
-//! Executions beside what the database does without us: plain commits of one row each, in the same run.
+//! Measures executions against what the database does without Milepost: plain one-row commits, in
+//! the same run.
 
 mod accept;
 mod jobs;

@@ -1,4 +1,4 @@
-//! What is asked for on the command line.
+//! Command line options.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ const PARTS: [&str; 4] = ["accept", "served", "idle", "jobs"];
 
 pub struct Options {
     only: Vec<String>,
-    /// How often each thing is measured.
+    /// How often everything is measured.
     pub runs: usize,
-    /// How long load takes; of timers, how long they fire.
+    /// The duration of load, and how long timers fire.
     pub seconds: Option<u64>,
     /// Executions of one end-to-end run.
     pub count: usize,
-    /// Executions on an idle server, one after the other.
+    /// Sequential executions on an idle server.
     pub idle: usize,
     pub jobs: i64,
     pub timers: usize,

@@ -1,5 +1,5 @@
-//! Executions on a real server over HTTP: accepted until the server is killed, run to their end, and one at a time when it
-//! is idle.
+//! Executions on a real server over HTTP: accepted until the server is killed, run to their end,
+//! and one at a time on an idle server.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -24,11 +24,11 @@ use crate::serve::report::{Spread, percentile};
 const CLIENTS: usize = 16;
 const POLL: Duration = Duration::from_millis(20);
 
-/// A new database, and the folder of the server that has it.
+/// A new database, and the directory of its server.
 struct Database {
     name: &'static str,
     folder: PathBuf,
-    /// None for the SQLite file in the folder.
+    /// `None` for the SQLite file in the directory.
     postgres: Option<TestDatabase>,
 }
 
@@ -38,7 +38,7 @@ impl Database {
         Ok(Self { name, folder, postgres: cluster.map(Cluster::database) })
     }
 
-    /// Starts a server that may run so many at once; the first time with the function.
+    /// Starts a server that runs up to `at_once` executions, the first time with the function.
     fn serve(&self, place: &Place, at_once: &str, first: bool) -> Result<Milepost> {
         let mut args = vec!["--executions", at_once];
         if let Some(database) = &self.postgres {
@@ -53,7 +53,7 @@ impl Database {
         Ok(milepost)
     }
 
-    /// While no server runs.
+    /// Opens the catalog. Only while no server is running.
     async fn open(&self) -> Result<Catalog> {
         let url = match &self.postgres {
             Some(database) => database.url.clone(),
@@ -102,7 +102,8 @@ pub async fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Clients send until the server does not answer any more; then everything that was acknowledged has to be there.
+/// Clients send until the killed server stops responding. Then everything acknowledged must be in
+/// the database.
 async fn until_killed(place: &Place, database: &Database, options: &Options) -> Result<Vec<String>> {
     let (mut ours, mut plain, mut acknowledged, mut found) = (Vec::new(), Vec::new(), 0, 0);
     for run in 0..options.runs {
@@ -112,7 +113,7 @@ async fn until_killed(place: &Place, database: &Database, options: &Options) -> 
         let started = Instant::now();
         let sending = (0..CLIENTS).map(|_| async {
             let new = stage::new()?;
-            // An error is the kill.
+            // An error means that the server was killed.
             while let Ok(execution) = client.execution_create(APP, &new).await {
                 if let Ok(mut ids) = ids.lock() {
                     ids.push(execution.id);
@@ -221,7 +222,7 @@ async fn when_idle(place: &Place, database: &Database, options: &Options) -> Res
     ])
 }
 
-/// An instance runs, and another may.
+/// Warms up an instance, and possibly a second one.
 async fn warm(client: &Client) -> Result<()> {
     for _ in 0..4 {
         let new = NewExecution { sync: true, ..stage::new()? };

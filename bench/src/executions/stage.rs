@@ -1,4 +1,5 @@
-//! An app with a function that does nothing: in a catalog alone, where its code is not needed, and on a real server.
+//! An app with a function that does nothing, in a catalog alone, which does not need its code, or
+//! on a real server.
 
 use std::fs;
 use std::path::PathBuf;
@@ -19,7 +20,7 @@ use crate::serve::place::Place;
 pub const FUNCTION: &str = "noop";
 const CODE: &str = "def main():\n    return {}\n";
 
-/// An app without bounds that matter, with the function.
+/// Creates an app with the function and without relevant limits.
 pub async fn app(catalog: &Catalog, name: &str) -> Result<AppName> {
     let app: AppName = name.parse()?;
     catalog.app_create(&app, PlanName::Unlimited, "bench").await?;
@@ -52,7 +53,7 @@ pub fn new() -> Result<NewExecution> {
     Ok(NewExecution { function, version: Selector::Latest, input, sync: false, description: String::new() })
 }
 
-/// A client of a server that runs.
+/// A client of a running server.
 pub fn client(milepost: &Milepost) -> Result<Client> {
     let file = fs::read(milepost.data().join("server.json")).context("the server has no server.json")?;
     let file: ServerFile = serde_json::from_slice(&file)?;
@@ -60,7 +61,7 @@ pub fn client(milepost: &Milepost) -> Result<Client> {
     Ok(Client::new(&file.api, token.trim())?)
 }
 
-/// The folder of an app with the function and with more of a manifest.
+/// Writes the directory of an app with the function and more manifest content.
 pub fn folder(place: &Place, name: &str, more: &str) -> Result<PathBuf> {
     let folder = place.folder(name)?;
     fs::create_dir_all(folder.join("noop"))?;
@@ -71,7 +72,7 @@ pub fn folder(place: &Place, name: &str, more: &str) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Puts the function on a server, in an app without bounds that matter.
+/// Deploys the function to a server, in an app without relevant limits.
 pub fn deploy(place: &Place, milepost: &Milepost, name: &str, more: &str) -> Result<()> {
     let folder = folder(place, name, more)?;
     milepost.run(&["deploy", folder.to_str().context("the temporary folder's name is not UTF-8")?])?;

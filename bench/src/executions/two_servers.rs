@@ -1,4 +1,5 @@
-//! Two servers over one PostgreSQL and a thousand timers of a second each: every tick fires once.
+//! Two servers on one PostgreSQL with a thousand timers of one second each: every tick must fire
+//! once.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -21,7 +22,8 @@ pub async fn run(options: &Options) -> Result<()> {
     let place = Place::new()?;
     let cluster = tokio::task::spawn_blocking(|| Cluster::start_private(true)).await?;
     let url = cluster.url();
-    // One place each: firing is what is measured, and most of the executions stay in the queue.
+    // One execution at a time each: only firing is measured, and most of the executions stay
+    // queued.
     let args = ["--database", url.as_str(), "--executions", "1"];
     let first = Milepost::start(&place, "first", &args)?;
     let data = place.folder("second")?.join("data");
@@ -38,7 +40,7 @@ pub async fn run(options: &Options) -> Result<()> {
     stage::deploy(&place, &first, "app-timers", &format!("timers:\n{timers}"))?;
     let catalog = Catalog::open(&url, Arc::new(SystemClock), Arc::new(OsIds)).await?;
     tokio::time::sleep(Duration::from_secs(seconds + 2)).await;
-    // Both stop before it is counted, each after what it was in the middle of.
+    // Both servers stop before counting, and finish their current work.
     drop((first, second));
     report(&catalog, options.timers as i64, seconds as i64).await
 }
@@ -46,7 +48,7 @@ pub async fn run(options: &Options) -> Result<()> {
 async fn report(catalog: &Catalog, timers: i64, seconds: i64) -> Result<()> {
     let number = async |sql: String| -> Result<i64> { Ok(catalog.bench_number(sql).await?) };
     let of_timers = "FROM executions WHERE cause = 'timer'";
-    // Whole seconds only: the first and the last may have been cut.
+    // Only whole seconds: the first and the last may be incomplete.
     let first = number(format!("SELECT min(scheduled_at) {of_timers}")).await? + 1000;
     let last = first + (seconds - 1) * 1000;
     let within = format!("{of_timers} AND scheduled_at BETWEEN {first} AND {last}");

@@ -1,4 +1,5 @@
-//! One connection that asks, waits for the whole answer and asks again: for latencies, without a load generator's own.
+//! One connection with one request at a time, to measure latencies without the overhead of a load
+//! generator.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -8,7 +9,7 @@ use anyhow::{Context, Result, bail};
 
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// What is asked for, and of whom.
+/// The server and the path of a request.
 #[derive(Clone)]
 pub struct Target {
     pub address: SocketAddr,
@@ -46,7 +47,7 @@ impl Connection {
         Ok(Self { stream, buffer: Vec::with_capacity(256 * 1024) })
     }
 
-    /// The time is from before the first byte is written until the last one was read.
+    /// Measures the time from before the first byte is written until the last one was read.
     pub fn get(&mut self, target: &Target) -> Result<Answer> {
         let request = target.request();
         self.buffer.clear();
@@ -67,12 +68,12 @@ impl Connection {
     }
 }
 
-/// Asks once, on a connection of its own.
+/// Sends one request on its own connection.
 pub fn get(target: &Target) -> Result<Answer> {
     Connection::open(target.address)?.get(target)
 }
 
-/// An answer that is there to its end.
+/// A complete response.
 struct Whole {
     status: u16,
     body: Vec<u8>,
@@ -124,14 +125,14 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_ends_where_it_says() {
+    fn parses_a_response_with_a_content_length() {
         assert_eq!(body("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhello").as_deref(), Some("he"));
         assert_eq!(body("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello"), None);
         assert_eq!(body("HTTP/1.1 200 OK\r\nContent-Le"), None);
     }
 
     #[test]
-    fn a_chunked_answer_ends_with_its_last_chunk() {
+    fn parses_a_chunked_response() {
         let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
         assert_eq!(body(&format!("{head}5\r\nhello\r\n1;x\r\n!\r\n0\r\n\r\n")).as_deref(), Some("hello!"));
         assert_eq!(body(&format!("{head}5\r\nhello\r\n")), None);

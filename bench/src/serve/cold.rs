@@ -1,4 +1,5 @@
-//! The first request to a version that never ran, beside the interpreter started with the same handler.
+//! The first request to a version that never ran, compared with starting the interpreter with the
+//! same handler.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -16,9 +17,9 @@ use super::options::Options;
 use super::place::{self, Place};
 use super::report::{Report, Row, Spread, percentile, verdict};
 
-/// First requests in one run.
+/// First requests per run.
 const STARTS: usize = 20;
-/// Between two of them, so that a spare can be made again; and the instances of the ones before are gone.
+/// Between two starts, so that a spare can be replaced and earlier instances are gone.
 const PAUSE: Duration = Duration::from_millis(500);
 const SCALE: [&str; 8] = ["--min", "0", "--max", "1", "--concurrency", "1", "--idle", "1s"];
 const WITHOUT_SPARES: [&str; 2] = ["--spares", "0"];
@@ -27,7 +28,7 @@ struct Language<'a> {
     name: &'a str,
     environment: &'a str,
     interpreter: PathBuf,
-    /// Prints what the handler answers.
+    /// Prints the handler's result.
     starter: &'a str,
     handler: &'a str,
     entrypoint: &'a str,
@@ -86,7 +87,7 @@ fn measure(place: &Place, language: &Language<'_>, options: &Options, report: &m
     for run in 1..=options.runs {
         for (server, figures) in servers.iter_mut().zip(&mut runs[1..]) {
             report.saw(machine::wait_until_idle(options.wait)?);
-            // The others take longer than a connection may rest.
+            // The other measurements take longer than an idle connection is kept open.
             server.connect()?;
             figures.push(milliseconds(|| {
                 std::thread::sleep(PAUSE);
@@ -132,7 +133,8 @@ fn measure(place: &Place, language: &Language<'_>, options: &Options, report: &m
     Ok(())
 }
 
-/// Median and 99th percentile of one run; with so few starts the latter is nearly the slowest.
+/// Returns the median and 99th percentile of one run. With so few starts, the latter is nearly the
+/// maximum.
 fn milliseconds(mut start: impl FnMut() -> Result<Duration>) -> Result<(f64, f64)> {
     let mut took = Vec::with_capacity(STARTS);
     for _ in 0..STARTS {
@@ -142,7 +144,7 @@ fn milliseconds(mut start: impl FnMut() -> Result<Duration>) -> Result<(f64, f64
     Ok((percentile(&took, 50.0), percentile(&took, 99.0)))
 }
 
-/// A server with functions that nobody has called yet.
+/// A server with functions that were never called.
 struct Fresh {
     milepost: Milepost,
     connection: Connection,
@@ -162,7 +164,7 @@ impl Fresh {
         let folder = place.folder(&format!("{name}-code"))?;
         let handler = std::fs::read_to_string(code.join(language.handler))?;
         for at in 0..=runs * STARTS {
-            // Not the same text twice: equal content would be one package.
+            // Each text differs, because equal content would become one package.
             let file = folder.join(at.to_string());
             std::fs::create_dir(&file)?;
             let file = file.join(language.handler);
@@ -178,7 +180,7 @@ impl Fresh {
         }
         let connection = Connection::open(milepost.target("/").address)?;
         let mut fresh = Self { milepost, connection, next: 0 };
-        // Spares come with the first function of their language; this one is not counted.
+        // Spares are started with the first function of their language, which is not counted.
         fresh.first_request()?;
         Ok(fresh)
     }
@@ -198,7 +200,7 @@ impl Fresh {
     }
 }
 
-/// From before the process is made until the answer has come out of it.
+/// From before the process is created until its output was read.
 fn start_alone(interpreter: &Path, starter: &str, code: &Path) -> Result<Duration> {
     let mut line = Command::new(interpreter);
     line.arg(starter).current_dir(code).env("PATH", place::PATH).stdin(Stdio::null()).stdout(Stdio::piped());

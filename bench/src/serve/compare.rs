@@ -1,4 +1,5 @@
-//! Servers under the same load in turns: A, B, A, B, so that a slow minute of the machine is everybody's.
+//! Puts the same load on servers in turns (A, B, A, B), so that a slow minute of the machine
+//! affects all of them.
 
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
@@ -11,14 +12,15 @@ use super::place::Place;
 use super::process;
 use super::report::{Report, Row, Spread, verdict};
 
-/// One for each core: more would take the cores from the servers, one alone is not enough to keep a server busy.
+/// One per core: more would take CPU time from the servers, and a single one cannot keep a server
+/// busy.
 const LOAD_THREADS: usize = 2;
 
-/// What Milepost has to reach against a peer.
+/// What Milepost has to reach compared with a peer.
 #[derive(Clone, Copy)]
 pub struct Bar {
     pub throughput: f64,
-    /// The slowest hundredth must not be slower either.
+    /// The 99th percentile must not be higher either.
     pub p99: bool,
 }
 
@@ -46,7 +48,7 @@ struct Sample {
     raw: Value,
 }
 
-/// The first contender is Milepost, unless only peers were asked for.
+/// The first contender is Milepost, unless only peers were requested.
 pub fn compare(case: &Case<'_>, contenders: &[Contender<'_>], options: &Options, report: &mut Report) -> Result<()> {
     let mut samples: Vec<Vec<Sample>> = contenders.iter().map(|_| Vec::new()).collect();
     for contender in contenders {
@@ -109,7 +111,8 @@ fn load(case: &Case<'_>, contender: &Contender<'_>, seconds: u64) -> Result<Samp
             "p99": load.p99,
             "errors": load.errors(),
             "cpuPerRequest": cpu,
-            // In cores: what the server, the load generator and everybody else had of the machine.
+            // In cores: the shares of the server, the load generator and everything else on the
+            // machine.
             "serverCores": server / wall,
             "loadCores": load.own_seconds / wall,
             "otherCores": others / wall,
@@ -129,7 +132,7 @@ fn row(case: &Case<'_>, contender: &Contender<'_>, theirs: &[Sample], ours: Opti
         ..Row::default()
     };
     if let Some(ours) = ours {
-        // Run by run, since the two were measured right after each other.
+        // Per run, because the two were measured right after each other.
         let ratio = |figure: fn(&Sample) -> f64| {
             Spread::of(ours.iter().zip(theirs).map(|(ours, theirs)| figure(ours) / figure(theirs).max(f64::EPSILON)))
         };

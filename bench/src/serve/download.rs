@@ -1,4 +1,5 @@
-//! A file of any size, downloaded whole or in part, kept nowhere. Its content is known, so that wrong bytes are noticed.
+//! Downloads a file of any size, whole or in part, without storing it. Its content is predictable,
+//! so that wrong bytes are detected.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -15,7 +16,8 @@ const DEADLINE: Duration = Duration::from_secs(60);
 const PIECE: usize = 1 << 20;
 const WORD: u64 = 8;
 
-/// The word at this place of the file: splitmix64, which needs no word before it and cannot be compressed.
+/// The word at this position of the file: splitmix64, which does not depend on previous words and
+/// is incompressible.
 fn word(at: u64) -> [u8; WORD as usize] {
     let mut mixed = at.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -23,7 +25,7 @@ fn word(at: u64) -> [u8; WORD as usize] {
     (mixed ^ (mixed >> 31)).to_le_bytes()
 }
 
-/// Makes the file, on the disk and not only in memory, so that writing it is over when the measurements begin.
+/// Creates the file and syncs it, so that writing it is over when the measurements begin.
 pub fn make(path: &Path, size: u64) -> Result<()> {
     let mut file = File::create(path).with_context(|| format!("could not make {}", path.display()))?;
     let mut piece = Vec::with_capacity(PIECE);
@@ -39,7 +41,7 @@ pub fn make(path: &Path, size: u64) -> Result<()> {
     Ok(())
 }
 
-/// One word of some bytes that begin at this place of the file.
+/// Checks one word of some bytes that begin at this offset of the file.
 fn check(offset: u64, bytes: &[u8]) -> Result<()> {
     let skipped = (WORD - offset % WORD) % WORD;
     let Some(found) = bytes.get(skipped as usize..(skipped + WORD) as usize) else { return Ok(()) };
@@ -47,7 +49,7 @@ fn check(offset: u64, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// A connection that is kept.
+/// A kept-alive connection.
 pub struct Downloads {
     stream: TcpStream,
     buffer: Vec<u8>,
@@ -85,7 +87,7 @@ impl Downloads {
         Ok(())
     }
 
-    /// Where the body begins in the buffer, and how far the buffer is filled.
+    /// Returns where the body begins in the buffer, and how far the buffer is filled.
     fn read_head(&mut self, status: u16, length: u64) -> Result<(usize, usize)> {
         let mut filled = 0;
         loop {
@@ -111,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_of_another_place_are_noticed() {
+    fn detects_bytes_of_another_offset() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("file");
         make(&path, (PIECE + 800) as u64).expect("made");

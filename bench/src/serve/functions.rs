@@ -1,4 +1,4 @@
-//! A warm hello in Python and in Node, beside the frameworks that people use for it.
+//! A warm hello in Python and in Node, compared with common frameworks.
 
 use std::path::Path;
 use std::process::Command;
@@ -15,9 +15,9 @@ use super::report::Report;
 
 pub const HELLO: &[u8] = b"Hello, world!\n";
 const CONNECTIONS: usize = 64;
-/// Of every Python server: one for each core of the machine that the bars were set for.
+/// For every Python server: one per core of the machine that the bars were set for.
 const PYTHON_PROCESSES: &str = "2";
-/// Node serves all its requests on one thread; every server has one process.
+/// Node serves all requests on one thread, so every server has one process.
 const NODE_SCALE: [&str; 6] = ["--min", "1", "--max", "1", "--concurrency", "64"];
 const PYTHON_SCALE: [&str; 6] = ["--min", PYTHON_PROCESSES, "--max", PYTHON_PROCESSES, "--concurrency", "1"];
 
@@ -43,7 +43,7 @@ pub fn python(place: &Place, options: &Options, report: &mut Report) -> Result<(
             line
         })?,
         start(place, "gunicorn + Flask (2 processes, sync)", &code, bar(2.0), gunicorn)?,
-        // Sync workers close every connection; with threads they keep them.
+        // Sync workers close every connection. With threads, connections are kept alive.
         start(place, "gunicorn + Flask (2 processes, 8 threads)", &code, bar(2.0), |port| {
             let mut line = gunicorn(port);
             line.args(["--worker-class", "gthread", "--threads", "8"]);

@@ -1,5 +1,6 @@
-//! A file of four gigabytes: sent with the command line, downloaded whole by a few clients and in parts, beside nginx with the
-//! same file. Nobody's memory may follow the size of the file.
+//! A file of four gigabytes: uploaded with the command line, downloaded whole by a few clients and
+//! in parts, compared with nginx serving the same file. No memory use may grow with the size of the
+//! file.
 
 use std::fs;
 use std::ops::Range;
@@ -23,18 +24,18 @@ const FILE: &str = "large.bin";
 const PROBE: (&str, &[u8]) = ("/probe.txt", b"here\n");
 const CLIENTS: usize = 4;
 const RANGE: u64 = 1 << 20;
-/// That each client asks for in one run.
+/// Per client and run.
 const RANGES: u64 = 250;
-/// What memory may grow by while the file is sent or served, whatever its size.
+/// The allowed growth of memory while the file is uploaded or served, whatever its size.
 const FLAT: u64 = 64 << 20;
-/// Left on the disk besides the two copies of the file.
+/// Free disk space required in addition to the two copies of the file.
 const SPARE_DISK: u64 = 1 << 30;
 const MB: f64 = 1e6;
 
 struct Case {
     what: &'static str,
     clients: usize,
-    /// Ranges that each client asks for; none for the whole file, once.
+    /// Ranges requested by each client. 0 means the whole file, once.
     ranges: u64,
 }
 
@@ -47,10 +48,10 @@ const CASES: [Case; 3] = [
 struct Server {
     name: &'static str,
     target: Target,
-    /// Whose memory counts: the server alone, or all processes of nginx.
+    /// The processes whose memory counts: the server alone, or all processes of nginx.
     processes: Vec<u32>,
     root: u32,
-    /// What it had before the first download.
+    /// Its memory use before the first download.
     idle: u64,
 }
 
@@ -63,7 +64,7 @@ struct Sample {
     peak: u64,
 }
 
-/// Removes the large files as soon as they are not needed, not only when all is measured.
+/// Removes the large files as soon as they are not needed any more.
 struct Scratch(PathBuf);
 
 impl Drop for Scratch {
@@ -95,7 +96,7 @@ pub fn run(place: &Place, options: &Options, report: &mut Report) -> Result<()> 
         servers.push(Server::new("milepost", milepost.target(&path), milepost.server.pid(), false)?);
     }
     servers.push(Server::new("nginx, Debian's defaults", nginx.target(&path), nginx.server.pid(), true)?);
-    // From here on both have the file in the machine's memory, if it is large enough.
+    // From here on the file is in the page cache for both, if the machine has enough memory.
     for server in &servers {
         Downloads::open(&server.target)?.get(&server.target, size, None)?;
     }
@@ -107,7 +108,7 @@ pub fn run(place: &Place, options: &Options, report: &mut Report) -> Result<()> 
     Ok(())
 }
 
-/// Puts the files on a server with the command line, and tells what that took.
+/// Uploads the files to a server with the command line, and reports time and memory.
 fn deploy(place: &Place, files: &Path, size: u64, report: &mut Report) -> Result<Milepost> {
     let mut milepost = Milepost::start(place, "large/milepost", &[])?;
     let folder = files.to_str().context("the temporary folder's name is not UTF-8")?;
@@ -174,7 +175,7 @@ impl Server {
         })
     }
 
-    /// What one client does: how long each of its answers took, in microseconds.
+    /// Runs one client. Returns the durations of its downloads in microseconds.
     fn download(&self, case: &Case, client: u64, size: u64) -> Result<Vec<f64>> {
         let mut connection = Downloads::open(&self.target)?;
         let mut times = Vec::new();
@@ -188,14 +189,14 @@ impl Server {
     }
 }
 
-/// All over the file, without an order, the same in each run.
+/// Spread pseudo-randomly over the file, the same in each run.
 fn range(number: u64, size: u64) -> Range<u64> {
     let length = RANGE.min(size);
     let start = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) % (size - length + 1);
     start..start + length
 }
 
-/// In turns, as everywhere.
+/// Measures the servers in turns, as everywhere.
 fn compare(case: &Case, servers: &[Server], size: u64, options: &Options, report: &mut Report) -> Result<()> {
     let what = format!("{}, {}", title(size), case.what);
     let mut samples: Vec<Vec<Sample>> = servers.iter().map(|_| Vec::new()).collect();
@@ -277,7 +278,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_are_inside_of_the_file_and_all_over_it() {
+    fn ranges_are_within_the_file_and_spread_over_it() {
         let size = 40 * RANGE;
         let all: Vec<Range<u64>> = (0..100).map(|number| range(number, size)).collect();
         assert!(all.iter().all(|range| range.end <= size && range.end - range.start == RANGE));

@@ -1,4 +1,4 @@
-//! `wrk`: many connections at once, for throughput.
+//! `wrk`: many connections at once, to measure throughput.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::client::Target;
 use super::process;
 
-/// What `bench/fixtures/report.lua` prints. Times are in microseconds.
+/// The output of `bench/fixtures/report.lua`. Times are in microseconds.
 #[derive(Debug, Deserialize)]
 pub struct Load {
     pub requests: u64,
@@ -21,13 +21,13 @@ pub struct Load {
     unsent: u64,
     statuses: u64,
     timeouts: u64,
-    /// Processor seconds that `wrk` itself took.
+    /// CPU seconds used by `wrk` itself.
     #[serde(skip)]
     pub own_seconds: f64,
 }
 
 impl Load {
-    /// A server that answers with errors is not fast.
+    /// Counts every kind of error, because a server that fails requests is not fast.
     pub fn errors(&self) -> u64 {
         self.refused + self.cut + self.unsent + self.statuses + self.timeouts
     }

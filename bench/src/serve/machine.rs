@@ -1,4 +1,4 @@
-//! The machine that is measured on: what it is, and whether it does anything else.
+//! The machine that runs the measurements: what it is, and whether it is idle.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-/// Below this the machine counts as idle. Some ticks always go to the system itself.
+/// Below this the machine counts as idle. The system itself always uses some ticks.
 const IDLE_BELOW_PERCENT: f64 = 5.0;
 const WINDOW: Duration = Duration::from_secs(2);
 
-/// Processor time of all cores since the machine started, in ticks.
+/// CPU time of all cores since the machine started, in ticks.
 #[derive(Clone, Copy)]
 pub struct Cores {
     busy: u64,
@@ -24,7 +24,8 @@ impl Cores {
     }
 
     fn parse(text: &str) -> Option<Self> {
-        // user nice system idle iowait irq softirq steal; the guests' times after them are contained in the first two.
+        // user nice system idle iowait irq softirq steal. The guest times after them are included
+        // in the first two.
         let line = text.lines().next()?.strip_prefix("cpu ")?;
         let ticks: Vec<u64> = line.split_whitespace().take(8).map(str::parse).collect::<Result<_, _>>().ok()?;
         let total: u64 = ticks.iter().sum();
@@ -32,7 +33,7 @@ impl Cores {
         Some(Self { busy: total - resting, total })
     }
 
-    /// Ticks in which a core worked since `earlier`; time that another machine on the same hardware took counts.
+    /// Busy ticks since `earlier`. Includes time stolen by other machines on the same hardware.
     pub fn busy_since(&self, earlier: &Self) -> u64 {
         self.busy.saturating_sub(earlier.busy)
     }
@@ -57,7 +58,7 @@ impl Idleness {
     }
 }
 
-/// Looks at the cores for two seconds, again and again while they are busy, for `limit` at the most.
+/// Samples the cores for two seconds, repeatedly while they are busy, up to `limit`.
 pub fn wait_until_idle(limit: Duration) -> Result<Idleness> {
     let started = Instant::now();
     loop {
@@ -84,7 +85,7 @@ fn load() -> Result<f64> {
     text.split(' ').next().and_then(|first| first.parse().ok()).context("/proc/loadavg does not begin with a number")
 }
 
-/// What the numbers are worth nothing without.
+/// The facts about the machine that are needed to interpret the numbers.
 pub fn describe() -> Result<Value> {
     let model = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = model.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": ").map(|(_, name)| name));
@@ -101,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waiting_for_a_disk_is_rest_and_stolen_time_is_work() {
+    fn iowait_is_idle_and_steal_is_busy() {
         let before = Cores::parse("cpu  10 0 10 100 10 0 0 0 5 0\ncpu0 1\n").expect("eight numbers");
         let after = Cores::parse("cpu  20 0 10 180 20 0 0 10 9 0\n").expect("eight numbers");
         assert_eq!(after.busy_since(&before), 20);
@@ -109,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn something_else_is_not_taken_for_times() {
+    fn rejects_lines_without_all_times() {
         assert!(Cores::parse("cpu0 1 2 3 4 5 6 7 8\n").is_none());
         assert!(Cores::parse("cpu  1 2\n").is_none());
     }

@@ -1,4 +1,4 @@
-//! Milepost itself: one `milepost serve` on a data folder of its own, and commands for it.
+//! Milepost itself: a `milepost serve` with its own data directory, and commands for it.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,10 +14,10 @@ use super::place::{self, Place};
 use super::process::{self, Running, command};
 
 pub const APP: &str = "bench";
-/// What the server prints once it answers.
+/// Printed by the server once it accepts requests.
 const READY: &str = "Milepost is ready";
 const START_DEADLINE: Duration = Duration::from_secs(30);
-/// How often the memory of a command is looked at.
+/// How often a command's memory use is sampled.
 const WATCH: Duration = Duration::from_millis(5);
 
 pub struct Milepost {
@@ -29,14 +29,14 @@ pub struct Milepost {
 }
 
 impl Milepost {
-    /// Starts a server with an app in it; `args` are more arguments for `serve`.
+    /// Starts a server and creates an app in it. `args` are more arguments for `serve`.
     pub fn start(place: &Place, name: &str, args: &[&str]) -> Result<Self> {
         let milepost = Self::serve(place, name, args)?;
         milepost.run(&["app", "create", APP])?;
         Ok(milepost)
     }
 
-    /// Starts a server on the folder of this name, new or left by another.
+    /// Starts a server on the directory of this name, new or left by another server.
     pub fn serve(place: &Place, name: &str, args: &[&str]) -> Result<Self> {
         let home = place.folder(name)?;
         let log = home.join("server.log");
@@ -55,7 +55,7 @@ impl Milepost {
         Ok(Self { server, port, home, binary: place.milepost().to_owned(), log })
     }
 
-    /// Its data folder.
+    /// The server's data directory.
     pub fn data(&self) -> PathBuf {
         self.home.join("data")
     }
@@ -65,7 +65,7 @@ impl Milepost {
         self.output(args).map(drop)
     }
 
-    /// The same, for what it prints.
+    /// Like [`Self::run`], and returns the output.
     pub fn output(&self, args: &[&str]) -> Result<String> {
         let output = self.command(args).output().context("could not run `milepost`")?;
         if !output.status.success() {
@@ -74,7 +74,8 @@ impl Milepost {
         String::from_utf8(output.stdout).context("`milepost` did not print text")
     }
 
-    /// The same, for how long it took and for the most memory that it had, both as they are seen from outside.
+    /// Like [`Self::run`], and returns the duration and the peak memory use, both measured from
+    /// outside.
     pub fn run_watched(&self, args: &[&str]) -> Result<(Duration, u64)> {
         let started = Instant::now();
         let log = self.home.join("watched.log");
@@ -82,7 +83,7 @@ impl Milepost {
         let mut child = line.stdout(Stdio::null()).stderr(fs::File::create(&log)?).spawn()?;
         let mut peak = 0;
         let status = loop {
-            // A process that has just ended has no memory any more.
+            // A process that has just ended has no memory use any more.
             peak = process::peak_bytes_of(child.id()).unwrap_or_default().max(peak);
             if let Some(status) = child.try_wait()? {
                 break status;
@@ -103,7 +104,7 @@ impl Milepost {
         line
     }
 
-    /// A client of its API that may do everything.
+    /// An API client with full access.
     pub fn client(&self) -> Result<Client> {
         let file = fs::read(self.data().join("server.json")).context("the server has no server.json")?;
         let file: ServerFile = serde_json::from_slice(&file)?;
@@ -111,7 +112,7 @@ impl Milepost {
         Ok(Client::new(&file.api, token.trim())?)
     }
 
-    /// Makes a function and the route that leads to it.
+    /// Creates a function and a route to it.
     pub fn function(&self, function: &Function<'_>, path: &str) -> Result<()> {
         let code = function.code.to_str().context("the temporary folder's name is not UTF-8")?;
         let name = function.name;
@@ -127,7 +128,7 @@ impl Milepost {
         Target { address, host: format!("{APP}.localhost"), path: path.to_owned() }
     }
 
-    /// Asks until the answer is right: a release may be on its way to the gateway.
+    /// Retries until the response is as expected, because the gateway may not have the release yet.
     pub fn wait_for(&mut self, path: &str, body: &[u8]) -> Result<()> {
         let target = self.target(path);
         place::wait_for(&target, body, &mut self.server, &self.log)
@@ -139,17 +140,17 @@ pub struct Function<'a> {
     pub environment: &'a str,
     pub code: PathBuf,
     pub entrypoint: &'a str,
-    /// Options like `--max 2`.
+    /// Options such as `--max 2`.
     pub scale: &'a [&'a str],
 }
 
-/// Whether `milepost serve` has a flag.
+/// Whether `milepost serve` supports a flag.
 pub fn serve_knows(place: &Place, flag: &str) -> Result<bool> {
     let help = Command::new(place.milepost()).args(["serve", "--help"]).output().context("could not run `milepost`")?;
     Ok(String::from_utf8_lossy(&help.stdout).contains(flag))
 }
 
-/// Nothing of the developer's own settings.
+/// Clears the developer's own settings.
 fn environment(command: &mut Command, home: &std::path::Path) {
     command.env_clear().env("HOME", home).env("PATH", place::PATH).env("LANG", "C.UTF-8").env("TZ", "UTC");
     command.env("MILEPOST_DATA", home.join("data")).env("MILEPOST_APP", APP).current_dir(home);

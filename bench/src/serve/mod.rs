@@ -1,8 +1,9 @@
-//! Serving beside its peers: nginx, the functions frameworks, bare servers, and the interpreters themselves.
+//! Compares serving with its peers: nginx, the functions frameworks, bare servers, and the
+//! interpreters themselves.
 //!
-//! `cargo xtask bench serve` installs the peers and runs this. Peers and Milepost run at the same time and are measured in
-//! turns, each time after the machine was seen to be idle. A part is a file with a `run`; to add one, name it in [`run`] and in
-//! `options.rs`.
+//! `cargo xtask bench serve` installs the peers and runs this. Peers and Milepost run at the same
+//! time and are measured in turns, each time after the machine became idle. A part is a file with a
+//! `run` function. To add one, list it in [`run`] and in `options.rs`.
 
 mod client;
 mod cold;

@@ -1,5 +1,5 @@
-//! How soon a move of live is seen: from the answer of the move to the end of the next answer, which has to be of the release
-//! that was moved to. With nothing else to do, and beside load.
+//! How soon a move of live takes effect: from the response to the move to the end of the next
+//! response, which must come from the new release. Measured on an idle server and under load.
 
 use std::fs;
 use std::path::Path;
@@ -20,14 +20,14 @@ use super::place::Place;
 use super::report::{Report, Row, Spread, percentile};
 
 const MANIFEST: &str = "functions:\n  f: { env: python, src: f/, scale: { min: 1 } }\nstatic:\n  - { src: site, path: /site }\nroutes:\n  - GET /: f\n";
-/// What is asked for after a move, and what load asks for.
+/// What is requested after a move and by the load.
 const PATHS: [(&str, &str); 2] = [("file", "/site/x.txt"), ("function", "/")];
 const WORDS: [&str; 2] = ["one", "two"];
 const CONNECTIONS: usize = 16;
 const LOAD_THREADS: usize = 2;
-/// Before the first that counts: instances start, connections are made.
+/// Moves that are not counted, while instances start and connections are opened.
 const WARM_UP: usize = 20;
-/// Until the load has all its connections.
+/// How long the load takes to open all its connections.
 const RAMP: Duration = Duration::from_millis(300);
 
 /// One run. Times are in microseconds.
@@ -36,12 +36,12 @@ struct Sample {
     p50: f64,
     p99: f64,
     most: f64,
-    /// The call of the API that moves, at the median.
+    /// Median duration of the API call that moves live.
     call: f64,
     load: Option<Load>,
 }
 
-/// A server with two releases, and how to move between them.
+/// A server with two releases, and the state of the moves between them.
 struct Stage {
     milepost: Milepost,
     client: Client,
@@ -103,7 +103,7 @@ impl Stage {
         Ok(stage)
     }
 
-    /// How long the next answer took after the move's, and how long the move itself.
+    /// Returns the duration of the next response after the move, and of the move itself.
     fn move_and_ask(&mut self, connection: &mut Connection, target: &Target) -> Result<(Duration, Duration)> {
         let to = self.moved % 2;
         self.moved += 1;
@@ -175,7 +175,7 @@ impl Stage {
     }
 }
 
-/// A release of which every part says the word.
+/// Writes an app whose parts all respond with the word.
 fn write(app: &Path, word: &str) -> Result<()> {
     fs::create_dir_all(app.join("f"))?;
     fs::create_dir_all(app.join("site"))?;

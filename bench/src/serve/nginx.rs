@@ -1,4 +1,4 @@
-//! nginx as Debian configures it, with one thing changed at a time.
+//! nginx as configured by Debian, with one setting changed at a time.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::client::Target;
 use super::place::{self, Place};
 use super::process::{Running, command};
 
-/// Debian's own file: what it says is what "with its defaults" means.
+/// Debian's own file, which defines "with its defaults".
 const DEBIAN: &str = "/etc/nginx/nginx.conf";
 
 pub struct Nginx {
@@ -18,7 +18,8 @@ pub struct Nginx {
 }
 
 impl Nginx {
-    /// Serves `files`. `more` goes into the `http` section, and may say `access_log off` to leave out Debian's.
+    /// Serves `files`. `more` is added to the `http` section. It may contain `access_log off` to
+    /// replace Debian's setting.
     pub fn start(place: &Place, name: &str, files: &Path, more: &str, probe: (&str, &[u8])) -> Result<Self> {
         let folder = place.folder(name)?;
         let port = place::free_port()?;
@@ -39,7 +40,8 @@ impl Nginx {
     }
 }
 
-/// Debian's file with its own places for the pid and the logs, and Debian's default site with our folder.
+/// Debian's file with our own paths for the pid and the logs, and Debian's default site with our
+/// directory.
 fn configuration(debian: &str, folder: &Path, port: u16, files: &Path, more: &str) -> String {
     let folder = folder.display();
     let mut site = Some(format!(
@@ -70,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn debians_settings_stay_and_its_places_are_ours() {
+    fn keeps_debians_settings_and_replaces_its_paths() {
         let debian = "worker_processes auto;\npid /run/nginx.pid;\nerror_log /var/log/e;\nhttp {\n\tsendfile on;\n\
                       \taccess_log /var/log/a;\n\tinclude /etc/nginx/mime.types;\n\tinclude /etc/nginx/conf.d/*.conf;\n\
                       \tinclude /etc/nginx/sites-enabled/*;\n}\n";

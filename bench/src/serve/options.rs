@@ -1,4 +1,4 @@
-//! What is asked for on the command line.
+//! Command line options.
 
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ pub struct Options {
     only: Vec<String>,
     /// How often each server is measured.
     pub runs: usize,
-    /// How long one measurement under load takes.
+    /// The duration of one measurement under load.
     pub seconds: u64,
-    /// How long an idle machine is waited for before each measurement.
+    /// How long to wait for an idle machine before each measurement.
     pub wait: Duration,
-    /// The peers alone, for work on the measurements themselves.
+    /// Measures only the peers, for work on the measurements themselves.
     pub peers_only: bool,
     /// The size of the file of the part `large`.
     pub large_bytes: u64,
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_refused() {
+    fn rejects_unknown_and_invalid_options() {
         for line in ["--only statics", "--runs", "--runs many", "--runs 0", "--size 0", "--fast"] {
             assert!(read(line).is_err(), "{line}");
         }

@@ -1,5 +1,6 @@
-//! What the gateway adds to a call: one connection through it, beside the same worker called over its socket, and through a process that
-//! only passes bytes on. All are measured with everything on one core and where the scheduler puts it.
+//! The gateway's overhead per call: one connection through it, compared with the same worker called
+//! over its socket, and through a process that only relays bytes. Everything is measured on one
+//! core and as placed by the scheduler.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -21,7 +22,7 @@ use super::worker::{self, Way, Worker};
 
 const CALLS: usize = 5_000;
 const WARM_UP: usize = 500;
-/// What may be added at the median.
+/// The maximum overhead at the median.
 const BAR_MICROSECONDS: f64 = 100.0;
 const SCALE: [&str; 6] = ["--min", "1", "--max", "1", "--concurrency", "1"];
 
@@ -35,7 +36,7 @@ pub fn run(place: &Place, options: &Options, report: &mut Report) -> Result<()> 
     for (language, environment, line, code, entrypoint) in languages {
         let mut workers = Vec::new();
         for (way, line) in [(Way::OverItsSocket, line()?), (Way::ThroughRelay, line()?)] {
-            // The worker sees the handler alone, as it does in the sandbox.
+            // The worker sees only the handler, as in the sandbox.
             let folder = place.folder(&format!("worker-{language}-{}", workers.len()))?;
             let alone = place.folder(&format!("worker-{language}-{}/app", workers.len()))?;
             std::fs::copy(&code, alone.join(code.file_name().unwrap_or_default()))?;
@@ -99,7 +100,7 @@ fn measure(
             );
         }
     }
-    // What runs next is not bound to a core.
+    // Later measurements must not be bound to a core.
     Placement::Scheduler.put(&[])?;
     for (placement, runs) in &runs {
         tell(&format!("one connection, {language} hello, {}", placement.text()), runs, report);
@@ -126,7 +127,7 @@ fn tell(what: &str, runs: &Runs, report: &mut Report) {
     report.keep("overhead", what, json!({ "calls": CALLS, "gateway": ours, "relay": relayed, "worker": direct }));
 }
 
-/// Of one placement.
+/// The runs of one placement.
 #[derive(Default)]
 struct Runs {
     ours: Vec<Calls>,
@@ -134,7 +135,7 @@ struct Runs {
     direct: Vec<Calls>,
 }
 
-/// Calls one after the other. Times are in microseconds.
+/// Sequential calls. Times are in microseconds.
 #[derive(Serialize)]
 struct Calls {
     p50: f64,

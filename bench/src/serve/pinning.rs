@@ -1,8 +1,9 @@
-//! Which cores servers and the client that asks them may run on.
+//! Controls on which cores servers and their client run.
 //!
-//! With one request at a time everybody sleeps most of the time, and what a call takes is mostly what it takes to wake the
-//! next one up. On another core that can take ten times as long as on the same, and the scheduler chooses now this, now that.
-//! So such figures are taken both ways, and each says which it is.
+//! With one request at a time all processes sleep most of the time, and the duration of a call is
+//! mostly the time to wake up the next process. On another core that can take ten times as long as
+//! on the same one, and the scheduler's choice varies. So such figures are measured both ways, and
+//! each is labelled.
 
 use std::fs;
 use std::process::Command;
@@ -27,9 +28,9 @@ impl Placement {
         }
     }
 
-    /// Puts the processes, all below them, and the thread that calls this where they belong.
+    /// Places the processes, all their descendants, and the calling thread.
     pub fn put(self, roots: &[u32]) -> Result<()> {
-        // Of the main thread, which is never moved.
+        // Read from the main thread, which is never moved.
         let status = fs::read_to_string("/proc/self/status").context("could not read /proc/self/status")?;
         let all = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
         let all = all.context("no Cpus_allowed_list in /proc/self/status")?.trim();
@@ -43,7 +44,7 @@ impl Placement {
         for root in roots {
             for process in process::tree(*root)? {
                 let moved = taskset(&["--all-tasks", "--cpu-list", "--pid", cores, &process.to_string()]);
-                // One that ended since has no place any more.
+                // Ignores processes that have ended.
                 if moved.is_err() && fs::exists(format!("/proc/{process}"))? {
                     return moved;
                 }
@@ -53,7 +54,7 @@ impl Placement {
     }
 }
 
-/// The first core of a list like `0-3,8`.
+/// The first core of a list such as `0-3,8`.
 fn first(list: &str) -> &str {
     list.split(['-', ',']).next().unwrap_or(list)
 }
@@ -77,12 +78,12 @@ mod tests {
     }
 
     #[test]
-    fn the_first_core_is_found_in_any_list() {
+    fn finds_the_first_core_of_a_list() {
         assert_eq!([first("0-3,8"), first("2"), first("5,7")], ["0", "2", "5"]);
     }
 
     #[test]
-    fn a_process_and_who_asks_it_go_to_one_core_and_back() {
+    fn pins_a_process_and_its_caller_to_one_core_and_back() {
         let all = cores_of("self");
         let mut child = Command::new("sleep").arg("60").spawn().expect("sleep runs");
         let id = child.id().to_string();

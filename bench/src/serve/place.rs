@@ -1,4 +1,5 @@
-//! Where things are: what the peers are installed in, what is served, and a folder that goes when all is measured.
+//! Paths of the installed peers and the served files, and a directory that is removed after the
+//! measurements.
 
 use std::fs;
 use std::net::TcpListener;
@@ -14,14 +15,14 @@ use tempfile::TempDir;
 use super::client::{self, Target};
 use super::process::Running;
 
-/// Every server and interpreter is looked for here, so that both sides of a comparison run the same Python and Node, and no
-/// wrapper that a developer's `PATH` puts before them.
+/// The search path for every server and interpreter, so that both sides of a comparison run the
+/// same Python and Node, without wrappers from the developer's `PATH`.
 pub const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin";
 const START_DEADLINE: Duration = Duration::from_secs(30);
 
 pub struct Place {
     folder: TempDir,
-    /// `target/tools`
+    /// The directory `target/tools`.
     tools: PathBuf,
     milepost: PathBuf,
 }
@@ -29,7 +30,7 @@ pub struct Place {
 impl Place {
     pub fn new() -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("milepost-bench-").tempdir()?;
-        // nginx's workers are another user.
+        // nginx's workers run as another user.
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755))?;
         let named = |variable: &str| {
             std::env::var_os(variable)
@@ -39,7 +40,7 @@ impl Place {
         Ok(Self { folder, tools: named("MILEPOST_TOOLS")?, milepost: named("MILEPOST_BIN")? })
     }
 
-    /// A new folder of its own below the temporary one.
+    /// Creates a directory below the temporary one.
     pub fn folder(&self, name: &str) -> Result<PathBuf> {
         let folder = self.folder.path().join(name);
         fs::create_dir_all(&folder).with_context(|| format!("could not make {}", folder.display()))?;
@@ -50,7 +51,7 @@ impl Place {
         &self.milepost
     }
 
-    /// The virtual environment with the Python peers.
+    /// A program of the virtual environment with the Python peers.
     pub fn python_tool(&self, name: &str) -> PathBuf {
         self.tools.join("serve-python/bin").join(name)
     }
@@ -64,7 +65,7 @@ impl Place {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures")
     }
 
-    /// The fixtures of one language, copied, because Python writes beside what it reads.
+    /// Copies the fixtures of one language, because Python writes next to what it reads.
     pub fn copy_of(&self, language: &str) -> Result<PathBuf> {
         let to = self.folder(&format!("fixtures-{language}"))?;
         for file in fs::read_dir(Self::fixtures().join(language)).context("could not read the fixtures")? {
@@ -93,18 +94,18 @@ impl Place {
     }
 }
 
-/// A program of the system, whatever the developer's `PATH` says.
+/// A program of the system, independent of the developer's `PATH`.
 pub fn program(name: &str) -> Result<PathBuf> {
     let found = PATH.split(':').map(|folder| Path::new(folder).join(name)).find(|path| path.is_file());
     found.with_context(|| format!("there is no `{name}` in {PATH}; `cargo xtask bench serve` installs what it needs"))
 }
 
-/// A port that nobody listens on at this moment.
+/// A currently free port.
 pub fn free_port() -> Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
-/// Asks until the server gives the expected answer.
+/// Retries until the server responds as expected.
 pub fn wait_for(target: &Target, body: &[u8], server: &mut Running, log: &Path) -> Result<()> {
     let started = Instant::now();
     loop {
@@ -128,7 +129,7 @@ fn first_line(command: &mut Command) -> String {
     lines(command).into_iter().next().unwrap_or_else(|| "unknown".to_owned())
 }
 
-/// What a program says about itself; some say it on standard error.
+/// The output of a program, including standard error, where some print their version.
 fn lines(command: &mut Command) -> Vec<String> {
     let Ok(output) = command.output() else { return Vec::new() };
     let text = [output.stdout, output.stderr].concat();

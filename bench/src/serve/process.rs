@@ -1,4 +1,4 @@
-//! Servers as processes of their own, and the processor time that they and their children took.
+//! Servers as separate processes, and the CPU time that they and their children used.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -13,12 +13,13 @@ use rustix::process::{Pid, Signal, kill_process};
 const TICKS_PER_SECOND: f64 = 100.0;
 const STOP_DEADLINE: Duration = Duration::from_secs(10);
 
-/// A server that ends with this value, and with this program however it ends.
+/// A server that ends when this value is dropped, and with this program however it ends.
 pub struct Running {
     child: Child,
 }
 
-/// A command that is told to end when this program does, so that a broken measurement leaves no server behind.
+/// A command that gets a signal when this program ends, so that an aborted measurement leaves no
+/// server behind.
 pub fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "TERM", "--"]).arg(program).stdin(Stdio::null());
@@ -26,7 +27,7 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
 }
 
 impl Running {
-    /// Starts a command of [`command`]; what it prints goes into the file `log`.
+    /// Starts a command made by [`command`]. Its output goes to the file `log`.
     pub fn start(mut command: Command, log: &Path) -> Result<Self> {
         let output = fs::File::create(log).with_context(|| format!("could not make {}", log.display()))?;
         let errors = output.try_clone()?;
@@ -39,7 +40,7 @@ impl Running {
         self.child.id()
     }
 
-    /// Without a word of warning.
+    /// Kills the server with SIGKILL.
     pub fn kill(&mut self) -> Result<()> {
         self.child.kill().context("could not kill a server")?;
         self.child.wait().context("could not wait for a server")?;
@@ -52,7 +53,7 @@ impl Running {
 }
 
 impl Drop for Running {
-    /// Gently at first: nginx and gunicorn end their workers only when they are asked to.
+    /// Sends SIGTERM first: nginx and gunicorn end their workers only on request.
     fn drop(&mut self) {
         let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
         let started = Instant::now();
@@ -67,12 +68,12 @@ impl Drop for Running {
     }
 }
 
-/// Processor time, in ticks, that the process and all processes below it have taken, the ones that ended included.
+/// CPU time in ticks used by the process and all its descendants, including those that have ended.
 pub fn ticks_of_tree(root: u32) -> Result<u64> {
     Ok(stats_of_tree(root)?.iter().map(|process| process.own + process.ended).sum())
 }
 
-/// The process and all processes below it.
+/// The process and all its descendants.
 pub fn tree(root: u32) -> Result<Vec<u32>> {
     Ok(stats_of_tree(root)?.iter().map(|process| process.pid).collect())
 }
@@ -96,7 +97,8 @@ fn stats_of_tree(root: u32) -> Result<Vec<Stat>> {
     Ok(found)
 }
 
-/// Ticks of this program's children that have ended: what the load generator took, when asked around its run.
+/// Ticks of this program's ended children. Read before and after a run of the load generator, the
+/// difference is its CPU time.
 pub fn ticks_of_ended_children() -> Result<u64> {
     let text = fs::read_to_string("/proc/self/stat").context("could not read /proc/self/stat")?;
     Ok(Stat::parse(&text).context("/proc/self/stat cannot be read")?.ended)
@@ -106,22 +108,22 @@ pub fn seconds(ticks: u64) -> f64 {
     ticks as f64 / TICKS_PER_SECOND
 }
 
-/// Memory of this program that is really there, in bytes.
+/// Resident memory of this program, in bytes.
 pub fn resident_bytes() -> Result<u64> {
     status_bytes("self", "VmRSS:")
 }
 
-/// Memory of a process that is really there, in bytes.
+/// Resident memory of a process, in bytes.
 pub fn resident_bytes_of(process: u32) -> Result<u64> {
     status_bytes(&process.to_string(), "VmRSS:")
 }
 
-/// The most that it had since its start or since [`forget_peak`].
+/// Peak memory of a process since its start or since [`forget_peak`].
 pub fn peak_bytes_of(process: u32) -> Result<u64> {
     status_bytes(&process.to_string(), "VmHWM:")
 }
 
-/// From now on its peak counts anew.
+/// Resets the peak memory of a process.
 pub fn forget_peak(process: u32) -> Result<()> {
     let path = format!("/proc/{process}/clear_refs");
     fs::write(&path, "5").with_context(|| format!("could not write {path}"))
@@ -137,20 +139,20 @@ fn status_bytes(process: &str, field: &str) -> Result<u64> {
     Ok(kilobytes * 1024)
 }
 
-/// A process as `/proc/PID/stat` has it.
+/// The fields of `/proc/PID/stat`.
 #[derive(Debug, PartialEq, Eq)]
 struct Stat {
     pid: u32,
     parent: u32,
     /// User and system time of all its threads.
     own: u64,
-    /// The same of its children that have ended.
+    /// The same for its ended children.
     ended: u64,
 }
 
 impl Stat {
     fn parse(text: &str) -> Option<Self> {
-        // The name of the program stands in brackets and may hold anything, brackets too.
+        // The program's name is in parentheses and may contain anything, including parentheses.
         let (before, after) = text.rsplit_once(')')?;
         let pid = before.split_once(' ')?.0.parse().ok()?;
         let fields: Vec<&str> = after.split_whitespace().collect();
@@ -169,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_is_read_whatever_its_name() {
+    fn parses_a_process_with_an_odd_name() {
         let text = "77 (odd) name) S 12 77 77 0 -1 4194560 1 0 0 0 31 11 5 3 20 0 1 0 100 0 0\n";
         assert_eq!(Stat::parse(text), Some(Stat { pid: 77, parent: 12, own: 42, ended: 8 }));
         assert_eq!(Stat::parse("77 (short) S 12"), None);
@@ -185,10 +187,10 @@ mod tests {
     }
 
     #[test]
-    fn a_peak_is_remembered_and_can_be_forgotten() {
+    fn reports_and_resets_the_peak() {
         let own = std::process::id();
         let large = vec![1_u8; 64 << 20];
-        // The kernel counts in batches, a core each: not to the page.
+        // The kernel counts in batches per core, so not exactly.
         let held = 56 << 20;
         assert_eq!(large.iter().map(|one| usize::from(*one)).sum::<usize>(), 64 << 20);
         drop(large);
@@ -198,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_has_the_children_of_children() {
+    fn a_tree_includes_descendants() {
         let mut shell = Command::new("sh").args(["-c", "sleep 60 & wait"]).spawn().expect("sh runs");
         let found = loop {
             let found = tree(shell.id()).expect("processes");

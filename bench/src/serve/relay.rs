@@ -1,7 +1,8 @@
-//! The least that can stand between a client and a worker: a process that reads bytes from one and writes them to the other.
+//! The minimum that can be between a client and a worker: a process that copies bytes from one to
+//! the other.
 //!
-//! Whatever is in a process of its own has to be woken twice for a call. What that alone costs depends on the machine, and the gateway's
-//! overhead is read beside it.
+//! Any separate process has to be woken twice per call. The cost of that alone depends on the
+//! machine, and is reported beside the gateway's overhead.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -14,14 +15,14 @@ use anyhow::{Context, Result};
 
 use super::process::{Running, command};
 
-/// A relay that runs, for one client.
+/// A running relay for one client.
 pub struct Relay {
     process: Running,
     address: SocketAddr,
 }
 
 impl Relay {
-    /// To the worker that listens at `socket`.
+    /// Starts a relay to the worker that listens at `socket`.
     pub fn start(socket: &Path, log: &Path) -> Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).context("could not make the relay's socket")?;
         let address = listener.local_addr()?;
@@ -41,7 +42,8 @@ impl Relay {
     }
 }
 
-/// The relay itself, with its listener as standard input. One side speaks at a time, and what it says fits into one read.
+/// Runs the relay, with its listener as standard input. One side writes at a time, and each message
+/// fits into one read.
 pub fn run(socket: &Path) -> Result<()> {
     let listener = TcpListener::from(std::io::stdin().as_fd().try_clone_to_owned()?);
     let (mut client, _) = listener.accept().context("no client came")?;

@@ -1,4 +1,4 @@
-//! One table with ratios, and beside it every number that it was made of.
+//! A table with ratios, and all the numbers behind it.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::machine::Idleness;
 use crate::measure::table;
 
-/// The same figure from several runs.
+/// One figure from several runs.
 #[derive(Debug, Clone, Default)]
 pub struct Spread(Vec<f64>);
 
@@ -33,7 +33,7 @@ impl Spread {
         self.0.last().copied().unwrap_or_default()
     }
 
-    /// `12 (10-15)`, each number as `one` prints it.
+    /// For example `12 (10-15)`, with each number formatted by `one`.
     pub fn text(&self, one: impl Fn(f64) -> String) -> String {
         let low = self.0.first().copied().unwrap_or_default();
         format!("{} ({}-{})", one(self.median()), one(low), one(self.high()))
@@ -52,13 +52,13 @@ impl Spread {
     }
 }
 
-/// A value of sorted ones that `percent` of them do not exceed.
+/// The smallest of the sorted values that at least `percent` of them do not exceed.
 pub fn percentile(sorted: &[f64], percent: f64) -> f64 {
     let rank = (sorted.len() as f64 * percent / 100.0).ceil() as usize;
     sorted.get(rank.saturating_sub(1)).copied().unwrap_or_default()
 }
 
-/// A line of the table. Columns that mean nothing for it stay empty.
+/// A line of the table. Columns that do not apply are empty.
 #[derive(Debug, Default)]
 pub struct Row {
     pub what: String,
@@ -71,7 +71,7 @@ pub struct Row {
     pub bar: String,
 }
 
-/// `at least 1.20x: yes`
+/// For example `at least 1.20x: yes`.
 pub fn verdict(bar: &str, reached: bool) -> String {
     format!("{bar}: {}", if reached { "yes" } else { "NO" })
 }
@@ -89,7 +89,7 @@ impl Report {
         self.rows.push(row);
     }
 
-    /// Keeps the numbers behind some rows.
+    /// Records the numbers behind some rows.
     pub fn keep(&mut self, part: &str, case: &str, numbers: Value) {
         self.raw.push(json!({ "part": part, "case": case, "numbers": numbers }));
     }
@@ -134,7 +134,7 @@ impl Report {
         }
     }
 
-    /// Writes all numbers into a file of their own in `folder`, named by the time.
+    /// Writes all numbers to a new file in `folder`, named after the time.
     pub fn write(&self, folder: &Path, facts: Value) -> Result<()> {
         std::fs::create_dir_all(folder).with_context(|| format!("could not make {}", folder.display()))?;
         let at = SystemClock.now();
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_median_is_in_the_middle() {
+    fn computes_the_median_and_the_range() {
         assert_eq!(Spread::of([9.0, 1.0, 5.0]).whole(), "5 (1-9)");
         assert_eq!(Spread::of([4.0, 1.0, 2.0, 9.0]).tenths(), "3.0 (1.0-9.0)");
         assert_eq!(Spread::of([1.25, 2.0, 1.0]).times(), "1.25x (1.00-2.00)");
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_percentile_is_one_of_the_values() {
+    fn computes_percentiles() {
         let values: Vec<f64> = (1..=200).map(f64::from).collect();
         assert!((percentile(&values, 50.0) - 100.0).abs() < 1e-9);
         assert!((percentile(&values, 99.0) - 198.0).abs() < 1e-9);

@@ -1,7 +1,8 @@
-//! From a host and a path to a route, in an installation of one app and in one of 100,000.
+//! Resolves a host and a path to a route, in an installation with one app and in one with 100,000.
 //!
-//! In this process and without a connection, so that nothing hides what the size of the installation does: everything that the gateway does
-//! for a request whose function answers at once.
+//! Runs in this process and without a connection, so that nothing hides the effect of the
+//! installation's size. Covers everything that the gateway does for a request whose function
+//! responds at once.
 
 mod installation;
 
@@ -26,10 +27,10 @@ const RELEASES: usize = 10;
 const FILES: usize = 10;
 const DOMAIN: &str = "localhost";
 const RESOLVES: usize = 500_000;
-/// So that the clock is not timed along: this many are timed together.
+/// Requests timed together, to exclude the cost of reading the clock.
 const BATCH: usize = 50;
-/// The installations are asked in turns within a run too: the same request takes 2.5 us in one second and 4 in the next, with what
-/// others do on the machine.
+/// The installations also take turns within a run: the same request takes 2.5 us in one second and
+/// 4 in the next, depending on the load of the machine.
 const TURNS: usize = 100;
 const BAR: f64 = 1.5;
 
@@ -40,7 +41,7 @@ pub fn run(options: &Options, report: &mut Report) -> Result<()> {
     let before = process::resident_bytes()?;
     let large = installation(APPS)?;
     let per_app = process::resident_bytes()?.saturating_sub(before) / APPS as u64;
-    // Every app equally often is the worst case: hardly anything of an app is in the processor's caches.
+    // All apps equally often is the worst case: hardly anything of an app is in the CPU caches.
     let (one, all) = (requests(1), requests(APPS));
     let places = [
         ("1 app", &small, &one),
@@ -101,7 +102,7 @@ fn row(name: &str, times: &[Times]) -> Row {
     }
 }
 
-/// Nanoseconds of one; the percentiles are of batches.
+/// Nanoseconds per request. The percentiles are over batches.
 #[derive(Default)]
 struct Times {
     mean: f64,
@@ -122,7 +123,7 @@ impl<'i> Asked<'i> {
     }
 
     fn turn(&mut self) -> Result<()> {
-        // Not timed: the caches are full of the others.
+        // Not timed: the caches are full of the others' data.
         for request in self.requests.by_ref().take(BATCH) {
             handle(self.installation, request)?;
         }

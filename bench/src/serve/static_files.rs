@@ -1,4 +1,4 @@
-//! Files of 1 KB and 100 KB, beside nginx.
+//! Files of 1 KB and 100 KB, compared with nginx.
 
 use std::fs;
 
@@ -40,7 +40,7 @@ pub fn run(place: &Place, options: &Options, report: &mut Report) -> Result<()> 
         let peers = [
             ("nginx, Debian's defaults", &defaults, bar(against_defaults)),
             ("nginx, open_file_cache on", &cached, bar(against_cached)),
-            // Not asked for, but Milepost writes no line for a file either.
+            // Not required, but Milepost does not log file requests either.
             ("nginx, open_file_cache on, access_log off", &silent, None),
         ];
         let peers = peers.into_iter().map(|(name, nginx, bar)| Contender {
@@ -63,7 +63,7 @@ fn start(place: &Place, files: &std::path::Path, small: &[u8]) -> Result<Milepos
     Ok(milepost)
 }
 
-/// Text that is not all the same.
+/// Text that does not repeat.
 fn text_of(size: usize) -> Vec<u8> {
     (0..size / 8).flat_map(|word| format!("{:07x}\n", (word * 0x9E37_79B1) & 0xFFF_FFFF).into_bytes()).collect()
 }
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_has_its_size() {
+    fn makes_text_of_the_requested_size() {
         assert_eq!(text_of(1024).len(), 1024);
         assert_eq!(text_of(100 * 1024).len(), 100 * 1024);
     }

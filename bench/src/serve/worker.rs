@@ -1,6 +1,8 @@
-//! A worker of the runtime, started and called without the server: what the gateway's overhead is measured against.
+//! A worker of the runtime, started and called without the server: the baseline of the gateway's
+//! overhead.
 //!
-//! It speaks the protocol of `docs/decisions/005-runtime.md`, one frame there and one back. The worker has no sandbox here.
+//! It speaks version 1 of the worker protocol, with one frame in each direction
+//! (`docs/decisions/005-runtime.md` describes version 2). The worker has no sandbox here.
 
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
@@ -28,7 +30,7 @@ const RESPONSE: u8 = 6;
 
 pub struct Worker {
     process: Running,
-    /// Between this and the worker, if there is one.
+    /// The relay in front of the worker, if there is one.
     relay: Option<Relay>,
     stream: Box<dyn Stream>,
     buffer: Vec<u8>,
@@ -46,13 +48,13 @@ pub enum Way {
     ThroughRelay,
 }
 
-/// Where the repository keeps the workers.
+/// The path of a worker program in the repository.
 pub fn script(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/runtime/workers").join(file)
 }
 
 impl Worker {
-    /// Starts `line` with the socket, and gives it the function in `code`.
+    /// Starts `line` with the socket, and initialises it with the function in `code`.
     pub fn start(mut line: Command, way: Way, folder: &Path, code: &Path, entrypoint: &str) -> Result<Self> {
         let socket = folder.join("worker.sock");
         let listener = UnixListener::bind(&socket).context("could not make the worker's socket")?;
@@ -88,12 +90,12 @@ impl Worker {
         bail!("the worker did not become ready: {said}\n{}", std::fs::read_to_string(&log).unwrap_or_default());
     }
 
-    /// Everything that works when it is called.
+    /// All processes that take part in a call.
     pub fn pids(&self) -> Vec<u32> {
         [self.process.pid()].into_iter().chain(self.relay.as_ref().map(Relay::pid)).collect()
     }
 
-    /// One request and its whole answer: how long it took, and the body.
+    /// Sends one request. Returns the duration and the body of the response.
     pub fn call(&mut self) -> Result<(Duration, Vec<u8>)> {
         let started = Instant::now();
         self.stream.write_all(&self.request)?;
@@ -114,7 +116,8 @@ impl Worker {
         Ok((started.elapsed(), body))
     }
 
-    /// Kind, whether the body is complete, payload. Nothing follows a frame before it was read: there is one request at a time.
+    /// Returns the frame's kind, whether the body is complete, and the payload. There is only one
+    /// request at a time, so nothing follows a frame before it was read.
     fn read_frame(&mut self) -> Result<(u8, bool, &[u8])> {
         self.buffer.clear();
         let mut chunk = [0; 16 * 1024];
@@ -137,7 +140,7 @@ impl Worker {
     }
 }
 
-/// The interpreter with its worker, ready for [`Worker::start`].
+/// The interpreter with its worker program, for [`Worker::start`].
 pub fn python() -> Result<Command> {
     let mut line = command(place::program("python3")?);
     line.args(["-I", "-B", "-X", "utf8"]).arg(script("python/milepost_worker.py"));
@@ -150,7 +153,7 @@ pub fn node() -> Result<Command> {
     Ok(line)
 }
 
-/// What the gateway sends for the same request.
+/// The same request as the gateway sends it.
 fn request() -> Result<Vec<u8>> {
     let head = [
         "GET",

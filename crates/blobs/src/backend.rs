@@ -1,4 +1,4 @@
-//! From the text of `--blobs` to a store.
+//! Opens the store that `--blobs` names.
 
 use std::path::Path as FilePath;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use object_store::prefix::PrefixStore;
 use crate::error::BlobError;
 use crate::folder;
 
-/// Longest silence of S3 while it takes or gives bytes. There is no limit to a request as a whole: a large blob that
-/// is passed on to a slow reader takes as long as the reader does.
+/// Timeout for a single read from S3. There is no limit on a whole request: streaming a large blob
+/// to a slow reader takes as long as the reader needs.
 const S3_SILENCE: Duration = Duration::from_secs(60);
 
 pub(crate) fn open(url: &str, aws: &[(String, String)]) -> Result<Arc<dyn ObjectStore>, BlobError> {
@@ -23,7 +23,7 @@ pub(crate) fn open(url: &str, aws: &[(String, String)]) -> Result<Arc<dyn Object
         Some(("memory", "")) => Ok(Arc::new(InMemory::new())),
         Some(("file", path)) => folder(path.strip_prefix("//").unwrap_or(path)),
         Some(("s3", place)) => s3(place.strip_prefix("//").unwrap_or(place), aws),
-        // The text may hold a password: show only what is in front of it.
+        // The text may contain a password, so only the scheme is shown.
         Some((scheme, rest)) if rest.starts_with("//") => {
             Err(unusable(&format!("{scheme}://…"), "write a path, `file://…` or `s3://bucket/prefix`"))
         }
@@ -38,7 +38,8 @@ fn folder(path: &str) -> Result<Arc<dyn ObjectStore>, BlobError> {
     folder::prepare(FilePath::new(path)).map_err(|error| BlobError::storage("prepare the folder for blobs", error))?;
     let store = LocalFileSystem::new_with_prefix(path)
         .map_err(|error| BlobError::storage("open the folder for blobs", error))?;
-    // Off by default in `object_store`: without it, what was acknowledged can be gone after a power cut.
+    // Off by default in `object_store`. Without it, acknowledged data can be lost in a power
+    // failure.
     Ok(Arc::new(store.with_fsync(true)))
 }
 
@@ -47,12 +48,12 @@ fn s3(place: &str, aws: &[(String, String)]) -> Result<Arc<dyn ObjectStore>, Blo
     if bucket.is_empty() || bucket.contains(['@', ':', '?']) {
         return Err(unusable("s3://…", "write `s3://bucket/prefix`; credentials come from the `AWS_…` variables"));
     }
-    // The HTTP client panics without a process-wide provider. One that is installed already stays.
+    // The HTTP client panics without a process-wide provider. An installed one stays in place.
     drop(rustls::crypto::ring::default_provider().install_default());
     let client = ClientOptions::new().with_timeout_disabled().with_read_timeout(S3_SILENCE);
     let mut builder = AmazonS3Builder::new().with_client_options(client);
     for (name, value) in aws {
-        // Other `AWS_…` variables are for other programs.
+        // Other `AWS_…` variables are meant for other programs.
         if let Ok(key) = name.to_ascii_lowercase().parse::<AmazonS3ConfigKey>() {
             builder = builder.with_config(key, value);
         }
@@ -74,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrong_place_is_refused_without_showing_its_password() {
+    fn rejects_invalid_urls_without_showing_their_password() {
         for url in ["ftp://me:hunter2@host/x", "s3://me:hunter2@bucket", "s3://", "", "file://"] {
             let error = open(url, &[]).expect_err(url).to_string();
             assert!(!error.contains("hunter2"), "{error}");

@@ -1,4 +1,4 @@
-//! One error type; its variants are grouped by who can do something about them.
+//! The crate's error type. Its variants are grouped by who can act on them.
 
 use milepost_model::Digest;
 
@@ -8,7 +8,7 @@ type Source = Box<dyn std::error::Error + Send + Sync>;
 
 #[derive(Debug, thiserror::Error)]
 pub enum BlobError {
-    // What the sender of a pack did wrong. Nothing of the pack was kept.
+    // Errors of the sender of a pack. Nothing of the pack was kept.
     #[error("blob `{stated}` arrived with the bytes of `{found}`")]
     DigestMismatch { stated: Digest, found: Digest },
     #[error("the pack ends after {at} bytes, in the middle of a blob")]
@@ -19,17 +19,17 @@ pub enum BlobError {
     TooMany { limit: usize },
     #[error("not a pack: {0}")]
     Malformed(String),
-    /// The stream of the sender failed: a lost connection, most often.
+    /// The sender's stream failed, usually because of a lost connection.
     #[error("the pack did not arrive whole")]
     Interrupted(#[source] Source),
 
-    // What the caller asked for and cannot have.
+    // Invalid requests of the caller.
     #[error("bytes {start} to {end} of a blob of {size} bytes")]
     OutOfRange { start: u64, end: u64, size: u64 },
     #[error("`{url}` is not a place for blobs: {reason}")]
     Unusable { url: String, reason: String },
 
-    // What the store lost. A person must look; trying again does not help.
+    // Data loss in the store. Needs an operator: retrying does not help.
     #[error("pack `{0}` is not in the store")]
     NotFound(PackName),
     #[error("blob `{digest}` in pack `{pack}` is corrupt: its bytes are those of `{found}`")]
@@ -37,7 +37,7 @@ pub enum BlobError {
     #[error("pack `{pack}` is corrupt: it ends at byte {end}, before the end of a blob at byte {needed}")]
     PackCut { pack: PackName, end: u64, needed: u64 },
 
-    /// The disk or S3 refused or did not answer. Trying again may help.
+    /// The disk or S3 refused or did not respond. Retrying may help.
     #[error("could not {doing}")]
     Storage { doing: &'static str, source: Source },
 }
@@ -47,12 +47,12 @@ impl BlobError {
         Self::Storage { doing, source: source.into() }
     }
 
-    /// The bytes that were acknowledged once are not there any more.
+    /// Whether bytes that were once acknowledged are gone.
     pub fn is_loss(&self) -> bool {
         matches!(self, Self::NotFound(_) | Self::Corrupt { .. } | Self::PackCut { .. })
     }
 
-    /// The sender's doing: an answer of the 400s, not of the 500s.
+    /// Whether the sender is at fault, which makes the status a 4xx instead of a 5xx.
     pub fn is_senders(&self) -> bool {
         matches!(
             self,

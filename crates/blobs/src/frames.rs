@@ -1,6 +1,8 @@
-//! Reads a pack as it streams by: finds the blobs, hashes them, refuses what is wrong at the first byte that shows it.
+//! Parses a pack as it streams by: finds the blobs, hashes them, and rejects errors at the first
+//! byte that shows them.
 //!
-//! Holds one header, the directory object at hand and the list of what it found; never the bytes of a file.
+//! Holds one header, the current directory object and the list of blobs, but never the bytes of a
+//! file.
 
 use milepost_model::Digest;
 use milepost_model::digest::Hasher;
@@ -11,29 +13,30 @@ use milepost_model::tree::Directory;
 
 use crate::error::BlobError;
 
-/// What one pack may hold. Sizes are checked when they are stated, before the bytes are read.
+/// Limits of one pack. Sizes are checked when they are declared, before the bytes are read.
 #[derive(Debug, Clone, Copy)]
 pub struct IngestLimits {
     pub max_blobs: usize,
     pub max_blob_bytes: u64,
-    /// Of the whole pack, headers included.
+    /// For the whole pack, including headers.
     pub max_total_bytes: u64,
 }
 
-/// One blob of a pack that was taken in.
+/// One blob of an ingested pack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IngestedBlob {
     pub digest: Digest,
     pub kind: BlobKind,
     pub size: u64,
     pub offset: u64,
-    /// The decoded object when `kind` is a directory, so that the caller can check and record what it refers to.
+    /// The decoded object if `kind` is a directory, so that the caller can check and record its
+    /// references.
     pub directory: Option<Directory>,
 }
 
 pub(crate) struct Frames {
     limits: IngestLimits,
-    /// Bytes of the pack that were read, which is also the offset of the next one.
+    /// The number of bytes read so far, which is the offset of the next one.
     position: u64,
     directories_bytes: u64,
     blobs: Vec<IngestedBlob>,
@@ -51,7 +54,7 @@ struct Body {
     offset: u64,
     remaining: u64,
     hasher: Hasher,
-    /// The bytes of a directory object; stays empty for a file.
+    /// The bytes of a directory object, empty for a file.
     directory: Vec<u8>,
 }
 
@@ -64,7 +67,7 @@ impl Frames {
         self.position
     }
 
-    /// Takes the next bytes, cut anywhere. After an error the pack is lost and this must not be called again.
+    /// Consumes the next bytes, split anywhere. Must not be called again after an error.
     pub(crate) fn push(&mut self, mut bytes: &[u8]) -> Result<(), BlobError> {
         while !bytes.is_empty() {
             let before = bytes.len();
@@ -95,7 +98,7 @@ impl Frames {
         Ok(())
     }
 
-    /// The stream ended. It may do so only between two blobs.
+    /// Ends the stream, which is allowed only between two blobs.
     pub(crate) fn finish(self) -> Result<Vec<IngestedBlob>, BlobError> {
         match self.state {
             State::Header(fill) if fill.filled == 0 && !self.blobs.is_empty() => Ok(self.blobs),
@@ -123,10 +126,10 @@ impl Frames {
             offset: self.position,
             remaining: header.size,
             hasher: Hasher::default(),
-            // Grows with what arrives, not with what the header promises.
+            // Grows with the bytes received, not with the declared size.
             directory: Vec::new(),
         });
-        // An empty blob is whole before its first byte, which may never come.
+        // An empty blob is complete before its first byte, which may never come.
         self.end_if_whole()
     }
 
@@ -167,8 +170,8 @@ impl Body {
     }
 }
 
-/// A directory is refused unless its bytes are the canonical ones: two spellings of one directory would give equal
-/// trees different digests.
+/// Rejects directories that are not in canonical form: two encodings of one directory would give
+/// equal trees different digests.
 fn decode_directory(digest: Digest, bytes: &[u8]) -> Result<Directory, BlobError> {
     let wrong = |reason: String| BlobError::Malformed(format!("blob `{digest}`: {reason}"));
     let directory = Directory::decode(bytes).map_err(|error| wrong(error.to_string()))?;
@@ -182,7 +185,7 @@ fn within(what: &'static str, size: u64, limit: u64) -> Result<(), BlobError> {
     if size > limit { Err(BlobError::TooLarge { what, size, limit }) } else { Ok(()) }
 }
 
-/// A small array that is filled from chunks that are cut anywhere.
+/// A small array that is filled from arbitrarily split chunks.
 struct Fill<const N: usize> {
     bytes: [u8; N],
     filled: usize,

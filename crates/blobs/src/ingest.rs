@@ -1,4 +1,4 @@
-//! Taking in a pack from a stream.
+//! Ingests a pack from a stream.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use crate::pack::{Location, PackName};
 use crate::store::Blobs;
 use crate::writer::PackWriter;
 
-/// A pack that is stored and durable. It exists for nobody until the catalog has its blobs.
+/// A pack that is stored and durable. It is not visible until its blobs are in the catalog.
 #[derive(Debug)]
 pub struct Ingested {
     pub pack: PackName,
     pub size: u64,
-    /// In the order in which they came; the same digest can stand here twice.
+    /// In the order of the pack. A digest may occur twice.
     pub blobs: Vec<IngestedBlob>,
 }
 
@@ -28,10 +28,11 @@ impl Ingested {
 }
 
 impl Blobs {
-    /// Stores the pack that `body` carries, checked on the way; memory does not grow with the size of its files.
+    /// Stores the pack from `body` and checks it on the way. Memory use does not depend on the size
+    /// of its files.
     ///
-    /// After `Ok` the pack survives a power cut. After an error, or when the future is dropped before the last byte of
-    /// `body`, no pack has appeared.
+    /// After `Ok` the pack survives a power failure. After an error, or if the future is dropped
+    /// before the last byte of `body`, no pack has become visible.
     pub async fn ingest<S, E>(&self, body: S, limits: IngestLimits) -> Result<Ingested, BlobError>
     where
         S: Stream<Item = Result<Bytes, E>> + Send,
@@ -65,7 +66,7 @@ where
     let mut body = pin!(body);
     while let Some(chunk) = body.next().await {
         let chunk = chunk.map_err(|error| BlobError::Interrupted(error.into()))?;
-        // Checked before it is written, so that a refused pack costs as little as can be.
+        // Checked before it is written, so that a rejected pack costs as little as possible.
         frames.push(&chunk)?;
         writer.put(chunk).await?;
     }

@@ -1,14 +1,15 @@
-//! Bytes, in packs, in a folder or in S3.
+//! Stores blobs in packs, in a folder or in S3.
 //!
-//! A *pack* is one stored object that holds one or more blobs back to back, in the form of [`milepost_model::pack`].
-//! [`Blobs::ingest`] takes a pack as it comes from the network, checks every digest while it streams by, and either
-//! publishes all of it or nothing. A pack has a random name, is never overwritten and never appended to.
+//! A *pack* is one stored object that holds one or more blobs back to back, in the format of
+//! [`milepost_model::pack`]. [`Blobs::ingest`] reads a pack from the network, checks every digest
+//! while it streams by, and publishes either all of it or nothing. A pack has a random name, is
+//! never overwritten and never appended to.
 //!
-//! This crate refuses to know which blobs exist: the index from a digest to a [`Location`] is a table of the catalog.
-//! It does not know what a version is, which packs are still needed, or how old an orphan must be; it deletes what it
-//! is told to delete. `docs/decisions/003-blobs.md` has the reasons.
+//! This crate does not know which blobs exist: the index from digest to [`Location`] is a table of
+//! the catalog. It does not know what a version is, which packs are still needed, or how old an
+//! orphan must be. It deletes packs on request. `docs/decisions/003-blobs.md` has the reasons.
 //!
-//! To add a backend: an arm in `backend.rs`, and one more caller of the suite in `tests/conformance.rs`.
+//! To add a backend, add an arm in `backend.rs` and run the suite in `tests/conformance` with it.
 
 mod backend;
 mod error;

@@ -1,8 +1,8 @@
-//! Small named objects that are replaced only if they are what was read, and large ones that are written once: what
-//! channels are made of.
+//! Named objects, which channels consist of: small ones with conditional replacement, and large
+//! ones that are written once.
 //!
-//! In a folder a lock file makes it so; S3 has conditional writes. The names are the caller's, so they are checked: no
-//! object lies outside of the place that was opened.
+//! A folder uses a lock file for this, S3 has conditional writes. Names come from the caller and
+//! are validated, so that no object is outside of the opened place.
 
 mod folder;
 mod s3;
@@ -33,49 +33,50 @@ enum Inner {
     S3(Arc<dyn ObjectStore>),
 }
 
-/// An object that was read whole, with what it is recognised by later.
+/// An object that was read whole, with a tag that identifies its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedObject {
     pub bytes: Bytes,
     pub tag: String,
 }
 
-/// What reading found.
+/// The result of a read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NamedRead {
     Missing,
-    /// It is what the caller knows already.
+    /// The caller already has it.
     NotModified,
     Found(NamedObject),
 }
 
-/// A large object as it is read.
+/// A large object, streamed.
 pub struct NamedStream {
     pub size: u64,
     pub bytes: BlobStream,
 }
 
-/// When a write may happen.
+/// The condition of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Condition<'a> {
-    /// Only if there is no such object yet.
+    /// The object does not exist yet.
     Absent,
-    /// Only if the object is the one that was read with this tag.
+    /// The object still has this tag.
     Tag(&'a str),
 }
 
-/// What became of a conditional write.
+/// The outcome of a conditional write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Replaced {
     Written {
         tag: String,
     },
-    /// Somebody else wrote meanwhile. Nothing was changed.
+    /// The condition did not hold because of another write. Nothing was changed.
     Lost,
 }
 
 impl Named {
-    /// Opens a folder (a path or `file://…`, made with the first write) or `s3://bucket/prefix`. Nothing is contacted here.
+    /// Opens a folder (a path or `file://…`, created on the first write) or `s3://bucket/prefix`.
+    /// Does not contact the store.
     pub fn open(url: &str, aws: &[(String, String)]) -> Result<Self, BlobError> {
         match url.split_once(':') {
             Some(("file", path)) => Self::folder(FilePath::new(path.strip_prefix("//").unwrap_or(path))),
@@ -102,7 +103,7 @@ impl Named {
         aws.filter_map(|(name, value)| Some((name, value.to_str()?.to_owned()))).collect()
     }
 
-    /// The whole object, unless it is the one with the tag `known`, or larger than `limit`.
+    /// Reads a whole object, unless its tag is `known`. Fails if it is larger than `limit`.
     pub async fn read(&self, name: &str, known: Option<&str>, limit: u64) -> Result<NamedRead, BlobError> {
         check(name)?;
         match &self.0 {
@@ -111,7 +112,7 @@ impl Named {
         }
     }
 
-    /// A large object as a stream, or nothing when it is not there.
+    /// Streams a large object, or returns `None` if it does not exist.
     pub async fn stream(&self, name: &str) -> Result<Option<NamedStream>, BlobError> {
         check(name)?;
         match &self.0 {
@@ -128,7 +129,7 @@ impl Named {
         }
     }
 
-    /// How large an object is, or nothing when it is not there.
+    /// Returns the size of an object, or `None` if it does not exist.
     pub async fn size(&self, name: &str) -> Result<Option<u64>, BlobError> {
         check(name)?;
         match &self.0 {
@@ -141,7 +142,7 @@ impl Named {
         }
     }
 
-    /// Writes a small object, whole or not at all, if the condition holds.
+    /// Writes a small object atomically if the condition holds.
     pub async fn replace(&self, name: &str, bytes: Bytes, when: Condition<'_>) -> Result<Replaced, BlobError> {
         check(name)?;
         match &self.0 {
@@ -150,8 +151,8 @@ impl Named {
         }
     }
 
-    /// Writes an object that is named by its content: it appears only if all bytes came and have this digest, and
-    /// `limit` is not passed. Gives its size.
+    /// Writes an object that is named by its content and returns its size. The object appears only
+    /// if all bytes were received, match the digest and do not exceed `limit`.
     pub async fn store(
         &self,
         name: &str,
@@ -181,7 +182,7 @@ impl Named {
         }
     }
 
-    /// Removes an object. One that is not there is removed already.
+    /// Deletes an object. Succeeds if it does not exist.
     pub async fn delete(&self, name: &str) -> Result<(), BlobError> {
         check(name)?;
         match &self.0 {
@@ -193,7 +194,7 @@ impl Named {
         }
     }
 
-    /// The names of all objects, in order, `limit` at most.
+    /// Lists the names of at most `limit` objects, sorted.
     pub async fn list(&self, limit: usize) -> Result<Vec<String>, BlobError> {
         let mut names = match &self.0 {
             Inner::Folder(folder) => folder.list(limit).await?,
@@ -239,7 +240,7 @@ async fn checked_copy(
     if found == expected { Ok(size) } else { Err(BlobError::DigestMismatch { stated: expected, found }) }
 }
 
-/// The type that a web server should give for an object of this name.
+/// The content type with which a web server should serve an object of this name.
 pub fn content_type(name: &str) -> &'static str {
     match name.rsplit('/').next().unwrap_or(name) {
         "latest" | "all" => "application/json",
@@ -248,8 +249,8 @@ pub fn content_type(name: &str) -> &'static str {
     }
 }
 
-/// Parts of lowercase letters, digits, `.`, `-` and `_`, none of which begins with `.`: nothing outside, nothing hidden, and
-/// the same on disk, in S3 and in a URL.
+/// Accepts parts of lower-case letters, digits, `.`, `-` and `_` that do not begin with `.`. So
+/// names stay inside, are never hidden, and are the same on disk, in S3 and in a URL.
 fn check(name: &str) -> Result<(), BlobError> {
     let letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'_');
     let part_fits = |part: &str| !part.is_empty() && !part.starts_with('.') && part.bytes().all(letter);
@@ -267,7 +268,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_stays_inside_of_its_place() {
+    fn rejects_names_outside_of_the_place() {
         for good in ["shop/stable/latest", "a/b.c/all.minisig", "shop/stable/artifacts/ab12"] {
             check(good).expect(good);
         }

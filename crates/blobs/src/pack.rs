@@ -1,4 +1,4 @@
-//! Names of packs and places in them.
+//! Names of packs and locations in them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,10 +7,10 @@ use data_encoding::HEXLOWER;
 use milepost_model::{IdSource as _, OsIds, Timestamp};
 use object_store::path::Path;
 
-/// Where packs lie, under the root of the store.
+/// The directory of packs, below the root of the store.
 pub(crate) const PACKS: &str = "packs";
 
-/// A pack's name: 32 hexadecimal letters, random, so that no two packs of all nodes ever share one.
+/// A pack's name: 32 random hexadecimal digits, so that no two packs of any node share one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PackName([u8; 16]);
 
@@ -19,15 +19,15 @@ pub struct PackName([u8; 16]);
 pub struct PackNameError(String);
 
 impl PackName {
-    /// Always from the operating system, never from a passed source: a source that repeats, as tests have them, would
-    /// overwrite the packs of the run before.
+    /// Always from the operating system, never from an injected source: a deterministic source, as
+    /// in tests, would overwrite the packs of an earlier run.
     pub(crate) fn random() -> Self {
         let mut bytes = [0; 16];
         OsIds.fill(&mut bytes);
         Self(bytes)
     }
 
-    /// The name as it can be kept in little room; [`PackName::from_bytes`] reads it back.
+    /// The compact form of the name, for [`PackName::from_bytes`].
     pub fn to_bytes(self) -> [u8; 16] {
         self.0
     }
@@ -36,13 +36,13 @@ impl PackName {
         Self(bytes)
     }
 
-    /// Spread over 256 folders, which `folder.rs` makes beforehand.
+    /// Spread over 256 directories, which `folder.rs` creates beforehand.
     pub(crate) fn path(&self) -> Path {
         let name = self.to_string();
         Path::from_iter([PACKS, &name[..2], &name])
     }
 
-    /// `None` for anything that this crate did not put there.
+    /// Returns `None` for anything that this crate did not write.
     pub(crate) fn from_path(path: &Path) -> Option<Self> {
         let name: Self = path.filename()?.parse().ok()?;
         (name.path() == *path).then_some(name)
@@ -71,22 +71,22 @@ impl FromStr for PackName {
     }
 }
 
-/// Where the bytes of one blob are: what the catalog keeps for each digest.
+/// Where the bytes of one blob are. The catalog has one for each digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Location {
     pub pack: PackName,
-    /// From the start of the pack to the first byte of the blob, behind its header.
+    /// From the start of the pack to the first byte of the blob, after its header.
     pub offset: u64,
     pub size: u64,
 }
 
-/// One pack as the store lists it.
+/// One pack as listed by the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PackInfo {
     pub name: PackName,
     pub size: u64,
-    /// By the store's own clock. S3 gives the time at which a large upload *began*, so a pack can be as old as its
-    /// upload took before any row can refer to it.
+    /// By the store's own clock. S3 reports the time at which a large upload *began*, so a pack may
+    /// be as old as its upload took before any row can refer to it.
     pub modified: Timestamp,
 }
 
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_paths_that_this_crate_makes_are_packs() {
+    fn recognizes_only_its_own_paths_as_packs() {
         let name = PackName::random();
         assert_eq!(PackName::from_path(&name.path()), Some(name));
         let text = name.to_string();
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_parses_only_as_it_is_written() {
+    fn parses_only_valid_names() {
         let name = PackName::random();
         assert_eq!(name.to_string().parse(), Ok(name));
         for bad in ["", "ab", &"A".repeat(32), &"a".repeat(34), "../../../../../../../etc/passwd"] {

@@ -1,4 +1,4 @@
-//! Reading blobs back.
+//! Reads blobs back.
 
 use std::io::SeekFrom;
 use std::ops::Range;
@@ -16,17 +16,17 @@ use crate::error::BlobError;
 use crate::pack::{Location, PackName};
 use crate::store::Blobs;
 
-/// The bytes of a blob, in order. An error is its last item.
+/// The bytes of a blob, in order. An error is the last item.
 pub type BlobStream = BoxStream<'static, Result<Bytes, BlobError>>;
 
 const READING: &str = "read a pack";
-/// `object_store` reads files 8 KiB at a time, each a trip to another thread.
+/// `object_store` reads files 8 KiB at a time, each on another thread.
 const FILE_CHUNK: usize = 256 << 10;
-/// Hashing more than this on a thread that serves requests would hold up the others.
+/// Larger blobs are hashed on a blocking thread, because hashing would delay other requests.
 const HASH_INLINE: usize = 1 << 20;
 
 impl Blobs {
-    /// The whole blob in memory, and only if it has the digest that it should have.
+    /// Reads a whole blob into memory and verifies its digest.
     pub async fn read(&self, at: &Location, expected: Digest) -> Result<Bytes, BlobError> {
         let bytes = if at.size == 0 {
             Bytes::new()
@@ -44,10 +44,11 @@ impl Blobs {
         if found == expected { Ok(bytes) } else { Err(BlobError::Corrupt { digest: expected, pack: at.pack, found }) }
     }
 
-    /// A blob, or a range of it counted from its own start, as it comes from the store: its digest is not checked.
+    /// Streams a blob, or a range of it relative to its start, without verifying the digest.
     ///
-    /// What can be known before the first byte (a missing pack, a range outside the blob) is an error of the call. The
-    /// stream gives as many bytes as were asked for or ends with an error.
+    /// Errors that are known before the first byte (a missing pack, a range outside the blob) are
+    /// returned by the call. The stream yields exactly the requested number of bytes or ends with
+    /// an error.
     pub async fn stream(&self, at: &Location, range: Option<Range<u64>>) -> Result<BlobStream, BlobError> {
         let range = range.unwrap_or(0..at.size);
         if range.start > range.end || range.end > at.size {
@@ -62,8 +63,8 @@ impl Blobs {
         Ok(exactly(into_stream(got).await?, at.pack, wanted))
     }
 
-    /// The whole blob, whose last bytes are given only when all of them together have the digest. A reader that was
-    /// promised `at.size` bytes and got fewer has read a corrupt blob.
+    /// Streams a whole blob and yields its last bytes only if the digest matches. A reader that
+    /// gets fewer than `at.size` bytes has read a corrupt blob.
     pub async fn stream_verified(&self, at: &Location, expected: Digest) -> Result<BlobStream, BlobError> {
         if at.size == 0 {
             self.read(at, expected).await?;
@@ -92,11 +93,12 @@ impl Blobs {
     async fn get(&self, pack: PackName, range: Range<u64>) -> Result<GetResult, BlobError> {
         let options = GetOptions { range: Some(GetRange::Bounded(range.clone())), ..GetOptions::default() };
         match self.store.get_opts(&pack.path(), options).await {
-            // Stores shorten a range that goes over the end.
+            // Stores shorten a range that extends past the end.
             Ok(got) if got.range != range => Err(BlobError::PackCut { pack, end: got.range.end, needed: range.end }),
             Ok(got) => Ok(got),
             Err(object_store::Error::NotFound { .. }) => Err(BlobError::NotFound(pack)),
-            // Each store has its own words for a range that begins behind the end: ask for the size to be sure.
+            // Stores differ in the error for a range that begins after the end, so the size
+            // decides.
             Err(error) => match self.store.head(&pack.path()).await {
                 Ok(meta) if meta.size < range.end => {
                     Err(BlobError::PackCut { pack, end: meta.size, needed: range.end })
@@ -107,7 +109,7 @@ impl Blobs {
     }
 }
 
-/// A location whose end does not fit is a damaged row, and no pack is that long.
+/// An overflowing location means a corrupt row: no pack is that long.
 fn end_of(at: &Location) -> Result<u64, BlobError> {
     at.offset.checked_add(at.size).ok_or(BlobError::OutOfRange { start: at.offset, end: u64::MAX, size: at.size })
 }
@@ -126,7 +128,8 @@ async fn into_stream(got: GetResult) -> Result<BlobStream, BlobError> {
     }
 }
 
-/// A file that was cut after it was opened just ends; to whoever reads it that must be an error.
+/// A file that is truncated after it was opened just ends, which must become an error for the
+/// reader.
 fn exactly(bytes: BlobStream, pack: PackName, range: Range<u64>) -> BlobStream {
     let mut at = range.start;
     let needed = range.end;
@@ -137,7 +140,7 @@ fn exactly(bytes: BlobStream, pack: PackName, range: Range<u64>) -> BlobStream {
                 Some(Ok(chunk))
             }
             Some(Err(error)) => {
-                // The error says enough; do not also call the pack cut.
+                // This error suffices. Do not report a truncated pack as well.
                 at = needed;
                 Some(Err(error))
             }

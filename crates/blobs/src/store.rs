@@ -1,4 +1,4 @@
-//! The store itself: opening, listing, deleting, probing.
+//! The store itself: opening, listing, deleting and checking.
 
 use std::sync::Arc;
 
@@ -20,10 +20,12 @@ pub struct Blobs {
 }
 
 impl Blobs {
-    /// Opens a folder (a path or `file://…`, made if it is not there), `s3://bucket/prefix`, or `memory:`.
+    /// Opens a folder (a path or `file://…`, created if missing), `s3://bucket/prefix`, or
+    /// `memory:`.
     ///
-    /// S3 takes its credentials and endpoint from the usual `AWS_…` variables. It is not contacted here; ask
-    /// [`Blobs::check`]. A folder is: its leftovers of uploads that a crash cut off are removed.
+    /// S3 takes its credentials and endpoint from the usual `AWS_…` variables. It is not contacted
+    /// here: use [`Blobs::check`]. Opening a folder removes the leftovers of uploads that a crash
+    /// interrupted.
     pub fn open(url: &str) -> Result<Self, BlobError> {
         let variables = std::env::vars_os().filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value)));
         let aws = variables.filter(|(name, _)| name.starts_with("AWS_"));
@@ -31,15 +33,15 @@ impl Blobs {
         Self::open_with(url, &options)
     }
 
-    /// [`Blobs::open`] with the variables passed in.
+    /// Like [`Blobs::open`], with the variables passed in.
     pub fn open_with(url: &str, aws: &[(String, String)]) -> Result<Self, BlobError> {
         Ok(Self { store: backend::open(url, aws)? })
     }
 
-    /// Removes a pack. One that is not there is removed already.
+    /// Deletes a pack. Succeeds if it does not exist.
     ///
-    /// Call it only after the catalog forgot the pack: a new upload of the same content is another pack, so there is
-    /// nothing to race with.
+    /// Call it only after the catalog has forgotten the pack. A new upload of the same content is
+    /// another pack, so there is no race.
     pub async fn delete(&self, pack: PackName) -> Result<(), BlobError> {
         match self.store.delete(&pack.path()).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
@@ -47,7 +49,8 @@ impl Blobs {
         }
     }
 
-    /// Every published pack, in no order. A pack that appears or goes while this runs may or may not be listed.
+    /// Lists every published pack, unordered. A pack that appears or disappears concurrently may or
+    /// may not be listed.
     pub fn list(&self) -> BoxStream<'static, Result<PackInfo, BlobError>> {
         let objects = self.store.list(Some(&Path::from(PACKS)));
         let packs = objects.try_filter_map(|object| {
@@ -61,8 +64,9 @@ impl Blobs {
         packs.map_err(|error| BlobError::storage("list the packs", error)).boxed()
     }
 
-    /// Writes, reads and deletes a few bytes: whether the store can do its work now. S3 that does not answer is tried
-    /// again for a while; callers with a deadline set their own.
+    /// Checks that the store works now, by writing, reading and deleting a few bytes. Requests to
+    /// an unresponsive S3 are retried for a while, so callers with a deadline must set their own
+    /// timeout.
     pub async fn check(&self) -> Result<(), BlobError> {
         let probe = PackName::random();
         let path = Path::from_iter(["probe", &probe.to_string()]);
@@ -70,7 +74,7 @@ impl Blobs {
         let put = self.store.put(&path, written.clone().into()).await;
         put.map_err(|error| BlobError::storage("write a probe", error))?;
         let read = self.read_probe(&path).await;
-        // Deleted before the answer is judged, so that a failing check leaves no litter.
+        // Deleted before the result is checked, so that a failing check leaves nothing behind.
         let deleted = self.store.delete(&path).await.map_err(|error| BlobError::storage("delete a probe", error));
         if read? != written {
             return Err(BlobError::storage("read a probe", "it came back with other bytes"));

@@ -1,7 +1,8 @@
-//! Writes one pack so that it appears whole or not at all.
+//! Writes one pack atomically.
 //!
-//! A small pack is one put. A larger one is a multipart upload, whose parts nobody sees until it completes; on disk
-//! that is a staged file (`<name>#1`), synced, renamed, and its folder synced.
+//! A small pack is a single put. A larger one is a multipart upload, whose parts are invisible
+//! until it completes. On disk that is a staged file (`<name>#1`) that is synced and renamed before
+//! its directory is synced.
 
 use std::sync::Arc;
 
@@ -12,9 +13,9 @@ use tokio::runtime::Handle;
 
 use crate::error::BlobError;
 
-/// S3 allows 10,000 parts, so this bounds a pack to 78 GiB.
+/// S3 allows 10,000 parts, so this limits a pack to 78 GiB.
 const PART_BYTES: usize = 8 << 20;
-/// With the part being filled, a writer holds at most this many parts and one in memory.
+/// Including the part being filled, a writer holds at most this many parts plus one in memory.
 const PARTS_IN_FLIGHT: usize = 3;
 
 pub(crate) struct PackWriter {
@@ -52,8 +53,9 @@ impl PackWriter {
         Ok(())
     }
 
-    /// Makes the pack visible and durable. Runs in its own task: a caller that goes away in the middle leaves a whole
-    /// pack that no row names, which the sweep of orphans finds, and not parts that S3 keeps and nothing lists.
+    /// Makes the pack visible and durable. Runs in its own task: if the caller goes away, a whole
+    /// pack without a row is left, which the sweep of orphans finds, rather than parts that S3
+    /// keeps but does not list.
     pub(crate) async fn publish(mut self) -> Result<(), BlobError> {
         let state = std::mem::replace(&mut self.state, State::Ended);
         let (store, path) = (Arc::clone(&self.store), self.path.clone());
@@ -71,8 +73,8 @@ impl PackWriter {
         published.map(|_| ()).map_err(|error| BlobError::storage("publish a pack", error))
     }
 
-    /// Takes back what was sent. A failure is only logged: nothing became visible, and the caller has the error that
-    /// brought it here.
+    /// Discards what was sent. A failure is only logged: nothing became visible, and the caller
+    /// already has an error to return.
     pub(crate) async fn abort(mut self) {
         if let State::Large(upload) = std::mem::replace(&mut self.state, State::Ended) {
             abort(upload, &self.path).await;
@@ -80,7 +82,8 @@ impl PackWriter {
     }
 }
 
-/// A request whose connection is lost is dropped, not told. S3 would keep, and charge for, the parts.
+/// A request whose connection is lost is dropped without notice. S3 would keep the parts and charge
+/// for them.
 impl Drop for PackWriter {
     fn drop(&mut self) {
         if let State::Large(upload) = std::mem::replace(&mut self.state, State::Ended)

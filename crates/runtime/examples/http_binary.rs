@@ -1,5 +1,5 @@
-//! A `binary` function: serves HTTP/1.1 on the socket that it is given as descriptor 3. `POST` answers the body, `GET /close`
-//! closes the connection afterwards, `GET /exit` ends the process.
+//! A `binary` function that serves HTTP/1.1 on the socket passed as descriptor 3. `POST` echoes the
+//! body, `GET /close` closes the connection afterwards, `GET /exit` ends the process.
 
 use std::os::fd::RawFd;
 
@@ -12,7 +12,7 @@ fn main() {
     }
 }
 
-/// One request. `None`: the connection is over.
+/// Serves one request. Returns `None` once the connection is closed.
 fn serve(connection: RawFd) -> Option<()> {
     let mut input = Vec::new();
     let head_end = loop {

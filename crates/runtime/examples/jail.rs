@@ -1,5 +1,6 @@
-//! The smallest program that can be [`JailSettings::program`](milepost_runtime::sandbox::JailSettings): for tests, which
-//! cannot be it themselves because the test harness owns their `main`.
+//! The smallest program that can be
+//! [`JailSettings::program`](milepost_runtime::sandbox::JailSettings). Tests use it because the
+//! test harness owns their `main`.
 
 use std::process::ExitCode;
 

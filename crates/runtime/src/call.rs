@@ -1,4 +1,4 @@
-//! One call: what goes along with the request, and how it can fail.
+//! The context of a call, and the errors it can fail with.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -9,26 +9,27 @@ pub struct CallContext {
     pub request_id: Box<str>,
     pub release: Box<str>,
     pub client: Option<IpAddr>,
-    /// The pattern of the route that matched; empty for calls without routing.
+    /// The pattern of the matched route. Empty for calls without routing.
     pub route: Box<str>,
     pub params: Vec<(Box<str>, Box<str>)>,
-    /// With this the function reaches other functions of the same release.
+    /// Lets the function call other functions of the same release.
     pub call_token: Box<str>,
-    /// How long the call waits for an instance, where that is less than the runtime's own bound.
+    /// How long the call waits for an instance, if shorter than the runtime's own limit.
     pub patience: Option<Duration>,
 }
 
-/// Why there is no response. Each is the caller's to see; details are in the log under the request's id.
+/// Why there is no response. Every message may be shown to the caller. Details are in the log under
+/// the request id.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CallError {
-    /// `waited`: so long the call had a place in the queue, which was not full.
+    /// `waited` is how long the call was queued. `None` means that the queue was full.
     #[error("all instances are busy and {}", Refused(*waited))]
     Busy { retry_after: Duration, waited: Option<Duration> },
     #[error("the function did not answer within {}", Seconds(*after))]
     TimedOut { after: Duration },
     #[error("no instance of the function became ready: {reason}")]
     NotReady { reason: String },
-    /// The server's fault, not the function's.
+    /// The server's fault rather than the function's.
     #[error("the function's code could not be fetched: {reason}")]
     NotFetched { reason: String },
     #[error("the function's process ended before it answered ({how})")]
@@ -44,7 +45,7 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// The status that tells a caller over HTTP whose fault it is.
+    /// The HTTP status, which also shows whose fault the failure is.
     pub fn status(&self) -> u16 {
         match self {
             Self::Busy { .. } | Self::NotReady { .. } | Self::NotFetched { .. } | Self::Stopping => 503,
@@ -61,7 +62,7 @@ impl CallError {
         }
     }
 
-    /// A stable name.
+    /// A stable error code.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Busy { .. } => "function_busy",
@@ -76,7 +77,7 @@ impl CallError {
     }
 }
 
-/// Why a call has no instance although there are some.
+/// Why a call got no instance although some are running.
 struct Refused(Option<Duration>);
 
 impl std::fmt::Display for Refused {
@@ -88,7 +89,7 @@ impl std::fmt::Display for Refused {
     }
 }
 
-/// How times are told.
+/// Formats a duration in seconds.
 pub(crate) struct Seconds(pub Duration);
 
 impl std::fmt::Display for Seconds {

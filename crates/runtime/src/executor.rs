@@ -1,15 +1,19 @@
-//! The life of an instance, whatever runs it.
+//! The life cycle of an instance, independent of what runs it.
 //!
-//! 1. [`Executor::prepare`] runs once for a binding, before its first instance: code is brought to this machine (later:
-//!    a component is compiled). It may be slow; calls wait for it in the pool's queue.
-//! 2. [`Executor::start`] makes an instance that is ready to run requests. When it fails, the calls that wait for it fail
-//!    with its reason and the next call tries again. When its future is dropped, nothing of the instance is left.
-//! 3. An [`Instance`] gives its slots out once. A [`Slot`] runs one call at a time; the response's body owns the slot and
-//!    gives it back to the pool when it ends, or breaks it. A broken slot makes the pool stop the instance.
-//! 4. [`Instance::stop`] ends it. [`Instance::ended`] completes when nothing of it is left, whoever ended it.
+//! 1. [`Executor::prepare`] runs once per binding, before its first instance, and fetches the code
+//!    to this machine (later: compiles a component). It may be slow: calls wait for it in the
+//!    pool's queue.
+//! 2. [`Executor::start`] makes an instance that is ready for requests. When it fails, the waiting
+//!    calls fail with its reason and the next call tries again. Dropping its future leaves nothing
+//!    of the instance behind.
+//! 3. An [`Instance`] hands out its slots once. A [`Slot`] runs one call at a time. The response
+//!    body owns the slot and returns it to the pool at its end, or breaks it. A broken slot makes
+//!    the pool stop the instance.
+//! 4. [`Instance::stop`] ends it. [`Instance::ended`] completes once nothing of it is left,
+//!    whatever ended it.
 //!
-//! Nothing here speaks of processes, sockets or files. The pool calls `start` and `stop` from tasks of its own and `call`
-//! from the task of the request.
+//! Nothing here mentions processes, sockets or files. The pool calls `start` and `stop` from its
+//! own tasks and `call` from the request's task.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -35,32 +39,36 @@ pub trait Executor: Send + Sync + 'static {
 pub trait Instance: Send + Sync + 'static {
     type Slot: Slot;
 
-    /// For logs and status: counted from the start of the server.
+    /// For logs and status. Counted from the start of the server.
     fn id(&self) -> u64;
 
-    /// As many as the function's concurrency, once.
+    /// Returns as many slots as the function's concurrency. Works only once.
     fn take_slots(&self) -> Vec<Self::Slot>;
 
-    /// At once: what runs on it is lost. The pool waits for running calls itself when it wants a gentle end.
+    /// Stops at once, losing running calls. For a graceful stop the pool itself waits for them
+    /// first.
     fn stop(&self, reason: StopReason);
 
-    /// How it ended, once nothing of it is left.
+    /// Completes once nothing of the instance is left, and returns how it ended.
     fn ended(&self) -> impl Future<Output = String> + Send;
 }
 
 pub trait Slot: Send + Sized + 'static {
-    /// Knows the home, since a body that is still coming has the slot inside it.
+    /// Generic over the home because a streaming body owns its slot.
     type Body<H: SlotHome<Self>>: http_body::Body<Data = Bytes, Error = BodyError> + Send + Unpin + 'static;
 
-    /// Waits until a call could be answered, where a started instance is not known to be that far. `Err`: it never will be.
+    /// Waits until the slot can answer a call, for executors whose instances start before they are
+    /// ready. `Err` means that it never will be.
     fn ready(&mut self) -> impl Future<Output = Result<(), String>> + Send {
         async { Ok(()) }
     }
 
-    /// Runs one call, within the function's timeout. The slot goes to `home` before the response comes back when it
-    /// can be used again at once, or travels inside the body, which hands it to `home` at its end.
+    /// Runs one call within the function's timeout. The slot goes to `home` before the response is
+    /// returned if it is reusable at once. Otherwise it travels inside the body, which hands it to
+    /// `home` at its end.
     ///
-    /// Dropping the future means that the caller left: the slot goes home when it can be used again, or is broken.
+    /// Dropping the future means that the caller left: the slot goes home if it is reusable, or is
+    /// broken.
     fn call<B, H>(
         self,
         call: Call<B>,
@@ -71,17 +79,17 @@ pub trait Slot: Send + Sized + 'static {
         H: SlotHome<Self>;
 }
 
-/// Where a slot goes when its call is over. Dropping it without a word means broken.
+/// Where a slot goes when its call is over. Dropping the home without a call means broken.
 pub trait SlotHome<S>: Send + Unpin + 'static {
-    /// Ready for the next call.
+    /// The slot is ready for the next call.
     fn give_back(self, slot: S);
-    /// Not usable any more: the instance hangs, died, or spoke nonsense.
+    /// The slot is unusable: the instance hangs, died or violated the protocol.
     fn broken(self, reason: StopReason);
-    /// Something went wrong that the caller's status does not tell in full.
+    /// Reports a problem that the caller's status does not fully convey.
     fn report(&self, request: &str, message: &str);
 }
 
-/// What a body must be to travel to an instance.
+/// Requirements on a request body that is sent to an instance.
 pub trait RequestBody:
     http_body::Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + Unpin + 'static
 {
@@ -94,11 +102,12 @@ where
 {
 }
 
-/// A request on its way. It can go to a second instance as long as nothing of it has reached the first.
+/// A request on its way. It can be sent to a second instance as long as the first has received
+/// nothing.
 pub struct Call<B> {
     pub head: http::request::Parts,
     pub body: B,
-    /// What was read of the body already.
+    /// The part of the body that was already read.
     pub first: Option<Bytes>,
     pub context: CallContext,
 }
@@ -123,7 +132,7 @@ impl<B> From<CallError> for Failure<B> {
     }
 }
 
-/// Why a response was cut after its head.
+/// Why a response was cut off after its head.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum BodyError {
     #[error("the function sent nothing more for {} s", after.as_secs_f64())]
@@ -150,9 +159,9 @@ pub enum StopReason {
 #[error("{reason}")]
 pub struct StartError {
     pub reason: String,
-    /// The process ended before it said anything about the code.
+    /// The process ended before it reported anything about the code.
     pub died: bool,
-    /// The code could not be brought to this machine, which says nothing about it.
+    /// The code could not be fetched to this machine, so nothing is known about it.
     pub unfetched: bool,
 }
 

@@ -7,19 +7,21 @@ use std::time::Duration;
 use milepost_model::spec::{Runtime, Scale};
 use milepost_model::{AppName, Digest, UnitName};
 
-/// Everything that decides how a function behaves in a release. Bindings with equal keys share instances.
+/// Everything that determines how a function behaves in a release. Bindings with equal keys share
+/// instances.
 #[derive(Debug, Clone)]
 pub struct Function {
-    /// Over the function version, its package and environment, the configuration and the secret versions.
+    /// A digest over the function version, its package and environment, the configuration and the
+    /// secret versions.
     pub key: Digest,
     pub app: AppName,
     pub name: UnitName,
     pub number: i64,
     pub uid: String,
     pub runtime: Runtime,
-    /// The interpreter version that is asked for; empty means the newest there is.
+    /// The requested interpreter version. Empty means the newest installed.
     pub interpreter: String,
-    /// Empty means the convention of the runtime.
+    /// Empty means the runtime's convention.
     pub entrypoint: String,
     /// Root of the tree that runs.
     pub package: Digest,
@@ -27,17 +29,17 @@ pub struct Function {
     /// The configuration document of the release.
     pub config: Arc<serde_json::Value>,
     pub secrets: Vec<SealedValue>,
-    /// Members of the configuration that are files in `/configs`.
+    /// Members of the configuration that are exposed as files in `/configs`.
     pub configmaps: BTreeSet<UnitName>,
-    /// Bytes.
+    /// In bytes.
     pub memory: u64,
-    /// Thousandths of a core.
+    /// In thousandths of a core.
     pub cpu: u32,
     pub timeout: Duration,
     pub scale: Scale,
 }
 
-/// A secret of a binding. It is opened when an instance starts, and not before.
+/// A secret of a binding. It is opened only when an instance starts.
 #[derive(Clone)]
 pub struct SealedValue {
     pub name: UnitName,

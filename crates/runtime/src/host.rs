@@ -1,4 +1,4 @@
-//! What the runtime needs from the program around it.
+//! What the runtime needs from the program that embeds it.
 
 use std::path::PathBuf;
 
@@ -7,15 +7,15 @@ use milepost_model::{AppName, Digest, Timestamp, UnitName};
 
 use crate::function::SealedValue;
 
-/// The server, as the runtime sees it. None of it is on the way of a warm call but [`Host::log`].
+/// The server, as the runtime sees it. A warm call uses only [`Host::log`].
 pub trait Host: Send + Sync + 'static {
-    /// The files of a package, whole, on this machine. They are never written to again.
+    /// Makes all files of a package available on this machine. They are never written to again.
     fn package(&self, root: Digest) -> BoxFuture<'_, Result<Package, HostError>>;
 
     /// Opens a secret for an instance that is about to start.
     fn open_secret(&self, secret: &SealedValue) -> Result<String, HostError>;
 
-    /// Takes a line of output. Must not block.
+    /// Accepts a line of output. Must not block.
     fn log(&self, line: LogLine);
 
     fn now(&self) -> Timestamp;
@@ -24,7 +24,7 @@ pub trait Host: Send + Sync + 'static {
 #[derive(Debug, Clone)]
 pub struct Package {
     pub folder: PathBuf,
-    /// How many files it has: decides whether they are linked one by one.
+    /// The number of files decides whether they are linked one by one.
     pub files: usize,
 }
 
@@ -32,7 +32,7 @@ pub struct Package {
 #[error("{0}")]
 pub struct HostError(pub String);
 
-/// A line that a function wrote, or that the runtime says about it.
+/// A line written by a function, or by the runtime about it.
 #[derive(Debug, Clone)]
 pub struct LogLine {
     pub at: Timestamp,
@@ -40,9 +40,9 @@ pub struct LogLine {
     pub function: UnitName,
     pub number: i64,
     pub uid: String,
-    /// Which instance, counted from the start of the server.
+    /// Counted from the start of the server.
     pub instance: u64,
-    /// The request that was running, when it is certain.
+    /// The request that was running, if known for certain.
     pub request: Option<Box<str>>,
     pub source: LogSource,
     pub text: String,
@@ -52,6 +52,6 @@ pub struct LogLine {
 pub enum LogSource {
     Stdout,
     Stderr,
-    /// Said by Milepost: started, crashed, timed out, output dropped.
+    /// Written by Milepost: started, crashed, timed out, output dropped.
     Runtime,
 }

@@ -1,11 +1,13 @@
-//! Runs function versions: executors, the pool around them, the sandbox, and what functions write.
+//! Runs function versions: executors, instance pools, the sandbox and function output.
 //!
-//! This crate does not know what a release, an app version or a database is: it gets a [`Function`], complete, and a
-//! [`Host`] that brings files and takes log lines. `docs/decisions/005-runtime.md` has the protocol and the reasons.
+//! This crate does not know about releases, app versions or databases. It gets a complete
+//! [`Function`] and a [`Host`] that supplies files and accepts log lines.
+//! `docs/decisions/005-runtime.md` describes the protocol and the reasons behind it.
 //!
-//! [`Runtime::build`] runs the command of a build behind the same walls.
+//! [`Runtime::build`] runs build commands in the same sandbox.
 //!
-//! To add an executor: implement [`executor::Executor`] and its instance and slot, and an arm in `runtime.rs`.
+//! To add an executor, implement [`executor::Executor`] with its instance and slot types, and add
+//! an arm in `runtime.rs`.
 
 mod build;
 mod call;

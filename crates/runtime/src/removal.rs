@@ -1,4 +1,4 @@
-//! Removing folders in which others wrote.
+//! Removes directories that untrusted code has written to.
 
 use std::ffi::{CStr, CString};
 use std::fs::{self, Permissions};
@@ -13,13 +13,14 @@ use rustix::io::Errno;
 
 const TRIES: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(20);
-/// Each level costs a descriptor and a frame of the stack, so folders below this one are moved up first.
+/// Each level costs a descriptor and a stack frame, so directories below this depth are moved up
+/// first.
 const DEEPEST: u32 = 64;
 const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// Removes a folder whatever was made of its permissions and however deep it is; links in it are not followed. Processes
-/// of a server that was killed end a moment after it and may still write: then it is tried again for a second. A folder
-/// that is not there is removed already.
+/// Removes a directory whatever its permissions and depth, without following symlinks. Processes of
+/// a killed server may outlive it for a moment and still write, so removal is retried for a second.
+/// A directory that does not exist counts as removed.
 pub(crate) fn remove_folder(path: &Path) -> io::Result<()> {
     let mut names = 0;
     let mut tries = 0;
@@ -38,7 +39,7 @@ pub(crate) fn remove_folder(path: &Path) -> io::Result<()> {
 
 fn remove_once(path: &Path, names: &mut u64) -> io::Result<()> {
     let top = match open(CWD, path) {
-        // Not a folder: a link goes, anything else is an error.
+        // A symlink is removed, anything else is an error.
         Err(Errno::NOTDIR | Errno::LOOP) => return fs::remove_dir_all(path),
         top => top?,
     };
@@ -46,7 +47,7 @@ fn remove_once(path: &Path, names: &mut u64) -> io::Result<()> {
     removal.empty(top, 0)?;
     while let Some(name) = removal.lifted.pop() {
         match open(&removal.top, name.as_c_str()) {
-            // It was seen, and removed, where it was moved to.
+            // Already found and removed at the place it was moved to.
             Err(Errno::NOENT) => continue,
             folder => removal.empty(folder?, 1)?,
         }
@@ -57,9 +58,9 @@ fn remove_once(path: &Path, names: &mut u64) -> io::Result<()> {
 
 struct Removal<'a> {
     top: OwnedFd,
-    /// The number of the last fresh name.
+    /// The number of the last generated name.
     names: &'a mut u64,
-    /// Folders that were moved to the top and are not removed yet.
+    /// Directories that were moved to the top and are not removed yet.
     lifted: Vec<CString>,
 }
 
@@ -74,13 +75,13 @@ impl Removal<'_> {
             }
             if entry.file_type() != FileType::Directory {
                 match rustix::fs::unlinkat(at, name, AtFlags::empty()) {
-                    // Some file systems do not tell what an entry is.
+                    // Some file systems do not report the type of an entry.
                     Err(Errno::ISDIR) => {}
                     Ok(()) | Err(Errno::NOENT) => continue,
                     Err(error) => return Err(error.into()),
                 }
             }
-            // Opened in any case: a folder that is closed cannot be moved either.
+            // Opened in any case: a directory without permissions cannot be moved either.
             let inner = match open(at, name) {
                 Err(Errno::NOENT) => continue,
                 inner => inner?,
@@ -105,7 +106,7 @@ impl Removal<'_> {
             let fresh = CString::new(format!(".lifted-{}", self.names))?;
             match rustix::fs::renameat_with(&from, name, &self.top, &fresh, RenameFlags::NOREPLACE) {
                 Ok(()) => self.lifted.push(fresh),
-                // Somebody else's, or of a try before.
+                // The name is taken, by the content or by an earlier attempt.
                 Err(Errno::EXIST) => continue,
                 Err(Errno::NOENT) => {}
                 Err(error) => return Err(error.into()),
@@ -115,14 +116,14 @@ impl Removal<'_> {
     }
 }
 
-/// Opens a folder, and makes sure that what is in it can be removed: some tools make what they installed read-only, folders
-/// too. What stays closed shows in the removal.
+/// Opens a directory and makes its content removable: some tools make their installations
+/// read-only, directories included. If that fails, the removal reports it.
 fn open(at: impl AsFd, name: impl rustix::path::Arg + Copy) -> Result<OwnedFd, Errno> {
     let at = at.as_fd();
     let opened = rustix::fs::openat(at, name, FOLDER | OFlags::RDONLY, Mode::empty());
     let folder = match opened {
         Err(Errno::ACCESS) => {
-            // Its permissions cannot be changed through a descriptor like this one, but through its name in `/proc`.
+            // `fchmod` does not work on an `O_PATH` descriptor, but its path in `/proc` does.
             let closed = rustix::fs::openat(at, name, FOLDER | OFlags::PATH, Mode::empty())?;
             let named = PathBuf::from(format!("/proc/self/fd/{}", closed.as_raw_fd()));
             let _ = fs::set_permissions(named, Permissions::from_mode(0o700));
@@ -141,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_that_was_closed_is_removed_and_one_that_is_not_there_is_no_error() {
+    fn removes_a_folder_without_permissions_and_accepts_a_missing_one() {
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join("a");
         fs::create_dir_all(folder.join("b/c")).unwrap();
@@ -155,20 +156,20 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_nested_very_deep_goes_and_what_links_in_it_point_at_stays() {
+    fn removes_a_very_deep_folder_and_keeps_the_targets_of_links() {
         let root = tempfile::tempdir().unwrap();
         let (folder, other) = (root.path().join("a"), root.path().join("other"));
         for made in [&folder, &other] {
             fs::create_dir(made).unwrap();
         }
         fs::write(other.join("file"), "").unwrap();
-        // No path is long enough for the whole of it.
+        // The full path is longer than any path may be.
         let mut here = open(CWD, folder.as_path()).unwrap();
         for level in 0..5_000 {
             if level % 50 == 0 {
                 rustix::fs::symlinkat(&other, &here, "link").unwrap();
                 rustix::fs::mkdirat(&here, "side", Mode::empty()).unwrap();
-                // A name that the removal would like to have.
+                // A name that the removal would pick.
                 rustix::fs::mkdirat(&here, ".lifted-1", Mode::RWXU).unwrap();
             }
             rustix::fs::mkdirat(&here, "d", Mode::RWXU).unwrap();
@@ -186,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_removed_and_not_what_it_points_at() {
+    fn removes_a_link_and_keeps_its_target() {
         let root = tempfile::tempdir().unwrap();
         let (folder, link) = (root.path().join("a"), root.path().join("link"));
         fs::create_dir(&folder).unwrap();

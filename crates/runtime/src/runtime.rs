@@ -1,4 +1,4 @@
-//! The runtime as the server sees it: calls go in, responses come out. Chooses the executor of a function.
+//! The runtime's public interface. Chooses the executor of a function.
 
 use std::collections::HashSet;
 use std::io;
@@ -26,7 +26,7 @@ use crate::process::{ProcessExecutor, ProcessSettings};
 use crate::sandbox::{Ability, interpreters};
 use crate::settings::RuntimeSettings;
 
-/// Runs functions. A clone is the same runtime.
+/// Runs functions. Clones share the same runtime.
 #[derive(Clone)]
 pub struct Runtime {
     inner: Arc<Inner>,
@@ -37,7 +37,8 @@ struct Inner {
 }
 
 impl Runtime {
-    /// Finds out what the machine allows. Nothing runs before the first call, unless the settings want spares at once.
+    /// Detects what the machine supports. Nothing runs before the first call, unless the settings
+    /// ask for spares at start.
     pub async fn start(settings: RuntimeSettings, host: Arc<dyn Host>) -> io::Result<Self> {
         let process = ProcessSettings {
             program: settings.program,
@@ -81,8 +82,8 @@ impl Runtime {
         Ok(runtime)
     }
 
-    /// Runs one call. The response's body has the instance until its end: whoever drops it early tells the function that
-    /// its caller left.
+    /// Runs one call. The response body holds the instance until its end. Dropping it early signals
+    /// the function that its caller left.
     pub async fn call<B: RequestBody>(
         &self,
         function: &Arc<Function>,
@@ -98,7 +99,7 @@ impl Runtime {
         }
     }
 
-    /// Makes sure that an instance of the function can be started and becomes ready, as for a call, and calls nothing. The
+    /// Verifies that an instance of the function starts and becomes ready, without calling it. The
     /// instance stays for the first call.
     pub async fn load(&self, function: &Arc<Function>) -> Result<(), CallError> {
         match function.runtime {
@@ -107,12 +108,12 @@ impl Runtime {
         }
     }
 
-    /// Why this machine cannot run a runtime in this version of its interpreter, with what it has. Blocks no thread of the
-    /// async runtime.
+    /// Returns why this machine cannot run a runtime with the requested interpreter version. Blocks
+    /// no thread of the async runtime.
     pub async fn lacks_interpreter(&self, runtime: Kind, asked: &str) -> Option<String> {
         let (runtime, asked) = match (runtime, asked) {
             (Kind::Python | Kind::Node, _) => (runtime, asked.to_owned()),
-            // Python's worker starts the programs.
+            // The Python worker starts these programs.
             (Kind::Binary, STDIO) => (Kind::Python, String::new()),
             (Kind::Binary, "") | (Kind::Wasm, _) => return None,
             (Kind::Binary, _) => {
@@ -125,29 +126,30 @@ impl Runtime {
         found.ok()?.err().map(|error| error.to_string())
     }
 
-    /// The bindings that an app's live release, tags and aliases point at, each with its least number of instances. Replaces
-    /// what was said before about the app. What is no longer in it and warm keeps one instance for a while: that is what
-    /// a rollback goes back to.
+    /// Sets the bindings that an app's live release, tags and aliases point at, each with its
+    /// minimum number of instances. Replaces the app's previous set. A warm binding that is no
+    /// longer in the set keeps one instance for a while, for a rollback.
     pub fn keep_warm(&self, app: &AppName, bindings: &[(Arc<Function>, u32)]) {
         let mut processes = bindings.to_vec();
         processes.retain(|(function, _)| function.runtime != Kind::Wasm);
         self.inner.process.keep_warm(app, &processes);
     }
 
-    /// Starts so many more instances of a binding, up to the function's `max`, and keeps them for a while.
+    /// Starts `more` instances of a binding, up to the function's `max`, and keeps them for a
+    /// while.
     pub fn warm_up(&self, function: &Arc<Function>, more: usize) {
         if function.runtime != Kind::Wasm {
             self.inner.process.warm_up(function, more);
         }
     }
 
-    /// Stops instances of a version: so many at the most, idle ones first, and leaves `least` of each binding. Calls that run
-    /// end first.
+    /// Stops at most `most` instances of a version, idle ones first, and leaves `least` of each
+    /// binding. Running calls finish first.
     pub fn let_go(&self, app: &AppName, function: &UnitName, number: i64, most: usize, least: usize) {
         self.inner.process.let_go(app, function, number, most, least);
     }
 
-    /// Interpreters that wait for a function: how many there should be, and how many there are.
+    /// Returns how many spare interpreters there should be, and how many there are.
     pub fn spares(&self, runtime: Kind) -> (usize, usize) {
         self.inner.process.executor().count_spares(runtime)
     }
@@ -163,15 +165,16 @@ impl Runtime {
         self.inner.process.packages()
     }
 
-    /// A folder to build in.
+    /// Creates a directory to build in.
     pub async fn build_room(&self) -> io::Result<BuildRoom> {
         let launcher = self.inner.process.executor().launcher().clone();
         tokio::task::spawn_blocking(move || BuildRoom::make(&launcher)).await.map_err(io::Error::other)?
     }
 
-    /// Runs the command of a build: `SRC_PKG` is the room's source and the working folder, `DEPLOY_PKG` does not exist yet.
-    /// After `Ok` the room has a result. What the command writes goes to `lines`, whose reader sets the pace. Dropping the
-    /// future ends every process of the build.
+    /// Runs the command of a build. `SRC_PKG` is the room's source and the working directory,
+    /// `DEPLOY_PKG` does not exist yet. After `Ok` the room has a result. The command's output goes
+    /// to `lines`, whose receiver sets the pace. Dropping the future ends every process of the
+    /// build.
     pub async fn build(
         &self,
         room: &BuildRoom,
@@ -186,14 +189,15 @@ impl Runtime {
         self.inner.process.executor().abilities()
     }
 
-    /// Refuses new calls, lets those that run or wait end within `grace`, then ends all workers. None is left afterwards.
+    /// Refuses new calls, lets running and waiting ones end within `grace`, then ends all workers.
+    /// No worker is left afterwards.
     pub async fn stop(&self, grace: Duration) {
         self.inner.process.stop(Instant::now() + grace).await;
         self.inner.process.executor().stop().await;
     }
 }
 
-/// What a function answers, as it comes.
+/// A function's response body, streamed.
 pub struct ResponseBody(BodyOf<ProcessExecutor>);
 
 impl http_body::Body for ResponseBody {

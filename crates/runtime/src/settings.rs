@@ -1,4 +1,4 @@
-//! What can be chosen about the runtime as a whole.
+//! Settings of the runtime as a whole.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,40 +9,43 @@ use crate::sandbox::ClosedPorts;
 pub struct RuntimeSettings {
     /// A program whose `main` begins with [`crate::sandbox::jail_main`]: the server itself.
     pub program: PathBuf,
-    /// Where servers on this data keep what lives as long as they do. Each makes a folder of its own in it.
+    /// Parent of the runtime directories of all servers that use this data. Each server creates its
+    /// own, which lasts as long as the server.
     pub run: PathBuf,
-    /// False: limits only, no walls.
+    /// False applies resource limits only, without isolation.
     pub sandbox: bool,
-    /// Files that no worker may see, wherever they lie: the gateway's private key.
+    /// Files that no worker may see, such as the gateway's private key.
     pub hidden: Vec<PathBuf>,
-    /// Ports of this machine that functions and builds must not reach, as far as the machine allows it.
+    /// Ports of this machine that functions and builds must not reach, as far as the machine can
+    /// enforce it.
     pub closed_ports: ClosedPorts,
-    /// What every worker's environment has.
+    /// Environment variables of every worker.
     pub environment: Vec<(String, String)>,
-    /// What the environment of builds has besides: where packages come from, proxies, certificates. Files and folders that
-    /// are named here can be read by builds.
+    /// Additional environment variables of builds: package indexes, proxies, certificates. Builds
+    /// can read the files and directories that are named here.
     pub build_environment: Vec<(String, String)>,
     pub spares: Spares,
-    /// Calls that may wait, for each slot that a function may have.
+    /// Calls that may queue, per slot that a function may have.
     pub queue_per_place: usize,
     /// How long a call waits for a slot.
     pub wait: Duration,
-    /// How long an instance may take to be ready.
+    /// How long an instance may take to become ready.
     pub start: Duration,
     /// Calls that an instance runs before it is replaced.
     pub recycle: u64,
-    /// How long an instance of a binding that nothing points at any more is kept, for a rollback.
+    /// How long an instance of a binding is kept for a rollback after nothing points at it any
+    /// more.
     pub keep_for_rollback: Duration,
-    /// How long a pool without instances is remembered.
+    /// How long a pool without instances is kept.
     pub forget: Duration,
 }
 
-/// Interpreters that wait for a function.
+/// Idle interpreters, started ahead of the functions that will use them.
 #[derive(Debug, Clone, Copy)]
 pub struct Spares {
     pub python: usize,
     pub node: usize,
-    /// Start them with the server. Otherwise they come with the first function of their runtime.
+    /// Starts them with the server. Otherwise they start with the first function of their runtime.
     pub at_start: bool,
 }
 

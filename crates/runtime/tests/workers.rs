@@ -1,4 +1,5 @@
-//! The worker programs by themselves, over their protocol: their own tests, which need nothing but the interpreters.
+//! Runs the worker programs' own tests, which talk to the workers over their protocol and need only
+//! the interpreters.
 #![expect(clippy::unwrap_used, reason = "test code: a step that fails ends the test")]
 
 use std::path::Path;
@@ -12,11 +13,11 @@ fn run(script: &str) {
 }
 
 #[test]
-fn slow_the_python_worker_keeps_to_the_protocol() {
+fn slow_the_python_worker_follows_the_protocol() {
     run("test_python.py");
 }
 
 #[test]
-fn slow_the_node_worker_keeps_to_the_protocol() {
+fn slow_the_node_worker_follows_the_protocol() {
     run("test_node.py");
 }

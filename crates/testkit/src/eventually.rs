@@ -1,15 +1,16 @@
-//! Waiting for a condition that announces itself by no event.
+//! Waits for a condition that no event announces.
 
 use std::panic::Location;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Short enough not to be felt, long enough to leave the cores to what is waited for.
+/// Short enough not to matter, long enough to leave the cores to the awaited work.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Asks `condition` until it holds, and fails the test at the caller's line when it does not within `deadline`.
+/// Polls `condition` until it holds. Fails the test at the caller's line if it does not within
+/// `deadline`.
 ///
-/// Only for what gives no event to wait for; a fixed sleep is never right.
+/// Only for conditions without an event to wait for. A fixed sleep is never right.
 #[track_caller]
 pub fn eventually<F, Fut>(deadline: Duration, mut condition: F) -> impl Future<Output = ()>
 where
@@ -26,7 +27,7 @@ where
     }
 }
 
-/// [`eventually`] for tests without a runtime.
+/// Like [`eventually`], for tests without an async runtime.
 #[track_caller]
 pub fn eventually_blocking(deadline: Duration, mut condition: impl FnMut() -> bool) {
     let caller = Location::caller();
@@ -42,7 +43,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn asks_again_until_the_condition_holds() {
+    async fn polls_until_the_condition_holds() {
         let mut asked = 0;
         eventually(Duration::from_secs(5), || {
             asked += 1;

@@ -1,4 +1,4 @@
-//! An OCI registry: Debian's `docker-registry`, in a process of its own, and `skopeo` to look into it.
+//! An OCI registry: Debian's `docker-registry`, in its own process, and `skopeo` to inspect it.
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpStream};
@@ -12,7 +12,7 @@ use crate::free_port;
 
 const START_DEADLINE: Duration = Duration::from_secs(30);
 
-/// A running registry with nothing in it. Dropping it ends the process and removes what it stored.
+/// A running, empty registry. Dropping it ends the process and removes its storage.
 pub struct OciRegistry {
     child: Child,
     port: u16,
@@ -20,23 +20,23 @@ pub struct OciRegistry {
 }
 
 impl OciRegistry {
-    /// Who may use a registry of [`OciRegistry::with_password`].
+    /// The user of a registry made by [`OciRegistry::with_password`].
     pub const USER: &'static str = "author";
     pub const PASSWORD: &'static str = "correct horse";
-    /// The same as bcrypt writes it, which is all that the registry reads.
+    /// User and password as a bcrypt hash, the only format that the registry supports.
     const HTPASSWD: &'static str = "author:$2b$04$uMfD9/bbzqJa7jtvFnwbk.zhuWkKrpluF4AbCgF4CjppjbjWkuwu6\n";
 
-    /// A registry that takes everything from everybody, deletions included.
+    /// A registry with full anonymous access, including deletion.
     pub fn start() -> Self {
         Self::start_as(false, true)
     }
 
-    /// A registry that wants a name and a password.
+    /// A registry that requires a user name and a password.
     pub fn with_password() -> Self {
         Self::start_as(true, true)
     }
 
-    /// A registry that deletes nothing, as it is when nobody configured it.
+    /// A registry without deletion, which is the default configuration.
     pub fn without_delete() -> Self {
         Self::start_as(false, false)
     }
@@ -44,7 +44,8 @@ impl OciRegistry {
     fn start_as(password: bool, delete: bool) -> Self {
         let deadline = Instant::now() + START_DEADLINE;
         loop {
-            // Somebody else may take the free port first; the registry ends then, and another try takes another port.
+            // If another process takes the free port first, the registry exits and the next try
+            // uses a new one.
             let port = free_port();
             let home = tempfile::Builder::new().prefix("milepost-registry-").tempdir().unwrap();
             let config = configuration(&home, port, password, delete);
@@ -64,16 +65,16 @@ impl OciRegistry {
         }
     }
 
-    /// `127.0.0.1:PORT`.
+    /// Returns `127.0.0.1:PORT`.
     pub fn host(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// Runs `skopeo ARGS` without TLS and gives what it printed, or what it said was wrong.
+    /// Runs `skopeo ARGS` without TLS. Returns its output, or its error message.
     pub fn skopeo(&self, args: &[&str]) -> Result<String, String> {
         let (verb, rest) = args.split_first().expect("a verb");
         let mut command = Command::new("skopeo");
-        // Only for commands that know it; `copy` has one a side.
+        // `copy` has one such option per side.
         let tls = if *verb == "copy" { "--src-tls-verify=false" } else { "--tls-verify=false" };
         command.arg("--insecure-policy").arg(verb).arg(tls).args(rest).stdin(Stdio::null());
         let output = command.output().expect("run `skopeo`; `cargo xtask setup` installs it");

@@ -1,4 +1,4 @@
-//! An S3 server: moto, in a process of its own.
+//! An S3 server: moto, in its own process.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -8,10 +8,10 @@ use std::{io, thread};
 
 use crate::{free_port, target_dir};
 
-/// moto imports much Python before it answers, the slower while the machine is compiling.
+/// moto imports much Python before it responds, which is slower while the machine is compiling.
 const START_DEADLINE: Duration = Duration::from_secs(60);
 
-/// A running S3 server with one empty bucket. Dropping it ends the server; it keeps everything in memory.
+/// A running S3 server with one empty bucket, all in memory. Dropping it ends the server.
 pub struct S3Server {
     child: Child,
     port: u16,
@@ -21,13 +21,15 @@ impl S3Server {
     pub const BUCKET: &'static str = "milepost-test";
     pub const REGION: &'static str = "us-east-1";
 
-    /// Starts a server and makes the bucket: one or two seconds, so share it between the cases of a test.
+    /// Starts a server and creates the bucket, which takes one or two seconds. Share it between the
+    /// cases of a test.
     pub fn start() -> Self {
         let program = target_dir().join("tools/moto/bin/moto_server");
         assert!(program.is_file(), "moto is not installed; `cargo xtask setup` does it");
         let deadline = Instant::now() + START_DEADLINE;
         loop {
-            // Somebody else may take the free port first; moto ends then, and another try takes another port.
+            // If another process takes the free port first, moto exits and the next try uses a new
+            // one.
             let port = free_port();
             let mut command = Command::new(&program);
             command.args(["-H", "127.0.0.1", "-p", &port.to_string()]);
@@ -47,7 +49,7 @@ impl S3Server {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// The variables by which `object_store` and Amazon's own tools find this server.
+    /// The variables with which `object_store` and Amazon's own tools find this server.
     pub fn variables(&self) -> [(&'static str, String); 5] {
         [
             ("AWS_ENDPOINT", self.endpoint()),
@@ -66,7 +68,7 @@ impl Drop for S3Server {
     }
 }
 
-/// moto takes requests without a signature, so one line of HTTP is enough.
+/// moto accepts unsigned requests, so one line of HTTP is enough.
 fn make_bucket(port: u16) -> io::Result<()> {
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
     stream.set_read_timeout(Some(START_DEADLINE))?;

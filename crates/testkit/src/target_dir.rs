@@ -1,9 +1,10 @@
-//! Where cargo keeps what it builds, seen from a running test.
+//! Finds cargo's target directory from a running test.
 
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// The target folder this test was built into: the nearest folder above the test binary that cargo has tagged as a cache.
+/// The target directory that this test was built into: the nearest ancestor of the test binary that
+/// cargo has tagged as a cache.
 pub fn target_dir() -> PathBuf {
     let test = env::current_exe().expect("the path of the running test");
     let tagged = test.ancestors().find(|folder| folder.join("CACHEDIR.TAG").is_file());

@@ -1,4 +1,4 @@
-//! The hermetic environment, tried with a shell script in the place of `milepost`.
+//! Tests the hermetic environment, with a shell script in place of `milepost`.
 #![expect(clippy::unwrap_used, reason = "a helper of tests")]
 
 use std::fs;
@@ -7,13 +7,14 @@ use std::process::Command;
 use milepost_testkit::cli::CliEnv;
 use tempfile::TempDir;
 
-/// A stand-in for `milepost` that does what the script says.
+/// A stand-in for `milepost` that runs the script.
 fn stand_in(script: &str) -> (TempDir, CliEnv) {
     let folder = tempfile::tempdir().unwrap();
     let (text, binary) = (folder.path().join("script"), folder.path().join("milepost"));
     fs::write(&text, format!("#!/bin/sh\n{script}\n")).unwrap();
-    // Another process writes the executable: a file that this one has open for writing could be inherited by a child
-    // that another thread starts just then, and could not be run as long as that child lives.
+    // Another process writes the executable: a file that this process has open for writing could be
+    // inherited by a child started from another thread, and could not be executed while that child
+    // lives.
     let installed = Command::new("install").args(["-m", "755"]).arg(&text).arg(&binary).status().unwrap();
     assert!(installed.success());
     let env = CliEnv::with_binary(&binary);
@@ -30,7 +31,7 @@ exec tail -f /dev/null
 "#;
 
 #[test]
-fn a_snapshot_tells_the_command_its_output_and_its_end() {
+fn a_snapshot_has_the_command_its_output_and_its_exit_code() {
     let (_folder, env) = stand_in(r#"echo "in $PWD"; echo "at http://127.0.0.1:45678" >&2; exit 3"#);
     let output = env.run(&["app", "create", "my shop"]);
     assert_eq!(
@@ -40,13 +41,13 @@ fn a_snapshot_tells_the_command_its_output_and_its_end() {
 }
 
 #[test]
-fn a_missing_newline_is_seen() {
+fn shows_a_missing_newline() {
     let (_folder, env) = stand_in("printf shop");
     assert_eq!(env.run(&[]).snapshot(), "$ milepost\nshop[no newline]\n");
 }
 
 #[test]
-fn nothing_of_the_outer_environment_gets_in() {
+fn inherits_nothing_of_the_outer_environment() {
     let (_folder, mut env) = stand_in("env | cut -d= -f1 | grep -v ^_ | sort");
     env.unset("TERM");
     env.set("MILEPOST_APP", "shop");
@@ -57,7 +58,7 @@ fn nothing_of_the_outer_environment_gets_in() {
 }
 
 #[test]
-fn files_and_input_reach_the_command() {
+fn passes_files_and_input_to_the_command() {
     let (_folder, env) = stand_in("cat - \"$1\"");
     env.write_file("functions/hello.js", "file\n");
     assert_eq!(env.run_with_input(&["functions/hello.js"], "input\n").success(), "input\nfile\n");
@@ -65,7 +66,7 @@ fn files_and_input_reach_the_command() {
 }
 
 #[test]
-fn a_server_is_waited_for_and_restarted() {
+fn waits_for_a_server_and_restarts_it() {
     let (_folder, env) = stand_in(SERVE);
     let mut server = env.server_with(&["--domain", "example.test"]);
     assert_eq!(server.api(), "http://127.0.0.1:40001");
@@ -79,7 +80,7 @@ fn a_server_is_waited_for_and_restarted() {
 
 #[test]
 #[should_panic(expected = "cannot open the database")]
-fn a_server_that_ends_at_once_fails_the_test_with_its_words() {
+fn a_server_that_exits_at_once_fails_the_test_with_its_output() {
     let (_folder, env) = stand_in("echo 'Error: cannot open the database' >&2; exit 1");
     env.server();
 }

@@ -1,4 +1,4 @@
-//! The PostgreSQL that tests get is real, fresh, and gone afterwards.
+//! The PostgreSQL for tests is real, empty, and removed afterwards.
 
 use std::path::Path;
 use std::time::Duration;
@@ -27,12 +27,12 @@ async fn a_database_is_empty_and_dropped_after_use() {
 }
 
 #[test]
-fn two_databases_are_two() {
+fn every_database_is_distinct() {
     assert_ne!(database().url, database().url);
 }
 
 #[tokio::test]
-async fn text_is_sorted_as_people_sort() {
+async fn sorts_text_by_language_rules() {
     let test = database();
     let client = connect(&test.url).await.unwrap();
     let first = client.query_one("SELECT min(x) FROM (VALUES ('B'), ('a')) AS t(x)", &[]).await.unwrap();
@@ -40,7 +40,7 @@ async fn text_is_sorted_as_people_sort() {
 }
 
 #[tokio::test]
-async fn a_private_cluster_keeps_what_was_committed_when_killed() {
+async fn a_killed_private_cluster_keeps_committed_data() {
     let mut cluster = Cluster::start_private(true);
     let test = cluster.database();
     let client = connect(&test.url).await.unwrap();

@@ -1,9 +1,11 @@
-//! Which crate may know which: edges point down only, and each driver stands in one manifest.
+//! Checks which crates depend on which: edges point down only, and each driver appears in one
+//! manifest.
 
 use super::manifest::{Dependency, Kind, dependencies};
 use super::{Finding, Source};
 
-/// What each crate may depend on. `catalog`, `blobs` and `runtime` do not know each other: `server` joins them.
+/// The allowed dependencies of each crate. `catalog`, `blobs` and `runtime` do not know each other:
+/// `server` joins them.
 const EDGES: [(&str, &[&str]); 11] = [
     ("cli", &["client", "server", "channels", "model"]),
     ("server", &["catalog", "blobs", "channels", "gateway", "runtime", "client", "model"]),
@@ -18,8 +20,8 @@ const EDGES: [(&str, &[&str]); 11] = [
     ("xtask", &[]),
 ];
 
-/// The one crate that may use a driver, so that the rest can be read without knowing it. The test kit starts databases
-/// and so speaks to one.
+/// The only crates that may use a driver, so that the others can be read without knowing it. The
+/// test kit starts databases and so needs a client.
 const DRIVERS: [(&str, &[&str]); 5] = [
     ("rusqlite", &["catalog"]),
     ("tokio-postgres", &["catalog", "testkit"]),
@@ -73,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edge_must_point_down() {
+    fn rejects_edges_that_do_not_point_down() {
         let down =
             "[dependencies]\nmilepost-model.workspace = true\n[dev-dependencies]\nmilepost-testkit.workspace = true\n";
         assert!(findings("crates/catalog/Cargo.toml", down).is_empty());
@@ -84,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn the_test_kit_is_for_tests() {
+    fn allows_testkit_only_as_a_dev_dependency() {
         assert_eq!(
             findings("crates/cli/Cargo.toml", "[dependencies]\nmilepost-testkit.workspace = true\n"),
             ["crates/cli/Cargo.toml:2: `testkit` is for dev-dependencies only"]
@@ -92,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_driver_stands_in_one_manifest() {
+    fn allows_a_driver_only_in_its_home_crate() {
         assert_eq!(
             findings("crates/server/Cargo.toml", "[dev-dependencies]\nrusqlite.workspace = true\n"),
             ["crates/server/Cargo.toml:2: `rusqlite` belongs to `catalog` only"]
@@ -100,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_crate_must_be_placed() {
+    fn rejects_a_crate_without_edges() {
         assert_eq!(findings("crates/extra/Cargo.toml", "").len(), 1);
         assert!(findings("examples/hello/Cargo.toml", "").is_empty());
         assert!(findings("Cargo.toml", "").is_empty());

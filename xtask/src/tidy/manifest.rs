@@ -1,4 +1,4 @@
-//! As much of `Cargo.toml` as the edges need: which dependencies a crate names, and where.
+//! The subset of `Cargo.toml` parsing that the edges need: names and lines of dependencies.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -14,7 +14,7 @@ pub struct Dependency {
     pub line: usize,
 }
 
-/// Reads line by line: our manifests keep every dependency on one line, or in a table of its own.
+/// Parses line by line: our manifests keep every dependency on one line or in its own table.
 pub fn dependencies(manifest: &str) -> Vec<Dependency> {
     let mut found = Vec::new();
     let mut section = None;
@@ -39,9 +39,10 @@ pub fn dependencies(manifest: &str) -> Vec<Dependency> {
     found
 }
 
-/// The kind of dependencies under a header, and the one dependency that it is the table of.
+/// Returns the kind of dependencies under a header, and the dependency's name if the table is for a
+/// single one.
 fn parse_header(header: &str) -> (Option<Kind>, Option<&str>) {
-    // `target.'cfg(unix)'.dependencies` has dots of its own, but not the word itself.
+    // `target.'cfg(unix)'.dependencies` contains other dots, but the word only once.
     for (word, kind) in
         [("dev-dependencies", Kind::Dev), ("build-dependencies", Kind::Build), ("dependencies", Kind::Normal)]
     {
@@ -58,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_forms_of_a_dependency_are_read() {
+    fn parses_all_forms_of_a_dependency() {
         let manifest = r#"
 [package]
 name = "x"
@@ -90,7 +91,7 @@ workspace = true
     }
 
     #[test]
-    fn a_workspace_table_is_no_dependency() {
+    fn ignores_workspace_dependencies() {
         assert_eq!(dependencies("[workspace.dependencies]\nanyhow = \"1\"\n"), []);
     }
 }

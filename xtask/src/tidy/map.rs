@@ -1,4 +1,4 @@
-//! Every crate says what it is for, and stands on the map.
+//! Checks that every crate says what it is for and is on the map.
 
 use super::{Finding, Source};
 
@@ -26,7 +26,7 @@ pub fn check(sources: &[Source]) -> Vec<Finding> {
     findings
 }
 
-/// The folders of the workspace's crates, such as `crates/model` and `xtask`.
+/// The directories of the workspace's crates, such as `crates/model` and `xtask`.
 fn crates(sources: &[Source]) -> impl Iterator<Item = &str> {
     let manifests = sources.iter().filter_map(|source| source.path.strip_suffix("/Cargo.toml"));
     manifests
@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crate_needs_docs_and_a_place_on_the_map() {
+    fn requires_docs_and_a_place_on_the_map() {
         let manifest = ("crates/model/Cargo.toml", "");
         let map = (MAP, "- `crates/model`: names\n");
         assert!(findings(&[manifest, ("crates/model/src/lib.rs", "//! Names.\n"), map]).is_empty());

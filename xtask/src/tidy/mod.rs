@@ -1,7 +1,7 @@
-//! `cargo xtask tidy`: the house rules that the compiler does not check.
+//! `cargo xtask tidy`: project rules that the compiler does not check.
 //!
-//! One file per subject. A check gets the repository's files, and returns what is wrong as [`Finding`]s; to add one,
-//! write the function and name it in [`run`].
+//! One file per subject. A check gets the repository's files and returns problems as [`Finding`]s.
+//! To add one, write the function and add it to [`run`].
 
 mod edges;
 mod manifest;
@@ -16,7 +16,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::shell;
 
-/// A file of the repository that is text.
+/// A text file of the repository.
 pub struct Source {
     /// Relative to the root, with `/`.
     pub path: String,
@@ -66,14 +66,15 @@ pub fn run() -> Result<()> {
     Ok(())
 }
 
-/// The files git tracks or would add; those that are not UTF-8 are left out.
+/// The files that git tracks or would add, except those that are not UTF-8.
 fn sources(root: &Path) -> Result<Vec<Source>> {
     let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     let names = shell::read(&mut shell::command("git", &list))?;
     let mut sources = Vec::new();
     for name in names.split_terminator('\0') {
         let path = root.join(name);
-        // A link has no content of its own, and a file that was removed but not yet staged is still listed.
+        // Symlinks have no content of their own, and a removed file is listed until its removal is
+        // staged.
         if !path.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
             continue;
         }

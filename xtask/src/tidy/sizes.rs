@@ -1,11 +1,11 @@
-//! No Rust file is too long to hold in mind.
+//! Limits the length of Rust files.
 
 use super::{Finding, Source};
 
-/// What a file should stay under.
+/// A file should stay under this.
 pub const HABIT: usize = 300;
 
-/// What a file must stay under.
+/// A file must stay under this.
 const LIMIT: usize = 500;
 
 pub fn check(sources: &[Source]) -> Vec<Finding> {
@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_rust_files_over_the_limit_are_found() {
+    fn finds_only_rust_files_over_the_limit() {
         let source = |path: &str, lines: usize| Source { path: path.to_owned(), text: "x\n".repeat(lines) };
         let sources = [source("a.rs", LIMIT), source("b.rs", LIMIT + 1), source("c.md", LIMIT + 1)];
         let found: Vec<String> = check(&sources).iter().map(ToString::to_string).collect();

@@ -1,15 +1,15 @@
-//! What must not stand in any file, and how a file ends.
+//! Checks for text that must not be in any file, and how a file ends.
 
 use super::{Finding, Source};
 
-/// Leftovers in Rust code. Written in two parts here and below, so that this file does not find itself.
+/// Leftovers in Rust code. Split in two here and below, so that this file does not match itself.
 const LEFTOVERS: [(&str, &str); 3] = [
     (concat!("todo", "!("), "finish it or leave it out"),
     (concat!("unimplemented", "!("), "finish it or leave it out"),
     (concat!("#[", "ignore"), "a test that does not run proves nothing: name it `slow_…` if it is slow"),
 ];
 
-/// Folders of somebody's machine.
+/// Directories of a particular machine.
 const MACHINE_PATHS: [&str; 3] = [concat!("/", "work/"), concat!("/", "root/"), concat!("/", "home/")];
 
 pub fn check(sources: &[Source]) -> Vec<Finding> {
@@ -18,7 +18,7 @@ pub fn check(sources: &[Source]) -> Vec<Finding> {
 
 fn check_file(source: &Source) -> Vec<Finding> {
     let mut findings = Vec::new();
-    // A snapshot holds what a program printed, to the letter.
+    // A snapshot holds a program's output verbatim.
     let ours = !source.path.ends_with(".snap");
     let rust = source.path.ends_with(".rs");
     for (index, line) in source.text.lines().enumerate() {
@@ -43,7 +43,8 @@ fn check_file(source: &Source) -> Vec<Finding> {
     findings
 }
 
-/// Whether the line has the absolute path: not as the rest of a longer one, as in `target/mine/`, nor in an address.
+/// Whether the line contains the absolute path, rather than a part of a longer path, as in
+/// `target/mine/`, or of a URL.
 fn names_path(line: &str, path: &str) -> bool {
     let begins = |before: &str| !before.ends_with(|c: char| c.is_alphanumeric() || "_-.~$})]*".contains(c));
     line.match_indices(path).any(|(at, _)| begins(&line[..at]))
@@ -59,21 +60,21 @@ mod tests {
     }
 
     #[test]
-    fn white_space_at_an_end_is_found_but_in_a_snapshot() {
+    fn finds_trailing_white_space_except_in_snapshots() {
         assert_eq!(findings("a.md", "a \nb"), ["a.md:1: trailing white space", "a.md: does not end with a newline"]);
         assert!(findings("a.snap", "a \nb").is_empty());
         assert!(findings("empty", "").is_empty());
     }
 
     #[test]
-    fn a_folder_of_the_machine_is_found() {
+    fn finds_paths_of_a_particular_machine() {
         let absolute = format!("cd {}main\n", MACHINE_PATHS[0]);
         assert_eq!(findings("a.sh", &absolute).len(), 1);
         assert!(findings("a.sh", &format!("cd target{0}x $HOME{0}y ~{0}z\n", MACHINE_PATHS[0])).is_empty());
     }
 
     #[test]
-    fn leftovers_are_found_in_rust_only() {
+    fn finds_leftovers_only_in_rust() {
         let line = format!("    {});\n", LEFTOVERS[0].0);
         assert_eq!(findings("a.rs", &line), [format!("a.rs:1: `{}`: finish it or leave it out", LEFTOVERS[0].0)]);
         assert!(findings("a.md", &line).is_empty());

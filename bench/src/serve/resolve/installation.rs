@@ -1,4 +1,4 @@
-//! Apps as the server would make them, without a server.
+//! Apps as the server would build them, without a server.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -18,7 +18,7 @@ use milepost_model::spec::FunctionPermission;
 
 use super::{APPS, DOMAIN, FILES, RELEASES};
 
-/// Functions that answer at once; nothing else is asked for.
+/// A backend whose functions respond at once. Nothing else is requested.
 pub struct AtOnce;
 
 impl Backend for AtOnce {
@@ -64,11 +64,11 @@ pub struct Request {
     pub path: &'static str,
 }
 
-/// Half of them for live, half for a release; in an order that no cache foresees.
+/// Half of them for live, half for a release, in an order that no cache can predict.
 pub fn requests(apps: usize) -> Vec<Request> {
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
     let one = |_| {
-        // xorshift: enough to look random, the same in every run.
+        // xorshift: looks random, but is the same in every run.
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
@@ -88,7 +88,7 @@ fn release_id(app: usize, release: usize) -> String {
     format!("r{app:x}x{release}")
 }
 
-/// Its releases share what they have in common, as the server makes them: all but the version of one function.
+/// Its releases share everything but the version of one function, as the server builds them.
 pub fn app(at: usize) -> Arc<AppView<()>> {
     let file = FileRef { digest: Digest::of(&at.to_le_bytes()), size: 1000, pack: [0; 16], offset: 0 };
     let files = (0..FILES).map(|number| (format!("assets/file-{number}.js").into_boxed_str(), file));

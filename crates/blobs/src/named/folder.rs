@@ -1,4 +1,5 @@
-//! Named objects in a folder that a web server may serve: readable by everybody, staged and renamed, one lock a folder.
+//! Named objects in a folder that a web server may serve: world-readable, staged and renamed, with
+//! one lock per directory.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
@@ -153,7 +154,7 @@ impl Folder {
     }
 }
 
-/// A file on its way: it goes when this is dropped before it is published.
+/// A staged file. Dropping it before it is published removes it.
 pub(super) struct Staged {
     file: tokio::fs::File,
     staged: tempfile::TempPath,
@@ -172,7 +173,7 @@ impl Staged {
     }
 }
 
-/// A content tag: files that are equal are the same, whatever their times say.
+/// A tag of the content: equal files have equal tags, whatever their modification times.
 fn tag_of(bytes: &[u8]) -> String {
     format!("\"{}\"", Digest::of(bytes).hex())
 }
@@ -180,13 +181,14 @@ fn tag_of(bytes: &[u8]) -> String {
 fn stage(folder: &Path) -> io::Result<NamedTempFile> {
     let everybody_reads = fs::Permissions::from_mode(0o644);
     let staged = tempfile::Builder::new().prefix(STAGED).permissions(everybody_reads).tempfile_in(folder)?;
-    // What is left stays for the next writer.
+    // Leftovers that cannot be removed stay for the next writer.
     let _ = remove_abandoned(folder, &staged);
     Ok(staged)
 }
 
-/// Removes what writers left that were killed. Those who write do this, not those who open: reading a channel changes nothing.
-/// The file that was made a moment ago has the time of the disk, which may be another machine's.
+/// Removes staged files of killed writers. Done by writers rather than on opening, so that reading
+/// a channel changes nothing. The time of the newly staged file comes from the disk, which may be
+/// another machine's.
 fn remove_abandoned(folder: &Path, made_now: &NamedTempFile) -> io::Result<()> {
     let now = made_now.as_file().metadata()?.modified()?;
     for entry in fs::read_dir(folder)? {
@@ -194,7 +196,7 @@ fn remove_abandoned(folder: &Path, made_now: &NamedTempFile) -> io::Result<()> {
         if !entry.file_name().to_string_lossy().starts_with(STAGED) {
             continue;
         }
-        // Whoever still writes has changed it since.
+        // An active writer has modified its file since.
         let written = entry.metadata().and_then(|meta| meta.modified());
         if written.is_ok_and(|written| now.duration_since(written).is_ok_and(|age| age > ABANDONED)) {
             let _ = fs::remove_file(entry.path());
@@ -209,7 +211,7 @@ fn persist(staged: NamedTempFile, path: &Path) -> io::Result<()> {
     File::open(parent(path)?)?.sync_all()
 }
 
-/// The lock goes with the file handle, so also with a process that is killed.
+/// The lock is released with the file handle, so also when the process is killed.
 fn lock(folder: &Path) -> io::Result<File> {
     let file = File::options().create(true).truncate(false).write(true).open(folder.join(LOCK))?;
     file.lock()?;
@@ -229,7 +231,7 @@ fn make_folders(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The first `most` bytes.
+/// Reads the first `most` bytes.
 fn read_file(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
     let Some(file) = open(path)? else { return Ok(None) };
     let mut bytes = Vec::new();
@@ -267,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_writer_removes_what_a_killed_one_left_a_day_ago() {
+    fn a_writer_removes_staged_files_of_killed_writers_after_a_day() {
         let home = tempfile::tempdir().expect("a folder");
         let [old, fresh, other] = [".staged-old", ".staged-fresh", "old"].map(|name| home.path().join(name));
         for path in [&old, &fresh, &other] {

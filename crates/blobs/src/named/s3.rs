@@ -1,4 +1,4 @@
-//! Named objects in S3, which has conditional writes of its own.
+//! Named objects in S3, with its conditional writes.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ pub(super) async fn replace(
         Condition::Absent => PutMode::Create,
         Condition::Tag(tag) => PutMode::Update(UpdateVersion { e_tag: Some(tag.to_owned()), version: None }),
     };
-    // A bucket may be a web server: caches on the way must ask whether it is still this one.
+    // A bucket may be served as a website, so caches must revalidate.
     let mut attributes = Attributes::new();
     attributes.insert(Attribute::CacheControl, "no-cache".into());
     attributes.insert(Attribute::ContentType, content_type(name).into());

@@ -1,4 +1,4 @@
-//! Faults that need a look behind the store, and cuts at every place.
+//! Faults that need access behind the store, and packs cut at every position.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,12 +11,12 @@ use proptest::prelude::*;
 
 use crate::packs::{LIMITS, Pack, ingest, listed, noise};
 
-/// Begins an ingest, and drops it when the store has taken 20 of 30 MiB and `meanwhile` has had a look.
+/// Starts an ingest and drops it once the store has taken 20 of 30 MiB and `meanwhile` has run.
 pub async fn drop_in_the_middle(blobs: &Blobs, meanwhile: impl AsyncFnOnce()) {
     let chunks = Pack::of(&[&noise(30 << 20, 9)]).chunks(1 << 20);
     let (reached, middle) = tokio::sync::oneshot::channel();
     let sent = stream::iter(chunks.into_iter().take(20).map(Ok::<Bytes, std::io::Error>));
-    // The next chunk is asked for only after the ones before were taken; it never comes.
+    // The next chunk is requested only after the previous ones were taken. It never comes.
     let silence = stream::once(async move {
         reached.send(()).expect("somebody waits");
         std::future::pending().await
@@ -37,11 +37,11 @@ fn open_folder(home: &tempfile::TempDir) -> Blobs {
 }
 
 #[tokio::test]
-async fn a_dropped_ingest_takes_back_its_staged_file() {
+async fn a_dropped_ingest_removes_its_staged_file() {
     let home = tempfile::tempdir().expect("a folder");
     let blobs = open_folder(&home);
     drop_in_the_middle(&blobs, async || {
-        // What a process that is killed here leaves: a staged file and no pack.
+        // What a process killed here would leave: a staged file and no pack.
         assert_eq!(files_below(home.path()).len(), 1);
         assert_eq!(listed(&blobs).await, []);
         assert_eq!(listed(&open_folder(&home)).await, []);
@@ -56,7 +56,7 @@ async fn a_dropped_ingest_takes_back_its_staged_file() {
 }
 
 #[tokio::test]
-async fn a_refused_pack_leaves_no_file() {
+async fn a_rejected_pack_leaves_no_file() {
     let home = tempfile::tempdir().expect("a folder");
     let blobs = open_folder(&home);
     let pack = Pack::of(&[&noise(20 << 20, 10)]);
@@ -65,7 +65,7 @@ async fn a_refused_pack_leaves_no_file() {
 }
 
 #[tokio::test]
-async fn a_byte_that_changed_on_disk_is_found_and_named() {
+async fn detects_a_changed_byte_on_disk() {
     let home = tempfile::tempdir().expect("a folder");
     let blobs = open_folder(&home);
     let ingested = ingest(&blobs, &Pack::of(&[b"untouched", b"to be changed"])).await.expect("taken in");
@@ -86,7 +86,7 @@ async fn a_byte_that_changed_on_disk_is_found_and_named() {
 }
 
 #[tokio::test]
-async fn what_others_put_beside_the_packs_is_not_listed() {
+async fn does_not_list_foreign_files() {
     let home = tempfile::tempdir().expect("a folder");
     let blobs = open_folder(&home);
     fs::write(home.path().join("packs/ab/notes.txt"), "mine").expect("writes");
@@ -103,9 +103,10 @@ async fn packs_outlive_the_process_that_wrote_them() {
 }
 
 proptest! {
-    /// Wherever the stream ends and however the network cuts it, a pack is taken in only when it ends between blobs.
+    /// A pack is ingested only if it ends between blobs, wherever the stream ends and however it is
+    /// split.
     #[test]
-    fn a_pack_that_ends_inside_a_blob_is_refused(
+    fn rejects_a_pack_that_ends_inside_a_blob(
         sizes in proptest::collection::vec(0usize..200, 1..6),
         cut in any::<proptest::sample::Index>(),
         at_boundary in any::<bool>(),
@@ -140,7 +141,7 @@ proptest! {
         });
     }
 
-    /// Whatever arrives, it is an error and not a panic.
+    /// Any input is an error and never a panic.
     #[test]
     fn noise_is_never_a_pack(bytes in proptest::collection::vec(any::<u8>(), 0..300), magic in any::<bool>()) {
         let mut pack = if magic { Pack::new() } else { Pack(vec![]) };

@@ -1,5 +1,5 @@
-//! One suite, every backend. Memory and folder run each story as a test of its own; S3 runs them all in one test,
-//! because starting the server costs more than the stories.
+//! One suite for every backend. Memory and folder run each case as a test of its own. S3 runs all
+//! of them in one test, because starting the server takes longer than the cases.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a helper of a test fails the test")]
 
@@ -10,7 +10,7 @@ mod stories;
 
 use milepost_blobs::Blobs;
 
-/// A story is written against any backend and leaves its store with whatever packs it made.
+/// A case runs on any backend and need not clean up the packs that it makes.
 macro_rules! stories {
     ($($story:ident),* $(,)?) => {
         mod memory {
@@ -38,30 +38,30 @@ macro_rules! stories {
 }
 
 stories![
-    many_small_blobs_and_a_big_one_come_back,
-    an_empty_blob_comes_back,
-    a_directory_comes_back_decoded,
+    reads_back_many_small_blobs_and_a_big_one,
+    reads_back_an_empty_blob,
+    decodes_a_directory,
     a_wrong_digest_leaves_nothing,
     a_wrong_digest_at_the_end_of_a_big_pack_leaves_nothing,
-    a_cut_pack_leaves_nothing,
+    a_truncated_pack_leaves_nothing,
     a_lost_connection_leaves_nothing,
-    limits_are_checked_when_a_size_is_stated,
-    what_is_not_a_pack_is_refused,
-    a_directory_that_is_not_canonical_is_refused,
-    an_ingest_that_is_dropped_leaves_nothing,
-    equal_content_at_the_same_time_makes_two_packs,
-    deleting_twice_is_deleting_once,
-    ranges_are_counted_from_the_start_of_the_blob,
-    a_place_that_is_not_in_the_pack_is_an_error,
+    checks_limits_against_declared_sizes,
+    rejects_malformed_packs,
+    rejects_non_canonical_directories,
+    a_dropped_ingest_leaves_nothing,
+    concurrent_equal_content_makes_two_packs,
+    deletes_idempotently,
+    ranges_are_relative_to_the_blob,
+    rejects_locations_outside_of_the_pack,
     a_blob_read_under_another_digest_is_corrupt,
     the_check_leaves_nothing,
 ];
 
 #[tokio::test]
-async fn slow_s3_tells_every_story() {
+async fn slow_s3_runs_every_story() {
     let s3 = moto::S3::find();
     let bucket = s3.new_bucket();
-    // A prefix for each story, so that each begins with an empty store.
+    // One prefix per case, so that each begins with an empty store.
     all_stories(|story| s3.open(&format!("s3://{bucket}/{story}"))).await;
     s3.open(&format!("s3://{bucket}")).check().await.expect("a bucket without a prefix works too");
     s3.wait_until_no_upload_is_unfinished(&bucket).await;

@@ -1,4 +1,4 @@
-//! A server that speaks S3, for real requests: `moto`, a process of its own.
+//! An S3 server for real requests: `moto`, in its own process.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -9,14 +9,15 @@ use std::time::Duration;
 use milepost_blobs::Blobs;
 
 pub struct S3 {
-    /// `127.0.0.1:4711`.
+    /// For example `127.0.0.1:4711`.
     address: String,
     server: Option<Child>,
 }
 
 impl S3 {
-    /// The server at `MILEPOST_TEST_S3`, or one that lives as long as this. No server is a failed test, not a skipped
-    /// one: nothing else runs this code against S3.
+    /// Uses the server at `MILEPOST_TEST_S3`, or starts one that lives as long as this. A missing
+    /// server fails the test instead of skipping it, because no other test runs this code against
+    /// S3.
     pub fn find() -> Self {
         if let Ok(url) = std::env::var("MILEPOST_TEST_S3") {
             let address = url.trim_start_matches("http://").trim_end_matches('/').to_owned();
@@ -35,13 +36,13 @@ impl S3 {
             .spawn()
             .expect("moto starts");
         let mut log = BufReader::new(server.stderr.take().expect("piped")).lines();
-        // It says which port it got when it can be spoken to.
+        // It logs its port once it accepts connections.
         let address = log
             .by_ref()
             .map_while(Result::ok)
             .find_map(|line| Some(line.split_once("Running on http://")?.1.trim().to_owned()))
             .expect("moto says where it listens");
-        // It logs every request; a full pipe would stop it.
+        // It logs every request, and would block on a full pipe.
         std::thread::spawn(move || log.for_each(drop));
         Self { address, server: Some(server) }
     }
@@ -66,7 +67,7 @@ impl S3 {
         Blobs::open_with(url, &options.map(|(name, value)| (name.to_owned(), value))).expect("opens")
     }
 
-    /// Parts of an upload that was given up are in no list of objects, and cost money.
+    /// Parts of an aborted upload are not listed as objects, but cost money.
     pub async fn wait_until_no_upload_is_unfinished(&self, bucket: &str) {
         let gone = async {
             while self.request("GET", &format!("/{bucket}?uploads")).contains("<UploadId>") {
@@ -76,7 +77,7 @@ impl S3 {
         tokio::time::timeout(Duration::from_secs(20), gone).await.expect("given up uploads are taken back");
     }
 
-    /// Plain requests without a signature, which moto takes.
+    /// Sends plain requests without a signature, which moto accepts.
     fn request(&self, method: &str, path: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).expect("connects");
         let host = &self.address;

@@ -1,4 +1,4 @@
-//! Makes packs, good and bad, and streams them.
+//! Builds valid and invalid packs, and streams them.
 
 use bytes::Bytes;
 use futures::{Stream, TryStreamExt as _, stream};
@@ -34,13 +34,13 @@ impl Pack {
         self
     }
 
-    /// A header alone, whose bytes never come.
+    /// A header whose bytes never come.
     pub fn promise(mut self, kind: BlobKind, size: u64) -> Self {
         self.0.extend(encode_header(kind, Digest::of(b"promised"), size));
         self
     }
 
-    /// In pieces as a network gives them.
+    /// In pieces, as received from a network.
     pub fn chunks(&self, size: usize) -> Vec<Bytes> {
         self.0.chunks(size).map(Bytes::copy_from_slice).collect()
     }
@@ -54,7 +54,7 @@ pub async fn ingest(blobs: &Blobs, pack: &Pack) -> Result<Ingested, BlobError> {
     blobs.ingest(pack.stream(), LIMITS).await
 }
 
-/// Bytes that do not compress and do not repeat, so that a mixed up offset shows.
+/// Incompressible bytes without repetition, so that a wrong offset is detected.
 pub fn noise(size: usize, seed: u64) -> Vec<u8> {
     let mut state = seed;
     let mut bytes = Vec::with_capacity(size + 8);

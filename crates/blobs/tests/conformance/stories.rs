@@ -22,14 +22,14 @@ async fn assert_nothing(blobs: &Blobs) {
     assert_eq!(listed(blobs).await, []);
 }
 
-pub async fn many_small_blobs_and_a_big_one_come_back(blobs: &Blobs) {
+pub async fn reads_back_many_small_blobs_and_a_big_one(blobs: &Blobs) {
     let mut files: Vec<Vec<u8>> = (0..1000).map(|n| noise(n % 97 + 1, n as u64)).collect();
     files.insert(500, noise(20 << 20, 7));
     let pack = Pack::of(&files.iter().map(Vec::as_slice).collect::<Vec<_>>());
     let ingested = ingest(blobs, &pack).await.expect("taken in");
     assert_eq!(ingested.blobs.len(), files.len());
     assert_eq!(ingested.size, pack.0.len() as u64);
-    // Every hundredth, and the big one: a thousand requests to S3 would show nothing more.
+    // Every hundredth, and the big one: a thousand requests to S3 would not test more.
     for (blob, file) in ingested.blobs.iter().zip(&files).step_by(100) {
         let at = ingested.location(blob);
         assert_eq!((blob.digest, blob.kind, blob.size), (Digest::of(file), BlobKind::File, file.len() as u64));
@@ -42,7 +42,7 @@ pub async fn many_small_blobs_and_a_big_one_come_back(blobs: &Blobs) {
     assert_eq!(packs.iter().map(|pack| (pack.name, pack.size)).collect::<Vec<_>>(), [(ingested.pack, ingested.size)]);
 }
 
-pub async fn an_empty_blob_comes_back(blobs: &Blobs) {
+pub async fn reads_back_an_empty_blob(blobs: &Blobs) {
     let ingested = ingest(blobs, &Pack::of(&[b"a", b""])).await.expect("taken in");
     let empty = &ingested.blobs[1];
     let at = ingested.location(empty);
@@ -52,7 +52,7 @@ pub async fn an_empty_blob_comes_back(blobs: &Blobs) {
     assert!(matches!(blobs.read(&at, Digest::of(b"a")).await, Err(BlobError::Corrupt { .. })));
 }
 
-pub async fn a_directory_comes_back_decoded(blobs: &Blobs) {
+pub async fn decodes_a_directory(blobs: &Blobs) {
     let mut tree = Tree::default();
     let entry = FileEntry { digest: Digest::of(b"hello"), size: 5, executable: false };
     tree.insert("src/main.py", Leaf::File(entry)).expect("fits");
@@ -83,14 +83,14 @@ pub async fn a_wrong_digest_leaves_nothing(blobs: &Blobs) {
 }
 
 pub async fn a_wrong_digest_at_the_end_of_a_big_pack_leaves_nothing(blobs: &Blobs) {
-    // Big enough that parts of it are on their way when the error shows.
+    // Big enough that parts of it are in flight when the error is detected.
     let pack = Pack::of(&[&noise(20 << 20, 1)]).frame(BlobKind::File, Digest::of(b"stated"), b"found!");
     let error = ingest(blobs, &pack).await.expect_err("refused");
     assert!(matches!(error, BlobError::DigestMismatch { .. }) && error.is_senders(), "{error:?}");
     assert_nothing(blobs).await;
 }
 
-pub async fn a_cut_pack_leaves_nothing(blobs: &Blobs) {
+pub async fn a_truncated_pack_leaves_nothing(blobs: &Blobs) {
     let whole = Pack::of(&[&noise(20 << 20, 2)]);
     for length in [0, 8, 20, 49, whole.0.len() - 1] {
         let error = ingest(blobs, &Pack(whole.0[..length].to_vec())).await.expect_err("refused");
@@ -111,11 +111,11 @@ pub async fn a_lost_connection_leaves_nothing(blobs: &Blobs) {
     assert_nothing(blobs).await;
 }
 
-pub async fn limits_are_checked_when_a_size_is_stated(blobs: &Blobs) {
+pub async fn checks_limits_against_declared_sizes(blobs: &Blobs) {
     let limits = IngestLimits { max_blobs: 2, max_blob_bytes: 1000, max_total_bytes: 1500 };
     let small = noise(900, 4);
     let too_large = [
-        // The bytes never come: had they been waited for, this would be a cut pack.
+        // The bytes never come: waiting for them would report a truncated pack.
         Pack::new().promise(BlobKind::File, 10_000_000_000),
         Pack::new().promise(BlobKind::File, u64::MAX),
         Pack::of(&[&small]).promise(BlobKind::File, 900),
@@ -126,7 +126,7 @@ pub async fn limits_are_checked_when_a_size_is_stated(blobs: &Blobs) {
     }
     let many = blobs.ingest(Pack::of(&[b"1", b"2", b"3"]).stream(), limits).await;
     assert!(matches!(many, Err(BlobError::TooMany { limit: 2 })), "{many:?}");
-    // Directories are held in memory and have bounds of their own, however much a file may be.
+    // Directories are held in memory and have their own limits, whatever a file may have.
     let wide = IngestLimits { max_blobs: 9, max_blob_bytes: u64::MAX, max_total_bytes: u64::MAX };
     let directory = Pack::new().promise(BlobKind::Directory, MAX_DIRECTORY_BYTES + 1);
     let result = blobs.ingest(directory.stream(), wide).await;
@@ -135,7 +135,7 @@ pub async fn limits_are_checked_when_a_size_is_stated(blobs: &Blobs) {
     blobs.ingest(Pack::of(&[&small, b"2"]).stream(), limits).await.expect("what is inside the limits is taken");
 }
 
-pub async fn what_is_not_a_pack_is_refused(blobs: &Blobs) {
+pub async fn rejects_malformed_packs(blobs: &Blobs) {
     let mut unknown_kind = Pack::of(&[b"x"]);
     unknown_kind.0[8] = 2;
     for pack in [Pack(b"MPPACK02rest".to_vec()), Pack(b"<html></html>".to_vec()), Pack::new(), unknown_kind] {
@@ -145,7 +145,7 @@ pub async fn what_is_not_a_pack_is_refused(blobs: &Blobs) {
     assert_nothing(blobs).await;
 }
 
-pub async fn a_directory_that_is_not_canonical_is_refused(blobs: &Blobs) {
+pub async fn rejects_non_canonical_directories(blobs: &Blobs) {
     let canonical = Tree::default().encode().directories.remove(0).1;
     ingest(blobs, &Pack::new().directory(&canonical)).await.expect("the canonical form is taken");
     let spaced = [canonical.as_slice(), b" "].concat();
@@ -157,12 +157,12 @@ pub async fn a_directory_that_is_not_canonical_is_refused(blobs: &Blobs) {
     assert_eq!(listed(blobs).await.len(), 1);
 }
 
-pub async fn an_ingest_that_is_dropped_leaves_nothing(blobs: &Blobs) {
+pub async fn a_dropped_ingest_leaves_nothing(blobs: &Blobs) {
     crate::faults::drop_in_the_middle(blobs, async || {}).await;
     assert_nothing(blobs).await;
 }
 
-pub async fn equal_content_at_the_same_time_makes_two_packs(blobs: &Blobs) {
+pub async fn concurrent_equal_content_makes_two_packs(blobs: &Blobs) {
     let pack = Pack::of(&[b"the same", &noise(9 << 20, 5)]);
     let (one, two) = tokio::join!(ingest(blobs, &pack), ingest(blobs, &pack));
     let (one, two) = (one.expect("taken in"), two.expect("taken in"));
@@ -173,7 +173,7 @@ pub async fn equal_content_at_the_same_time_makes_two_packs(blobs: &Blobs) {
     }
 }
 
-pub async fn deleting_twice_is_deleting_once(blobs: &Blobs) {
+pub async fn deletes_idempotently(blobs: &Blobs) {
     let ingested = ingest(blobs, &Pack::of(&[b"x"])).await.expect("taken in");
     blobs.delete(ingested.pack).await.expect("deletes");
     blobs.delete(ingested.pack).await.expect("deletes again");
@@ -184,7 +184,7 @@ pub async fn deleting_twice_is_deleting_once(blobs: &Blobs) {
     assert!(matches!(blobs.stream(&at, None).await, Err(BlobError::NotFound(_))));
 }
 
-pub async fn ranges_are_counted_from_the_start_of_the_blob(blobs: &Blobs) {
+pub async fn ranges_are_relative_to_the_blob(blobs: &Blobs) {
     let file = noise(1 << 20, 6);
     let ingested = ingest(blobs, &Pack::of(&[b"before", &file, b"after"])).await.expect("taken in");
     let at = ingested.location(&ingested.blobs[1]);
@@ -201,7 +201,7 @@ pub async fn ranges_are_counted_from_the_start_of_the_blob(blobs: &Blobs) {
     }
 }
 
-pub async fn a_place_that_is_not_in_the_pack_is_an_error(blobs: &Blobs) {
+pub async fn rejects_locations_outside_of_the_pack(blobs: &Blobs) {
     let ingested = ingest(blobs, &Pack::of(&[b"12345678"])).await.expect("taken in");
     let good = ingested.location(&ingested.blobs[0]);
     for (offset, size) in [(good.offset, 9), (good.offset + 1, 8), (good.offset + 8, 1), (1 << 40, 1)] {

@@ -1,7 +1,8 @@
-//! What the package managers of an app's builds downloaded, kept for the app's next build.
+//! Keeps the package managers' downloads of an app's builds for the app's next build.
 //!
-//! The folder is moved into the room of a build and back, so a build has it to itself: no build of another app ever sees it,
-//! and of two builds of one app at the same time the second begins with an empty one.
+//! The directory is moved into the build room and back, so a build owns it exclusively: builds of
+//! other apps never see it, and the second of two concurrent builds of one app starts with an empty
+//! cache.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -14,18 +15,19 @@ use super::disk::taken;
 use super::room::Folder;
 use crate::removal::remove_folder;
 
-/// A larger one is thrown away: it would be moved along with each build, and count against what the build may write.
+/// Larger caches are discarded: the cache moves along with every build and counts against what the
+/// build may write.
 const MOST: u64 = 2 << 30;
 const MOST_FILES: u64 = 100_000;
 
-/// A cache that is in the room of a build.
+/// A cache directory that is currently lent to a build.
 pub(super) struct Cached {
     home: PathBuf,
     folder: Arc<Folder>,
 }
 
 impl Cached {
-    /// Blocks. Without a cache a build works as well, only slower.
+    /// Blocks. Errors are ignored: a build without a cache works, only slower.
     pub(super) fn lend(home: PathBuf, folder: Arc<Folder>) -> Self {
         let lent = folder.cache();
         if fs::rename(&home, &lent).is_err() {
@@ -34,7 +36,7 @@ impl Cached {
         Self { home, folder }
     }
 
-    /// Blocks. Nothing of the build may run any more.
+    /// Blocks. No process of the build may still be running.
     pub(super) fn take_back(self, now: SystemTime) {
         if let Err(error) = self.keep(now) {
             tracing::warn!(folder = %self.home.display(), %error, "what a build downloaded could not be kept");
@@ -43,7 +45,7 @@ impl Cached {
 
     fn keep(&self, now: SystemTime) -> io::Result<()> {
         let lent = self.folder.cache();
-        // The build may have put a link in its place.
+        // The build may have replaced the directory with a symlink.
         if !lent.symlink_metadata()?.is_dir() {
             return Ok(());
         }
@@ -54,9 +56,9 @@ impl Cached {
         if let Some(parent) = self.home.parent() {
             DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
         }
-        // Whoever sweeps goes by the time.
+        // The sweep goes by modification time.
         File::open(&lent)?.set_modified(now)?;
-        // One that another build of the app has left meanwhile.
+        // Another build of the app may have left a cache here in the meantime.
         if self.home.exists() {
             remove_folder(&self.home)?;
         }
@@ -64,8 +66,8 @@ impl Cached {
     }
 }
 
-/// Removes the caches that no build has used since `before`, and then the oldest until all together take at most `most`
-/// bytes. Blocks.
+/// Removes caches that no build has used since `before`, then the oldest ones until the total is at
+/// most `most` bytes. Blocks.
 pub fn sweep_build_caches(folder: &Path, before: SystemTime, most: u64) -> io::Result<()> {
     let mut caches = Vec::new();
     let entries = match fs::read_dir(folder) {
@@ -101,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sweeps_what_is_old_and_then_the_oldest_of_too_much() {
+    fn sweep_removes_stale_caches_then_the_oldest_over_the_limit() {
         let folder = tempfile::tempdir().unwrap();
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000);
         for (name, hours) in [("unused", 500), ("older", 3), ("newer", 2)] {

@@ -1,7 +1,7 @@
-//! What a build writes: how much of the disk is left, and how much of it the build has taken.
+//! Watches a build's disk use: the free space left on the disk, and how much the build has taken.
 //!
-//! The disk's free space is one system call, so it is asked for more often the less there is. What the build has taken is
-//! added up file by file, so only when the disk shows that there is something to add up.
+//! Free space costs one system call, so it is polled more often the less there is. The build's own
+//! use is added up file by file, so only when the free space suggests that it has grown.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,21 +14,23 @@ use tokio::task::JoinHandle;
 
 use super::{BuildFailure, DiskLimit};
 
-/// A build ends when less than this is free. Half of it is for what is written between two looks: at 5 ms some 25 GB a
-/// second. The other half stays for the database, which has to be written to while builds run.
+/// A build is stopped when less than this is free. Half of it covers what is written between two
+/// polls (at 5 ms, about 25 GB/s). The other half stays for the database, which must remain
+/// writable while builds run.
 const LEAST_FREE: u64 = 256 << 20;
-/// The same for files, however small they are.
+/// The same limit for the number of files, whatever their size.
 const LEAST_FREE_FILES: u64 = 10_000;
-/// From so much free space up, the first pause between two looks is short enough.
+/// Poll intervals, chosen by the free space: at or above the first value, the interval is safe.
 const PAUSES: [(u64, Duration); 3] =
     [(4 << 30, Duration::from_millis(200)), (1 << 30, Duration::from_millis(20)), (0, Duration::from_millis(5))];
-/// Adding up is worth it when the disk has lost so much since the last time, or after a while.
+/// Usage is added up again once the disk has lost this much since the last time, or after
+/// `AT_LEAST_EVERY`.
 const WORTH_IT: u64 = 64 << 20;
 const AT_LEAST_EVERY: Duration = Duration::from_secs(2);
-/// Adding up takes at most a tenth of one core.
+/// Limits adding up to a tenth of one core.
 const REST: u32 = 10;
 
-/// Waits until a build has to be stopped for what it writes, and returns why.
+/// Waits until a build has to be stopped for its disk use, and returns why.
 pub(super) async fn watch(work: &Path, limit: DiskLimit) -> BuildFailure {
     let first = free(work).map_or(u64::MAX, |found| found.bytes);
     let (mut then, mut last, mut took) = (first, Instant::now(), Duration::ZERO);
@@ -43,7 +45,8 @@ pub(super) async fn watch(work: &Path, limit: DiskLimit) -> BuildFailure {
             Some(running) if running.is_finished() => {
                 if let Ok((taken, duration)) = running.await {
                     took = duration;
-                    // What could not be looked into is in what the disk has lost since the beginning.
+                    // Directories that could not be read are covered by the free space lost since
+                    // the start.
                     let bytes = if taken.whole { taken.bytes } else { taken.bytes.max(first.saturating_sub(now)) };
                     if bytes > limit.bytes {
                         return BuildFailure::TooMuchDisk(limit);
@@ -73,10 +76,10 @@ fn pause(free: u64) -> Duration {
     PAUSES.into_iter().find(|(from, _)| free >= *from).map_or(PAUSES[2].1, |(_, pause)| pause)
 }
 
-/// What is left on the disk of a folder.
+/// Free space on the file system of a directory.
 struct Free {
     bytes: u64,
-    /// `None`: the file system has no fixed number of files.
+    /// `None` if the file system has no fixed number of files.
     files: Option<u64>,
 }
 
@@ -88,21 +91,21 @@ impl Free {
 
 fn free(folder: &Path) -> Option<Free> {
     let found = rustix::fs::statvfs(folder).ok()?;
-    // A file system without a fixed number of files reports that it has none at all.
+    // File systems without a fixed number of files report a total of 0.
     let files = (found.f_files > 0).then_some(found.f_favail);
     Some(Free { bytes: found.f_bavail.saturating_mul(found.f_frsize), files })
 }
 
-/// What a folder takes of the disk.
+/// Disk usage of a directory.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Taken {
     pub bytes: u64,
     pub files: u64,
-    /// False: a folder in it could not be read.
+    /// False if a directory in it could not be read.
     pub whole: bool,
 }
 
-/// Blocks. A file with several names counts once, a hole in a file not at all.
+/// Blocks. A file with several hard links counts once. Holes in sparse files do not count.
 pub(super) fn taken(folder: &Path) -> Taken {
     let mut taken = Taken { bytes: 0, files: 0, whole: true };
     let mut linked = BTreeSet::new();
@@ -110,7 +113,7 @@ pub(super) fn taken(folder: &Path) -> Taken {
     while let Some(folder) = open.pop() {
         let entries = match fs::read_dir(&folder) {
             Ok(entries) => entries,
-            // Removed since it was seen.
+            // Removed since its parent was read.
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
             Err(_) => {
                 taken.whole = false;
@@ -136,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_with_two_names_counts_once_and_a_hole_not_at_all() {
+    fn counts_hard_links_once_and_ignores_holes() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         fs::create_dir(path("deep")).unwrap();
@@ -150,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn looks_more_often_the_less_is_free() {
+    fn polls_more_often_the_less_is_free() {
         assert_eq!(pause(u64::MAX), Duration::from_millis(200));
         assert_eq!(pause(2 << 30), Duration::from_millis(20));
         assert_eq!(pause(300 << 20), Duration::from_millis(5));

@@ -1,8 +1,15 @@
-//! Builds: one command behind the walls of the sandbox, from the source of a package to what runs.
+//! Builds: runs one command in the sandbox that turns a package's source into what runs.
 //!
-//! A [`BuildRoom`] is the folder of one build. Whoever wants one fills its source, lets [`crate::Runtime::build`] run the command,
-//! and takes the result out; the folder goes with the room. `run` starts the command and watches it, `output` makes lines of
-//! what it prints, `disk` bounds what it writes, `cache` keeps what its package manager downloaded, `tools` are the programs that it finds first, `surroundings` what it gets of the server's environment.
+//! A [`BuildRoom`] is the directory of one build. The caller fills its source, has
+//! [`crate::Runtime::build`] run the command, and takes the result out. Dropping the room removes
+//! the directory.
+//!
+//! - `run` starts the command and watches it.
+//! - `output` splits its output into lines.
+//! - `disk` limits what it writes.
+//! - `cache` keeps the package manager's downloads.
+//! - `tools` writes the programs that come first on its `PATH`.
+//! - `surroundings` selects what it gets of the server's environment.
 
 mod cache;
 mod disk;
@@ -23,35 +30,35 @@ pub(crate) use run::run;
 
 use crate::sandbox::interpreters::InterpreterError;
 
-/// Bytes of memory that a build may use.
+/// Memory limit of a build, in bytes.
 const MEMORY: u64 = 2 << 30;
 
-/// What a build runs, and how long at the most.
+/// The command of a build, and its limits.
 #[derive(Debug, Clone)]
 pub struct BuildOrder {
     pub runtime: Runtime,
-    /// The interpreter version that is asked for; empty means the newest there is.
+    /// The requested interpreter version. Empty means the newest installed.
     pub interpreter: String,
-    /// A line for the shell.
+    /// Passed to the shell.
     pub command: String,
     pub limit: Duration,
-    /// How much it may write.
     pub disk: DiskLimit,
-    /// Thousandths of a core; 0 means no bound.
+    /// Thousandths of a core. 0 means no limit.
     pub cpu: u32,
-    /// Where package managers find what earlier builds downloaded. Nobody else may read or write there.
+    /// Where package managers find the downloads of earlier builds. No other process may use it
+    /// during the build.
     pub cache: Option<PathBuf>,
 }
 
-/// Bytes of the disk that a build may take at any time, its source and its cache included.
+/// Bytes of disk that a build may use at any time, including its source and its cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiskLimit {
     pub bytes: u64,
-    /// It is the plan of the app that bounds it, not the server's setting.
+    /// The limit comes from the app's plan rather than from the server's setting.
     pub of_plan: bool,
 }
 
-/// Why there is no result, as a sentence without its full stop.
+/// Why a build has no result. The text has no full stop.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildFailure {
     #[error("the command ended with exit code {0}")]
@@ -81,7 +88,7 @@ pub enum BuildFailure {
     Interpreter(#[from] InterpreterError),
     #[error("the command could not be started: {0}")]
     NotStarted(String),
-    /// Says nothing about the build.
+    /// Not a failure of the build itself.
     #[error("the server is stopping")]
     Stopping,
 }
@@ -108,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_limit_is_told_in_words() {
+    fn formats_a_limit_in_words() {
         for (seconds, words) in [(600, "10 minutes"), (60, "1 minute"), (90, "90 seconds"), (1, "1 second")] {
             assert_eq!(in_words(Duration::from_secs(seconds)), words);
         }

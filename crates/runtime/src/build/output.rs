@@ -1,5 +1,5 @@
-//! What a build writes, as lines in the order in which they came. Bounded, so that a build that prints for ever costs nothing
-//! but its own time; the end is kept, because that is where the reason of a failure stands.
+//! Splits a build's output into lines, in order. The log is bounded, so a build that prints forever
+//! costs only its own time. The end is kept because it holds the reason of a failure.
 
 use std::collections::VecDeque;
 
@@ -8,13 +8,13 @@ use tokio::net::unix::pipe;
 use tokio::sync::mpsc::Sender;
 
 const MOST: usize = 10 << 20;
-/// What is kept of the end once there is too much.
+/// How much of the end is kept once the limit is exceeded.
 const TAIL: usize = 64 << 10;
 const LONGEST_LINE: usize = 8 << 10;
-/// What a line is counted as besides its text: lines are not free.
+/// Counted per line in addition to its text, because short lines have overhead too.
 const LINE: usize = 16;
 
-/// Reads to the end. A reader that is slow makes the build wait; one that is gone does not.
+/// Reads to the end. A slow receiver slows the build down, a dropped one does not.
 pub(super) async fn follow(mut pipe: pipe::Receiver, to: Sender<String>) {
     let mut lines = Lines::default();
     let mut buffer = vec![0; 16 << 10];
@@ -41,7 +41,7 @@ async fn send(to: &Sender<String>, lines: impl Iterator<Item = String>) {
 struct Lines {
     ready: VecDeque<String>,
     unfinished: Vec<u8>,
-    /// Bytes of the unfinished line that are not kept.
+    /// Bytes of the unfinished line that were dropped.
     cut: usize,
     kept: usize,
     tail: VecDeque<String>,
@@ -117,14 +117,14 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_put_together_from_pieces() {
+    fn joins_lines_across_chunks() {
         assert_eq!(all(&[b"on", b"e\r\n\ntw", b"o\nend"]), ["one", "", "two", "end"]);
         assert_eq!(all(&[b"\xff\n"]), ["\u{fffd}"]);
         assert!(all(&[]).is_empty());
     }
 
     #[test]
-    fn a_long_line_is_cut_and_the_next_is_whole() {
+    fn truncates_a_long_line_and_keeps_the_next() {
         let long = vec![b'x'; LONGEST_LINE];
         let lines = all(&[&long, b"yyy\nnext\n"]);
         assert_eq!(lines[0].len(), LONGEST_LINE + "… 3 bytes left out".len());
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn of_too_many_lines_the_beginning_and_the_end_are_kept() {
+    fn keeps_the_beginning_and_the_end_of_a_long_log() {
         let mut lines = Lines::default();
         let count = 1_000_000;
         for number in 0..count {

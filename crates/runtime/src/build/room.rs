@@ -1,5 +1,5 @@
-//! The folder of one build. It goes when the last who needs it has let go of it: the build's processes may end a moment
-//! after whoever asked for the build has left.
+//! The directory of one build. It is reference-counted: the build's processes may end a moment
+//! after the caller has dropped the build.
 
 use std::fs::DirBuilder;
 use std::io;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::process::Launcher;
 use crate::removal::remove_folder;
 
-/// What the build may write to.
+/// Writable by the build.
 const WORK: &str = "work";
 const SOURCE: &str = "src";
 const RESULT: &str = "deploy";
@@ -18,12 +18,12 @@ const HOME: &str = "home";
 const TEMPORARY: &str = "tmp";
 const CACHE: &str = "cache";
 const NPM_CACHE: &str = "npm_config_cache";
-/// What it finds and may not write to.
+/// Visible to the build, read-only.
 const TOOLS: &str = "tools";
-/// What the server keeps beside it.
+/// For the server, hidden from the build.
 const ASIDE: &str = "aside";
 
-/// The folder of one build. Dropping it removes it.
+/// The directory of one build. Dropping it removes the directory.
 pub struct BuildRoom(Arc<Folder>);
 
 pub(super) struct Folder {
@@ -49,18 +49,18 @@ impl BuildRoom {
         Ok(Self(Arc::new(folder)))
     }
 
-    /// An empty folder for the files of the source.
+    /// An empty directory for the source files.
     pub fn source(&self) -> PathBuf {
         self.0.work().join(SOURCE)
     }
 
-    /// What the command made: a folder or a file. Nobody writes to it after the build, but what is in it was chosen by
-    /// the command, links too.
+    /// The command's result: a directory or a file. It does not change after the build, but its
+    /// content is untrusted and may include symlinks.
     pub fn result(&self) -> PathBuf {
         self.0.work().join(RESULT)
     }
 
-    /// An empty folder that the build does not see.
+    /// An empty directory that the build cannot see.
     pub fn aside(&self) -> PathBuf {
         self.0.path.join(ASIDE)
     }
@@ -79,17 +79,19 @@ impl Folder {
         self.path.join(TOOLS)
     }
 
-    /// What package managers downloaded before; there only if the build has been lent one.
+    /// The package managers' earlier downloads. Exists only if the build was lent a cache.
     pub fn cache(&self) -> PathBuf {
         self.work().join(CACHE)
     }
 
-    /// What the build is told about its folders, where it sees them. What the server was started with comes first.
+    /// Environment variables that name the build's directories, as paths inside the sandbox. An npm
+    /// cache that is set in `given`, the server's build environment, takes precedence.
     pub fn variables(&self, seen: &Path, given: &[(String, String)]) -> Vec<(String, String)> {
-        // On the disk, not in the sandbox's memory: what package managers keep while they work is often large.
+        // On disk rather than in the sandbox's tmpfs: package managers often keep large temporary
+        // files.
         let mut folders = vec![("SRC_PKG", SOURCE), ("DEPLOY_PKG", RESULT), ("HOME", HOME), ("TMPDIR", TEMPORARY)];
         if self.cache().is_dir() {
-            // pip and most others keep to the first; npm has a name of its own.
+            // pip and most others respect `XDG_CACHE_HOME`. npm has its own variable.
             folders.push(("XDG_CACHE_HOME", CACHE));
             if !given.iter().any(|(name, _)| name.eq_ignore_ascii_case(NPM_CACHE)) {
                 folders.push((NPM_CACHE, "cache/npm"));

@@ -21,20 +21,20 @@ use crate::process::Launcher;
 use crate::sandbox::interpreters::{self, InterpreterError};
 use crate::sandbox::{JailHandle, JailLimits, JailSpec, Jailed};
 
-/// The first day that a zip can name.
+/// The earliest date that a zip file can represent.
 const EPOCH: &str = "315532800";
 const LIMITS: JailLimits = JailLimits { processes: 512, open_files: 4096, file_size: 2 << 30, scratch: 256 << 20 };
-/// How often memory is looked at.
+/// How often memory use is sampled.
 const SAMPLE: Duration = Duration::from_millis(200);
-/// How long what the command wrote may take to be read once it is over.
+/// How long reading the remaining output may take after the command has ended.
 const LAST_LINES: Duration = Duration::from_secs(5);
-/// What the sandbox itself says before it gives up is short.
+/// Limit on the sandbox's own error message, which is short.
 const LAST_WORDS: u64 = 16 << 10;
-/// One pipe for both outputs keeps their order, and descriptor 3 is of use only to functions.
+/// A single pipe for stdout and stderr keeps their order. Descriptor 3 is of use only to functions.
 const START: &str = "cd \"$SRC_PKG\" && unset OLDPWD && exec /bin/sh -c \"$1\" 2>&1 3>&-";
 
-/// Runs the command of an order in a room. Lines go to `lines` as they come. A future that is dropped ends everything that
-/// runs; the room's folder stays until that is done.
+/// Runs the command of an order in a room and sends its output to `lines`. Dropping the future ends
+/// every process of the build. The room's directory stays until that is done.
 pub(crate) async fn run(
     launcher: &Arc<Launcher>,
     room: &BuildRoom,
@@ -46,7 +46,7 @@ pub(crate) async fn run(
     let _left = left.clone().drop_guard();
     let job = Job { launcher: launcher.clone(), folder: room.folder(), left };
     let (folder, launcher) = (room.folder(), launcher.clone());
-    // A task of its own, because it has to go on for a moment when this future is dropped.
+    // A separate task, because it must finish the cleanup after this future is dropped.
     launcher.clone().spawn(async move {
         let home = order.cache.clone();
         let lent = tokio::task::spawn_blocking(move || home.map(|home| Cached::lend(home, folder))).await;
@@ -73,7 +73,7 @@ struct Bounds {
 struct Job {
     launcher: Arc<Launcher>,
     folder: Arc<Folder>,
-    /// Nobody waits any more.
+    /// Cancelled when the caller has dropped the build.
     left: CancellationToken,
 }
 
@@ -82,7 +82,7 @@ impl Job {
         let bounds = Bounds { limit: order.limit, disk: order.disk };
         let cpu = order.cpu;
         let (launcher, folder) = (self.launcher.clone(), self.folder.clone());
-        // Looking for an interpreter, giving files away and starting a process all block.
+        // Looking up an interpreter, changing file ownership and starting a process all block.
         let started = tokio::task::spawn_blocking(move || start(&launcher, &folder, &order));
         let jailed = started.await.map_err(|error| BuildFailure::NotStarted(error.to_string()))??;
         let Jailed { mut child, stdout, stderr, handle } = jailed;
@@ -107,14 +107,14 @@ impl Job {
                 }
             }
         };
-        // Nothing that could write is left: it ends as soon as the lines are read.
+        // No process is left that could write, so this ends as soon as the lines are read.
         let said = match said {
             Some(said) => said,
             None => tokio::select! {
                 said = follow => said,
                 () = self.left.cancelled() => String::new(),
                 () = self.launcher.stopping() => String::new(),
-                // Whoever does not read must not keep the build.
+                // A receiver that does not read must not keep the build waiting.
                 () = tokio::time::sleep(LAST_LINES) => String::new(),
             },
         };
@@ -124,7 +124,7 @@ impl Job {
         }
     }
 
-    /// Waits until the build has to be stopped, and tells why.
+    /// Waits until the build has to be stopped, and returns why.
     async fn watch(&self, handle: &JailHandle, order: &Bounds) -> BuildFailure {
         let work = self.folder.work();
         let mut writes = std::pin::pin!(disk::watch(&work, order.disk));
@@ -139,7 +139,7 @@ impl Job {
                 reason = &mut writes => return reason,
                 _ = ticks.tick() => {}
             }
-            // Where the kernel does not bound it exactly.
+            // Covers machines where the kernel does not enforce the memory limit exactly.
             if handle.memory_used().is_some_and(|used| used > MEMORY) {
                 return BuildFailure::TooMuchMemory;
             }
@@ -161,8 +161,8 @@ fn start(launcher: &Launcher, folder: &Folder, order: &BuildOrder) -> Result<Jai
     let around = surroundings::find(given, &tools, &seen_tools, &launcher.settings.run).map_err(told)?;
     let mut env = around.variables;
     env.extend(folder.variables(&jail.build_path(&work), given));
-    // The same source gives the same result: files get no time of today, and compiled Python is checked by its source's digest,
-    // since no time of a file survives being stored.
+    // Reproducible builds: files get a fixed time, and compiled Python is checked by its source's
+    // hash, because file times do not survive being stored.
     env.push(("SOURCE_DATE_EPOCH".to_owned(), EPOCH.to_owned()));
     env.push(("PATH".to_owned(), tools::search_path(&seen_tools, interpreter.as_ref())));
     let mut readable = around.readable;
@@ -183,7 +183,8 @@ fn start(launcher: &Launcher, folder: &Folder, order: &BuildOrder) -> Result<Jai
     jail.start(&spec, no_listener(launcher, folder.id).map_err(told)?).map_err(told)
 }
 
-/// The sandbox hands a socket to every worker; nobody can find this one.
+/// The sandbox passes a listening socket to every worker. This one is unlinked, so it cannot be
+/// reached.
 fn no_listener(launcher: &Launcher, id: u64) -> io::Result<UnixListener> {
     let socket = launcher.run_folder().socket(id);
     let listener = UnixListener::bind(&socket)?;
@@ -191,7 +192,7 @@ fn no_listener(launcher: &Launcher, id: u64) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-/// The command's own words go to the other pipe.
+/// The command writes to the other pipe, so this one carries only messages of the sandbox.
 async fn last_words(pipe: pipe::Receiver) -> String {
     let mut said = Vec::new();
     let _ = pipe.take(LAST_WORDS).read_to_end(&mut said).await;
@@ -207,7 +208,7 @@ fn judge(status: io::Result<ExitStatus>, handle: &JailHandle, said: &str) -> Res
         return Err(BuildFailure::TooMuchMemory);
     }
     Err(match (status.code(), status.signal()) {
-        // Said by the sandbox, or by the shell that should have run the command.
+        // Printed by the sandbox, or by the shell that should have run the command.
         (Some(_), _) if !said.is_empty() => BuildFailure::NotStarted(said.to_owned()),
         (Some(code), _) => BuildFailure::ExitCode(code),
         (_, Some(number)) => match Signal::try_from(number) {

@@ -1,11 +1,12 @@
-//! What a build gets of the server's surroundings: where packages come from, and the files that say so.
+//! What a build gets of the server's environment: package indexes, proxies, certificates, and the
+//! files that these settings name.
 
 use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-/// The machine's own settings of package managers.
+/// System-wide settings of package managers.
 const FILES: [&str; 2] = ["/etc/pip.conf", "/etc/npmrc"];
 
 pub(super) struct Surroundings {
@@ -13,8 +14,9 @@ pub(super) struct Surroundings {
     pub readable: Vec<PathBuf>,
 }
 
-/// Files that only the server can read are copied to `tools`, which the build sees at `seen`; other files and folders that a
-/// variable names are shown where they are. Folders around `run` are not: the server's data is there.
+/// Copies files that only the server can read to `tools`, which the build sees at `seen`. Other
+/// files and directories named by a variable become readable in place, except those that contain
+/// `run`: the server's data is there.
 pub(super) fn find(given: &[(String, String)], tools: &Path, seen: &Path, run: &Path) -> io::Result<Surroundings> {
     let run = run.canonicalize()?;
     let mut found = Surroundings { variables: Vec::new(), readable: Vec::new() };
@@ -34,7 +36,7 @@ pub(super) fn find(given: &[(String, String)], tools: &Path, seen: &Path, run: &
     Ok(found)
 }
 
-/// The paths in a value: one, several with blanks between them as pip has them, or with colons as OpenSSL does.
+/// The paths in a value: one path, several separated by spaces (pip), or by colons (OpenSSL).
 fn paths(value: &str) -> impl Iterator<Item = PathBuf> {
     value.split_whitespace().flat_map(|word| match word.split_once("://") {
         Some(("file", path)) => vec![PathBuf::from(path)],
@@ -53,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_and_folders_that_variables_name_are_shown_and_the_servers_own_are_not() {
+    fn shows_named_files_and_folders_but_not_the_servers_own() {
         let root = tempfile::tempdir().unwrap();
         let path = |name: &str| root.path().join(name);
         for folder in ["data/run", "wheels", "more", "tools"] {

@@ -1,4 +1,5 @@
-//! The programs that a build finds first: those of the interpreter that functions of its environment run with.
+//! Writes the programs that come first on a build's `PATH`: those of the interpreter that functions
+//! of the same environment run with.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -9,11 +10,11 @@ use milepost_model::spec::Runtime;
 
 use crate::sandbox::interpreters::Interpreter;
 
-/// After the tools and the interpreter's own folder.
+/// Follows the tools and the interpreter's own directory.
 const SYSTEM_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// Puts the programs into a folder. Small scripts and not links: a virtual environment is found by the name that its
-/// interpreter is called by.
+/// Writes the programs into a directory. They are scripts rather than symlinks, because a virtual
+/// environment is located by the path its interpreter is invoked with.
 pub(super) fn write(folder: &Path, runtime: Runtime, interpreter: &Interpreter) -> io::Result<()> {
     let real = quoted(&interpreter.program.to_string_lossy());
     let programs: &[(&str, &str)] = match runtime {
@@ -31,7 +32,7 @@ pub(super) fn write(folder: &Path, runtime: Runtime, interpreter: &Interpreter) 
 
 /// The `PATH` of a build that sees its tools at `tools`.
 pub(super) fn search_path(tools: &Path, interpreter: Option<&Interpreter>) -> String {
-    // Beside the interpreter are the programs that came with it, npm for one.
+    // The interpreter's directory holds the programs that came with it, such as npm.
     let beside = interpreter.and_then(|found| found.program.parent()).filter(|folder| !folder.starts_with("/usr/bin"));
     let folders = [Some(tools), beside].into_iter().flatten().map(|folder| folder.to_string_lossy().into_owned());
     folders.chain([SYSTEM_PATH.to_owned()]).collect::<Vec<_>>().join(":")
@@ -46,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_with_odd_letters_in_its_path_can_be_run() {
+    fn quotes_special_characters_in_the_programs_path() {
         let folder = tempfile::tempdir().unwrap();
         let odd = folder.path().join("it's a $HOME");
         fs::create_dir(&odd).unwrap();

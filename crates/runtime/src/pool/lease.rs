@@ -1,11 +1,12 @@
-//! A slot on loan. However a loan ends, also by being dropped, the pool hears of it exactly once.
+//! A leased slot. However a lease ends, including by being dropped, the pool is notified exactly
+//! once.
 
 use std::sync::Arc;
 
 use super::{Pool, SlotOf};
 use crate::executor::{Executor, SlotHome, StopReason};
 
-/// A slot that was given to a call which has not begun to use it.
+/// A slot that was assigned to a call which has not begun to use it.
 pub(super) struct Lease<E: Executor> {
     parts: Option<(SlotOf<E>, Home<E>)>,
 }
@@ -15,18 +16,18 @@ impl<E: Executor> Lease<E> {
         Self { parts: Some((slot, Home { pool: Some(pool.clone()), member })) }
     }
 
-    /// `None` cannot happen, as below.
+    /// Always `Some`, as for [`Self::into_parts`].
     pub fn slot(&mut self) -> Option<&mut SlotOf<E>> {
         self.parts.as_mut().map(|(slot, _)| slot)
     }
 
-    /// `None` cannot happen: the parts are taken once, by consuming the lease.
+    /// Always `Some`: the parts are taken once, by consuming the lease.
     pub fn into_parts(mut self) -> Option<(SlotOf<E>, Home<E>)> {
         self.parts.take()
     }
 }
 
-/// A call that left between getting a slot and using it gives the slot to the next.
+/// A call that left between getting a slot and using it passes the slot on.
 impl<E: Executor> Drop for Lease<E> {
     fn drop(&mut self) {
         if let Some((slot, mut home)) = self.parts.take()
@@ -37,14 +38,14 @@ impl<E: Executor> Drop for Lease<E> {
     }
 }
 
-/// The way back of one slot.
+/// The return path of one slot.
 pub(crate) struct Home<E: Executor> {
     pool: Option<Arc<Pool<E>>>,
     member: u64,
 }
 
 impl<E: Executor> Home<E> {
-    /// For a slot that was lent and taken back by the pool itself.
+    /// For a slot that the pool leased and took back itself.
     pub(super) fn defuse(mut self) {
         self.pool = None;
     }

@@ -1,4 +1,5 @@
-//! How a pool's instances come and go: started when calls wait or somebody wants them warm, put to sleep, stopped.
+//! The life cycle of a pool's instances: started for waiting calls or to be kept warm, stopped when
+//! idle or on request.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,10 +11,10 @@ use super::state::Effects;
 use crate::call::Seconds;
 use crate::executor::{Executor, Instance as _, StartError};
 
-/// A start that made no instance.
+/// A start that produced no instance.
 struct Failed {
     error: StartError,
-    /// It took all the time that it had, and so did the calls with lower tickets that waited for it.
+    /// Set if the start timed out. Calls with lower tickets had waited for all of that time.
     waited_for_all: Option<u64>,
 }
 
@@ -30,7 +31,8 @@ impl<E: Executor> Pool<E> {
             Err(failed) => {
                 if !self.shared.cut.is_cancelled() {
                     let (app, function, number) = (&self.function.app, &self.function.name, self.function.number);
-                    // Why is the function's own affair, and may be a text of its own with anything in it: its log has that.
+                    // The reason is not logged here: it may contain arbitrary text of the function.
+                    // The function's own log has it.
                     tracing::warn!(%app, %function, number, "no instance of a function became ready; its log has the reason");
                 }
                 self.report("", 0, &format!("no instance of the function became ready: {}", failed.error));
@@ -61,7 +63,7 @@ impl<E: Executor> Pool<E> {
         }
     }
 
-    /// Why there is no instance, when nothing else is known than how long it was waited for.
+    /// The reason when only the waiting time is known.
     pub(super) fn took_too_long(&self, bound: Duration) -> String {
         let bound = Seconds(bound);
         if self.prepared.get().is_none() {
@@ -107,7 +109,7 @@ impl<E: Executor> Pool<E> {
         }
     }
 
-    /// Stops what sleeps and starts what is wanted, until the pool is closed. Run once for each pool.
+    /// Stops idle instances and starts wanted ones until the pool is closed. Runs once per pool.
     pub(super) async fn tend(self: Arc<Self>, on_close: impl FnOnce(&Self)) {
         loop {
             let mut effects = Effects::default();
@@ -129,7 +131,7 @@ impl<E: Executor> Pool<E> {
         }
     }
 
-    /// How many instances are kept although nobody calls. False: the pool is closed.
+    /// Sets how many instances are kept without calls. Returns false if the pool is closed.
     pub(super) fn want(&self, wanted: usize) -> bool {
         let mut state = self.lock();
         state.want(wanted, Instant::now());
@@ -139,7 +141,8 @@ impl<E: Executor> Pool<E> {
         open
     }
 
-    /// Starts so many more and keeps them for as long as what a rollback goes back to. False: the pool is closed.
+    /// Starts `more` instances and keeps them as long as instances kept for a rollback. Returns
+    /// false if the pool is closed.
     pub(super) fn ask_for(&self, more: usize) -> bool {
         let until = Instant::now() + self.shared.settings.keep_for_rollback;
         let mut state = self.lock();
@@ -157,7 +160,8 @@ impl<E: Executor> Pool<E> {
         self.changed.notify_one();
     }
 
-    /// Nothing points here any more; what is warm stays for a while, since it is what a rollback goes back to.
+    /// Called when nothing points at the binding any more. Keeps one warm instance for a while, for
+    /// a rollback.
     pub(super) fn release(&self) {
         let until = Instant::now() + self.shared.settings.keep_for_rollback;
         let mut state = self.lock();
@@ -167,7 +171,7 @@ impl<E: Executor> Pool<E> {
         self.changed.notify_one();
     }
 
-    /// Lets calls end until the deadline, then none.
+    /// Lets calls finish until the deadline, then stops everything.
     pub(super) async fn stop(self: Arc<Self>, deadline: Instant) {
         self.begin_stop(false);
         if tokio::time::timeout_at(deadline, self.wait_until_empty()).await.is_err() {

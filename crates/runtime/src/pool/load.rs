@@ -1,4 +1,4 @@
-//! Making an instance ready without calling it: whether a function loads is known before anyone needs it.
+//! Makes an instance ready without calling it, to find out ahead of time whether a function loads.
 
 use std::sync::Arc;
 
@@ -7,17 +7,18 @@ use crate::call::CallError;
 use crate::executor::{Executor, Slot as _, SlotHome as _, StopReason};
 
 impl<E: Executor> Pool<E> {
-    /// Waits for an instance as a call does, and until it says that it is ready. It stays for the next call.
+    /// Waits for an instance as a call does, and until it reports ready. It stays for the next
+    /// call.
     pub async fn load(self: &Arc<Self>, admission: Admission<E>) -> Result<(), CallError> {
         let mut lease = match self.lease(Some(admission), None).await {
-            // There are instances, and calls keep them busy: they have loaded.
+            // All instances are busy with calls, so they have loaded.
             Err(CallError::Busy { .. }) if self.lock().healthy() > 0 => return Ok(()),
             lease => lease?,
         };
         let Some(slot) = lease.slot() else { return Err(CallError::Stopping) };
         let bound = self.shared.settings.start;
         let reason = match tokio::time::timeout(bound, slot.ready()).await {
-            // Dropping the lease gives the unused slot to the next call.
+            // Dropping the lease passes the unused slot to the next call.
             Ok(Ok(())) => return Ok(()),
             Ok(Err(reason)) => reason,
             Err(_) => format!("it accepted no connection within {} s", bound.as_secs_f64()),

@@ -1,7 +1,8 @@
-//! The instances of one binding, and who gets their slots.
+//! The instances of one binding, and the assignment of their slots to calls.
 //!
-//! One mutex around a small [`state::State`], never held across an await. A call takes the slot that was used last, or waits in
-//! order; whatever was decided under the lock is carried out after it. `docs/decisions/005-runtime.md` has the rules.
+//! One mutex guards a small [`state::State`] and is never held across an await. A call takes the
+//! most recently used slot, or waits in order. Decisions made under the lock are carried out after
+//! it is released. `docs/decisions/005-runtime.md` has the rules.
 
 mod lease;
 mod life;
@@ -34,18 +35,18 @@ pub(crate) type InstanceOf<E> = <E as Executor>::Instance;
 pub(crate) type SlotOf<E> = <InstanceOf<E> as Instance>::Slot;
 pub(crate) type BodyOf<E> = <SlotOf<E> as Slot>::Body<Home<E>>;
 
-/// Instances that a call may find ended, or out of step, before anything of it is sent: each is stopped, and the next is
-/// tried. As many as a function has by default.
+/// How many instances a call may find ended or out of sync before any of the call is sent. Each is
+/// stopped and the next is tried. Equals a function's default number of instances.
 const TRIES: u32 = 8;
 
-/// What is the same for all pools.
+/// Settings that are the same for all pools.
 #[derive(Debug, Clone)]
 pub(crate) struct PoolSettings {
-    /// Calls that may wait, for each slot that the function may have.
+    /// Calls that may queue, per slot that the function may have.
     pub queue_per_place: usize,
     /// How long a call waits for a slot.
     pub wait: Duration,
-    /// How long an instance may take to be ready.
+    /// How long an instance may take to become ready.
     pub start: Duration,
     pub recycle: u64,
     pub keep_for_rollback: Duration,
@@ -58,7 +59,7 @@ pub(crate) struct Shared<E> {
     pub host: Arc<dyn Host>,
     pub settings: PoolSettings,
     pub tasks: TaskTracker,
-    /// Starts that are under way end here when the server stops.
+    /// Cancels starts in progress when the server stops.
     pub cut: CancellationToken,
 }
 
@@ -68,13 +69,13 @@ pub(crate) struct Pool<E: Executor> {
     prepared: OnceCell<E::Prepared>,
     state: Mutex<State<E>>,
     recent: Recent,
-    /// Something changed that the tender has to look at.
+    /// Wakes the tender task after a change.
     changed: Notify,
-    /// Nothing is left: only awaited while stopping.
+    /// Signals that nothing is left. Only awaited while stopping.
     emptied: Notify,
 }
 
-/// A call that has a slot, or a place in the queue, or neither.
+/// A call that has a slot, is queued, or was refused.
 pub(crate) struct Admission<E: Executor>(Admitted<E>);
 
 enum Admitted<E: Executor> {
@@ -88,7 +89,7 @@ struct Waiting<E: Executor> {
     place: Place<E>,
 }
 
-/// A place in the queue. Left when dropped.
+/// A place in the queue. Dropping it leaves the queue.
 struct Place<E: Executor> {
     pool: Arc<Pool<E>>,
     ticket: u64,
@@ -124,7 +125,7 @@ impl<E: Executor> Pool<E> {
         }
     }
 
-    /// `None`: the pool was taken out of the map, look for it again.
+    /// Returns `None` if the pool was removed from the map: look it up again.
     pub fn admit(self: &Arc<Self>) -> Option<Admission<E>> {
         let mut effects = Effects::default();
         let arrival = self.lock().arrive(Instant::now(), &mut effects);
@@ -194,13 +195,15 @@ impl<E: Executor> Pool<E> {
         drop(place);
         match answer {
             Ok(Ok(outcome)) => outcome,
-            // The pool answers every waiter; only a runtime that is being torn down drops the other end.
+            // The pool answers every waiter, so the sender is dropped only when the async runtime
+            // shuts down.
             Ok(Err(_)) => Err(CallError::Stopping),
             Err(_) => Err(self.given_up(impatient)),
         }
     }
 
-    /// What a call is told that waited in vain. One that has little patience comes again, and hears no more than that.
+    /// The error after waiting in vain. A call with a shorter patience of its own only gets `Busy`,
+    /// because it will retry.
     fn given_up(&self, impatient: Option<Duration>) -> CallError {
         let waited = impatient.unwrap_or(self.shared.settings.wait);
         let state = self.lock();
@@ -216,7 +219,7 @@ impl<E: Executor> Pool<E> {
         self.lend_on(member, slot, true);
     }
 
-    /// The slot was not used.
+    /// For a slot that was not used.
     fn pass_on(self: &Arc<Self>, member: u64, slot: SlotOf<E>) {
         self.lend_on(member, slot, false);
     }
@@ -233,8 +236,9 @@ impl<E: Executor> Pool<E> {
             };
             self.carry_out(effects);
             let Some((answer, given)) = next else { return };
-            // Sent without the lock. A caller that left meanwhile makes the slot come back from here, or, when it leaves
-            // with the lease in its hands, from the lease's drop.
+            // Sent without holding the lock. If the caller has left, the slot comes back right
+            // here. If it leaves while holding the lease, the slot comes back through the lease's
+            // drop.
             match answer.send(Ok(Lease::new(self, member, given))) {
                 Ok(()) => return,
                 Err(unsent) => match unsent.ok().and_then(Lease::into_parts) {
@@ -255,7 +259,7 @@ impl<E: Executor> Pool<E> {
         self.changed.notify_one();
     }
 
-    /// What was decided under the lock.
+    /// Carries out what was decided under the lock.
     fn carry_out(self: &Arc<Self>, effects: Effects<E>) {
         for _ in 0..effects.starts {
             self.shared.tasks.spawn(self.clone().start());
@@ -264,12 +268,12 @@ impl<E: Executor> Pool<E> {
             instance.stop(reason);
         }
         for (answer, error) in effects.failed {
-            // Whoever does not listen any more needs no answer.
+            // The caller may have left.
             let _ = answer.send(Err(error));
         }
     }
 
-    /// A fault that a caller saw: in the log under its request, and in the status.
+    /// Records a fault that a caller saw, in the log under its request id and in the status.
     fn report(&self, request: &str, member: u64, message: &str) {
         let now = self.shared.host.now();
         self.recent.push(RecentError { at: now, request: request.into(), message: message.to_owned() });

@@ -1,4 +1,4 @@
-//! The pools of one executor, found by the key of a binding.
+//! The pools of one executor, by the key of their binding.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -15,13 +15,13 @@ use crate::function::Function;
 pub(crate) struct Pools<E: Executor> {
     shared: Arc<Shared<E>>,
     map: Arc<RwLock<Map<E>>>,
-    /// What each app wants kept warm.
+    /// The bindings that each app wants kept warm.
     warm: Mutex<HashMap<AppName, HashSet<Digest>>>,
 }
 
 struct Map<E: Executor> {
     pools: HashMap<Digest, Arc<Pool<E>>>,
-    /// No pool is made any more.
+    /// Once set, no new pool is created.
     stopping: bool,
 }
 
@@ -48,7 +48,7 @@ impl<E: Executor> Pools<E> {
         }
     }
 
-    /// Makes sure that an instance is ready, and calls nothing.
+    /// Makes sure that an instance is ready, without calling it.
     pub async fn load(&self, function: &Arc<Function>) -> Result<(), CallError> {
         loop {
             let Some(pool) = self.of(function) else { return Err(CallError::Stopping) };
@@ -58,7 +58,7 @@ impl<E: Executor> Pools<E> {
         }
     }
 
-    /// The pool of a binding, made if there is none.
+    /// The pool of a binding, created if missing.
     fn of(&self, function: &Arc<Function>) -> Option<Arc<Pool<E>>> {
         if let Some(pool) = self.existing(&function.key) {
             return Some(pool);
@@ -74,13 +74,15 @@ impl<E: Executor> Pools<E> {
         map.pools.insert(function.key, pool.clone());
         let others = self.map.clone();
         self.shared.tasks.spawn(pool.clone().tend(move |closed| {
-            // A pool that closes itself has no instance and no waiter, so a new one under its key takes nothing over.
+            // A pool closes only without instances and waiters, so a new pool under its key
+            // inherits nothing.
             others.write().unwrap_or_else(PoisonError::into_inner).pools.remove(&closed.function.key);
         }));
         Some(pool)
     }
 
-    /// The whole set of an app. What it no longer has is kept for a rollback, if it is warm.
+    /// Replaces an app's whole set. A warm pool that is no longer in the set is kept for a
+    /// rollback.
     pub fn keep_warm(&self, app: &AppName, wanted: &[(Arc<Function>, u32)]) {
         let mut warm = self.warm.lock().unwrap_or_else(PoisonError::into_inner);
         let keys: HashSet<Digest> = wanted.iter().map(|(function, _)| function.key).collect();
@@ -88,7 +90,7 @@ impl<E: Executor> Pools<E> {
             if keys.is_empty() { warm.remove(app) } else { warm.insert(app.clone(), keys.clone()) }.unwrap_or_default();
         for (function, min) in wanted {
             if *min > 0 {
-                // A pool that closes at this moment is not the one to ask.
+                // A pool that closes concurrently refuses: look up its successor.
                 while self.of(function).is_some_and(|pool| !pool.want(*min as usize)) {}
             } else if let Some(pool) = self.existing(&function.key) {
                 pool.want(0);
@@ -102,11 +104,11 @@ impl<E: Executor> Pools<E> {
     }
 
     pub fn warm_up(&self, function: &Arc<Function>, more: usize) {
-        // A pool that closes at this moment is not the one to ask.
+        // A pool that closes concurrently refuses: look up its successor.
         while self.of(function).is_some_and(|pool| !pool.ask_for(more)) {}
     }
 
-    /// Of every binding of a version.
+    /// Applies to every binding of a version.
     pub fn let_go(&self, app: &AppName, function: &UnitName, number: i64, most: usize, least: usize) {
         for pool in self.all() {
             let of = &pool.function;
@@ -129,7 +131,7 @@ impl<E: Executor> Pools<E> {
         self.all().iter().map(|pool| pool.function.package).collect()
     }
 
-    /// Lets calls end until the deadline; afterwards nothing runs.
+    /// Lets calls finish until the deadline. Afterwards nothing runs.
     pub async fn stop(&self, deadline: Instant) {
         self.map.write().unwrap_or_else(PoisonError::into_inner).stopping = true;
         let all = join_all(self.all().into_iter().map(|pool| pool.stop(deadline)));
@@ -148,7 +150,7 @@ impl<E: Executor> Pools<E> {
 
 #[cfg(test)]
 impl<E: Executor> Pools<E> {
-    /// At rest every slot of every healthy instance is free, once.
+    /// Asserts that at rest every slot of every healthy instance is free exactly once.
     pub fn assert_whole(&self) {
         for pool in self.all() {
             let state = pool.lock();

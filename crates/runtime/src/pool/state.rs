@@ -1,11 +1,14 @@
-//! What a pool knows, and every way in which it changes. Nothing here waits, starts or stops: transitions are made under
-//! the pool's lock and say in [`Effects`] what has to be done once the lock is free.
+//! The state of a pool and all of its transitions. Nothing here waits, starts or stops: a
+//! transition runs under the pool's lock and records in [`Effects`] what to do after the lock is
+//! released.
 //!
-//! What holds between two transitions: a slot is free, or with one call, or gone with its member; there are no free slots
-//! while calls wait; members and starts together are never more than `max`.
+//! Invariants between two transitions: a slot is free, or leased to one call, or gone with its
+//! member. There are no free slots while calls wait. Members and starts together never exceed
+//! `max`.
 //!
-//! A start that fails is the news that the next may fail too. From then on one instance is tried at a time, with a growing
-//! pause, until one is ready. Nobody waits longer than for one whole start: see [`State::start_failed`].
+//! After a failed start the next may fail too, so instances are started one at a time, with
+//! exponential backoff, until one is ready. No call waits longer than for one whole start: see
+//! [`State::start_failed`].
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,49 +22,49 @@ use super::{InstanceOf, SlotOf};
 use crate::call::CallError;
 use crate::executor::{Executor, Instance as _, StartError, StopReason};
 
-/// After the second failure in a row; doubled with each further one.
+/// Backoff after the second failure in a row, doubled with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-/// What a call that finds no place is told.
+/// The `retry_after` of calls that were refused or timed out in the queue.
 pub(super) const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// The bounds of one pool.
+/// The limits of one pool.
 #[derive(Debug, Clone)]
 pub(crate) struct Bounds {
     pub max: usize,
     pub concurrency: usize,
     pub idle: Duration,
-    /// Calls that may wait.
+    /// Calls that may queue.
     pub queue: usize,
     /// Calls that an instance runs before it is replaced.
     pub recycle: u64,
-    /// How long a pool without instances is remembered, for its errors and its pauses.
+    /// How long a pool without instances is kept, for its errors and its backoff.
     pub forget: Duration,
 }
 
 pub(super) struct State<E: Executor> {
     pub bounds: Bounds,
-    /// The last used is the last.
+    /// A stack: the most recently used slot is last.
     pub free: Vec<(u64, SlotOf<E>)>,
     pub waiters: VecDeque<Waiter<E>>,
     pub members: Vec<Member<E>>,
     pub starting: usize,
     next_ticket: u64,
-    /// Instances that are kept although nobody calls.
+    /// Instances that are kept without calls.
     pub wanted: usize,
-    /// Until then one instance that is there is not stopped.
+    /// Until then, one existing instance is not stopped.
     pub kept_until: Option<Instant>,
-    /// Instances that somebody asked for by hand, and until when they are kept.
+    /// Instances requested by hand, and until when they are kept.
     asked: Option<(usize, Instant)>,
     failures: u32,
     retry_at: Option<Instant>,
     last_failure: String,
-    /// The last failure was to fetch the code.
+    /// The last failure was in fetching the code.
     unfetched: bool,
     pub restarts: u64,
     pub served: u64,
     pub stopping: bool,
-    /// Taken out of the map of pools: whoever still holds it looks again.
+    /// Removed from the map of pools. Holders must look the pool up again.
     pub closed: bool,
     emptied_at: Instant,
 }
@@ -76,18 +79,19 @@ pub(super) type Answer<E> = oneshot::Sender<Result<Lease<E>, CallError>>;
 pub(super) struct Member<E: Executor> {
     pub id: u64,
     pub instance: Arc<InstanceOf<E>>,
-    /// Slots that are with calls.
+    /// Slots that are leased to calls.
     pub leased: usize,
     served: u64,
     last_used: Instant,
     retiring: Option<StopReason>,
-    /// Served its share; goes when its replacement is there.
+    /// Due for recycling. Retires once its replacement is ready.
     due: bool,
-    /// Failures in a row before it started: they go on if it ends before it was of use.
+    /// Consecutive failures before it started. They continue to count if it ends before it served a
+    /// call.
     failures_before: u32,
 }
 
-/// What is left to do when the lock is free.
+/// What to do after the lock is released.
 pub(super) struct Effects<E: Executor> {
     pub starts: usize,
     pub stops: Vec<(Arc<InstanceOf<E>>, StopReason)>,
@@ -102,7 +106,7 @@ impl<E: Executor> Default for Effects<E> {
     }
 }
 
-/// What becomes of a call that arrives.
+/// The outcome of a call's arrival.
 pub(super) enum Arrival<E: Executor> {
     Slot(u64, SlotOf<E>),
     Wait(u64, oneshot::Receiver<Result<Lease<E>, CallError>>),
@@ -148,7 +152,7 @@ impl<E: Executor> State<E> {
             return Arrival::Slot(id, slot);
         }
         if self.waiters.len() >= self.bounds.queue {
-            // Those who wait while starts fail are not in front of busy instances.
+            // While starts fail, the queue is not full because of busy instances.
             return Arrival::Refused(match self.lacks_instances() {
                 Some(_) if self.failures > 0 => self.unready(),
                 _ => CallError::Busy { retry_after: RETRY_AFTER, waited: None },
@@ -165,32 +169,33 @@ impl<E: Executor> State<E> {
         Arrival::Wait(ticket, receiver)
     }
 
-    /// Why a call that waits has nothing to wait for but starts: the last failure of one, if there was any. `None`: there are
-    /// instances, and they are busy.
+    /// Returns the last start failure, empty if there was none, when waiting calls depend on a
+    /// start. `None` if there are instances and they are busy.
     pub fn lacks_instances(&self) -> Option<&str> {
-        // Instances that only run their last calls are busy too, as long as none is started in their place.
+        // Draining instances count as busy as long as no replacement is being started.
         (self.healthy() == 0 && (self.starting > 0 || self.failures > 0)).then_some(&*self.last_failure)
     }
 
-    /// The last failure, as calls get it.
+    /// The last failure, as an error for calls.
     pub fn unready(&self) -> CallError {
         let reason = self.last_failure.clone();
         if self.unfetched { CallError::NotFetched { reason } } else { CallError::NotReady { reason } }
     }
 
-    /// The number that the next call to wait will have: all that wait now have lower ones.
+    /// The ticket of the next call to wait. All current waiters have lower ones.
     pub fn next_ticket(&self) -> u64 {
         self.next_ticket
     }
 
-    /// The caller does not wait any more. Nothing to do if it was served in between: the lease then comes back by itself.
+    /// Removes a caller that has left. Nothing to do if it was served in the meantime: dropping the
+    /// lease returns the slot.
     pub fn forget_waiter(&mut self, ticket: u64) {
         if let Ok(at) = self.waiters.binary_search_by_key(&ticket, |waiter| waiter.ticket) {
             self.waiters.remove(at);
         }
     }
 
-    /// A call of a member is over and its slot can be used again.
+    /// Records that a call has ended and its slot is reusable.
     pub fn returned(&mut self, id: u64, now: Instant, effects: &mut Effects<E>) {
         let recycle = self.bounds.recycle;
         let room = self.members.len() + self.starting < self.bounds.max;
@@ -210,7 +215,7 @@ impl<E: Executor> State<E> {
         }
     }
 
-    /// Finds the next call for a slot that has none, or keeps it. `Some`: send the lease to that call.
+    /// Assigns a slot to the next waiter, or keeps it. On `Some`, send the lease to that waiter.
     pub fn place(&mut self, id: u64, slot: SlotOf<E>, effects: &mut Effects<E>) -> Option<(Answer<E>, SlotOf<E>)> {
         let draining = self.stopping && self.waiters.is_empty();
         let Some(at) = self.members.iter().position(|member| member.id == id) else {
@@ -239,7 +244,8 @@ impl<E: Executor> State<E> {
         None
     }
 
-    /// A slot is lost, and its instance with it: it takes no new calls and stops when the others on it have ended.
+    /// Loses a slot, and its instance: it takes no new calls and stops when its other calls have
+    /// ended.
     pub fn broken(&mut self, id: u64, reason: StopReason, effects: &mut Effects<E>) {
         self.served += 1;
         if let Some(member) = self.member(id) {
@@ -258,7 +264,7 @@ impl<E: Executor> State<E> {
         effects.dropped.extend(self.free.extract_if(.., |(owner, _)| *owner == id).map(|(_, slot)| slot));
     }
 
-    /// An instance is ready. Its slots are placed by the caller, as if calls had just ended on them.
+    /// Adds a ready instance. The caller places its slots, as if calls had just ended on them.
     pub fn started(&mut self, instance: Arc<InstanceOf<E>>, slots: usize, now: Instant, effects: &mut Effects<E>) {
         self.starting -= 1;
         let failures_before = std::mem::take(&mut self.failures);
@@ -280,9 +286,10 @@ impl<E: Executor> State<E> {
         });
     }
 
-    /// While an instance is healthy, whoever waits goes on waiting for it. Without one, a failure is told to all when nothing
-    /// else is being started; and one that took its whole time also to those who waited all that time (`waited_for_all`: their
-    /// tickets are below it), since what was started after it is no better and began later.
+    /// With a healthy instance left, waiters go on waiting for it. Without one, the error goes to
+    /// all waiters if no other start is in progress. After a timeout it also goes to the waiters
+    /// that waited the whole time (tickets below `waited_for_all`): starts that began later would
+    /// fail later.
     pub fn start_failed(
         &mut self,
         error: &StartError,
@@ -313,13 +320,13 @@ impl<E: Executor> State<E> {
         self.failures += 1;
         self.last_failure = reason;
         self.unfetched = false;
-        // The call after the first failure tries at once: most faults are gone the second time, or are the code's.
+        // The first retry has no delay: most faults are transient or lie in the code.
         self.retry_at = self.failures.checked_sub(2).map(|doublings| {
             now + FIRST_PAUSE.saturating_mul(1_u32.checked_shl(doublings).unwrap_or(u32::MAX)).min(LONGEST_PAUSE)
         });
     }
 
-    /// Nothing of an instance is left. True when nobody had asked for it.
+    /// Removes an ended instance. Returns true if it ended on its own.
     pub fn ended(&mut self, id: u64, how: &str, now: Instant, effects: &mut Effects<E>) -> bool {
         let Some(at) = self.members.iter().position(|member| member.id == id) else { return false };
         let member = self.members.swap_remove(at);
@@ -337,7 +344,7 @@ impl<E: Executor> State<E> {
         unasked
     }
 
-    /// How many instances to start now. They are counted as starting from here on.
+    /// Returns how many instances to start now. They count as starting from here on.
     pub fn plan_starts(&mut self, now: Instant) -> usize {
         if self.closed || self.pausing(now) {
             return 0;
@@ -346,14 +353,14 @@ impl<E: Executor> State<E> {
         let for_waiters = self.waiters.len().div_ceil(self.bounds.concurrency).saturating_sub(self.starting);
         let kept = if self.stopping { 0 } else { self.floor() };
         let for_kept = kept.saturating_sub(self.healthy() + self.starting);
-        // After a failure one start shows whether the next would be ready; its end looks here again.
+        // After a failure, one start shows whether others would work. Its end plans again.
         let most = if self.failures > 0 { 1_usize.saturating_sub(self.starting) } else { room };
         let starts = for_waiters.max(for_kept).min(room).min(most);
         self.starting += starts;
         starts
     }
 
-    /// Stops what sleeps, starts what is wanted. Tells when to look again.
+    /// Stops idle instances and starts wanted ones. Returns when to run again.
     pub fn tend(&mut self, now: Instant, effects: &mut Effects<E>) -> Option<Instant> {
         if self.kept_until.is_some_and(|until| until <= now) {
             self.kept_until = None;
@@ -397,13 +404,13 @@ impl<E: Executor> State<E> {
         next
     }
 
-    /// Instances that are kept although nobody calls.
+    /// Instances that are kept without calls.
     fn floor(&self) -> usize {
         self.wanted.max(self.asked.map_or(0, |(count, _)| count)).min(self.bounds.max)
     }
 
-    /// Something points here. What was kept for a rollback has been gone back to: its idle time begins now, or the rollback
-    /// itself would put it to sleep.
+    /// Called when something points at the binding. After a rollback the idle time restarts, or the
+    /// rollback itself would stop the instance.
     pub fn want(&mut self, wanted: usize, now: Instant) {
         self.wanted = wanted;
         if self.kept_until.take().is_some() {
@@ -413,14 +420,14 @@ impl<E: Executor> State<E> {
         }
     }
 
-    /// So many more than there are now, kept until then.
+    /// Keeps `more` instances than there are now, until `until`.
     pub fn ask_for(&mut self, more: usize, until: Instant) {
         let count = self.healthy().saturating_add(self.starting).saturating_add(more);
         self.asked = Some((count.min(self.bounds.max), until));
     }
 
-    /// Stops so many at the most, those first that have been idle the longest, and leaves `least`. One that runs a call
-    /// ends it first.
+    /// Stops at most `most` instances, longest idle first, and leaves `least`. Running calls finish
+    /// first.
     pub fn let_go(&mut self, most: usize, least: usize, effects: &mut Effects<E>) {
         let mut by_age: Vec<_> = self
             .members
@@ -442,7 +449,7 @@ impl<E: Executor> State<E> {
         self.members.iter().filter(|member| member.retiring.is_none()).map(|member| member.id).collect()
     }
 
-    /// From now on no call comes in. Those that wait are still served, unless `at_once`.
+    /// Refuses new calls from now on. Waiting ones are still served, unless `at_once`.
     pub fn stop(&mut self, at_once: bool, effects: &mut Effects<E>) {
         self.stopping = true;
         if at_once {

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use milepost_model::{Digest, Timestamp, UnitName};
 
-/// How many errors a pool remembers.
+/// How many errors a pool keeps.
 const REMEMBERED: usize = 16;
 
 #[derive(Debug, Clone)]
@@ -16,27 +16,27 @@ pub struct PoolStatus {
     pub uid: String,
     pub key: Digest,
     pub instances: usize,
-    /// Those that take calls, as logs name them.
+    /// Ids of the instances that take calls, as in the logs.
     pub ids: Vec<u64>,
     pub starting: usize,
-    /// Calls that run.
+    /// Running calls.
     pub busy: usize,
-    /// Calls that wait.
+    /// Waiting calls.
     pub queued: usize,
-    /// Instances that ended without being asked to, hung or took too much.
+    /// Instances that ended on their own, hung or used too much memory.
     pub restarts: u64,
-    /// Calls that ended, well or not.
+    /// Calls that ended, successfully or not.
     pub calls: u64,
     /// Faults that callers saw.
     pub errors: u64,
-    /// The newest last.
+    /// Newest last.
     pub recent_errors: Vec<RecentError>,
 }
 
 #[derive(Debug, Clone)]
 pub struct RecentError {
     pub at: Timestamp,
-    /// Empty when no request was concerned.
+    /// Empty if no request was affected.
     pub request: Box<str>,
     pub message: String,
 }
@@ -44,7 +44,7 @@ pub struct RecentError {
 #[derive(Default)]
 pub(super) struct Recent {
     errors: Mutex<VecDeque<RecentError>>,
-    /// How many requests failed, also those that are forgotten.
+    /// Failed requests, including those no longer in the list.
     failed: AtomicU64,
 }
 

@@ -1,5 +1,6 @@
-//! Whether a program has begun to accept connections. Its socket listens before it starts, so that one can connect says
-//! nothing; a connection that waits in the listener's queue can be seen in the kernel's table of sockets.
+//! Detects when a program begins to accept connections. Its socket listens before the program
+//! starts, so connecting proves nothing. A connection that waits in the listener's queue shows up
+//! in the kernel's table of sockets.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +14,8 @@ const WAITING: &str = "02";
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 
-/// Returns when no connection waits in the worker's queue any more, or with how the worker ended.
+/// Returns once no connection waits in the worker's queue. If the worker ends first, the error says
+/// how.
 pub(super) async fn accepted(worker: &Arc<Worker>) -> Result<(), String> {
     let mut pause = FIRST_PAUSE;
     loop {
@@ -23,13 +25,13 @@ pub(super) async fn accepted(worker: &Arc<Worker>) -> Result<(), String> {
         }
         match tokio::fs::read_to_string(TABLE).await {
             Ok(table) if is_waiting(&table, &worker.socket) => pause = (pause * 2).min(LONGEST_PAUSE),
-            // A machine without the table says nothing: the program runs, and that is what is known.
+            // Without the table nothing more can be learned: the program is running.
             _ => return Ok(()),
         }
     }
 }
 
-/// Each line: address, references, protocol, flags, type, state, inode and path.
+/// Fields of a line: address, references, protocol, flags, type, state, inode, path.
 fn is_waiting(table: &str, socket: &Path) -> bool {
     let Some(socket) = socket.to_str() else { return false };
     table.lines().any(|line| line.ends_with(socket) && line.split_ascii_whitespace().nth(5) == Some(WAITING))

@@ -1,4 +1,5 @@
-//! A caller gets the response to its own request or an error, whatever the process on the other end of the connection does.
+//! A caller gets the response to its own request or an error, whatever the process at the other end
+//! of the connection does.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -19,28 +20,28 @@ use crate::call::CallContext;
 use crate::executor::{Call, Failure, Slot as _, SlotHome, StopReason};
 use crate::host::{Host, HostError, LogLine, Package};
 
-/// What a process does when it has read a request. Each is one or more frames.
+/// What a process does after reading a request. Each act sends one or more frames.
 #[derive(Debug, Clone)]
 enum Act {
-    /// The right one, in so many frames.
+    /// The right response, in this many frames.
     Answer { frames: usize },
-    /// The response to the request before, with its id.
+    /// The response to the previous request, with its id.
     Before,
-    /// The response to the request before, with the id of this one would be an answer; with a made-up id it is none.
+    /// A response with a made-up id.
     Forged { id: u64 },
-    /// Keeps this answer, and sends it when the next request has come.
+    /// Holds this response back and sends it when the next request arrives.
     Hold,
-    /// The right answer, of which one frame in the middle is another request's.
+    /// The right response, with one frame of another request in the middle.
     Mixed,
-    /// The right one, that ends in the middle of a frame; then the connection closes.
+    /// The right response, cut off in the middle of a frame. Then the connection closes.
     Cut { at: usize },
-    /// An error frame of the request before.
+    /// An error frame of the previous request.
     OldError,
-    /// The right answer, on the connection of somebody else.
+    /// The right response, on another connection.
     Elsewhere,
-    /// More bytes that say nothing.
+    /// Random extra bytes.
     Noise { length: usize },
-    /// Lets the server run: what follows comes to a connection that is free by then.
+    /// Yields to the server, so that what follows arrives on an idle connection.
     Pause,
 }
 
@@ -65,7 +66,7 @@ fn frame(kind: u8, end: bool, id: u64, payload: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The response to a request: its own name, three times.
+/// The response to a request: its own path, three times.
 fn answer(id: u64, name: &str, frames: usize) -> Vec<u8> {
     let mut first = 3_u32.to_le_bytes().to_vec();
     first.extend_from_slice(b"200");
@@ -85,7 +86,7 @@ fn answer(id: u64, name: &str, frames: usize) -> Vec<u8> {
     out
 }
 
-/// Reads requests and does what the script says, until it closes the connection.
+/// Reads requests and acts out the script until it closes the connection.
 async fn play(mut wire: UnixStream, script: Arc<Mutex<std::vec::IntoIter<Vec<Act>>>>, elsewhere: Arc<Mutex<Vec<u8>>>) {
     let (mut before, mut held) = ((0, "nothing".to_owned()), Vec::new());
     loop {
@@ -158,7 +159,7 @@ impl Host for Mute {
     }
 }
 
-/// Where a slot goes, and what was said about whom.
+/// Where a slot goes, and the reports per request.
 #[derive(Default)]
 struct Kept {
     slot: Option<ProcessSlot>,
@@ -177,7 +178,7 @@ impl SlotHome<ProcessSlot> for Home {
     }
 }
 
-/// What became of a call.
+/// The outcome of a call.
 #[derive(Debug, PartialEq)]
 enum End {
     Body(String),
@@ -216,7 +217,7 @@ impl Stand {
         ProcessSlot::Frames(Box::new(FrameSlot::new(ours, Duration::from_secs(5), self.worker.clone())))
     }
 
-    /// Two connections to one process, used in turn; one that breaks is replaced, as the pool does it.
+    /// Uses two connections to one process in turn. Replaces a broken one, as the pool does.
     async fn run(&self, requests: usize) -> Vec<End> {
         let kept = [Arc::new(Mutex::new(Kept::default())), Arc::new(Mutex::new(Kept::default()))];
         let mut ends = Vec::new();
@@ -243,7 +244,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn invariant_9_a_caller_gets_the_response_to_its_own_request_or_none(
+    fn invariant_9_a_caller_gets_its_own_response_or_an_error(
         script in prop::collection::vec(prop::collection::vec(act(), 1..4), 1..12)
     ) {
         let honest = script.iter().take_while(|acts| matches!(acts[..], [Act::Answer { .. }])).count();
@@ -260,14 +261,14 @@ proptest! {
 }
 
 #[tokio::test]
-async fn a_response_that_comes_twice_sends_the_next_call_to_another_instance() {
+async fn a_repeated_response_sends_the_next_call_to_another_instance() {
     let stand = Stand::new(vec![
         vec![Act::Answer { frames: 1 }, Act::Pause, Act::Before],
         vec![Act::Answer { frames: 1 }, Act::Pause, Act::Answer { frames: 1 }],
     ]);
     let kept = Arc::new(Mutex::new(Kept::default()));
     let slot = stand.slot();
-    // The first request has none before it: what comes after its response has the id of the handshake.
+    // The first request has no previous one: what follows its response has the id of the handshake.
     assert_eq!(call(slot, "/alice", &kept).await, End::Body("/alice".repeat(3)));
     for _ in 0..20 {
         tokio::task::yield_now().await;
@@ -286,7 +287,7 @@ async fn a_response_that_comes_twice_sends_the_next_call_to_another_instance() {
 }
 
 #[tokio::test]
-async fn a_late_response_is_never_taken_for_that_of_the_running_request() {
+async fn never_takes_a_late_response_for_the_running_request() {
     let stand = Stand::new(vec![vec![Act::Hold, Act::Answer { frames: 1 }]]);
     let kept = Arc::new(Mutex::new(Kept::default()));
     assert_eq!(call(stand.slot(), "/alice", &kept).await, End::Body("/alice".repeat(3)));

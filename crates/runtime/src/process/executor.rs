@@ -1,4 +1,5 @@
-//! Makes instances: takes a spare interpreter or starts one, gives it the function's files and settings.
+//! Makes instances: takes a spare interpreter or starts one, and gives it the function's files and
+//! settings.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -22,10 +23,10 @@ use crate::host::{Host, Package};
 use crate::sandbox::Ability;
 use crate::sandbox::interpreters::{self, Interpreter};
 
-/// What an empty entrypoint of a binary means.
+/// The default entrypoint of a binary.
 const BINARY: &str = "main";
 
-/// Spares that may die under a function while it is loaded, before it is taken for the function's doing.
+/// How many spares may die while they load a function before the function is blamed.
 const TRIES_WITH_SPARES: u32 = 3;
 
 pub(crate) struct ProcessExecutor {
@@ -39,7 +40,7 @@ pub(crate) enum Prepared {
 }
 
 impl ProcessExecutor {
-    /// Blocks while the machine is tried out.
+    /// Blocks while it detects what the machine supports.
     pub fn new(settings: ProcessSettings, host: Arc<dyn Host>) -> io::Result<Self> {
         let launcher = Launcher::new(settings, host)?;
         launcher.spawn(launcher.clone().watch_memory());
@@ -54,14 +55,15 @@ impl ProcessExecutor {
         self.launcher.abilities()
     }
 
-    /// Starts spare interpreters before the first function asks for one. A machine without the interpreter has none.
+    /// Starts spare interpreters before the first function needs one. Does nothing if the
+    /// interpreter is not installed.
     pub async fn start_spares(&self, runtime: Runtime) {
         if let Ok(interpreter) = find(runtime, String::new()).await {
             self.spares_of(runtime, &interpreter);
         }
     }
 
-    /// Spares of a runtime: how many there should be, and how many wait.
+    /// How many spares of a runtime there should be, and how many are waiting.
     pub fn count_spares(&self, runtime: Runtime) -> (usize, usize) {
         let all = self.spares.lock().unwrap_or_else(PoisonError::into_inner);
         let counts = all.values().filter(|spares| spares.runtime() == runtime).map(|spares| spares.counts());
@@ -83,12 +85,12 @@ impl ProcessExecutor {
         spares
     }
 
-    /// Ends every process; nothing is left afterwards.
+    /// Ends every process. Nothing is left afterwards.
     pub async fn stop(&self) {
         self.launcher.stop().await;
     }
 
-    /// A worker that sees the package's files.
+    /// Returns a worker that sees the package's files.
     async fn worker_with(
         &self,
         runtime: Runtime,
@@ -127,7 +129,8 @@ impl ProcessExecutor {
             starting = Starting::new(worker.clone());
             first = make_ready(&worker, function, &secrets).await;
             tries += 1;
-            // A spare that somebody killed may have looked alive when it was taken; that is not the function's fault.
+            // A spare that was killed from outside may have looked alive when it was taken. That is
+            // not the function's fault.
             let was_spare = worker.own_folder().is_some();
             if tries < TRIES_WITH_SPARES && was_spare && first.as_ref().is_err_and(|error| error.died) {
                 continue;
@@ -144,7 +147,7 @@ impl ProcessExecutor {
         Ok(ProcessInstance::new(worker, slots))
     }
 
-    /// A spare may have died since it was looked at; then the next one is taken.
+    /// Takes the next spare if one has died since it was looked at.
     async fn bounded_worker(
         &self,
         function: &Arc<Function>,
@@ -245,7 +248,8 @@ fn frame_slot(stream: UnixStream, worker: &Arc<Worker>, function: &Function) -> 
     ProcessSlot::Frames(Box::new(FrameSlot::new(stream, function.timeout, worker.clone())))
 }
 
-/// The worker program that serves a function, and the version of its interpreter that is asked for. Python's starts programs.
+/// The worker program that serves a function, and the requested version of its interpreter. The
+/// Python worker runs `stdio` programs.
 fn worker_of(function: &Function) -> (Runtime, String) {
     match function.runtime {
         Runtime::Binary => (Runtime::Python, String::new()),

@@ -1,4 +1,4 @@
-//! The body of a response that came in frames.
+//! A response body that arrives in frames.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -15,9 +15,9 @@ pub(crate) struct FrameBody<H: SlotHome<ProcessSlot>>(State<H>);
 
 enum State<H: SlotHome<ProcessSlot>> {
     Whole(Bytes),
-    /// With whether the time until the next piece is already running.
+    /// The flag says whether the deadline of the next piece is already running.
     Stream(Box<Running<H>>, bool),
-    /// Finding out why there is no more.
+    /// Finding out why the body was cut off.
     Cut(BoxFuture<'static, BodyError>),
     Done,
 }
@@ -65,7 +65,8 @@ impl<H: SlotHome<ProcessSlot>> http_body::Body for FrameBody<H> {
                 State::Stream(running, waiting) => match running.take_piece() {
                     Ok(Some(Piece::Data(data))) => {
                         *waiting = false;
-                        // The slot goes home with the last bytes, not when somebody asks for more.
+                        // The slot goes home with the last bytes, without waiting for the next
+                        // poll.
                         if running.is_complete() {
                             self.finish();
                         }

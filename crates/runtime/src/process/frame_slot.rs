@@ -1,5 +1,5 @@
-//! One connection to a worker that speaks frames. A call is one write and, for a small response, one read, both from the
-//! caller's own task.
+//! One connection to a worker that speaks the frame protocol. A call is one write and, for a small
+//! response, one read, both from the caller's own task.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::IoSlice;
@@ -24,35 +24,35 @@ use super::worker::Worker;
 use crate::call::CallError;
 use crate::executor::{Call, Failure, RequestBody, SlotHome, StopReason};
 
-/// A body of up to this size goes out with its head.
+/// Bodies up to this size are sent with the head.
 const WITH_HEAD: usize = 64 << 10;
-/// Room for a response that is small, head included.
+/// Buffer size for a small response, head included.
 const READ: usize = 8 << 10;
-/// Room for a read in the middle of a large body.
+/// Buffer size in the middle of a large body.
 const READ_MORE: usize = 128 << 10;
-/// Logged when bytes of a response come after its end.
+/// Logged when bytes of a response arrive after its end.
 pub(crate) const ANSWERED_AGAIN: &str = "the function's process sent more than one response to a request, as a forked child \
     does that goes on as if it were the worker; the instance was stopped";
 
 pub(crate) struct FrameSlot {
     reader: OwnedReadHalf,
-    /// Away while an upload has it.
+    /// `None` while an upload owns it.
     pub(crate) writer: Option<OwnedWriteHalf>,
     pub(crate) input: BytesMut,
     head: Vec<u8>,
-    /// Kept between calls: moving a timer further into the future costs next to nothing.
+    /// Reused between calls: postponing a timer is nearly free.
     deadline: Pin<Box<Sleep>>,
     pub(crate) timeout: Duration,
     pub(crate) worker: Arc<Worker>,
     ids: Ids,
-    /// Of the current request: every frame of its response carries it.
+    /// The id of the current request, carried by every frame of its response.
     pub(crate) id: u64,
-    /// The request before: its id, and its name in the log.
+    /// The previous request: its frame id, and its id in the log.
     pub(crate) before: (u64, Box<str>),
 }
 
-/// Ids that code in a worker cannot guess: a keyed hash of a count. So what is left of one request, or is made by someone
-/// who knows one, never looks like the response to another.
+/// Ids that code in a worker cannot guess: a keyed hash of a counter. So leftovers of one request,
+/// or frames forged with a known id, never look like the response to another.
 #[derive(Default)]
 struct Ids {
     key: RandomState,
@@ -62,16 +62,16 @@ struct Ids {
 impl Ids {
     fn next(&mut self) -> u64 {
         self.count += 1;
-        // 0 is the handshake's.
+        // 0 is reserved for the handshake.
         self.key.hash_one(self.count).max(1)
     }
 }
 
-/// What was found on a connection on which no request runs.
+/// What was found on a connection without a running request.
 enum Idle {
     Clean,
     Closed,
-    /// Bytes that no request asked for; with the frame's header, where one is there.
+    /// Unsolicited bytes, with their frame's header if it is complete.
     Surplus(Option<FrameHeader>),
 }
 
@@ -97,7 +97,8 @@ impl FrameSlot {
         }
     }
 
-    /// Looks whether something came since the last response. Asks the kernel: the event loop may not have heard of it yet.
+    /// Checks whether bytes have arrived since the last response. Asks the kernel directly, because
+    /// the event loop may not have seen them yet.
     fn look(&self) -> Idle {
         let mut header = [0_u8; HEADER];
         match rustix::net::recv(self.reader.as_ref(), &mut header, RecvFlags::PEEK | RecvFlags::DONTWAIT) {
@@ -107,12 +108,13 @@ impl FrameSlot {
         }
     }
 
-    /// The name in the log of the request that a frame belongs to, if that is the last one; else nothing.
+    /// The log id of the request that a frame belongs to, if that is the previous one. Empty
+    /// otherwise.
     pub fn name_of(&self, id: u64) -> &str {
         if id == self.before.0 { &self.before.1 } else { "" }
     }
 
-    /// What a large body left behind is not kept for the next call.
+    /// Frees the buffers that a large body has grown.
     pub fn trim(&mut self) {
         if self.input.is_empty() && self.input.capacity() > READ * 2 {
             self.input = BytesMut::new();
@@ -122,12 +124,12 @@ impl FrameSlot {
         }
     }
 
-    /// The function's time begins anew.
+    /// Restarts the function's deadline.
     pub fn restart_deadline(&mut self) {
         self.deadline.as_mut().reset(Instant::now() + self.timeout);
     }
 
-    /// Reads what is there, or waits until the deadline.
+    /// Reads available bytes, or waits until the deadline.
     pub fn poll_fill(&mut self, cx: &mut Context<'_>, large: bool) -> Poll<Result<(), ReadFault>> {
         let room = if large { READ_MORE } else { READ };
         if self.input.capacity() - self.input.len() < room / 4 {
@@ -220,20 +222,21 @@ impl FrameSlot {
         Ok(response)
     }
 
-    /// One write for the head and a small body. `Err(true)`: nothing of it has been sent.
+    /// Writes the head and a small body at once. `Err(true)` means that nothing was sent.
     pub async fn write(&mut self, body: &[u8]) -> Result<(), bool> {
         let Some(writer) = &mut self.writer else { return Err(false) };
         let mut both = [IoSlice::new(&self.head), IoSlice::new(body)];
         tokio::select! {
             biased;
             written = write_all(writer, &mut both) => written.map_err(|fault| fault.nothing_sent),
-            // A worker that does not even read: what becomes of the call is decided by the same deadline when reading.
+            // The worker does not even read. The same deadline fails the call when it reads the
+            // response.
             () = self.deadline.as_mut() => Ok(()),
         }
     }
 }
 
-/// Takes what is there of the body, without waiting. True: that was all.
+/// Takes the available part of the body without waiting. Returns true if that was all of it.
 async fn look_at_body<B: RequestBody>(call: &mut Call<B>) -> Result<bool, CallError> {
     if call.body.is_end_stream() || call.first.is_some() {
         return Ok(call.body.is_end_stream());

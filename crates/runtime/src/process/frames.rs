@@ -1,4 +1,5 @@
-//! The protocol between the server and a worker, version 2, as bytes. `docs/decisions/005-runtime.md` describes it.
+//! The wire format of the protocol between the server and a worker, version 2.
+//! `docs/decisions/005-runtime.md` describes it.
 
 use bytes::Bytes;
 use http::header::{HeaderName, HeaderValue};
@@ -9,11 +10,11 @@ use crate::call::CallContext;
 
 pub(crate) const PROTOCOL: u32 = 2;
 pub(crate) const HEADER: usize = 16;
-/// The body is complete.
+/// Flag: the body is complete.
 pub(crate) const END: u8 = 1;
-/// What a worker may send as the head of a response.
+/// Limit on a response head from a worker.
 pub(crate) const MAX_HEAD: usize = 64 << 10;
-/// What a worker may send as a document: `ready`, `failed`, `error`.
+/// Limit on a document from a worker: `ready`, `failed`, `error`.
 pub(crate) const MAX_DOCUMENT: usize = 1 << 20;
 
 pub(crate) const INIT: u8 = 1;
@@ -30,7 +31,7 @@ pub(crate) struct FrameHeader {
     pub length: usize,
     pub kind: u8,
     pub end: bool,
-    /// The request that the frame belongs to; 0 in the handshake.
+    /// The request that the frame belongs to. 0 in the handshake.
     pub id: u64,
 }
 
@@ -56,15 +57,16 @@ impl FrameHeader {
     }
 }
 
-/// What of a request's body is in the request's own frame.
+/// The part of a request's body that is in the request's own frame.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Follows {
     pub length: usize,
-    /// There is no more of it.
+    /// The body ends here.
     pub end: bool,
 }
 
-/// Writes a request frame up to where its body's first bytes come. `false`: the head does not fit into a frame.
+/// Encodes a request frame up to the first bytes of its body. Returns false if the head does not
+/// fit into a frame.
 pub(crate) fn encode_request(
     out: &mut Vec<u8>,
     head: &http::request::Parts,
@@ -113,14 +115,14 @@ pub(crate) fn encode_request(
     true
 }
 
-/// Facts that are empty are left out.
+/// Omits empty values.
 fn fact(out: &mut Vec<u8>, name: &str, value: &str) {
     if !value.is_empty() {
         named(out, "", name, value);
     }
 }
 
-/// A NUL in one (a path may hold `%00`) must not begin a new field.
+/// Replaces NUL characters, so that a value (a path may contain `%00`) cannot begin a new field.
 fn named(out: &mut Vec<u8>, prefix: &str, name: &str, value: &str) {
     out.extend_from_slice(b"\0:");
     for text in [prefix, name] {
@@ -139,7 +141,7 @@ fn divided(out: &mut Vec<u8>, text: &str) {
     }
 }
 
-/// A response's head, as the worker wrote it.
+/// Decodes a response head.
 pub(crate) fn decode_response(head: &Bytes) -> Result<(StatusCode, HeaderMap), String> {
     let mut fields = Fields { text: head, at: 0 };
     let status = fields.next().unwrap_or_default();
@@ -181,7 +183,8 @@ impl Iterator for Fields<'_> {
     }
 }
 
-/// What a worker says when code cannot be loaded, or threw. It writes the trace to its standard error as well.
+/// The worker's error when code cannot be loaded or threw. The worker also writes the trace to its
+/// standard error.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Complaint {
     #[serde(default)]
@@ -212,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_divided_by_nul() {
+    fn encodes_a_request_with_nul_separators() {
         let parts = head(http::Request::put("/a?b=c").header("X-One", "1").header("x-one", "2"));
         let context = CallContext { request_id: "r1".into(), ..CallContext::default() };
         let mut out = Vec::new();
@@ -224,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_nul_in_a_parameter_does_not_become_a_header() {
+    fn a_nul_in_a_parameter_cannot_inject_a_header() {
         let parts = head(http::Request::get("/"));
         let params = vec![("id".into(), "a\0authorization\0admin".into())];
         let mut out = Vec::new();
@@ -244,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn heads_that_are_none_are_told_apart() {
+    fn rejects_malformed_response_heads() {
         for (text, problem) in [
             ("", "not a status"),
             ("20", "not a status"),

@@ -1,4 +1,4 @@
-//! Makes a waiting worker a function's: `init`, then `ready` or the reason why not.
+//! Assigns a waiting worker to a function: sends `init` and expects `ready`, or the reason why not.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::IoSlice;
@@ -30,12 +30,12 @@ struct Init<'a> {
     version: i64,
     app: &'a str,
     threads: u32,
-    /// The entrypoint is a program that is run once for each request.
+    /// The entrypoint is a program that runs once per request.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     program: bool,
 }
 
-/// Opens the first connection and waits for the worker to have loaded the code.
+/// Opens the first connection and waits until the worker has loaded the code.
 pub(crate) async fn make_ready(
     worker: &Arc<Worker>,
     function: &Function,

@@ -1,4 +1,5 @@
-//! A connection to a worker that speaks HTTP/1.1: any executable that serves the socket it is given.
+//! A connection to a worker that speaks HTTP/1.1: any executable that serves the socket passed to
+//! it.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -28,7 +29,7 @@ type OutgoingBody = UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync
 pub(crate) struct HttpSlot {
     worker: Arc<Worker>,
     timeout: Duration,
-    /// It has had a call before.
+    /// The slot has had a call before.
     used: bool,
 }
 
@@ -54,7 +55,8 @@ impl HttpSlot {
         let mut running =
             Running { parts: Some((self, home)), request: call.context.request_id.clone(), sender: connected.ok() };
         let Some(sender) = &mut running.sender else {
-            // Nobody listens: the process has ended. One that never ran would not run for the next call either.
+            // Nothing listens: the process has ended. If it never served a call, it would not serve
+            // the next one either.
             if fresh {
                 return Err(running.crashed().await.into());
             }
@@ -74,7 +76,7 @@ impl HttpSlot {
         }
     }
 
-    /// Waits until the program has accepted a connection, on which nothing is sent.
+    /// Waits until the program has accepted a connection. Nothing is sent on it.
     pub async fn ready(&self) -> Result<(), String> {
         let Ok(_connection) = self.connect().await else {
             let how = self.worker.how_it_ended().await;
@@ -83,12 +85,12 @@ impl HttpSlot {
         accepts::accepted(&self.worker).await
     }
 
-    /// A connection for one call. HTTP has no ids: a child that answers late, or a program that answers twice, has only the
-    /// connection of its own call to do it on, and nothing of that one is read any more.
+    /// Opens a connection for a single call. HTTP has no request ids, so a late or repeated
+    /// response must stay on the connection of its own call, which is never read again.
     async fn connect(&self) -> std::io::Result<SendRequest<OutgoingBody>> {
         let stream = UnixStream::connect(&self.worker.socket).await?;
         let (sender, connection) = handshake(TokioIo::new(stream)).await.map_err(std::io::Error::other)?;
-        // Ends with the response, with the sender, or with the worker.
+        // Ends with the response, the sender or the worker.
         self.worker.runtime.spawn(async move {
             let _ = connection.await;
         });
@@ -99,7 +101,7 @@ impl HttpSlot {
 struct Running<H: SlotHome<ProcessSlot>> {
     parts: Option<(Box<HttpSlot>, H)>,
     request: Box<str>,
-    /// The connection is open for as long as this is.
+    /// Keeps the connection open.
     sender: Option<SendRequest<OutgoingBody>>,
 }
 
@@ -180,7 +182,8 @@ async fn why(worker: &Worker, error: &hyper::Error) -> CallError {
     CallError::Crashed { how: worker.how_it_ended().await }
 }
 
-/// The caller left. Its connection closes with the sender and the body, which is how HTTP says so.
+/// The caller left. Dropping the sender and the body closes the connection, which signals this to
+/// the program.
 impl<H: SlotHome<ProcessSlot>> Drop for Running<H> {
     fn drop(&mut self) {
         if let Some((slot, home)) = self.parts.take() {
@@ -197,10 +200,10 @@ enum State<H: SlotHome<ProcessSlot>> {
         body: Incoming,
         running: Running<H>,
         deadline: Pin<Box<Sleep>>,
-        /// The time until the next piece is already running.
+        /// The deadline of the next piece is already running.
         waiting: bool,
     },
-    /// Finding out why there is no more.
+    /// Finding out why the body was cut off.
     Cut(BoxFuture<'static, BodyError>),
     Done,
 }
@@ -263,7 +266,7 @@ impl<H: SlotHome<ProcessSlot>> HttpBody<H> {
     }
 }
 
-/// The request as the worker gets it. What a frame has as facts are headers here.
+/// Converts the call to an HTTP request. What the frame protocol sends as facts are headers here.
 fn outgoing<B: RequestBody>(call: Call<B>) -> http::Request<OutgoingBody> {
     let Call { mut head, body, first, context } = call;
     let authority = head.uri.authority().map(ToString::to_string);
@@ -297,7 +300,8 @@ fn add_facts(headers: &mut http::HeaderMap, context: &CallContext) {
         }
     }
     for (name, value) in &context.params {
-        // Names of parameters are a route's own; one that cannot be a header is in the path all the same.
+        // Parameter names come from the route. A parameter that cannot be a header is still in the
+        // path.
         if let (Ok(name), Ok(value)) =
             (HeaderName::try_from(format!("milepost-param-{name}")), HeaderValue::try_from(&**value))
         {
@@ -306,7 +310,7 @@ fn add_facts(headers: &mut http::HeaderMap, context: &CallContext) {
     }
 }
 
-/// A body of which something was read already.
+/// A body whose first part was already read.
 struct Preceded<B> {
     first: Option<Bytes>,
     rest: B,

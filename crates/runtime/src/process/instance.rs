@@ -50,7 +50,7 @@ impl Drop for ProcessInstance {
     }
 }
 
-/// Boxed: a slot moves from hand to hand with every call.
+/// Boxed because a slot is moved several times per call.
 pub(crate) enum ProcessSlot {
     Frames(Box<FrameSlot>),
     Http(Box<HttpSlot>),
@@ -61,7 +61,7 @@ impl Slot for ProcessSlot {
 
     async fn ready(&mut self) -> Result<(), String> {
         match self {
-            // The worker said so when it had loaded the code.
+            // The worker reported ready after it had loaded the code.
             Self::Frames(_) => Ok(()),
             Self::Http(slot) => slot.ready().await,
         }

@@ -1,4 +1,4 @@
-//! Starts worker processes and knows all that live, so that it can end them and see what they use.
+//! Starts worker processes and tracks the living ones, to end them and to watch their memory use.
 
 use std::io;
 use std::os::unix::net::UnixListener;
@@ -19,9 +19,9 @@ use crate::host::Host;
 use crate::sandbox::interpreters::Interpreter;
 use crate::sandbox::{Ability, ClosedPorts, Jail, JailLimits, JailSettings, JailSpec};
 
-/// What one worker may have besides memory and processor, which are the function's own.
+/// Limits of a worker apart from memory and CPU, which the function sets.
 const LIMITS: JailLimits = JailLimits { processes: 256, open_files: 1024, file_size: 1 << 30, scratch: 256 << 20 };
-/// How often memory is looked at where the kernel does not bound it.
+/// How often memory is sampled where the kernel does not limit it.
 const SAMPLE: Duration = Duration::from_millis(200);
 const COMPILE: Duration = Duration::from_secs(20);
 
@@ -45,7 +45,7 @@ pub(crate) struct Launcher {
     run: Arc<RunFolder>,
     next: AtomicU64,
     living: Mutex<Vec<Weak<Worker>>>,
-    /// One for each process, and the rest of what has to end.
+    /// One task per process, and others that must end before the launcher stops.
     tasks: TaskTracker,
     stop: CancellationToken,
 }
@@ -55,13 +55,13 @@ struct Launch {
     program: PathBuf,
     args: Vec<String>,
     env: Vec<(String, String)>,
-    /// `None`: an empty folder of its own.
+    /// `None` means a new empty directory.
     app_folder: Option<PathBuf>,
     readable: Vec<PathBuf>,
 }
 
 impl Launcher {
-    /// Blocks while the machine is tried out.
+    /// Blocks while it detects what the machine supports.
     pub fn new(settings: ProcessSettings, host: Arc<dyn Host>) -> io::Result<Arc<Self>> {
         let run = RunFolder::make(&settings.run)?;
         let jail = Jail::detect(JailSettings {
@@ -91,7 +91,7 @@ impl Launcher {
         &self.run
     }
 
-    /// A number that no other worker has: it decides the worker's user and the names of its files.
+    /// A unique number. It determines the worker's user id and the names of its files.
     pub fn next_id(&self) -> u64 {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
@@ -108,7 +108,8 @@ impl Launcher {
         self.stop.cancelled().await;
     }
 
-    /// An interpreter that waits for `init`, in a folder of its own or over a package.
+    /// Starts an interpreter that waits for `init`, with an empty directory of its own or over a
+    /// package.
     pub async fn launch_interpreter(
         &self,
         runtime: Runtime,
@@ -127,7 +128,7 @@ impl Launcher {
         self.launch(Launch { program: interpreter.program.clone(), args, env, app_folder: package, readable }).await
     }
 
-    /// An executable of a package that serves HTTP on descriptor 3.
+    /// Starts an executable of a package that serves HTTP on descriptor 3.
     pub async fn launch_binary(
         &self,
         package: PathBuf,
@@ -138,7 +139,8 @@ impl Launcher {
         env.extend(self.settings.environment.iter().cloned());
         env.push(("LISTEN_FDS".to_owned(), "1".to_owned()));
         if seen != package {
-            // In a sandbox the worker is the first child of its pid 1. Elsewhere its number cannot be known before.
+            // In a sandbox the worker is the first child of pid 1. Elsewhere its pid cannot be
+            // known in advance.
             env.push(("LISTEN_PID".to_owned(), "2".to_owned()));
         }
         let program = seen.join(program);
@@ -151,7 +153,7 @@ impl Launcher {
         }
         let id = self.next_id();
         let (jail, run, host) = (self.jail.clone(), self.run.clone(), self.host.clone());
-        // Starting a process takes a millisecond or more of a thread that others need.
+        // Starting a process blocks a thread for a millisecond or more.
         let started = tokio::task::spawn_blocking(move || {
             let own_folder = match launch.app_folder {
                 Some(_) => None,
@@ -181,7 +183,8 @@ impl Launcher {
         Ok(worker)
     }
 
-    /// Python reads its own modules faster once they are compiled; a worker cannot write next to them.
+    /// Precompiles the Python worker's modules for a faster start, because a worker cannot write
+    /// next to them.
     pub async fn compile_workers(&self, runtime: Runtime, interpreter: &Interpreter) {
         if runtime != Runtime::Python {
             return;
@@ -195,11 +198,11 @@ impl Launcher {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .kill_on_drop(true);
-        // Without it everything works, a little slower.
+        // Only an optimisation, so errors are ignored.
         let _ = tokio::time::timeout(COMPILE, compile.status()).await;
     }
 
-    /// Ends workers that use more than they may. Runs until the server stops.
+    /// Kills workers that exceed their memory limit. Runs until the server stops.
     pub async fn watch_memory(self: Arc<Self>) {
         let mut ticks = tokio::time::interval(SAMPLE);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);

@@ -1,13 +1,14 @@
-//! Puts a package's files into the folder that a waiting worker already sees.
+//! Puts a package's files into the directory that a waiting worker already sees.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Trees with more files are bound into a fresh sandbox instead.
+/// Larger trees are bind-mounted into a fresh sandbox instead.
 pub(crate) const MOST_FILES: usize = 2_000;
 
-/// Hard links where the two are on one file system, else copies. The worker sees the folder read-only either way.
+/// Makes hard links on the same file system, copies otherwise. The worker sees the directory
+/// read-only either way.
 pub(crate) fn link_tree(from: &Path, to: &Path) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;
@@ -20,7 +21,7 @@ pub(crate) fn link_tree(from: &Path, to: &Path) -> io::Result<()> {
             std::os::unix::fs::symlink(fs::read_link(&source)?, &target)?;
         } else if let Err(error) = fs::hard_link(&source, &target) {
             match error.kind() {
-                // Also refused where a file has as many links as the file system allows.
+                // Also returned when a file has reached the file system's limit of links.
                 io::ErrorKind::CrossesDevices | io::ErrorKind::TooManyLinks | io::ErrorKind::PermissionDenied => {
                     fs::copy(&source, &target)?;
                 }
@@ -38,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tree_is_linked_with_its_folders_and_symbolic_links() {
+    fn links_a_tree_with_folders_and_symlinks() {
         let root = tempfile::tempdir().unwrap();
         let (from, to) = (root.path().join("from"), root.path().join("to"));
         fs::create_dir_all(from.join("a/b")).unwrap();

@@ -1,7 +1,9 @@
-//! The process executor: a function runs in a worker process behind walls, and a slot is a connection to it.
+//! The process executor: a function runs in a sandboxed worker process, and a slot is a connection
+//! to it.
 //!
-//! `executor` makes instances, from `spares` where it can; `launcher` starts processes; `worker` is one process, `output` what it writes. A slot speaks
-//! frames (`frame_slot`, `running`, `frame_body`, `upload`, `frames`) or, for `binary`, HTTP (`http_slot`).
+//! `executor` makes instances, from `spares` where it can. `launcher` starts processes, `worker` is
+//! one process, `output` reads what it writes. A slot speaks frames (`frame_slot`, `running`,
+//! `frame_body`, `upload`, `frames`) or, for `binary`, HTTP (`http_slot`).
 
 mod accepts;
 #[cfg(test)]

@@ -1,7 +1,8 @@
-//! What a worker writes to its standard output and error: read all the time, cut into lines, bounded.
+//! Reads a worker's standard output and error continuously, splits them into lines and bounds them.
 //!
-//! A task reads while a call runs; the end of a call reads once more what is in the pipes, since a worker flushes before it
-//! ends a response. So with one call at a time each line belongs to its request.
+//! A task reads while a call runs. The end of a call reads the rest from the pipes, since a worker
+//! flushes before it ends a response. So with one call at a time, each line is attributed to its
+//! request.
 
 use std::collections::VecDeque;
 use std::io;
@@ -13,24 +14,25 @@ use tokio::net::unix::pipe;
 use crate::function::Function;
 use crate::host::{Host, LogLine, LogSource};
 
-/// What a request keeps of its output.
+/// Bytes of output kept per request.
 const KEPT: usize = 256 << 10;
-/// What a line is counted as besides its text: lines are not free.
+/// Counted per line in addition to its text, because short lines have overhead too.
 const LINE: usize = 16;
 const LONGEST_LINE: usize = 16 << 10;
-/// As much as a pipe holds: what was written before a call ended is not more.
+/// The capacity of a pipe: no more can have been written before a call ended.
 const PIPE: usize = 64 << 10;
-/// What is said outside of any request is kept for the message of a start that fails.
+/// How many lines outside of any request are kept for the error message of a failed start.
 const ASIDE: usize = 5;
-/// How the sandbox begins to say why a worker could not run.
+/// The prefix of the sandbox's own error messages.
 const JAIL: &str = "milepost: ";
-/// A worker marks a line that does not belong to the request that runs: this, the id of the request's frames in 16 hexadecimal
-/// digits, this. Nobody outside of the worker can guess the id.
+/// A worker marks a line that does not belong to the running request with this character, the 16
+/// hexadecimal digits of the request's frame id, and this character again. The id cannot be guessed
+/// outside of the worker.
 const MARK: u8 = 0x1e;
 const MARKED: usize = 18;
-/// Requests that a late line is still attributed to.
+/// How many past requests a late line can still be attributed to.
 const REMEMBERED: usize = 128;
-/// A worker that floods is read at this pace, so that it waits and nobody else does.
+/// Slows down reading from a worker that floods its output, so that only the worker waits.
 const FLOOD_PAUSE: Duration = Duration::from_millis(1);
 
 pub(crate) struct Output {
@@ -43,15 +45,16 @@ pub(crate) struct Output {
 #[derive(Default)]
 struct Capture {
     owner: Option<Arc<Function>>,
-    /// One call at a time: lines belong to it.
+    /// The function takes one call at a time, so lines belong to that call.
     exclusive: bool,
     request: Option<Arc<str>>,
-    /// The last requests by the ids of their frames, the newest last.
+    /// The last requests by frame id, newest last.
     recent: VecDeque<(u64, Arc<str>)>,
     kept: usize,
     dropped: u64,
     unfinished: [Vec<u8>; 2],
-    /// Said outside of any request or by the sandbox, the newest last: the reason, when a start fails.
+    /// Lines outside of any request or from the sandbox, newest last. They give the reason of a
+    /// failed start.
     aside: VecDeque<String>,
 }
 
@@ -61,14 +64,14 @@ impl Output {
         Self { instance, host, pipes, capture: Mutex::default() }
     }
 
-    /// From now on output is the function's.
+    /// Attributes all further output to the function.
     pub fn adopt(&self, function: &Arc<Function>) {
         let mut capture = self.lock();
         capture.owner = Some(function.clone());
         capture.exclusive = function.scale.concurrency <= 1;
     }
 
-    /// `id`: of the request's frames, 0 where there are none.
+    /// `id` is the id of the request's frames, 0 without frames.
     pub fn begin(&self, request: &str, id: u64) {
         let mut capture = self.lock();
         self.tell_dropped(&mut capture);
@@ -99,13 +102,13 @@ impl Output {
         capture.kept = 0;
     }
 
-    /// The last lines that were said outside of any request.
+    /// The last lines outside of any request.
     pub fn aside(&self) -> String {
         let capture = self.lock();
         capture.aside.iter().map(String::as_str).collect::<Vec<_>>().join("; ")
     }
 
-    /// Reads until both pipes are at their end.
+    /// Reads until both pipes reach their end.
     pub async fn follow(&self) {
         tokio::join!(self.follow_pipe(0), self.follow_pipe(1));
         let mut capture = self.lock();
@@ -135,16 +138,17 @@ impl Output {
         }
     }
 
-    /// Everything that is in the pipes now. Reads past what Tokio knows: the bytes may be newer than the last look.
+    /// Reads everything in the pipes now. Bypasses Tokio's readiness, which may not cover the
+    /// newest bytes.
     fn drain(&self, capture: &mut Capture) {
         for at in 0..self.pipes.len() {
             let pipe = &self.pipes[at].0;
-            // An error is an empty pipe, or one that its reader will find to be at its end.
+            // On an error the pipe is empty, or at its end, which its reader will detect.
             let _ = self.read_some(capture, at, |buffer| Ok(rustix::io::read(pipe, buffer)?));
         }
     }
 
-    /// At most as much as a pipe holds.
+    /// Reads at most the capacity of a pipe.
     fn read_some(
         &self,
         capture: &mut Capture,
@@ -254,7 +258,7 @@ impl Output {
     }
 }
 
-/// The id of a line that the worker marked.
+/// Returns the frame id of a line that the worker marked.
 fn marked(line: &[u8]) -> Option<u64> {
     let (mark, id) = line.get(..MARKED)?.split_first()?;
     let (end, digits) = id.split_last()?;
@@ -269,7 +273,7 @@ mod tests {
     use super::marked;
 
     #[test]
-    fn only_a_whole_mark_is_one() {
+    fn parses_only_complete_marks() {
         assert_eq!(marked(b"\x1e00000000000000ff\x1elate"), Some(255));
         assert_eq!(marked(b"\x1effffffffffffffff\x1e"), Some(u64::MAX));
         for line in [&b""[..], b"late", b"\x1eff\x1e", b"\x1e+0000000000000ff\x1e", b"\x1e00000000000000ff late"] {

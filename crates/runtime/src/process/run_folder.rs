@@ -1,5 +1,6 @@
-//! The folder of one running server: sockets, folders of workers, the worker programs. Locked for as long as the server
-//! lives, so that the next one knows which folders nobody owns.
+//! The runtime directory of one server: sockets, directories of workers, the worker programs. It is
+//! locked as long as the server lives, so that the next server can tell which directories are
+//! stale.
 
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io;
@@ -11,22 +12,23 @@ use crate::removal::remove_folder;
 include!(concat!(env!("OUT_DIR"), "/workers.rs"));
 
 const LOCK: &str = "lock";
-/// Longer names do not fit into the address of a Unix socket (108 bytes with its end).
+/// The address of a Unix socket has 108 bytes, including the terminating NUL.
 const LONGEST_ADDRESS: usize = 107;
 
 pub(crate) struct RunFolder {
     path: PathBuf,
     /// Held open for its lock.
     _lock: File,
-    /// For addresses that are too long to be said in full.
+    /// Used to shorten addresses that are too long.
     sockets: File,
 }
 
 impl RunFolder {
-    /// Makes a folder under `base` and removes those of servers that are gone.
+    /// Creates a directory under `base` and removes those of servers that are gone.
     pub fn make(base: &Path) -> io::Result<Self> {
         private(base)?;
-        // Two servers that start at once must not take each other's new folder for an old one.
+        // Two servers that start at the same time must not take each other's new directory for a
+        // stale one.
         let turn = File::create(base.join(LOCK))?;
         turn.lock()?;
         remove_stale(base)?;
@@ -56,7 +58,7 @@ impl RunFolder {
         Ok(folder)
     }
 
-    /// Where a build has its files. What is left of one goes with the run folder.
+    /// The directory of a build. Leftovers are removed with the run folder.
     pub fn build(&self, instance: u64) -> PathBuf {
         self.path.join("build").join(instance.to_string())
     }
@@ -127,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_of_servers_that_are_gone_are_removed_and_others_stay() {
+    fn removes_only_the_folders_of_servers_that_are_gone() {
         let base = tempfile::tempdir().unwrap();
         let alive = RunFolder::make(base.path()).unwrap();
         let gone = base.path().join("1-0");
@@ -141,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worker_programs_are_there_and_cannot_be_written_to() {
+    fn writes_the_worker_programs_read_only() {
         let base = tempfile::tempdir().unwrap();
         let run = RunFolder::make(base.path()).unwrap();
         let program = run.worker("python").join("milepost_worker.py");
@@ -149,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_can_be_bound_however_deep_the_folder_is() {
+    fn binds_a_socket_in_a_very_deep_folder() {
         let base = tempfile::tempdir().unwrap();
         let deep = base.path().join("x".repeat(90)).join("y".repeat(90));
         let run = RunFolder::make(&deep).unwrap();

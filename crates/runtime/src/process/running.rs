@@ -1,5 +1,5 @@
-//! A call while it runs on a frame slot: from the first byte of the request to the last of the response. Whatever becomes
-//! of the caller, the slot leaves here usable or is broken.
+//! A running call on a frame slot, from the first byte of the request to the last of the response.
+//! Even if the caller leaves, the slot ends up reusable or is reported as broken.
 
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -18,26 +18,26 @@ use super::upload::{Terms, Upload, UploadFault, write_frame};
 use crate::call::CallError;
 use crate::executor::{BodyError, SlotHome, StopReason};
 
-/// Responses of one frame up to this size are waited for as a whole.
+/// Single-frame responses up to this size are read whole before they are passed on.
 const WHOLE: usize = 64 << 10;
 
 pub(crate) struct Running<H: SlotHome<ProcessSlot>> {
-    /// Both are there until the call is over.
+    /// `Some` until the call is over.
     parts: Option<(Box<FrameSlot>, H)>,
     upload: Option<Upload>,
     request: Box<str>,
-    /// Bytes of the current frame that have not been passed on.
+    /// Bytes of the current frame that were not passed on yet.
     left: usize,
     /// The current frame is the last of the body.
     last: bool,
-    /// The response's head has come.
+    /// The response head has been received.
     answered: bool,
 }
 
 pub(crate) struct Head {
     pub status: StatusCode,
     pub headers: HeaderMap,
-    /// The whole body, if it is here.
+    /// The whole body, if it was received with the head.
     pub whole: Option<Bytes>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) enum Fault {
         too_large: bool,
     },
     Malformed(String),
-    /// A frame of another request came, with this id.
+    /// A frame of another request, with its id.
     Foreign(u64),
     Threw(Complaint),
 }
@@ -99,7 +99,7 @@ impl<H: SlotHome<ProcessSlot>> Running<H> {
         slot.poll_fill(cx, self.answered).map_err(Fault::from)
     }
 
-    /// The response's head, if it has come; with its body, if that is small and complete.
+    /// Returns the response head once it was received, with the body if that is small and complete.
     pub fn take_head(&mut self) -> Result<Option<Head>, Fault> {
         let Some((slot, _)) = &mut self.parts else { return Err(Fault::Closed) };
         let input = &mut slot.input;
@@ -150,7 +150,8 @@ impl<H: SlotHome<ProcessSlot>> Running<H> {
         Err(Fault::Threw(Complaint::read(&slot.input.split_to(frame.length))))
     }
 
-    /// The next bytes of the response's body that are here. `Ok(None)`: more has to be read.
+    /// Returns the next received bytes of the response body. `Ok(None)` means that more must be
+    /// read.
     pub fn take_piece(&mut self) -> Result<Option<Piece>, Fault> {
         loop {
             let Some((slot, _)) = &mut self.parts else { return Err(Fault::Closed) };
@@ -181,24 +182,24 @@ impl<H: SlotHome<ProcessSlot>> Running<H> {
         }
     }
 
-    /// Everything of the body has been taken.
+    /// The whole body was taken.
     pub fn is_complete(&self) -> bool {
         self.left == 0 && self.last
     }
 
-    /// How much is still to come, when it is known.
+    /// The number of remaining bytes, if known.
     pub fn remaining(&self) -> Option<u64> {
         self.last.then_some(self.left as u64)
     }
 
-    /// The time until the next piece begins.
+    /// Restarts the deadline for the next piece.
     pub fn restart_deadline(&mut self) {
         if let Some((slot, _)) = &mut self.parts {
             slot.restart_deadline();
         }
     }
 
-    /// The response has ended as it should.
+    /// Called when the response has ended normally.
     pub fn finish(mut self) {
         let Some((mut slot, home)) = self.parts.take() else { return };
         slot.worker.output.end();
@@ -211,7 +212,8 @@ impl<H: SlotHome<ProcessSlot>> Running<H> {
         match self.upload.take() {
             None if slot.writer.is_some() => home.give_back(ProcessSlot::Frames(slot)),
             None => home.broken(StopReason::Broken),
-            // Answered before it has read the request: it skips the rest, once it is told where that ends.
+            // The worker answered before it had read the whole request. It skips the rest once it
+            // knows where the request ends.
             Some(upload) => {
                 let runtime = slot.worker.runtime.clone();
                 runtime.spawn(async move {
@@ -225,7 +227,7 @@ impl<H: SlotHome<ProcessSlot>> Running<H> {
         }
     }
 
-    /// The worker was dead before it got anything. Gives the request's id back.
+    /// The worker died before it received anything. Returns the request's id.
     pub fn dead_before_the_request(mut self) -> Box<str> {
         if let Some((slot, home)) = self.parts.take() {
             slot.worker.output.end();
@@ -238,14 +240,14 @@ impl<H: SlotHome<ProcessSlot>> Running<H> {
         self.failed(Fault::Closed).await
     }
 
-    /// What the caller gets instead of a response.
+    /// The caller's error in place of a response.
     pub async fn failed(mut self, fault: Fault) -> CallError {
         if let Fault::Request { problem, too_large } = fault {
             let error = CallError::RequestBody { problem, too_large };
             if let Some((_, home)) = &self.parts {
                 home.report(&self.request, &error.to_string());
             }
-            // Dropped: the worker was told, and the slot waits for the end of its response.
+            // Dropped here: the upload cancelled the request, and the drop drains the response.
             return error;
         }
         let Some((slot, home)) = self.parts.take() else { return CallError::Stopping };
@@ -266,7 +268,7 @@ impl<H: SlotHome<ProcessSlot>> Running<H> {
         error
     }
 
-    /// What cuts a response that has begun.
+    /// The error that cuts off a response that has begun.
     pub async fn cut(mut self, fault: Fault) -> BodyError {
         let after = self.parts.as_ref().map_or(Duration::ZERO, |(slot, _)| slot.timeout);
         if let Fault::Request { problem, .. } = fault {
@@ -296,13 +298,13 @@ impl<H: SlotHome<ProcessSlot>> Running<H> {
             slot.worker.output.end();
             home.broken(reason);
         } else {
-            // A throw is the end of a response like any other.
+            // A throw ends the response like any other end.
             self.parts = Some((slot, home));
             self.finish();
         }
     }
 
-    /// Reads the rest of a response that nobody wants.
+    /// Drains the rest of an unwanted response.
     async fn drain(&mut self) -> Result<(), Fault> {
         if let Some(upload) = &self.upload {
             upload.stop();
@@ -336,7 +338,7 @@ impl<H: SlotHome<ProcessSlot>> Running<H> {
     }
 }
 
-/// Logs a frame of another request where it belongs, and gives the problem of the request that runs.
+/// Logs another request's frame under that request, and returns the problem for the running one.
 fn foreign<H: SlotHome<ProcessSlot>>(slot: &FrameSlot, home: &H, id: u64) -> String {
     let name = slot.name_of(id);
     if !name.is_empty() {
@@ -350,7 +352,8 @@ pub(crate) enum Piece {
     End,
 }
 
-/// The caller left. The slot is of no use before the worker has ended its response, so somebody waits for that.
+/// The caller left. The slot is reusable only after the worker has ended its response, so a task
+/// waits for that.
 impl<H: SlotHome<ProcessSlot>> Drop for Running<H> {
     fn drop(&mut self) {
         let Some((mut slot, home)) = self.parts.take() else { return };

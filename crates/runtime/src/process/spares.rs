@@ -1,4 +1,5 @@
-//! Interpreters that were started ahead and know nothing yet. A first call takes one instead of waiting for a start.
+//! Interpreters that were started ahead of time and are not assigned to a function yet. A first
+//! call takes one instead of waiting for a start.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +14,7 @@ use super::worker::Worker;
 use crate::executor::StopReason;
 use crate::sandbox::interpreters::Interpreter;
 
-/// A spare that dies by itself has something against this machine; starting the next at once would not help.
+/// Backoff after a spare died on its own: starting the next one at once would most likely fail too.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
@@ -23,9 +24,9 @@ pub(crate) struct Spares {
     count: usize,
     waiting: Mutex<VecDeque<Arc<Worker>>>,
     changed: Notify,
-    /// One was taken since the last look.
+    /// A spare was taken since the last check.
     useful: AtomicBool,
-    /// What the last one said that ended by itself.
+    /// The last message of a spare that ended on its own.
     complaint: Mutex<Option<String>>,
 }
 
@@ -46,13 +47,13 @@ impl Spares {
         self.runtime
     }
 
-    /// How many there should be, and how many wait.
+    /// How many spares there should be, and how many are waiting.
     pub fn counts(&self) -> (usize, usize) {
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         (self.count, waiting.iter().filter(|worker| !worker.has_ended()).count())
     }
 
-    /// The oldest that lives: it is the most likely to have finished its own start.
+    /// Takes the oldest living spare: it is the most likely to have finished its own start.
     pub fn take(&self) -> Option<Arc<Worker>> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = std::iter::from_fn(|| waiting.pop_front()).find(|worker| !worker.has_ended())?;
@@ -60,19 +61,20 @@ impl Spares {
         Some(taken)
     }
 
-    /// Called when a start is over, so that the next interpreter does not compete with it for the processor.
+    /// Called after a start, so that the next interpreter does not compete with it for CPU time.
     pub fn refill(&self) {
         self.changed.notify_one();
     }
 
-    /// Keeps `count` of them, until the server stops.
+    /// Keeps `count` spares running until the server stops.
     pub async fn keep(self: Arc<Self>, launcher: Arc<Launcher>) {
         launcher.compile_workers(self.runtime, &self.interpreter).await;
         let mut pause = Duration::ZERO;
         let mut not_before = Instant::now();
         loop {
             let (living, died) = self.count_living();
-            // One may be taken that is about to die like those before it.
+            // A taken spare may be about to die like those before it, so it does not reset the
+            // pause then.
             if self.useful.swap(false, Ordering::Relaxed) && !died {
                 pause = Duration::ZERO;
             }
@@ -112,7 +114,7 @@ impl Spares {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push_back(worker);
     }
 
-    /// Once for each cause: the next spare dies of it as well.
+    /// Logs each cause once: the next spare dies of it as well.
     fn complain(&self, said: String) {
         let mut last = self.complaint.lock().unwrap_or_else(PoisonError::into_inner);
         if last.as_ref() == Some(&said) {

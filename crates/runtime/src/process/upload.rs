@@ -1,5 +1,6 @@
-//! A request's body that does not fit into the first write: sent by a task of its own, so that the worker can be answered
-//! and read from meanwhile, and so that a client which sends everything before it reads anything is not locked up.
+//! Sends a request body that does not fit into the first write. It runs in a separate task so that
+//! the worker's response can be read in the meantime. Otherwise a client that sends everything
+//! before it reads anything would deadlock.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -16,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::frames::{BODY, CANCEL, FrameHeader};
 use crate::executor::RequestBody;
 
-/// Frames of this size keep a worker's reads at a few.
+/// Large enough that a worker needs only a few reads.
 const PIECE: usize = 256 << 10;
 
 pub(crate) struct Upload {
@@ -24,12 +25,11 @@ pub(crate) struct Upload {
     stop: CancellationToken,
 }
 
-/// What holds for each frame of a request's body.
+/// What applies to every frame of a request's body.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Terms {
-    /// The request's id.
     pub id: u64,
-    /// For one write.
+    /// Timeout of one write.
     pub timeout: Duration,
 }
 
@@ -39,9 +39,10 @@ pub(crate) struct Uploaded {
 }
 
 pub(crate) enum UploadFault {
-    /// The caller's side. The worker was told to forget the request; the connection is fine.
+    /// The caller's side failed. The worker was notified to drop the request, and the connection is
+    /// intact.
     Body { problem: String, too_large: bool },
-    /// The worker's side: what was written ends in the middle.
+    /// The worker's side failed: the written data ends in the middle.
     Write,
 }
 
@@ -58,17 +59,17 @@ impl Upload {
         Self { task, stop }
     }
 
-    /// Nobody wants the rest: ends the body where it is.
+    /// Ends the body where it is. The rest is not wanted.
     pub fn stop(&self) {
         self.stop.cancel();
     }
 
-    /// `None`: the task is gone, and the writer with it.
+    /// `None` means that the task is gone, and the writer with it.
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Uploaded>> {
         Pin::new(&mut self.task).poll(cx).map(Result::ok)
     }
 
-    /// The writer, if the connection is still in order.
+    /// Returns the writer if the connection is still intact.
     pub async fn settle(self) -> Option<OwnedWriteHalf> {
         self.stop();
         let uploaded = self.task.await.ok()?;
@@ -121,7 +122,7 @@ pub(crate) fn body_fault(error: Box<dyn std::error::Error + Send + Sync>) -> Upl
     UploadFault::Body { problem: error.to_string(), too_large }
 }
 
-/// A cut body must not look like a whole one: the worker learns of the cut before it sees the end.
+/// Signals the cancellation before the end, so that a truncated body does not look complete.
 async fn tell_cancelled(writer: &mut OwnedWriteHalf, terms: Terms) -> io::Result<()> {
     write_frame(writer, CANCEL, false, &[], terms).await?;
     write_frame(writer, BODY, true, &[], terms).await
@@ -151,7 +152,7 @@ pub(crate) async fn write_frame(
 
 pub(crate) struct WriteFault {
     pub error: io::Error,
-    /// Nothing at all has reached the other side.
+    /// Nothing has reached the other side.
     pub nothing_sent: bool,
 }
 

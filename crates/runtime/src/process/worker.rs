@@ -1,4 +1,4 @@
-//! One process behind its walls, from its start to the moment when nothing of it is left.
+//! One sandboxed process, from its start until nothing of it is left.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
@@ -17,25 +17,25 @@ use crate::executor::StopReason;
 use crate::function::Function;
 use crate::sandbox::{JAIL_FAILED, JailHandle, Jailed};
 
-/// A process whose connection has closed is about to end; how, is worth waiting for.
+/// How long to wait for the exit status of a process whose connection has closed.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 pub(crate) struct Worker {
     pub id: u64,
     pub socket: PathBuf,
-    /// An empty folder of its own, to link a package into. `None`: the package was bound at its start.
+    /// An empty directory to link a package into. `None` if the package was mounted at the start.
     pub own_folder: Option<PathBuf>,
     pub output: Output,
     pub runtime: Handle,
     handle: JailHandle,
     reason: OnceLock<StopReason>,
-    /// Bytes; 0 until it is bounded.
+    /// The memory limit in bytes, 0 until it is set.
     memory: AtomicU64,
     ended: watch::Sender<Option<Arc<str>>>,
 }
 
 impl Worker {
-    /// The future ends with the process, and has to be run.
+    /// Returns the worker and a future that must be run and ends with the process.
     pub fn new(
         id: u64,
         jailed: Jailed,
@@ -68,7 +68,7 @@ impl Worker {
             }
         };
         if !followed {
-            // Nothing that could write is left, so this is only about what the pipes still hold.
+            // No process is left that could write, so only the pipes' remaining content is read.
             let _ = tokio::time::timeout(LAST_WORDS, follow).await;
         }
         let how = self.describe(status.ok());
@@ -111,20 +111,20 @@ impl Worker {
         }
     }
 
-    /// Makes it the function's: its output, and what it may use.
+    /// Assigns the worker to a function: its output and its limits.
     pub fn adopt(&self, function: &Arc<Function>) -> std::io::Result<()> {
         self.output.adopt(function);
         self.memory.store(function.memory, Ordering::Relaxed);
         self.handle.limit(function.memory, function.cpu)
     }
 
-    /// At once.
+    /// Kills the worker at once.
     pub fn kill(&self, reason: StopReason) {
         let _ = self.reason.set(reason);
         self.handle.kill();
     }
 
-    /// For machines whose kernel does not bound it exactly.
+    /// For machines where the kernel does not enforce the memory limit exactly.
     pub fn kill_if_too_large(&self) {
         let memory = self.memory.load(Ordering::Relaxed);
         if memory > 0 && self.handle.memory_used().is_some_and(|used| used > memory) {
@@ -144,7 +144,7 @@ impl Worker {
         }
     }
 
-    /// For a call that lost its connection.
+    /// How the worker ended, for a call that lost its connection.
     pub async fn how_it_ended(&self) -> String {
         match tokio::time::timeout(LAST_WORDS, self.ended()).await {
             Ok(how) => how,
@@ -152,7 +152,7 @@ impl Worker {
         }
     }
 
-    /// The app's files, as the worker sees them.
+    /// The path of the app's files inside the sandbox.
     pub fn app_path(&self) -> PathBuf {
         self.handle.app_path()
     }
@@ -164,7 +164,7 @@ impl Worker {
 
 #[cfg(test)]
 impl Worker {
-    /// One without a process, for tests that play its side of the protocol themselves.
+    /// A worker without a process, for tests that play its side of the protocol.
     pub fn played(host: Arc<dyn crate::Host>) -> std::io::Result<Arc<Self>> {
         let (handle, _) = JailHandle::of_nothing()?;
         let (_, stdout) = tokio::net::unix::pipe::pipe()?;
@@ -187,7 +187,7 @@ fn too_much_memory(memory: u64) -> String {
     format!("it used more than its {} MiB of memory", memory >> 20)
 }
 
-/// Ends a worker that did not become an instance.
+/// Kills a worker that did not become an instance.
 pub(crate) struct Starting(Option<Arc<Worker>>);
 
 impl Starting {

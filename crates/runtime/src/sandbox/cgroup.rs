@@ -1,7 +1,8 @@
-//! Control groups: what all processes of a worker together may use. Version 2 where it has the controllers, else version 1.
+//! Control groups limit all processes of a worker together. Uses version 2 if it has the
+//! controllers, else version 1.
 //!
-//! A group of a worker is one folder (version 2) or one for each controller (version 1). The two are told apart by the files
-//! that are there, so that nothing above this has to know.
+//! The group of a worker is one directory (version 2) or one per controller (version 1). The files
+//! that exist tell the two apart, so callers need not know the version.
 
 use std::fs;
 use std::io::{self, ErrorKind, Write};
@@ -12,16 +13,16 @@ use std::time::Duration;
 use super::Ability;
 
 const PREFIX: &str = "milepost-";
-/// Where the server itself goes when version 2 wants its group empty.
+/// The server's own group, because version 2 requires an empty parent group.
 const SERVER: &str = "milepost-server";
 const CONTROLLERS: [&str; 3] = ["memory", "pids", "cpu"];
-/// In microseconds: the kernel's own default.
+/// In microseconds. The kernel's default.
 const CPU_PERIOD: u64 = 100_000;
 
-/// Names are counted in the process, not in a `Jail`, so that two of them do not meet.
+/// Counted per process, not per `Jail`, so that the names of two jails do not collide.
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
-/// The folders in which a group can be made, with the controllers that each gives.
+/// The directories in which groups can be created, and the controllers of each.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
     parents: Vec<(PathBuf, Vec<&'static str>)>,
@@ -78,13 +79,14 @@ impl Groups {
                 }
             }
         }
-        // The inner stage is one of them.
+        // The inner stage counts too.
         group.set(&[("pids.max", processes + 1)])?;
         Ok(group)
     }
 }
 
-/// The group of one worker. Removing it is the outer stage's work, as it alone knows when the worker is gone.
+/// The group of one worker. The outer stage removes it, because only that knows when the worker is
+/// gone.
 #[derive(Debug, Clone)]
 pub(super) struct Group {
     folders: Vec<PathBuf>,
@@ -103,7 +105,8 @@ impl Group {
         self.set(&[("cgroup.procs", process.into())])
     }
 
-    /// Puts a process under what counts no memory, where that is apart (version 1).
+    /// Adds a process only to controllers that do not count memory, where they are separate
+    /// (version 1).
     pub(super) fn take_in_uncharged(&self, process: u32) -> io::Result<()> {
         let charges =
             |folder: &PathBuf| ["memory.max", "memory.limit_in_bytes"].iter().any(|file| folder.join(file).exists());
@@ -114,7 +117,7 @@ impl Group {
     /// `cpu` is in thousandths of a core.
     pub(super) fn limit(&self, memory: u64, cpu: u32) -> io::Result<()> {
         self.set(&[("memory.max", memory), ("memory.limit_in_bytes", memory)])?;
-        // Where swap is counted at all.
+        // Only where swap is accounted at all.
         self.set(&[("memory.swap.max", 0), ("memory.memsw.limit_in_bytes", memory)])?;
         if cpu > 0 {
             let quota = (u64::from(cpu) * CPU_PERIOD / 1000).max(1000);
@@ -124,12 +127,12 @@ impl Group {
         Ok(())
     }
 
-    /// A tenth of what others get of a processor that is wanted by all.
+    /// Reduces the CPU share under contention to a tenth of the default.
     pub(super) fn yield_processor(&self) -> io::Result<()> {
         self.set(&[("cpu.shares", 102), ("cpu.weight", 10)])
     }
 
-    /// Without what the kernel would give back when asked: files that were read once.
+    /// Excludes memory that the kernel can reclaim: inactive file cache.
     pub(super) fn used(&self) -> Option<u64> {
         let (usage, idle) = self
             .number("memory.current")
@@ -143,7 +146,7 @@ impl Group {
         killed("memory.events") || killed("memory.oom_control")
     }
 
-    /// The last process may still be on its way out.
+    /// Retries, since the last process may still be exiting.
     pub(super) fn remove(&self) {
         for folder in &self.folders {
             for _ in 0..100 {
@@ -161,7 +164,7 @@ impl Group {
         values.iter().try_for_each(|(file, value)| self.set_text(file, &value.to_string()))
     }
 
-    /// Files that are not there belong to the other version, or to a controller that is not.
+    /// Ignores missing files: they belong to the other version, or to a missing controller.
     fn set_text(&self, file: &str, value: &str) -> io::Result<()> {
         for folder in &self.folders {
             match write(&folder.join(file), value) {
@@ -193,14 +196,14 @@ fn make(parent: &Path) -> io::Result<PathBuf> {
     Ok(folder)
 }
 
-/// Groups that a server left behind which was killed together with its outer stages.
+/// Removes groups of a server that was killed together with its outer stages.
 fn sweep(parent: &Path) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name();
         let server = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split('-').next()?.parse::<u32>().ok());
         if server.is_some_and(|server| !Path::new(&format!("/proc/{server}")).exists()) {
-            // Busy means that something of it still runs; then it is not stale yet.
+            // A busy group still has running processes, so it is not stale yet.
             let _ = fs::remove_dir(entry.path());
         }
     }
@@ -222,7 +225,7 @@ fn version_two(mounts: &str, own: &str) -> Vec<(PathBuf, Vec<&'static str>)> {
     vec![(folder, controllers)]
 }
 
-/// Version 2 gives controllers only to the children of a group that has no processes itself.
+/// Version 2 gives controllers only to children of a group without processes of its own.
 fn hand_down(folder: &Path, controllers: &[&str]) -> io::Result<()> {
     let control = folder.join("cgroup.subtree_control");
     let given = words(&control);
@@ -239,7 +242,7 @@ fn hand_down(folder: &Path, controllers: &[&str]) -> io::Result<()> {
     let own = std::process::id().to_string();
     write(&server.join("cgroup.procs"), &own)?;
     write(&control, &wanted).inspect_err(|_| {
-        // Others live in the group too: it is not ours to divide.
+        // Other processes live in the group, so it is not ours to divide.
         let _ = write(&folder.join("cgroup.procs"), &own);
         let _ = fs::remove_dir(&server);
     })
@@ -263,7 +266,8 @@ fn version_one(mounts: &str, own: &str) -> Vec<(PathBuf, Vec<&'static str>)> {
     found
 }
 
-/// Where a hierarchy is mounted: the fields before ` - ` are about the mount, the ones after it about the file system.
+/// Finds where a hierarchy is mounted. The fields before ` - ` describe the mount, the ones after
+/// it the file system.
 fn mount_of(mounts: &str, kind: &str, option: &str) -> Option<PathBuf> {
     mounts.lines().find_map(|line| {
         let (mount, system) = line.split_once(" - ")?;
@@ -273,7 +277,7 @@ fn mount_of(mounts: &str, kind: &str, option: &str) -> Option<PathBuf> {
     })
 }
 
-/// In a container the path may be the host's; what is mounted is then the container's own group.
+/// In a container the path may be the host's. The mount is then the container's own group.
 fn below(mount: &Path, path: &str) -> PathBuf {
     let folder = mount.join(path.trim_start_matches('/'));
     if folder.is_dir() { folder } else { mount.to_owned() }
@@ -283,7 +287,7 @@ fn words(file: &Path) -> Vec<String> {
     fs::read_to_string(file).unwrap_or_default().split_whitespace().map(str::to_owned).collect()
 }
 
-/// Never makes the file: in a control group each is there from the beginning or does not exist.
+/// Never creates the file: files of a control group either exist from the start or not at all.
 fn write(file: &Path, value: &str) -> io::Result<()> {
     fs::OpenOptions::new().write(true).open(file)?.write_all(value.as_bytes())
 }

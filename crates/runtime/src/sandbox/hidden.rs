@@ -1,11 +1,11 @@
-//! Files that no worker may see: finds out whether they lie in a folder that workers are shown.
+//! Files that no worker may see. Finds out whether they are in a directory that workers can see.
 
 use std::path::{Path, PathBuf};
 
 use super::Ability;
 use super::root::{ETC, SYSTEM};
 
-/// The real paths of the files, and of what they are links to. Files that do not exist are left out.
+/// The real paths of the files, with symlinks resolved. Omits files that do not exist.
 pub(super) fn real_paths(files: &[PathBuf]) -> Vec<PathBuf> {
     let mut found: Vec<_> = files.iter().filter_map(|file| file.canonicalize().ok()).collect();
     found.sort();
@@ -13,7 +13,7 @@ pub(super) fn real_paths(files: &[PathBuf]) -> Vec<PathBuf> {
     found
 }
 
-/// What to say about a file that lies where workers look. None for one that is out of their sight anyway.
+/// Returns a warning if a file is in a directory that workers can see, else `None`.
 pub(super) fn warning(file: &Path, namespaces: bool) -> Option<Ability> {
     let real = file.canonicalize().ok()?;
     let etc = ETC.iter().map(|name| Path::new("/etc").join(name));
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn warns_of_a_file_that_lies_where_workers_look() {
+    fn warns_of_a_file_in_a_folder_that_workers_see() {
         let shown =
             std::fs::read_dir("/usr/bin").unwrap().flatten().map(|entry| entry.path()).find(|path| path.is_file());
         let said = warning(&shown.unwrap(), true).expect("a warning").detail;

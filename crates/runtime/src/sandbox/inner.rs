@@ -1,7 +1,8 @@
-//! `__jail-init`: pid 1 of the worker. Builds the walls around itself, starts the worker inside, and reaps.
+//! `__jail-init`: pid 1 of the worker. Builds the sandbox around itself, starts the worker inside
+//! and reaps.
 //!
-//! It stays, instead of becoming the worker, because pid 1 is special: it would have to collect every orphan, and signals
-//! that a function sends to itself, or `abort`, would do nothing.
+//! It does not exec into the worker, because pid 1 is special: the worker would have to reap every
+//! orphan, and signals that a function sends to itself, or `abort`, would have no effect.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -19,39 +20,40 @@ use super::{APP, SCRATCH, landlock, privileges, root, seccomp};
 
 pub(super) const STAGE: &str = "__jail-init";
 
-/// What the outer stage says when the worker may be started.
+/// Sent by the outer stage once the worker may be started.
 pub(super) const GO: u8 = b'g';
 
-/// What this stage says when all it has left to do is to start the worker.
+/// Sent by this stage when only starting the worker is left.
 const READY: u8 = b'r';
 
-/// What this stage says when the worker runs.
+/// Sent by this stage when the worker runs.
 const STARTED: u8 = b's';
 
-/// What the outer stage hears on the way.
+/// A progress message to the outer stage.
 pub(super) enum Progress {
     Ready,
     Started,
 }
 
-/// Where a worker finds its listening socket.
+/// The descriptor of the worker's listening socket.
 const LISTENER: i32 = 3;
 
-/// Steps down in priority.
+/// Added to the niceness of builds.
 const NICE: i32 = 10;
 
-/// Above the server's, so that a machine out of memory loses a worker first.
+/// Higher than the server's, so that a machine out of memory kills a worker first.
 const OOM_SCORE: &str = "500";
 
 pub(super) fn run() -> io::Result<ExitCode> {
-    // Folders of the new root must be open for the worker, whatever the server was started with.
+    // Directories of the new root must be accessible to the worker, whatever umask the server was
+    // started with.
     nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o022));
     let outer = io::stdin();
     let (order, listener) = Order::receive(outer.as_fd())?;
     if listener.as_raw_fd() != LISTENER {
         return Err(io::Error::other(format!("the listener is descriptor {}, not 3", listener.as_raw_fd())));
     }
-    // Refused by some containers; then all are equal.
+    // Some containers refuse this. Server and workers then have the same score.
     let _ = fs::write("/proc/self/oom_score_adj", OOM_SCORE);
 
     let mut abilities = Vec::new();
@@ -73,14 +75,14 @@ pub(super) fn run() -> io::Result<ExitCode> {
     };
     privileges::limit(&order)?;
     if order.writable.is_some() {
-        // A build: what it does can wait for what a function does.
+        // A build yields to functions.
         rustix::process::nice(NICE)?;
     }
     abilities.extend(privileges::drop_all(&order.walls)?);
-    // Set last: a change of user clears it.
+    // Set last, because a change of user clears it.
     nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?;
     nix::sys::prctl::set_no_new_privs()?;
-    // Without root the worker has this process's user: it must not read or write its memory.
+    // Without root the worker has the same user as this process, and must not access its memory.
     nix::sys::prctl::set_dumpable(false)?;
     if !matches!(order.walls, Walls::Plain { .. }) {
         abilities.push(landlock::close_abstract_sockets());
@@ -93,9 +95,10 @@ pub(super) fn run() -> io::Result<ExitCode> {
 
     rustix::io::write(outer.as_fd(), &[READY])?;
     wait_for_go(outer.as_fd())?;
-    // The stages run without huge pages, see `STAGE_ENVIRONMENT`; a worker decides for itself.
+    // The stages run without huge pages (see `STAGE_ENVIRONMENT`). This restores the default for
+    // the worker.
     let _ = rustix::thread::disable_transparent_huge_pages(false);
-    // The outer stage holds signals back, and a mask is inherited.
+    // The outer stage blocks signals, and the mask is inherited.
     SigSet::all().thread_unblock()?;
     let mut command = Command::new(&order.program);
     command.args(&order.args).env_clear().envs(environment(&order.env, &scratch)).stdin(Stdio::null());
@@ -108,7 +111,7 @@ pub(super) fn run() -> io::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// `None`: it ended, or was ended, before there was a worker.
+/// Returns `None` if the inner stage ended before there was a worker.
 pub(super) fn read_progress(mut inner: &UnixStream) -> Option<Progress> {
     let mut word = [0];
     inner.read_exact(&mut word).ok()?;
@@ -119,17 +122,18 @@ pub(super) fn read_progress(mut inner: &UnixStream) -> Option<Progress> {
     }
 }
 
-/// What the inner stage said about the worker before it ended, if it came to that.
+/// Returns the worker's status as the inner stage reported it before it ended, if it did.
 pub(super) fn read_status(mut inner: &UnixStream) -> Option<ExitStatus> {
     let mut words = Vec::new();
     inner.read_to_end(&mut words).ok()?;
-    // Nobody may have come to reading that it started.
+    // The `STARTED` byte may not have been read yet.
     let status = words.strip_prefix(&[STARTED]).unwrap_or(&words);
     Some(ExitStatus::from_raw(i32::from_le_bytes(status.try_into().ok()?)))
 }
 
-/// Waits until the worker may be started. No word is an error: the outer stage failed, or died between starting this process
-/// and the signal being armed. (Inside a pid namespace a parent has no number that could be compared.)
+/// Waits until the worker may be started. End of file is an error: the outer stage failed, or died
+/// before the parent-death signal was armed. (Inside a pid namespace the parent has no pid to
+/// compare with.)
 fn wait_for_go(outer: BorrowedFd<'_>) -> io::Result<()> {
     let mut word = [0];
     match rustix::io::read(outer, &mut word)? {
@@ -154,7 +158,7 @@ fn environment(given: &[(String, String)], scratch: &Path) -> Vec<(String, Strin
     all
 }
 
-/// The raw status of the worker; the ends of orphans are collected on the way.
+/// Returns the worker's raw status, reaping orphans on the way.
 fn reap_until(worker: u32) -> io::Result<i32> {
     loop {
         match rustix::process::wait(WaitOptions::empty()) {
@@ -167,7 +171,7 @@ fn reap_until(worker: u32) -> io::Result<i32> {
     }
 }
 
-/// Says what was being done when something failed.
+/// Adds what was being done to an error.
 pub(super) fn at(what: String) -> impl Fn(io::Error) -> io::Error {
     move |error| io::Error::new(error.kind(), format!("{what}: {error}"))
 }

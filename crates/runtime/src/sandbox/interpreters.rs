@@ -1,7 +1,8 @@
-//! Finds the interpreters of this machine and the folders that they need inside the sandbox.
+//! Finds the interpreters of this machine and the directories that they need inside the sandbox.
 //!
-//! Each candidate is asked who it is, because a name on `PATH` may be a shim that starts another program (pyenv, asdf,
-//! nvm); a worker always runs the real one. Asking takes tens of milliseconds, so answers are kept for the life of the process.
+//! Each candidate is executed to identify itself, because a name on `PATH` may be a shim that
+//! starts another program (pyenv, asdf, nvm). Workers always run the real one. This takes tens of
+//! milliseconds, so answers are cached for the life of the process.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -13,17 +14,18 @@ use milepost_model::spec::Runtime;
 use serde::Deserialize;
 
 const LONGEST_VERSION: usize = 32;
-/// Answers that are kept.
+/// Maximum number of cached answers.
 const MOST_ANSWERS: usize = 64;
-/// Asked for in place of a version: all that are installed, whichever a shim stands for.
+/// A pseudo version that matches all installed versions, including those that a shim does not
+/// select.
 const EVERY: &str = "*";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interpreter {
-    /// The real one, never a shim.
+    /// The real interpreter, never a shim.
     pub program: PathBuf,
     pub version: String,
-    /// Folders that a worker must see for it to run, besides the system's.
+    /// Directories besides the system's that a worker must see for it to run.
     pub readable: Vec<PathBuf>,
 }
 
@@ -45,8 +47,9 @@ pub enum InterpreterError {
     NotInterpreted { runtime: Runtime },
 }
 
-/// `asked` is a version or its beginning: `3`, `3.11`, `20`. Empty means the newest there is. Blocks for as long as the
-/// candidates take to answer, the first time.
+/// Finds the newest interpreter that matches `asked`: a version or its beginning, such as `3`,
+/// `3.11` or `20`. Empty means the newest installed. The first call blocks until all candidates
+/// have answered.
 pub fn find(runtime: Runtime, asked: &str) -> Result<Interpreter, InterpreterError> {
     let asked = asked.trim().trim_start_matches('v');
     if !looks_like_a_version(asked) {
@@ -66,7 +69,8 @@ pub fn find(runtime: Runtime, asked: &str) -> Result<Interpreter, InterpreterErr
         return Err(InterpreterError::None { runtime });
     }
     let mut list = String::new();
-    // Also what a shim's owner has installed and not chosen: it can be asked for.
+    // Includes versions that a version manager has installed but not selected: they can be
+    // requested.
     for one in all(runtime, EVERY)?.iter() {
         let divider = if list.is_empty() { "" } else { ", " };
         let _ = write!(list, "{divider}{} ({})", one.version, one.program.display());
@@ -74,13 +78,14 @@ pub fn find(runtime: Runtime, asked: &str) -> Result<Interpreter, InterpreterErr
     Err(InterpreterError::NotThatVersion { runtime, asked: asked.to_owned(), found: list })
 }
 
-/// What installs packages for an interpreter, by name and version; none when it is missing. Blocks while it is asked.
+/// Name and version of the package installer of an interpreter, or `None` if it is missing. Blocks
+/// while it runs.
 pub fn installer(runtime: Runtime, interpreter: &Interpreter) -> Option<String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let output = match runtime {
         Runtime::Python => Command::new(&interpreter.program).args(["-I", "-m", "pip", "--version"]).output(),
         Runtime::Node => {
-            // Its script asks for `node`, and is best answered by the one beside it.
+            // npm's script runs `node` from `PATH`, so the npm beside the interpreter is preferred.
             let beside = interpreter.program.parent().map(Path::to_owned);
             let folders = beside.into_iter().chain(std::env::split_paths(&path));
             let npm = folders.map(|folder| folder.join("npm")).find(|npm| npm.is_file())?;
@@ -90,18 +95,18 @@ pub fn installer(runtime: Runtime, interpreter: &Interpreter) -> Option<String> 
     };
     let output = output.ok().filter(|output| output.status.success())?;
     let text = String::from_utf8(output.stdout).ok()?;
-    // pip says `pip 24.0 from …`, npm only `10.2.3`.
+    // pip prints `pip 24.0 from …`, npm only `10.2.3`.
     let version = text.split_whitespace().find(|word| word.starts_with(|letter: char| letter.is_ascii_digit()))?;
     Some(format!("{} {version}", if runtime == Runtime::Python { "pip" } else { "npm" }))
 }
 
-/// Every interpreter on `PATH`, newest first; of equal ones the first on `PATH`.
+/// Every interpreter on `PATH`, newest first. Equal versions keep the order of `PATH`.
 fn all(runtime: Runtime, asked: &str) -> Result<Arc<[Interpreter]>, InterpreterError> {
-    /// Filled by the first who asks; others who ask the same wait for it, and nobody else does.
+    /// Filled by the first caller. Only callers with the same question wait for it.
     type Answers = Arc<OnceLock<Arc<[Interpreter]>>>;
     static FOUND: Mutex<BTreeMap<(&'static str, String), Answers>> = Mutex::new(BTreeMap::new());
     let kind = kind(runtime)?;
-    // The version that is asked for matters only to shims.
+    // The requested version matters only to shims.
     let key = if search_path().any(|folder| is_shims(&folder)) { asked } else { "" };
     let answers = {
         let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
@@ -125,7 +130,7 @@ fn example(runtime: Runtime) -> &'static str {
     if runtime == Runtime::Node { "20" } else { "3.11" }
 }
 
-/// The text comes from whoever deploys, and each new one costs the time of asking all interpreters.
+/// Validates the requested version: it is user input, and each new one runs all interpreters.
 fn looks_like_a_version(asked: &str) -> bool {
     let allowed = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '-' | '+' | '_');
     asked.is_empty()
@@ -144,12 +149,12 @@ fn is_shims(folder: &Path) -> bool {
 }
 
 struct Kind {
-    /// What a person types.
+    /// The command name.
     name: &'static str,
-    /// The oldest version that the worker programs run with.
+    /// The oldest version that the worker programs support.
     least: &'static [u32],
     is_candidate: fn(&str) -> bool,
-    /// Makes it print one line of JSON: an [`Answer`].
+    /// Arguments that make it print one line of JSON: an [`Answer`].
     question: [&'static str; 2],
 }
 
@@ -190,7 +195,7 @@ impl Kind {
     fn look(&self, asked: &str) -> Vec<Interpreter> {
         let (mut seen, mut found) = (BTreeSet::new(), Vec::<Interpreter>::new());
         for candidate in self.candidates(asked) {
-            // A name and a link to it are one.
+            // A program and symlinks to it count once.
             if candidate.canonicalize().is_ok_and(|real| seen.insert(real))
                 && let Some(one) = self.ask(&candidate)
                 && !found.iter().any(|other| other.program == one.program)
@@ -216,8 +221,8 @@ impl Kind {
         candidates
     }
 
-    /// A shim starts what its owner has chosen; a version that is asked for may be installed without being chosen. Shims
-    /// are slow, so they are not asked one by one.
+    /// A shim starts the selected version. Another requested version may be installed without being
+    /// selected. Shims are slow, so only the main one is executed.
     fn behind_shims(&self, folder: &Path, asked: &str) -> Vec<PathBuf> {
         let mut candidates = vec![folder.join(self.name)];
         if let Some(versions) = folder.parent().map(|root| root.join("versions")).filter(|_| !asked.is_empty()) {
@@ -231,7 +236,8 @@ impl Kind {
     fn ask(&self, candidate: &Path) -> Option<Interpreter> {
         let mut command = Command::new(candidate);
         command.args(self.question).env_clear().current_dir("/").stdin(Stdio::null()).stderr(Stdio::null());
-        // What shims need to find the program that they stand for, and no more of the server's environment.
+        // Passes only what shims need to find their program, and no more of the server's
+        // environment.
         for name in ["PATH", "HOME", "PYENV_ROOT", "PYENV_VERSION", "ASDF_DIR", "ASDF_DATA_DIR", "NVM_DIR"] {
             if let Some(value) = std::env::var_os(name) {
                 command.env(name, value);
@@ -251,7 +257,8 @@ impl Kind {
     }
 }
 
-/// A virtual environment is found by the name that its interpreter is called by, which is a link.
+/// A virtual environment is located by the path its interpreter is invoked with, which is a
+/// symlink.
 fn kept_name(called: PathBuf, real: PathBuf) -> PathBuf {
     let in_environment = called.ancestors().nth(2).is_some_and(|prefix| prefix.join("pyvenv.cfg").exists());
     if in_environment { called } else { real }
@@ -264,7 +271,7 @@ fn names_in(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The sandbox shows the system's own folders to every worker.
+/// The sandbox shows the system's own directories to every worker.
 fn is_shown_anyway(path: &Path) -> bool {
     path.starts_with("/usr") || path.starts_with("/nix/store")
 }
@@ -282,7 +289,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_version_is_asked_for_by_its_beginning_at_a_dot() {
+    fn matches_version_prefixes_at_dots() {
         assert!(is_version("3.11.7", "3.11"));
         assert!(is_version("3.11.7", "3.11.7"));
         assert!(is_version("3.11.7", ""));
@@ -292,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shim_is_never_the_answer_and_a_missing_version_names_those_that_are_there() {
+    fn resolves_shims_and_lists_versions_when_one_is_missing() {
         let python = find(Runtime::Python, "").expect("this test needs a python3 on PATH");
         assert!(!python.program.to_string_lossy().contains("/shims/"), "{python:?}");
         assert!(!python.program.is_symlink(), "{python:?}");
@@ -303,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_version_is_refused_without_asking_anybody() {
+    fn rejects_malformed_versions() {
         let long = "3".repeat(100);
         for asked in ["../../bin/sh", "latest", "3.11;id", "3 11", long.as_str()] {
             let error = find(Runtime::Python, asked).expect_err("no version").to_string();
@@ -313,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn what_installs_packages_is_told_with_its_version() {
+    fn reports_the_installer_and_its_version() {
         let python = find(Runtime::Python, "").expect("this test needs a python3 on PATH");
         let pip = installer(Runtime::Python, &python).expect("this test needs pip");
         assert!(pip.starts_with("pip ") && pip.len() < 20, "{pip}");
@@ -322,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_interpreter_says_so() {
+    fn rejects_runtimes_without_an_interpreter() {
         let error = find(Runtime::Binary, "").expect_err("binaries run by themselves");
         assert_eq!(error.to_string(), "binary functions need no interpreter");
     }

@@ -1,4 +1,4 @@
-//! The server's side: which walls this machine allows, and starting a worker inside them.
+//! The server's side: detects which isolation this machine supports, and starts workers in it.
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -20,22 +20,22 @@ use super::privileges::user_of;
 use super::probe::{probe, remedy};
 use super::{APP, Ability, BUILD, JailLimits, JailSettings, JailSpec, SCRATCH, hidden, network, outer};
 
-/// What this machine can do, found once.
+/// What this machine supports, detected once.
 #[derive(Debug)]
 pub struct Jail {
     settings: JailSettings,
     namespaces: bool,
     root: bool,
-    /// So that servers that share a machine give their workers different users.
+    /// Gives workers of different servers on one machine different users.
     user_offset: u64,
     groups: Groups,
-    /// Kept for as long as workers run.
+    /// Kept as long as workers run.
     guard: Option<network::Guard>,
     abilities: Vec<Ability>,
 }
 
 impl Jail {
-    /// Starts the program once or twice to see what works, so it takes some milliseconds and blocks.
+    /// Runs the program once or twice to see what works. Blocks for some milliseconds.
     pub fn detect(settings: JailSettings) -> Self {
         let mut jail = Self {
             namespaces: settings.sandbox,
@@ -60,20 +60,21 @@ impl Jail {
         self.abilities.clone()
     }
 
-    /// Where the worker will see its app folder.
+    /// The path of the app directory inside the sandbox.
     pub fn app_path(&self, app_folder: &Path) -> PathBuf {
         if self.namespaces { PathBuf::from(APP) } else { app_folder.to_owned() }
     }
 
-    /// Where the worker will see the folder that it may write to.
+    /// The path of the writable directory inside the sandbox.
     pub fn build_path(&self, writable: &Path) -> PathBuf {
         if self.namespaces { PathBuf::from(BUILD) } else { writable.to_owned() }
     }
 
-    /// Starts the worker. The listener becomes its descriptor 3. Must be called inside a Tokio runtime.
+    /// Starts the worker. The listener becomes its descriptor 3. Must be called inside a Tokio
+    /// runtime.
     ///
-    /// It returns when the first stage runs, not when the worker does: a worker that cannot be started shows as an end with
-    /// [`super::JAIL_FAILED`] and a line on standard error.
+    /// Returns when the first stage runs, not when the worker does. A worker that cannot be started
+    /// exits with [`super::JAIL_FAILED`] and a line on standard error.
     pub fn start(&self, spec: &JailSpec, listener: UnixListener) -> io::Result<Jailed> {
         open_for_others(&spec.app_folder)?;
         listener.set_nonblocking(false)?;
@@ -83,7 +84,7 @@ impl Jail {
         }
         let group = self.groups.create(spec.limits.processes)?;
         if spec.writable.is_some() {
-            // Where there are no such groups, its processes are only nice.
+            // Without cgroups, only niceness lowers the build's priority.
             group.yield_processor().inspect_err(|_| group.remove())?;
         }
         let order = Order {
@@ -96,7 +97,7 @@ impl Jail {
             app_folder: spec.app_folder.clone(),
             readable: spec.readable.clone(),
             writable: spec.writable.clone(),
-            // Looked up for each worker: the file may have been replaced by a link to another.
+            // Resolved for each worker, because the file may have been replaced by a symlink.
             hidden: hidden::real_paths(&self.settings.hidden),
             limits: spec.limits,
             groups: group.folders().to_vec(),
@@ -153,7 +154,7 @@ impl Jail {
         if !self.root {
             return Ability::no("network", format!("{}; {}", network::OPEN, network::REMEDY));
         }
-        // The folder around that of this process is the same at the next start.
+        // The parent of this process's run directory is the same after a restart.
         let seed = self.settings.run.ancestors().nth(2).unwrap_or(&self.settings.run);
         let (guard, ability) = network::raise(seed, &self.settings.closed_ports);
         self.guard = guard;
@@ -164,7 +165,7 @@ impl Jail {
         self.settings.run.join("root")
     }
 
-    /// Falls back to limits alone when namespaces are refused.
+    /// Falls back to limits only if namespaces are refused.
     fn try_out(&mut self) -> Vec<Ability> {
         if let Err(error) = prepare(&self.settings.run, &self.mount_point()) {
             let detail = format!("{} cannot be used: {error}", self.settings.run.display());
@@ -201,7 +202,7 @@ impl Jail {
             limits: JailLimits { processes: 16, open_files: 64, file_size: 1 << 20, scratch: 1 << 20 },
             instance: 0,
         };
-        // The scratch folder goes at the end of this function, after the probe.
+        // The scratch directory is removed at the end of this function, after the probe.
         let (walls, _scratch) = self.walls(&spec).map_err(|error| error.to_string())?;
         probe(&Order {
             walls,
@@ -221,7 +222,7 @@ impl Jail {
     }
 }
 
-/// Of a path: the same in each process of this program.
+/// A hash of a path that is stable across processes of this program.
 pub(super) fn hash(path: &Path) -> u64 {
     let mut hasher = DefaultHasher::new();
     path.hash(&mut hasher);
@@ -241,7 +242,8 @@ fn open_for_others(folder: &Path) -> io::Result<()> {
     fs::set_permissions(folder, Permissions::from_mode(mode | 0o005))
 }
 
-/// Makes a folder and all that is in it a user's own. Links are given away themselves, not what they point at.
+/// Recursively changes the owner of a directory. Symlinks are changed themselves, not their
+/// targets.
 fn give(path: &Path, user: u32) -> io::Result<()> {
     lchown(path, Some(user), Some(user))?;
     if path.symlink_metadata()?.is_dir() {
@@ -252,7 +254,8 @@ fn give(path: &Path, user: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a user that owns nothing can walk to a path. What does not exist yet is judged by the folders above it.
+/// Whether a user that owns nothing can reach a path. A path that does not exist yet is judged by
+/// its ancestors.
 fn others_can_reach(path: &Path) -> bool {
     path.ancestors().skip(1).all(|folder| {
         fs::metadata(folder).map_or(folder.as_os_str().is_empty(), |found| found.permissions().mode() & 0o001 != 0)

@@ -1,4 +1,4 @@
-//! A worker behind its walls, as the server holds it.
+//! The server's handle on a worker in its sandbox.
 
 use std::fs;
 use std::io::{self, ErrorKind, Write};
@@ -14,14 +14,16 @@ use tokio::process::Child;
 use super::cgroup::Group;
 use super::{outer, processes};
 
-/// What an interpreter reserves for itself before a function has used anything: stacks of threads, heaps, its code.
-/// The control group, or whoever samples [`JailHandle::memory_used`], is exact; this only stops what is far beyond.
+/// What an interpreter reserves before a function has used anything: thread stacks, heaps, its
+/// code. The cgroup, or the sampling of [`JailHandle::memory_used`], enforces the exact limit. This
+/// one only stops gross excess.
 const INTERPRETER: u64 = 256 << 20;
 
-/// Dropping any of the parts is safe; dropping the handle ends the worker.
+/// Dropping any of the parts is safe. Dropping the handle kills the worker.
 #[derive(Debug)]
 pub struct Jailed {
-    /// The outer stage. It ends as the worker ended, with its exit code or signal, once nothing of it is left.
+    /// The outer stage. It exits once nothing of the worker is left, with the worker's exit code or
+    /// signal.
     pub child: Child,
     pub stdout: pipe::Receiver,
     pub stderr: pipe::Receiver,
@@ -55,10 +57,10 @@ impl Jailed {
     }
 }
 
-/// What can be done to a worker while others wait for its end and read its output.
+/// Controls a worker while others wait for its exit and read its output.
 #[derive(Debug)]
 pub struct JailHandle {
-    /// The outer stage. To be used only while the lifeline shows it alive: numbers of processes come again.
+    /// The outer stage. Only valid while the lifeline shows it alive, because pids are reused.
     pid: u32,
     lifeline: UnixStream,
     group: Group,
@@ -71,7 +73,8 @@ impl JailHandle {
         Self { pid, lifeline, group, app, scratch }
     }
 
-    /// A handle on no process, for tests that play the worker themselves. Also gives the end that the stages would hold.
+    /// A handle without a process, for tests that act as the worker. Also returns the stages' end
+    /// of the lifeline.
     #[cfg(test)]
     pub(crate) fn of_nothing() -> io::Result<(Self, UnixStream)> {
         let (lifeline, theirs) = UnixStream::pair()?;
@@ -79,25 +82,27 @@ impl JailHandle {
         Ok((Self::new(0, lifeline, group, PathBuf::new(), Scratch::inside("/")), theirs))
     }
 
-    /// Bounds what the worker uses from now on: bytes, and thousandths of a core (0: no bound). The control group is set
-    /// when this returns; the limit of each process (`RLIMIT_DATA`) follows within a moment, by the outer stage.
+    /// Limits the worker from now on, to bytes of memory and thousandths of a core (0 means no
+    /// limit). The cgroup is set when this returns. The outer stage sets the limit of each process
+    /// (`RLIMIT_DATA`) a moment later.
     pub fn limit(&self, memory: u64, cpu: u32) -> io::Result<()> {
         if !self.is_alive() {
             return Err(io::Error::new(ErrorKind::NotFound, "the worker has ended"));
         }
         self.group.limit(memory, cpu)?;
-        // A few bytes on a socket that nobody else writes to: there is always room.
+        // Cannot block: a few bytes on a socket without other writers.
         let most = memory.saturating_add(INTERPRETER).to_le_bytes();
         (&self.lifeline).write_all(&most)
     }
 
-    /// Ends the worker and everything it started, at once. Its end shows in [`Jailed::child`].
+    /// Kills the worker and everything it started, at once. [`Jailed::child`] then exits.
     pub fn kill(&self) {
-        // Fails only when the other end is gone already.
+        // Fails only if the other end is closed already.
         let _ = self.lifeline.shutdown(Shutdown::Write);
     }
 
-    /// Bytes that the worker and everything it started have in memory, files in its memory included.
+    /// Bytes of memory used by the worker and everything it started, including files in its memory
+    /// file systems.
     pub fn memory_used(&self) -> Option<u64> {
         if let Some(used) = self.group.used() {
             return Some(used);
@@ -105,7 +110,8 @@ impl JailHandle {
         if !self.is_alive() {
             return None;
         }
-        // The first is the inner stage: the server's own program, which is not the function's doing.
+        // The first is the inner stage, the server's own program, which does not count against the
+        // function.
         let all = processes::descendants(self.pid);
         let workers = all.get(1..).unwrap_or_default();
         let own = processes::memory_of(workers);
@@ -116,19 +122,20 @@ impl JailHandle {
         Some(own + files)
     }
 
-    /// Whether the kernel killed it, or a part of it, for using more than its limit. To be asked after its end.
+    /// Whether the kernel killed the worker, or a part of it, for exceeding its memory limit. Valid
+    /// after its end.
     pub fn ran_out_of_memory(&self) -> bool {
         let mut said = [0];
         let heard = rustix::net::recv(&self.lifeline, &mut said, RecvFlags::PEEK | RecvFlags::DONTWAIT);
         matches!(heard, Ok((_, 1))) && said[0] == outer::OUT_OF_MEMORY
     }
 
-    /// Where the worker sees its app's files.
+    /// The path of the app's files inside the sandbox.
     pub fn app_path(&self) -> PathBuf {
         self.app.clone()
     }
 
-    /// Where the worker may write.
+    /// The path of the writable scratch directory, as the worker sees it.
     pub fn scratch_path(&self) -> PathBuf {
         self.scratch.path().to_owned()
     }
@@ -139,7 +146,8 @@ impl JailHandle {
     }
 }
 
-/// The folder that a worker may write to. On the host only where there are no mounts of its own; then it goes with the handle.
+/// The scratch directory of a worker. It is on the host only without mount namespaces, and is then
+/// removed with the handle.
 #[derive(Debug)]
 pub(super) struct Scratch {
     path: PathBuf,
@@ -152,7 +160,7 @@ impl Scratch {
     }
 
     pub(super) fn make(path: PathBuf, user: Option<u32>) -> io::Result<Self> {
-        // Left by an instance with the same number of a server that was killed.
+        // Left behind by an instance with the same number of a killed server.
         let _ = fs::remove_dir_all(&path);
         fs::DirBuilder::new().mode(0o700).create(&path)?;
         let made = Self { path, on_host: true };

@@ -1,5 +1,5 @@
-//! The second best, where namespaces are refused, as they are in most containers: the worker stands on the host's file
-//! system, and the kernel lets it open nothing but what it would have seen in a root of its own.
+//! The fallback where namespaces are refused, as in most containers: the worker runs on the host's
+//! file system, and the kernel lets it open only what it would have seen in a root of its own.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use super::Ability;
 use super::order::Order;
 use super::root::{DEVICES, ETC, SYSTEM};
 
-/// What is asked for; an older kernel does what it can. The sixth has scopes for signals.
+/// The requested version. Older kernels enforce what they can. Version 6 adds scopes for signals.
 const VERSION: ABI = ABI::V6;
 
-/// For this process and everything it starts. There is no way back.
+/// Irrevocable, for this process and everything it starts.
 pub(super) fn close_files(order: &Order, scratch: &Path) -> io::Result<Ability> {
     Ok(match enforce(order, scratch).map_err(io::Error::other)? {
         RulesetStatus::NotEnforced => Ability::no(
@@ -27,8 +27,8 @@ pub(super) fn close_files(order: &Order, scratch: &Path) -> io::Result<Ability> 
     })
 }
 
-/// Abstract Unix sockets have no path that mounts could hide, and the network is the machine's: without this a worker could
-/// connect to those of other programs.
+/// Abstract Unix sockets have no path that mounts could hide, and the network namespace is the
+/// machine's. Without this, a worker could connect to those of other programs.
 pub(super) fn close_abstract_sockets() -> Ability {
     let scoped = || Ruleset::default().scope(Scope::AbstractUnixSocket)?.create()?.restrict_self();
     match scoped() {
@@ -48,7 +48,7 @@ fn enforce(order: &Order, scratch: &Path) -> Result<RulesetStatus, RulesetError>
     let readable = SYSTEM.iter().map(PathBuf::from).chain(etc).chain([PathBuf::from("/proc")]);
     let own = order.readable.iter().chain([&order.app_folder, &order.program]).cloned();
     let devices = DEVICES.iter().map(|name| Path::new("/dev").join(name));
-    // Paths that do not exist are left out of rules.
+    // Rules ignore paths that do not exist.
     let status = Ruleset::default()
         .handle_access(all)?
         .scope(Scope::Signal | Scope::AbstractUnixSocket)?

@@ -1,8 +1,9 @@
-//! Addresses and ports of the machine that workers must not reach: rules of the kernel's packet filter (nftables) for the
-//! users that workers have. Only root has such users, and may make rules.
+//! Blocks addresses and ports of the machine for workers, with rules of the kernel's packet filter
+//! (nftables) on the workers' user ids. Only root can assign such users and add rules.
 //!
-//! The rules are a table of this server's own, so two servers on a machine, and whatever else filters packets, do not
-//! disturb each other. The kernel removes the table when the socket that made it is closed, however the server ends.
+//! The rules are in a table of this server's own, so they do not interfere with other servers on
+//! the machine or with other packet filters. The kernel removes the table when the socket that
+//! created it is closed, however the server ends.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -21,11 +22,11 @@ use super::{Ability, ClosedPorts};
 pub(super) struct Guard {
     socket: OwnedFd,
     table: String,
-    /// Kernels before 5.12 know no tables that go with their maker.
+    /// Kernels before 5.12 do not remove a table with its owner.
     stays: bool,
 }
 
-/// `seed` tells servers on one machine apart, and is the same each time a server starts.
+/// `seed` distinguishes servers on one machine, and stays the same across restarts.
 pub(super) fn raise(seed: &Path, ports: &ClosedPorts) -> (Option<Guard>, Ability) {
     const NAME: &str = "network";
     match attempt(seed, ports) {
@@ -58,7 +59,7 @@ fn attempt(seed: &Path, ports: &ClosedPorts) -> io::Result<Guard> {
 }
 
 impl Guard {
-    /// The kernel has done all of a batch, or nothing, when this returns.
+    /// When this returns, the kernel has applied all of a batch or nothing.
     fn send(&self, batch: Batch) -> io::Result<()> {
         let (bytes, mut open) = batch.end();
         rustix::net::send(&self.socket, &bytes, SendFlags::empty())?;
@@ -84,7 +85,8 @@ impl Drop for Guard {
 fn rules(table: &str, ports: &ClosedPorts, owned: bool) -> Batch {
     let mut batch = Batch::begin();
     if !owned {
-        // One that a server left which was killed: made if it is not there, so that it can be removed.
+        // Removes the table of a killed server. It is created first because deleting a missing
+        // table fails.
         batch.table(table, 0);
         batch.delete_table(table);
     }
@@ -96,7 +98,7 @@ fn rules(table: &str, ports: &ClosedPorts, owned: bool) -> Batch {
         rule.user_between(first, last);
         rule
     };
-    // Names are looked up at such an address in some clouds.
+    // Port 53 stays open: some clouds serve DNS at such an address.
     let closed = |mut rule: Expressions| {
         rule.without_port(53);
         rule.unreachable();
@@ -106,7 +108,7 @@ fn rules(table: &str, ports: &ClosedPorts, owned: bool) -> Batch {
     four.with_receiver(libc::NFPROTO_IPV4, 16, &[169, 254, 0, 0], &[255, 255, 0, 0]);
     let mut six = of(everyone);
     six.with_receiver(libc::NFPROTO_IPV6, 24, &bytes(0xfe80, 0), &bytes(0xffc0, 0));
-    // Where Amazon's is reached by IPv6.
+    // Amazon's metadata address for IPv6.
     let mut metadata = of(everyone);
     let address = "fd00:ec2::254".parse().map_or([0; 16], |address: std::net::Ipv6Addr| address.octets());
     metadata.with_receiver(libc::NFPROTO_IPV6, 24, &address, &[0xff; 16]);

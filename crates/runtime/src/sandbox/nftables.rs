@@ -1,4 +1,5 @@
-//! As much of the protocol of nftables (`linux/netfilter/nf_tables.h`) as the rules for workers need.
+//! The part of the nftables protocol (`linux/netfilter/nf_tables.h`) that the rules for workers
+//! need.
 
 use std::io;
 
@@ -7,12 +8,12 @@ use nix::libc;
 const ALIGN: usize = 4;
 const HEADER: usize = 16;
 const NESTED: u16 = 0x8000;
-/// A table that goes with the socket that made it.
+/// A table that the kernel removes with the socket that created it.
 pub(super) const OWNED: u32 = 2;
 /// Register 1, of 16 bytes.
 const REGISTER: u32 = 1;
 
-/// The numbers of attributes, `NFTA_…` in the kernel's header.
+/// Numbers of attributes, `NFTA_…` in the kernel's header.
 #[rustfmt::skip]
 mod attribute {
     pub const TABLE_NAME: u16 = 1; pub const TABLE_FLAGS: u16 = 2;
@@ -30,10 +31,10 @@ mod attribute {
     pub const REJECT_TYPE: u16 = 1; pub const REJECT_ICMP_CODE: u16 = 2;
 }
 
-/// Messages that the kernel takes together or not at all.
+/// Messages that the kernel applies together or not at all.
 pub(super) struct Batch {
     bytes: Vec<u8>,
-    /// How many of them are answered.
+    /// The number of messages that request an acknowledgement.
     asked: usize,
 }
 
@@ -62,7 +63,7 @@ impl Batch {
         self.message(libc::NFT_MSG_DELTABLE, 0, &body);
     }
 
-    /// A chain that sees what processes of this machine send.
+    /// A chain for packets sent by local processes.
     pub(super) fn chain(&mut self, table: &str, name: &str) {
         let mut hook = Attributes::default();
         hook.number(attribute::HOOK_HOOKNUM, libc::NF_INET_LOCAL_OUT.unsigned_abs());
@@ -98,7 +99,7 @@ impl Batch {
         self.bytes.extend(u32::try_from(length).unwrap_or(u32::MAX).to_ne_bytes());
         self.bytes.extend(low(kind).to_ne_bytes());
         self.bytes.extend(low(flags | libc::NLM_F_REQUEST).to_ne_bytes());
-        // Number and sender: the answers come in order, and the kernel fills in who asks.
+        // Sequence number and port id: replies come in order, and the kernel fills in the sender.
         self.bytes.extend([0; 8]);
         self.bytes.extend([low(family).to_be_bytes()[1], 0]);
         self.bytes.extend(subsystem.to_be_bytes());
@@ -106,7 +107,7 @@ impl Batch {
     }
 }
 
-/// How many messages an answer confirms. The first that was refused is the error.
+/// Returns how many messages a reply acknowledges. The first refused one is the error.
 pub(super) fn answers(mut bytes: &[u8]) -> io::Result<usize> {
     let mut confirmed = 0;
     while let Some((header, rest)) = bytes.split_at_checked(HEADER) {
@@ -125,12 +126,12 @@ pub(super) fn answers(mut bytes: &[u8]) -> io::Result<usize> {
     Ok(confirmed)
 }
 
-/// What a packet must be for a rule to apply, and what is done with it.
+/// The match conditions of a rule, and its action.
 #[derive(Default)]
 pub(super) struct Expressions(Attributes);
 
 impl Expressions {
-    /// Sent by a process of a user in this range.
+    /// Matches packets sent by processes of users in this range.
     pub(super) fn user_between(&mut self, first: u32, last: u32) {
         self.meta(libc::NFT_META_SKUID);
         let mut order = Attributes::default();
@@ -144,7 +145,7 @@ impl Expressions {
         self.compare(libc::NFT_CMP_LTE, &last.to_be_bytes());
     }
 
-    /// To an address of a protocol, whose packets have the receiver at `offset`.
+    /// Matches packets to an address of a protocol that has the destination at `offset`.
     pub(super) fn with_receiver(&mut self, protocol: i32, offset: u32, address: &[u8], mask: &[u8]) {
         self.meta(libc::NFT_META_NFPROTO);
         self.compare(libc::NFT_CMP_EQ, &low(protocol).to_be_bytes()[1..]);
@@ -165,7 +166,8 @@ impl Expressions {
         self.compare(libc::NFT_CMP_NEQ, &port.to_be_bytes());
     }
 
-    /// To a TCP port of this machine, under whichever of its addresses: all of them are reached through `lo`.
+    /// Matches packets to a TCP port of this machine. All of its addresses are reached through
+    /// `lo`.
     pub(super) fn with_own_port(&mut self, port: u16) {
         const LOOPBACK: &[u8; 16] = b"lo\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
         self.meta(libc::NFT_META_OIFNAME);
@@ -176,12 +178,12 @@ impl Expressions {
         self.compare(libc::NFT_CMP_EQ, &port.to_be_bytes());
     }
 
-    /// The sender is told that there is no way to the address.
+    /// Rejects with "destination unreachable".
     pub(super) fn unreachable(&mut self) {
         self.reject(libc::NFT_REJECT_ICMPX_UNREACH, Some(libc::NFT_REJECT_ICMPX_ADMIN_PROHIBITED));
     }
 
-    /// The sender is told that nobody listens.
+    /// Rejects with a TCP reset, like a closed port.
     pub(super) fn reset(&mut self) {
         self.reject(libc::NFT_REJECT_TCP_RST, None);
     }
@@ -248,7 +250,7 @@ impl Attributes {
         self.push(kind, &[text.as_bytes(), &[0]].concat());
     }
 
-    /// Numbers travel with the highest byte first.
+    /// Numbers are big-endian.
     fn number(&mut self, kind: u16, number: u32) {
         self.push(kind, &number.to_be_bytes());
     }

@@ -1,4 +1,5 @@
-//! What the server tells the stages, and how: one message on a socket, with the worker's listener attached.
+//! The server's instructions to the stages, sent as one message on a socket with the worker's
+//! listener attached.
 
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
@@ -13,15 +14,15 @@ use serde::{Deserialize, Serialize};
 
 use super::JailLimits;
 
-/// An order carries no secrets and no code, so a longer one is a mistake.
+/// An order carries no secrets and no code, so a longer one is a bug.
 const MAX_ORDER: usize = 4 << 20;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Order {
     pub walls: Walls,
-    /// What the outer stage runs as the inner one.
+    /// The program of the inner stage.
     pub stages: PathBuf,
-    /// An empty folder of the host to build the root on.
+    /// An empty directory of the host to build the root on.
     pub mount_point: PathBuf,
     pub program: PathBuf,
     pub args: Vec<String>,
@@ -29,22 +30,24 @@ pub(super) struct Order {
     pub app_folder: PathBuf,
     pub readable: Vec<PathBuf>,
     pub writable: Option<PathBuf>,
-    /// Files without links in their paths that are never shown, whatever folder they lie in.
+    /// Files, with symlinks resolved, that are never shown, whatever directory they are in.
     pub hidden: Vec<PathBuf>,
     pub limits: JailLimits,
-    /// Folders of control groups that the worker joins, and that the outer stage removes at the end.
+    /// Directories of control groups that the worker joins, and that the outer stage removes at the
+    /// end.
     pub groups: Vec<PathBuf>,
-    /// Build the walls, say what held, and end.
+    /// Set up the sandbox, report what worked, and exit.
     pub probe: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Walls {
-    /// Namespaces made by root; the worker becomes this user.
+    /// Namespaces created by root. The worker switches to this user.
     Root { user: u32 },
-    /// Namespaces made by an ordinary user, inside a user namespace.
+    /// Namespaces created by an ordinary user, inside a user namespace.
     User,
-    /// No namespaces. The worker becomes the user, if there is one, and has the folder as its scratch.
+    /// No namespaces. The worker switches to the user, if set, and uses the directory as its
+    /// scratch.
     Plain { user: Option<u32>, scratch: PathBuf, close_files: bool },
 }
 
@@ -63,7 +66,7 @@ impl Order {
         to.write_all(&text)
     }
 
-    /// The listener gets the lowest free number and stays open across `exec`.
+    /// The listener gets the lowest free descriptor and stays open across `exec`.
     pub(super) fn receive(from: BorrowedFd<'_>) -> io::Result<(Self, OwnedFd)> {
         let mut length = [0; 4];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -87,7 +90,8 @@ impl Order {
     }
 }
 
-/// Standard input reads ahead into a buffer; a stage wants exactly the order and then only to see the end.
+/// Unbuffered: standard input would read ahead, and a stage must read exactly the order and then
+/// detect the end of file.
 struct Socket<'a>(BorrowedFd<'a>);
 
 impl Read for Socket<'_> {

@@ -1,4 +1,5 @@
-//! `__jail`: makes the namespaces, starts the inner stage in them, and stays outside until nothing of the worker is left.
+//! `__jail`: creates the namespaces, starts the inner stage in them, and stays outside until
+//! nothing of the worker is left.
 
 use std::fs;
 use std::io;
@@ -22,19 +23,22 @@ use super::{inner, privileges, processes};
 
 pub(super) const STAGE: &str = "__jail";
 
-/// Said to the server, after the end, about a worker that the kernel killed for its memory.
+/// Sent to the server after the end of a worker that the kernel killed for exceeding its memory.
 pub(super) const OUT_OF_MEMORY: u8 = b'm';
 
 pub(super) fn run() -> io::Result<ExitCode> {
-    // A service manager may signal all of the server's processes. When a worker ends is for the server to say.
+    // A service manager may signal all of the server's processes, but only the server decides when
+    // a worker ends.
     SigSet::all().thread_block()?;
-    // The server opens everything close-on-exec, but whoever started the server may not have.
+    // The server opens everything close-on-exec, but the process that started the server may not
+    // have.
     close_fds::CloseFdsBuilder::new().cloexecfrom(3);
     let lifeline = io::stdin();
     let (order, listener) = Order::receive(lifeline.as_fd())?;
     rustix::io::fcntl_setfd(&listener, rustix::io::FdFlags::CLOEXEC)?;
     separate(&order.walls)?;
-    // After the maps of users are written, which a process that is not dumpable may not. The worker may have this user too.
+    // Comes after the user maps are written, which requires a dumpable process. The worker may have
+    // the same user.
     nix::sys::prctl::set_dumpable(false)?;
 
     let (to_inner, theirs) = UnixStream::pair()?;
@@ -48,13 +52,13 @@ pub(super) fn run() -> io::Result<ExitCode> {
     let group = Group::of(order.groups.clone());
     let outcome = order.send(&to_inner, listener.as_fd()).and_then(|()| {
         drop(listener);
-        // Moving a process to a group waits for every core of the machine, some milliseconds. The inner stage builds the
-        // root meanwhile, and starts nothing before it is told.
+        // Moving a process to a cgroup waits for every core of the machine, some milliseconds. The
+        // inner stage builds the root in the meantime and waits for the signal to start the worker.
         group.take_in_uncharged(inner.id())?;
         watch(lifeline.as_fd(), &to_inner, inner.id(), &group, &order.walls)
     });
     let inner = end(&mut inner, &order.walls)?;
-    // No word of the worker: the inner stage was killed, or failed and said why.
+    // Without a status, the inner stage was killed, or failed and has printed why.
     let worker = inner::read_status(&to_inner).unwrap_or(inner);
 
     if group.killed_for_memory() {
@@ -67,7 +71,8 @@ pub(super) fn run() -> io::Result<ExitCode> {
 }
 
 fn separate(walls: &Walls) -> io::Result<()> {
-    // The mounts come later: a change of root moves every process of the namespace, and this one stays on the host.
+    // The mount namespace comes later: a change of root affects every process of the namespace, and
+    // this one stays on the host.
     let kinds = CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWIPC | CloneFlags::CLONE_NEWUTS;
     let refused = |errno: Errno| io::Error::other(format!("namespaces are refused: {errno}"));
     match walls {
@@ -75,18 +80,20 @@ fn separate(walls: &Walls) -> io::Result<()> {
         Walls::User => {
             let (user, group) = (nix::unistd::geteuid(), nix::unistd::getegid());
             unshare(kinds | CloneFlags::CLONE_NEWUSER).map_err(refused)?;
-            // An ordinary user may write the map of groups only after giving up setgroups.
+            // An ordinary user may write the group map only after denying setgroups.
             fs::write("/proc/self/setgroups", "deny")?;
             fs::write("/proc/self/uid_map", format!("{0} {user} 1", privileges::INNER_USER))?;
             fs::write("/proc/self/gid_map", format!("{0} {group} 1", privileges::INNER_USER))?;
             keep_across_exec(CapabilitySet::SYS_ADMIN | CapabilitySet::SETPCAP)
         }
-        // Orphans of the worker become children of this process, so that all of it can be found and ended.
+        // Makes orphans of the worker children of this process, so that they can be found and
+        // killed.
         Walls::Plain { .. } => Ok(nix::sys::prctl::set_child_subreaper(true)?),
     }
 }
 
-/// The inner stage is not root inside either, so it would lose what it needs for mounting when it is executed.
+/// The inner stage is not root inside either, so exec would drop the capabilities that it needs for
+/// mounting.
 fn keep_across_exec(wanted: CapabilitySet) -> io::Result<()> {
     let sets = rustix::thread::capabilities(None)?;
     rustix::thread::set_capabilities(None, CapabilitySets { inheritable: wanted, ..sets })?;
@@ -96,13 +103,14 @@ fn keep_across_exec(wanted: CapabilitySet) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns when the server is gone, or wants this to end, or when the inner stage has ended.
+/// Returns when the server is gone or closes the lifeline, or when the inner stage has ended.
 ///
-/// A limit that comes before the worker is kept for it. The stages are not limited: they are the server's own program, whose
-/// allocator may have reserved more than a function is given. For the same reason the inner stage joins the group that
-/// bounds memory only when it has nothing left to do but to start the worker. The kernel charges a page to the group that
-/// its process is in at the first touch: while the move raced with that process's own start, a random part of some 7 MiB
-/// counted against the function, and first calls were killed below their limit.
+/// A limit that arrives before the worker exists is applied later. The stages are not limited: they
+/// are the server's own program, whose allocator may have reserved more than a function may use.
+/// For the same reason the inner stage joins the memory cgroup only when all it has left to do is
+/// start the worker. The kernel charges a page to the cgroup of its process at the first touch.
+/// When the move raced with that process's own start, a random part of some 7 MiB was charged to
+/// the function, and first calls were killed below their limit.
 fn watch(lifeline: BorrowedFd<'_>, inner: &UnixStream, inner_pid: u32, group: &Group, walls: &Walls) -> io::Result<()> {
     let (mut ready, mut started, mut limit) = (false, false, None);
     loop {
@@ -112,7 +120,7 @@ fn watch(lifeline: BorrowedFd<'_>, inner: &UnixStream, inner_pid: u32, group: &G
             result => result?,
         };
         if !both[1].revents().is_empty() {
-            // What it says last is how the worker ended, and then it ends itself.
+            // The last message is the worker's status, after which the inner stage exits.
             if started {
                 return Ok(());
             }
@@ -138,9 +146,11 @@ fn watch(lifeline: BorrowedFd<'_>, inner: &UnixStream, inner_pid: u32, group: &G
     }
 }
 
-/// From the top down, each process before its children are listed: whoever is started meanwhile inherits the limit.
+/// Walks from the top down and limits each process before listing its children, so children forked
+/// in the meantime inherit the limit.
 ///
-/// A root without `CAP_SYS_RESOURCE`, as in most containers, may not limit the processes of another user. That user may.
+/// A root without `CAP_SYS_RESOURCE`, as in most containers, may not limit processes of another
+/// user. That user may.
 fn limit_data(most: u64, mut next: Vec<u32>, walls: &Walls) -> io::Result<()> {
     let limit = Rlimit { current: Some(most), maximum: Some(most) };
     while let Some(process) = next.pop() {
@@ -153,7 +163,7 @@ fn limit_data(most: u64, mut next: Vec<u32>, walls: &Walls) -> io::Result<()> {
             (done, _) => done,
         };
         match done {
-            // Gone already.
+            // `SRCH`: the process is gone already.
             Ok(()) | Err(rustix::io::Errno::SRCH) => next.extend(processes::children(process)),
             Err(error) => return Err(error.into()),
         }
@@ -172,9 +182,9 @@ fn with_real_user<T>(user: u32, act: impl Fn() -> T) -> io::Result<T> {
 }
 
 fn end(inner: &mut Child, walls: &Walls) -> io::Result<ExitStatus> {
-    // A process that has ended already keeps the status it ended with.
+    // A process that has already ended keeps its status.
     inner.kill()?;
-    // The kernel ends a pid 1 only after everything in its namespace.
+    // The kernel ends pid 1 only after every process in its namespace.
     let status = inner.wait()?;
     if let Walls::Plain { user, .. } = walls {
         end_descendants(*user);
@@ -182,11 +192,11 @@ fn end(inner: &mut Child, walls: &Walls) -> io::Result<ExitStatus> {
     Ok(status)
 }
 
-/// Without a pid namespace: again and again, until no child is left. Processes of a user of their own are ended in one
-/// stroke, which a process that keeps forking cannot outrun.
+/// Without a pid namespace, kills repeatedly until no child is left. Processes with a user of their
+/// own are killed by a single call, which a fork bomb cannot outrun.
 fn end_descendants(user: Option<u32>) {
     if let Some(user) = user.map(Uid::from_raw) {
-        // All three but the saved one: as this user the stroke must not hit the server.
+        // Keeps root only as the saved user, so that the signal does not reach the server.
         let root = Uid::from_raw(0);
         if setresuid(user, user, root).is_ok() {
             let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
@@ -206,18 +216,21 @@ fn end_descendants(user: Option<u32>) {
     }
 }
 
-/// The server sees the end that the worker had.
+/// Ends this process the same way as the worker, so that the server sees the worker's exit code or
+/// signal.
 fn end_like(worker: ExitStatus) -> io::Result<ExitCode> {
     if let Some(signal) = worker.signal() {
         let nothing = Rlimit { current: Some(0), maximum: Some(0) };
         rustix::process::setrlimit(Resource::Core, nothing)?;
         SigSet::all().thread_unblock()?;
-        // Rust's own handler for stack overflows takes the first of some signals, and steps aside.
+        // Rust's stack overflow handler catches the first of some signals and then uninstalls
+        // itself, so the signal is raised twice.
         for signal in Signal::try_from(signal).into_iter().chain(Signal::try_from(signal)) {
             raise(signal)?;
         }
     }
-    // A signal that this process ignores, such as SIGPIPE, is told as shells do.
+    // For a signal that this process ignores, such as SIGPIPE, the exit code is the shell's 128 +
+    // number.
     let code = worker.code().or(worker.signal().map(|signal| 128 + signal));
     Ok(ExitCode::from(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(super::JAIL_FAILED)))
 }

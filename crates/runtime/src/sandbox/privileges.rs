@@ -1,4 +1,4 @@
-//! Giving up: limits on what a worker uses, and the user and capabilities it has.
+//! Drops privileges: sets resource limits, and changes user and capabilities.
 
 use std::io;
 use std::ops::RangeInclusive;
@@ -11,16 +11,16 @@ use super::Ability;
 use super::order::{Order, Walls};
 use super::processes;
 
-/// Who a worker is inside a user namespace.
+/// The worker's user id inside a user namespace.
 pub(super) const INNER_USER: u32 = 1000;
 
-/// When the server is root, each worker becomes a user that nobody else is: files of others stay closed to it, and the
-/// kernel's count of processes, which is kept by user, is its own.
+/// If the server is root, each worker gets a user id of its own. Files of other workers are closed
+/// to it, and the kernel's process count, which is per user, is its own.
 pub(super) const WORKERS: RangeInclusive<u32> = 200_000..=249_999;
-/// Builds reach less of the network than functions, so they can be told apart.
+/// Separate user ids, because builds may reach less of the network than functions.
 pub(super) const BUILDERS: RangeInclusive<u32> = 250_000..=259_999;
 
-/// `offset` keeps two servers on a machine apart.
+/// `offset` distinguishes two servers on one machine.
 pub(super) fn user_of(instance: u64, offset: u64, builds: bool) -> u32 {
     let users = if builds { BUILDERS } else { WORKERS };
     let count = u64::from(users.end() - users.start()) + 1;
@@ -34,7 +34,8 @@ pub(super) fn limit(order: &Order) -> io::Result<()> {
     set(Resource::Fsize, limits.file_size)?;
     set(Resource::Nofile, limits.open_files)?;
     set(Resource::Memlock, 64 << 10)?;
-    // Pid 1 counts too. Without a user of its own a worker shares the count with whatever else the user runs.
+    // Pid 1 counts too. Without its own user id, a worker shares the count with everything else
+    // that the user runs.
     let others = match &order.walls {
         Walls::Plain { user: None, .. } => processes::tasks_of(Uid::current().as_raw()),
         _ => 1,
@@ -42,7 +43,7 @@ pub(super) fn limit(order: &Order) -> io::Result<()> {
     set(Resource::Nproc, limits.processes + others)
 }
 
-/// No higher than it is already: raising takes a privilege that the server may not have.
+/// Never raises a limit, which takes a privilege that the server may not have.
 fn set(resource: Resource, most: u64) -> io::Result<()> {
     let most = rustix::process::getrlimit(resource).maximum.map_or(most, |maximum| most.min(maximum));
     Ok(setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?)
@@ -75,7 +76,7 @@ pub(super) fn drop_all(walls: &Walls) -> io::Result<Vec<Ability>> {
 }
 
 fn become_user(user: u32) -> io::Result<()> {
-    // So that a worker may open /dev/stdout: a pipe belongs to whoever made it.
+    // Lets a worker open /dev/stdout: a pipe belongs to its creator.
     for output in [rustix::stdio::stdout(), rustix::stdio::stderr()] {
         let _ = rustix::fs::fchown(output, Some(rustix::fs::Uid::from_raw(user)), None);
     }
@@ -86,7 +87,7 @@ fn become_user(user: u32) -> io::Result<()> {
 }
 
 fn empty_bounding_set() -> Ability {
-    // Bits that this kernel does not know are refused, and cannot be had either.
+    // The kernel rejects bits that it does not know, so those capabilities cannot exist either.
     for one in 0..64 {
         let one = CapabilitySet::from_bits_retain(1 << one);
         if rustix::thread::capability_is_in_bounding_set(one).unwrap_or(false)

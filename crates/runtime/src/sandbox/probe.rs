@@ -1,4 +1,4 @@
-//! Finds out what the machine allows by doing it once, without a worker.
+//! Detects what the machine supports by trying it once, without a worker.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use super::order::Order;
 use super::{Ability, outer};
 
-/// Builds the walls of the order and takes them down again. The error is a sentence about what was refused.
+/// Sets up the sandbox of the order and tears it down again. The error describes what was refused.
 pub(super) fn probe(order: &Order) -> Result<Vec<Ability>, String> {
     let attempt = || -> io::Result<Result<Vec<Ability>, String>> {
         let (ours, theirs) = UnixStream::pair()?;
@@ -21,7 +21,7 @@ pub(super) fn probe(order: &Order) -> Result<Vec<Ability>, String> {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()?;
-        // Any descriptor will do where a worker would get its listener.
+        // Stands in for the listener.
         order.send(&ours, ours.as_fd())?;
         let output = stage.wait_with_output()?;
         if output.status.success() {
@@ -33,7 +33,7 @@ pub(super) fn probe(order: &Order) -> Result<Vec<Ability>, String> {
     attempt().unwrap_or_else(|error| Err(format!("cannot run {}: {error}", order.stages.display())))
 }
 
-/// What a person can do about namespaces that are refused.
+/// How an operator can enable namespaces that are refused.
 pub(super) fn remedy() -> &'static str {
     let setting = |path: &str| std::fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default();
     if setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == "1" {

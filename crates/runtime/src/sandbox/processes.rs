@@ -1,10 +1,10 @@
-//! What `/proc` tells about the processes of a worker.
+//! Reads facts about a worker's processes from `/proc`.
 
 use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
-/// Everything below a process, parents before their children.
+/// All descendants of a process, parents before their children.
 pub(super) fn descendants(of: u32) -> Vec<u32> {
     let mut found = children(of);
     let mut next = 0;
@@ -24,12 +24,14 @@ pub(super) fn children(of: u32) -> Vec<u32> {
         .collect()
 }
 
-/// Bytes that processes have in memory of their own, and in memory that they share. Pages that a fork still shares, and shared
-/// memory that was touched, are counted for each process that has them: too much rather than too little.
+/// The private and shared memory of processes in bytes. Pages shared after a fork, and touched
+/// shared memory, count for each process that has them: overestimating is safer than
+/// underestimating.
 pub(super) fn memory_of(processes: &[u32]) -> u64 {
     let resident = processes.iter().filter_map(|process| resident(*process));
     let (own, touched) = resident.fold((0, 0), |(own, touched), more| (own + more.0, touched + more.1));
-    // Pages of shared memory stay when a process lets go of them, and then nothing shows them: what it could hold counts.
+    // Pages of shared memory outlive their last unmapping and then appear nowhere, so the full size
+    // of a segment counts.
     let mut shared = HashMap::new();
     processes.iter().for_each(|process| add_shared(*process, &mut shared));
     own + u64::max(touched, shared.values().sum())
@@ -44,7 +46,7 @@ fn resident(of: u32) -> Option<(u64, u64)> {
     Some((bytes("RssAnon:")?, bytes("RssShmem:")?))
 }
 
-/// Sizes of shared memory without a file, by inode, as far as it is mapped.
+/// Sizes of anonymous shared memory by inode, as far as it is mapped.
 fn add_shared(of: u32, sizes: &mut HashMap<u64, u64>) {
     let Ok(maps) = fs::read(format!("/proc/{of}/maps")) else { return };
     let maps = String::from_utf8_lossy(&maps);
@@ -54,7 +56,7 @@ fn add_shared(of: u32, sizes: &mut HashMap<u64, u64>) {
     }
 }
 
-/// What the kernel calls it.
+/// The kernel's name for anonymous shared memory.
 const SHARED: &str = "/dev/zero (deleted)";
 
 /// `7f0000000000-7f0000a00000 rw-s 00000000 00:01 1037  /dev/zero (deleted)`
@@ -67,13 +69,13 @@ fn end_of_mapping(line: &str) -> Option<(u64, u64)> {
     Some((words.nth(1)?.parse().ok()?, offset.checked_add(length)?))
 }
 
-/// Bytes that files in memory take, which no process has to have mapped.
+/// Bytes used by files in the scratch tmpfs, whether or not a process maps them.
 pub(super) fn scratch_memory(of: u32, scratch: &str) -> u64 {
     rustix::fs::statvfs(format!("/proc/{of}/root{scratch}"))
         .map_or(0, |found| found.f_blocks.saturating_sub(found.f_bfree).saturating_mul(found.f_frsize))
 }
 
-/// Processes and threads of a user.
+/// The number of processes and threads of a user.
 pub(super) fn tasks_of(user: u32) -> u64 {
     let Ok(processes) = fs::read_dir("/proc") else { return 0 };
     processes
@@ -89,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mapping_of_shared_memory_counts_to_its_end() {
+    fn parses_a_mapping_of_shared_memory() {
         let line = "7f0000000000-7f0000a00000 rw-s 00100000 00:01 1037                       /dev/zero (deleted)";
         assert_eq!(end_of_mapping(line), Some((1037, (10 << 20) + (1 << 20))));
         assert_eq!(end_of_mapping("7f00-7e00 rw-s 0 00:01 1 /dev/zero (deleted)"), None);

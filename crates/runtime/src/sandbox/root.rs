@@ -1,4 +1,4 @@
-//! The file system that a worker sees: a small one in memory, with parts of the host bound into it read-only.
+//! The file system of a worker: a small tmpfs with parts of the host mounted into it read-only.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,11 +13,13 @@ use super::inner::at;
 use super::order::Order;
 use super::{APP, Ability, BUILD, SCRATCH};
 
-/// Folders at the root that programs need. Where they are links into `/usr` they become links here too.
+/// Top-level directories that programs need. If the host has a symlink into `/usr`, so does the
+/// sandbox.
 pub(super) const SYSTEM: [&str; 8] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store"];
 
-/// What name lookups, TLS and the dynamic linker read. Nothing that names the machine's users. Of `ssl` and `pki` only
-/// certificates: private keys lie beside them, and without root a worker has the user and the groups of the server.
+/// Files for name lookups, TLS and the dynamic linker. Nothing that names the machine's users. Of
+/// `ssl` and `pki` only certificates: private keys are beside them, and without root a worker has
+/// the server's user and groups.
 pub(super) const ETC: [&str; 24] = [
     "alternatives",
     "ca-certificates",
@@ -49,10 +51,10 @@ pub(super) const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urando
 
 const HOST_NAME: &str = "function";
 
-/// Files of `/proc` about the machine that no function has a use for.
+/// Files of `/proc` about the machine that no function needs.
 const COVERED: [&str; 7] = ["config.gz", "kallsyms", "kcore", "keys", "latency_stats", "sched_debug", "timer_list"];
 
-/// After this the host's files are out of reach of this process.
+/// Afterwards this process cannot reach the host's files any more.
 pub(super) fn build(order: &Order, user: u32) -> io::Result<Vec<Ability>> {
     let new = order.mount_point.as_path();
     nix::unistd::sethostname(HOST_NAME)?;
@@ -61,7 +63,8 @@ pub(super) fn build(order: &Order, user: u32) -> io::Result<Vec<Ability>> {
         .map_err(|errno| doing("make the mounts private", errno))?;
     memory_folder(new, "size=2m,mode=755")?;
 
-    // First: the server's own files, which are shown at their path, may lie below the host's folder of the same name.
+    // Comes first, because readable paths keep their location, which may be below the host's own
+    // `/tmp`.
     let scratch = inside(new, Path::new(SCRATCH));
     fs::create_dir(&scratch)?;
     let inodes = (order.limits.scratch / 4096).max(1024);
@@ -75,7 +78,7 @@ pub(super) fn build(order: &Order, user: u32) -> io::Result<Vec<Ability>> {
     let proc = fresh_proc(&inside(new, Path::new("/proc")))?;
 
     std::env::set_current_dir(new)?;
-    // The new root and the old one on the same spot: no folder for the old one is needed.
+    // Stacks the new root on the old one, so no directory for the old root is needed.
     nix::unistd::pivot_root(".", ".").map_err(|errno| doing("change the root", errno))?;
     umount2(".", MntFlags::MNT_DETACH).map_err(|errno| doing("let go of the old root", errno))?;
     std::env::set_current_dir("/")?;
@@ -91,7 +94,7 @@ fn bind_all(new: &Path, order: &Order) -> io::Result<()> {
     for name in ETC {
         mirror(new, &Path::new("/etc").join(name), order)?;
     }
-    // Sorted: a folder comes before what is in it, which is then there already.
+    // Sorted, so a directory comes before its content, which then already exists.
     for path in order.readable.iter().collect::<BTreeSet<_>>() {
         if !path.is_absolute() || path == Path::new("/") {
             return Err(io::Error::other(format!("{} cannot be shown to a worker", path.display())));
@@ -108,7 +111,7 @@ fn bind_all(new: &Path, order: &Order) -> io::Result<()> {
     }
 }
 
-/// Shows a path of the host at the same place, or nothing if the host has no such path.
+/// Makes a path of the host visible at the same place, if the host has it.
 fn mirror(new: &Path, path: &Path, order: &Order) -> io::Result<()> {
     let target = inside(new, path);
     match (path.symlink_metadata(), path.canonicalize()) {
@@ -124,18 +127,19 @@ fn mirror(new: &Path, path: &Path, order: &Order) -> io::Result<()> {
     }
 }
 
-/// Covers each hidden file that a folder or file shown at `target` brought along. Hidden paths have no links.
+/// Covers hidden files below a source that is visible at `target`. Hidden paths contain no
+/// symlinks.
 fn cover(source: &Path, target: &Path, hidden: &[PathBuf]) -> io::Result<()> {
     let Ok(source) = source.canonicalize() else { return Ok(()) };
     for below in hidden.iter().filter_map(|file| file.strip_prefix(&source).ok()) {
-        // Joining nothing would make the path of a file one of a folder.
+        // Joining an empty path would add a trailing slash.
         let covered = if below.as_os_str().is_empty() { target.to_owned() } else { target.join(below) };
         cover_with_nothing(&covered)?;
     }
     Ok(())
 }
 
-/// What is found there is empty, or may not be opened, where the mount allows no devices.
+/// Mounts `/dev/null` over a file. It reads as empty, or cannot be opened if the mount has `nodev`.
 fn cover_with_nothing(file: &Path) -> io::Result<()> {
     if file.symlink_metadata().is_err() {
         return Ok(());
@@ -152,7 +156,7 @@ fn bind(source: &Path, target: &Path) -> io::Result<()> {
         make_parent(target)?;
         fs::File::create(target)?;
     }
-    // With everything mounted below it: a user namespace may not look under the host's mounts.
+    // Recursive, because a user namespace may not uncover what is below the host's mounts.
     mount(Some(source), target, None::<&str>, MsFlags::MS_BIND | MsFlags::MS_REC, None::<&str>)
         .map_err(|errno| told(errno.into()))
 }
@@ -167,7 +171,7 @@ fn devices(new: &Path) -> io::Result<()> {
         ("stdin", "/proc/self/fd/0"),
         ("stdout", "/proc/self/fd/1"),
         ("stderr", "/proc/self/fd/2"),
-        // Shared memory counts as scratch.
+        // POSIX shared memory counts as scratch.
         ("shm", SCRATCH),
     ] {
         symlink(to, inside(new, &Path::new("/dev").join(name)))?;
@@ -182,14 +186,16 @@ fn small_files(new: &Path, user: u32) -> io::Result<()> {
     fs::write(etc.join("passwd"), users)?;
     fs::write(etc.join("group"), format!("root:x:0:\nfunction:x:{user}:\n"))?;
     fs::create_dir_all(inside(new, Path::new("/var")))?;
-    // Spares wait for a function, so the worker itself writes these files once it is one.
+    // These directories are filled by the worker when it becomes a function: a spare does not know
+    // it yet.
     for folder in ["configs", "secrets"] {
         symlink(Path::new(SCRATCH).join(".milepost").join(folder), inside(new, Path::new("/")).join(folder))?;
     }
     symlink(SCRATCH, inside(new, Path::new("/var/tmp")))
 }
 
-/// Every mount below the new root but the writable ones, those that came along with a bound folder too.
+/// Remounts everything below the new root read-only except the writable mounts, including submounts
+/// of bound directories.
 fn read_only_below(new: &Path, scratch: &Path, writable: Option<&Path>) -> io::Result<()> {
     for line in fs::read_to_string("/proc/self/mountinfo")?.lines() {
         let mut fields = line.split(' ').skip(4);
@@ -205,7 +211,7 @@ fn read_only_below(new: &Path, scratch: &Path, writable: Option<&Path>) -> io::R
         if !below.starts_with("dev") {
             flags |= MsFlags::MS_NODEV;
         }
-        // A user namespace may not take away what the host has set.
+        // A user namespace may not clear flags that the host has set.
         for option in options.split(',') {
             flags |= match option {
                 "nodev" => MsFlags::MS_NODEV,
@@ -222,7 +228,8 @@ fn read_only_below(new: &Path, scratch: &Path, writable: Option<&Path>) -> io::R
     Ok(())
 }
 
-/// Containers that hide parts of their own `/proc` do not allow a whole one. Most programs live without.
+/// Containers that mask parts of their own `/proc` do not allow mounting a new one. Most programs
+/// work without it.
 fn fresh_proc(target: &Path) -> io::Result<Ability> {
     fs::create_dir(target)?;
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
@@ -256,7 +263,7 @@ fn doing(what: &str, errno: nix::errno::Errno) -> io::Error {
     at(format!("cannot {what}"))(errno.into())
 }
 
-/// The kernel writes blanks, tabs, newlines and backslashes of paths as three octal digits.
+/// The kernel escapes spaces, tabs, newlines and backslashes in paths as three octal digits.
 fn unescape(field: &str) -> PathBuf {
     let (mut plain, mut rest) = (String::new(), field);
     while let Some(found) = rest.find('\\') {

@@ -1,4 +1,4 @@
-//! Calls to the kernel that a worker has no use for, and that others have broken out with.
+//! Blocks system calls that a worker does not need and that have been used to escape sandboxes.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,7 +11,7 @@ use seccompiler::{
 use super::Ability;
 use super::order::{Order, Walls};
 
-/// Refused with EPERM whatever their arguments are.
+/// Refused with EPERM, whatever their arguments.
 const REFUSED: &[i64] = &[
     libc::SYS_acct,
     libc::SYS_add_key,
@@ -59,17 +59,19 @@ const REFUSED: &[i64] = &[
     STATMOUNT,
 ];
 
-/// The same on all architectures, and not in every C library yet.
+/// The same on all architectures, but missing in some C libraries.
 const STATMOUNT: i64 = 457;
 const LISTMOUNT: i64 = 458;
 
-/// The families of sockets that a worker may open. The kernel has some forty more, most of them never looked at.
+/// The socket families that a worker may open. The kernel has some forty more, most of them rarely
+/// audited.
 const FAMILIES: [i32; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
-/// What `personality` answers without changing anything.
+/// The argument of `personality` that only queries it.
 const ASK_PERSONALITY: u64 = 0xffff_ffff;
 
-/// Requests of `ioctl` that take room on the disk as `fallocate` does, or make one byte take it.
+/// `ioctl` requests that allocate disk space as `fallocate` does, or make one byte take a lot of
+/// it.
 const TAKE_ROOM: [u64; 6] = [
     0x4030_580a, // XFS_IOC_ALLOCSP
     0x4030_5824, // XFS_IOC_ALLOCSP64
@@ -79,11 +81,12 @@ const TAKE_ROOM: [u64; 6] = [
     0x401c_5820, // FS_IOC_FSSETXATTR, for the size of extents
 ];
 
-/// What depends on the worker.
+/// Refusals that depend on the worker.
 pub(super) struct Refusals {
-    /// Memory that neither a process nor a mount shows is refused where no control group counts it.
+    /// Refuses memory that neither a process nor a mount shows, if no cgroup counts it.
     unseen_memory: bool,
-    /// Room on the disk has to be written to be taken, so that whoever watches the disk can be in time.
+    /// Refuses allocating disk space without writing it, so that the disk watcher can react in
+    /// time.
     fallocate: bool,
 }
 
@@ -96,7 +99,8 @@ impl Refusals {
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// On x86_64 the kernel may offer every call once more under the x32 numbers, and a few only under numbers of their own.
+/// On x86_64 the kernel may offer every call again under the x32 numbers, and a few under numbers
+/// of their own.
 #[cfg(target_arch = "x86_64")]
 const X32: i64 = 0x4000_0000;
 #[cfg(target_arch = "x86_64")]
@@ -109,7 +113,7 @@ const REFUSED_X32: &[i64] = &[
 #[cfg(target_arch = "x86_64")]
 const IOCTL_X32: i64 = X32 + 514;
 
-/// For this thread and everything it starts. There is no way back.
+/// Irrevocable, for this thread and everything it starts.
 pub(super) fn refuse_calls(refusals: Refusals) -> io::Result<Ability> {
     let Ok(architecture) = TargetArch::try_from(std::env::consts::ARCH) else {
         return Ok(Ability::no("seccomp", format!("there is no filter for {}", std::env::consts::ARCH)));
@@ -129,7 +133,7 @@ pub(super) fn refuse_calls(refusals: Refusals) -> io::Result<Ability> {
 fn filters(refusals: &Refusals, architecture: TargetArch) -> Result<Vec<BpfProgram>, seccompiler::BackendError> {
     let mut rules = vec![(refused()?, libc::EPERM), (absent(refusals), libc::ENOSYS), (sockets()?, libc::EAFNOSUPPORT)];
     if refusals.fallocate {
-        // C libraries write zeros instead.
+        // C libraries fall back to writing zeros.
         rules.push((unwritten_room()?, libc::EOPNOTSUPP));
     }
     let program = |(rules, errno): (Rules, i32)| {
@@ -151,7 +155,8 @@ fn refused() -> Result<Rules, seccompiler::BackendError> {
     Ok(refused)
 }
 
-/// The flags of clone3 are behind a pointer. "Not there" makes C libraries use clone.
+/// The flags of clone3 are behind a pointer, out of reach of a filter. ENOSYS makes C libraries use
+/// clone.
 fn absent(refusals: &Refusals) -> Rules {
     let mut absent = vec![libc::SYS_clone3, libc::SYS_memfd_secret];
     if refusals.unseen_memory {
@@ -172,7 +177,7 @@ fn unwritten_room() -> Result<Rules, seccompiler::BackendError> {
     ]))
 }
 
-/// Of netlink only what lists addresses and routes, which name lookups and `getifaddrs` use.
+/// Allows only route netlink, which name lookups and `getifaddrs` use.
 fn sockets() -> Result<Rules, seccompiler::BackendError> {
     let compare = |argument, how, to: i32| {
         SeccompCondition::new(argument, SeccompCmpArgLen::Dword, how, to.unsigned_abs().into())
@@ -184,7 +189,7 @@ fn sockets() -> Result<Rules, seccompiler::BackendError> {
     Ok(BTreeMap::from([(libc::SYS_socket, rules.clone()), (libc::SYS_socketpair, rules)]))
 }
 
-/// Every call once more under the numbers of x32, where there are such.
+/// Repeats every rule under the x32 numbers, where those exist.
 fn with_x32(rules: Rules) -> Rules {
     #[cfg(target_arch = "x86_64")]
     let rules = {

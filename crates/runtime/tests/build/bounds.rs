@@ -1,4 +1,4 @@
-//! What a build takes of the disk, and what it finds of an earlier one.
+//! Limits on a build's disk use, and the cache that it inherits.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -11,7 +11,7 @@ use milepost_runtime::DiskLimit;
 use crate::ground::{Ground, order};
 
 #[tokio::test]
-async fn a_build_that_writes_more_than_it_may_is_stopped_and_tells_which_bound_it_met() {
+async fn stops_a_build_that_writes_too_much_and_names_the_limit() {
     let ground = Ground::new().await;
     let command = "for n in 1 2 3 4 5; do head -c 20000000 /dev/zero > $n; done; sleep 60";
     for (of_plan, advice) in [(false, "`--build-disk`"), (true, "a larger plan")] {
@@ -24,7 +24,7 @@ async fn a_build_that_writes_more_than_it_may_is_stopped_and_tells_which_bound_i
 }
 
 #[tokio::test]
-async fn room_on_the_disk_is_taken_only_by_writing() {
+async fn refuses_to_allocate_disk_space_without_writing() {
     let ground = Ground::new().await;
     let command = "python3 -c \"import ctypes, errno, fcntl, os, struct, termios
 libc = ctypes.CDLL(None, use_errno=True)
@@ -60,12 +60,12 @@ fn python(code: &str) -> Vec<u8> {
     made.stdout
 }
 
-/// An index of packages that counts how often its only file is downloaded.
+/// A package index that counts the downloads of its only file.
 fn index(downloads: Arc<AtomicUsize>) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
     let wheel = wheel();
-    // pip keeps nothing of an answer that does not tell when it was given.
+    // pip does not cache a response without a date.
     let date = python("import email.utils; print(email.utils.formatdate(usegmt=True), end='')");
     let date = String::from_utf8(date).expect("a date");
     std::thread::spawn(move || {
@@ -93,7 +93,7 @@ fn index(downloads: Arc<AtomicUsize>) -> u16 {
 }
 
 #[tokio::test]
-async fn a_second_build_of_an_app_downloads_nothing_and_one_of_another_app_does() {
+async fn the_cache_is_shared_by_builds_of_one_app_only() {
     let downloads = Arc::new(AtomicUsize::new(0));
     let port = index(downloads.clone());
     let ground = Ground::with(|settings| {
@@ -101,7 +101,7 @@ async fn a_second_build_of_an_app_downloads_nothing_and_one_of_another_app_does(
         settings.build_environment = vec![
             variable("PIP_INDEX_URL", format!("http://127.0.0.1:{port}/simple/")),
             variable("PIP_DISABLE_PIP_VERSION_CHECK", "1".to_owned()),
-            // pip keeps nothing that came without TLS, but from hosts that it is told to trust.
+            // pip caches responses without TLS only from trusted hosts.
             variable("PIP_TRUSTED_HOST", format!("127.0.0.1:{port}")),
         ];
     })

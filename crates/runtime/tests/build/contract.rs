@@ -1,4 +1,4 @@
-//! What a command is given and what it has to leave.
+//! The contract of build commands: what they get, and what they have to produce.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -12,7 +12,7 @@ use crate::ground::{Ground, order};
 const SEEDS_COMMAND: &str = "#!/bin/sh\npip3 --version >/dev/null && cp -r ${SRC_PKG} ${DEPLOY_PKG}\n";
 
 #[tokio::test]
-async fn the_build_script_of_the_seed_copies_the_source_to_the_root_of_the_result() {
+async fn a_typical_build_script_copies_the_source_to_the_result() {
     let ground = Ground::new().await;
     let room = ground.room(&[("build.sh", SEEDS_COMMAND), ("hello.py", "hi"), ("lib/x.py", "x")]).await;
     fs::set_permissions(room.source().join("build.sh"), fs::Permissions::from_mode(0o755)).expect("make it a program");
@@ -25,7 +25,7 @@ async fn the_build_script_of_the_seed_copies_the_source_to_the_root_of_the_resul
 }
 
 #[tokio::test]
-async fn the_source_is_the_working_folder_and_can_be_written_to_and_the_result_is_not_there_yet() {
+async fn runs_in_the_writable_source_before_the_result_exists() {
     let ground = Ground::new().await;
     let command = "test \"$PWD\" = \"$SRC_PKG\" && test ! -e \"$DEPLOY_PKG\" && echo more >> a.txt && mkdir new && \
                    echo $HOME > \"$HOME/x\" && echo x > \"$TMPDIR/x\" && echo x > /tmp/x && cp -r . \"$DEPLOY_PKG\"";
@@ -44,7 +44,7 @@ async fn the_contract_holds_without_namespaces() {
 }
 
 #[tokio::test]
-async fn a_file_is_a_result_too_and_nothing_is_none() {
+async fn accepts_a_file_as_result_and_rejects_a_missing_one() {
     let ground = Ground::new().await;
     let built = ground.build(&[], "echo main > $DEPLOY_PKG").await;
     assert!(built.lines().is_empty());
@@ -55,7 +55,7 @@ async fn a_file_is_a_result_too_and_nothing_is_none() {
 }
 
 #[tokio::test]
-async fn python3_and_node_are_the_interpreters_that_functions_get() {
+async fn finds_the_same_interpreters_as_functions() {
     let ground = Ground::new().await;
     let python = interpreters::find(Kind::Python, "").expect("python3");
     let node = interpreters::find(Kind::Node, "").expect("node");
@@ -70,7 +70,7 @@ async fn python3_and_node_are_the_interpreters_that_functions_get() {
 }
 
 #[tokio::test]
-async fn an_interpreter_that_is_not_there_is_the_reason() {
+async fn reports_a_missing_interpreter() {
     let ground = Ground::new().await;
     let mut order = order(Kind::Python, "true");
     order.interpreter = "3.99".to_owned();
@@ -79,7 +79,7 @@ async fn an_interpreter_that_is_not_there_is_the_reason() {
 }
 
 #[tokio::test]
-async fn npm_installs_a_dependency_that_is_a_folder() {
+async fn npm_installs_a_dependency_from_a_folder() {
     if Command::new("npm").arg("--version").output().is_err() {
         println!("skipped: npm is not here; `cargo xtask setup` installs it");
         return;

@@ -1,4 +1,4 @@
-//! How builds end, what they say until then, and that nothing of them is left.
+//! How builds end, what they print until then, and that nothing of them is left.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use crate::ground::{Ground, eventually, mark, order, processes_with};
 
 #[tokio::test]
-async fn an_exit_code_is_the_reason() {
+async fn reports_the_exit_code() {
     let ground = Ground::new().await;
     let built = ground.build(&[], "echo before; exit 2").await;
     assert_eq!(built.reason(), "the command ended with exit code 2");
@@ -21,7 +21,7 @@ async fn an_exit_code_is_the_reason() {
 }
 
 #[tokio::test]
-async fn a_build_that_hangs_is_stopped_at_its_limit_and_tells_what_it_said() {
+async fn stops_a_hanging_build_and_keeps_its_output() {
     let ground = Ground::new().await;
     let mark = mark("hang", ground.folder.path());
     let mut order = order(Kind::Binary, &format!("echo started; sh -c 'sleep 60; : {mark}' & sleep 60; : {mark}"));
@@ -39,7 +39,7 @@ async fn a_build_that_hangs_is_stopped_at_its_limit_and_tells_what_it_said() {
 }
 
 #[tokio::test]
-async fn both_outputs_come_in_order_and_while_the_build_runs() {
+async fn streams_both_outputs_in_order() {
     let ground = Ground::new().await;
     let room = ground.room(&[]).await;
     let (sender, mut lines) = mpsc::channel(1);
@@ -50,7 +50,7 @@ async fn both_outputs_come_in_order_and_while_the_build_runs() {
         for _ in 0..3 {
             first.extend(lines.recv().await);
         }
-        // It goes on only now, so these lines came while it ran.
+        // The command waits for this file, so the lines arrived while it was running.
         std::fs::write(room.source().join("go"), "").expect("let it go on");
         (first, lines.recv().await, lines.recv().await)
     };
@@ -61,7 +61,7 @@ async fn both_outputs_come_in_order_and_while_the_build_runs() {
 }
 
 #[tokio::test]
-async fn a_flood_is_bounded_and_its_end_is_kept() {
+async fn bounds_a_flood_of_output_and_keeps_its_end() {
     let ground = Ground::new().await;
     let command =
         "head -c 100000 /dev/zero | tr '\\0' x; echo; yes 0123456789 | head -c 30000000; echo; echo last; exit 1";
@@ -80,7 +80,7 @@ async fn dropping_the_future_leaves_no_process_and_no_folder() {
         let mark = mark(&format!("drop-{sandbox}"), ground.folder.path());
         let room = ground.room(&[]).await;
         let (sender, mut lines) = mpsc::channel(1);
-        // It makes files for as long as it lives, also after the drop.
+        // Creates files as long as it lives, even after the drop.
         let command =
             format!("setsid sh -c 'while :; do mkdir -p $SRC_PKG/{mark}/$$; done' & echo running; sleep 60; : {mark}");
         let build = ground.runtime.build(&room, order(Kind::Binary, &command), sender);
@@ -96,7 +96,7 @@ async fn dropping_the_future_leaves_no_process_and_no_folder() {
 }
 
 #[tokio::test]
-async fn a_runtime_that_stops_ends_its_builds() {
+async fn stopping_the_runtime_ends_its_builds() {
     let ground = Ground::new().await;
     let room = ground.room(&[]).await;
     let (sender, mut lines) = mpsc::channel(1);
@@ -111,7 +111,7 @@ async fn a_runtime_that_stops_ends_its_builds() {
 }
 
 #[tokio::test]
-async fn a_build_has_its_limits() {
+async fn enforces_the_limits_of_a_build() {
     let ground = Ground::new().await;
     let most = "python3 -c 'x = bytearray(3 << 30)' && touch $DEPLOY_PKG";
     let built = ground.build_order(&[], order(Kind::Python, most)).await;

@@ -1,4 +1,4 @@
-//! A runtime over a temporary folder, and short ways to build in it.
+//! A runtime in a temporary directory, and helpers to build in it.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ use milepost_runtime::{
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 
-/// Builds ask their host for nothing.
+/// A host for builds, which never call it.
 struct NoHost;
 
 impl Host for NoHost {
@@ -46,7 +46,7 @@ pub struct Built {
 }
 
 impl Built {
-    /// The lines of a build that is expected to work.
+    /// The lines of a build that is expected to succeed.
     #[track_caller]
     pub fn lines(&self) -> Vec<&str> {
         assert!(self.outcome.is_ok(), "{:?}: {:#?}", self.outcome, self.lines);
@@ -105,7 +105,7 @@ impl Ground {
         Built { outcome, lines, room }
     }
 
-    /// Folders of builds that are there.
+    /// The number of existing build directories.
     pub fn rooms(&self) -> usize {
         let servers = fs::read_dir(self.folder.path().join("run")).expect("a run folder").flatten();
         servers.filter_map(|server| fs::read_dir(server.path().join("build")).ok()).map(Iterator::count).sum()
@@ -118,7 +118,7 @@ pub fn order(runtime: Kind, command: &str) -> BuildOrder {
     BuildOrder { runtime, interpreter: String::new(), command: command.to_owned(), limit, disk, cpu: 0, cache: None }
 }
 
-/// Processes of the machine that have this in their command line.
+/// The number of processes on the machine with this text in their command line.
 pub fn processes_with(mark: &str) -> usize {
     let all = fs::read_dir("/proc").expect("/proc").flatten();
     all.filter_map(|process| fs::read(process.path().join("cmdline")).ok())
@@ -130,7 +130,7 @@ pub fn mark(name: &str, folder: &Path) -> String {
     format!("mark-{name}-{}", folder.file_name().expect("a name").to_string_lossy())
 }
 
-/// For what announces itself by no event.
+/// Polls a condition that no event announces.
 pub async fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     let started = Instant::now();
     while !condition() {

@@ -1,4 +1,4 @@
-//! Builds in a real sandbox: what a command finds, what it leaves, and how it ends.
+//! Builds in a real sandbox: what a command finds, what it produces, and how it ends.
 #![expect(clippy::expect_used, reason = "this is test code: a failure to prepare a test should end it at once")]
 
 mod bounds;

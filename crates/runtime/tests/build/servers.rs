@@ -1,4 +1,4 @@
-//! Servers with fewer rights than root has.
+//! Servers with fewer privileges than root.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::ground::Ground;
 use crate::support;
 
-/// Tells the tests below that they were started with fewer rights.
+/// Signals to the test below that it was started with fewer privileges.
 const LESSER: &str = "MILEPOST_TEST_LESSER";
 
 fn can_be_lesser() -> bool {
@@ -52,7 +52,7 @@ fn a_build_works_on_a_server_of_an_ordinary_user() {
     if !can_be_lesser() {
         return;
     }
-    // The same layout as in the target folder, where the user may not enter.
+    // The same layout as the target directory, which the user may not enter.
     let folder = tempfile::tempdir().expect("a folder");
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("open the folder");
     for (name, from) in
@@ -68,7 +68,7 @@ fn a_build_works_on_a_server_of_an_ordinary_user() {
     run(ordinary, &folder.path().join("deps/build"), "servers::a_lesser_server_builds");
 }
 
-/// Started by the tests above. By itself it has nothing to show.
+/// Started by the tests above. Does nothing on its own.
 #[tokio::test]
 async fn a_lesser_server_builds() {
     if std::env::var_os(LESSER).is_none() {

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use crate::ground::Ground;
 
 #[tokio::test]
-async fn the_servers_files_and_environment_are_out_of_reach() {
+async fn hides_the_servers_files_and_environment() {
     let ground = Ground::new().await;
     let secret = ground.folder.path().join("secret.key");
     fs::write(&secret, "secret").expect("write");
@@ -33,7 +33,7 @@ async fn two_builds_do_not_see_each_other() {
 }
 
 #[tokio::test]
-async fn variables_of_package_managers_arrive_and_the_files_they_name_can_be_read() {
+async fn passes_package_manager_variables_and_the_files_they_name() {
     let places = tempfile::tempdir().expect("a folder");
     fs::set_permissions(places.path(), fs::Permissions::from_mode(0o755)).expect("open it");
     let place = |name: &str| places.path().join(name);
@@ -58,7 +58,7 @@ async fn variables_of_package_managers_arrive_and_the_files_they_name_can_be_rea
 }
 
 #[tokio::test]
-async fn the_host_can_be_reached_over_the_network() {
+async fn reaches_the_host_over_the_network() {
     let ground = Ground::new().await;
     let server = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = server.local_addr().expect("an address").port();

@@ -1,4 +1,4 @@
-//! Bodies of every size, whole and in pieces, both ways.
+//! Bodies of every size, whole and in pieces, in both directions.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 
 use crate::harness::Place;
 
-/// Answers each piece as it comes.
+/// Echoes each piece on arrival.
 const ECHO: &str = "
 from flask import Response
 def main(request):
@@ -33,7 +33,7 @@ fn noise(length: usize) -> Bytes {
 
 type Sender = mpsc::Sender<Result<Frame<Bytes>, Infallible>>;
 
-/// A body that a test feeds.
+/// A body fed by a test.
 struct Fed(mpsc::Receiver<Result<Frame<Bytes>, Infallible>>);
 
 impl futures::Stream for Fed {
@@ -109,7 +109,7 @@ def main(request):
 }
 
 #[tokio::test]
-async fn a_function_that_does_not_read_the_request_leaves_its_slot_usable() {
+async fn an_unread_request_body_leaves_the_slot_usable() {
     let place = Place::new().await;
     let hello = place.python("import os\ndef main(request):\n    return str(os.getpid())\n", |_| {});
     let first = place.call(&hello, "r0").await.expect("an answer");
@@ -118,14 +118,14 @@ async fn a_function_that_does_not_read_the_request_leaves_its_slot_usable() {
     let feeder = tokio::spawn(async move { while sender.send(Ok(Frame::data(noise(100_000)))).await.is_ok() {} });
     let answer = place.runtime.call(&hello, request, CallContext::default()).await.expect("an answer");
     assert_eq!(answer.into_body().collect().await.expect("a body").to_bytes(), first.body);
-    // Nobody reads it any more.
+    // The upload ends because its body is not read any more.
     feeder.await.expect("the feeder ends");
     assert_eq!(place.call(&hello, "r2").await.expect("an answer").body, first.body);
     place.stop().await;
 }
 
 #[tokio::test]
-async fn a_body_over_the_limit_is_the_callers_fault_and_the_function_sees_no_whole_body() {
+async fn a_body_over_the_limit_is_a_413_and_looks_truncated() {
     let place = Place::new().await;
     let code = "
 def main(request):
@@ -156,7 +156,7 @@ def main(request):
 }
 
 #[tokio::test]
-async fn a_caller_that_leaves_in_the_middle_of_a_response_frees_the_slot() {
+async fn leaving_in_the_middle_of_a_response_frees_the_slot() {
     let place = Place::new().await;
     let code = "
 from flask import Response
@@ -180,7 +180,7 @@ def main(request):
 }
 
 #[tokio::test]
-async fn a_caller_that_leaves_before_the_response_costs_no_instance() {
+async fn leaving_before_the_response_keeps_the_instance() {
     let place = Place::new().await;
     let code = "import os, time\ndef main(request):\n    time.sleep(0.3)\n    return str(os.getpid())\n";
     let slow = place.python(code, |_| {});
@@ -192,7 +192,7 @@ async fn a_caller_that_leaves_before_the_response_costs_no_instance() {
 }
 
 #[tokio::test]
-async fn a_binary_in_an_environment_with_stdio_runs_once_for_each_request() {
+async fn a_stdio_binary_runs_once_per_request() {
     let place = Place::new().await;
     let program =
         b"#!/bin/sh\ncat\necho \" $HTTP_X_NAME $GREETING\"\necho for the log >&2\n[ $REQUEST_METHOD = POST ]\n";

@@ -1,4 +1,5 @@
-//! Every way in which a function can misbehave. Each costs its own request a clear error, found under its id, and nothing else.
+//! Every way in which a function can misbehave. Each fails only its own request, with a clear error
+//! that is logged under the request id.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +9,7 @@ use milepost_runtime::{CallError, Function};
 
 use crate::harness::{Place, eventually, processes_of};
 
-/// Does what the body of the request says.
+/// Does what the request's body says.
 const MISCHIEF: &str = "
 import os, signal, sys, time, threading
 def main(request):
@@ -51,7 +52,7 @@ async fn pid(place: &Place, function: &std::sync::Arc<Function>) -> String {
 }
 
 #[tokio::test]
-async fn an_exception_is_a_500_and_the_instance_goes_on() {
+async fn an_exception_is_a_500_and_keeps_the_instance() {
     let place = Place::new().await;
     let function = place.python(MISCHIEF, |_| {});
     let before = pid(&place, &function).await;
@@ -68,7 +69,7 @@ async fn an_exception_is_a_500_and_the_instance_goes_on() {
 }
 
 #[tokio::test]
-async fn an_answer_of_500_or_above_counts_as_an_error() {
+async fn a_5xx_response_counts_as_an_error() {
     let place = Place::new().await;
     let function = place.python("def main(request):\n    return 'sorry', int(request.get_data())\n", |_| {});
     for (status, errors) in [("200", 0), ("404", 0), ("500", 1), ("503", 2)] {
@@ -81,7 +82,7 @@ async fn an_answer_of_500_or_above_counts_as_an_error() {
 }
 
 #[tokio::test]
-async fn an_instance_that_ends_costs_its_request_and_is_replaced() {
+async fn a_crash_fails_its_request_and_replaces_the_instance() {
     let place = Place::new().await;
     let function = place.python(MISCHIEF, |_| {});
     for (what, how) in [("exit", "exit code 3"), ("hard exit", "exit code 4"), ("kill", "killed by SIGKILL")] {
@@ -97,7 +98,7 @@ async fn an_instance_that_ends_costs_its_request_and_is_replaced() {
 }
 
 #[tokio::test]
-async fn node_that_throws_or_exits_is_told_apart() {
+async fn tells_a_throw_in_node_from_an_exit() {
     let place = Place::new().await;
     let code = "module.exports = async ({request}) => {
         const what = request.rawBody ?? request.body
@@ -115,7 +116,7 @@ async fn node_that_throws_or_exits_is_told_apart() {
 }
 
 #[tokio::test]
-async fn an_endless_loop_is_a_504_and_others_keep_their_pace() {
+async fn an_endless_loop_is_a_504_and_does_not_slow_others() {
     let place = Place::new().await;
     let function = place.python(MISCHIEF, |function| {
         function.timeout = Duration::from_millis(800);
@@ -143,7 +144,7 @@ async fn an_endless_loop_is_a_504_and_others_keep_their_pace() {
 }
 
 #[tokio::test]
-async fn a_response_that_stops_in_the_middle_is_cut_at_the_timeout() {
+async fn cuts_off_a_stalled_response_at_the_timeout() {
     let place = Place::new().await;
     let code = "
 import time
@@ -164,7 +165,7 @@ def main(request):
 }
 
 #[tokio::test]
-async fn a_call_that_hangs_next_to_others_costs_them_nothing() {
+async fn a_hanging_call_does_not_disturb_others_on_its_instance() {
     let place = Place::new().await;
     let code = "
 import time
@@ -193,7 +194,7 @@ def main(request):
 }
 
 #[tokio::test]
-async fn a_binary_that_cannot_be_run_says_why() {
+async fn reports_why_a_binary_cannot_run() {
     let place = Place::new().await;
     let kind = milepost_model::spec::Runtime::Binary;
     let function = place.function(kind, &[("main", b"this is no program")], |_| {});
@@ -206,7 +207,7 @@ async fn a_binary_that_cannot_be_run_says_why() {
 }
 
 #[tokio::test]
-async fn a_spare_that_dies_is_replaced_and_no_call_meets_it() {
+async fn replaces_a_dead_spare_before_a_call_gets_it() {
     let place = Place::with(|settings| {
         settings.spares.python = 1;
         settings.spares.at_start = true;
@@ -222,7 +223,7 @@ async fn a_spare_that_dies_is_replaced_and_no_call_meets_it() {
 }
 
 #[tokio::test]
-async fn a_throw_in_the_middle_of_a_response_cuts_it() {
+async fn a_throw_in_the_middle_of_a_response_cuts_it_off() {
     let place = Place::new().await;
     let code = "
 from flask import Response
@@ -243,7 +244,7 @@ def main(request):
 }
 
 #[tokio::test]
-async fn code_that_cannot_be_loaded_says_why() {
+async fn reports_why_code_cannot_be_loaded() {
     let place = Place::new().await;
     let function = place.python("import no_such_module\n", |_| {});
     let error = place.call(&function, "r1").await.err().expect("a failure");
@@ -255,8 +256,8 @@ async fn code_that_cannot_be_loaded_says_why() {
 }
 
 #[tokio::test]
-async fn an_instance_that_never_becomes_ready_is_given_up() {
-    // As the server has it: a call waits no longer than a start may take.
+async fn gives_up_on_an_instance_that_never_becomes_ready() {
+    // As configured by the server: a call waits no longer than a start may take.
     let place = Place::with(|settings| {
         settings.start = Duration::from_secs(3);
         settings.wait = Duration::from_secs(3);
@@ -276,7 +277,7 @@ async fn an_instance_that_never_becomes_ready_is_given_up() {
 }
 
 #[tokio::test]
-async fn too_many_calls_are_refused_with_503() {
+async fn refuses_calls_over_the_queue_limit_with_503() {
     let place = Place::with(|settings| settings.queue_per_place = 2).await;
     let function = place.python(MISCHIEF, |function| function.timeout = Duration::from_secs(1));
     pid(&place, &function).await;
@@ -293,11 +294,12 @@ async fn failure_or_not(place: &Place, function: &std::sync::Arc<Function>) -> O
 }
 
 #[tokio::test]
-async fn a_function_that_takes_too_much_memory_is_ended_and_says_so() {
+async fn reports_a_function_that_exceeds_its_memory() {
     let place = Place::new().await;
     let function = place.python(MISCHIEF, |function| function.memory = 96 << 20);
     let error = failure(&place, &function, "leak").await;
-    // Where the kernel refuses the memory, Python throws; where it kills, or the sampler does, the process ends.
+    // If the kernel refuses the memory, Python raises. If the kernel or the sampler kills, the
+    // process ends.
     let said = error.to_string();
     assert!(said.contains("96 MiB of memory") || said.contains("MemoryError"), "{said}");
     pid(&place, &function).await;
@@ -309,7 +311,7 @@ async fn a_fork_bomb_stays_in_its_sandbox() {
     let place = Place::new().await;
     let function = place.python(MISCHIEF, |_| {});
     let other = place.python("def main(request):\n    return 'hello'\n", |_| {});
-    // The bound on processes or the one on memory, whichever is met first.
+    // Whichever limit is reached first: processes or memory.
     match place.open(&function, "fork", "fork").await {
         Ok(answer) => {
             let text = answer.into_body().collect().await.expect("a body").to_bytes();
@@ -322,12 +324,12 @@ async fn a_fork_bomb_stays_in_its_sandbox() {
 }
 
 #[tokio::test]
-async fn a_worker_that_died_between_two_calls_fails_none() {
+async fn a_worker_death_between_calls_fails_no_call() {
     let place = Place::new().await;
     let function = place.python(MISCHIEF, |_| {});
     for _ in 0..5 {
         pid(&place, &function).await;
-        // Without an await: the pool has had no chance to hear of it when the next call takes the dead slot.
+        // No await in between: the pool cannot have noticed when the next call takes the dead slot.
         kill_and_wait(processes_of(place.folder.path()));
         pid(&place, &function).await;
     }
@@ -338,11 +340,12 @@ async fn a_worker_that_died_between_two_calls_fails_none() {
 fn kill_and_wait(processes: Vec<u32>) {
     for process in &processes {
         let pid = nix::unistd::Pid::from_raw(process.cast_signed());
-        // It may have ended with another one of its own.
+        // May have ended already, along with another one.
         let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL);
     }
     let started = Instant::now();
-    // Its descriptors are closed before it becomes a zombie, not before its command line is gone.
+    // The process closes its descriptors before it becomes a zombie, but possibly after its command
+    // line is gone.
     let closed = |process: &u32| {
         let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
         stat.rsplit(')').next().is_none_or(|rest| rest.trim_start().is_empty() || rest.starts_with(" Z"))

@@ -1,4 +1,5 @@
-//! A runtime over a temporary folder, a host that remembers what it was told, and short ways to make functions.
+//! A runtime in a temporary directory, a host that records its calls, and helpers to create
+//! functions.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -74,7 +75,7 @@ impl Place {
         let folder = tempfile::Builder::new().prefix("runtime-").tempdir().expect("a folder");
         let host = Arc::new(TestHost { packages: Mutex::default(), lines: Mutex::default() });
         let mut settings = RuntimeSettings::new(crate::support::stages(), folder.path().join("run"));
-        // A spare costs an interpreter; tests of other things do without.
+        // A spare costs an interpreter, so only the tests of spares have them.
         settings.spares.python = 0;
         settings.spares.node = 0;
         change(&mut settings);
@@ -161,7 +162,7 @@ impl Place {
     }
 }
 
-/// Processes that were started for a test: their stages and workers have its folder in their command line, or open.
+/// Processes started for a test. Stages and workers have its directory in their command line.
 pub fn processes_of(folder: &std::path::Path) -> Vec<u32> {
     let text = folder.to_string_lossy().into_owned();
     let mut found = Vec::new();
@@ -175,7 +176,7 @@ pub fn processes_of(folder: &std::path::Path) -> Vec<u32> {
     found
 }
 
-/// For what announces itself by no event.
+/// Polls a condition that no event announces.
 #[track_caller]
 pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) -> impl Future<Output = ()> {
     let what = what.to_owned();

@@ -1,4 +1,4 @@
-//! How instances come and go.
+//! How instances are started, reused and stopped.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use crate::harness::{Place, app, eventually, processes_of};
 const PID: &str = "import os\ndef main(request):\n    return str(os.getpid())\n";
 
 #[tokio::test]
-async fn a_python_function_answers_and_its_instance_is_used_again() {
+async fn reuses_the_instance_of_a_python_function() {
     let place = Place::new().await;
     let hello = place.python("import os\ndef main(request):\n    return 'hello %d' % os.getpid()\n", |_| {});
     let first = place.call(&hello, "r1").await.expect("an answer");
@@ -25,7 +25,7 @@ async fn a_python_function_answers_and_its_instance_is_used_again() {
 }
 
 #[tokio::test]
-async fn a_node_function_answers() {
+async fn calls_a_node_function() {
     let place = Place::new().await;
     let code = "module.exports = async (context) => ({status: 201, body: 'hi ' + context.request.method})";
     let hello = place.node(code, |_| {});
@@ -35,7 +35,7 @@ async fn a_node_function_answers() {
 }
 
 #[tokio::test]
-async fn a_function_gets_its_variables_secrets_and_configuration() {
+async fn passes_variables_secrets_and_configuration() {
     let place = Place::new().await;
     let code = "
 import os, json
@@ -55,7 +55,7 @@ def main(request):
 }
 
 #[tokio::test]
-async fn a_spare_is_taken_for_the_first_call_and_replaced() {
+async fn the_first_call_takes_a_spare_which_is_replaced() {
     let place = Place::with(|settings| {
         settings.spares.python = 2;
         settings.spares.at_start = true;
@@ -71,13 +71,13 @@ async fn a_spare_is_taken_for_the_first_call_and_replaced() {
     place.stop().await;
 }
 
-/// Interpreters that were started for a place.
+/// The number of interpreters that were started for a place.
 fn workers(place: &Place) -> usize {
     processes_of(place.folder.path()).len()
 }
 
 #[tokio::test]
-async fn an_idle_instance_sleeps_and_wakes_with_the_next_call() {
+async fn stops_an_idle_instance_and_starts_one_for_the_next_call() {
     let place = Place::new().await;
     let function = place.python(PID, |function| function.scale.idle_ms = 200);
     place.call(&function, "r1").await.expect("an answer");
@@ -88,7 +88,7 @@ async fn an_idle_instance_sleeps_and_wakes_with_the_next_call() {
 }
 
 #[tokio::test]
-async fn the_least_number_is_kept_warm_and_comes_back() {
+async fn keeps_the_minimum_warm_and_replaces_dead_instances() {
     let place = Place::new().await;
     let function = place.python(PID, |function| {
         function.scale.idle_ms = 100;
@@ -108,7 +108,7 @@ async fn the_least_number_is_kept_warm_and_comes_back() {
 }
 
 #[tokio::test]
-async fn an_instance_is_replaced_after_its_share_of_calls() {
+async fn recycles_an_instance_after_its_share_of_calls() {
     let place = Place::with(|settings| settings.recycle = 10).await;
     let function =
         place.python("import random\nWHO = str(random.random())\ndef main(request):\n    return WHO\n", |_| {});
@@ -140,7 +140,7 @@ def main(request):
 }
 
 #[tokio::test]
-async fn calls_spread_over_instances_up_to_the_most() {
+async fn calls_spread_over_instances_up_to_the_maximum() {
     let place = Place::new().await;
     let code =
         "import time, random\nWHO = str(random.random())\ndef main(request):\n    time.sleep(0.2)\n    return WHO\n";
@@ -154,7 +154,7 @@ async fn calls_spread_over_instances_up_to_the_most() {
 }
 
 #[tokio::test]
-async fn stopping_lets_a_call_end_and_leaves_no_process() {
+async fn stopping_drains_calls_and_leaves_no_process() {
     let place = Arc::new(Place::with(|settings| settings.spares.python = 1).await);
     let function = place.python("import time\ndef main(request):\n    time.sleep(0.5)\n    return 'done'\n", |_| {});
     place.call(&function, "warm").await.expect("an answer");

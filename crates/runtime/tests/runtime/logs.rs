@@ -1,4 +1,4 @@
-//! What functions write, and to which request it belongs.
+//! What functions write, and which request it is attributed to.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use milepost_runtime::{CallContext, LogSource};
 use crate::harness::{Place, eventually};
 
 #[tokio::test]
-async fn each_line_belongs_to_the_request_that_wrote_it() {
+async fn attributes_each_line_to_its_request() {
     let place = Place::new().await;
     let code = "
 import sys
@@ -32,7 +32,7 @@ def main(request):
 }
 
 #[tokio::test]
-async fn a_hundred_megabytes_of_output_are_bounded_and_nobody_else_waits() {
+async fn bounds_a_flood_of_output_without_delaying_others() {
     let place = Place::new().await;
     let code = "
 import sys
@@ -66,9 +66,10 @@ def main(request):
     place.stop().await;
 }
 
-/// As much as a request keeps, and more than a pipe holds: Node by itself would write the rest after the response.
+/// As much as a request keeps, and more than a pipe holds. By default, Node would write the rest
+/// after the response.
 #[tokio::test]
-async fn each_line_of_a_long_output_of_node_belongs_to_its_request() {
+async fn attributes_a_long_output_of_node_to_its_request() {
     let place = Place::new().await;
     let code = "
 let count = 0
@@ -91,7 +92,7 @@ module.exports = () => {
 }
 
 #[tokio::test]
-async fn a_hundred_megabytes_of_output_of_node_cost_the_next_request_nothing() {
+async fn a_flood_of_output_of_node_does_not_delay_the_next_request() {
     let place = Place::new().await;
     let code = "
 module.exports = ({ request }) => {
@@ -128,7 +129,7 @@ module.exports = ({ request }) => {
 }
 
 #[tokio::test]
-async fn a_line_without_an_end_is_cut_and_bytes_that_are_no_text_do_no_harm() {
+async fn cuts_an_endless_line_and_accepts_invalid_utf8() {
     let place = Place::new().await;
     let code = "
 import os
@@ -144,7 +145,7 @@ def main(request):
 }
 
 #[tokio::test]
-async fn output_of_a_long_call_is_there_before_it_ends() {
+async fn logs_output_before_a_long_call_ends() {
     let place = Place::new().await;
     let code = "
 import time
@@ -161,9 +162,9 @@ def main(request):
 }
 
 #[tokio::test]
-async fn what_node_writes_after_its_response_keeps_the_requests_id() {
+async fn attributes_late_output_of_node_to_its_request() {
     let place = Place::new().await;
-    // As Express does it: the error is printed in a turn after the one that answered.
+    // As in Express: the error is printed in a later turn than the response.
     let code = "module.exports = (req, res) => {
         res.statusCode = 500
         res.end('Internal Server Error')

@@ -12,7 +12,7 @@ use milepost_runtime::sandbox::{JAIL_FAILED, Jailed};
 use crate::place::{Place, end, first_line, mark, processes_with};
 
 #[tokio::test]
-async fn the_end_of_a_worker_is_told_as_it_was() {
+async fn reports_the_exit_code_or_signal_of_a_worker() {
     for sandbox in [true, false] {
         let place = Place::with(sandbox);
         assert_eq!(place.run("raise SystemExit(7)").await.status.code(), Some(7));
@@ -25,7 +25,7 @@ async fn the_end_of_a_worker_is_told_as_it_was() {
 }
 
 #[tokio::test]
-async fn walls_that_cannot_be_built_are_an_end_with_a_reason() {
+async fn reports_why_a_sandbox_could_not_be_set_up() {
     let place = Place::new();
     let mut spec = place.spec(1, "");
     spec.readable.push(PathBuf::from("/no/such/folder"));
@@ -36,7 +36,7 @@ async fn walls_that_cannot_be_built_are_an_end_with_a_reason() {
     let mut spec = place.spec(2, "");
     spec.program = PathBuf::from("/app/main");
     let jailed = place.start(&spec);
-    // A limit for a worker that never comes must not keep its end from being told.
+    // A limit for a worker that never starts must not delay its end.
     let limited = Instant::now();
     jailed.limit(64 << 20, 100).expect("limit what is being started");
     let ended = end(jailed).await;
@@ -50,7 +50,7 @@ async fn a_kill_leaves_no_process_and_no_control_group() {
     for sandbox in [true, false] {
         let place = Place::with(sandbox);
         let mark = mark(&format!("kill-{sandbox}"));
-        // One child with a session of its own and one orphan.
+        // One child with its own session, and one orphan.
         let code = format!(
             "# {mark}
 import os, time
@@ -81,7 +81,7 @@ os.write(1, b'running\\n'); time.sleep(60)"
     }
 }
 
-/// The folders, on version 1, that a worker's own process says it is in.
+/// On version 1, the directories of the cgroups that a worker's own process is in.
 fn groups_of(jailed: &Jailed) -> Vec<PathBuf> {
     let children = |pid: u32| fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).expect("children");
     let inner = children(jailed.child.id().expect("it runs"));
@@ -99,7 +99,7 @@ fn groups_of(jailed: &Jailed) -> Vec<PathBuf> {
 }
 
 #[tokio::test]
-async fn a_signal_for_all_of_the_server_s_processes_does_not_end_a_worker() {
+async fn a_signal_to_all_of_the_servers_processes_does_not_end_a_worker() {
     let place = Place::new();
     let code = "import socket; print('ready'); c, _ = socket.socket(fileno=3).accept(); print('served')";
     let mut jailed = place.start(&place.spec(1, code));
@@ -121,7 +121,7 @@ async fn dropping_the_handle_ends_the_worker() {
 }
 
 #[tokio::test]
-async fn a_worker_ends_when_the_stage_that_watches_it_is_killed() {
+async fn a_worker_ends_when_its_outer_stage_is_killed() {
     let place = Place::new();
     let mark = mark("watched");
     let mut jailed = place.start(&place.spec(1, &format!("# {mark}\nimport time; print('running'); time.sleep(60)")));
@@ -139,14 +139,15 @@ fn workers_end_when_their_server_is_killed() {
         .stdout(std::process::Stdio::null())
         .spawn()
         .expect("start this test once more");
-    // Two modes, each with an outer and an inner stage and a worker; only the workers have the mark.
+    // Two modes, each with an outer and an inner stage and a worker. Only the workers have the
+    // mark.
     wait_until("two workers run", || processes_with(&mark) == 2);
     server.kill().expect("kill the server");
     server.wait().expect("wait for its end");
     wait_until("no worker runs", || processes_with(&mark) == 0);
 }
 
-/// Started by the test above, which kills it. By itself it has nothing to show.
+/// Started by the test above, which kills it. Does nothing on its own.
 #[tokio::test]
 async fn a_server_that_waits_to_be_killed() {
     let Ok(mark) = std::env::var("MARK") else { return };
@@ -156,7 +157,7 @@ async fn a_server_that_waits_to_be_killed() {
     std::future::pending::<()>().await;
 }
 
-/// For ends that nothing reports to this process.
+/// Polls for an end that is not reported to this process.
 fn wait_until(what: &str, holds: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(20);
     while !holds() {

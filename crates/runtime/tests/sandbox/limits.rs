@@ -42,7 +42,7 @@ time.sleep(60)"
 }
 
 #[tokio::test]
-async fn memory_beyond_the_limit_is_refused_or_ends_the_worker() {
+async fn exceeding_the_memory_limit_fails_or_kills_the_worker() {
     let place = Place::new();
     let code = "import socket; socket.socket(fileno=3).accept(); b = bytearray(3 << 30); b[::4096] = b'x' * len(b[::4096]); print('had it')";
     let jailed = place.start(&place.spec(1, code));
@@ -54,7 +54,7 @@ async fn memory_beyond_the_limit_is_refused_or_ends_the_worker() {
 }
 
 #[tokio::test]
-async fn memory_of_all_processes_together_is_counted_and_bounded() {
+async fn limits_the_memory_of_all_processes_together() {
     let place = Place::new();
     let code = "
 import os, socket
@@ -74,7 +74,7 @@ held = bytearray(b'y' * (60 << 20)); os.write(1, b'filled\\n'); listener.accept(
     }
     UnixStream::connect(place.folder.path().join("run/1.sock")).expect("connect");
     while !jailed.handle.ran_out_of_memory() {
-        // A part was killed, or the worker itself; after the latter the outer stage tells.
+        // A part was killed, or the worker itself, which the outer stage reports.
         if first_line(&mut jailed).await.is_empty() || processes_with("held = bytearray(b'x' * (40") < 8 {
             jailed.kill();
             jailed.child.wait().await.expect("wait for its end");
@@ -85,7 +85,7 @@ held = bytearray(b'y' * (60 << 20)); os.write(1, b'filled\\n'); listener.accept(
 }
 
 #[tokio::test]
-async fn a_limit_on_a_worker_that_has_ended_hits_nobody() {
+async fn a_limit_on_an_ended_worker_is_an_error() {
     let place = Place::new();
     let mut jailed = place.start(&place.spec(1, ""));
     jailed.child.wait().await.expect("wait for its end");

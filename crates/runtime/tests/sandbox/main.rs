@@ -1,4 +1,4 @@
-//! What holds for code inside the sandbox, shown by code inside the sandbox.
+//! Tests what the sandbox guarantees, with code that runs inside it.
 #![expect(clippy::expect_used, reason = "this is test code: a failure to prepare a test should end it at once")]
 
 mod ends;

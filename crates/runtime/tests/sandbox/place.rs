@@ -1,4 +1,4 @@
-//! A sandbox in a folder of its own, and what tests do with workers in it.
+//! A sandbox in a directory of its own, and helpers for workers in it.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -40,14 +40,14 @@ impl Place {
         place
     }
 
-    /// Workers see none of these files.
+    /// Hides these files from workers.
     pub fn hiding(hidden: Vec<PathBuf>) -> Self {
         Self::make(true, hidden)
     }
 
     fn make(sandbox: bool, hidden: Vec<PathBuf>) -> Self {
         let folder = tempfile::Builder::new().prefix("jail of a test ").tempdir().expect("a folder");
-        // Open to all, so that it is the walls that keep others out.
+        // Accessible to all users, so that only the sandbox keeps others out.
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("open the folder");
         let run = folder.path().join("run");
         fs::create_dir(&run).expect("a run folder");
@@ -88,7 +88,7 @@ impl Place {
         end(self.start(&self.spec(1, code))).await
     }
 
-    /// What a program prints that is expected to work.
+    /// The output of a program that is expected to succeed.
     pub async fn says(&self, code: &str) -> String {
         let ended = self.run(code).await;
         assert!(ended.status.success(), "{}: {}", ended.status, ended.stderr);
@@ -107,7 +107,7 @@ pub async fn end(mut jailed: Jailed) -> Ended {
     Ended { status: status.expect("wait for its end"), stdout, stderr }
 }
 
-/// Byte by byte: what comes after the line is for the next reader.
+/// Reads byte by byte, so that everything after the line is left for the next reader.
 pub async fn first_line(jailed: &mut Jailed) -> String {
     let mut line = Vec::new();
     loop {
@@ -118,7 +118,7 @@ pub async fn first_line(jailed: &mut Jailed) -> String {
     }
 }
 
-/// How many processes of the machine have this in their command line.
+/// The number of processes on the machine with this text in their command line.
 pub fn processes_with(mark: &str) -> usize {
     let all = fs::read_dir("/proc").expect("/proc").flatten();
     all.filter_map(|process| fs::read(process.path().join("cmdline")).ok())

@@ -1,11 +1,11 @@
-//! What the kernel refuses a worker, and what of the machine stays out of its sight.
+//! What the kernel refuses a worker, and what of the machine is hidden from it.
 
 use std::fs;
 use std::process::Command;
 
 use crate::place::{Place, end, first_line};
 
-/// `allowed` or the name of the error for each call, in Python.
+/// Python code that prints `allowed` or the name of the error for each call.
 const CALL: &str = "\
 import ctypes, errno, os, socket
 libc = ctypes.CDLL(None, use_errno=True)
@@ -34,7 +34,8 @@ print(len(socket.socketpair()))"
 #[tokio::test]
 async fn refuses_calls_that_change_personality_or_list_mounts() {
     let place = Place::new();
-    // quotactl_fd, statmount, listmount, memfd_secret; personality to ask, to change, to leave as it is.
+    // quotactl_fd, statmount, listmount, memfd_secret. Then personality: query, change, set to the
+    // same.
     let code = format!(
         "{CALL}
 print(*(call(*args) for args in [(443, 0, 0, 0, 0), (457, 0, 0, 0, 0), (458, 0, 0, 0, 0), (447, 0)]))
@@ -44,7 +45,7 @@ print(*(call(135, ctypes.c_ulong(to)) for to in [0xffffffff, 0x0040000, 0]))"
 }
 
 #[tokio::test]
-async fn the_memory_of_pid_1_is_closed_to_the_worker() {
+async fn a_worker_cannot_access_the_memory_of_pid_1() {
     let place = Place::new();
     let code = "\
 def can(path, mode):
@@ -55,7 +56,7 @@ print(can('/proc/1/mem', 'rb'), can('/proc/1/mem', 'r+b'), can('/proc/1/environ'
 }
 
 #[tokio::test]
-async fn the_kernels_configuration_is_covered() {
+async fn covers_the_kernels_configuration() {
     let place = Place::new();
     let code = "\
 import os
@@ -64,14 +65,14 @@ print([name for name in ['config.gz', 'kallsyms', 'keys'] if os.path.exists('/pr
 }
 
 #[tokio::test]
-async fn a_hidden_file_shows_nothing_wherever_its_folder_is_shown() {
+async fn a_hidden_file_is_empty_in_a_visible_folder() {
     let shown = tempfile::tempdir().expect("a folder");
     let (key, other) = (shown.path().join("tls/key.pem"), shown.path().join("tls/chain.pem"));
     fs::create_dir(shown.path().join("tls")).expect("a folder");
     for file in [&key, &other] {
         fs::write(file, "content").expect("write");
     }
-    // The server is told of a link.
+    // The server is configured with a symlink.
     let link = shown.path().join("link.pem");
     std::os::unix::fs::symlink(&key, &link).expect("a link");
     let place = Place::hiding(vec![link.clone()]);
@@ -90,7 +91,7 @@ print([read(path) for path in [{key:?}, {link:?}, {other:?}]])"
 }
 
 #[tokio::test]
-async fn shared_memory_and_files_in_memory_are_counted() {
+async fn counts_shared_memory_and_files_in_memory() {
     let place = Place::new();
     let code = "\
 import mmap, socket
@@ -105,7 +106,7 @@ print('ready', flush=True); socket.socket(fileno=3).accept()";
 }
 
 #[tokio::test]
-async fn shared_memory_that_a_process_let_go_of_is_counted() {
+async fn counts_shared_memory_that_was_released() {
     let place = Place::new();
     let code = "\
 import mmap, os, socket
@@ -124,16 +125,16 @@ socket.socket(fileno=3).accept()";
 }
 
 #[tokio::test]
-async fn memory_that_no_process_shows_is_refused_where_no_group_counts_it() {
+async fn refuses_unseen_memory_without_a_cgroup() {
     let place = Place::new();
     let counted = place.jail.abilities().iter().any(|ability| ability.name == "cgroup memory" && ability.in_force);
     let code = format!("{CALL}print(call({}, b'x', 0))", if cfg!(target_arch = "x86_64") { 319 } else { 279 });
     assert_eq!(place.says(&code).await, if counted { "allowed" } else { "ENOSYS" });
 }
 
-/// Started by the test below where the machine's `/etc/ssl` is another. By itself it shows what holds here.
+/// Started by the test below with another `/etc/ssl`. On its own, it tests this machine's.
 #[tokio::test]
-async fn keys_beside_certificates_are_not_shown() {
+async fn hides_keys_beside_certificates() {
     let place = Place::new();
     let code = "import os; print(os.path.exists('/etc/ssl/private'), os.path.exists('/etc/pki/tls/private'))";
     assert_eq!(place.says(code).await, "False False");
@@ -142,7 +143,7 @@ async fn keys_beside_certificates_are_not_shown() {
 }
 
 #[test]
-fn keys_of_a_server_of_an_ordinary_user_are_not_shown() {
+fn hides_keys_on_a_server_of_an_ordinary_user() {
     let can = Command::new("unshare").args(["--mount", "setpriv", "--version"]).output();
     if !nix::unistd::geteuid().is_root() || !can.is_ok_and(|output| output.status.success()) {
         println!(
@@ -151,11 +152,11 @@ fn keys_of_a_server_of_an_ordinary_user_are_not_shown() {
         return;
     }
     let folder = crate::servers::program_for_others();
-    // Debian's way: the key belongs to a group that the server is in.
+    // Debian's layout: the key belongs to a group that the server is in.
     let script = "mount -t tmpfs none /etc/ssl && mkdir /etc/ssl/private /etc/ssl/certs && echo C > /etc/ssl/certs/c.pem && \
                   echo KEY > /etc/ssl/private/key.pem && chown -R root:65534 /etc/ssl && chmod -R g+rX /etc/ssl && \
                   exec setpriv --reuid=65534 --regid=65534 --clear-groups \"$0\" --exact \
-                  refusals::keys_beside_certificates_are_not_shown --nocapture";
+                  refusals::hides_keys_beside_certificates --nocapture";
     let output = Command::new("unshare")
         .args(["--mount", "sh", "-c", script])
         .arg(folder.path().join("deps/sandbox"))

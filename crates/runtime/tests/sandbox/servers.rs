@@ -1,4 +1,4 @@
-//! Servers with fewer rights than root has.
+//! Servers with fewer privileges than root.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::place::Place;
 use crate::support;
 
-/// Tells the test below that it was started without a right.
+/// Signals to the test below that it was started without a capability.
 const WITHOUT_RIGHT: &str = "MILEPOST_TEST_WITHOUT_RIGHT";
 
 #[test]
@@ -16,7 +16,7 @@ fn files_stay_closed_where_namespaces_are_refused() {
         println!("skipped: root and setpriv (of util-linux) are needed to take away a right");
         return;
     }
-    // As in a container: root, without the right to make namespaces.
+    // As in a container: root without the capability to create namespaces.
     let output = Command::new("setpriv")
         .args(["--bounding-set=-sys_admin", "--inh-caps=-sys_admin"])
         .arg(std::env::current_exe().expect("the path of this test"))
@@ -33,7 +33,7 @@ fn files_stay_closed_where_namespaces_are_refused() {
     );
 }
 
-/// Started by the test above, without the right. By itself it has nothing to show.
+/// Started by the test above, without the capability. Does nothing on its own.
 #[tokio::test]
 async fn a_server_that_may_not_make_namespaces() {
     if std::env::var_os(WITHOUT_RIGHT).is_none() {
@@ -65,12 +65,12 @@ print(can(lambda: open('main.py').read()), can(lambda: open(os.environ['TMPDIR']
     fs::write(spec.app_folder.join("main.py"), "").expect("write");
     fs::set_permissions(spec.app_folder.join("main.py"), fs::Permissions::from_mode(0o666)).expect("open the file");
     let said = place.says(&code).await;
-    // The inner stage is the parent and lives behind the same wall.
+    // The inner stage is the parent and has the same restrictions.
     assert_eq!(said, "False False False False True False True\nTrue True True True");
 }
 
 #[test]
-fn all_of_this_holds_for_a_server_of_an_ordinary_user() {
+fn all_sandbox_tests_pass_as_an_ordinary_user() {
     if !nix::unistd::geteuid().is_root() {
         println!("skipped: this run is one of an ordinary user already");
         return;
@@ -93,7 +93,7 @@ fn all_of_this_holds_for_a_server_of_an_ordinary_user() {
     assert!(said.contains("a_worker_serves_on_the_socket_that_it_is_given ... ok"), "{said}");
 }
 
-/// This program where every user may run it, in the same layout as in the target folder.
+/// Copies this program to where every user may run it, in the same layout as the target directory.
 pub fn program_for_others() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("open the folder");

@@ -1,4 +1,4 @@
-//! What a worker sees, and what it does not.
+//! What a worker can see, and what it cannot.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -37,7 +37,7 @@ async fn node_runs_inside() {
 }
 
 #[tokio::test]
-async fn the_host_is_not_seen() {
+async fn hides_the_host() {
     let place = Place::new();
     let secret = place.folder.path().join("catalog.db");
     fs::write(&secret, "secret").expect("write");
@@ -55,7 +55,7 @@ async fn the_host_is_not_seen() {
 }
 
 #[tokio::test]
-async fn nothing_but_scratch_can_be_written() {
+async fn only_scratch_is_writable() {
     let place = Place::new();
     let code = "\
 import os
@@ -75,7 +75,7 @@ print('done')";
 }
 
 #[tokio::test]
-async fn files_that_are_added_later_are_seen() {
+async fn sees_files_that_are_added_later() {
     let place = Place::new();
     let code = "import os, socket; print(os.getcwd(), os.listdir('.')); s = socket.socket(fileno=3); s.accept(); print(open('/app/late').read())";
     let spec = place.spec(1, code);
@@ -100,11 +100,11 @@ async fn two_instances_share_neither_scratch_nor_processes() {
 }
 
 #[tokio::test]
-async fn the_environment_is_what_was_given_and_four_defaults() {
+async fn the_environment_has_the_given_variables_and_four_defaults() {
     for sandbox in [true, false] {
         let place = Place::with(sandbox);
         let mut spec = place.spec(1, "import os; print(sorted(os.environ.items()))");
-        // Python adds this itself when the locale is C.
+        // Python adds this itself if the locale is C.
         spec.env = vec![("GIVEN".to_owned(), "värde".to_owned()), ("HOME".to_owned(), "/app".to_owned())];
         let jailed = place.start(&spec);
         let scratch = jailed.scratch_path().display().to_string();
@@ -122,9 +122,9 @@ async fn the_environment_is_what_was_given_and_four_defaults() {
 }
 
 #[tokio::test]
-async fn no_descriptor_of_the_server_is_inherited() {
+async fn inherits_no_descriptor_of_the_server() {
     let place = Place::new();
-    // One that stays open across exec, as an inherited one would.
+    // Stays open across exec, as an inherited one would.
     let secret = fs::File::open("/proc/self/status").expect("open a file");
     let leaked = rustix::io::dup(&secret).expect("duplicate it");
     let listed = place
@@ -135,7 +135,7 @@ async fn no_descriptor_of_the_server_is_inherited() {
 }
 
 #[tokio::test]
-async fn a_worker_is_nobody_and_can_do_nothing_special() {
+async fn a_worker_has_its_own_user_and_no_privileges() {
     let place = Place::new();
     let code = "\
 import ctypes, os

@@ -1,4 +1,4 @@
-"""What the tests of both workers share."""
+"""Shared parts of the tests of both workers."""
 
 import json
 import os
@@ -26,7 +26,7 @@ class Case(unittest.TestCase):
     flags = ()
 
     def write(self, files):
-        """A package: a folder with these files."""
+        """Creates a package: a directory with these files."""
         folder = tempfile.mkdtemp(prefix="milepost-code-")
         self.addCleanup(shutil.rmtree, folder)
         for name, content in files.items():
@@ -44,25 +44,26 @@ class Case(unittest.TestCase):
         return worker
 
     def run_function(self, files, flags=None, environment=None, **init):
-        """A channel to a worker that has loaded this; the worker is `self.last`."""
+        """Returns a channel to a worker that has loaded the function. The worker is `self.last`."""
         self.last = self.worker(files, environment, flags)
         return self.last.init(**init)
 
     def until(self, true, what):
-        """Waits for something that another process does in its own time."""
+        """Polls for something that another process does."""
         end = time.monotonic() + DEADLINE
         while not true():
             self.assertLess(time.monotonic(), end, "waited in vain for " + what)
             time.sleep(0.01)
 
     def send(self, channel, data, size=100000):
-        """A request whose body comes in pieces."""
+        """Sends a request whose body is split into pieces."""
         channel.request("POST", "/", [("content-length", str(len(data)))], data[:size], end=False)
         for at in range(size, len(data), size):
             channel.body(data[at : at + size], end=at + size >= len(data))
 
     def gateway(self, unix=False):
-        """A server for calls to other functions: its address, and what it has seen."""
+        """Starts a server for calls to other functions. Returns its address and the requests it
+        received."""
         seen = []
 
         class Handler(BaseHTTPRequestHandler):
@@ -104,7 +105,7 @@ class Case(unittest.TestCase):
         return address, seen
 
 
-# What a function calls, and what must arrive.
+# Paths that a function calls, and what must be received.
 ADDRESSES = (
     ("/é/☃ x", "/.milepost/call/inner/%C3%A9/%E2%98%83%20x"),
     ("/%C3%A9/a%2Fb?q=ü&r=%20+", "/.milepost/call/inner/%C3%A9/a%2Fb?q=%C3%BC&r=%20+"),
@@ -123,7 +124,8 @@ class NodeCase(Case):
 
 
 def main(program, modules):
-    """Runs the tests of these modules; tests can be named on the command line, `module.Class.test`."""
+    """Runs the tests of these modules, or those named on the command line as
+    `module.Class.test`."""
     shown = subprocess.run([program, "--version"], stdout=subprocess.PIPE, check=True).stdout.decode().strip()
     print("%s, %s" % (shown, program), file=sys.stderr)
     named = sys.argv[1:]

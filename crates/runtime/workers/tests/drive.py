@@ -1,4 +1,5 @@
-"""Speaks the server's side of the worker protocol (docs/decisions/005-runtime.md), for tests and measurements."""
+"""The server's side of the worker protocol (docs/decisions/005-runtime.md), for tests and
+measurements."""
 
 import atexit
 import json
@@ -18,7 +19,7 @@ DEADLINE = 20
 
 
 def interpreter():
-    """The interpreter itself: `python3` on the path may be a version manager's shim."""
+    """The interpreter itself, because `python3` on the path may be a version manager's shim."""
     return os.environ.get("MILEPOST_TEST_PYTHON") or sys.executable
 
 
@@ -91,7 +92,7 @@ def request_head(method, target, headers):
 
 
 class Threw(Exception):
-    """The worker answered with an error frame."""
+    """The worker responded with an error frame."""
 
     def __init__(self, document, answer=None):
         super().__init__(document["message"])
@@ -159,7 +160,8 @@ class Worker:
 
     @classmethod
     def take(cls, runtime, folder, environment=None, flags=()):
-        """A worker that was started ahead, as the server does it, while the test before ran."""
+        """Takes a worker that was started ahead of time, as the server does, while the previous
+        test ran."""
         key = (runtime, tuple(flags))
         worker = (
             cls(runtime, environment, flags) if environment else cls.spares.pop(key, None) or cls(runtime, None, flags)
@@ -228,7 +230,7 @@ class Worker:
         return channel
 
     def wait(self):
-        """The exit code, and all of the output."""
+        """Waits for the exit code and all of the output."""
         code = self.process.wait(DEADLINE)
         for reader in self.readers:
             reader.join(DEADLINE)

@@ -1,4 +1,5 @@
-"""How fast a worker is: `python3 measure.py [python|node] [seconds] [folder of a function]`."""
+"""Measures the speed of a worker: `python3 measure.py [python|node] [seconds] [folder of a
+function]`."""
 
 import os
 import struct
@@ -14,7 +15,7 @@ HELLO = {
     "python": {"main.py": 'def main():\n    return "Hello, world!"\n'},
     "node": {"main.js": 'module.exports = async (context) => ({ status: 200, body: "Hello, world!" })\n'},
 }
-# What a browser and the gateway send together.
+# Headers as sent by a browser and the gateway.
 HEADERS = (
     ("host", "shop.localhost:8080"), ("user-agent", "curl/8.5.0"), ("accept", "*/*"), ("x-forwarded-for", "127.0.0.1"),
     ("x-forwarded-host", "shop.localhost:8080"), ("x-forwarded-proto", "http"), (":id", "01J9ZQ4T5Y8W3K6M2N7P"),
@@ -24,7 +25,8 @@ HEADERS = (
 
 
 def measure(runtime, seconds, folder):
-    """Requests a second over one connection, one in flight, and the worker's own processor time for each."""
+    """Requests per second on one connection without pipelining, and the worker's CPU time per
+    request."""
     worker = Worker(runtime)
     worker.folder = folder
     began = time.perf_counter()

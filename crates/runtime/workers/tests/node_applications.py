@@ -1,4 +1,5 @@
-"""Applications of frameworks as functions, responses that a function sends itself, and whose output is whose."""
+"""Applications of frameworks as functions, responses that a function sends itself, and the
+attribution of output."""
 
 import json
 import re
@@ -6,7 +7,7 @@ import re
 from case import JSON, NodeCase
 from drive import Failed
 
-# The shapes of the real ones, without their packages.
+# The shapes of the real frameworks, without their packages.
 FASTIFY = """
 const http = require('node:http')
 let started = false
@@ -36,7 +37,7 @@ module.exports = http.createServer((req, res) => {
 
 
 class Applications(NodeCase):
-    def test_an_application_that_is_an_object_is_called_like_a_listener(self):
+    def test_calls_an_application_object_like_a_listener(self):
         for code in (FASTIFY, OLD_FASTIFY, KOA, SERVER):
             for files, entrypoint in (
                 ({"server.js": code}, ""),
@@ -47,12 +48,12 @@ class Applications(NodeCase):
                 answer = channel.call("GET", "/hello?x=1")
                 self.assertEqual((answer.text, answer.header("x-started")), ("GET /hello?x=1", "true"))
 
-    def test_an_application_that_does_not_start_up_fails_to_load(self):
+    def test_a_failed_startup_fails_the_load(self):
         with self.assertRaises(Failed) as caught:
             self.run_function(FASTIFY.replace("started = true", "throw new Error('no database')"))
         self.assertEqual(caught.exception.message, "Error: no database")
 
-    def test_a_program_that_listens_is_told_what_to_export(self):
+    def test_a_program_that_listens_gets_a_hint_what_to_export(self):
         with self.assertRaises(Failed) as caught:
             self.run_function({"server.js": "require('node:http').createServer(() => {}).listen(0)"})
         self.assertEqual(
@@ -66,7 +67,7 @@ class Applications(NodeCase):
         channel = self.run_function(SERVER + "\nif (require.main === module) module.exports.listen(0)")
         self.assertEqual(channel.call().status, 200)
 
-    def test_node_env_is_production_unless_a_variable_says_otherwise(self):
+    def test_node_env_defaults_to_production(self):
         code = "module.exports = async () => process.env.NODE_ENV"
         self.assertEqual(self.run_function(code).call().text, "production")
         self.assertEqual(self.run_function(code, variables={"NODE_ENV": "test"}).call().text, "test")
@@ -100,7 +101,7 @@ class Responses(NodeCase):
                         answer = channel.call("POST", "/", [JSON], b"{}")
                         self.assertEqual((answer.status, answer.header("content-type"), answer.body), expected)
 
-    def test_what_is_set_goes_with_what_is_returned(self):
+    def test_merges_the_set_headers_with_the_result(self):
         channel = self.run_function(
             """
             module.exports = async (context) => {
@@ -120,7 +121,7 @@ class Responses(NodeCase):
         answer = channel.call()
         self.assertEqual((answer.status, answer.header("location")), (301, "/there"))
 
-    def test_what_is_sent_late_or_twice_reaches_nobody(self):
+    def test_drops_late_and_repeated_responses(self):
         channel = self.run_function(
             """
             module.exports = async (context) => {
@@ -137,7 +138,8 @@ class Responses(NodeCase):
 
 
 class Output(NodeCase):
-    """Lines of a request that has been answered begin with its id, between two record separators."""
+    """Lines written after the response begin with the request's id, between two record
+    separators."""
 
     LATE = """
     module.exports = async (context) => {
@@ -152,7 +154,7 @@ class Output(NodeCase):
     }
     """
 
-    def test_what_is_written_after_the_response_is_marked_as_its_requests(self):
+    def test_marks_output_after_the_response_with_its_request(self):
         channel = self.run_function(self.LATE)
         marks = {}
         for user in ("alice", "bob"):
@@ -168,7 +170,7 @@ class Output(NodeCase):
             self.assertEqual(lines[at + 1 : at + 3], [mark + b"and more", mark + b"a part of " + name])
             self.assertIn(mark + b"wrong " + name + b"\n", self.last.output["stderr"])
 
-    def test_with_more_than_one_request_at_a_time_every_line_is_marked(self):
+    def test_marks_every_line_with_concurrent_requests(self):
         self.last = self.worker(self.LATE)
         first = self.last.init(threads=2)
         second = self.last.open()
@@ -181,7 +183,7 @@ class Output(NodeCase):
             for line in (b"early ", b"late ", b"a part of "):
                 self.assertIn(mark + line + name + b"\n", self.last.output["stdout"])
 
-    def test_an_error_after_the_response_is_its_requests_and_no_answer(self):
+    def test_an_error_after_the_response_is_only_logged(self):
         channel = self.run_function(
             """
             module.exports = async (context) => {
@@ -197,8 +199,8 @@ class Output(NodeCase):
         self.assertEqual(channel.call(target="/?user=bob").text, "balance of bob")
         self.assertTrue(self.last.output["stderr"].startswith(mark + b"Error: late of alice\n"), self.last.output["stderr"])
 
-    def test_the_printed_error_of_express_is_its_requests(self):
-        # Its last handler answers first, and prints in a later turn.
+    def test_attributes_the_error_printed_by_express(self):
+        # Its final handler responds first, and prints in a later turn.
         channel = self.run_function(
             """
             module.exports = (req, res) => {
@@ -215,7 +217,7 @@ class Output(NodeCase):
 
 
 class Children(NodeCase):
-    def test_programs_that_are_started_have_none_of_the_sockets(self):
+    def test_child_programs_inherit_no_socket(self):
         channel = self.run_function(
             """
             const { execFileSync } = require('node:child_process')
@@ -226,7 +228,7 @@ class Children(NodeCase):
         self.assertIn(" 0 ->", listing)
         self.assertNotIn("socket:", re.sub(r" [012] -> socket:", "", listing))
 
-    def test_cluster_workers_and_threads_do_not_answer(self):
+    def test_cluster_workers_and_threads_do_not_respond(self):
         channel = self.run_function(
             {
                 "main.js": """

@@ -1,4 +1,4 @@
-"""Bodies of every size, faults, and more than one request at a time."""
+"""Bodies of every size, faults, and concurrent requests."""
 
 import os
 import threading
@@ -38,7 +38,7 @@ class Bodies(NodeCase):
         self.assertEqual(channel.response().body, data)
         sender.join()
 
-    def test_an_answer_before_the_body_has_come(self):
+    def test_a_response_before_the_body_was_received(self):
         for code in (
             "module.exports = { fetch: (request) => new Response(new URL(request.url).pathname) }",
             "module.exports = (req, res) => res.end(req.url)",
@@ -51,7 +51,7 @@ class Bodies(NodeCase):
             channel.body(b"z", end=True)
             self.assertEqual(channel.call("GET", "/next").text, "/next")
 
-    def test_frames_that_come_in_bits_are_put_together(self):
+    def test_joins_fragmented_frames(self):
         channel = self.run_function("module.exports = async (context) => context.request.rawBody.toString()")
         head = b"POST\0/"
         channel.id = 1 << 63
@@ -62,7 +62,7 @@ class Bodies(NodeCase):
         self.assertEqual(channel.response().text, "abcdef")
         self.assertEqual(channel.call("POST", "/", [], b"x").text, "x")
 
-    def test_text_that_nearly_fills_the_buffer_is_whole(self):
+    def test_text_that_nearly_fills_the_buffer_is_complete(self):
         channel = self.run_function("module.exports = async (context) => '€'.repeat(Number(context.request.query.n))")
         for count in (1, 20000, 21840, 21845, 27000, 27305, 30000, 100000):
             self.assertEqual(channel.call("GET", "/?n=%d" % count).text, "€" * count)
@@ -81,12 +81,12 @@ class Faults(NodeCase):
             with self.assertRaises(Threw):
                 channel.call()
 
-    def test_what_is_thrown_need_not_be_an_error(self):
+    def test_accepts_thrown_values_that_are_no_errors(self):
         with self.assertRaises(Threw) as caught:
             self.run_function("module.exports = async () => { throw 'words' }").call()
         self.assertIn("words", caught.exception.message)
 
-    def test_a_rejection_that_nobody_handles_is_the_requests_error(self):
+    def test_an_unhandled_rejection_fails_the_request(self):
         for threads in (1, 2):
             channel = self.run_function(
                 "module.exports = async (context) => { if (context.request.path === '/ok') return 'ok'; Promise.reject(new Error('lost')); return new Promise(() => {}) }",
@@ -97,7 +97,7 @@ class Faults(NodeCase):
             self.assertEqual(caught.exception.message, "Error: lost")
             self.assertEqual(channel.call("GET", "/ok").text, "ok")
 
-    def test_a_throw_in_a_timer_is_the_requests_error(self):
+    def test_a_throw_in_a_timer_fails_the_request(self):
         channel = self.run_function(
             "module.exports = () => new Promise(() => setTimeout(() => { throw new Error('timer') }))"
         )
@@ -106,7 +106,7 @@ class Faults(NodeCase):
                 channel.call()
             self.assertEqual(caught.exception.message, "Error: timer")
 
-    def test_a_stream_that_throws_is_cut(self):
+    def test_a_stream_that_throws_is_cut_off(self):
         channel = self.run_function(
             "module.exports = async () => ({ body: (async function* () { yield 'a'; throw new Error('cut') })() })"
         )
@@ -133,7 +133,7 @@ class Faults(NodeCase):
                     break
             self.until(lambda: self.last.output["stdout"].endswith(b"closed\n"), "the stream's end")
 
-    def test_a_stream_that_waits_for_ever_stops_when_the_caller_leaves(self):
+    def test_a_stalled_stream_stops_when_the_caller_leaves(self):
         channel = self.run_function(
             "module.exports = async () => ({ body: (async function* () { yield 'first'; await new Promise(() => {}) })() })"
         )
@@ -142,13 +142,13 @@ class Faults(NodeCase):
         channel.frame(CANCEL)
         self.assertEqual(channel.read(), (BODY, END, b""))
 
-    def test_a_cancel_that_comes_too_late_is_ignored(self):
+    def test_ignores_a_late_cancel(self):
         channel = self.run_function("module.exports = async (context) => context.request.path")
         channel.call()
         channel.frame(CANCEL)
         self.assertEqual(channel.call("GET", "/next").text, "/next")
 
-    def test_a_caller_that_leaves_during_its_body_is_an_error(self):
+    def test_leaving_during_the_request_body_is_an_error(self):
         channel = self.run_function("module.exports = async (context) => context.request.rawBody.toString()")
         channel.request("POST", "/", [], b"half", end=False)
         channel.frame(CANCEL)
@@ -156,7 +156,7 @@ class Faults(NodeCase):
             channel.response()
         self.assertEqual(channel.call("POST", "/", [], b"whole").text, "whole")
 
-    def test_a_body_that_was_cut_does_not_look_like_a_whole_one(self):
+    def test_a_truncated_body_does_not_look_complete(self):
         cut = packed(CANCEL) + packed(BODY, b"", END)
         for code in (
             "module.exports = async (context) => context.request.rawBody.toString()",

@@ -1,4 +1,4 @@
-"""The ways to call a function: contexts, events, fetch, and Node's own HTTP."""
+"""The calling conventions: contexts, events, fetch, and Node's own HTTP."""
 
 import os
 import threading
@@ -168,7 +168,7 @@ class Fetch(NodeCase):
         } }
     """}  # fmt: skip
 
-    def test_request_and_response_are_the_webs_own(self):
+    def test_uses_the_webs_request_and_response(self):
         channel = self.run_function(self.ECHO)
         self.assertEqual(self.last.convention, "fetch")
         answer = channel.call(
@@ -211,7 +211,7 @@ class Fetch(NodeCase):
         self.assertEqual(self.last.convention, "fetch")
         self.assertEqual(channel.call("POST", "/", [], "tëxt".encode()).text, "tëxt")
 
-    def test_a_caller_that_leaves_aborts_the_signal(self):
+    def test_leaving_aborts_the_signal(self):
         channel = self.run_function({"index.mjs": """
             export default { fetch: (request) => new Promise((resolve) => request.signal.addEventListener('abort', () => { console.log('gone'); resolve(new Response('late')) })) }
         """})  # fmt: skip
@@ -241,7 +241,7 @@ class Http(NodeCase):
         self.assertEqual((answer.status, answer.header("x-a"), answer.all("set-cookie")), (202, "1", ["a=1", "b=2"]))
         self.assertEqual(answer.text, '["POST","/x?y=1","1, 2","1.2.3.4"]body')
 
-    def test_frameworks_may_put_prototypes_of_their_own_on_both(self):
+    def test_frameworks_may_replace_the_prototypes_of_both(self):
         channel = self.run_function("""
             const http = require('node:http')
             const request = Object.create(http.IncomingMessage.prototype)

@@ -1,4 +1,4 @@
-"""Which function an entrypoint names, what surrounds it, and its calls to others."""
+"""Which function an entrypoint names, its environment, and its calls to others."""
 
 import json
 import subprocess
@@ -41,20 +41,20 @@ class Entrypoints(NodeCase):
             with self.subTest(entrypoint):
                 self.assertEqual(self.run_function(files, entrypoint=entrypoint).call().text, expected)
 
-    def test_a_missing_file_is_named_with_what_there_is(self):
+    def test_a_missing_file_is_named_with_those_that_exist(self):
         with self.assertRaises(Failed) as caught:
             self.run_function({"a.js": "", "b.js": "", "lib/c.js": ""}, entrypoint="hello.main")
         self.assertIn("hello.js", caught.exception.message)
         self.assertIn("a.js, b.js, lib/", caught.exception.message)
         self.assertEqual(self.last.wait(), 1)
 
-    def test_a_missing_function_is_named_with_what_there_is(self):
+    def test_a_missing_function_is_named_with_those_that_exist(self):
         with self.assertRaises(Failed) as caught:
             self.run_function("exports.hello = () => 1", entrypoint="index.helo")
         self.assertIn('index.js does not export "helo"', caught.exception.message)
         self.assertIn("It exports: hello", caught.exception.message)
 
-    def test_a_word_that_names_nothing_is_never_another_function(self):
+    def test_an_unknown_word_never_selects_another_function(self):
         for file in ("hello.js", "index.js", "user"):
             for entrypoint in ("nosuch", "constructor", "toString", "call", "hello.nosuch"):
                 for code in (
@@ -77,14 +77,14 @@ class Entrypoints(NodeCase):
         self.assertIn("lib/a.mjs", caught.exception.message)
 
     def test_a_syntax_error_says_where(self):
-        # Node does not tell the line of an ES module.
+        # Node does not report the line for an ES module.
         for name, where in (("index.js", "index.js, line 2"), ("index.mjs", "in index.mjs")):
             with self.assertRaises(Failed) as caught:
                 self.run_function({name: "\nfunction (\n"})
             self.assertIn("SyntaxError", caught.exception.message)
             self.assertIn(where, caught.exception.message)
 
-    def test_what_throws_while_it_is_loaded_fails_to_load(self):
+    def test_an_error_while_loading_fails_the_load(self):
         with self.assertRaises(Failed) as caught:
             self.run_function("throw new Error('no database')")
         self.assertEqual(caught.exception.message, "Error: no database")
@@ -165,7 +165,7 @@ class Calls(NodeCase):
         channel.call("POST", "/", [JSON], json.dumps(asked).encode())
         self.assertEqual(seen[-1][0], "/.milepost/call/inner/%C3%A4?x=1&%C3%B6=1+2")
 
-    def test_a_call_that_fails_does_not_harm_the_next(self):
+    def test_a_failed_call_does_not_affect_the_next(self):
         code = """
             const milepost = require('milepost')
             const bad = { method: { method: 'GÄT' }, header: { headers: { 'x-☃': '1' } }, body: { body: Symbol('x') } }
@@ -180,7 +180,7 @@ class Calls(NodeCase):
 
 
 class Output(NodeCase):
-    def test_what_a_function_writes_is_in_the_pipe_when_the_write_returns(self):
+    def test_output_is_written_synchronously(self):
         code = """
             const { stdout, stderr } = process
             module.exports = () => {

@@ -1,4 +1,4 @@
-"""Bodies of every size, faults, and more than one request at a time."""
+"""Bodies of every size, faults, and concurrent requests."""
 
 import os
 import threading
@@ -8,7 +8,7 @@ from drive import BODY, CANCEL, END, REQUEST, RESPONSE, Answer, Threw, packed
 from python_conventions import Asgi
 
 ECHO = Asgi.ECHO
-del Asgi  # its tests are not of this module
+del Asgi  # do not run its tests in this module
 
 
 class Bodies(Case):
@@ -65,7 +65,7 @@ class Bodies(Case):
         self.assertEqual(channel.read(), (BODY, 0, b"second"))
         self.assertEqual(channel.read(), (BODY, END, b""))
 
-    def test_a_body_that_ends_while_an_asgi_application_does_something_else_is_told_as_ended(self):
+    def test_asgi_reports_the_end_of_a_body_that_ended_unobserved(self):
         fifo = os.path.join(self.write({}), "fifo")
         os.mkfifo(fifo)
         channel = self.run_function(
@@ -96,7 +96,7 @@ class Bodies(Case):
                 pass
             self.assertEqual(channel.read(), (BODY, END, told))
 
-    def test_an_answer_before_the_body_has_come(self):
+    def test_a_response_before_the_body_was_received(self):
         for code in ("def main(request):\n    return request.path", "async def app(scope, receive, send):\n"
                      "    await send({'type': 'http.response.start', 'status': 200, 'headers': []})\n"
                      "    await send({'type': 'http.response.body', 'body': scope['path'].encode()})"):  # fmt: skip
@@ -108,7 +108,7 @@ class Bodies(Case):
             channel.body(b"z", end=True)
             self.assertEqual(channel.call("GET", "/next").text, "/next")
 
-    def test_frames_that_come_in_bits_are_put_together(self):
+    def test_joins_fragmented_frames(self):
         for code in (
             "def main(request):\n    return request.get_data()",
             "async def main(request):\n    return request.get_data()",
@@ -143,19 +143,19 @@ class Faults(Case):
         with self.assertRaises(Threw):
             channel.call()
 
-    def test_a_stream_that_throws_is_cut(self):
+    def test_a_stream_that_throws_is_cut_off(self):
         channel = self.run_function("def main(request):\n    yield 'a'\n    raise ValueError('cut')")
         with self.assertRaises(Threw) as caught:
             channel.call()
         self.assertEqual((caught.exception.message, caught.exception.answer.status), ("ValueError: cut", 200))
 
-    def test_a_stream_that_throws_at_once_has_no_head(self):
+    def test_a_stream_that_throws_at_once_sends_no_head(self):
         channel = self.run_function("def main(request):\n    raise ValueError('early')\n    yield 'a'")
         with self.assertRaises(Threw) as caught:
             channel.call()
         self.assertIsNone(caught.exception.answer)
 
-    def test_a_result_that_is_no_response_is_explained(self):
+    def test_explains_an_invalid_result(self):
         channel = self.run_function("def main():\n    return object")
         with self.assertRaises(Threw):
             channel.call()
@@ -179,7 +179,7 @@ class Faults(Case):
                     break
             self.until(lambda: self.last.output["stdout"] == b"closed\n", "the generator's end")
 
-    def test_a_cancel_that_comes_too_late_is_ignored(self):
+    def test_ignores_a_late_cancel(self):
         for code in (
             "def main(request):\n    return request.path",
             "async def main(request):\n    return request.path",
@@ -189,7 +189,7 @@ class Faults(Case):
             channel.frame(CANCEL)
             self.assertEqual(channel.call("GET", "/next").text, "/next")
 
-    def test_a_caller_that_leaves_during_its_body_is_an_exception_for_who_reads(self):
+    def test_leaving_during_the_request_body_raises_in_the_reader(self):
         channel = self.run_function("""
             def main(request):
                 try:

@@ -1,4 +1,5 @@
-"""Children that functions fork: whatever they do, only the worker itself answers, and each caller gets the answer of its own request."""
+"""Children that functions fork: only the worker itself responds, and each caller gets the response
+to its own request."""
 
 import socket
 
@@ -66,7 +67,8 @@ USERS = ("bob", "carol", "dave", "erin", "frank")
 
 class Children(Case):
     def children_are_gone(self):
-        """All that the worker has forked; zombies count as gone, since functions do not wait for them."""
+        """Whether everything that the worker forked has ended. Zombies count, since functions do
+        not wait for children."""
         pid = self.last.process.pid
         with open("/proc/%d/task/%d/children" % (pid, pid)) as file:
             children = file.read().split()
@@ -81,7 +83,7 @@ class Children(Case):
         return all(ended(child) for child in children)
 
     def nothing_more(self, channel):
-        """The connection is silent: every response that was sent has been read."""
+        """Asserts that the connection is silent: every response that was sent has been read."""
         self.assertEqual(channel.rest, b"")
         channel.sock.setblocking(False)
         try:
@@ -90,7 +92,7 @@ class Children(Case):
         finally:
             channel.sock.settimeout(20)
 
-    def test_a_child_that_returns_does_not_answer(self):
+    def test_a_child_that_returns_does_not_respond(self):
         for shape, code in SHAPES.items():
             for fault in (RETURNS, RETURNS_IN_A_THREAD, MULTIPROCESSING, THROWS):
                 with self.subTest(shape=shape, fault=fault):
@@ -103,12 +105,12 @@ class Children(Case):
                     for user in USERS[2:]:
                         self.assertEqual(channel.call(target="/?user=" + user).text, "balance of " + user)
 
-    def test_a_child_that_returned_is_named_in_the_log(self):
+    def test_logs_a_child_that_returned(self):
         channel = self.run_function(SHAPES["request"] % RETURNS)
         channel.call(target="/?user=alice&bg=1")
         self.until(lambda: b"os._exit()" in self.last.output["stderr"], "a line about the child")
 
-    def test_a_child_of_the_import_does_not_answer(self):
+    def test_a_child_forked_on_import_does_not_respond(self):
         channel = self.run_function(
             "import os, time\nif os.fork() == 0: time.sleep(0.05)\ndef main(request):\n    return 'from %d' % os.getpid()\n"
         )
@@ -117,7 +119,7 @@ class Children(Case):
         self.assertEqual(channel.call().text, "from %d" % pid)
         self.nothing_more(channel)
 
-    def test_a_child_that_fails_while_it_is_imported_does_not_answer(self):
+    def test_a_child_that_fails_on_import_does_not_respond(self):
         channel = self.run_function(
             "import os, time\nif os.fork() == 0: raise ValueError('in the child')\ndef main(request):\n    return 'fine'\n"
         )
@@ -126,7 +128,7 @@ class Children(Case):
         with self.assertRaises(Failed):
             self.run_function("raise ValueError('in the worker')")
 
-    def test_programs_that_are_started_have_none_of_the_sockets(self):
+    def test_child_programs_inherit_no_socket(self):
         channel = self.run_function(
             """
             import os, subprocess
@@ -138,7 +140,7 @@ class Children(Case):
         listing = channel.call().text
         self.assertNotIn("socket:", listing)
 
-    def test_what_outlives_its_request_gets_an_error_and_no_connection(self):
+    def test_late_use_of_a_request_is_an_error(self):
         channel = self.run_function(
             """
             import threading

@@ -1,4 +1,4 @@
-"""The other ways to call a function: events, arguments, WSGI, ASGI, async."""
+"""The other calling conventions: events, arguments, WSGI, ASGI, async."""
 
 from case import JSON, Case
 from drive import BODY, CANCEL, END, ERROR, RESPONSE, Answer, Failed, Threw
@@ -37,7 +37,7 @@ class Events(Case):
         self.assertEqual(event["cookies"], ["c=1"])
         self.assertEqual((found["id"], found["left"]), ("r1", True))
 
-    def test_binary_goes_in_and_out_as_base64(self):
+    def test_binary_bodies_are_base64(self):
         channel = self.run_function("""
             def lambda_handler(event, context):
                 return {"statusCode": 200, "body": event["body"], "isBase64Encoded": event["isBase64Encoded"],
@@ -69,7 +69,7 @@ class Arguments(Case):
         form = [("content-type", "application/x-www-form-urlencoded"), (":param.id", "7")]
         self.assertEqual(channel.call("POST", "/", form, b"name=f").json(), ["f", "7"])
 
-    def test_context_is_given_when_it_is_wanted(self):
+    def test_passes_context_if_accepted(self):
         channel = self.run_function(
             "def main(context, name='World'):\n    return [context['request_id'], context.function, name]"
         )
@@ -91,7 +91,7 @@ class Arguments(Case):
             (answer.status, answer.body, answer.header("content-type")), (200, b"null", "application/json")
         )
 
-    def test_arguments_that_do_not_fit_are_explained(self):
+    def test_explains_mismatched_arguments(self):
         channel = self.run_function("def main(name, other):\n    return name")
         with self.assertRaises(Threw) as caught:
             channel.call("POST", "/", [JSON], b'{"name": 1}')
@@ -173,7 +173,7 @@ class Wsgi(Case):
         """, entrypoint="main.application")  # fmt: skip
         self.assertEqual(channel.call().text, "ab")
 
-    def test_a_body_is_read_as_it_comes(self):
+    def test_streams_the_request_body(self):
         channel = self.run_function("""
             def app(environ, start_response):
                 start_response("200 OK", [])
@@ -195,7 +195,7 @@ class Wsgi(Case):
 
 
 class Mounted(Case):
-    def test_an_asgi_application_gets_its_root_path_in_front_of_the_path(self):
+    def test_an_asgi_path_begins_with_the_root_path(self):
         channel = self.run_function("""
             import json
             async def app(scope, receive, send):
@@ -282,18 +282,18 @@ class Asgi(Case):
         self.assertEqual(channel.read(), (BODY, END, b""))
         self.assertEqual(channel.call("POST", "/", [], b"again").body, b"again")
 
-    def test_a_caller_that_leaves_is_a_disconnect(self):
+    def test_leaving_is_a_disconnect(self):
         channel = self.run_function(self.ECHO, entrypoint="main.app")
         channel.request("POST", "/", [], b"one", end=False)
         channel.read()
         channel.frame(CANCEL)
         kind, _, payload = channel.read()
-        # The application gave up in the middle: its response cannot be complete.
+        # The application gave up in the middle, so its response cannot be complete.
         self.assertEqual(kind, ERROR)
         self.until(lambda: b"gone" in self.last.output["stdout"], "the disconnect")
         self.assertEqual(channel.call("POST", "/", [], b"next").body, b"next")
 
-    def test_a_startup_that_fails_fails_the_load(self):
+    def test_a_failed_startup_fails_the_load(self):
         with self.assertRaises(Failed) as caught:
             self.run_function("""
                 async def app(scope, receive, send):
@@ -302,7 +302,7 @@ class Asgi(Case):
             """, entrypoint="main.app")  # fmt: skip
         self.assertIn("no database", caught.exception.message)
 
-    def test_work_after_the_response_goes_on_and_does_not_disturb_the_next(self):
+    def test_work_after_the_response_does_not_affect_the_next(self):
         channel = self.run_function("""
             import asyncio
             async def app(scope, receive, send):
@@ -374,7 +374,7 @@ class Async(Case):
         answer = channel.call()
         self.assertEqual((answer.text, answer.header("content-type")), ("012", "text/plain"))
 
-    def test_a_body_in_pieces_is_there_when_the_function_is_called(self):
+    def test_collects_the_body_before_calling_the_function(self):
         channel = self.run_function("async def main(request):\n    return str(len(request.get_data()))")
         channel.request("POST", "/", [], b"x" * 10, end=False)
         for _ in range(50):
@@ -388,7 +388,7 @@ class Async(Case):
             channel.call()
         self.assertEqual(caught.exception.message, "KeyError: 'k'")
 
-    def test_a_stream_that_waits_is_stopped_when_the_caller_leaves(self):
+    def test_a_stalled_stream_stops_when_the_caller_leaves(self):
         channel = self.run_function("""
             import asyncio
             async def pieces():

@@ -1,4 +1,4 @@
-"""Functions that use Flask's request: with the stand-in and with Flask itself."""
+"""Functions that use Flask's request, with the stand-in and with Flask itself."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ from drive import Failed, Threw, interpreter
 
 
 class StandIn(Case):
-    """Without Flask: the stand-in for its request and responses."""
+    """The stand-in for Flask's request and responses, without Flask."""
 
     flags = ("-S",)
 
@@ -55,7 +55,7 @@ class StandIn(Case):
                 names=list(request.args), same=request.args == request.args.copy())
     """
 
-    def test_a_plain_dict_of_values_has_the_first_of_each(self):
+    def test_dict_of_a_multidict_has_the_first_values(self):
         headers = [("content-type", "application/x-www-form-urlencoded"), ("cookie", "c=5")]
         found = self.run_function(self.PLAIN).call("POST", "/?a=1&a=2&b=3", headers, b"f=4&f=5").json()
         args = {"a": "1", "b": "3"}
@@ -147,7 +147,7 @@ class StandIn(Case):
         head = get("text", "HEAD")
         self.assertEqual((head.status, head.body, head.header("content-length")), (200, b"", "6"))
 
-    def test_headers_survive_byte_for_byte(self):
+    def test_headers_are_preserved_byte_for_byte(self):
         channel = self.run_function("""
             from flask import request
             def main():
@@ -157,7 +157,7 @@ class StandIn(Case):
         self.assertIn((b"x-back", b"caf\xe9 \xff"), answer.headers)
         self.assertIn((b"x-wide", "€".encode()), answer.headers)
 
-    def test_a_header_that_would_be_two_is_refused(self):
+    def test_rejects_header_injection(self):
         for value in ("a\\0b\\0c", "a\\r\\nb: c"):
             channel = self.run_function('def main():\n    return "x", 200, {"x-a": "%s"}' % value)
             with self.assertRaises(Threw) as caught:
@@ -166,7 +166,7 @@ class StandIn(Case):
         with self.assertRaises(Threw):
             self.run_function('def main():\n    return "x", 200, {":id": "1"}').call()
 
-    def test_what_the_stand_in_lacks_is_named(self):
+    def test_names_what_the_stand_in_lacks(self):
         with self.assertRaises(Failed) as caught:
             self.run_function("from flask import Flask\napp = Flask(__name__)")
         self.assertIn("put Flask into the package", caught.exception.message)
@@ -220,7 +220,7 @@ class RealFlask(Case):
         self.assertEqual(caught.exception.message, "ValueError: thrown")
         self.assertEqual(channel.call("HEAD", "/").body, b"")
 
-    def test_current_app_is_there_while_code_is_imported(self):
+    def test_current_app_exists_during_the_import(self):
         for importing in ("from flask import Flask, current_app", "import flask\nfrom flask import Flask, current_app"):
             channel = self.run_function(
                 importing
@@ -232,7 +232,7 @@ def main():
 """
             )
             self.assertEqual(channel.call().text, "milepost kept")
-        # Between requests there is none, as outside of an import.
+        # There is none between requests, as outside of an import.
         channel = self.run_function(
             """
             from flask import has_app_context, request
@@ -244,7 +244,7 @@ def main():
         )
         self.assertEqual(channel.call().text, "True")
 
-    def test_a_context_that_the_code_pushes_stays(self):
+    def test_keeps_a_context_pushed_by_the_code(self):
         channel = self.run_function(
             """
             from flask import Flask, current_app
@@ -257,7 +257,7 @@ def main():
         )
         self.assertEqual(channel.call().text, "mine")
 
-    def test_flask_that_is_imported_late_is_noticed(self):
+    def test_detects_a_late_import_of_flask(self):
         channel = self.run_function("""
             def main():
                 from flask import request, jsonify

@@ -1,4 +1,4 @@
-"""Which function an entrypoint names, what surrounds it, and its calls to others."""
+"""Which function an entrypoint names, its environment, and its calls to others."""
 
 import json
 
@@ -15,7 +15,7 @@ class Entrypoints(Case):
         channel = self.run_function("def other():\n    return 'other'", entrypoint="other")
         self.assertEqual(channel.call().text, "other")
 
-    def test_the_last_dot_divides_module_and_function(self):
+    def test_the_last_dot_separates_module_and_function(self):
         files = {"lib/__init__.py": "", "lib/deep.py": "def go():\n    return __name__"}
         self.assertEqual(self.run_function(files, entrypoint="lib.deep.go").call().text, "lib.deep")
 
@@ -29,11 +29,11 @@ class Entrypoints(Case):
             self.assertEqual(self.run_function(files).call().text, "single")
             self.assertEqual(self.run_function(files, entrypoint="hello.main").call().text, "single")
 
-    def test_a_module_named_like_one_of_the_interpreters_is_the_packages_own(self):
+    def test_the_packages_module_shadows_the_interpreters(self):
         files = {"calendar.py": "import queue\ndef main():\n    return queue.MARK", "queue.py": "MARK = 'mine'"}
         self.assertEqual(self.run_function(files, entrypoint="calendar.main").call().text, "mine")
 
-    def test_a_missing_module_is_named_with_what_there_is(self):
+    def test_a_missing_module_is_named_with_those_that_exist(self):
         with self.assertRaises(Failed) as caught:
             self.run_function({"a.py": "", "b.py": "", "lib/c.py": ""}, entrypoint="hello.main")
         self.assertIn("module hello", caught.exception.message)
@@ -41,13 +41,13 @@ class Entrypoints(Case):
         self.assertIn("a.py, b.py, lib/", caught.exception.message)
         self.assertEqual(self.last.wait(), 1)
 
-    def test_a_missing_function_is_named_with_what_there_is(self):
+    def test_a_missing_function_is_named_with_those_that_exist(self):
         with self.assertRaises(Failed) as caught:
             self.run_function("def hello():\n    pass", entrypoint="main.helo")
         self.assertIn("main.py has no function 'helo'", caught.exception.message)
         self.assertIn("It has: hello", caught.exception.message)
 
-    def test_a_word_that_names_nothing_is_never_another_function(self):
+    def test_an_unknown_word_never_selects_another_function(self):
         for files in ("hello.py", "main.py", "user"):
             with self.assertRaises(Failed) as failed:
                 self.run_function({files: "def main():\n    return 'another'\n"}, entrypoint="nosuch")
@@ -81,7 +81,7 @@ class Entrypoints(Case):
         self.assertIn("SyntaxError", caught.exception.message)
         self.assertIn("main.py, line 1", caught.exception.message)
 
-    def test_what_throws_while_it_is_loaded_fails_to_load(self):
+    def test_an_error_while_loading_fails_the_load(self):
         with self.assertRaises(Failed) as caught:
             self.run_function("raise ValueError('no database')")
         self.assertEqual(caught.exception.message, "ValueError: no database")
@@ -205,7 +205,7 @@ class Calls(Case):
         channel.call("POST", "/", [JSON], json.dumps(asked).encode())
         self.assertEqual(seen[-1][0], "/.milepost/call/inner/%C3%A4?x=1&%C3%B6=1+2&%C3%B6=%26")
 
-    def test_a_call_that_fails_does_not_harm_the_next(self):
+    def test_a_failed_call_does_not_affect_the_next(self):
         code = """
             import milepost
             def broken():
@@ -223,7 +223,7 @@ class Calls(Case):
             self.assertNotIn("Request-", caught.exception.message)
             self.assertEqual(channel.call("GET", "/").text, "ok", fault)
 
-    def test_a_call_without_a_gateway_says_so(self):
+    def test_reports_a_missing_gateway(self):
         with self.assertRaises(Threw) as caught:
             self.run_function(self.CALL).call()
         self.assertIn("MILEPOST_GATEWAY", caught.exception.message)

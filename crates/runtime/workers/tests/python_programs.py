@@ -1,4 +1,4 @@
-"""Programs that are run once for each request."""
+"""Programs that run once per request."""
 
 import os
 
@@ -15,7 +15,7 @@ class Programs(Case):
     def program(self, files, **init):
         return self.run_function(files, program=True, **init)
 
-    def test_what_it_prints_is_the_answer(self):
+    def test_the_output_is_the_response(self):
         channel = self.program({"hello": "#!/bin/sh\necho hi\n"})
         self.assertEqual(self.last.convention, "program")
         for _ in range(3):
@@ -23,7 +23,7 @@ class Programs(Case):
             self.assertEqual((answer.status, answer.body), (200, b"hi\n"))
             self.assertEqual(answer.header("content-type"), "text/plain; charset=utf-8")
 
-    def test_files_that_are_programs_in_their_own_ways(self):
+    def test_runs_every_kind_of_executable(self):
         with open("/bin/echo", "rb") as file:
             echo = file.read()
         for files, entrypoint, expected in (
@@ -37,7 +37,7 @@ class Programs(Case):
         os.chmod(os.path.join(folder, "main"), 0o755)
         self.assertEqual(self.program({"x": ""}, code=folder).call().body, b"executable\n")
 
-    def test_the_request_is_on_its_input_and_in_its_variables(self):
+    def test_passes_the_request_in_stdin_and_variables(self):
         channel = self.program({"main": ENV}, variables={"GREETING": "hello"})
         headers = [("x-name", "it; rm -rf"), ("milepost_x", "forged"), ("content-length", "4")]
         answer = channel.call("POST", "/a?b=c", headers, b"body")
@@ -45,7 +45,7 @@ class Programs(Case):
         self.send(channel, b"x" * 300000)
         self.assertEqual(channel.response().body[:300000], b"x" * 300000)
 
-    def test_a_header_chooses_no_proxy_for_what_a_program_runs(self):
+    def test_ignores_the_proxy_header(self):
         channel = self.program({"main": "echo ${HTTP_PROXY-none} ${HTTP_PROXY_MODE-none} ${HTTP_X_FISSION_PARAMS_USER_ID-none}"})
         for name in ("proxy", "Proxy", "PROXY"):
             answer = channel.call("GET", "/", [(name, "http://6.6.6.6"), ("proxy-mode", "x"), ("x-fission-params-user_id", "7")])
@@ -64,7 +64,7 @@ class Programs(Case):
         self.assertEqual(caught.exception.message, "the program was killed by SIGSEGV")
         self.assertNotIn(b"Traceback", self.last.output["stderr"])
 
-    def test_output_without_end_and_what_is_left_running_are_bounded(self):
+    def test_bounds_output_and_leftover_processes(self):
         channel = self.program({"main": "exec cat /dev/zero"})
         with self.assertRaises(Threw) as caught:
             channel.call()
@@ -73,7 +73,7 @@ class Programs(Case):
         child = channel.call().text.strip()
         self.until(lambda: not os.path.exists("/proc/%s" % child), "the end of what was left running")
 
-    def test_a_program_that_is_not_there_is_named(self):
+    def test_names_a_missing_program(self):
         for files, entrypoint in (({"a": "", "b": ""}, ""), ({"a": ""}, "nosuch"), ({"a": ""}, "../a")):
             with self.assertRaises(Failed):
                 self.program(files, entrypoint=entrypoint)

@@ -1,11 +1,11 @@
-"""The Python worker as the server sees it: real processes, the real socket. Run: python3 test_python.py
+"""The Python worker as the server sees it, with real processes and the real socket.
 
-MILEPOST_TEST_PYTHON names another interpreter for the workers.
+Run `python3 test_python.py`. MILEPOST_TEST_PYTHON names another interpreter for the workers.
 """
 
 import sys
 
-sys.dont_write_bytecode = True  # nothing is left next to the sources
+sys.dont_write_bytecode = True  # do not write __pycache__ next to the sources
 
 from case import main  # noqa: E402
 from drive import interpreter  # noqa: E402

@@ -15,8 +15,9 @@ use super::output::Output;
 use super::server::Server;
 use crate::target_dir;
 
-/// A home folder, a working folder in it and the variables that commands run with. A clone shares the folders and has
-/// variables of its own; the folders go when the last clone is dropped.
+/// A home directory with a working directory in it, and the environment variables of commands.
+/// Clones share the directories and have their own variables. The directories are removed with the
+/// last clone.
 #[derive(Clone)]
 pub struct CliEnv {
     home: Arc<TempDir>,
@@ -25,13 +26,13 @@ pub struct CliEnv {
 }
 
 impl CliEnv {
-    /// An environment for the `milepost` that cargo built along with the test.
+    /// An environment for the `milepost` that cargo built with the test.
     #[expect(clippy::new_without_default, reason = "making folders and looking for a binary is no default value")]
     pub fn new() -> Self {
         Self::with_binary(&milepost_binary())
     }
 
-    /// An environment in which `binary` stands for `milepost`.
+    /// An environment that runs `binary` as `milepost`.
     pub fn with_binary(binary: &Path) -> Self {
         let home = tempfile::Builder::new().prefix("milepost-home-").tempdir().unwrap();
         for folder in ["work", "tmp"] {
@@ -57,17 +58,17 @@ impl CliEnv {
         self.home.path()
     }
 
-    /// The folder commands run in; relative paths of [`CliEnv::write_file`] start here.
+    /// The working directory of commands. Relative paths of [`CliEnv::write_file`] start here.
     pub fn work_dir(&self) -> PathBuf {
         self.home().join("work")
     }
 
-    /// The server's data folder. It does not exist before a server has run.
+    /// The server's data directory. It does not exist before a server has run.
     pub fn data_dir(&self) -> PathBuf {
         PathBuf::from(&self.variables["MILEPOST_DATA"])
     }
 
-    /// Sets a variable for the commands and servers that are started from now on.
+    /// Sets a variable for commands and servers that are started from now on.
     pub fn set(&mut self, variable: &str, value: &str) {
         self.variables.insert(variable.to_owned(), value.to_owned());
     }
@@ -76,7 +77,7 @@ impl CliEnv {
         self.variables.remove(variable);
     }
 
-    /// Writes a file, and the folders it stands in, below the working folder.
+    /// Writes a file below the working directory, and creates its parent directories.
     pub fn write_file(&self, relative: &str, contents: impl AsRef<[u8]>) -> PathBuf {
         let path = self.work_dir().join(relative);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -84,34 +85,34 @@ impl CliEnv {
         path
     }
 
-    /// The command, not started, for tests that need more than [`CliEnv::run`] gives.
+    /// The command, not started, for tests that [`CliEnv::run`] does not suffice for.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(&self.binary);
         command.args(args).env_clear().envs(&self.variables).current_dir(self.work_dir()).stdin(Stdio::null());
         command
     }
 
-    /// Runs `milepost ARGS` to its end, whatever its exit code, with nothing on its standard input.
+    /// Runs `milepost ARGS` to its end, whatever its exit code, with an empty standard input.
     pub fn run(&self, args: &[&str]) -> Output {
         let output = self.command(args).output();
         self.finish(args, output)
     }
 
-    /// [`CliEnv::run`] in a folder below the working folder.
+    /// Like [`CliEnv::run`], in a directory below the working directory.
     pub fn run_in(&self, relative: &str, args: &[&str]) -> Output {
         let output = self.command(args).current_dir(self.work_dir().join(relative)).output();
         self.finish(args, output)
     }
 
-    /// [`CliEnv::run`] with `input` on its standard input.
+    /// Like [`CliEnv::run`], with `input` as standard input.
     pub fn run_with_input(&self, args: &[&str], input: &str) -> Output {
         let mut command = self.command(args);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap_or_else(|error| panic!("run {}: {error}", self.binary.display()));
         let mut stdin = child.stdin.take().unwrap();
         let output = std::thread::scope(|scope| {
-            // In its own thread, because the command may fill its output before it has read its input; and ignoring
-            // the error, because a command need not read its input to the end.
+            // In its own thread, because the command may fill its output before it has read its
+            // input. Errors are ignored, because a command need not read all of its input.
             scope.spawn(move || drop(stdin.write_all(input.as_bytes())));
             child.wait_with_output()
         });
@@ -123,7 +124,7 @@ impl CliEnv {
         self.server_with(&[])
     }
 
-    /// [`CliEnv::server`] with more arguments for `serve`.
+    /// Like [`CliEnv::server`], with more arguments for `serve`.
     pub fn server_with(&self, args: &[&str]) -> Server {
         Server::start(self.clone(), args)
     }
@@ -134,14 +135,15 @@ impl CliEnv {
     }
 }
 
-/// Where the system has its programs, then wherever else interpreters of functions are on this machine.
+/// The system's program directories, followed by the outer `PATH`, for the interpreters of
+/// functions.
 fn search_path() -> String {
     let system = "/usr/local/bin:/usr/bin:/bin";
     env::var("PATH").map_or_else(|_| system.to_owned(), |outer| format!("{system}:{outer}"))
 }
 
-/// cargo and nextest tell an integration test of the command-line crate where the binary is; a test of another crate
-/// finds it where cargo puts it, as it was last built.
+/// cargo and nextest pass the path of the binary to integration tests of the CLI crate. Tests of
+/// other crates use the binary that cargo built last.
 fn milepost_binary() -> PathBuf {
     let told = ["CARGO_BIN_EXE_milepost", "NEXTEST_BIN_EXE_milepost"].iter().find_map(env::var_os);
     if let Some(path) = told {

@@ -1,4 +1,5 @@
-//! A hermetic place to run `milepost` in: its own home, a cleared environment, fixed ids and times.
+//! A hermetic environment to run `milepost` in: its own home, a cleared environment, fixed ids and
+//! times.
 //!
 //! ```no_run
 //! let env = milepost_testkit::cli::CliEnv::new();

@@ -1,8 +1,8 @@
-//! Making output equal from run to run: what differs by machine and chance gets a name.
+//! Makes output reproducible: replaces what differs between machines and runs by names.
 
 use std::path::Path;
 
-/// Below this the system does not choose a port by itself, so one below it was written by us and stays.
+/// The system never assigns a lower port, so a lower one is fixed and stays as it is.
 const FIRST_EPHEMERAL_PORT: u32 = 10_000;
 
 const HOSTS: [&str; 3] = ["127.0.0.1:", "localhost:", "[::1]:"];
@@ -17,7 +17,7 @@ impl Normalizer {
         let resolved = home.canonicalize().unwrap_or_else(|_| home.to_owned());
         let mut homes: Vec<String> = [resolved.as_path(), home].iter().map(|path| path.display().to_string()).collect();
         homes.dedup();
-        // The longer first: on some systems one ends with the other.
+        // The longer one first, because on some systems one ends with the other.
         homes.sort_by_key(|path| std::cmp::Reverse(path.len()));
         Self { homes }
     }
@@ -52,12 +52,12 @@ mod tests {
     }
 
     #[test]
-    fn the_home_folder_gets_its_name() {
+    fn replaces_the_home_folder() {
         check("read /tmp/milepost-home-x1/data/x, /tmp/milepost-home-x1", "read $HOME/data/x, $HOME");
     }
 
     #[test]
-    fn chosen_ports_get_a_name_and_written_ones_stay() {
+    fn replaces_assigned_ports_and_keeps_fixed_ones() {
         check("http://127.0.0.1:40123/x shop.localhost:51000", "http://127.0.0.1:PORT/x shop.localhost:PORT");
         check("default: 127.0.0.1:7070, [::1]:8080", "default: 127.0.0.1:7070, [::1]:8080");
         check("127.0.0.1: none", "127.0.0.1: none");

@@ -1,13 +1,14 @@
-//! What a command said.
+//! The output of a command.
 
 use std::fmt::Write;
 
 use super::normalize::Normalizer;
 
-/// The end of a command. The texts are normalised: the home folder reads `$HOME`, a port the system chose `PORT`.
+/// The result of a command. Its texts are normalised: the home directory becomes `$HOME`, a port
+/// assigned by the system `PORT`.
 #[derive(Debug)]
 pub struct Output {
-    /// The exit code, or `None` when a signal ended the command.
+    /// The exit code, or `None` if a signal ended the command.
     pub status: Option<i32>,
     pub stdout: String,
     pub stderr: String,
@@ -33,14 +34,14 @@ impl Output {
         self.status == Some(0)
     }
 
-    /// Standard output of a command that must have succeeded.
+    /// The standard output of a command that must have succeeded.
     #[track_caller]
     pub fn success(self) -> String {
         assert!(self.succeeded(), "this should have succeeded:\n{}", self.snapshot());
         self.stdout
     }
 
-    /// The command, all that it printed and how it ended, as one text to compare with.
+    /// The command, its output and how it ended, as one text to compare with.
     pub fn snapshot(&self) -> String {
         let mut text = format!("$ {}\n", self.command);
         text.push_str(&lines(&self.stdout));
@@ -57,7 +58,7 @@ impl Output {
     }
 }
 
-/// Makes a missing end of line visible, so that it is part of the snapshot.
+/// Makes a missing final newline visible in the snapshot.
 fn lines(text: &str) -> String {
     if text.is_empty() || text.ends_with('\n') { text.to_owned() } else { format!("{text}[no newline]\n") }
 }

@@ -1,4 +1,4 @@
-//! A `milepost serve` under the test's control.
+//! A `milepost serve` controlled by the test.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::env::CliEnv;
 use super::normalize::Normalizer;
 
-/// What the server prints on standard error once it answers.
+/// Printed by the server on standard error once it accepts requests.
 const READY: &str = "Milepost is ready";
 const START_DEADLINE: Duration = Duration::from_secs(30);
 
@@ -23,7 +23,7 @@ pub struct Server {
     env: CliEnv,
     args: Vec<String>,
     child: Child,
-    /// What the server wrote about itself to `server.json`.
+    /// The content of the server's `server.json`.
     facts: Value,
     stderr: Arc<Mutex<String>>,
 }
@@ -50,18 +50,18 @@ impl Server {
         self.child.id()
     }
 
-    /// All that the server has printed on standard error so far, over restarts, normalised.
+    /// The server's standard error so far, across restarts, normalised.
     pub fn stderr(&self) -> String {
         Normalizer::for_home(self.env.home()).apply(&self.stderr.lock().unwrap())
     }
 
-    /// Ends the server without a word, as a crash or the kernel would.
+    /// Kills the server with SIGKILL, as a crash or the kernel would.
     pub fn kill9(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// Asks the server to end (SIGTERM) and waits until it has.
+    /// Stops the server with SIGTERM and waits for its end.
     pub fn stop(&mut self) -> ExitStatus {
         if matches!(self.child.try_wait(), Ok(None)) {
             kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
@@ -69,7 +69,7 @@ impl Server {
         self.child.wait().unwrap()
     }
 
-    /// Stops the server if it still runs and starts it again on the same data; its ports change.
+    /// Restarts the server on the same data, stopping it first if it still runs. Its ports change.
     pub fn restart(&mut self) {
         self.stop();
         (self.child, self.facts) = launch(&self.env, &self.args, &self.stderr);
@@ -114,7 +114,7 @@ fn launch(env: &CliEnv, args: &[String], stderr: &Arc<Mutex<String>>) -> (Child,
     (child, serde_json::from_slice(&facts).expect("server.json in JSON"))
 }
 
-/// Reads to the end, so that the server never waits for a full pipe.
+/// Reads to the end, so that the server never blocks on a full pipe.
 fn collect(pipe: impl Read, collected: &Mutex<String>, ready: &Sender<()>) {
     for line in BufReader::new(pipe).lines().map_while(Result::ok) {
         let is_ready = line.starts_with(READY);

@@ -1,4 +1,4 @@
-//! Finding PostgreSQL's programs, and the user to run them as.
+//! Finds PostgreSQL's programs, and the user to run them as.
 
 use std::env;
 use std::fs;
@@ -7,8 +7,8 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The folder with `initdb` and `postgres`: Debian keeps them off the `PATH`, one folder per version, so the newest of
-/// those is taken before whatever the `PATH` has.
+/// The directory with `initdb` and `postgres`. Debian keeps them off the `PATH`, in one directory
+/// per version, so the newest of those takes precedence over the `PATH`.
 fn folder() -> PathBuf {
     let mut versions: Vec<(u32, PathBuf)> = fs::read_dir("/usr/lib/postgresql")
         .into_iter()
@@ -29,14 +29,15 @@ fn folder() -> PathBuf {
         .expect("PostgreSQL's server programs are not on this machine; `cargo xtask setup` installs them")
 }
 
-/// The user a server runs as.
+/// The user that a server runs as.
 #[derive(Clone, Copy)]
 pub(super) struct ServerUser {
     ids: Option<(u32, u32)>,
 }
 
 impl ServerUser {
-    /// PostgreSQL refuses to run as root, so root lends it another user. `probe` is a file that this process made.
+    /// PostgreSQL refuses to run as root, so root runs it as another user. `probe` is a file
+    /// created by this process.
     pub(super) fn for_owner_of(probe: &Path) -> Self {
         if fs::metadata(probe).unwrap().uid() != 0 {
             return Self { ids: None };
@@ -52,8 +53,8 @@ impl ServerUser {
         }
     }
 
-    /// A PostgreSQL program as this user, in a process group of its own so that a terminal's Ctrl-C, or nextest ending a
-    /// test with its group, does not reach it, and without the caller's `PG…` and locale variables.
+    /// A PostgreSQL program run as this user, without the caller's `PG…` and locale variables. It
+    /// gets its own process group, out of reach of a Ctrl-C and of nextest killing a test's group.
     pub(super) fn command(self, program: &str) -> Command {
         let bin = folder();
         let mut command = Command::new(bin.join(program));

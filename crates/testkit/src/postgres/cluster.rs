@@ -11,12 +11,14 @@ use super::watchdog;
 /// A PostgreSQL server for one test. Dropping it ends the server and removes its data.
 pub struct Cluster {
     instance: Instance,
-    /// Locked as long as this process lives, so that the watchdog ends the server also when the test is killed.
+    /// Locked as long as this process lives, so that the watchdog ends the server even if the test
+    /// is killed.
     _lease: File,
 }
 
 impl Cluster {
-    /// Starts a server of the test's own: about a second. With `fsync` it is as durable as a user's.
+    /// Starts a private server, which takes about a second. With `fsync` it is as durable as in
+    /// production.
     pub fn start_private(fsync: bool) -> Self {
         let instance = Instance::create(fsync);
         let path = instance.folder.join("lease");
@@ -26,28 +28,29 @@ impl Cluster {
         Self { instance, _lease: lease }
     }
 
-    /// The address of the server's own database `postgres`.
+    /// The URL of the server's own database `postgres`.
     pub fn url(&self) -> String {
         self.instance.url()
     }
 
-    /// A fresh empty database on this server.
+    /// Creates an empty database on this server.
     pub fn database(&self) -> TestDatabase {
         TestDatabase::create(&self.url(), None)
     }
 
-    /// Ends the server without a word, as a crash would. Open connections break a moment later.
+    /// Kills the server with SIGKILL, as a crash would. Open connections break a moment later.
     pub fn kill9(&mut self) {
         self.instance.postmaster.kill().unwrap();
         self.instance.postmaster.wait().unwrap();
     }
 
-    /// Shuts the server down in order: transactions under way are rolled back, connections closed.
+    /// Shuts the server down cleanly: running transactions are rolled back, connections closed.
     pub fn stop(&mut self) {
         self.end(Signal::INT);
     }
 
-    /// Starts the server again on the same port after [`Cluster::kill9`] or [`Cluster::stop`]; its data is as it was.
+    /// Starts the server again on the same port after [`Cluster::kill9`] or [`Cluster::stop`], with
+    /// its data unchanged.
     pub fn restart(&mut self) {
         self.end(Signal::INT);
         self.instance.start_again();

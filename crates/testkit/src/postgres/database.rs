@@ -1,4 +1,4 @@
-//! A database of the test's own.
+//! A private database of a test.
 
 use std::env;
 use std::fs::File;
@@ -9,9 +9,9 @@ use tokio_postgres::{Error, NoTls};
 
 use super::shared;
 
-/// An empty database that nobody else uses; dropping it drops the database, whoever is still connected.
+/// An empty private database. Dropping this drops the database, even with open connections.
 pub struct TestDatabase {
-    /// `postgres://user@127.0.0.1:port/name`
+    /// For example `postgres://user@127.0.0.1:port/name`.
     pub url: String,
     server: String,
     name: String,
@@ -19,8 +19,9 @@ pub struct TestDatabase {
     _lease: Option<File>,
 }
 
-/// A fresh empty database on the server that all tests share. It blocks for some tens of milliseconds (a second or two
-/// when it is the first and has to start the server) and may be called inside and outside an async runtime.
+/// Creates an empty database on the server that all tests share. Blocks for some tens of
+/// milliseconds (a second or two if it has to start the server) and works inside and outside of an
+/// async runtime.
 pub fn database() -> TestDatabase {
     match env::var("MILEPOST_TEST_POSTGRES") {
         Ok(server) => TestDatabase::create(&server, None),
@@ -33,9 +34,10 @@ pub fn database() -> TestDatabase {
 
 impl TestDatabase {
     pub(super) fn create(server: &str, lease: Option<File>) -> Self {
-        // Each hasher of the standard library starts from the system's randomness, which is all the uniqueness needed.
+        // Each hasher of the standard library is seeded randomly by the system, which is unique
+        // enough.
         let name = format!("test_{:016x}", RandomState::new().build_hasher().finish());
-        // The empty template, because nobody can be connected to it and so be in the way of the copy.
+        // Uses the empty template, to which nothing can connect: a connection would block the copy.
         let statement = format!("CREATE DATABASE {name} TEMPLATE template0");
         execute(server, &statement).unwrap_or_else(|error| panic!("create a database on {server}: {error:?}"));
         Self { url: with_database(server, &name), server: server.to_owned(), name, _lease: lease }
@@ -44,13 +46,13 @@ impl TestDatabase {
 
 impl Drop for TestDatabase {
     fn drop(&mut self) {
-        // The test may have killed the server, and then there is nothing to drop.
+        // The test may have killed the server. Then there is nothing to drop.
         let _ = execute(&self.server, &format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name));
     }
 }
 
-/// Runs one statement on a connection of its own, in a thread of its own: the caller may be in a runtime, which cannot
-/// wait for another, or in a `Drop`, which cannot await.
+/// Runs one statement on its own connection, in its own thread: the caller may be in an async
+/// runtime, which cannot block on another, or in a `Drop`, which cannot await.
 pub(super) fn execute(url: &str, statement: &str) -> Result<(), Error> {
     let work = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -78,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_database_of_an_address_is_replaced() {
+    fn replaces_the_database_of_a_url() {
         assert_eq!(with_database("postgres://u@h:1/postgres", "t"), "postgres://u@h:1/t");
         assert_eq!(with_database("postgres://u@h:1", "t"), "postgres://u@h:1/t");
         assert_eq!(with_database("postgres://u@h:1/p?sslmode=disable", "t"), "postgres://u@h:1/t?sslmode=disable");

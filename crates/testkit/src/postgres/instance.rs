@@ -1,4 +1,4 @@
-//! One server process and its folder. It has no `Drop`: who started it decides how long it lives.
+//! One server process and its directory. It has no `Drop`: its creator decides how long it lives.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use super::binaries::ServerUser;
 use super::database;
 use crate::free_port;
 
-/// A start takes about a second; this is for a machine that is busy compiling.
+/// A start takes about a second. This allows for a machine that is busy compiling.
 const START_DEADLINE: Duration = Duration::from_secs(60);
 
 pub(super) struct Instance {
@@ -22,17 +22,18 @@ pub(super) struct Instance {
 }
 
 impl Instance {
-    /// Makes a cluster in a new temporary folder and starts it. Without `fsync` it is several times as fast and may
-    /// lose what it acknowledged when it is killed.
+    /// Creates a cluster in a new temporary directory and starts it. Without `fsync` it is several
+    /// times as fast, but may lose acknowledged data when it is killed.
     pub(super) fn create(fsync: bool) -> Self {
-        // The system's temporary folder, because the server's user may not be able to reach the target folder.
+        // In the system's temporary directory, because the server's user may not be able to reach
+        // the target directory.
         let folder = tempfile::Builder::new().prefix("milepost-pg-").tempdir_in(env::temp_dir()).unwrap().keep();
         let user = ServerUser::for_owner_of(&folder);
         user.give(&folder);
         initialise(&folder, user);
         let deadline = Instant::now() + START_DEADLINE;
         loop {
-            // Somebody else may take the free port first, so another try takes another port.
+            // Another process may take the free port first, so each try uses a new one.
             let port = free_port();
             match launch(&folder, user, port, fsync) {
                 Ok(postmaster) => return Self { folder, port, postmaster, user, fsync },
@@ -45,7 +46,8 @@ impl Instance {
     pub(super) fn start_again(&mut self) {
         let deadline = Instant::now() + START_DEADLINE;
         loop {
-            // The children of a killed server take a moment to notice, and a new server refuses to start before that.
+            // The children of a killed server take a moment to exit, and a new server refuses to
+            // start before that.
             match launch(&self.folder, self.user, self.port, self.fsync) {
                 Ok(postmaster) => break self.postmaster = postmaster,
                 Err(log) => assert!(Instant::now() < deadline, "PostgreSQL did not start again; its log:\n{log}"),
@@ -72,7 +74,7 @@ fn initialise(folder: &Path, user: ServerUser) {
     assert!(output.status.success(), "initdb failed:\n{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Starts the server and waits until it answers; the error is its log.
+/// Starts the server and waits until it responds. The error is its log.
 fn launch(folder: &Path, user: ServerUser, port: u16, fsync: bool) -> Result<Child, String> {
     let log = File::create(folder.join("log")).unwrap();
     let mut server = user.command("postgres");

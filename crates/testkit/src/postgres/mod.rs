@@ -1,14 +1,16 @@
 //! A real PostgreSQL that starts and stops by itself.
 //!
-//! [`database`] is what almost every test wants: an empty database of its own on one server that all test processes
-//! share. The server starts with the first test that asks and is stopped a few seconds after the last one is gone (see
-//! `shared.rs`); `cargo xtask test` holds on to it for a whole run. With `MILEPOST_TEST_POSTGRES=postgres://…` set, that
-//! server is used instead and none is started.
+//! [`database`] is what almost every test needs: an empty private database on one server that all
+//! test processes share. The server starts with the first test that needs it and is stopped a few
+//! seconds after the last one (see `shared.rs`). `cargo xtask test` keeps it running for a whole
+//! run. If `MILEPOST_TEST_POSTGRES=postgres://…` is set, that server is used instead and none is
+//! started.
 //!
 //! [`Cluster::start_private`] is a server for one test, which may kill it.
 //!
-//! The servers sort text by the rules of a language (ICU, en-US) rather than by bytes, as most people's do, so a query
-//! that forgets `COLLATE "C"` where the order is part of the contract fails here and not at a user's.
+//! The servers sort text by the rules of a language (ICU, en-US) rather than by bytes, as most
+//! production servers do. So a query that forgets `COLLATE "C"` where the order is part of the
+//! contract fails here rather than in production.
 
 mod binaries;
 mod cluster;

@@ -1,13 +1,14 @@
 //! The server that all test processes share.
 //!
-//! nextest runs every test in a process of its own, and a server for each would cost a second a test. So the first
-//! process that asks starts one and leaves it running. `target/testkit/postgres/` holds three files:
+//! nextest runs every test in its own process, and a server for each would cost a second per test.
+//! So the first process that needs a server starts one and leaves it running.
+//! `target/testkit/postgres/` holds three files:
 //!
-//! - `lock`: held while looking for the server or starting it, so that only one process starts one;
-//! - `lease`: held shared by every process that uses the server. When nobody holds it any more, the watchdog ends the
-//!   server. `cargo xtask test` holds it too, so that the server lives as long as the run;
-//! - `current`: the server's folder and its address, one a line. The watchdog removes the folder with the server, so a
-//!   stale file is recognised by its folder.
+//! - `lock`: held while looking for the server or starting it, so that only one process starts one.
+//! - `lease`: held shared by every process that uses the server. Once it is free, the watchdog ends
+//!   the server. `cargo xtask test` holds it too, so that the server lives as long as the run.
+//! - `current`: the server's directory and its URL, one per line. The watchdog removes the
+//!   directory with the server, so a stale file is recognised by its missing directory.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -19,7 +20,8 @@ use crate::target_dir;
 /// How long the server waits for another test before it is stopped.
 const GRACE_SECONDS: u32 = 10;
 
-/// The address of the shared server, started if need be, and the lease that keeps it running.
+/// The URL of the shared server, which is started if necessary, and the lease that keeps it
+/// running.
 pub(super) fn acquire() -> (String, File) {
     let home = target_dir().join("testkit/postgres");
     fs::create_dir_all(&home).unwrap();
@@ -27,7 +29,7 @@ pub(super) fn acquire() -> (String, File) {
     lock.lock().unwrap();
     let lease_path = home.join("lease");
     let lease = open(&lease_path);
-    // Waits for a watchdog that is ending the last server.
+    // Waits for a watchdog that is ending the previous server.
     lease.lock_shared().unwrap();
     let current = home.join("current");
     if let Some(url) = running(&current) {

@@ -1,11 +1,11 @@
-# Ends the PostgreSQL in FOLDER and removes FOLDER, once nobody has held a lock on LEASE for GRACE seconds.
+# Ends the PostgreSQL in FOLDER and removes FOLDER once LEASE has not been locked for GRACE seconds.
 # Arguments: LEASE FOLDER GRACE
 lease=$1 folder=$2 grace=$3
 trap '' HUP INT
 
 end() {
     pid=$(head -n 1 "$folder/data/postmaster.pid")
-    # By now the process id may belong to somebody else.
+    # By now the process id may have been reused.
     if [ "$(readlink "/proc/$pid/cwd")" = "$folder/data" ]; then
         kill -QUIT "$pid"
         tries=0
@@ -23,7 +23,8 @@ while [ -d "$folder" ]; do
     flock --exclusive 9
     flock --unlock 9
     sleep "$grace"
-    # The lock is kept until the server is gone, so that nobody takes it up while it is ending.
+    # The lock is held until the server is gone, so that no test starts to use it while it is
+    # ending.
     if flock --exclusive --nonblock 9; then
         end
     fi

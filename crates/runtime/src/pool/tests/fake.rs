@@ -1,4 +1,4 @@
-//! An executor whose instances only count, and complain about whatever a pool must never do.
+//! An executor whose instances only count, and that records violations of the pool's rules.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -31,11 +31,11 @@ pub struct World {
     /// Calls in the order in which they began to run.
     pub begun: Mutex<Vec<String>>,
     pub shared_slots: AtomicUsize,
-    /// Preparations that fail because the code cannot be fetched, counted down.
+    /// How many more preparations fail to fetch the code.
     pub unfetched: AtomicUsize,
-    /// Starts that fail, counted down.
+    /// How many more starts fail.
     pub failing: AtomicUsize,
-    /// Starts that never end, counted down.
+    /// How many more starts hang forever.
     pub hanging: AtomicUsize,
     /// Instances end as soon as they are ready.
     pub short_lived: AtomicBool,
@@ -67,7 +67,7 @@ pub struct FakeSlot {
     world: Arc<World>,
 }
 
-/// Counts an instance from the beginning of its start to the moment when the pool can have heard of its end.
+/// Counts an instance from the beginning of its start until the pool can have noticed its end.
 struct Alive(Arc<World>);
 
 impl Alive {
@@ -143,7 +143,7 @@ impl Instance for FakeInstance {
 
     async fn ended(&self) -> String {
         let _ = self.ended.subscribe().wait_for(|ended| *ended).await;
-        // The count must have gone down before the pool may start another.
+        // The count must go down before the pool may start another instance.
         tokio::time::sleep(Duration::from_millis(1)).await;
         let own = self.ended.subscribe();
         self.world.living.lock().unwrap().retain(|other| !other.subscribe().same_channel(&own));
@@ -154,7 +154,7 @@ impl Instance for FakeInstance {
 impl Slot for FakeSlot {
     type Body<H: SlotHome<Self>> = FakeBody<H>;
 
-    /// The path says what happens: `/run/MS`, `/stream/MS`, `/break`, `/die`.
+    /// The path selects the behaviour: `/run/MS`, `/stream/MS`, `/break`, `/die`.
     async fn call<B: RequestBody, H: SlotHome<Self>>(
         self,
         call: Call<B>,
@@ -195,7 +195,7 @@ impl Slot for FakeSlot {
     }
 }
 
-/// Gives the slot back when dropped: a fake has nothing to drain.
+/// Gives the slot back when dropped. A fake has nothing to drain.
 struct Guard<H: SlotHome<FakeSlot>> {
     parts: Option<(FakeSlot, H)>,
 }
@@ -339,7 +339,7 @@ pub fn scale(max: u32, concurrency: u32) -> Scale {
     Scale { min: 0, max, concurrency, idle_ms: 60_000 }
 }
 
-/// Lets everything happen that can happen before `ms` of virtual time are over.
+/// Runs everything that happens within `ms` of virtual time.
 pub async fn pass(ms: u64) {
     tokio::time::sleep(Duration::from_millis(ms)).await;
 }

@@ -1,4 +1,4 @@
-//! The pool over an executor that runs nothing: time is virtual, faults happen when a test says so.
+//! Tests the pool with a fake executor, virtual time and injected faults.
 
 mod fake;
 mod promises;

@@ -1,5 +1,5 @@
-//! What must hold whatever happens in whatever order: calls come, leave, break their slot or kill their instance, instances
-//! die, starts fail or hang, and in the end the pool is stopped.
+//! The pool's invariants under random sequences of events: calls arrive, leave, break their slot or
+//! kill their instance, instances die, starts fail or hang, and in the end the pool is stopped.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::fake::{Place, pass};
 #[derive(Debug, Clone)]
 enum Step {
     Call(&'static str),
-    /// The call that many before the last one leaves.
+    /// Aborts the call that is this many before the last one.
     Leave(usize),
     Kill(usize),
     FailStarts(usize),
@@ -79,11 +79,12 @@ async fn run(steps: Vec<Step>, scale: Scale, recycle: u64) {
     place.world.hanging.store(0, Ordering::SeqCst);
     let deadline = Instant::now() + Duration::from_secs(50);
     for call in calls {
-        // An error of the task is a call that left; anything else is the one outcome. Nobody may wait for ever.
+        // A task error is an aborted call, anything else is its one outcome. No call may wait
+        // forever.
         let outcome = tokio::time::timeout_at(deadline, call).await;
         assert!(outcome.is_ok(), "a call got no outcome");
     }
-    // Starts that hang end at their bound.
+    // Hanging starts time out.
     pass(6_000).await;
     for pool in place.pools.status(&shop) {
         assert_eq!((pool.busy, pool.queued, pool.starting), (0, 0, 0), "nothing runs, so nothing is busy");

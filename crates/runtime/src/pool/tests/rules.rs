@@ -1,4 +1,4 @@
-//! One rule of the pool after the other.
+//! One test per rule of the pool.
 
 use std::sync::atomic::Ordering;
 
@@ -17,7 +17,7 @@ fn status(place: &Place) -> PoolStatus {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_that_wait_are_served_in_the_order_they_came() {
+async fn serves_waiting_calls_in_order() {
     let place = Place::new(scale(1, 1));
     let calls: Vec<_> = (0..50).map(|id| tokio::spawn(place.call(id, "/run/3"))).collect();
     for call in calls {
@@ -28,7 +28,7 @@ async fn calls_that_wait_are_served_in_the_order_they_came() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_waiter_that_leaves_neither_loses_a_slot_nor_holds_up_the_next() {
+async fn a_leaving_waiter_neither_loses_a_slot_nor_blocks_the_next() {
     let place = Place::new(scale(1, 1));
     let first = tokio::spawn(place.call(0, "/run/100"));
     pass(20).await;
@@ -45,14 +45,14 @@ async fn a_waiter_that_leaves_neither_loses_a_slot_nor_holds_up_the_next() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_caller_that_leaves_with_a_slot_in_its_hands_passes_it_on() {
+async fn a_caller_that_leaves_with_a_slot_passes_it_on() {
     let place = Place::new(scale(1, 1));
     let first = tokio::spawn(place.call(0, "/run/100"));
     pass(50).await;
     let mut second = Box::pin(place.call(1, "/run/1"));
     assert!(futures::poll!(&mut second).is_pending());
     let third = tokio::spawn(place.call(2, "/run/1"));
-    // The slot is in the second's hands now, and it never looks.
+    // The second call has the slot now, and is never polled again.
     first.await.unwrap().unwrap();
     drop(second);
     third.await.unwrap().unwrap();
@@ -60,11 +60,11 @@ async fn a_caller_that_leaves_with_a_slot_in_its_hands_passes_it_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_full_queue_refuses_with_a_time_to_come_back() {
+async fn a_full_queue_refuses_with_a_retry_delay() {
     let place = Place::with(scale(2, 1), |settings| settings.queue_per_place = 3);
     let calls: Vec<_> = (0..8).map(|id| tokio::spawn(place.call(id, "/run/50"))).collect();
     pass(30).await;
-    // Six may wait for two places. Two of them run by now.
+    // Six calls may wait for two slots. Two of them run by now.
     let late: Vec<_> = (8..10).map(|id| tokio::spawn(place.call(id, "/run/50"))).collect();
     let mut refused = 0;
     for call in calls.into_iter().chain(late) {
@@ -82,7 +82,7 @@ async fn a_full_queue_refuses_with_a_time_to_come_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_slot_that_was_used_last_is_used_first_so_that_others_fall_asleep() {
+async fn reuses_the_last_used_slot_so_that_others_go_idle() {
     let mut sleepy = scale(4, 1);
     sleepy.idle_ms = 1_000;
     let place = Place::new(sleepy);
@@ -98,7 +98,7 @@ async fn the_slot_that_was_used_last_is_used_first_so_that_others_fall_asleep() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn instances_that_are_kept_do_not_sleep_and_come_back_when_they_die() {
+async fn kept_instances_never_go_idle_and_are_replaced_when_they_die() {
     let mut sleepy = scale(4, 1);
     sleepy.idle_ms = 100;
     let place = Place::new(sleepy);
@@ -112,7 +112,7 @@ async fn instances_that_are_kept_do_not_sleep_and_come_back_when_they_die() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_warm_is_kept_for_a_rollback_and_sleeps_later() {
+async fn keeps_a_warm_instance_for_a_rollback_for_a_while() {
     let mut sleepy = scale(4, 1);
     sleepy.idle_ms = 100;
     let place = Place::new(sleepy);
@@ -127,9 +127,9 @@ async fn what_was_warm_is_kept_for_a_rollback_and_sleeps_later() {
     assert_eq!(place.alive(), 0);
 }
 
-/// Nothing is wanted at the least, so it is the idle time that decides, and that was over long before.
+/// The minimum is 0, so only the idle time counts, and that had passed long before.
 #[tokio::test(start_paused = true)]
-async fn what_a_rollback_goes_back_to_is_not_put_to_sleep_by_it() {
+async fn a_rollback_does_not_stop_the_instance_it_returns_to() {
     let mut sleepy = scale(4, 1);
     sleepy.idle_ms = 1_000;
     let place = Place::new(sleepy);
@@ -142,14 +142,14 @@ async fn what_a_rollback_goes_back_to_is_not_put_to_sleep_by_it() {
     place.pools.keep_warm(&shop(), &live);
     pass(500).await;
     assert_eq!(place.alive(), 1, "the rollback put it to sleep");
-    // Views that are made again change nothing about when it sleeps.
+    // Refreshed views do not extend the idle time.
     place.pools.keep_warm(&shop(), &live);
     pass(600).await;
     assert_eq!((place.alive(), place.starts()), (0, 1));
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_instance_is_replaced_after_its_share_of_calls_and_the_next_is_there_first() {
+async fn starts_the_replacement_before_recycling_an_instance() {
     let place = Place::with(scale(2, 1), |settings| settings.recycle = 10);
     for id in 0..25 {
         place.call(id, "/run/20").await.unwrap();
@@ -160,7 +160,7 @@ async fn an_instance_is_replaced_after_its_share_of_calls_and_the_next_is_there_
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_instance_at_the_bound_is_replaced_too() {
+async fn recycles_an_instance_when_the_pool_is_at_its_maximum() {
     let place = Place::with(scale(1, 1), |settings| settings.recycle = 5);
     for id in 0..12 {
         place.call(id, "/run/1").await.unwrap();
@@ -169,7 +169,7 @@ async fn an_instance_at_the_bound_is_replaced_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_start_that_fails_fails_who_waits_and_the_next_call_tries_again() {
+async fn a_failed_start_fails_its_waiters_and_the_next_call_retries() {
     let place = Place::new(scale(1, 1));
     place.world.failing.store(1, Ordering::SeqCst);
     let outcomes = futures::future::join_all((0..3).map(|id| place.call(id, "/run/1"))).await;
@@ -182,7 +182,7 @@ async fn a_start_that_fails_fails_who_waits_and_the_next_call_tries_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn code_that_cannot_be_fetched_is_not_the_functions_fault() {
+async fn reports_unfetched_code_apart_from_failed_starts() {
     let place = Place::new(scale(1, 1));
     place.world.unfetched.store(1, Ordering::SeqCst);
     place.world.failing.store(1, Ordering::SeqCst);
@@ -193,20 +193,20 @@ async fn code_that_cannot_be_fetched_is_not_the_functions_fault() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn while_starts_keep_failing_there_is_a_growing_pause() {
+async fn backs_off_while_starts_keep_failing() {
     let place = Place::new(scale(1, 1));
     place.world.failing.store(usize::MAX, Ordering::SeqCst);
     for id in 0..1_000 {
         place.call(id, "/run/1").await.unwrap_err();
         pass(10).await;
     }
-    // 0, 0, 100, 200, 400, … ms of pause in some ten seconds.
+    // Backoff of 0, 0, 100, 200, 400, … ms in some ten seconds.
     assert!((6..=10).contains(&place.starts()), "{} starts", place.starts());
     assert_eq!(status(&place).recent_errors.len(), 16);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_start_that_hangs_ends_at_its_bound() {
+async fn a_hanging_start_times_out() {
     let place = Place::with(scale(1, 1), |settings| settings.start = std::time::Duration::from_millis(5));
     let error = place.call(0, "/run/1").await.unwrap_err();
     assert!(error.to_string().contains("was not ready within 0.005 s"), "{error}");
@@ -214,17 +214,17 @@ async fn a_start_that_hangs_ends_at_its_bound() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_finds_its_instance_dead_runs_on_another() {
+async fn a_call_with_a_dead_instance_runs_on_another() {
     let place = Place::new(scale(2, 1));
     place.call(0, "/run/1").await.unwrap();
     place.world.kill(0);
-    // The pool has not heard of it yet.
+    // The pool has not noticed yet.
     place.call(1, "/run/1").await.unwrap();
     assert_eq!(place.starts(), 2);
 }
 
 #[tokio::test(start_paused = true)]
-async fn stopping_lets_calls_end_and_takes_no_new_ones() {
+async fn stopping_drains_calls_and_refuses_new_ones() {
     let place = Place::new(scale(1, 1));
     let runs = tokio::spawn(place.call(0, "/run/500"));
     pass(50).await;
@@ -243,7 +243,7 @@ async fn stopping_lets_calls_end_and_takes_no_new_ones() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn stopping_ends_what_goes_on_after_the_deadline() {
+async fn stopping_kills_calls_that_run_past_the_deadline() {
     let place = Place::new(scale(1, 1));
     let runs = tokio::spawn(place.call(0, "/run/100000"));
     pass(50).await;
@@ -256,7 +256,7 @@ async fn stopping_ends_what_goes_on_after_the_deadline() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pool_that_nobody_uses_is_forgotten_and_made_again() {
+async fn an_unused_pool_is_removed_and_created_again() {
     let mut sleepy = scale(1, 1);
     sleepy.idle_ms = 100;
     let place = Place::new(sleepy);
@@ -269,7 +269,7 @@ async fn a_pool_that_nobody_uses_is_forgotten_and_made_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn instances_that_somebody_asked_for_come_stay_a_while_and_are_let_go_idle_ones_first() {
+async fn keeps_requested_instances_for_a_while_and_stops_idle_ones_first() {
     let mut sleepy = scale(4, 1);
     sleepy.idle_ms = 100;
     let place = Place::with(sleepy, |settings| settings.keep_for_rollback = std::time::Duration::from_secs(60));

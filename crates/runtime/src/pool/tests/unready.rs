@@ -1,4 +1,4 @@
-//! What callers are told, and when, while instances do not become ready.
+//! The errors that callers get, and when, while instances do not become ready.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -9,13 +9,13 @@ use super::fake::{Place, pass, scale};
 use crate::call::CallError;
 use crate::pool::PoolSettings;
 
-/// A start has five seconds, in which a call would go on waiting.
+/// Starts time out after five seconds, long before a call stops waiting.
 fn patient(settings: &mut PoolSettings) {
     settings.start = Duration::from_secs(5);
     settings.wait = Duration::from_secs(60);
 }
 
-/// The outcome of a call, and how many seconds it took.
+/// The outcome of a call and its duration in seconds.
 async fn timed(call: impl Future<Output = Result<(), CallError>>) -> (Result<(), CallError>, f64) {
     let begun = Instant::now();
     let outcome = call.await;
@@ -23,7 +23,7 @@ async fn timed(call: impl Future<Output = Result<(), CallError>>) -> (Result<(),
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_waited_in_vain_for_a_first_instance_is_not_told_that_all_are_busy() {
+async fn waiting_in_vain_for_a_first_instance_is_not_reported_as_busy() {
     let place = Place::with(scale(2, 1), |settings| {
         settings.start = Duration::from_secs(6);
         settings.wait = Duration::from_secs(5);
@@ -41,7 +41,7 @@ async fn a_call_that_waited_in_vain_for_a_first_instance_is_not_told_that_all_ar
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_waits_longer_than_for_one_start_that_is_never_ready() {
+async fn no_call_waits_longer_than_one_failing_start() {
     let place = Place::with(scale(8, 1), patient);
     place.world.hanging.store(usize::MAX, Ordering::SeqCst);
     let mut calls = Vec::new();
@@ -55,14 +55,14 @@ async fn nobody_waits_longer_than_for_one_start_that_is_never_ready() {
         assert!(matches!(&error, CallError::NotReady { reason } if reason.contains("within 5 s")), "{error}");
         assert!(took < 5.1, "{took} s");
     }
-    // Three before the first was known to be hopeless, then one at a time.
+    // Three before the first timed out, then one at a time.
     assert!((4..=14).contains(&place.starts()), "{} starts in a minute", place.starts());
     pass(10_000).await;
     assert_eq!(place.alive(), 0);
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_failures_one_instance_is_tried_and_when_it_is_ready_the_others_follow() {
+async fn after_failures_tries_one_instance_before_starting_others() {
     let place = Place::new(scale(8, 1));
     place.world.failing.store(8, Ordering::SeqCst);
     let eight = |from: usize| futures::future::join_all((from..from + 8).map(|id| place.call(id, "/run/100")));
@@ -78,7 +78,7 @@ async fn after_failures_one_instance_is_tried_and_when_it_is_ready_the_others_fo
 }
 
 #[tokio::test(start_paused = true)]
-async fn while_one_instance_is_healthy_calls_wait_for_it_whatever_becomes_of_others() {
+async fn calls_wait_for_a_healthy_instance_while_other_starts_fail() {
     let place = Place::with(scale(3, 1), patient);
     let long = tokio::spawn(place.call(0, "/run/30000"));
     pass(100).await;
@@ -89,12 +89,12 @@ async fn while_one_instance_is_healthy_calls_wait_for_it_whatever_becomes_of_oth
         outcome.unwrap();
     }
     assert_eq!(place.begun(), [0, 1, 2, 3, 4]);
-    // Two for the calls that waited, then one at a time, for five seconds each and with pauses.
+    // Two for the calls that waited, then one at a time, for five seconds each and with backoff.
     assert!(place.starts() <= 9, "{} starts in thirty seconds", place.starts());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_for_which_no_instance_came_free_is_told_how_long_it_waited() {
+async fn a_busy_error_has_the_waiting_time() {
     let place = Place::with(scale(1, 1), |settings| settings.wait = Duration::from_secs(3));
     let long = tokio::spawn(place.call(0, "/run/10000"));
     pass(100).await;
@@ -104,7 +104,7 @@ async fn a_call_for_which_no_instance_came_free_is_told_how_long_it_waited() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_full_queue_is_told_why_starts_fail_once_that_is_known() {
+async fn a_full_queue_reports_why_starts_fail_once_known() {
     let place = Place::with(scale(1, 1), |settings| {
         patient(settings);
         settings.queue_per_place = 1;
@@ -120,7 +120,7 @@ async fn a_full_queue_is_told_why_starts_fail_once_that_is_known() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn instances_that_end_before_they_were_of_use_are_not_started_without_a_pause() {
+async fn backs_off_when_instances_end_before_serving_a_call() {
     let place = Place::new(scale(2, 1));
     place.world.short_lived.store(true, Ordering::SeqCst);
     place.pools.keep_warm(&"shop".parse().unwrap(), &[(place.function.clone(), 1)]);

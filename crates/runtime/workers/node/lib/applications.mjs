@@ -1,14 +1,14 @@
-// Applications that are objects and not functions, as the listener `(req, res)` that they have inside.
+// Converts applications that are objects to the `(req, res)` listener inside them.
 
 import http from 'node:http'
 import https from 'node:https'
 
-/** Fastify, Koa, Node's own servers, and whatever else has one of those in `server`. */
+/** Whether it is Fastify, Koa, a server of Node, or an object with such a server in `server`. */
 export function isApplication(target) {
   return typeof target === 'object' && target !== null && (isServer(serverOf(target)) || isFastify(target) || isKoa(target))
 }
 
-/** The listener of an application. It has started up by then. */
+/** Returns the listener of an application, after its startup. */
 export async function listenerOf(target) {
   if (typeof target.ready === 'function') await target.ready()
   if (isKoa(target)) return target.callback()

@@ -1,10 +1,13 @@
-// Bodies by their content type, for functions that expect them parsed.
+// Parses bodies by content type, for functions that expect them parsed.
 
 import { isUtf8 } from 'node:buffer'
 
 import { grouped } from './fission.mjs'
 
-/** JSON as a value, a form as an object, text as text, anything else as bytes. JSON that is broken is the caller's fault. */
+/**
+ * Parses JSON to a value, a form to an object, and text to a string. Anything else stays bytes.
+ * Invalid JSON is the caller's error.
+ */
 export function parse(bytes, type, text) {
   const kind = type.split(';', 1)[0].trim().toLowerCase()
   if (bytes.length === 0) return kind.startsWith('text/') ? '' : {}
@@ -21,7 +24,7 @@ export function parse(bytes, type, text) {
   return bytes
 }
 
-/** Answered with 400 rather than 500, unless the function catches it. */
+/** Results in a 400 instead of a 500, unless the function catches it. */
 export class BadRequest extends Error {
   constructor(message) {
     super(message)

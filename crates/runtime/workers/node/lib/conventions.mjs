@@ -1,4 +1,4 @@
-// Finds out, once, how a function wants to be called.
+// Detects the calling convention of a function, once.
 
 import { isApplication, listenerOf } from './applications.mjs'
 import * as event from './event.mjs'
@@ -17,7 +17,7 @@ const CONVENTIONS = {
   context: ({ run }) => server(fission.fission(run), fission.answer, true),
 }
 
-/** `found` is what was loaded: the function or object, and the name that it was exported by. */
+/** `found` is the loaded function or object, and the name of its export. */
 export async function find({ target, name }) {
   if (typeof target.fetch !== 'function' && isApplication(target)) target = named(await listenerOf(target))
   const convention = process.env.MILEPOST_CONVENTION || detect(target, name)
@@ -29,7 +29,7 @@ export async function find({ target, name }) {
   return { serve: make({ target, run }), convention }
 }
 
-/** Two parameters by the names that tell the convention. */
+/** Gives a listener the parameter names from which its convention is detected. */
 function named(listener) {
   return (req, res) => listener(req, res)
 }
@@ -46,7 +46,7 @@ function detect(target, name) {
   return 'context'
 }
 
-/** Names of a function's first parameters, as they are written. */
+/** The names of a function's first parameters, from its source text. */
 export function parameters(target) {
   const text = Function.prototype.toString.call(target)
   const bare = /^(?:async\s+)?([\w$]+)\s*=>/.exec(text)

@@ -1,4 +1,4 @@
-// `handler(event, context)`: events as a web gateway sends them to AWS Lambda.
+// `handler(event, context)`: events in the format that API gateways send to AWS Lambda.
 
 import { isUtf8 } from 'node:buffer'
 
@@ -38,7 +38,7 @@ function eventOf(request, bytes) {
   try {
     readable = decodeURIComponent(utf8(path))
   } catch {
-    // Not everything that starts with a percent sign is an escape.
+    // A percent sign need not begin an escape.
   }
   return {
     version: '2.0',

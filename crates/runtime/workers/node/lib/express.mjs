@@ -1,4 +1,5 @@
-// `context.response`: Node's response with the ways of Express's, for functions that send it themselves.
+// `context.response`: Node's response with Express's methods, for functions that send it
+// themselves.
 
 import http from 'node:http'
 

@@ -1,4 +1,5 @@
-// `async (context) => ({ status, body, headers })`, its callback form, and `(context, input) => value`.
+// `async (context) => ({ status, body, headers })`, its callback form, and `(context, input) =>
+// value`.
 
 import { parse } from './body.mjs'
 import { responseOf } from './express.mjs'
@@ -7,7 +8,7 @@ import { fields, send, statusOf } from './reply.mjs'
 import { utf8 } from './request.mjs'
 import { state } from './state.mjs'
 
-/** `context.request`: each part is made when it is asked for. */
+/** `context.request`. Its parts are computed lazily. */
 class ContextRequest {
   #request
   #bytes
@@ -116,7 +117,7 @@ function decoded(path) {
   }
 }
 
-/** Repeated names become lists. */
+/** Repeated names become arrays. */
 export function grouped(pairs) {
   const found = {}
   for (const [name, value] of pairs) {
@@ -146,11 +147,14 @@ export const callback = (run) => (request, bytes) =>
       else resolve({ status, body, headers })
     }
     const result = run(new Context(request, bytes), back)
-    // One that is async and takes a callback it does not use answers with what it returns.
+    // An async function that ignores its callback responds with its return value.
     if (typeof result?.then === 'function') result.then((value) => value !== undefined && resolve(value), reject)
   })
 
-/** A JSON object, a form or a query becomes the input, and so does a text in JSON; other text is given as it is. */
+/**
+ * The input is a JSON object, a form, the query or a JSON string. Any other text is passed as it
+ * is.
+ */
 export const qinling = (run) => (request, bytes) => {
   const context = new Context(request, bytes)
   let input = context.request.query
@@ -169,7 +173,7 @@ export function answer(slot, request, result) {
   const response = request.response
   if (response !== null) {
     if (result === undefined || result === null) return undefined
-    // The function only set headers or the status of its response, and returned the rest.
+    // The function only set headers or the status on its response, and returned the body.
     if (!(result instanceof Response)) result = merged(response, result)
   }
   if (typeof result === 'string') return send(slot, request, 200, '', result)
@@ -193,7 +197,7 @@ function merged(response, result) {
 }
 
 function isResponse(result) {
-  // A plain object with a field called status, such as { status: 'ok' }, is a body.
+  // A plain object with a field named status, such as { status: 'ok' }, is a body.
   const status = result.status ?? result.statusCode
   return 'body' in result || Number.isInteger(typeof status === 'string' ? Number(status) : status)
 }

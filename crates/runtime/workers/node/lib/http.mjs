@@ -1,6 +1,7 @@
-// `(req, res)`: functions and applications written for Node's own HTTP server.
+// `(req, res)`: functions and applications written for Node's HTTP server.
 //
-// Frameworks put prototypes of their own on both objects, so what is different here belongs to the objects themselves.
+// Frameworks replace the prototypes of both objects, so overrides are set on the objects
+// themselves.
 
 import http from 'node:http'
 import { Duplex } from 'node:stream'
@@ -8,7 +9,7 @@ import { Duplex } from 'node:stream'
 import { field, statusOf } from './reply.mjs'
 
 const NONE = Buffer.alloc(0)
-// The server speaks to the caller; how it keeps the connection is not the function's to say.
+// Hop-by-hop headers. The gateway manages the connection to the caller.
 const HOPS = new Set(['connection', 'keep-alive', 'transfer-encoding'])
 
 export const listener = (run) => (request) => {
@@ -16,11 +17,12 @@ export const listener = (run) => (request) => {
   const { res, ended } = outgoing(req, request)
   const result = run(req, res)
   if (typeof result?.then !== 'function') return ended
-  // It has answered when the response is complete, not when its promise is; but if that fails, so does the request.
+  // The request ends with the response, not with the promise. But if the promise rejects, the
+  // request fails.
   return Promise.race([ended, new Promise((_, reject) => result.then(undefined, reject))])
 }
 
-/** The response has been sent by the time there is a result. */
+/** The response has already been sent when there is a result. */
 export const answer = () => undefined
 
 export function incoming(request) {
@@ -37,7 +39,7 @@ export function incoming(request) {
   req._addHeaderLines(headers, headers.length)
   req.params = request.params()
   req._read = () => {
-    // Node holds the stream back until it is read for the first time; so does its own `_read`.
+    // Node's own `_read` does the same: it delays the stream until the first read.
     req._readableState.readingMore = false
     req._consumed = true
     request.read().then(
@@ -51,7 +53,10 @@ export function incoming(request) {
   return req
 }
 
-/** What frameworks look at: the caller's address, and whether it is encrypted. */
+/**
+ * The properties that frameworks read: the caller's address, and whether the connection is
+ * encrypted.
+ */
 class Socket extends Duplex {
   constructor(request) {
     super()
@@ -74,7 +79,7 @@ class Socket extends Duplex {
   }
 }
 
-/** Node's response, with its way with headers, that writes frames instead of HTTP. */
+/** Node's response with its handling of headers, but writing frames instead of HTTP. */
 export function outgoing(req, request) {
   const slot = request.slot
   const res = new http.ServerResponse(req)
@@ -87,7 +92,7 @@ export function outgoing(req, request) {
   const isSilent = () => request.method === 'HEAD' || res.statusCode === 204 || res.statusCode === 304
   const head = () => {
     if (res._header) return res._header
-    // Some middleware changes headers at the last moment, by standing in for writeHead.
+    // Some middleware replaces writeHead to change headers at the last moment.
     if (!res.wroteHead) {
       res.writeHead(res.statusCode)
       return res._header
@@ -98,7 +103,7 @@ export function outgoing(req, request) {
       const value = res.getHeader(name)
       for (const one of Array.isArray(value) ? value : [value]) text += field(name, one)
     }
-    // Read by `headersSent`.
+    // `headersSent` reads it.
     return (res._header = text)
   }
 
@@ -172,7 +177,10 @@ export function outgoing(req, request) {
   return { res, ended }
 }
 
-/** Headers of `writeHead`: an object, a list of pairs, or names and values one after another. Repeated names become lists. */
+/**
+ * The headers argument of `writeHead`: an object, an array of pairs, or a flat array. Repeated
+ * names become arrays.
+ */
 function pairs(headers) {
   if (!Array.isArray(headers)) return Object.entries(headers ?? {})
   const flat = headers.flat(1)

@@ -1,4 +1,4 @@
-// Finds the function that an entrypoint names, and says clearly when it cannot.
+// Finds the function that an entrypoint names, and reports clearly if it cannot.
 
 import fs from 'node:fs'
 import module, { createRequire } from 'node:module'
@@ -12,19 +12,22 @@ import { state } from './state.mjs'
 const HERE = path.dirname(fileURLToPath(import.meta.url))
 const SHIM = path.join(HERE, '..', 'shim')
 const ENDINGS = ['.js', '.mjs', '.cjs']
-// Looked for, in this order, when no function is named.
+// Tried in this order if no function is named.
 const USUAL = ['default', 'handler', 'main', 'app', 'fetch']
 
 export class LoadError extends Error {}
 
-/** What can be done before the function is known. */
+/** Preparations that do not depend on the function. */
 export function prepare() {
   process.env.NODE_PATH = SHIM
   module.Module._initPaths()
   delete process.env.NODE_PATH
 }
 
-/** The function or object that `entrypoint` names in the folder `code`, and the name it is exported by. */
+/**
+ * Returns the function or object that `entrypoint` names in the directory `code`, and its export
+ * name.
+ */
 export async function load(entrypoint, code) {
   const { file, name } = locate(entrypoint, code)
   state.entry = file
@@ -51,7 +54,10 @@ export async function load(entrypoint, code) {
   throw new LoadError(missing(file, code, exported, own, null, entrypoint))
 }
 
-/** An export by its name; not what every object or function has from the language, such as `constructor`. */
+/**
+ * Returns an export by name, but no built-in property of objects or functions, such as
+ * `constructor`.
+ */
 function exportOf(exported, name) {
   if (exported === undefined || exported === null) return undefined
   let holder = Object(exported)
@@ -64,7 +70,7 @@ function isCallable(target) {
   return typeof target === 'function' || typeof target?.fetch === 'function' || isApplication(target)
 }
 
-/** Notices programs that start a server of their own. */
+/** Detects programs that start a server of their own. */
 function watchListening() {
   const listen = net.Server.prototype.listen
   net.Server.prototype.listen = function (...where) {
@@ -81,7 +87,10 @@ function callable(target, name, file, code) {
   )
 }
 
-/** `file.func`, `file`, or nothing: then package.json's main, index, main, or the only file. */
+/**
+ * Resolves `file.func` or `file`. The default is package.json's main, index, main, or the only
+ * file.
+ */
 function locate(entrypoint, code) {
   if (entrypoint === '') {
     const file = standard(code)
@@ -94,7 +103,7 @@ function locate(entrypoint, code) {
   if (whole !== null) return { file: whole, name: null }
   const mark = entrypoint.includes(':') ? entrypoint.indexOf(':') : entrypoint.lastIndexOf('.')
   if (mark < 0) {
-    // One word can also be a function of the standard file.
+    // A single word may be a function of the default file.
     const file = standard(code)
     if (file !== null) return { file, name: entrypoint }
     throw new LoadError(
@@ -145,7 +154,7 @@ function isFile(file) {
   return fs.statSync(file, { throwIfNoEntry: false })?.isFile() ?? false
 }
 
-/** Loads a file by whichever of the two module systems it is written for. */
+/** Loads a file with the module system that it is written for. */
 async function bring(file) {
   const isModule = file.endsWith('.mjs') || (!file.endsWith('.cjs') && packageType(path.dirname(file)) === 'module')
   if (!isModule) {
@@ -153,7 +162,8 @@ async function bring(file) {
     try {
       return require(file)
     } catch (error) {
-      // A .js file that says neither: its syntax tells. Newer Nodes find out by themselves, older ones do not.
+      // For a .js file without a declared type, the syntax error shows that it is a module. Newer
+      // versions of Node detect this themselves.
       const looks =
         error instanceof SyntaxError &&
         /import statement|Unexpected token 'export'|import\.meta|await is only valid/.test(error.message)
@@ -184,7 +194,7 @@ function packageType(folder) {
   }
 }
 
-/** Lets ES modules find `milepost` where the sandbox does not show it as /node_modules. */
+/** Lets ES modules find `milepost` if the sandbox does not mount it in /node_modules. */
 function helpModules(file, code) {
   if (isFile('/node_modules/milepost/package.json') || isFile(path.join(code, 'node_modules/milepost/package.json')))
     return
@@ -227,7 +237,7 @@ function missing(file, code, exported, own, name, entrypoint) {
     : `${where} does not export ${JSON.stringify(name)}, which the entrypoint "${entrypoint}" names. ${has}`
 }
 
-/** One sentence and the stack for a user, without the worker's own lines. */
+/** Returns a one-line message and the stack trace without the worker's own lines. */
 export function explain(error) {
   if (error instanceof LoadError) return { message: error.message, trace: error.message }
   if (!(error instanceof Error)) {
@@ -252,7 +262,7 @@ export function explain(error) {
   return { message: bounded(message, 4096), trace: bounded(lines.join('\n'), 65536) }
 }
 
-/** The beginning and the end of what is too long: the server takes errors of up to a megabyte. */
+/** Shortens the middle of a long text: the server accepts errors of up to a megabyte. */
 function bounded(text, most) {
   return text.length <= most
     ? text

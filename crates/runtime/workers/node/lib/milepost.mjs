@@ -1,4 +1,4 @@
-// The helper module `milepost` for functions: the configuration, the secrets, and calls to other functions.
+// The helper module `milepost` for functions: configuration, secrets, and calls to other functions.
 
 import http from 'node:http'
 
@@ -13,7 +13,7 @@ class CallError extends Error {
   }
 }
 
-/** The path and query as a browser would send them; what is encoded already stays as it is. */
+/** Escapes path and query as a browser does. Does not escape twice. */
 function addressed(path) {
   return path
     .replace(/#.*$/s, '')
@@ -22,7 +22,7 @@ function addressed(path) {
     )
 }
 
-/** The values of HTTP are Latin-1; what does not fit goes as UTF-8. */
+/** Header values are Latin-1. Others are sent as UTF-8. */
 function header(value) {
   // eslint-disable-next-line no-control-regex
   return typeof value === 'string' && /[^\x00-\xff]/.test(value) ? Buffer.from(value).latin1Slice() : value
@@ -42,7 +42,10 @@ export const helper = {
     return likely()?.header(':id') ?? ''
   },
 
-  /** Calls another function of the same release, whatever its routes. Sends GET, or POST when there is a body. */
+  /**
+   * Calls another function of the same release, independent of its routes. Sends GET, or POST with
+   * a body.
+   */
   call(name, path = '', { method, json, data, body = data, headers = {}, params, signal } = {}) {
     const address = process.env.MILEPOST_GATEWAY
     if (!address)

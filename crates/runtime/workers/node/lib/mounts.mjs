@@ -1,5 +1,6 @@
-// Secrets and configuration as files, where Fission's functions read them: `/secrets/NAMESPACE/NAME/KEY` and
-// `/configs/NAMESPACE/NAME/KEY`. The namespace is the app, and `default` for code that has it written out.
+// Secrets and configuration as files where Fission's functions read them:
+// `/secrets/NAMESPACE/NAME/KEY` and `/configs/NAMESPACE/NAME/KEY`. The namespace is the app, and
+// `default` for code that hard-codes it.
 
 import fs from 'node:fs'
 import path from 'node:path'
@@ -7,7 +8,7 @@ import path from 'node:path'
 import { LoadError } from './load.mjs'
 
 const DEFAULT = 'default'
-// What Kubernetes allows for a key.
+// The characters that Kubernetes allows in a key.
 const KEY = /^[-._a-zA-Z0-9]{1,253}$/
 
 export function write(app, secrets, configmaps, config) {
@@ -28,7 +29,10 @@ export function write(app, secrets, configmaps, config) {
   for (const [name, value] of Object.entries(secrets)) fill('/secrets', app, name, keys(value))
 }
 
-/** A secret that is a JSON object of texts has a file for each member, any other one file. */
+/**
+ * A secret that is a JSON object of strings becomes one file per member, any other secret a single
+ * file.
+ */
 function keys(value) {
   let found = null
   try {

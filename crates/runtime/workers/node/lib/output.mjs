@@ -1,15 +1,16 @@
-// What a request writes is its own, also after it has been answered: such lines begin with its id, which the server takes off.
+// Attributes output to its request, even after the response: such lines begin with the request's
+// id, which the server removes.
 
 import { current, state } from './state.mjs'
 
 const MARK = '\x1e'
 
-/** Marks lines where the server cannot tell by the time whose they are. */
+/** Marks lines that the server cannot attribute by time. */
 export function markOutput() {
   for (const stream of [process.stdout, process.stderr]) {
     const write = stream.write
-    let owner = '' // whose line is unfinished
-    let fresh = true // no line is
+    let owner = '' // the mark of the unfinished line
+    let fresh = true // no line is unfinished
     stream.write = function (chunk, encoding, done) {
       const request = current()
       const mark = request === null || isRunningAlone(request) ? '' : markOf(request)
@@ -20,7 +21,7 @@ export function markOutput() {
       }
       if (typeof encoding === 'function') [encoding, done] = [undefined, encoding]
       const text = (typeof chunk === 'string' ? Buffer.from(chunk, encoding) : Buffer.from(chunk)).latin1Slice()
-      // A line of another request that is unfinished ends here.
+      // Ends an unfinished line of another request.
       const before = fresh ? mark : owner === mark ? '' : '\n' + mark
       fresh = text.endsWith('\n')
       owner = mark
@@ -29,7 +30,7 @@ export function markOutput() {
   }
 }
 
-/** With one request at a time, what is written before the end of its response belongs to it. */
+/** With one request at a time, output before the end of the response belongs to the request. */
 function isRunningAlone(request) {
   return state.threads === 1 && request.slot.request === request
 }

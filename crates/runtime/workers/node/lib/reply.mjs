@@ -1,4 +1,4 @@
-// Responses: heads, and bodies of every kind that functions give.
+// Encodes responses: heads, and every kind of body that functions return.
 
 import { Readable } from 'node:stream'
 
@@ -11,7 +11,7 @@ const BROKEN = /[\0\r\n]/
 // eslint-disable-next-line no-control-regex
 const WIDE = /[^\x00-\xff]/
 
-/** One header of a head. One that could be taken for more than one is refused. */
+/** Encodes one header. Rejects values that could inject another header. */
 export function field(name, value) {
   if (!NAME.test(name)) throw new TypeError(`${JSON.stringify(name)} is not the name of a header`)
   value = String(value)
@@ -20,7 +20,7 @@ export function field(name, value) {
   return `\0${name.toLowerCase()}\0${value}`
 }
 
-/** The headers of a head, from an object, pairs or `Headers`; an array as a value repeats the name. */
+/** Encodes headers from an object, pairs or `Headers`. An array value repeats the name. */
 export function fields(headers) {
   if (headers === undefined || headers === null) return ''
   let found = ''
@@ -44,7 +44,7 @@ function hasNoBody(status) {
   return status === 204 || status === 304 || status < 200
 }
 
-/** Sends a response. Gives a promise when the body is a stream. */
+/** Sends a response. Returns a promise if the body is a stream. */
 export function send(slot, request, status, headers, body) {
   const typed = headers !== '' && headers.includes('\0content-type\0')
   if (typeof body === 'string') {
@@ -82,7 +82,10 @@ export function isStream(body) {
   )
 }
 
-/** Sends each piece as it comes. The head goes with the first, so that a fault before it is still a clean error. */
+/**
+ * Sends each piece when it is available. The head goes with the first, so that an earlier error
+ * still becomes a 500.
+ */
 export async function stream(slot, request, head, body, silent) {
   const pieces =
     typeof body.getReader === 'function' && typeof body[Symbol.asyncIterator] !== 'function'
@@ -116,7 +119,7 @@ export async function stream(slot, request, head, body, silent) {
   else slot.respond(request, head, '')
 }
 
-/** The next piece; null when the caller has gone, however long the piece would take. */
+/** Returns the next piece, or null as soon as the caller has left. */
 function nextOf(iterator, request) {
   return new Promise((resolve, reject) => {
     if (request.cancelled) {
@@ -132,7 +135,7 @@ function nextOf(iterator, request) {
   })
 }
 
-/** Tells a stream that nobody reads on. */
+/** Closes a stream that is not read any further. */
 function close(iterator) {
   Promise.resolve(iterator.return?.()).catch(() => {})
 }

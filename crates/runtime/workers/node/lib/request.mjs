@@ -1,4 +1,4 @@
-// A request as it came: a head that is read only where it is asked for, and a body that may still be coming.
+// A request: a lazily parsed head, and a body that may still be arriving.
 
 import { Readable } from 'node:stream'
 
@@ -19,16 +19,16 @@ export class Request {
     this.high = 0
     this.head = head
     this.first = first
-    this.ended = ended // all of the body is here
+    this.ended = ended // all of the body was received
     this.cancelled = false
-    this.cut = false // the caller left before all of the body was here
+    this.cut = false // the caller left before all of the body was received
     this.skipped = false
     this.pieces = null
     this.held = 0
     this.waiter = null
     this.abort = null
     this.onCancel = null
-    this.response = null // that the function sends itself
+    this.response = null // set if the function sends the response itself
   }
 
   get method() {
@@ -56,7 +56,7 @@ export class Request {
     return query < 0 ? '' : target.slice(query + 1)
   }
 
-  /** One header or fact by its lower-case name. */
+  /** Returns one header or fact by its lower-case name. */
   header(name) {
     const head = this.head
     for (let at = 2; at < head.length; at += 2) if (head[at] === name) return head[at + 1]
@@ -75,7 +75,7 @@ export class Request {
     return `${this.scheme}://${this.host}${this.target}`
   }
 
-  /** Headers by name; repeated ones joined as Node joins them. */
+  /** Headers by name. Repeated ones are joined as in Node. */
   headers() {
     const found = {}
     const head = this.head
@@ -89,7 +89,7 @@ export class Request {
     return found
   }
 
-  /** What the route's pattern matched. */
+  /** The values of the route's parameters. */
   params() {
     const found = {}
     const head = this.head
@@ -102,7 +102,8 @@ export class Request {
   // --- the body
 
   arrived(piece, ended) {
-    // What comes behind a cut is the end of the frames, and not that of the body: nobody may take a half for the whole.
+    // After a cut, the end of the frames is not the end of the body: a partial body must not look
+    // complete.
     if (this.cut) return
     this.ended = ended
     if (this.skipped) return
@@ -121,7 +122,7 @@ export class Request {
     this.abort?.abort(new CallerGone())
   }
 
-  /** Nobody reads the rest. */
+  /** Discards the rest of the body. */
   skip() {
     this.skipped = true
     this.pieces = null
@@ -136,7 +137,7 @@ export class Request {
     waiter?.()
   }
 
-  /** The next bytes of the body; null when it is complete. */
+  /** Returns the next bytes of the body, or null if it is complete. */
   async read() {
     if (this.first.length !== 0) {
       const first = this.first
@@ -156,7 +157,7 @@ export class Request {
     }
   }
 
-  /** The whole body: bytes if it is here, else a promise of them. */
+  /** Returns the whole body: bytes if it was received, else a promise of them. */
   whole() {
     if (this.ended && this.pieces === null) return this.first
     return this.collect()
@@ -187,7 +188,7 @@ export class Request {
   }
 }
 
-/** Text that came as Latin-1, one character a byte, read as UTF-8. */
+/** Decodes UTF-8 text that was received as Latin-1. */
 export function utf8(text) {
   // eslint-disable-next-line no-control-regex
   return /^[\x00-\x7f]*$/.test(text) ? text : Buffer.from(text, 'latin1').toString('utf8')

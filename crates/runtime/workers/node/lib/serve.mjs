@@ -1,12 +1,14 @@
-// Runs a function for a request and answers with what it gives, whether at once or later.
+// Runs a function for a request and responds with its result, synchronous or not.
 
 import { BadRequest } from './body.mjs'
 import { explain } from './load.mjs'
 import { follow } from './state.mjs'
 
 /**
- * How to serve a convention.
- * `call(request, body)` gives a result or a promise; `answer(slot, request, result)` sends it, and may give a promise too.
+ * Returns the serve function of a convention.
+ *
+ * `call(request, body)` returns a result or a promise. `answer(slot, request, result)` sends it,
+ * and may return a promise too.
  */
 export function server(call, answer, wantsBody) {
   const run = (slot, request) => {
@@ -36,7 +38,7 @@ function finish(slot, request, value, answer) {
   }
 }
 
-/** Answers for a function that threw, unless its request has been answered already. */
+/** Responds for a function that threw, unless the response is complete. */
 function failed(slot, request, error) {
   if (slot.request === request) fail(slot, request, error)
 }

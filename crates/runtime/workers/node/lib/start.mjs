@@ -1,10 +1,10 @@
-// From an idle process to a function that serves: accept, init, load, ready.
+// From an idle process to a serving function: accept, init, load, ready.
 
 import net from 'node:net'
 import path from 'node:path'
 import { createRequire, Module } from 'node:module'
 
-// What functions commonly use is loaded while nobody waits.
+// Preloads what functions commonly use, before a call waits for it.
 import 'node:assert'
 import 'node:buffer'
 import 'node:crypto'
@@ -60,14 +60,18 @@ export function main() {
 }
 
 /**
- * Output is in the pipe when the write returns, as in Python. Otherwise Node keeps what the pipe does not hold and writes it
- * later: after the response, so that it would count as the next request's, and out of the function's memory.
+ * Makes writes to standard output and error synchronous, as in Python. Otherwise Node buffers what
+ * does not fit into the pipe in the function's memory and writes it after the response, so that it
+ * would be attributed to the next request.
  */
 function writeAtOnce() {
   for (const stream of [process.stdout, process.stderr]) stream._handle?.setBlocking?.(true)
 }
 
-/** Reads into one buffer for as long as the connection lasts, instead of a new one each time: a fifth of a small request. */
+/**
+ * Reuses one read buffer for the whole connection. A new one per read would cost a fifth of a small
+ * request.
+ */
 function reading(accepted, receive) {
   const handle = accepted._handle
   if (!handle || typeof handle.useUserBuffer !== 'function') {
@@ -98,7 +102,7 @@ async function begin(slot, init) {
   }
 }
 
-/** Makes the process the function's own: its variables, its secrets, its folder. */
+/** Assigns the process to the function: its variables, secrets and directory. */
 function settle(init) {
   state.app = init.app ?? ''
   state.function = init.function ?? ''
@@ -131,7 +135,7 @@ function settle(init) {
   process.on('uncaughtException', astray)
 }
 
-/** A folder of the instance's own in which the package's files stand too, as links. */
+/** Returns a writable directory of the instance that links to the package's files. */
 function writable(code) {
   const folder = path.join(os.tmpdir(), 'work')
   fs.mkdirSync(folder, { recursive: true })
@@ -145,7 +149,7 @@ function writable(code) {
   return folder
 }
 
-/** Takes the first-time costs of both module systems, and of what responses need, now. */
+/** Pays the first-use costs of both module systems and of responses ahead of time. */
 function warm() {
   createRequire(import.meta.url)('./warm.cjs')
   void [Module, END, ERROR, Request, Response, Headers, URL, URLSearchParams, TextDecoder, AbortController]

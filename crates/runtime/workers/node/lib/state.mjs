@@ -1,4 +1,4 @@
-// What a worker knows about itself after `init`, and which request runs.
+// The worker's state after `init`, and the current request.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 
@@ -7,28 +7,31 @@ export const state = {
   function: '',
   version: '',
   code: '',
-  entry: '', // the file that is being loaded, until it is
+  entry: '', // the file that is being loaded
   threads: 1,
   config: {},
   secrets: {},
-  last: null, // the request that came last
-  listened: false, // something began to listen while the function was loaded
+  last: null, // the latest request
+  listened: false, // a server began to listen while the function was loaded
 }
 
 const storage = new AsyncLocalStorage()
 
-/** Runs what a request causes, now and later, as its own. */
+/** Runs `run` in the request's async context, which is inherited by everything that it starts. */
 export function follow(request, run, slot) {
   state.last = request
   return storage.run(request, run, slot, request)
 }
 
-/** The request that caused what runs now. */
+/** The request that caused the running code. */
 export function current() {
   return storage.getStore() ?? null
 }
 
-/** The same for helpers: some libraries lose track of it, and with one request at a time it is the last. */
+/**
+ * The same for helpers. Some libraries lose the async context. With one request at a time, it is
+ * the latest.
+ */
 export function likely() {
   return current() ?? (state.threads === 1 ? state.last : null)
 }

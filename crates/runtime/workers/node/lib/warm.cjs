@@ -1,2 +1,3 @@
-// Loaded once while nobody waits, so that the first CommonJS function does not pay for the module system.
+// Loaded ahead of time, so that the first CommonJS function does not pay for loading the module
+// system.
 module.exports = {}

@@ -1,4 +1,4 @@
-// `export default { fetch(request) }`: the web's own Request and Response, streamed both ways.
+// `export default { fetch(request) }`: the web's Request and Response, streamed in both directions.
 
 import { field, send, stream } from './reply.mjs'
 import { CallerGone } from './request.mjs'
@@ -7,7 +7,10 @@ import { state } from './state.mjs'
 export const fetcher = (target, run) => (request) =>
   run.call(target, webRequest(request), (state.env ??= process.env), contextOf(request))
 
-/** A Request whose signal is made when it is asked for: following one costs twice as much as all the rest of it. */
+/**
+ * A Request with a lazily created signal: following a signal costs twice as much as everything
+ * else.
+ */
 class FetchRequest extends Request {
   #source = null
 
@@ -43,7 +46,7 @@ function webRequest(request) {
   try {
     return FetchRequest.of(request, request.url, options)
   } catch (error) {
-    // A host that no URL can have, or a method that the standard forbids, still gets an answer.
+    // An invalid host in the URL, or a method that the standard forbids, is still served.
     if (error?.cause === undefined && !/URL/.test(String(error))) throw error
     return FetchRequest.of(request, `http://localhost${request.target}`, options)
   }
@@ -62,7 +65,7 @@ function webBody(request) {
   })
 }
 
-/** The third argument that other platforms give: what runs on after the response. */
+/** The third argument of other platforms, for work that continues after the response. */
 function contextOf(request) {
   return {
     waitUntil: (promise) =>
@@ -82,8 +85,9 @@ export function answer(slot, request, result) {
   return send(slot, request, 200, '', result)
 }
 
-// The fetch of Debian 12's Node gives all cookies as one value, joined by commas; later ones, which have `getSetCookie`,
-// give each by itself. A comma inside of a cookie (that of a date) is not followed by `name=`.
+// Node on Debian 12 returns all cookies as one value, joined by commas. Later versions, which have
+// `getSetCookie`, return each one separately. A comma inside a cookie (in a date) is not followed
+// by `name=`.
 function cookiesOf(value) {
   return value.split(/,\s*(?=[!#$%&'*+\-.^_`|~0-9A-Za-z]+=)/)
 }
@@ -108,7 +112,7 @@ export async function sendWeb(slot, request, response) {
     slot.respond(request, head, '')
     return
   }
-  // Most bodies are one piece: then it goes out in one frame.
+  // Most bodies are a single piece, which then goes out in one frame.
   const ahead = reader.read()
   const second = await Promise.race([ahead, undefined])
   if (second?.done) {

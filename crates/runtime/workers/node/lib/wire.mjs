@@ -1,4 +1,4 @@
-// Frames on a socket: requests come in, responses go out. The common case is one read and one write.
+// Frames on a socket. The common case is one read and one write.
 
 import { Request } from './request.mjs'
 
@@ -11,12 +11,13 @@ export const INIT = 1,
   ERROR = 7,
   CANCEL = 8
 export const END = 1
-// Length of the payload, kind, flags, two zeros, id of the request. A request and a response go on with the length of their head.
+// Payload length, kind, flags, two zeros, request id. Requests and responses continue with the
+// length of their head.
 const HEADER = 16
 const HEAD = HEADER + 4
-// Pieces of a large body. The server forwards frame by frame.
+// The size of the pieces of a large body. The server forwards frame by frame.
 export const PIECE = 65536
-// A body that nobody reads stays with the server.
+// Limit on unread body bytes. Beyond it, the rest stays with the server.
 const HELD = 4 * PIECE
 const NONE = Buffer.alloc(0)
 const NO_REQUEST = { low: 0, high: 0 }
@@ -27,9 +28,10 @@ export class Slot {
     this.socket = socket
     this.handler = handler
     this.rest = NONE
-    this.left = 0 // bytes of the current frame of a body that are still to come
-    this.last = false // that frame ends the body
-    // Responses that fit are put together here. The server asks for the next one only after it has read this one whole.
+    this.left = 0 // remaining bytes of the current body frame
+    this.last = false // the current frame ends the body
+    // Buffer for small responses. Reusable, because the server sends the next request only after it
+    // has read the whole response.
     this.out = Buffer.allocUnsafeSlow(PIECE + 16384)
     this.paused = false
     this.request = null
@@ -46,7 +48,7 @@ export class Slot {
 
   // --- reading
 
-  /** What came in. The buffer is the caller's again afterwards. */
+  /** Handles received data. The caller may reuse the buffer afterwards. */
   receive(data) {
     if (this.rest.length === 0 && this.left === 0 && data.length >= HEAD && data[4] === REQUEST) {
       if (data.readUInt32LE(0) + HEADER === data.length) {
@@ -72,7 +74,10 @@ export class Slot {
     this.rest = at === data.length ? NONE : Buffer.from(data.subarray(at))
   }
 
-  /** One frame, or as much of a body as is here. Gives where the next begins; the same place if too little is here. */
+  /**
+   * Parses one frame, or the received part of a body. Returns the offset of the next frame, or `at`
+   * if more data is needed.
+   */
   frame(data, at) {
     const length = data.readUInt32LE(at)
     const kind = data[at + 4]
@@ -101,7 +106,7 @@ export class Slot {
   }
 
   body(data, from, to, ended) {
-    // Without a request these are the rest of one that was answered early.
+    // Without a request, these are the rest of a body whose request was answered early.
     const request = this.request
     if (request === null || request.ended) return
     request.arrived(Buffer.from(data.subarray(from, to)), ended)
@@ -121,16 +126,16 @@ export class Slot {
     this.handler.request(this, request)
   }
 
-  /** Called by a request when some of its body has been consumed. */
+  /** Called by a request when some of its body was consumed. */
   resume() {
     if (!this.paused) return
     this.paused = false
     this.socket.resume()
   }
 
-  // --- writing: every frame carries the id of the request that it answers, and only the current request has an answer
+  // --- writing: every frame carries the id of the answered request, which must be the current one
 
-  /** A whole response: the head as text in Latin-1, the body as text or bytes. */
+  /** Sends a whole response: the head as Latin-1 text, the body as text or bytes. */
   respond(request, head, body) {
     if (this.request !== request) return
     const text = typeof body === 'string'
@@ -154,7 +159,7 @@ export class Slot {
     this.socket.write(out.subarray(0, end))
   }
 
-  /** The head of a response and the first bytes of its body. */
+  /** Sends the head of a response and the first bytes of its body. */
   begin(request, head, body, end) {
     if (this.request !== request) return
     const first = body.length > PIECE ? body.subarray(0, PIECE) : body
@@ -171,7 +176,7 @@ export class Slot {
     this.socket.uncork()
   }
 
-  /** More of a response's body. */
+  /** Sends more of a response's body. */
   piece(request, body, end) {
     if (this.request !== request) return
     if (end) this.done()
@@ -192,7 +197,7 @@ export class Slot {
     } while (at < body.length)
   }
 
-  /** Instead of a response, or of the rest of one. */
+  /** Sends an error instead of a response, or of the rest of one. */
   fail(request, document) {
     if (this.request !== request) return
     this.done()
@@ -206,14 +211,16 @@ export class Slot {
     this.socket.write(Buffer.concat([start, payload]))
   }
 
-  /** The response is complete: what still comes of the request's body is skipped. */
+  /** Called when the response is complete. The unread rest of the request is skipped. */
   done() {
     const request = this.request
     this.request = null
     if (request !== null && !request.ended) request.skip()
   }
 
-  /** Resolves when there is room to write. */
+  /**
+   * Returns a promise that resolves when there is room to write, or undefined if there is room now.
+   */
   room() {
     if (!this.socket.writableNeedDrain) return undefined
     this.draining ??= Promise.withResolvers?.() ?? withResolvers()

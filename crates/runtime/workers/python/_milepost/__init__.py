@@ -1,1 +1,2 @@
-"""What the worker is made of. Nothing in here is for functions: they use `milepost` and, where it stands in, `flask`."""
+"""The worker's internals. Functions do not import these: they use `milepost` and the `flask`
+stand-in."""

@@ -1,7 +1,7 @@
-"""Serving `async` functions and ASGI applications: all connections on one event loop.
+"""Serves `async` functions and ASGI applications: all connections on one event loop.
 
-One loop, not one a thread: clients, pools and locks that a function makes once belong to a loop, and what it leaves running
-after a response goes on between requests.
+One loop rather than one per thread, because clients, pools and locks that a function creates once
+belong to a loop. Tasks that it leaves running after a response continue between requests.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from .wire import READY
 
 
 def drained(pieces):
-    """An async iterator as an iterator, for functions that block."""
+    """Turns an async iterator into an iterator, for blocking functions."""
     from .plain import settled
 
     try:
@@ -30,10 +30,11 @@ def drained(pieces):
 
 
 def serve(convention):
-    """`async def`: the body is there, whole, when the function is called; ASGI is for those who want to read it as it comes."""
+    """`async def` functions get the whole body before they are called. To stream a body, use
+    ASGI."""
 
     async def run(slot, request):
-        # The rest may have come before this task began.
+        # The rest may have arrived before this task began.
         if slot.pieces or not slot.ended:
             parts = [request._piece]
             while True:

@@ -1,4 +1,5 @@
-"""`main(name, **kwargs)`: the request's JSON object, form or query become arguments, and the result is JSON."""
+"""`main(name, **kwargs)`: the request's JSON object, form or query become arguments. The result is
+JSON."""
 
 import inspect
 import json
@@ -12,7 +13,7 @@ from .web import utf8
 
 
 class Context(dict):
-    """What a function may want to know about its call. A dict, so that it can be returned as JSON, with attributes."""
+    """Facts about the call. A dict with attribute access, so that it can be returned as JSON."""
 
     def __getattr__(self, name):
         try:
@@ -36,7 +37,7 @@ def context(request):
         method=request.method,
         path=request.path,
         headers=dict(request.headers.items(lower=True)),
-        # Functions written for OpenStack look for it.
+        # Functions written for OpenStack expect it.
         os_session=None,
     )
 
@@ -49,7 +50,8 @@ def bind(function):
 
     def arguments(request):
         positional, named = (), {}
-        # A query is often longer than a function cares for (campaign tags and the like); a JSON body is meant for it.
+        # Query parameters that the function does not accept are dropped, because they are often
+        # unrelated (campaign tags). A JSON body is passed in full.
         for name, value in request.args.items():
             if takes_any or name in known:
                 named[name] = value
@@ -76,7 +78,7 @@ def bind(function):
 
 
 def _value(body, kind):
-    """A JSON object, or a text; a text in JSON is what it says, everything else is the body as it stands."""
+    """A JSON object, or a string. A JSON string is decoded, any other body is passed as it is."""
     first = body.lstrip()[:1]
     if first == b"{" or (first == b'"' and kind == "application/json"):
         try:

@@ -1,4 +1,4 @@
-"""ASGI applications: HTTP and lifespan, bodies as they come."""
+"""ASGI applications: HTTP and lifespan, with streamed bodies."""
 
 import asyncio
 import sys
@@ -11,7 +11,8 @@ STOP_WITHIN = 5
 
 
 def runner(app, state):
-    """How one request runs; `state` is what the application's startup left there."""
+    """Returns a coroutine function that runs one request. `state` comes from the application's
+    startup."""
 
     async def run(slot, request):
         exchange = Exchange(slot, request)
@@ -29,7 +30,7 @@ def scope(request, state):
     if not colon or not port.isdigit():
         name, port = host, 443 if scheme == "https" else 80
     mount = request._mount.encode("latin-1")
-    # The path of an application that is mounted somewhere begins with where that is, unlike in WSGI.
+    # Unlike in WSGI, the path of a mounted application includes its mount point.
     raw = mount + path.encode("latin-1")
     head = request._head
     return {
@@ -60,8 +61,8 @@ class Exchange:
     def __init__(self, slot, request):
         self.slot = slot
         self.request = request
-        self.first = request._piece  # what came with the head
-        self.more = True  # the application has not been told where the body ends
+        self.first = request._piece  # received with the head
+        self.more = True  # the application has not received the end of the body
         self.head = None
         self.begun = False
         self.done = False
@@ -75,8 +76,8 @@ class Exchange:
             piece, self.first = self.first, b""
             if not piece and (slot.pieces or not slot.ended):
                 piece = await slot.read(self.request)
-            # A body may end while the application does something else: whoever was told of more is told of the end.
-            # One that was cut has none.
+            # A body may end while the application does something else, so the end is always
+            # reported after `more_body`. A truncated body has no end.
             if piece or not slot.cancelled:
                 self.more = bool(slot.pieces) or not slot.ended or slot.cancelled
                 return {"type": "http.request", "body": piece or b"", "more_body": self.more}
@@ -125,7 +126,8 @@ class Exchange:
 
 
 class Lifespan:
-    """Startup before the worker is ready, shutdown when it ends. Applications that do not know it go without."""
+    """Runs startup before the worker is ready and shutdown when it ends. Optional for
+    applications."""
 
     def __init__(self, app):
         self.app = app
@@ -149,7 +151,7 @@ class Lifespan:
             scope = {"type": "lifespan", "asgi": {"version": "3.0", "spec_version": "2.0"}, "state": self.state}
             await self.app(scope, self.messages.get, self.send)
         except Exception as error:
-            # An application that does not know lifespan throws. One that was told to stop and throws is shown.
+            # An application without lifespan support raises. Errors during shutdown are logged.
             if self.started.done():
                 sys.stderr.write("the application's shutdown failed: %r\n" % error)
         finally:

@@ -1,16 +1,17 @@
-"""Children that a function forks. They get none of the worker's sockets, so that only the worker itself can answer a request."""
+"""Forked children of a function. They lose the worker's sockets, so that only the worker answers
+requests."""
 
 import errno
 import os
 import sys
 
-# The listener and every connection, for as long as they live.
+# The listener and all open connections.
 _sockets = []
 _is_child = False
 
 
 def own(sock):
-    """Keeps a socket from children: it closes when a program is started, and in a child that is forked."""
+    """Keeps a socket from children: it is closed on exec, and after a fork."""
     sock.set_inheritable(False)
     _sockets.append(sock)
 
@@ -23,7 +24,7 @@ def _forked():
     global _is_child
     _is_child = True
     for sock in _sockets:
-        # Objects and not numbers: what the child opens later gets the numbers again.
+        # Objects rather than descriptor numbers, which the child may reuse for files of its own.
         try:
             sock.close()
         except OSError:
@@ -32,7 +33,8 @@ def _forked():
 
 
 def leave_if_child(error=None):
-    """Ends a child that returned from the function as if it were the worker. Its code should have called `os._exit()`."""
+    """Ends a child that returned from the function as if it were the worker. It should have called
+    `os._exit()`."""
     if not _is_child:
         return
     code = 0

@@ -1,4 +1,4 @@
-"""Finds out, once, how a function wants to be called."""
+"""Detects the calling convention of a function, once."""
 
 import functools
 import inspect
@@ -17,7 +17,7 @@ HANDLERS = {"handler", "lambda_handler", "handle"}
 
 
 def find(target):
-    """(how to serve it, the name of its convention)."""
+    """Returns (serve function, name of the convention)."""
     name = os.environ.get("MILEPOST_CONVENTION") or detect(target)
     waits = is_async(target)
     if name == "asgi":
@@ -59,7 +59,7 @@ def detect(target):
     try:
         parameters = list(inspect.signature(target).parameters.values())
     except (TypeError, ValueError):
-        # Some callables written in C do not tell; they are called like a Flask view.
+        # Some callables written in C have no signature. They are called like a Flask view.
         return "flask"
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     required = [p.name for p in positional if p.default is p.empty]

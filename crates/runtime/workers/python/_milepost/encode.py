@@ -1,4 +1,4 @@
-"""Heads, JSON and pieces of bodies as bytes."""
+"""Encodes response heads, JSON and pieces of bodies as bytes."""
 
 import dataclasses
 import datetime
@@ -19,7 +19,7 @@ _names = {}
 
 
 def head(status, pairs):
-    """A response's head in bytes. Headers that could be taken for more than one are refused."""
+    """Encodes a response head. Rejects values that could inject another header."""
     parts = [b"%d" % status]
     for name, value in pairs:
         known = _names.get(name)
@@ -48,7 +48,7 @@ def _name(name):
 
 
 def plain(value):
-    """What JSON does not know, as Flask writes it."""
+    """Converts values that JSON does not support in the same way as Flask."""
     if isinstance(value, datetime.datetime):
         if value.tzinfo is None:
             value = value.replace(tzinfo=datetime.timezone.utc)

@@ -1,4 +1,4 @@
-"""`handler(event, context)`: events as a web gateway sends them to AWS Lambda."""
+"""`handler(event, context)`: events in the format that API gateways send to AWS Lambda."""
 
 import base64
 import inspect

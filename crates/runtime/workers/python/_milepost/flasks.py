@@ -1,6 +1,7 @@
-"""`main()` and `main(request)` when a real Flask is there: its own request context and its own responses.
+"""`main()` and `main(request)` with a real Flask: its request context and its responses.
 
-A function that never imports Flask never pays for it. One that imports it late, inside a function, is noticed then.
+A function that never imports Flask does not pay for it. A late import, inside a function, is
+detected when it happens.
 """
 
 import sys
@@ -12,7 +13,7 @@ from .wsgi import Start, environ
 
 
 def real():
-    """The real Flask, if the function has imported it."""
+    """Returns the real Flask if the function has imported it."""
     module = sys.modules.get("flask")
     return None if module is None or getattr(module, "__milepost__", False) else module
 
@@ -23,7 +24,7 @@ def convention(function, passes_request, Plain):
     found = Plain(function, passes_request)
 
     def move():
-        """Into Flask's context, also in the middle of a request."""
+        """Switches to Flask's context, even in the middle of a request."""
         if real() is None:
             return
         moved = InFlask(function, passes_request)
@@ -42,14 +43,14 @@ _app = None
 
 
 def application():
-    """The one application that functions run in."""
+    """The single application that functions run in."""
     global _app
     if _app is None:
         flask = real()
 
         class App(flask.Flask):
             def create_url_adapter(self, request):
-                """There are no routes: the gateway has matched them already."""
+                """Disables routing: the gateway has already matched the route."""
                 return None
 
         _app = App("milepost", root_path=state.code, static_folder=None)
@@ -58,7 +59,7 @@ def application():
 
 
 class Loading:
-    """While code is loaded, `current_app` is there from the moment it imports Flask, as in Fission."""
+    """Provides `current_app` while code is loading, from its import of Flask on, as in Fission."""
 
     def __enter__(self):
         self.context = None
@@ -73,13 +74,13 @@ class Loading:
             context.push()
             self.context = context
         except Exception:
-            # A Flask that does not work here says so when a function is to run in it.
+            # A broken Flask reports its error when a function is to run in it.
             pass
 
     def __exit__(self, *error):
         if self.watch in sys.meta_path:
             sys.meta_path.remove(self.watch)
-        # A context that the code pushed and left stays, and so does what is under it.
+        # If the code pushed a context and left it, it stays, along with the one below it.
         if self.context is not None and real().current_app._get_current_object() is self.context.app:
             self.context.pop()
 
@@ -115,7 +116,7 @@ class InFlask:
         return context
 
     def is_plain(self, context):
-        """Whether nothing would change a response on its way out: then text need not become a Response first."""
+        """Whether nothing would modify the response. Text then need not become a Response first."""
         return (
             not getattr(context, "_after_request_functions", True)
             and not self.app.after_request_funcs
@@ -124,7 +125,7 @@ class InFlask:
         )
 
     def call(self, request):
-        """For `async def`: the task's own context ends with the task."""
+        """For `async def`: the context ends with the task."""
         self.enter(request)
         return self.function(self.flask.request._get_current_object()) if self.passes_request else self.function()
 
@@ -140,12 +141,12 @@ class InFlask:
         pieces = response(self.flask.request.environ, start)
         if response.is_streamed:
             return start.head, pieces
-        # Flask counts the bytes; the server does that too, and a HEAD keeps what Flask said.
+        # Flask's content length is kept for HEAD. Otherwise the server counts the bytes.
         return start.head, b"".join(pieces)
 
 
 class Watch:
-    """Stands in the import path until Flask is imported, and says when it has been."""
+    """Import hook that waits for Flask to be imported and then reports it."""
 
     def __init__(self, arrived):
         self.arrived = arrived

@@ -1,4 +1,4 @@
-"""Bodies of forms: urlencoded, and multipart with files."""
+"""Form bodies: urlencoded, and multipart with files."""
 
 import io
 import shutil
@@ -14,7 +14,8 @@ def bad_request(status, text):
 
 
 def options(value):
-    """A header such as `form-data; name="a"; filename="b"` as (first part in lower case, parameters)."""
+    """Parses a header such as `form-data; name="a"; filename="b"` into (lower-case value,
+    parameters)."""
     found = {}
     first, _, rest = value.partition(";")
     while rest:
@@ -25,7 +26,7 @@ def options(value):
         if rest.startswith('"'):
             end, text = 1, []
             while end < len(rest) and rest[end] != '"':
-                # Browsers escape only the quote; a backslash in a Windows path stands for itself.
+                # Browsers escape only the quote. A backslash in a Windows path is literal.
                 if rest[end] == "\\" and rest[end + 1 : end + 2] in ('"', "\\"):
                     end += 1
                 text.append(rest[end])
@@ -40,7 +41,8 @@ def options(value):
 
 
 def parse(content_type, read):
-    """(fields, files) of a form; both empty when the body is something else, which is then not read."""
+    """Returns (fields, files) of a form. For other bodies both are empty, and the body is not
+    read."""
     kind, parameters = options(content_type)
     if kind == "application/x-www-form-urlencoded":
         text = read().decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""Finds the function that an entrypoint names, and says clearly when it cannot."""
+"""Finds the function that an entrypoint names, and reports clearly if it cannot."""
 
 import importlib
 import importlib.machinery
@@ -10,7 +10,7 @@ import traceback
 from . import state
 
 DEFAULT = "main"
-# Looked for, in this order, when no entrypoint is given.
+# Tried in this order if there is no entrypoint.
 USUAL = ("main", "handler", "app", "application", "lambda_handler")
 
 
@@ -19,11 +19,11 @@ class LoadError(Exception):
 
 
 def load(entrypoint, code):
-    """The callable that `entrypoint` names in the folder `code`."""
+    """Returns the callable that `entrypoint` names in the directory `code`."""
     module_name, name = split(entrypoint)
     module = import_named(module_name, code, entrypoint)
     if module is None and ":" not in entrypoint and entrypoint:
-        # The whole entrypoint can also be a module whose function has the usual name.
+        # The whole entrypoint may be a module whose function has a usual name.
         module = import_named(entrypoint, code, entrypoint)
         if module is not None:
             name = None
@@ -50,7 +50,8 @@ def load(entrypoint, code):
 
 
 def split(entrypoint):
-    """Empty is main.main, one word a function of main, and the last dot (or a colon) divides module and function."""
+    """Empty means main.main, a single word a function of main. Otherwise the last dot (or a colon)
+    separates module and function."""
     if ":" in entrypoint:
         module, _, name = entrypoint.partition(":")
     elif "." in entrypoint:
@@ -61,7 +62,8 @@ def split(entrypoint):
 
 
 def import_named(name, code, entrypoint):
-    """The package's own module of that name, or None. Never one of the interpreter's."""
+    """Imports the package's own module of that name, never one of the interpreter's. None if there
+    is none."""
     parts = name.split(".")
     base = os.path.join(code, *parts)
     if not all(parts) or not (os.path.isfile(base + ".py") or os.path.isdir(base)):
@@ -72,7 +74,7 @@ def import_named(name, code, entrypoint):
         and not os.path.isfile(os.path.join(base, "__init__.py"))
         and not os.path.isfile(base + ".py")
     ):
-        # A folder that only happens to have the name.
+        # A directory that only happens to have the name.
         return None
     try:
         return importlib.import_module(name)
@@ -83,7 +85,7 @@ def import_named(name, code, entrypoint):
 
 
 def import_only_file(code):
-    """A package of one file is loaded whatever the file is called."""
+    """If the package is a single file, imports it whatever its name."""
     entries = [entry for entry in os.listdir(code) if entry[0] != "."]
     files = [entry for entry in entries if os.path.isfile(os.path.join(code, entry))]
     python = [entry for entry in files if entry.endswith(".py")]
@@ -108,7 +110,8 @@ def import_only_file(code):
 
 
 def unshadow(code):
-    """Forgets modules that were imported ahead and that the package has of its own: the package's come first."""
+    """Drops preimported modules that the package also has, because the package's modules take
+    precedence."""
     own = set()
     for entry in os.listdir(code):
         if entry.endswith(".py"):
@@ -156,7 +159,7 @@ def missing_function(module, names, entrypoint):
 
 
 def explain(error):
-    """(one sentence, the traceback) for a user, without the worker's own lines."""
+    """Returns (one-line message, traceback) without the worker's own frames."""
     if isinstance(error, LoadError):
         return str(error), str(error) + "\n"
     own = state.folder + os.sep
@@ -185,7 +188,7 @@ def explain(error):
 
 
 def bounded(text, most):
-    """The beginning and the end of what is too long: the server takes errors of up to a megabyte."""
+    """Shortens the middle of a long text: the server accepts errors of up to a megabyte."""
     return (
         text
         if len(text) <= most

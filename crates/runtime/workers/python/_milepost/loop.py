@@ -1,4 +1,4 @@
-"""Serving functions that block: one thread a connection, the first on the main thread."""
+"""Serves blocking functions: one thread per connection, the first one on the main thread."""
 
 import sys
 import threading
@@ -12,7 +12,7 @@ from .wire import READY, Connection
 
 
 def serve(convention):
-    """How a worker serves a convention, which is an object with `handle(connection, request)`."""
+    """Returns the serve function for a convention, an object with `handle(connection, request)`."""
 
     def run(connection, listener, ready):
         if state.threads > 1:
@@ -35,7 +35,7 @@ def accept(listener, convention):
 
 
 def requests(connection, convention):
-    """Serves one connection to its end."""
+    """Serves one connection until it closes."""
     next_request = connection.next_request
     set_current = state.current.set
     while True:
@@ -57,7 +57,7 @@ def requests(connection, convention):
 
 
 def fail(connection, request, error):
-    """Answers for a function that threw. False when there is nobody to tell."""
+    """Responds for a function that raised. Returns False if the connection is gone."""
     try:
         if hasattr(error, "get_response") and hasattr(error, "code") and request._id == connection.id:
             send(connection, request, *answer(error.get_response(), request))
@@ -67,7 +67,7 @@ def fail(connection, request, error):
         flush()
         sys.stderr.write(trace)
         flush()
-        # What goes wrong after the response has ended is in the log only.
+        # An error after the end of the response is only logged.
         if request._id == connection.id:
             connection.fail(request._id, {"message": message, "trace": trace})
         return True
@@ -76,7 +76,7 @@ def fail(connection, request, error):
 
 
 def leave_if_asked(error):
-    """`sys.exit()` ends the process, on whatever thread it was said."""
+    """Makes `sys.exit()` end the process, whatever thread calls it."""
     if isinstance(error, SystemExit):
         from .start import leave
 
@@ -98,7 +98,7 @@ def has_no_body(head):
 
 
 def send(connection, request, head, body):
-    """Sends a response, whatever its body is."""
+    """Sends a response with any kind of body."""
     if type(body) is bytes:
         if request._head[0] == "HEAD":
             head, body = with_length(head, len(body)), b""
@@ -119,14 +119,15 @@ def send(connection, request, head, body):
 
 
 def with_length(head, length):
-    """The head of an answer to HEAD says how long the body would be."""
+    """Adds the length that the body would have to the head of a response to HEAD."""
     if b"\0content-length\0" in head or has_no_body(head):
         return head
     return head + b"\0content-length\0%d" % length
 
 
 def stream(connection, request, head, pieces):
-    """Sends each piece as it comes. The head goes with the first, so that a fault before it is still a clean error."""
+    """Sends each piece when it is available. The head goes with the first, so that an earlier error
+    still becomes a 500."""
     begun = False
     try:
         if request._head[0] == "HEAD" or has_no_body(head):

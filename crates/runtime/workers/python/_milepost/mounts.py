@@ -1,5 +1,8 @@
-"""Secrets and configuration as files, where Fission's functions read them: `/secrets/NAMESPACE/NAME/KEY` and
-`/configs/NAMESPACE/NAME/KEY`. The namespace is the app, and `default` for code that has it written out."""
+"""Secrets and configuration as files where Fission's functions read them.
+
+The paths are `/secrets/NAMESPACE/NAME/KEY` and `/configs/NAMESPACE/NAME/KEY`. The namespace is the
+app, and `default` for code that hard-codes it.
+"""
 
 import json
 import os
@@ -8,7 +11,7 @@ import re
 from . import load
 
 DEFAULT = "default"
-# What Kubernetes allows for a key.
+# The characters that Kubernetes allows in a key.
 KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 
 
@@ -26,7 +29,8 @@ def write(app, secrets, configmaps, config, root="/"):
 
 
 def keys(value):
-    """A secret that is a JSON object of texts has a file for each member, any other one file."""
+    """A secret that is a JSON object of strings becomes one file per member, any other secret a
+    single file."""
     try:
         found = json.loads(value)
     except ValueError:

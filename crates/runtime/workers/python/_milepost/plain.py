@@ -1,4 +1,4 @@
-"""Functions that take a request, or nothing, or what is made of a request."""
+"""Functions that take a request, nothing, or arguments made from a request."""
 
 import asyncio
 import inspect
@@ -13,7 +13,7 @@ _loops = threading.local()
 
 
 class Plain:
-    """`main(request)` and `main()`; results are what Flask accepts."""
+    """`main(request)` and `main()`. Results are what Flask accepts."""
 
     def __init__(self, function, passes_request):
         self.function = function
@@ -37,7 +37,7 @@ class Plain:
             return
         send(connection, request, *answer(settled(result), request))
 
-    # The same for `async def`, on the event loop.
+    # Used for `async def`, on the event loop.
 
     def call(self, request):
         return self.function(request) if self.passes_request else self.function()
@@ -46,7 +46,8 @@ class Plain:
 
 
 class Bound:
-    """Functions whose arguments are made of the request by `bind`, and the response of the result by `answer`."""
+    """Functions whose arguments are made from the request by `bind`, and whose result becomes a
+    response by `answer`."""
 
     def __init__(self, function, bind, answer):
         self.function = function
@@ -63,7 +64,7 @@ class Bound:
         except TypeError as error:
             if error.__traceback__.tb_next is not None:
                 raise
-            # Python refused the call itself: the arguments do not fit.
+            # Python rejected the call itself: the arguments do not match.
             raise TypeError(
                 "%s (arguments come from the JSON body, the form or the query; a single parameter called `request` gets the "
                 "request itself)" % error
@@ -71,7 +72,7 @@ class Bound:
 
 
 def settled(result):
-    """A coroutine that a blocking function returned is run to its end here."""
+    """Runs a coroutine that a blocking function returned to its end."""
     if not inspect.isawaitable(result):
         return result
     loop = getattr(_loops, "loop", None)

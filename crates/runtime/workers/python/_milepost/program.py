@@ -1,5 +1,8 @@
-"""A program of the package that is run once for each request, as in Fission's binary environment: the body on its standard input, the
-answer on its standard output, the rest as environment variables."""
+"""Runs a program of the package once per request, as in Fission's binary environment.
+
+The program gets the body on standard input and everything else in environment variables, and writes
+the response to standard output.
+"""
 
 import errno
 import os
@@ -19,7 +22,7 @@ PIECE = 65536
 
 
 class ProgramError(load.LoadError):
-    """Said without a traceback: none of its lines is the function's."""
+    """Reported without a traceback, which would only have the worker's lines."""
 
 
 def find(entrypoint, code):
@@ -27,7 +30,7 @@ def find(entrypoint, code):
 
 
 def locate(entrypoint, code):
-    """The file that an entrypoint names; without one `main`, or the only file."""
+    """Returns the file that an entrypoint names. The default is `main`, or the only file."""
     path = os.path.realpath(os.path.join(code, entrypoint or DEFAULT))
     if not path.startswith(os.path.realpath(code) + os.sep):
         raise load.LoadError("The entrypoint %r is not a path inside the package" % entrypoint)
@@ -43,7 +46,7 @@ def locate(entrypoint, code):
 
 
 def executable(path):
-    """The command that runs a file, whether it came with its executable bit or not."""
+    """Returns the command that runs a file, with or without its executable bit."""
     with open(path, "rb") as file:
         first = file.read(256)
     if os.access(path, os.X_OK):
@@ -104,14 +107,14 @@ class Program:
             return subprocess.Popen(self.command, **options)
         except OSError as error:
             if error.errno == errno.ENOEXEC and len(self.command) == 1:
-                # A script without its first line.
+                # A script without a `#!` line.
                 self.command = ["/bin/sh"] + self.command
                 return subprocess.Popen(self.command, **options)
             raise ProgramError("the program could not be started: %s" % error) from None
 
 
 def end_group(process):
-    """What a program leaves running ends with it; otherwise its answer would have no end."""
+    """Kills what a program leaves running. Otherwise its output would have no end."""
     process.wait()
     kill(process)
 
@@ -131,14 +134,15 @@ def signal_name(number):
 
 
 def environment(request, length):
-    """The function's own variables, and those by which Fission passes a request."""
+    """The function's own variables, and those in which Fission passes a request."""
     found = dict(os.environ)
     fields = request._head
     for name, value in zip(fields[2::2], fields[3::2]):
-        # Headers with an underscore could pass for others; the gateway's own may have one in the name of a variable.
+        # Headers with an underscore could be mistaken for others. The gateway's own parameter
+        # headers may have one.
         if name[:1] == ":" or ("_" in name and not name.lower().startswith("x-fission-params-")):
             continue
-        # As HTTP_PROXY it would choose the proxy of what the program runs.
+        # `HTTP_PROXY` would set the proxy of everything that the program runs.
         if name.lower() == "proxy":
             continue
         for shown in {name.upper(), name.upper().replace("-", "_")}:
@@ -151,7 +155,7 @@ def environment(request, length):
 
 
 def kind(answer):
-    """The type of what a program printed, which says none itself."""
+    """Guesses the content type of the output, because the program cannot set one."""
     if answer[:256].lstrip().lower().startswith((b"<!doctype html", b"<html")):
         return b"text/html; charset=utf-8"
     try:

@@ -1,4 +1,4 @@
-"""What functions return, as responses."""
+"""Turns the results of functions into responses."""
 
 import dataclasses
 
@@ -8,7 +8,8 @@ from .values import Headers
 
 
 def answer(result, request=None):
-    """A function's result, as Flask understands it, as (head, body). The body is bytes, an iterator or an async iterator."""
+    """Converts a result, as Flask interprets it, to (head, body). The body is bytes, an iterator or
+    an async iterator."""
     kind = type(result)
     if kind is str:
         return HTML_HEAD, result.encode("utf-8")

@@ -1,4 +1,5 @@
-"""The `Response` that stands in for Flask's, and what makes one: `abort`, `redirect`, `jsonify`."""
+"""The `Response` of the Flask stand-in, and functions that make one: `abort`, `redirect`,
+`jsonify`."""
 
 import datetime
 import html
@@ -128,7 +129,7 @@ class Response:
 
 
 def _cookie_value(value):
-    """As Flask writes it: octal escapes in quotes for what a cookie may not hold."""
+    """Like Flask: quotes values with disallowed characters, as octal escapes."""
     if re.fullmatch(r"[\w!#$%&'()*+\-./:<=>?@\[\]^`{|}~]*", value, re.ASCII):
         return value
     out = []
@@ -143,7 +144,7 @@ def _cookie_value(value):
 
 
 class HTTPException(Exception):
-    """Raised by `abort`: it is an answer, not a fault."""
+    """Raised by `abort`. It is a response rather than an error."""
 
     def __init__(self, status, description=None, response=None):
         self.code = status

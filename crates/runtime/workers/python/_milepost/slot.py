@@ -1,4 +1,4 @@
-"""A connection on the event loop: the frames of `wire.py`, without waiting."""
+"""A connection on the event loop: the frames of `wire.py`, without blocking."""
 
 import asyncio
 import collections
@@ -29,36 +29,35 @@ from .wire import (
     unpack_request,
 )
 
-# A body that nobody reads stays with the server.
+# Limit on unread body bytes. Beyond it, the rest stays with the server.
 HELD = 4 * PIECE
 
 
 class Slot(asyncio.Protocol):
-    """One connection."""
 
     def __init__(self, loop, run, ended=None):
         self.loop = loop
-        self.run = run  # coroutine function of (slot, head, first bytes)
+        self.run = run  # coroutine function of (slot, request)
         self.on_end = ended
         self.transport = None
         self.rest = b""
-        self.left = 0  # bytes of the current frame of a body that are still to come
-        self.last = False  # that frame ends the body
+        self.left = 0  # remaining bytes of the current body frame
+        self.last = False  # the current frame ends the body
         self.drained = None
         self.running = None  # the task of the request
-        self.over = True  # its response is complete
+        self.over = True  # the response is complete
         self.id = 0  # of the request
         self.reset(True)
 
     def reset(self, ended):
-        self.pieces = collections.deque()  # of the request's body, not yet read
+        self.pieces = collections.deque()  # of the request's body, not read yet
         self.held = 0
-        self.ended = ended  # all of the body has come
+        self.ended = ended  # all of the body was received
         self.cancelled = False
-        self.streaming = False  # the response may be cut at any time
+        self.streaming = False  # the response may be cut off at any time
         self.waiter = None
 
-    # --- what the event loop calls
+    # --- callbacks of the event loop
 
     def connection_made(self, transport):
         self.transport = transport
@@ -105,7 +104,8 @@ class Slot(asyncio.Protocol):
         self.rest = data[at:]
 
     def frame(self, data, at):
-        """One frame, or as much of a body as is here. Gives where the next begins; the same place if too little is here."""
+        """Parses one frame, or the received part of a body. Returns the offset of the next frame,
+        or `at` if more data is needed."""
         length, kind, flags, _, ident = unpack_frame(data, at)
         start = at + HEADER
         if kind == REQUEST:
@@ -138,7 +138,7 @@ class Slot(asyncio.Protocol):
             self.running.cancel()
 
     def arrived(self, piece, ended):
-        # Without a request these are the rest of one that was answered early.
+        # Without a request, these are the rest of a body whose request was answered early.
         if self.over or self.ended:
             return
         self.ended = ended
@@ -158,7 +158,7 @@ class Slot(asyncio.Protocol):
     if sys.version_info >= (3, 12):
 
         def begin(self, coroutine):
-            """Runs at once, as far as it goes without waiting: a turn of the loop less for most requests."""
+            """Runs eagerly until the first wait, which saves most requests a turn of the loop."""
             asyncio.Task(coroutine, loop=self.loop, eager_start=True)
 
     else:
@@ -170,7 +170,7 @@ class Slot(asyncio.Protocol):
         if self.waiter is not None and not self.waiter.done():
             self.waiter.set_result(None)
 
-    # --- what a request does
+    # --- serving a request
 
     async def serve(self, head, piece, ident):
         request = Request(head, piece, None, ident)
@@ -183,7 +183,7 @@ class Slot(asyncio.Protocol):
             await self.fail(request, error)
 
     async def fail(self, request, error):
-        # What a function does after its response is its own affair, and the slot may be another's by then.
+        # An error after the response is only logged. The slot may serve another request by then.
         late = self.over or self.id != request._id
         if hasattr(error, "get_response") and hasattr(error, "code") and not late:
             return await self.send(request, *answer(error.get_response(), request))
@@ -199,11 +199,11 @@ class Slot(asyncio.Protocol):
             self.transport.write(pack_frame(len(payload), ERROR, 0, 0, request._id) + payload)
 
     def is_over(self, request):
-        """Whether the response to this request is complete, and the connection perhaps another request's."""
+        """Whether the response is complete. The connection may already serve another request."""
         return self.over or self.id != request._id
 
     def close(self):
-        """The response is about to be complete: what still comes of the request is skipped."""
+        """Called before the response is complete. The unread rest of the request is skipped."""
         flush()
         self.over = True
         if not self.ended:
@@ -212,7 +212,7 @@ class Slot(asyncio.Protocol):
             self.transport.resume_reading()
 
     async def read(self, request):
-        """The next bytes of the request's body, None when it is complete or the caller has gone."""
+        """Returns the next bytes of the body, or None if it is complete or the caller has left."""
         if self.id != request._id:
             raise Late()
         while not self.pieces:
@@ -228,7 +228,7 @@ class Slot(asyncio.Protocol):
         return piece
 
     async def wait(self):
-        """Until something comes in."""
+        """Waits for input."""
         self.waiter = self.loop.create_future()
         try:
             await self.waiter
@@ -271,7 +271,7 @@ class Slot(asyncio.Protocol):
             await self.drained
 
     async def send(self, request, head, body):
-        """Sends a response, whatever its body is."""
+        """Sends a response with any kind of body."""
         silent = request._head[0] == "HEAD"
         if type(body) is bytes:
             if silent:

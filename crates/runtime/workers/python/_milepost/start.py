@@ -1,6 +1,6 @@
-"""From an idle process to a function that serves: accept, init, load, ready."""
+"""From an idle process to a serving function: accept, init, load, ready."""
 
-# What functions commonly use, and what this worker needs later, is imported while nobody waits.
+# Preloads what functions commonly use and what this worker needs later, before a call waits for it.
 import asyncio  # noqa: F401
 import atexit
 import base64  # noqa: F401
@@ -59,7 +59,8 @@ def main(folder):
     init = connection.read_message(INIT)
     if init is None:
         return
-    # What loading leaves behind stays; looking through it would be most of a small function's start.
+    # Objects created while loading are long-lived. Scanning them would take most of a small
+    # function's start.
     gc.disable()
     try:
         settle(init)
@@ -81,7 +82,7 @@ def main(folder):
 
 
 def settle(init):
-    """Makes the process the function's own: its variables, its secrets, its folder, its import path."""
+    """Assigns the process to the function: its variables, secrets, directory and import path."""
     variables = init.get("variables") or {}
     secrets = init.get("secrets") or {}
     config = init.get("config")
@@ -117,7 +118,7 @@ def settle(init):
 
 
 def writable(code):
-    """A folder of the instance's own in which the package's files stand too, as links."""
+    """Returns a writable directory of the instance that links to the package's files."""
     folder = os.path.join(tempfile.gettempdir(), "work")
     os.makedirs(folder, exist_ok=True)
     for name in os.listdir(code):
@@ -134,7 +135,7 @@ def refuse(connection, error):
 
 
 def leave(code):
-    """Ends the process without waiting for the function's own threads."""
+    """Ends the process without waiting for the function's threads."""
     try:
         atexit._run_exitfuncs()
         flush()

@@ -1,8 +1,8 @@
-"""What a worker knows about itself after `init`, and which request runs where."""
+"""The worker's state after `init`, and the current request."""
 
 import contextvars
 
-# The documents are filled in place, so that whoever imported them early sees them.
+# Filled in place, so that early imports see the content.
 config = {}
 secrets = {}
 app = ""
@@ -12,5 +12,5 @@ code = ""
 folder = ""
 threads = 1
 
-# The request that runs in this thread or task.
+# The request of the current thread or task.
 current = contextvars.ContextVar("milepost_request")

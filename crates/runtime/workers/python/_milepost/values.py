@@ -1,4 +1,4 @@
-"""Mappings with repeated names, with the methods that Flask's users know."""
+"""Mappings with repeated names, with Flask's methods."""
 
 
 def title(name):
@@ -6,7 +6,7 @@ def title(name):
 
 
 class MultiDict(dict):
-    """Name → all its values; reading one gives the first."""
+    """Maps each name to all of its values. Reading returns the first."""
 
     def __init__(self, pairs=()):
         super().__init__()
@@ -17,7 +17,8 @@ class MultiDict(dict):
         dict.setdefault(self, name, []).append(value)
 
     def __iter__(self):
-        # A dict that has an __iter__ of its own is copied by `dict()` and `**` through its items, not through its insides.
+        # With its own `__iter__`, `dict()` and `**` copy the dict through its items instead of its
+        # internal storage.
         return dict.__iter__(self)
 
     def __getitem__(self, name):
@@ -80,7 +81,7 @@ class MultiDict(dict):
 
 
 class Headers:
-    """Headers by name, whatever the case. Names are kept in lower case and shown as people write them."""
+    """Case-insensitive headers. Names are stored in lower case and shown in title case."""
 
     def __init__(self, pairs=()):
         if hasattr(pairs, "items"):

@@ -1,4 +1,5 @@
-"""The request that functions see: Flask's, as far as functions use it, read from the head only when asked for."""
+"""The request that functions get: the subset of Flask's that functions use, parsed lazily from the
+head."""
 
 import io
 import json
@@ -11,7 +12,7 @@ from .values import Headers, MultiDict
 
 
 class RawBody(io.RawIOBase):
-    """The body as it comes, for those who read it piece by piece."""
+    """The body as a raw stream, to read piece by piece."""
 
     def __init__(self, request):
         self._request = request
@@ -34,7 +35,7 @@ class RawBody(io.RawIOBase):
 
 class Request:
     def __init__(self, head, piece, connection, ident):
-        self._id = ident  # the answer carries it
+        self._id = ident  # carried by the response
         self._head = head
         self._piece = piece
         self._connection = connection
@@ -49,7 +50,7 @@ class Request:
 
     @cached_property
     def _target(self):
-        """Path and query as they came, without scheme and host."""
+        """Path and query as received, without scheme and host."""
         target = self._head[1]
         if not target.startswith("/"):
             rest = target.partition("://")[2]
@@ -70,7 +71,7 @@ class Request:
         query = self._target[1]
         if not query:
             return MultiDict()
-        # Bytes that are not ASCII came as they are: read them as UTF-8 like the escaped ones.
+        # Unescaped bytes above ASCII are read as UTF-8, like the escaped ones.
         return MultiDict(parse_qsl(utf8(query), keep_blank_values=True))
 
     @property
@@ -79,7 +80,7 @@ class Request:
 
     @cached_property
     def _mount(self):
-        """What was in front of the path and was stripped, as it came."""
+        """The stripped prefix of the path, as received."""
         prefix = (self.header("x-forwarded-prefix") or "").rstrip("/")
         return prefix if prefix.startswith("/") else ""
 
@@ -93,7 +94,7 @@ class Request:
 
     @cached_property
     def _pairs(self):
-        """Headers and facts, as they came."""
+        """Headers and facts, as received."""
         head = self._head
         return list(zip(head[2::2], head[3::2]))
 
@@ -106,7 +107,7 @@ class Request:
         return Headers(pair for pair in self._pairs if not pair[0].startswith(":"))
 
     def header(self, name, default=None):
-        """One header by its lower-case name, without parsing the others."""
+        """Returns one header by its lower-case name, without parsing the others."""
         head = self._head
         try:
             at = 2
@@ -229,7 +230,8 @@ class Request:
 
     @property
     def stream(self):
-        """The body as a file. What is read here is not seen by `data`, unless `data` was asked for before."""
+        """The body as a file. `data` does not include what was read here, unless `data` was read
+        before."""
         if self._stream is None:
             if self._data is not None:
                 self._stream = io.BytesIO(self._data)
@@ -306,7 +308,7 @@ class Request:
 
 
 def utf8(text):
-    """Text that came as Latin-1, one character a byte, read as UTF-8."""
+    """Decodes UTF-8 text that was received as Latin-1."""
     return text if text.isascii() else text.encode("latin-1").decode("utf-8", "replace")
 
 

@@ -1,4 +1,4 @@
-"""Frames on a blocking socket: requests come in, responses go out. The common case is one poll, one recv and one send."""
+"""Frames on a blocking socket. The common case is one poll, one recv and one send."""
 
 import json
 import select
@@ -9,10 +9,11 @@ from .children import own
 
 INIT, READY, FAILED, REQUEST, BODY, RESPONSE, ERROR, CANCEL = range(1, 9)
 END = 1
-# Pieces of a large body. The server forwards frame by frame.
+# The size of the pieces of a large body. The server forwards frame by frame.
 PIECE = 65536
 
-# Length of the payload, kind, flags, zero, id of the request. A request and a response go on with the length of their head.
+# Payload length, kind, flags, zero, request id. Requests and responses continue with the length of
+# their head.
 HEADER = 16
 pack_frame = struct.Struct("<IBBHQ").pack
 unpack_frame = struct.Struct("<IBBHQ").unpack_from
@@ -21,7 +22,7 @@ unpack_request = struct.Struct("<IBBHQI").unpack_from
 
 
 class Cancelled(ConnectionAbortedError):
-    """The caller went away before the request's body was complete."""
+    """The caller left before the request's body was complete."""
 
     def __init__(self):
         super().__init__("the caller went away before the request was complete")
@@ -32,7 +33,7 @@ class ProtocolError(Exception):
 
 
 class Late(RuntimeError):
-    """Something that outlived its request, such as a thread, used the connection of the request."""
+    """A thread or task that outlived its request used the request's connection."""
 
     def __init__(self):
         super().__init__("the response to this request is complete")
@@ -46,26 +47,27 @@ class Connection:
     def __init__(self, sock):
         self.sock = sock
         own(sock)
-        self.id = 0  # of the request that is being answered; 0 between requests
-        # The kernel wakes whoever is in a recv once more when the server has read the response: there is room to write again.
-        # Whoever polls for input sleeps on.
+        self.id = 0  # of the current request, 0 between requests
+        # The kernel also wakes a blocked recv when the server has read the response and there is
+        # room to write again. A poll for input is not woken.
         poll = select.poll()
         poll.register(sock, select.POLLIN)
         self.wait = poll.poll
         self.recv = sock.recv
         self.sendall = sock.sendall
-        self.rest = b""  # received, not yet looked at
-        self.left = 0  # bytes of the current frame that are still to come, or in `rest`
+        self.rest = b""  # received, not parsed yet
+        self.left = 0  # remaining bytes of the current frame, including those in `rest`
         self.last = False  # the current frame ends the request's body
-        self.ended = True  # the request's body has been read whole
+        self.ended = True  # the request's body was read completely
         self.cancelled = False
 
     # --- reading
 
     def next_request(self):
-        """The next request as (head, first bytes of the body), or None at the end of the connection.
+        """Returns the next request as (head, first bytes of the body), or None at the end of the
+        connection.
 
-        What an answered request left unread, and cancels that came too late, are skipped.
+        Skips the unread rest of an answered request, and late cancels.
         """
         data = self.rest
         if data or self.left:
@@ -121,7 +123,7 @@ class Connection:
         return text.split("\0"), piece
 
     def _have(self, count):
-        """Receives until `rest` has that many bytes. False at the end of the connection."""
+        """Receives until `rest` has `count` bytes. Returns False at the end of the connection."""
         if len(self.rest) >= count:
             return True
         parts = [self.rest]
@@ -136,7 +138,7 @@ class Connection:
         return True
 
     def _take(self, limit):
-        """Some of the current frame's bytes, at most `limit`; nothing at the end of the connection."""
+        """Returns at most `limit` bytes of the current frame, none at the end of the connection."""
         data = self.rest
         most = self.left if self.left < limit else limit
         if data:
@@ -148,7 +150,7 @@ class Connection:
         return taken
 
     def read_body(self, ident, limit=PIECE):
-        """The next bytes of the request's body; none when it is complete."""
+        """Returns the next bytes of the request's body, none when it is complete."""
         if ident != self.id:
             raise Late()
         while not self.left:
@@ -181,7 +183,8 @@ class Connection:
         self.ended = self.last and not length
 
     def is_cancelled(self):
-        """Whether the caller is known to have gone. Looks, does not wait; only once the request's body is complete."""
+        """Whether the caller is known to have left. Checks without blocking, once the request's
+        body is complete."""
         if not self.cancelled and self.ended and not self.left:
             try:
                 data = self.recv(64, MSG_DONTWAIT)
@@ -196,10 +199,10 @@ class Connection:
                 self.cancelled = True
         return self.cancelled
 
-    # --- writing: `ident` is the id of the request that is answered, and none but the current one has an answer
+    # --- writing: `ident` is the id of the answered request, which must be the current one
 
     def respond(self, ident, head, body):
-        """A whole response."""
+        """Sends a whole response."""
         if ident != self.id:
             raise Late()
         self.id = 0
@@ -213,7 +216,7 @@ class Connection:
         self._pieces(ident, view[PIECE:], END)
 
     def begin(self, ident, head, body=b""):
-        """The head of a response whose body follows, and its first bytes."""
+        """Sends the head of a streamed response and the first bytes of its body."""
         if ident != self.id:
             raise Late()
         size = len(head)
@@ -243,7 +246,7 @@ class Connection:
             self.sendall(pack_frame(len(part), BODY, flag if at + PIECE >= size else 0, 0, ident) + part)
 
     def fail(self, ident, document):
-        """Instead of a response, or of the rest of one."""
+        """Sends an error instead of a response, or of the rest of one."""
         if ident != self.id:
             raise Late()
         self.id = 0

@@ -1,4 +1,5 @@
-"""For functions on Milepost: the release's configuration, the function's secrets, and calls to other functions.
+"""For functions on Milepost: the release's configuration, the function's secrets, and calls to
+other functions.
 
 import milepost
 milepost.config["greeting"]
@@ -20,17 +21,18 @@ from urllib.parse import urlencode as _urlencode
 from _milepost import state as _state
 
 config = _state.config
-# What a browser leaves as it is in an address: `%` too, so that what is encoded already stays as it was meant.
+# Characters that a browser does not escape in a URL. Includes `%`, so that escaped text is not
+# escaped again.
 _PLAIN = "%/?:@!$&'()*+,;=[]|^\\"
 _connections = _threading.local()
 
 
 class CallError(Exception):
-    """The other function could not be reached at all."""
+    """The other function could not be reached."""
 
 
 def secret(name):
-    """The value of a secret that this function declares."""
+    """Returns the value of a secret that this function declares."""
     try:
         return _state.secrets[name]
     except KeyError:
@@ -39,7 +41,7 @@ def secret(name):
 
 
 def request_id():
-    """The id of the request that runs, as the log knows it."""
+    """Returns the id of the current request, as in the logs."""
     return _fact(":id")
 
 
@@ -102,7 +104,7 @@ def _target(function, path, params):
 
 
 def _header(value):
-    """As the bytes that are sent. The names and values of HTTP are Latin-1; what does not fit goes as UTF-8."""
+    """Encodes a header value as Latin-1, or as UTF-8 if it does not fit."""
     try:
         return value.encode("latin-1") if isinstance(value, str) else value
     except UnicodeEncodeError:
@@ -110,7 +112,8 @@ def _header(value):
 
 
 def call(function, path="", method=None, json=None, data=None, headers=None, params=None, timeout=None):
-    """Calls another function of the same release, whatever its routes. Sends GET, or POST when there is a body."""
+    """Calls another function of the same release, independent of its routes. Sends GET, or POST
+    with a body."""
     address = _os.environ.get("MILEPOST_GATEWAY")
     if not address:
         raise CallError("MILEPOST_GATEWAY is not set: calls to other functions are not possible here")
@@ -131,7 +134,7 @@ def call(function, path="", method=None, json=None, data=None, headers=None, par
     connection.timeout = timeout
     if connection.sock is not None:
         if _select.select([connection.sock], [], [], 0)[0]:
-            # Nothing is due on an idle connection: it was closed meanwhile.
+            # An idle connection has no input unless it was closed.
             connection.close()
         else:
             connection.sock.settimeout(timeout)
@@ -140,7 +143,8 @@ def call(function, path="", method=None, json=None, data=None, headers=None, par
         answer = connection.getresponse()
         return Response(answer.status, answer.headers, answer.read())
     except BaseException as error:
-        # Half a request or half an answer is on the connection: the next call of this thread must not meet it.
+        # The connection may be in the middle of a request or response, so this thread's next call
+        # must not reuse it.
         connection.close()
         if not isinstance(error, (OSError, _client.HTTPException)):
             raise
@@ -148,7 +152,7 @@ def call(function, path="", method=None, json=None, data=None, headers=None, par
 
 
 async def call_async(*arguments, **named):
-    """`call` without blocking the event loop."""
+    """Like `call`, without blocking the event loop."""
     context = _contextvars.copy_context()
     loop = _asyncio.get_running_loop()
     return await loop.run_in_executor(None, lambda: context.run(call, *arguments, **named))

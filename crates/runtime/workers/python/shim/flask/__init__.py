@@ -1,6 +1,7 @@
-"""Stands in for Flask where it is not installed: what functions use of it, and nothing of its applications.
+"""Stands in for Flask if it is not installed: what functions use of it, without its applications.
 
-It comes last on the import path, so that a Flask in the package or in the interpreter is used instead.
+It comes last on the import path, so that a Flask in the package or in the interpreter takes
+precedence.
 """
 
 import logging
@@ -22,7 +23,7 @@ def _current():
 
 
 class _Proxy:
-    """Whatever is the current one, with all its attributes."""
+    """Forwards everything to the current object."""
 
     __slots__ = ("_find",)
 
@@ -80,7 +81,7 @@ def _globals():
 
 
 class _App:
-    """The little of `current_app` that makes sense without an application."""
+    """The parts of `current_app` that make sense without an application."""
 
     name = import_name = "milepost"
     debug = testing = False
@@ -116,7 +117,7 @@ def has_request_context():
 
 
 def stream_with_context(pieces):
-    """A stream runs in its request's context anyway."""
+    """Returns the stream unchanged: streams always run in their request's context."""
     return pieces() if callable(pieces) and not hasattr(pieces, "__next__") else pieces
 
 
