@@ -30,7 +30,7 @@ pub(crate) async fn blobs_get(
         return Ok((headers, state.blobs.read(&at, digest).await?).into_response());
     }
     let stream = state.blobs.stream_verified(&at, digest).await?;
-    // The response head is already sent, so only the log tells operators why the download failed.
+    // The response head is already sent, so operators learn the reason from the log.
     let stream = stream.inspect_err(move |error| {
         tracing::error!(error = error as &dyn std::error::Error, blob = %digest, "a blob could not be read to its end");
     });
