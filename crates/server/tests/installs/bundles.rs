@@ -94,7 +94,7 @@ async fn holds_and_denies_apply_to_bundles() {
 }
 
 #[tokio::test]
-async fn slow_upload_does_not_block_other_upgrades() {
+async fn bundle_in_transit_does_not_block_other_upgrades() {
     let scene = Scene::new("patch=immediate", &[]).await;
     let (stage, bundle) = (&scene.stage, scene.bundle("1.1.0"));
     let mut first = artifact("1.1.0", &[]);
