@@ -1,5 +1,5 @@
-//! The smallest program that can be [`Settings::program`](milepost_server::Settings): for tests, which cannot be it
-//! themselves because the test harness owns their `main`.
+//! The smallest program that works as [`Settings::program`](milepost_server::Settings). Tests need
+//! it because the test harness owns their `main`.
 
 use std::process::ExitCode;
 

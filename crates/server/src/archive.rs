@@ -1,7 +1,8 @@
-//! A tree as a zip. The same tree gives the same bytes: entries are sorted and carry no times.
+//! A tree as a zip. The same tree always gives the same bytes: entries are sorted and have no
+//! timestamps.
 //!
-//! Packing is work for a thread that may block; the pieces reach it through a channel. When the request goes away the
-//! channel closes, and the thread ends.
+//! Packing runs on a blocking thread that receives the pieces through a channel. If the request is
+//! cancelled, the channel closes and the thread ends.
 
 use std::fs::File;
 use std::io::{Seek, Write};
@@ -22,9 +23,10 @@ use crate::error::{ApiResult, internal};
 use crate::state::State;
 use crate::trees;
 
-/// Each holds a thread and a temporary file, and its reads need threads of the same pool.
+/// Each archive holds a blocking thread and a temporary file, and its reads need threads of the
+/// same pool.
 pub(crate) const AT_ONCE: usize = 8;
-/// One file can stand in a tree many times; what comes out is bounded, not what is stored.
+/// Limits the output rather than the stored size: one file can occur many times in a tree.
 const MAX_BYTES: u64 = 64 << 30;
 const CHUNKS_AHEAD: usize = 4;
 
@@ -38,7 +40,7 @@ enum Piece {
         executable: bool,
         size: u64,
     },
-    /// Of the file that was named last.
+    /// Content of the preceding `File`.
     Bytes(Bytes),
 }
 
@@ -66,14 +68,16 @@ pub(crate) async fn zip_response(state: &State, root: Digest, name: &str) -> Api
     Ok((headers, body).into_response())
 }
 
-/// Names of units may hold slashes, quotes and letters that no header takes.
+/// Replaces characters that are not allowed in a header. Unit names may contain slashes, quotes and
+/// non-ASCII characters.
 pub(crate) fn disposition(name: &str) -> ApiResult<HeaderValue> {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
     let name: String = name.chars().map(|letter| if plain(letter) { letter } else { '-' }).collect();
     HeaderValue::from_str(&format!("attachment; filename=\"{name}.zip\"")).map_err(|error| internal(&error))
 }
 
-/// Hands the files over. A closed channel is not an error here: the thread that packs knows why it stopped.
+/// Sends the files to the packing thread. A closed channel is not an error here: the thread itself
+/// reports why it stopped.
 async fn send(state: &State, tree: &Tree, to: mpsc::Sender<Piece>) -> ApiResult<()> {
     for (path, leaf) in tree.iter() {
         let path = path.to_owned();

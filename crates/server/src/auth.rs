@@ -1,4 +1,4 @@
-//! Who is asking, and what they may do.
+//! Authentication and authorization of callers.
 
 use axum::extract::FromRequestParts;
 use axum::http::header;
@@ -10,10 +10,10 @@ use milepost_model::{AppName, Code, Digest, IdSource, Permission, Refusal, Role}
 use crate::error::{ApiError, ApiResult};
 use crate::state::State;
 
-/// Tokens begin with this, so that they can be recognised in a leaked file.
+/// Prefix that makes tokens recognizable in leaked files.
 const PREFIX: &str = "mp_";
 
-/// Somebody with a valid token.
+/// A caller with a valid token.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller(TokenRow);
 
@@ -26,7 +26,7 @@ impl Caller {
         &self.0
     }
 
-    /// The app that a request is about, once it is clear that the caller may do this to it.
+    /// Returns the app of the request if the caller has this permission for it.
     pub(crate) fn may(&self, permission: Permission, app: &str) -> ApiResult<AppName> {
         let name: AppName = app.parse().map_err(Refusal::from)?;
         if let Some(only) = &self.0.app
@@ -41,7 +41,7 @@ impl Caller {
         Ok(name)
     }
 
-    /// For what is about no single app: only tokens for all apps may.
+    /// For requests that concern no single app. Requires a token for all apps.
     pub(crate) fn may_everywhere(&self, permission: Permission) -> ApiResult<()> {
         if let Some(only) = &self.0.app {
             let message = format!("The token `{}` is good for app `{only}` only.", self.0.name);
@@ -94,13 +94,13 @@ impl FromRequestParts<State> for Caller {
     }
 }
 
-/// The scheme may be written in any case.
+/// The scheme is case-insensitive.
 fn bearer(value: &str) -> Option<&str> {
     let (scheme, token) = value.split_once(' ')?;
     (scheme.eq_ignore_ascii_case("bearer") && !token.trim().is_empty()).then(|| token.trim())
 }
 
-/// Tokens are long and random, so a plain hash is enough: there is nothing to guess.
+/// A plain hash is enough: tokens are long and random, so they cannot be guessed.
 pub(crate) fn hash(token: &str) -> Digest {
     Digest::of(token.as_bytes())
 }

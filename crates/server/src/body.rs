@@ -1,4 +1,4 @@
-//! Bodies of requests as streams.
+//! Request bodies as streams.
 
 use std::time::Duration;
 
@@ -8,19 +8,21 @@ use axum::http::header::EXPECT;
 use bytes::Bytes;
 use futures::stream::{self, Stream, StreamExt};
 
-/// What our own client sends in one request, and a little more.
+/// Slightly more than what our own client sends in one request.
 const MOST: usize = 80 << 20;
 const PATIENCE: Duration = Duration::from_secs(10);
 const SILENCE: Duration = Duration::from_secs(1);
 
-/// For a request that is refused by its head alone: the answer goes out at once, and what the sender has begun to send is
-/// read meanwhile. Who asks before sending gets the answer instead of leave, and sends nothing.
+/// Drains the body in the background, for a request that was rejected by its head alone, so that
+/// the response goes out immediately. A client that sent `Expect` gets the response instead of `100
+/// Continue` and sends no body.
 pub(crate) fn hear_out_aside(headers: &HeaderMap, body: Body) {
     if headers.contains_key(EXPECT) {
         return;
     }
     let body = body.into_data_stream();
-    // Who has fallen silent is listening: there is nothing on its way that would cut the answer off.
+    // A sender that stopped writing is waiting for the response. With nothing in flight, closing
+    // the connection cannot cut the response off.
     let sending = stream::unfold(body, |mut body| async move {
         let chunk = tokio::time::timeout(SILENCE, body.next()).await.ok()??;
         Some((chunk, body))
@@ -28,8 +30,8 @@ pub(crate) fn hear_out_aside(headers: &HeaderMap, body: Body) {
     tokio::spawn(async move { hear_out(&mut sending.boxed()).await });
 }
 
-/// Reads on after a request was refused. A sender that is still sending does not listen, and closing the connection on
-/// it would cost it the answer; one that goes on for too long is cut off all the same.
+/// Drains the body of a rejected request. A client that is still sending does not read, and would
+/// lose the response if the connection closed. Gives up after a size or time limit.
 pub(crate) async fn hear_out<E>(body: &mut (impl Stream<Item = Result<Bytes, E>> + Unpin)) {
     let reading = async {
         let mut read = 0;

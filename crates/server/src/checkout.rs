@@ -1,4 +1,4 @@
-//! The files of a tree, written to this machine's disk.
+//! Writes the files of a tree to the local disk.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -16,7 +16,7 @@ use crate::state::Store;
 use crate::trees;
 
 const FILES_AT_ONCE: usize = 8;
-/// Files up to this size are read whole and checked before they are written.
+/// Files up to this size are read into memory and verified before they are written.
 const SMALL: u64 = 4 << 20;
 
 #[derive(Debug, Clone, Copy)]
@@ -36,10 +36,9 @@ impl Access {
     }
 }
 
-/// Where files lie in the blob store.
+/// Locations of files in the blob store.
 pub(crate) type Places = HashMap<Digest, Location>;
 
-/// Asks the catalog where the files of a tree are.
 pub(crate) async fn locate(store: &Store, tree: &Tree) -> io::Result<Places> {
     let digests: BTreeSet<Digest> = tree
         .iter()
@@ -54,12 +53,12 @@ pub(crate) async fn locate(store: &Store, tree: &Tree) -> io::Result<Places> {
     Ok(places)
 }
 
-/// Writes a tree into a folder that is empty, or not there yet.
+/// Writes a tree into a directory that is empty or does not exist yet.
 pub(crate) async fn write(store: &Store, tree: &Tree, to: &Path, access: Access) -> io::Result<()> {
     write_from(&store.blobs, tree, &locate(store, tree).await?, to, access).await
 }
 
-/// The same without the catalog, for those who know where the files are.
+/// Like [`write`], for callers that already know the locations. Does not use the catalog.
 pub(crate) async fn write_from(
     blobs: &Blobs,
     tree: &Tree,

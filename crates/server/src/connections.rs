@@ -1,18 +1,19 @@
-//! How many connections each door may hold: all of them together stay below the limit of open files, with room for files, the
-//! database and workers.
+//! Connection limits of the listeners. Together they stay below the open-file limit, with room for
+//! files, the database and workers.
 
 use milepost_gateway::SeatLimits;
 
-/// What is wanted when nothing is set.
+/// Default limits.
 const GATEWAY: usize = 10_000;
 const INSIDE: usize = 2_500;
 const API: usize = 1_024;
-/// No door is smaller than this.
+/// Minimum for each listener.
 const LEAST: usize = 16;
-/// One of so many descriptors is kept for everything that is not a connection, and at least so many.
+/// Reserves one in `KEPT_PART` descriptors, but at least `KEPT_LEAST`, for everything other than
+/// connections.
 const KEPT_PART: usize = 4;
 const KEPT_LEAST: usize = 256;
-/// One of so many connections of the API may be without a valid token.
+/// One in this many API connections may be without a valid token.
 const STRANGERS_PART: usize = 4;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +29,7 @@ impl Doors {
     }
 }
 
-/// More connections were asked for than the limit of open files has room for.
+/// The configured connection limits exceed what the open-file limit has room for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{wanted} connections cannot be held: this process may open {limit} files, of which {room} may be connections")]
 pub struct TooManyConnections {
@@ -42,7 +43,8 @@ impl TooManyConnections {
                                            lower `--connections` and `--api-connections`";
 }
 
-/// Shares the limit of open files out. What was set is kept or refused, what was not is lowered where it has to be.
+/// Divides the open-file limit between the listeners. Configured limits are kept or rejected,
+/// defaults are lowered if necessary.
 pub(crate) fn share_out(
     limit: Option<u64>,
     gateway: Option<usize>,
@@ -83,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn defaults_are_kept_where_there_is_room_and_lowered_where_there_is_not() {
+    fn lowers_the_defaults_to_fit_the_open_file_limit() {
         let usual = Doors { gateway: GATEWAY, inside: INSIDE, api: API };
         for limit in [None, Some(u64::MAX), Some(1 << 20), Some(20_000)] {
             assert_eq!(share_out(limit, None, None), Ok(usual), "{limit:?}");
@@ -94,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_set_is_kept_or_refused() {
+    fn keeps_or_rejects_configured_limits() {
         let doors = share_out(Some(20_000), Some(14_000), Some(100)).expect("there is room");
         assert_eq!((doors.gateway, doors.api), (14_000, 100));
         let refused = share_out(Some(20_000), Some(15_000), None).expect_err("there is no room");
@@ -106,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn all_doors_together_leave_room_for_everything_else() {
+    fn limits_leave_descriptors_for_everything_else() {
         let asked = [None, Some(1), Some(100), Some(3000), Some(50_000)];
         for limit in [512_u64, 1000, 1024, 4096, 20_000, 65_536, 1 << 20] {
             for (gateway, api) in asked.iter().flat_map(|gateway| asked.map(|api| (*gateway, api))) {

@@ -1,4 +1,5 @@
-//! Cursors: where a list goes on. Opaque to clients; good for one list and for a day, so that their form can change.
+//! Pagination cursors. Opaque to clients and valid for one list and one day, so that their format
+//! can change.
 
 use data_encoding::BASE64URL_NOPAD;
 use milepost_model::{Code, Refusal, Timestamp};
@@ -8,7 +9,6 @@ const GOOD_FOR_MS: i64 = 24 * 3600 * 1000;
 
 #[derive(Serialize, Deserialize)]
 struct Cursor {
-    /// Which list it belongs to.
     list: String,
     at: String,
     issued: i64,

@@ -1,4 +1,5 @@
-//! The reference as a page: plain HTML made from the same OpenAPI document, with nothing loaded from elsewhere.
+//! The API reference as a page: plain HTML rendered from the OpenAPI document, without external
+//! resources.
 
 use std::fmt::Write;
 
@@ -75,7 +76,7 @@ fn operation_html(path: &str, method: &str, operation: &Value) -> String {
     html
 }
 
-/// Links to the schemas that a part of the document refers to, wherever in it they stand.
+/// Links to all schemas that a part of the document refers to, at any depth.
 fn schema_links(part: &Value) -> String {
     let mut names = std::collections::BTreeSet::new();
     collect_references(part, &mut names);
@@ -95,7 +96,7 @@ fn collect_references(part: &Value, names: &mut std::collections::BTreeSet<Strin
     }
 }
 
-/// Text for HTML; what stands in backticks is code.
+/// Escapes text for HTML and renders backticks as code.
 fn escape(text: &str) -> String {
     let plain = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
     let mut parts = plain.split('`');

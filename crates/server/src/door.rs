@@ -1,4 +1,4 @@
-//! The door of the API: connections, how long they may say nothing, and how they end when the server stops.
+//! The API's listener: accepting connections, idle timeouts, and graceful shutdown.
 
 use std::convert::Infallible;
 use std::pin::{Pin, pin};
@@ -22,27 +22,26 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-/// Asked on a quiet HTTP/2 connection, to learn that the other side is gone.
+/// Pings quiet HTTP/2 connections to detect dead peers.
 const PING_EVERY: Duration = Duration::from_secs(30);
-/// A request that was on its way when the server was told to stop has so long to get its head through.
+/// Time that a request in flight has to complete its head after a stop.
 const LAST_WORD: Duration = Duration::from_secs(1);
-/// A reader may be slow, but must take something of its answer within this time.
+/// A client may read slowly, but must accept some bytes of its response within this time.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The machine has no room for a connection; it may have soon.
+/// Delay before accepting again when the machine is out of resources.
 const OUT_OF_ROOM: Duration = Duration::from_millis(200);
 
 const TOO_MANY: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
-/// How a door is kept.
 pub(crate) struct Rules {
-    /// How long a connection may stay without a request, or with the half of one's head.
+    /// Idle timeout of a connection. An incomplete request head counts as idle.
     pub rest: Duration,
     pub seats: Arc<Seats>,
 }
 
-/// Serves until `stop`, and then until every request that runs has its answer. Connections on which nothing is asked do not
-/// hold it up. Dropped, it cuts all of them off.
+/// Serves until `stop`, then until every running request has its response. Idle connections do not
+/// delay this. Dropping the future closes all connections.
 pub(crate) async fn serve(listener: TcpListener, router: Router, rules: Rules, stop: CancellationToken) {
     static FAILING: Seldom = Seldom::new();
     let mut connections = JoinSet::new();
@@ -82,7 +81,7 @@ fn turn_away(stream: &TcpStream) {
     let _ = stream.try_write(TOO_MANY);
 }
 
-/// One connection, to its end.
+/// Serves one connection until it closes.
 async fn attend(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
     router: Router,
@@ -95,13 +94,14 @@ async fn attend(
     let asked = seat.clone();
     let service = service_fn(move |mut request: Request<Incoming>| {
         let busy = asked.pulse().begin();
-        // For whoever finds out that its token is valid.
+        // For the extractor that finds the token valid.
         request.extensions_mut().insert(asked.clone());
         let answer = api.call(request);
         async move { Ok::<_, Infallible>(answer.await?.map(|body| Answer { body, _busy: busy })) }
     });
     let mut builder = auto::Builder::new(TokioExecutor::new());
-    // How long a head may take is watched below, together with connections that never begin one.
+    // The loop below enforces the head timeout, together with that of connections that send
+    // nothing.
     builder.http1().timer(TokioTimer::new()).header_read_timeout(None);
     builder.http2().timer(TokioTimer::new()).keep_alive_interval(PING_EVERY);
     let io = TokioIo::new(Patient::new(stream, PATIENCE, Arc::clone(&pulse)));
@@ -111,7 +111,7 @@ async fn attend(
     loop {
         let tick = if stopping { LAST_WORD } else { rest / Resting::TICKS };
         tokio::select! {
-            // Whatever ended it, there is nobody left to tell.
+            // The connection is closed, so there is no client to report an error to.
             _ = connection.as_mut() => return,
             () = seat.evicted() => return,
             () = stop.cancelled(), if !stopping => {
@@ -126,7 +126,8 @@ async fn attend(
     }
 }
 
-/// The body of an answer; its request counts until hyper has taken the last piece, and the pulse until that is out.
+/// A response body. The request counts as running until hyper has taken the last chunk, and the
+/// pulse covers the time until that is written out.
 struct Answer {
     body: Body,
     _busy: Busy,
@@ -163,7 +164,7 @@ mod tests {
     const LENGTH: usize = 1 << 20;
     const BYTE: u8 = 7;
 
-    /// How many bytes of an answer arrive at somebody who begins to read only after a while.
+    /// Returns how many bytes of a response reach a client that starts reading late.
     async fn read_late(rest: Duration, stops: bool, late: Duration) -> usize {
         let (near, mut far) = tokio::io::duplex(4096);
         far.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.expect("it fits");
@@ -183,8 +184,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_slow_reader_has_the_whole_answer_and_then_the_connection_rests() {
-        // Both are closed in the end, which they would not be if they counted as held up for ever.
+    async fn slow_reader_gets_the_whole_response_before_the_connection_closes() {
+        // Both connections close in the end. They would stay open if they counted as blocked on a
+        // reader forever.
         let (resting, stopping) = tokio::join!(
             read_late(Duration::from_millis(60), false, Duration::from_millis(600)),
             read_late(Duration::from_secs(30), true, LAST_WORD * 3),

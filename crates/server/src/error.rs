@@ -1,4 +1,5 @@
-//! One error for the whole API: a refusal with its code, or an internal error that is logged here and told to nobody.
+//! The error type of the whole API: a refusal with its code, or an internal error that is logged
+//! and not exposed to clients.
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -7,7 +8,7 @@ use milepost_catalog::CatalogError;
 use milepost_client::api::Problem;
 use milepost_model::{Code, Refusal};
 
-/// For refusals whose sentence already says what would be right.
+/// For refusals whose message already says what would be valid.
 const DEFAULT_HINT: &str = "the reference at /api/v1/docs describes every field";
 
 pub(crate) type ApiResult<T> = Result<T, ApiError>;
@@ -48,7 +49,7 @@ impl From<BlobError> for ApiError {
         }
         let (code, hint) = match &error {
             BlobError::DigestMismatch { .. } => (Code::DigestMismatch, "nothing was stored; send it again"),
-            // The same bytes would be refused again.
+            // Does not suggest a retry: the same bytes would be rejected again.
             BlobError::TooLarge { .. } => {
                 (Code::UploadTooLarge, "nothing was stored; send less, or move the app to a larger plan")
             }

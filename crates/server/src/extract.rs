@@ -1,4 +1,4 @@
-//! Reading requests, with one clear sentence when they cannot be read.
+//! Request extractors, with a clear message for each request that cannot be parsed.
 
 use std::convert::Infallible;
 use std::marker::PhantomData;
@@ -23,14 +23,15 @@ use crate::cursor;
 use crate::error::ApiError;
 use crate::state::State;
 
-/// The largest body of JSON: a change of thousands of units fits, a mistake does not.
+/// Maximum size of a JSON body. Large enough for a change of thousands of units.
 const MAX_JSON: usize = 32 << 20;
-/// How long it may take to arrive: less than the whole call may take, so that a sender hears that it was the sender.
+/// Deadline for receiving the body. Shorter than the limit of the whole request, so that a slow
+/// client gets the more specific error.
 const MAX_WAIT: Duration = Duration::from_secs(50);
 const MAX_PAGE: i64 = 1000;
 const DEFAULT_PAGE: i64 = 50;
 
-/// A body of JSON that nobody has read yet. Handlers read it once it is clear that the caller may do what it asks for.
+/// A JSON body that has not been read yet. Handlers read it after authorizing the caller.
 pub(crate) struct Json<T> {
     request: Option<Request>,
     of: PhantomData<fn() -> T>,
@@ -68,7 +69,7 @@ impl<T: DeserializeOwned> Json<T> {
     }
 }
 
-/// The sender of a body that is not read still has to get the answer.
+/// Drains an unread body, so that the client still gets the response.
 impl<T> Drop for Json<T> {
     fn drop(&mut self) {
         if let Some(request) = self.request.take()
@@ -97,7 +98,7 @@ async fn read(request: Request) -> Result<Bytes, Refusal> {
     Ok(bytes.freeze())
 }
 
-/// Serde quotes the value that it did not expect, which may be that of a secret: only its type is told on.
+/// Removes the value from a serde error and keeps only its type. The value may be a secret.
 fn without_value(error: &str) -> String {
     for problem in ["invalid type: ", "invalid value: "] {
         if let Some(rest) = error.strip_prefix(problem)
@@ -110,8 +111,8 @@ fn without_value(error: &str) -> String {
     error.to_owned()
 }
 
-/// Whether a text of the JSON has the letter NUL, which databases do not keep. An escaped backslash before `u0000` is
-/// none.
+/// Returns whether a JSON string contains a NUL character, which databases cannot store. `\\u0000`
+/// is an escaped backslash followed by text, not a NUL.
 fn holds_nul(json: &[u8]) -> bool {
     let escaped = |at: usize| json[..at].iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1;
     json.windows(6).enumerate().any(|(at, window)| window == b"\\u0000" && !escaped(at))
@@ -138,12 +139,10 @@ fn too_large(path: &str) -> Refusal {
     Refusal::new(Code::RequestTooLarge, message).hint(hint)
 }
 
-/// How long the body says that it is.
 pub(crate) fn declared_length(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-/// The query of a request.
 pub(crate) struct Query<T>(pub T);
 
 impl<T: DeserializeOwned> FromRequestParts<State> for Query<T> {
@@ -162,7 +161,8 @@ impl<T: DeserializeOwned> FromRequestParts<State> for Query<T> {
     }
 }
 
-/// What the library says is `Failed to deserialize query string: FIELD: REASON`; people ask about the field.
+/// Rewrites the library's message, `Failed to deserialize query string: FIELD: REASON`, to begin
+/// with the field.
 fn unreadable_query(told: &str) -> String {
     let reason = told.strip_prefix("Failed to deserialize query string: ").unwrap_or(told);
     match reason.split_once(": ") {
@@ -174,7 +174,7 @@ fn unreadable_query(told: &str) -> String {
     }
 }
 
-/// The names in a path. Bytes that are not UTF-8 are refused here.
+/// The parameters of a path. Rejects bytes that are not UTF-8.
 pub(crate) struct Path<T>(pub T);
 
 impl<T: DeserializeOwned + Send> FromRequestParts<State> for Path<T> {
@@ -196,13 +196,12 @@ impl<T: DeserializeOwned + Send> FromRequestParts<State> for Path<T> {
     }
 }
 
-/// Which part of a list is asked for.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Paging {
-    /// How many items, 50 when left out, 1000 at the most.
+    /// Maximum number of items. Defaults to 50, at most 1000.
     pub limit: Option<i64>,
-    /// Where the list before ended.
+    /// The cursor that the previous page returned.
     pub cursor: Option<String>,
 }
 
@@ -219,7 +218,7 @@ impl Paging {
         self.cursor.as_deref().map(|cursor| cursor::read(list, cursor, state.catalog.now())).transpose()
     }
 
-    /// For lists that are ordered by a number.
+    /// For lists ordered by number.
     pub(crate) fn page(&self, list: &str, state: &State) -> Result<Page, Refusal> {
         let below = match self.text(list, state)? {
             Some(text) => Some(text.parse().map_err(|_| cursor::unknown())?),
@@ -247,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_too_large_is_told_with_a_way_that_helps() {
+    fn too_large_hint_depends_on_the_call() {
         let hint = |path| too_large(path).hint.unwrap_or_default();
         for path in ["/apps/shop/executions", "/api/v1/apps/shop/jobs"] {
             assert!(hint(path).contains("give the function its address"), "{path}");

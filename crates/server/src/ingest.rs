@@ -1,5 +1,5 @@
-//! Uploads: a stream of blobs becomes one stored pack, and only then rows of the catalog. A crash in between leaves a
-//! pack that nobody knows, which a later sweep removes.
+//! Uploads. A stream of blobs is stored as one pack, and only then registered in the catalog. A
+//! crash in between leaves an unknown pack, which a later sweep removes.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -21,13 +21,13 @@ use crate::extract::declared_length;
 use crate::state::State;
 
 const MAX_BLOBS: usize = 100_000;
-/// One request; larger files are sent one by one.
+/// Limit of one request. Larger files are sent one by one.
 const MAX_BYTES: u64 = 64 << 30;
-/// A sender that is silent for so long is gone.
+/// A sender that is silent for this long is considered gone.
 const SILENCE: Duration = Duration::from_secs(60);
 
-/// The body as long as something arrives. Uploads have no limit in time, so a connection that died without a word would
-/// be kept for ever.
+/// The body, failing when no data arrives for [`SILENCE`]. Uploads have no overall time limit, so a
+/// dead connection would otherwise be kept forever.
 pub(crate) fn while_it_moves(body: Body) -> impl Stream<Item = Result<Bytes, BoxError>> + Send {
     let moving = stream::unfold(body.into_data_stream(), |mut body| async move {
         match tokio::time::timeout(SILENCE, body.next()).await {
@@ -62,7 +62,7 @@ pub(crate) fn limits(most: u64) -> IngestLimits {
     IngestLimits { max_blobs: MAX_BLOBS, max_blob_bytes: most, max_total_bytes: most }
 }
 
-/// Makes the blobs of a stored pack known.
+/// Registers the blobs of a stored pack in the catalog.
 pub(crate) async fn register(state: &State, app: &AppName, ingested: Ingested) -> ApiResult<Uploaded> {
     let pack = ingested.pack;
     let names = ingested.blobs.iter().filter_map(|blob| blob.directory.as_ref()).flat_map(|found| found.entries.keys());
@@ -84,7 +84,7 @@ pub(crate) async fn register(state: &State, app: &AppName, ingested: Ingested) -
         .collect::<Vec<_>>();
     let uploaded = Uploaded { blobs: blobs.len() as u64, bytes: ingested.size };
     if let Err(error) = state.catalog.pack_register(app, pack.to_string(), ingested.size, blobs).await {
-        // Nobody knows the pack, so nobody can miss it; what fails here is left to the sweep.
+        // Nothing refers to the pack. If deleting it fails, a sweep removes it.
         let _ = state.blobs.delete(pack).await;
         return Err(error.into());
     }

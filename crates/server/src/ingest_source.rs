@@ -1,4 +1,4 @@
-//! Files that are on this machine already, such as what a build made, stored as if a client had sent them.
+//! Stores local files, such as build results, as if a client had uploaded them.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
@@ -16,7 +16,7 @@ use crate::error::{ApiResult, internal};
 use crate::ingest;
 use crate::state::State;
 
-/// A pack has so much at the most, unless one file alone is larger.
+/// Maximum size of a pack, unless a single file is larger.
 const PACK_BYTES: u64 = 64 << 20;
 const PACK_BLOBS: usize = 20_000;
 const CHUNK: usize = 256 << 10;
@@ -36,7 +36,7 @@ impl Item {
     }
 }
 
-/// Stores what the server lacks of a tree, as far as the app's plan allows, and answers its root.
+/// Stores the missing parts of a tree, within the app's plan, and returns the tree's root.
 pub(crate) async fn store(state: &State, app: &AppName, source: Arc<Source>) -> ApiResult<Digest> {
     let root = source.root().map_err(|error| internal(&error))?;
     let items = missing(state, &source).await?;
@@ -51,7 +51,7 @@ pub(crate) async fn store(state: &State, app: &AppName, source: Arc<Source>) -> 
     for items in into_packs(items) {
         let (sender, receiver) = mpsc::channel(CHUNKS_AHEAD);
         let from = Arc::clone(&source);
-        // A pack that ends early makes the other side fail, so what went wrong here need not be told twice.
+        // A pack that ends early makes the ingest fail, so a failure here needs no other report.
         tokio::task::spawn_blocking(move || {
             if let Err(error) = write_pack(&from, items, &sender) {
                 let _ = sender.blocking_send(Err(error));
@@ -64,7 +64,6 @@ pub(crate) async fn store(state: &State, app: &AppName, source: Arc<Source>) -> 
     Ok(root)
 }
 
-/// Stores one blob.
 pub(crate) async fn store_bytes(state: &State, app: &AppName, bytes: Bytes) -> ApiResult<Digest> {
     let digest = Digest::of(&bytes);
     if state.catalog.blobs_missing(vec![digest]).await?.is_empty() {
@@ -78,7 +77,7 @@ pub(crate) async fn store_bytes(state: &State, app: &AppName, bytes: Bytes) -> A
     Ok(digest)
 }
 
-/// Files first: a directory is taken only when everything in it is there.
+/// Returns files before directories: a directory is accepted only when all its entries are stored.
 async fn missing(state: &State, source: &Source) -> ApiResult<Vec<Item>> {
     let tree = source.tree().map_err(|error| internal(&error))?;
     let directories = &source.encoded().map_err(|error| internal(&error))?.directories;

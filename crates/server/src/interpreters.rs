@@ -1,4 +1,5 @@
-//! Environments ask for interpreters, which a machine has or has not. This node's own count: nodes over one database are alike.
+//! Checks that the interpreters environments ask for are installed. Only this node is checked: all
+//! nodes on one database are assumed to be alike.
 
 use milepost_model::change::{Change, UnitKey};
 use milepost_model::spec::{EnvironmentSpec, Runtime};
@@ -7,7 +8,8 @@ use milepost_model::{AppName, Code, Refusal, Selector, UnitKind, UnitPut};
 use crate::error::ApiResult;
 use crate::state::State;
 
-/// Refuses new environments whose interpreter is not here. One that the app has as it is may stay.
+/// Rejects new environments whose interpreter is not installed. An environment that the app already
+/// has may stay unchanged.
 pub(crate) async fn check(state: &State, app: &AppName, change: &Change) -> ApiResult<()> {
     for put in &change.puts {
         let UnitPut::Environment(spec) = &put.unit else { continue };
@@ -22,7 +24,7 @@ pub(crate) async fn check(state: &State, app: &AppName, change: &Change) -> ApiR
     Ok(())
 }
 
-/// Why the interpreter of an environment cannot be used here.
+/// Returns why an environment's interpreter cannot be used here.
 pub(crate) async fn lacking(state: &State, spec: &EnvironmentSpec) -> Option<String> {
     state.plane.runtime.lacks_interpreter(spec.runtime, &spec.interpreter).await
 }

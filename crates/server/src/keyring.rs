@@ -1,4 +1,5 @@
-//! The server's key: seals the values of secrets and gives them a fingerprint that says nothing without it.
+//! The server's key. Seals secret values and derives fingerprints that reveal nothing without the
+//! key.
 
 use std::fs;
 use std::io::Write;
@@ -17,9 +18,9 @@ const NONCE_BYTES: usize = 24;
 
 pub(crate) struct Keyring {
     cipher: XChaCha20Poly1305,
-    /// Derived from the key, so that a fingerprint never shares a key with the cipher.
+    /// Derived from the key, so that fingerprints and the cipher never share a key.
     fingerprint_key: [u8; KEY_BYTES],
-    /// Fingerprints of earlier programs: of the value alone. See docs/decisions/013.
+    /// For fingerprints of earlier releases, which cover the value alone. See docs/decisions/013.
     former_fingerprint_key: [u8; KEY_BYTES],
     call_key: [u8; KEY_BYTES],
 }
@@ -35,7 +36,7 @@ pub enum KeyringError {
 }
 
 impl Keyring {
-    /// Reads the key, or makes one that only its owner can read.
+    /// Reads the key, or creates one that only its owner can read.
     pub(crate) fn open(path: &Path, ids: &dyn IdSource) -> Result<Self, KeyringError> {
         let name = || path.display().to_string();
         let failed = |source| KeyringError::File { path: name(), source };
@@ -59,12 +60,11 @@ impl Keyring {
         })
     }
 
-    /// A name for the key that says nothing about it.
+    /// A name for the key that reveals nothing about it.
     pub(crate) fn name(&self) -> String {
         Digest::from_bytes(keyed(&self.former_fingerprint_key, b"milepost key name")).short()
     }
 
-    /// Seals the value of an app's secret.
     pub(crate) fn seal_secret(
         &self,
         app: &AppName,
@@ -86,17 +86,19 @@ impl Keyring {
         Some([nonce.as_slice(), &sealed].concat())
     }
 
-    /// Equal for equal values of one secret of one app, and unrelated for everything else.
+    /// Equal for equal values of the same secret of the same app, unrelated otherwise.
     pub(crate) fn fingerprint(&self, app: &AppName, name: &UnitName, value: &str) -> Digest {
         self.bound(b"value", app, name, value.as_bytes())
     }
 
-    /// What a version gets whose value is gone: bound as a fingerprint is, made of the former one.
+    /// The fingerprint of a version whose value is gone. Bound to app and name like any other, but
+    /// derived from the former fingerprint.
     pub(crate) fn fingerprint_without_value(&self, app: &AppName, name: &UnitName, former: &Digest) -> Digest {
         self.bound(b"former digest", app, name, former.as_bytes())
     }
 
-    /// Every part but the last goes in with its length, so no two lists of parts make one message.
+    /// Prefixes every part but the last with its length, so that different parts never give the
+    /// same message.
     fn bound(&self, of: &[u8], app: &AppName, name: &UnitName, last: &[u8]) -> Digest {
         let mut message = Vec::with_capacity(last.len() + 256);
         for part in [of, app.as_str().as_bytes(), name.as_str().as_bytes()] {
@@ -107,14 +109,15 @@ impl Keyring {
         Digest::from_bytes(keyed(&self.fingerprint_key, &message))
     }
 
-    /// The value of a secret, for the function that it is bound to. `None`: it was sealed under another key, or damaged.
+    /// Unseals the value of a secret for the function it is bound to. Returns `None` if it was
+    /// sealed with another key or is corrupt.
     pub(crate) fn open_sealed(&self, sealed: &[u8]) -> Option<String> {
         let (nonce, sealed) = sealed.split_at_checked(NONCE_BYTES)?;
         let nonce: [u8; NONCE_BYTES] = nonce.try_into().ok()?;
         String::from_utf8(self.cipher.decrypt(&XNonce::from(nonce), sealed).ok()?).ok()
     }
 
-    /// Proves that this server, or one that shares its key, wrote a call token.
+    /// Signs a call token. Proves that this server, or one that shares its key, wrote it.
     pub(crate) fn sign_call(&self, message: &str) -> Digest {
         Digest::from_bytes(keyed(&self.call_key, message.as_bytes()))
     }
@@ -134,10 +137,10 @@ fn make(path: &Path, ids: &dyn IdSource) -> std::io::Result<Vec<u8>> {
     Ok(key)
 }
 
-/// Writes a file that only its owner can read, whole or not at all.
+/// Atomically writes a file that only its owner can read.
 pub(crate) fn write_owner_only(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let staged = path.with_extension("new");
-    // What a crash left behind may have another mode, which opening it would keep.
+    // A file left by a crash may have another mode, which opening it would keep.
     match fs::remove_file(&staged) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -159,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fingerprints_compare_only_versions_of_one_secret() {
+    fn fingerprints_match_only_within_one_secret() {
         let folder = tempfile::tempdir().expect("a folder");
         let ring = Keyring::open(&folder.path().join("secret.key"), &SeededIds::new(1)).expect("a key");
         let of = |app: &str, name: &str, value: &str| {
@@ -167,7 +170,7 @@ mod tests {
             ring.fingerprint(&app, &name, value)
         };
         assert_eq!(of("shop", "PIN", "0137"), of("shop", "PIN", "0137"));
-        // Parts that run together differently are other messages.
+        // Parts that concatenate to the same bytes give different fingerprints.
         for other in [of("shop", "PIN", "0138"), of("evil", "PIN", "0137"), of("shop", "PIM", "0137")] {
             assert_ne!(of("shop", "PIN", "0137"), other);
         }

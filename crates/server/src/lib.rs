@@ -1,11 +1,13 @@
-//! The control plane: the API over the catalog and the blobs, who may use it, and the jobs that keep house.
+//! The control plane: the HTTP API over the catalog and the blob store, authentication, and
+//! background jobs.
 //!
-//! This crate joins what does not know each other: `catalog` keeps what is true, `blobs` keeps bytes. It never writes SQL
-//! and never reads the command line; it can be started from a test as well as from the binary. `router.rs` shows the
-//! whole API on one page, `middleware.rs` everything that every request passes through.
+//! This crate joins crates that do not depend on each other: `catalog` holds the state, `blobs`
+//! holds the bytes. It contains no SQL and never reads the command line, so tests can start it the
+//! same way the binary does. `router.rs` lists the whole API and `middleware.rs` everything that
+//! applies to every request.
 //!
-//! To add a call: a file `handlers/<resource>/<verb>.rs` with one handler and its `#[utoipa::path]`, and a line in
-//! `router.rs`; the reference is generated from it.
+//! To add an API call, add a file `handlers/<resource>/<verb>.rs` with one handler and its
+//! `#[utoipa::path]`, and a line in `router.rs`. The reference is generated from it.
 
 mod archive;
 mod artifacts;

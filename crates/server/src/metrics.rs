@@ -1,4 +1,5 @@
-//! Numbers for `/metrics`. The registry belongs to the server, so that two servers in one process do not mix.
+//! Metrics for `/metrics`. Each server has its own registry, so that two servers in one process do
+//! not mix.
 
 use std::time::Duration;
 
@@ -54,7 +55,7 @@ impl Metrics {
 
     pub(crate) fn render(&self) -> String {
         let mut out = String::new();
-        // Writing into a string fails only when a metric does; an empty page tells the scraper.
+        // Writing to a string fails only if a metric does. The scraper notices an empty page.
         if text::encode(&mut out, &self.registry).is_err() {
             out.clear();
         }

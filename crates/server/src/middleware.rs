@@ -1,4 +1,4 @@
-//! Everything that every request passes through, outermost first.
+//! The middleware of every request. `apply` adds the layers innermost first.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use crate::error::ApiError;
 use crate::serving;
 use crate::state::State;
 
-/// Calls that only talk to the database answer within this, or the client is told to try again.
+/// Time limit of requests that only use the database.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 pub(crate) fn apply(router: Router<State>, state: &State) -> Router<State> {
@@ -35,7 +35,7 @@ pub(crate) fn apply(router: Router<State>, state: &State) -> Router<State> {
 async fn measure(axum::extract::State(state): axum::extract::State<State>, request: Request, next: Next) -> Response {
     let started = Instant::now();
     let method = known_method(request.method());
-    // The pattern, not the path: names of apps must not become labels.
+    // The pattern, not the path: app names must not become labels.
     let route = request.extensions().get::<MatchedPath>().map_or("unmatched", MatchedPath::as_str).to_owned();
     let response = next.run(request).await;
     let (status, took) = (response.status().as_u16(), started.elapsed());
@@ -44,7 +44,8 @@ async fn measure(axum::extract::State(state): axum::extract::State<State>, reque
     response
 }
 
-/// Anybody can send any word as a method, and each would stay as a label for ever.
+/// Maps unknown methods to one label. Clients may send any method, and each would stay a label
+/// forever.
 fn known_method(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
@@ -58,7 +59,8 @@ fn known_method(method: &Method) -> &'static str {
     }
 }
 
-/// Uploads and downloads take as long as their bytes do, and functions as long as they may; everything else has a limit.
+/// Applies the time limit, except to uploads, downloads, log streams, function calls and installs,
+/// which may take longer.
 async fn time_limit(request: Request, next: Next) -> Response {
     // The pattern, not the path: an app may be called `blobs`.
     let route = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);

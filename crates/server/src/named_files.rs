@@ -1,4 +1,5 @@
-//! Files that a static item names: one that is not in its tree would be missed only when somebody asks for a page.
+//! Checks the files that a static item names. Otherwise a missing file would only be noticed when a
+//! visitor requests a page.
 
 use milepost_model::change::Change;
 use milepost_model::spec::{DEFAULT_INDEX, StaticSpec};
@@ -9,11 +10,11 @@ use crate::error::ApiResult;
 use crate::state::State;
 use crate::trees;
 
-/// Paths that are looked at for one that was meant.
+/// Maximum number of paths searched for a suggestion.
 const SUGGEST_FROM: usize = 10_000;
 
-/// Refuses static items that name files which are not in their trees. What is not on the server at all is left to the
-/// change to say.
+/// Rejects static items that name files missing from their trees. If the tree itself is missing,
+/// the change reports that.
 pub(crate) async fn check(state: &State, change: &Change) -> ApiResult<()> {
     for put in &change.puts {
         let UnitPut::Static(spec) = &put.unit else { continue };
@@ -25,7 +26,7 @@ pub(crate) async fn check(state: &State, change: &Change) -> ApiResult<()> {
     Ok(())
 }
 
-/// The index that every item has unless told otherwise may be missing: a folder of pictures needs none.
+/// The default index may be missing: a directory of images needs none.
 fn names_files(spec: &StaticSpec) -> bool {
     spec.fallback.is_some() || spec.error_page.is_some() || spec.index != DEFAULT_INDEX
 }
@@ -38,7 +39,7 @@ fn missing(item: &UnitName, spec: &StaticSpec, tree: &Tree) -> Option<Refusal> {
             return Some(refusal(item, field, file, tree));
         }
     }
-    // It answers for every folder, so one folder that has it is enough.
+    // The index applies to every directory, so one directory that has it is enough.
     let below = format!("/{}", spec.index);
     let has_index = tree.file_at(&spec.index).is_some() || tree.iter().any(|(path, _)| path.ends_with(&below));
     (spec.index != DEFAULT_INDEX && !has_index).then(|| refusal(item, "index", &spec.index, tree))

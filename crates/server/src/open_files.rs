@@ -1,9 +1,10 @@
-//! How many files and connections this process may have open.
+//! The limit of open files and connections of this process.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Takes all that the system allows. Shells and service managers begin programs with 1,024, for those that cannot count further, and
-/// leave it to the others to say that they can; workers get a limit of their own. Returns the limit; none is no limit.
+/// Raises the soft limit to the hard limit and returns it; `None` means unlimited. Shells and
+/// service managers set a soft limit of 1,024 for programs that cannot handle more, and others must
+/// raise it themselves. Workers get their own limit.
 pub fn take_all() -> Option<u64> {
     let limit = getrlimit(Resource::Nofile);
     if limit.current == limit.maximum {
@@ -23,9 +24,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_allowed_is_taken() {
+    fn raises_the_soft_limit_to_the_hard_limit() {
         let most = getrlimit(Resource::Nofile).maximum;
-        // One less than all: tests beside this one in the same process do not feel it.
+        // One below the maximum, so that tests running in the same process are not affected.
         let less = most.map(|most| most - 1).or(Some(1 << 20));
         setrlimit(Resource::Nofile, Rlimit { current: less, maximum: most }).unwrap();
         assert_eq!(take_all(), most);

@@ -1,13 +1,16 @@
-//! What is only the owner's business, also in a data folder that others may look into: it may have been there before.
+//! Restricts files to their owner, even in a data directory that others may read, since it may have
+//! existed before.
 //!
-//! What is there is closed if that is possible. A file of another owner, or one of a read-only mount, is used as it is.
+//! Existing files are restricted if possible. A file of another owner, or on a read-only mount, is
+//! used as it is.
 
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-/// A SQLite file, made if it is not there. What SQLite puts beside it gets its mode, but may be there from before.
+/// Creates the SQLite file if it does not exist. SQLite creates its `-wal` and `-shm` files with
+/// the same mode, but they may already exist with another.
 pub(crate) fn database(path: &Path) -> io::Result<()> {
     if !fs::exists(path)? {
         OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
@@ -21,14 +24,13 @@ pub(crate) fn database(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes the folder if it is not there.
 pub(crate) fn folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)?;
     close_to_others(path);
     Ok(())
 }
 
-/// Takes away what others may do with it, if it is there.
+/// Removes the permissions of group and others, if the path exists.
 pub(crate) fn close_to_others(path: &Path) {
     match try_to_close(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -48,9 +50,9 @@ fn try_to_close(path: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// The kernel lets nobody change a mode below `/proc`, not even root.
+    /// The kernel does not allow changing a mode below `/proc`, not even as root.
     #[test]
-    fn what_cannot_be_closed_to_others_is_used_as_it_is() {
+    fn uses_paths_whose_mode_cannot_be_changed() {
         let (process, status) = (Path::new("/proc/self"), Path::new("/proc/self/status"));
         for path in [process, status] {
             try_to_close(path).expect_err("it cannot be closed");
@@ -60,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_closed_already_is_left_alone_and_what_is_not_there_is_not_made() {
+    fn restricts_only_existing_paths_that_are_open_to_others() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("file");
         close_to_others(&path);

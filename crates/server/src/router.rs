@@ -1,4 +1,4 @@
-//! The whole API on one page.
+//! The routes of the whole API.
 
 use axum::Router;
 use axum::http::header::CONTENT_TYPE;
@@ -142,7 +142,7 @@ fn described() -> (Router<State>, Document) {
     (router, document)
 }
 
-/// Every call can be refused, and all refusals look the same.
+/// Documents the error response, which is the same for every call.
 fn describe_problems(document: &mut Document) {
     let problem = ContentBuilder::new().schema(Some(Ref::from_schema_name("Problem"))).build();
     let refused = ResponseBuilder::new()

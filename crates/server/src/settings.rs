@@ -1,4 +1,4 @@
-//! What a server is told at its start. Reading flags, variables and files is the binary's business.
+//! The settings a server starts with. The binary reads flags, environment variables and files.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -9,69 +9,71 @@ use milepost_model::{Clock, IdSource, OsIds, SystemClock};
 
 #[derive(Clone)]
 pub struct Settings {
-    /// Database, blobs, keys and the admin token live here unless told otherwise.
+    /// Holds the database, blobs, keys and the admin token unless configured otherwise.
     pub data: PathBuf,
     pub api: SocketAddr,
-    /// How long a connection to the API may stay without a request, or with the half of one's head.
+    /// Idle timeout of API connections. An incomplete request head counts as idle.
     pub rest: Duration,
-    /// Connections that the gateway may hold; what the limit of open files has room for when left out.
+    /// Maximum connections of the gateway. Defaults to what the open-file limit has room for.
     pub connections: Option<usize>,
-    /// The same for the API. A quarter of them may be without a valid token.
+    /// Maximum connections of the API, with the same default. A quarter of them may be without a
+    /// valid token.
     pub api_connections: Option<usize>,
-    /// Where apps are served; none for a server that only keeps the ledger.
+    /// Address that serves apps. `None` for a server without a gateway.
     pub gateway: Option<SocketAddr>,
-    /// Apps are served under this name: `{app}.{domain}`.
+    /// Apps are served at `{app}.{domain}`.
     pub domain: String,
     /// Certificate and key of the gateway, as PEM files.
     pub tls: Option<(PathBuf, PathBuf)>,
-    /// This program, which is started again as the sandbox of workers.
+    /// This program. It is started again as the sandbox of workers.
     pub program: PathBuf,
-    /// Without it functions run with limits only.
+    /// If false, functions run with resource limits only.
     pub sandbox: bool,
-    /// Interpreters of each kind that wait for a function; the runtime's own choice when left out.
+    /// Warm interpreters of each kind that wait for a function. `None` uses the runtime's default.
     pub spares: Option<usize>,
     pub builds: BuildSettings,
-    /// Executions of the queue that run at the same time here. With none this server accepts them and runs only those that
-    /// somebody waits for; it fires no jobs and timers either.
+    /// Queued executions that run concurrently on this server. With 0, it still accepts executions
+    /// but runs only those that a client waits for, and fires no jobs or timers.
     pub executions: usize,
-    /// Installed apps that are looked at at the same time here; with none, channels are not watched.
+    /// Installs that are checked concurrently on this server. With 0, channels are not watched.
     pub installs: usize,
-    /// The hosts that installs come from when no administrator asks for them: `host` or `host:port`. With none, any host whose
-    /// addresses are of the internet.
+    /// Hosts, as `host` or `host:port`, that callers other than administrators may install from. If
+    /// empty, any host with only public addresses is allowed.
     pub install_from: Vec<String>,
-    /// Names and passwords for registries that installs come from.
+    /// Credentials for the registries that installs come from.
     pub registries: Vec<milepost_channels::registry::Credentials>,
-    /// `postgres://…`, or the path of a SQLite file; `catalog.db` in the data folder when left out.
+    /// `postgres://…`, or the path of a SQLite file. Defaults to `catalog.db` in the data
+    /// directory.
     pub database: Option<String>,
-    /// A folder or `s3://bucket/prefix`; `blobs` in the data folder when left out.
+    /// A directory or `s3://bucket/prefix`. Defaults to `blobs` in the data directory.
     pub blobs: Option<String>,
-    /// The `AWS_…` variables by which S3 is found; those of the process when left out.
+    /// The `AWS_…` variables that configure S3. Defaults to those of the process.
     pub aws: Option<Vec<(String, String)>>,
-    /// How long unreferenced content stays before it is swept.
+    /// How long unreferenced content is kept before a sweep removes it.
     pub sweep_grace: Duration,
     pub sweep_every: Duration,
     pub clock: Arc<dyn Clock>,
     pub ids: Arc<dyn IdSource>,
 }
 
-/// How packages are built.
 #[derive(Clone)]
 pub struct BuildSettings {
-    /// Builds that run at the same time; others wait.
+    /// Maximum concurrent builds. Further builds wait.
     pub at_once: usize,
-    /// How long one may take.
+    /// Time limit of one build.
     pub limit: Duration,
-    /// Bytes of the disk that one may take.
+    /// Maximum disk space of one build, in bytes.
     pub disk: u64,
-    /// Thousandths of a core that one may use, where there are control groups. None: all builds together may use the machine.
+    /// CPU limit of one build in thousandths of a core, where cgroups are available. `None` splits
+    /// the machine evenly between concurrent builds.
     pub cpu: Option<u32>,
-    /// What the environment of builds has of the server's.
+    /// Variables of the server's environment that builds inherit.
     pub environment: Vec<(String, String)>,
 }
 
 impl BuildSettings {
-    /// Whether builds get this variable of the server's environment: where packages come from and how they are reached.
-    /// Nothing else of it is for strangers.
+    /// Returns whether builds inherit this environment variable: only package sources and how to
+    /// reach them. Builds run untrusted code, so nothing else is passed on.
     pub fn takes(variable: &str) -> bool {
         const NAMES: [&str; 7] = [
             "HTTP_PROXY",
@@ -89,8 +91,8 @@ impl BuildSettings {
             || ["http_proxy", "https_proxy", "no_proxy"].contains(&variable)
     }
 
-    /// Whether builds get with this variable what may be a password: in an address, by its name, or in a file that not
-    /// everybody on the machine may read.
+    /// Returns whether an inherited variable may expose a password to builds: in a URL, by its
+    /// name, or through a file that is not world-readable.
     pub fn may_hold_a_password(variable: &str, value: &str) -> bool {
         use std::os::unix::fs::MetadataExt as _;
         const NAMED: [&str; 5] = ["auth", "token", "password", "userconfig", "globalconfig"];
@@ -143,7 +145,7 @@ mod tests {
     use super::BuildSettings;
 
     #[test]
-    fn passwords_are_found_in_addresses_and_by_name() {
+    fn detects_passwords_in_urls_and_variable_names() {
         for (name, value, expected) in [
             ("PIP_INDEX_URL", "https://user:secret@index.example/simple", true),
             ("PIP_INDEX_URL", "https://index.example/simple?at=@", false),

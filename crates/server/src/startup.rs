@@ -1,4 +1,4 @@
-//! Start-up as a list of steps, each giving a built part.
+//! Start-up as a sequence of steps, each returning one component.
 
 use std::fs;
 use std::io::Write;
@@ -35,15 +35,15 @@ use crate::trees::CheckedTrees;
 use crate::urls::Urls;
 use crate::{archive, auth, door, jobs, open_files, private, router, v1};
 
-/// Requests that run when the server is told to stop have so long to end.
+/// Time that running requests have to finish after a stop.
 const DRAIN: Duration = Duration::from_secs(20);
-/// Nobody waits for them any more by then.
+/// Short, because no client waits for the workers any more by then.
 const WORKERS_DRAIN: Duration = Duration::from_secs(2);
-/// By then no function runs that could call another.
+/// Short, because no function that could call another is running any more by then.
 const INSIDE_DRAIN: Duration = Duration::from_secs(1);
-/// A store that is there answers within a few seconds, also after a retry.
+/// A reachable store answers within a few seconds, even after a retry.
 const BLOBS_PATIENCE: Duration = Duration::from_secs(8);
-/// The app that is meant when none is named.
+/// The app used when a request names none.
 const DEFAULT_APP: &str = "default";
 const ADMIN: &str = "admin";
 
@@ -84,7 +84,7 @@ pub enum StartError {
 }
 
 impl StartError {
-    /// What to do next, where the sentence itself does not say it.
+    /// What to do next, if the message itself does not say it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Data { .. } => {
@@ -104,18 +104,18 @@ impl StartError {
     }
 }
 
-/// A server that listens and is ready to serve.
+/// A server that is bound to its addresses and ready to serve.
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     doors: Doors,
     gateway: Option<(Gateway<Plane>, Listener)>,
-    /// Where functions call each other.
+    /// Listener for calls between functions.
     inside: TcpListener,
     state: State,
     settings: Settings,
     server_file: PathBuf,
-    /// Held for as long as the server lives: one server per data folder.
+    /// Held for as long as the server lives: one server per data directory.
     _lock: fs::File,
 }
 
@@ -189,12 +189,13 @@ impl Server {
         Ok(Self { listener, address, doors, gateway, inside, state, settings, server_file, _lock: lock })
     }
 
-    /// Where the gateway is, as people reach it.
+    /// The gateway's public URL.
     pub fn gateway_url(&self) -> Option<String> {
         self.state.urls.gateway()
     }
 
-    /// The installs of this server, to be looked at when somebody says so; see [`Settings::installs`].
+    /// The installs of this server, for callers that check them on demand; see
+    /// [`Settings::installs`].
     pub fn installs_due(&self) -> InstallsDue {
         InstallsDue(self.state.clone())
     }
@@ -211,12 +212,12 @@ impl Server {
         self.state.catalog.engine()
     }
 
-    /// Serves until `stop`, then lets the requests that run end, then the workers.
+    /// Serves until `stop`, then drains the running requests and then the workers.
     pub async fn run(self, stop: CancellationToken) -> Result<(), StartError> {
         let sweeping = tokio::spawn(jobs::sweep::repeat(self.state.clone(), self.settings.sweep_every, stop.clone()));
         let rekeying = tokio::spawn(jobs::rekey::repeat(self.state.clone(), stop.clone()));
         let refreshing = tokio::spawn(keep_fresh(self.state.clone(), stop.clone()));
-        // Others have to hear of this node until it has let go of everything.
+        // Keeps sending heartbeats until this node has released everything it holds.
         let left = CancellationToken::new();
         let beating = tokio::spawn(beat::repeat(self.state.clone(), left.clone()));
         let working = tokio::spawn(worker::repeat(self.state.clone(), stop.clone()));
@@ -238,7 +239,8 @@ impl Server {
             let stop = stop.clone();
             tokio::spawn(async move { gateway.serve(vec![door], stop).await })
         });
-        // Functions that are still running then may call others, so this door closes when nothing runs any more.
+        // Functions that are still draining may call others, so this listener closes only once
+        // nothing runs.
         let quiet = CancellationToken::new();
         let mut inside = {
             let (gateway, door, quiet) = (state.gateway.clone(), Listener::inside(self.inside), quiet.clone());
@@ -246,15 +248,15 @@ impl Server {
         };
         stop.cancelled().await;
         let told = Instant::now();
-        // The file goes first: a new command should not find a server that is about to leave.
+        // Removed first, so that a new command does not find a server that is stopping.
         let _ = fs::remove_file(&self.server_file);
         state.builds.stop();
         if let Some(gateway) = gateway {
-            // It keeps to a deadline of its own.
+            // The gateway has its own drain deadline.
             let _ = gateway.await;
         }
         let ended = tokio::time::timeout(DRAIN, serving).await;
-        // Neither begins anything new; both may be in the middle of a transaction.
+        // Neither task starts new work, but both may be in the middle of a transaction.
         let _ = working.await;
         if let Some(scheduling) = scheduling {
             let _ = scheduling.await;
@@ -263,7 +265,7 @@ impl Server {
             let _ = watching.await;
         }
         let _ = checking.await;
-        // Before the workers stop: that they were stopped is no word about a function.
+        // Must stop before the workers: a worker that was stopped says nothing about its function.
         state.checks.stop().await;
         state.executions.drain(DRAIN.saturating_sub(told.elapsed())).await;
         abort.abort();
@@ -274,7 +276,7 @@ impl Server {
         rekeying.abort();
         refreshing.abort();
         runtime.stop(WORKERS_DRAIN).await;
-        // Whoever called has ended with the workers; what is left are heads that never come to their end.
+        // All calling functions ended with the workers. Only incomplete request heads can be left.
         quiet.cancel();
         if tokio::time::timeout(INSIDE_DRAIN, &mut inside).await.is_err() {
             inside.abort();
@@ -294,7 +296,8 @@ async fn listen(addr: SocketAddr, flag: &'static str) -> Result<TcpListener, Sta
     TcpListener::bind(addr).await.map_err(|source| StartError::Listen { addr, flag, source })
 }
 
-/// Plain HTTP, whatever the gateway speaks to the world, and for this machine only. See 006, "Calls inside".
+/// Always plain HTTP, even if the gateway serves TLS, because only this machine can connect. See
+/// 006, "Calls inside".
 async fn listen_inside() -> Result<TcpListener, StartError> {
     match TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await {
         Ok(listener) => Ok(listener),
@@ -358,7 +361,8 @@ fn make_data_folder(path: &Path) -> Result<(), StartError> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|source| data_error(path, source))
 }
 
-/// The lock is the kernel's: it goes with the process, however it ends. The file says whose it is.
+/// Uses a kernel lock, which is released however the process ends. The file contains the PID of the
+/// owner.
 fn lock_data_folder(path: &Path) -> Result<fs::File, StartError> {
     let failed = |source| data_error(path, source);
     let file = path.join("lock");
@@ -392,11 +396,11 @@ async fn open_catalog(settings: &Settings) -> Result<Catalog, StartError> {
     };
     let opened = Catalog::open(url, Arc::clone(&settings.clock), Arc::clone(&settings.ids)).await;
     let catalog = opened.map_err(|source| StartError::Database { next, source })?;
-    // Without a gateway, `--domain` may not be the one that other nodes serve.
+    // Without a gateway, `--domain` may differ from the one that other nodes serve.
     Ok(if settings.gateway.is_some() { catalog.serving_under(&settings.domain) } else { catalog })
 }
 
-/// Secrets that one server seals must be readable by the others over the same database.
+/// All servers on one database must be able to read each other's sealed secrets.
 async fn check_key(catalog: &Catalog, keyring: &Keyring, data: &Path) -> Result<(), StartError> {
     if catalog.agree("secret key", &keyring.name()).await? == keyring.name() {
         return Ok(());
@@ -404,7 +408,8 @@ async fn check_key(catalog: &Catalog, keyring: &Keyring, data: &Path) -> Result<
     Err(StartError::OtherKey { path: data.join("secret.key").display().to_string() })
 }
 
-/// Opening a bucket asks nobody, so a wrong name or key would show only with the first upload.
+/// Opening a bucket makes no request, so without this check a wrong name or key would only show
+/// with the first upload.
 async fn open_blobs(settings: &Settings) -> Result<Blobs, StartError> {
     let default = settings.data.join("blobs");
     if settings.blobs.is_none() {
@@ -423,7 +428,7 @@ async fn open_blobs(settings: &Settings) -> Result<Blobs, StartError> {
     Ok(blobs)
 }
 
-/// The first start makes an admin token in a file that only its owner can read.
+/// Creates an admin token on the first start, in a file that only its owner can read.
 async fn ensure_admin_token(catalog: &Catalog, settings: &Settings) -> Result<(), StartError> {
     let path = settings.data.join("admin.token");
     let token = match fs::read_to_string(&path) {
@@ -445,7 +450,7 @@ async fn ensure_admin_token(catalog: &Catalog, settings: &Settings) -> Result<()
     }
     let create = |name: String| catalog.token_create(name, hash, Role::Admin, None, "milepost");
     match create(ADMIN.to_owned()).await {
-        // A second node over the same database has a file of its own, and the plain name is taken.
+        // A second node on the same database has its own token file, and the plain name is taken.
         Err(CatalogError::Refused(refusal)) if refusal.code == Code::TokenExists => {
             Ok(create(format!("{ADMIN}-{}", settings.ids.short_id())).await.map(drop)?)
         }
@@ -460,7 +465,7 @@ async fn ensure_default_app(catalog: &Catalog) -> Result<(), StartError> {
         other => return Ok(other.map(drop)?),
     }
     match catalog.app_create(&name, PlanName::default(), "milepost").await {
-        // Two nodes that start at once both try.
+        // Two nodes that start concurrently both try to create it.
         Err(CatalogError::Refused(refusal)) if refusal.code == Code::AppExists => Ok(()),
         other => Ok(other.map(drop)?),
     }

@@ -1,4 +1,4 @@
-//! What every handler can reach.
+//! State shared by all handlers.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::urls::Urls;
 #[derive(Clone)]
 pub(crate) struct State(pub Arc<Parts>);
 
-/// What is kept, and where its bytes are.
+/// The catalog, and the blobs it refers to.
 #[derive(Clone)]
 pub(crate) struct Store {
     pub catalog: Catalog,
@@ -34,7 +34,6 @@ pub(crate) struct Store {
 pub(crate) struct Parts {
     pub store: Store,
     pub keyring: Arc<Keyring>,
-    /// The data folder.
     pub data: PathBuf,
     pub plane: Arc<Plane>,
     pub views: Views,
@@ -43,15 +42,15 @@ pub(crate) struct Parts {
     pub metrics: Metrics,
     pub sweep_grace: Duration,
     pub checked_trees: CheckedTrees,
-    /// A place for each archive that may be written at the same time.
+    /// One permit for each archive that may be written concurrently.
     pub archives: Arc<Semaphore>,
     pub builds: Builds,
     pub executions: Executions,
     pub installs: Installs,
     pub checks: Checks,
-    /// For health checks, which go the way of a visitor's request.
+    /// Used by health checks, which take the same path as a visitor's request.
     pub gateway: Gateway<Plane>,
-    /// The channels that this server keeps.
+    /// The channels hosted by this server.
     pub channels: Named,
 }
 

@@ -1,4 +1,4 @@
-//! Trees read back from their directories, and the files that differ between two of them.
+//! Loads trees from their stored directories and compares two of them.
 
 mod texts;
 
@@ -18,16 +18,18 @@ use crate::state::{State, Store};
 
 pub(crate) use texts::add as add_texts;
 
-/// Files, links and folders of one tree. A few directories that hold each other many times over would otherwise make a
-/// tree that no memory holds.
+/// Maximum files, links and directories of one tree. Without it, a few directories that contain
+/// each other many times could expand to a tree that exceeds memory.
 const MAX_ENTRIES: usize = 250_000;
-/// Directories of one level together, before they are decoded: as much as the largest number of entries needs.
+/// Maximum encoded size of all directories on one level; enough for `MAX_ENTRIES`.
 const MAX_LEVEL_BYTES: u64 = 128 << 20;
 const READS_AT_ONCE: usize = 8;
-/// Digests that are remembered; they are forgotten all at once, which costs a second look and nothing else.
+/// Maximum remembered digests. When full, all are forgotten at once, which only costs a second
+/// check.
 const MAX_REMEMBERED: usize = 100_000;
 
-/// Trees that were found to be good. What a digest names never changes, so one look is enough.
+/// Digests of trees that passed the check. A digest always names the same content, so one check is
+/// enough.
 #[derive(Default)]
 pub(crate) struct CheckedTrees(Mutex<HashSet<Digest>>);
 
@@ -66,8 +68,8 @@ fn unusable(root: Digest, error: &TreeError) -> ApiError {
     Refusal::new(Code::InvalidUpload, message).hint("make the tree again without it, and upload that").into()
 }
 
-/// Refuses trees that leave themselves, or that are none, before a version refers to them. What is not on the server
-/// at all is left to the change to say.
+/// Rejects invalid trees and trees with links that escape them, before a version refers to them. If
+/// a tree is not stored at all, the change reports that.
 pub(crate) async fn check(state: &State, roots: BTreeSet<Digest>) -> ApiResult<()> {
     let fresh = state.checked_trees.without_known(roots);
     if fresh.is_empty() {
@@ -83,7 +85,7 @@ pub(crate) async fn check(state: &State, roots: BTreeSet<Digest>) -> ApiResult<(
     Ok(())
 }
 
-/// A directory says how large its files are, and everybody who reads it believes that: it must be so.
+/// Verifies the file sizes that directories declare, because all readers trust them.
 async fn check_sizes(store: &Store, root: Digest, tree: &Tree) -> ApiResult<()> {
     let files = || {
         tree.iter().filter_map(|(path, leaf)| match leaf {
@@ -107,7 +109,7 @@ async fn check_sizes(store: &Store, root: Digest, tree: &Tree) -> ApiResult<()> 
     Ok(())
 }
 
-/// A whole tree by path, read level by level: one question to the catalog for each.
+/// Loads a whole tree by path, level by level, with one catalog query per level.
 pub(crate) async fn load(store: &Store, root: Digest) -> ApiResult<Tree> {
     let mut tree = Tree::default();
     let mut level = vec![(String::new(), root)];
@@ -141,7 +143,7 @@ fn too_many_entries(root: Digest) -> ApiError {
     Refusal::new(Code::InvalidUpload, message).hint("split it, or leave out what is not needed to run").into()
 }
 
-/// The directories of one level, each read once however often it stands there.
+/// The directories of one level. Each is read once, however often it occurs.
 async fn directories(store: &Store, root: Digest, level: &[(String, Digest)]) -> ApiResult<HashMap<Digest, Directory>> {
     let wanted: BTreeSet<Digest> = level.iter().map(|(_, digest)| *digest).collect();
     let rows = store.catalog.blob_locate(wanted.into_iter().collect()).await?;
@@ -166,14 +168,15 @@ pub(crate) async fn directory(store: &Store, row: &BlobRow) -> ApiResult<Directo
     Directory::decode(&bytes).map_err(|error| internal(&error))
 }
 
-/// [`explain`] for what has landed already: that the files cannot be read must not make it look as if it had not.
+/// [`explain`] for a change that has already been applied. A failure to read files must not make
+/// the request look failed.
 pub(crate) async fn explain_if_readable(state: &State, reasons: &mut [Reason]) {
     if let Err(error) = explain(state, reasons).await {
         tracing::warn!(message = %error.0, "an answer lacks its list of files");
     }
 }
 
-/// Fills in which files differ, where a reason says that some do.
+/// Fills in the list of files for each reason that says files differ.
 pub(crate) async fn explain(state: &State, reasons: &mut [Reason]) -> ApiResult<()> {
     let mut known: BTreeMap<Digest, Tree> = BTreeMap::new();
     for reason in reasons {

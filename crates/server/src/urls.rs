@@ -1,4 +1,4 @@
-//! Where releases are served, as people and clients are told.
+//! The URLs at which releases are served.
 
 use std::net::SocketAddr;
 
@@ -8,12 +8,12 @@ use milepost_model::AppName;
 use milepost_model::release::{Live, Release, ReleaseState};
 use milepost_model::snapshot::AppVersion;
 
-/// The gateway's address as it looks from outside.
+/// The gateway's public address.
 #[derive(Debug, Clone)]
 pub(crate) struct Urls {
     scheme: &'static str,
     domain: String,
-    /// None when there is no gateway: then nothing is served.
+    /// `None` without a gateway; nothing is served then.
     port: Option<u16>,
 }
 
@@ -27,7 +27,6 @@ impl Urls {
         &self.domain
     }
 
-    /// The gateway itself.
     pub(crate) fn gateway(&self) -> Option<String> {
         self.port.map(|_| self.of_host(&self.domain))
     }
@@ -36,7 +35,7 @@ impl Urls {
         self.of_host(&format!("{app}.{}", self.domain))
     }
 
-    /// By id, tag, `latest` or `live`.
+    /// `release` is an id, a tag, `latest` or `live`.
     pub(crate) fn release(&self, app: &AppName, release: &str) -> String {
         self.of_host(&format!("{app}.{release}.{}", self.domain))
     }
@@ -49,20 +48,20 @@ impl Urls {
     }
 }
 
-/// The host that a client reached this server by, if its header holds one and nothing else.
+/// Returns the host that the client used to reach this server, if the header contains a valid one.
 pub(crate) fn reached_host(headers: &HeaderMap) -> Option<&str> {
     let host = headers.get(HOST)?.to_str().ok()?;
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:[]".contains(&byte);
     (!host.is_empty() && host.len() <= 260 && host.bytes().all(fits)).then_some(host)
 }
 
-/// Answers that name releases say where those are served.
+/// Adds URLs to responses that contain releases.
 pub(crate) trait WithUrls {
     fn with_urls(self, urls: &Urls, app: &AppName) -> Self;
 }
 
 impl WithUrls for Release {
-    /// The most telling first: live, the release's own, its tags.
+    /// The most relevant URL first: live, the release's own, then its tags.
     fn with_urls(mut self, urls: &Urls, app: &AppName) -> Self {
         if self.state == ReleaseState::Active && urls.port.is_some() {
             self.urls = self.live.then(|| urls.live(app)).into_iter().collect();

@@ -1,4 +1,4 @@
-//! A stream of bytes that is read piece by piece and hashed as a whole.
+//! A byte stream that is read in pieces and hashed as a whole.
 
 use bytes::{Bytes, BytesMut};
 use futures::stream::{Stream, StreamExt};
@@ -7,7 +7,7 @@ use milepost_model::digest::Hasher;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Why the bytes of an artifact cannot be used. Nothing of them was.
+/// Why the bytes of an artifact were rejected. None of them were used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ChunkError {
     #[error("it broke off: {0}")]
@@ -22,7 +22,7 @@ pub(crate) enum ChunkError {
 
 pub(crate) struct Chunks<S> {
     body: S,
-    /// What arrived and was not asked for yet.
+    /// Received bytes that have not been read yet.
     rest: Bytes,
     hasher: Hasher,
     read: u64,
@@ -37,7 +37,7 @@ where
         Self { body, rest: Bytes::new(), hasher: Hasher::default(), read: 0 }
     }
 
-    /// Up to so many bytes, at least one, as they lie in memory.
+    /// Returns between one and `most` bytes without copying.
     pub async fn some(&mut self, most: u64) -> Result<Bytes, ChunkError> {
         while self.rest.is_empty() {
             match self.body.next().await {
@@ -53,7 +53,8 @@ where
         Ok(piece)
     }
 
-    /// Exactly so many bytes; memory grows with what arrives, not with what was announced.
+    /// Returns exactly `count` bytes. Memory grows with the received bytes, not with `count`, which
+    /// is untrusted.
     pub async fn exactly(&mut self, count: usize) -> Result<Bytes, ChunkError> {
         let mut bytes = BytesMut::new();
         while bytes.len() < count {
@@ -62,7 +63,7 @@ where
         Ok(bytes.freeze())
     }
 
-    /// The end must be here, and all that was read must have this digest.
+    /// Checks that the stream ends here and that its digest matches.
     pub async fn finish(&mut self, expected: Digest) -> Result<(), ChunkError> {
         loop {
             if !self.rest.is_empty() {

@@ -1,4 +1,4 @@
-//! An app version as an artifact, streamed: the document first, then every file of it, by digest.
+//! Streams an app version as an artifact: first the document, then all files by digest.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -18,13 +18,13 @@ use crate::state::{State, Store};
 /// An artifact that is ready to be sent.
 pub(crate) struct Made {
     pub app_version: AppVersion,
-    /// What is not the same where it is installed.
+    /// Differences that an installed copy will have.
     pub notes: Vec<String>,
     pub size: u64,
     pub bytes: BoxStream<'static, Result<Bytes, BlobError>>,
 }
 
-/// `version` is any name of an app version; `live` when left out.
+/// `version` is any name of an app version and defaults to `live`.
 pub(crate) async fn make(state: &State, app: &AppName, version: Option<String>) -> ApiResult<Made> {
     let name = version.unwrap_or_else(|| "live".to_owned());
     let (app_version, contents, gone) = state.catalog.app_version_contents(app, name).await?;
@@ -56,7 +56,7 @@ pub(crate) async fn make(state: &State, app: &AppName, version: Option<String>) 
     Ok(Made { app_version, notes: packed.notes, size, bytes })
 }
 
-/// Where the aliases point that triggers follow.
+/// Resolves the aliases that triggers follow.
 async fn aliases(state: &State, app: &AppName, contents: &Contents) -> ApiResult<HashMap<(UnitName, AliasName), i64>> {
     let mut found = HashMap::new();
     let followed: BTreeSet<(UnitName, AliasName)> = contents
@@ -65,7 +65,8 @@ async fn aliases(state: &State, app: &AppName, contents: &Contents) -> ApiResult
         .filter_map(|target| Some((target.function.clone(), target.alias.clone()?)))
         .collect();
     for (function, alias) in followed {
-        // One that is gone points nowhere, which is told with the rest.
+        // A deleted alias resolves to nothing, which [`Artifact::of`] reports with the other
+        // problems.
         if let Ok(at) = state.catalog.alias_get(app, function.clone(), alias.clone()).await {
             found.insert((function, alias), at.number);
         }

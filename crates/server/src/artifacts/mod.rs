@@ -1,5 +1,5 @@
-//! Apps that travel: an app version becomes one stream of bytes ([`make`]), and such a stream becomes units and files of
-//! an app here ([`stage`]). `docs/decisions/010-distribution.md` says why it is so.
+//! Portable apps: [`make`] turns an app version into one byte stream, [`stage`] turns such a stream
+//! into units and files of an app. See `docs/decisions/010-distribution.md` for the reasons.
 
 mod chunks;
 mod make;

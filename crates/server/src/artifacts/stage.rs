@@ -1,5 +1,5 @@
-//! An artifact taken in: read to its last byte and found to be the one that was asked for before anything of it counts.
-//! Files that are here already are not stored again.
+//! Receives an artifact. Nothing of it takes effect before its last byte is read and its digest
+//! matches the requested one. Files that the server already has are not stored again.
 
 use std::collections::HashSet;
 use std::pin::pin;
@@ -16,7 +16,6 @@ use crate::error::{ApiError, ApiResult};
 use crate::ingest;
 use crate::state::State;
 
-/// What is wrong with an artifact on its way in.
 #[derive(Debug, thiserror::Error)]
 enum StageError {
     #[error(transparent)]
@@ -44,8 +43,8 @@ impl From<StageError> for ApiError {
     }
 }
 
-/// Stores what the server lacks of an artifact, as far as the app's plan allows. Until a change names them, its files
-/// belong to nobody, and a sweep takes them.
+/// Stores the missing parts of an artifact, within the app's plan. Its files stay unreferenced
+/// until a change names them, and a sweep would remove them.
 pub(crate) async fn stage<S, E>(state: &State, app: &AppName, body: S, expected: Digest) -> ApiResult<Artifact>
 where
     S: Stream<Item = Result<Bytes, E>> + Send,
@@ -59,7 +58,7 @@ where
     check_room(state, app, &artifact, &missing).await?;
     let mut reading = Reading { chunks: &mut chunks, expected, failure: None };
     if missing.is_empty() {
-        // Everything is here; the bytes still have to be the right ones.
+        // All files are stored already, but the stream must still be verified.
         let mut place = Place::default();
         while reading.step(&artifact.blobs, &missing, &mut place).await?.is_some() {}
         check_closed(state, &artifact).await?;
@@ -85,7 +84,8 @@ where
     Ok(artifact)
 }
 
-/// An artifact carries all that it names. One that names a file by digest alone would get what another app stored here.
+/// Checks that an artifact carries every file it names. Otherwise it could name a file by digest
+/// alone and get content that another app stored.
 async fn check_closed(state: &State, artifact: &Artifact) -> ApiResult<()> {
     let carried: HashSet<Digest> = artifact.blobs.iter().map(|blob| blob.digest).collect();
     let roots = artifact.roots();
@@ -96,7 +96,7 @@ async fn check_closed(state: &State, artifact: &Artifact) -> ApiResult<()> {
     absent.map_or(Ok(()), |absent| Err(StageError::NotCarried(absent).into()))
 }
 
-/// The document, and the first bytes of the pack behind it.
+/// Reads the document and the magic bytes of the pack that follows.
 async fn head<S, E>(chunks: &mut Chunks<S>) -> Result<Artifact, StageError>
 where
     S: Stream<Item = Result<Bytes, E>> + Unpin,
@@ -125,14 +125,14 @@ async fn check_room(state: &State, app: &AppName, artifact: &Artifact, missing: 
     Ok(())
 }
 
-/// How far the blobs were read.
+/// Position in the artifact's blobs.
 #[derive(Default)]
 struct Place {
-    /// The pack that is written begins with its own first bytes.
+    /// Whether the magic bytes of the output pack have been written.
     begun: bool,
-    /// The blob at hand.
+    /// Index of the current blob.
     at: usize,
-    /// Bytes of it that are still to come; none while its header was not read.
+    /// Remaining bytes of the current blob. `None` before its header is read.
     left: Option<u64>,
 }
 
@@ -147,7 +147,8 @@ where
     S: Stream<Item = Result<Bytes, E>> + Unpin,
     E: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    /// The next bytes of the pack with what is missing; none when all was read and is as it should be.
+    /// Returns the next bytes of a pack with the missing blobs. Returns `None` when everything has
+    /// been read and verified.
     async fn step(
         &mut self,
         blobs: &[ArtifactBlob],

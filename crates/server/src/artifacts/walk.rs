@@ -1,5 +1,3 @@
-//! Everything that trees are made of.
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use milepost_catalog::BlobRow;

@@ -1,4 +1,4 @@
-//! What a build tells, on its way to whoever waits and into the store.
+//! Sends a build's output to the client that waits for it, and collects it for storage.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -8,12 +8,13 @@ use milepost_model::build::BuildEvent;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::SendTimeoutError;
 
-/// How long one event waits for a reader, before the reader counts as stalled.
+/// How long one event may wait for the reader before the reader counts as stalled.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The same for the event that tells how it ended, and for all lines that are left when a build is over.
+/// The same for the final event, and for all lines left when the build ends.
 const LAST_PATIENCE: Duration = Duration::from_secs(30);
 
-/// Whoever asked for a build. One who stops reading loses lines, and never keeps a build from going on.
+/// The client that requested a build. A client that stops reading loses lines, but never blocks the
+/// build.
 pub(super) struct Listener {
     to: mpsc::Sender<BuildEvent>,
     stalled: AtomicBool,
@@ -26,7 +27,7 @@ impl Listener {
         Self { to, stalled: AtomicBool::new(false), patience: PATIENCE, last_patience: LAST_PATIENCE }
     }
 
-    // Whoever asked may be gone; then the build is about to be dropped, and nothing has to be done here.
+    // Ignores errors: if the client is gone, the build is about to be dropped.
     pub(super) async fn tell(&self, event: BuildEvent) {
         if self.stalled.load(Ordering::Relaxed) {
             let _ = self.to.try_send(event);
@@ -40,8 +41,8 @@ impl Listener {
     }
 }
 
-/// Tells the lines as they come, and answers all of them as a text. The runtime bounds how much that is, so the text is
-/// complete however slowly the lines are taken.
+/// Forwards the lines as they arrive and returns them all as one text. The text is always complete,
+/// however slowly the client reads. The runtime bounds its size.
 pub(super) async fn pass_on(mut lines: mpsc::Receiver<String>, to: &Listener) -> Bytes {
     let (queue, mut queued) = mpsc::unbounded_channel();
     let collect = async move {
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reader_that_stalls_loses_lines_and_the_text_is_whole() {
+    async fn stalled_reader_loses_lines_but_the_log_is_complete() {
         let (listener, mut events) = listener(Duration::from_millis(20), LONG);
         let (sender, lines) = mpsc::channel(1);
         let (text, ()) =
@@ -101,13 +102,13 @@ mod tests {
         for line in ["0", "1"] {
             assert_eq!(events.recv().await, Some(BuildEvent::Log { line: line.to_owned() }));
         }
-        // It reads again, and hears how it ended.
+        // The client reads again and receives the final event.
         listener.tell_last(BuildEvent::Waiting).await;
         assert_eq!(events.recv().await, Some(BuildEvent::Waiting));
     }
 
     #[tokio::test]
-    async fn a_reader_that_is_slow_is_not_waited_for_without_end() {
+    async fn waiting_for_a_slow_reader_is_bounded() {
         let (listener, _events) = listener(LONG, Duration::from_millis(20));
         let (sender, lines) = mpsc::channel(1);
         let (text, ()) =

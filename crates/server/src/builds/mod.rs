@@ -1,8 +1,8 @@
-//! Builds: who may run one now, running it, and keeping what came of it.
+//! Builds: limiting concurrency, running commands, and storing the results.
 //!
-//! `run` is the way of one request; `result` makes a tree of what the command left; `log` keeps what it wrote;
-//! `waiting` bounds who waits.
-//! `docs/decisions/007-declarative.md` tells what has to hold.
+//! `run` handles one request, `result` makes a tree of the command's output, `log` forwards and
+//! stores what it prints, and `waiting` limits the queue. `docs/decisions/007-declarative.md` lists
+//! what must hold.
 
 mod log;
 mod result;
@@ -22,30 +22,31 @@ pub(crate) use run::{Wanted, run};
 
 use crate::settings::BuildSettings;
 
-/// What builds downloaded is kept this long after the last build that used it,
+/// How long downloads of builds are kept after the last build that used them.
 const CACHE_UNUSED: Duration = Duration::from_secs(14 * 24 * 3600);
-/// and this many bytes of it for all apps together.
+/// Maximum total size of the kept downloads of all apps, in bytes.
 const CACHES: u64 = 20 << 30;
 
 /// Held while something is built.
 type Turn = tokio::sync::Mutex<()>;
 
-/// Thousandths of a core for each build, so that all together use no more than there is; one core at least.
+/// CPU limit per build, in thousandths of a core. Splits the machine evenly between concurrent
+/// builds, with a minimum of one core.
 fn share_of_machine(at_once: usize) -> u32 {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     u32::try_from((cores * 1000 / at_once).max(1000)).unwrap_or(0)
 }
 
-/// What the builds of this server share.
+/// State shared by all builds of this server.
 pub(crate) struct Builds {
-    /// One for each build that may run at the same time.
+    /// One permit for each concurrent build.
     places: Semaphore,
-    /// Builds of the same thing come one after the other: all but the first find its result.
+    /// Serializes builds of the same key: all but the first find its result.
     turns: Mutex<HashMap<(AppName, Digest), Weak<Turn>>>,
     waiting: waiting::Waiting,
     limit: Duration,
     disk: u64,
-    /// Thousandths of a core.
+    /// In thousandths of a core.
     cpu: u32,
     caches: PathBuf,
     stopping: CancellationToken,
@@ -67,7 +68,7 @@ impl Builds {
         }
     }
 
-    /// Removes what builds downloaded and no build has used for a while.
+    /// Removes downloads of builds that have not been used for a while.
     pub(crate) async fn sweep_caches(&self, now: Timestamp) {
         let now = UNIX_EPOCH + Duration::from_millis(u64::try_from(now.as_millisecond()).unwrap_or(0));
         let (folder, before) = (self.caches.clone(), now.checked_sub(CACHE_UNUSED).unwrap_or(UNIX_EPOCH));
@@ -77,7 +78,7 @@ impl Builds {
         }
     }
 
-    /// Ends all builds: nobody can wait for minutes until a server stops.
+    /// Cancels all builds, because a stopping server cannot wait minutes for them.
     pub(crate) fn stop(&self) {
         self.stopping.cancel();
     }

@@ -1,4 +1,5 @@
-//! What a command left at `DEPLOY_PKG`, as a tree. The command chose everything in it, so nothing is followed.
+//! Turns the command's output at `DEPLOY_PKG` into a tree. The command controls all of its content,
+//! so no links are followed.
 
 use std::fs;
 use std::path::Path;
@@ -7,13 +8,14 @@ use milepost_client::source::{FolderLimits, Source, SourceOptions};
 use milepost_model::spec::Runtime;
 use milepost_runtime::BuildRoom;
 
-/// How a zip begins; the second is one without entries.
+/// Magic bytes of a zip. The second is for a zip without entries.
 const ZIP: [&[u8; 4]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
 
-/// No tree has more entries, see `trees`. A command can make files, and holes in them, far quicker than they are read.
+/// Matches the limit of a tree's entries, see `trees`. A command can create files, including sparse
+/// ones, much faster than they can be read.
 const LIMITS: FolderLimits = FolderLimits { most_files: Some(250_000), most_bytes: Some(10 << 30) };
 
-/// Reads the result of a build. Blocks. The error is a sentence without its full stop.
+/// Reads the result of a build. Blocks. The error is a sentence without a full stop.
 pub(super) fn read(room: &BuildRoom, runtime: Runtime) -> Result<Source, String> {
     let unreadable = |error: std::io::Error| format!("$DEPLOY_PKG cannot be read: {error}");
     let mut path = room.result();
@@ -22,7 +24,7 @@ pub(super) fn read(room: &BuildRoom, runtime: Runtime) -> Result<Source, String>
         return Err("$DEPLOY_PKG is a link; copy what it points at with `cp -r` instead".to_owned());
     }
     if found.is_file() && !is_zip(&path).map_err(unreadable)? {
-        // The file alone is what runs, so it gets the name that functions are looked for under.
+        // A single file is the program itself, so it gets the name that the runtime looks for.
         let named = room.aside().join(name_of_one_file(runtime));
         fs::rename(&path, named).map_err(unreadable)?;
         path = room.aside();

@@ -1,4 +1,4 @@
-//! The way of one request for a build.
+//! One build request, from lookup to the recorded result.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -23,20 +23,21 @@ use crate::ingest_source;
 use crate::state::State;
 use crate::trees;
 
-/// Files that decide about the command are read up to this size; a lock file counts by being there.
+/// Files that determine the command are read up to this size. For a larger lock file, only its
+/// presence counts.
 const TELLING: u64 = 4 << 20;
 const LOCK_FILE: &str = "package-lock.json";
 const LINES_AHEAD: usize = 64;
 
-/// A build that somebody asked for. The source is on the server.
+/// A requested build. Its source is already on the server.
 pub(crate) struct Wanted {
     pub app: AppName,
     pub request: BuildRequest,
     pub caller: String,
 }
 
-/// Builds, or finds what was built before, and tells on the way what happens. Dropping the future ends the build and
-/// leaves nothing.
+/// Finds a previous result or builds, and sends events about the progress. Dropping the future
+/// cancels the build and leaves nothing behind.
 pub(crate) async fn run(state: &State, wanted: Wanted, tell: mpsc::Sender<BuildEvent>) {
     let listener = Listener::new(tell);
     let last = tokio::select! {
@@ -63,7 +64,7 @@ async fn find_or_build(state: &State, wanted: &Wanted, listener: &Listener) -> A
             turn.lock().await
         }
     };
-    // Whoever had the turn before has left it.
+    // The previous holder of the turn may have finished the same build.
     if let Some(found) = known(state, wanted, key).await? {
         return Ok(found);
     }
@@ -76,7 +77,7 @@ async fn find_or_build(state: &State, wanted: &Wanted, listener: &Listener) -> A
     let (_place, tree) = match state.builds.places.try_acquire() {
         Ok(place) => (place, tree),
         Err(_) => {
-            // Trees can be large, and many may wait.
+            // Drops the tree while waiting: trees can be large, and many builds may wait.
             drop(tree);
             let _waits = state.builds.waiting.join(&wanted.app)?;
             wait(listener, &mut told).await;
@@ -106,7 +107,7 @@ async fn wait(listener: &Listener, told: &mut bool) {
 
 async fn command(state: &State, request: &BuildRequest, tree: &Tree) -> ApiResult<Option<String>> {
     let mut telling: HashMap<&str, Option<Vec<u8>>> = HashMap::new();
-    // What is installed already is not installed again.
+    // Dependencies that are already installed are not installed again.
     let installed = tree.iter().any(|(path, _)| path.starts_with("node_modules/"));
     for name in TELLING_FILES {
         let Some(file) = tree.file_at(name) else { continue };
@@ -135,7 +136,8 @@ async fn command(state: &State, request: &BuildRequest, tree: &Tree) -> ApiResul
     }
 }
 
-/// Everything that needs the build's folder, which is gone afterwards. The outer error says nothing about the build.
+/// Runs the steps that need the build's temporary directory. The outer error is not about the build
+/// itself.
 async fn in_room(
     state: &State,
     wanted: &Wanted,
@@ -172,7 +174,7 @@ async fn in_room(
         Ok(made) => Arc::new(made),
         Err(reason) => return Ok((Err(reason), log)),
     };
-    // The room has to be there until the bytes are.
+    // The directory must exist until its files are stored.
     let root = ingest_source::store(state, &wanted.app, made).await?;
     drop(room);
     match trees::check(state, [root].into()).await {
@@ -181,9 +183,10 @@ async fn in_room(
     }
 }
 
-/// What a build writes on its way is more than what is stored of it in the end.
+/// Disk space of a build per byte that the plan can still store: intermediate files take more than
+/// the result.
 const PER_STORED_BYTE: u64 = 4;
-/// However little a plan has left.
+/// Minimum disk space of a build, even if the plan has less left.
 const LEAST_DISK: u64 = 256 << 20;
 
 async fn disk(state: &State, app: &AppName) -> ApiResult<DiskLimit> {
@@ -193,13 +196,14 @@ async fn disk(state: &State, app: &AppName) -> ApiResult<DiskLimit> {
     Ok(DiskLimit { bytes: of_plan.unwrap_or(most), of_plan: of_plan.is_some() })
 }
 
-/// Named after the app and its birth: an app that gets the name of a deleted one finds nothing of it.
+/// The name includes the app's creation time, so an app that reuses the name of a deleted one gets
+/// a new cache.
 async fn cache(state: &State, app: &AppName) -> ApiResult<PathBuf> {
     let born = state.catalog.app_get(app).await?.created_at.as_millisecond();
     Ok(state.builds.caches.join(format!("{app}-{born}")))
 }
 
-/// A build counts without its log, should the log find no room.
+/// Stores the log. A build is still valid if there is no room for its log.
 async fn keep_log(state: &State, app: &AppName, log: Bytes) -> Option<Digest> {
     if log.is_empty() {
         return None;
@@ -224,7 +228,7 @@ impl Started {
     }
 }
 
-/// A build that is over and not written down yet.
+/// A finished build that has not been recorded yet.
 struct Over {
     id: String,
     key: Digest,
@@ -255,7 +259,7 @@ impl Over {
     }
 }
 
-/// Nothing that is kept: another try may well succeed.
+/// Not recorded, because another attempt may succeed.
 fn failed(reason: &str) -> BuildEvent {
     BuildEvent::Failed { id: None, reason: reason.to_owned() }
 }

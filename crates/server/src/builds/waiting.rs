@@ -1,4 +1,5 @@
-//! How many requests may wait for a build: each holds a connection, and one app must not take the line from all others.
+//! Limits how many requests wait for a build. Each holds a connection, and one app must not fill
+//! the queue for all others.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,11 +9,11 @@ use milepost_model::{AppName, Code, Refusal};
 const MOST: usize = 64;
 const MOST_OF_ONE_APP: usize = 16;
 
-/// The requests that wait, by app. An app of which none waits has no entry.
+/// The number of waiting requests by app. Apps without any have no entry.
 #[derive(Default)]
 pub(super) struct Waiting(Mutex<HashMap<AppName, usize>>);
 
-/// One that waits, until this is dropped.
+/// A waiting request; leaves the queue when dropped.
 pub(super) struct Waits<'a> {
     line: &'a Waiting,
     app: AppName,
@@ -55,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_app_and_all_apps_together_have_a_bound_and_whoever_leaves_makes_room() {
+    fn limits_the_queue_per_app_and_in_total() {
         let line = Waiting::default();
         let app = |number: usize| format!("app-{number}").parse::<AppName>().expect("a name");
         let mut waits = Vec::new();

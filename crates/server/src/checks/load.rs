@@ -1,4 +1,4 @@
-//! Loading functions, and what they say when they do not load.
+//! Loads functions and reports why they fail.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,31 +16,34 @@ use crate::logs::Filter;
 use crate::serving::bind_all;
 use crate::state::State;
 
-/// Functions of one release that are loaded at the same time.
+/// Functions of one release that are loaded concurrently.
 const AT_ONCE: usize = 4;
-/// How long one function may take.
+/// Time limit for loading one function.
 const LOAD: Duration = Duration::from_secs(30);
-/// The runtime keeps to the same bound and knows more about why.
+/// The runtime enforces the same limit and reports a more precise reason, so this server waits
+/// slightly longer.
 const MARGIN: Duration = Duration::from_secs(2);
-/// How long a function waits for others to be loaded before the check goes on with another round.
+/// How long a function waits for others to load before the check starts another round.
 const ALL: Duration = Duration::from_secs(300);
-/// The last lines of a program that ended may come after the word that it did.
+/// The last lines of a program may arrive after its exit was reported.
 const LAST_WORDS: Duration = Duration::from_millis(100);
-/// Lines of its log that are looked at.
+/// Maximum log lines included in a failure.
 const LINES: usize = 50;
-/// With more new functions than this, their instances stop at once instead of waiting for the first request.
+/// With more new functions than this, their instances stop right after the check instead of staying
+/// warm for the first request.
 const KEPT_WARM: usize = 8;
 
-/// Why nothing is known of a function.
+/// Why a function could not be tested.
 #[derive(Debug)]
 pub(super) enum Untried {
-    /// Others were being loaded all the time.
+    /// Other functions were loading the whole time.
     NoPlace,
-    /// The server could not do its part.
+    /// The server itself could not load it.
     Unable(String),
 }
 
-/// Loads the functions that have not been loaded yet. `Err`: some of them could not be tried, and the others were.
+/// Loads the functions that are not in `found` yet. Returns `Err` if some could not be tried; the
+/// results of the others are in `found`.
 pub(super) async fn load_all(
     state: &State,
     wanted: ServingFunctions,
@@ -68,7 +71,7 @@ pub(super) async fn load_all(
     while let Some((id, check)) = loads.next().await {
         match check {
             Ok(check) => drop(found.insert(id, check)),
-            // The server's own fault is reported first: it does not pass with the next round.
+            // A failure of the server takes precedence, because another round does not fix it.
             Err(reason @ Untried::Unable(_)) => untried = Err(reason),
             Err(reason) => untried = untried.and(Err(reason)),
         }
@@ -77,7 +80,7 @@ pub(super) async fn load_all(
 }
 
 async fn load(state: &State, function: &Arc<Function>, keep: bool, until: Instant) -> Result<FunctionCheck, Untried> {
-    // Waiting for others is not the function's time.
+    // Waiting for a permit does not count towards the function's time limit.
     let place = tokio::time::timeout_at(until, state.checks.places.acquire()).await;
     let _place = place.map_err(|_| Untried::NoPlace)?;
     let began = state.catalog.now();
@@ -106,15 +109,15 @@ async fn load(state: &State, function: &Arc<Function>, keep: bool, until: Instan
         limit: LINES,
         ..Filter::default()
     };
-    // Without its log the reason is still known.
+    // The reason is known even if the log cannot be read.
     let lines = state.logs.find(function.app.clone(), filter).await.unwrap_or_default();
     let said = |line: &milepost_client::api::LogEntry| line.source != milepost_client::api::LogSource::Runtime;
     let log = lines.into_iter().filter(said).map(|line| line.text).collect();
     Ok(FunctionCheck { name, number, state: LoadState::Failed, reason, log })
 }
 
-/// Loads functions before something is written that brings them to users at once; refused when one does not load. `found`
-/// keeps what was loaded.
+/// Loads functions before a write makes them live immediately. Refuses the write if one fails to
+/// load. The results are added to `found`.
 pub(crate) async fn load_before(
     state: &State,
     wanted: ServingFunctions,

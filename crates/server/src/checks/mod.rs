@@ -1,7 +1,9 @@
-//! A release is checked before users get it: its new functions are loaded once, and only then may it become latest and live.
+//! Release checks. The new functions of a release are loaded once before it can become latest and
+//! live.
 //!
-//! `settle` waits for a check on behalf of a request, `run` is one check under its lease, `load` loads functions, `watch` takes
-//! over what other nodes, or this one before a restart, left. What holds in any case is in the catalog's transactions:
+//! `settle` waits for a check on behalf of a request, `run` runs one check under its lease, `load`
+//! loads functions, and `watch` takes over checks that another node, or this one before a restart,
+//! did not finish. The catalog's transactions enforce the invariants: see
 //! `docs/decisions/011-checked-releases.md`.
 
 mod load;
@@ -23,21 +25,22 @@ pub(crate) use load::load_before;
 pub(crate) use settle::{changed, released, settled};
 pub(crate) use watch::repeat;
 
-/// A node that checks a release may do so for this long before another takes over; renewed while it checks.
+/// Duration of a check's lease. Renewed while the check runs, so that another node takes over only
+/// if this one dies.
 const LEASE_MS: i64 = 20_000;
-/// Functions that this node loads at the same time, of all releases.
+/// Functions that this node loads concurrently, over all releases.
 const AT_ONCE: usize = 16;
-/// What is being checked when the server stops is left to another node after this.
+/// How long a stopping server waits for its checks before it leaves them to another node.
 const DRAIN: Duration = Duration::from_secs(2);
 
-/// What the checks of this server share.
+/// State shared by all checks of this server.
 pub(crate) struct Checks {
-    /// Another one with each start.
+    /// Unique for each start of the server.
     node: String,
     leases: AtomicU64,
     places: Arc<Semaphore>,
     tasks: TaskTracker,
-    /// A check ended here.
+    /// Notified when a check ends on this node.
     ended: Notify,
     stop: CancellationToken,
 }
@@ -54,23 +57,24 @@ impl Checks {
         }
     }
 
-    /// Whose a lease is. No two are the same.
+    /// A unique name for the holder of a lease.
     fn holder(&self) -> String {
         format!("{}-{}", self.node, self.leases.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// For a change whose release this node checks at once, and the holder of that check's lease.
+    /// For a change whose release this node checks right away. Also returns the holder of the
+    /// check's lease.
     pub(crate) fn asked(&self) -> (Checking, String) {
         let holder = self.holder();
         (Checking::By { holder: holder.clone(), lease_ms: LEASE_MS }, holder)
     }
 
-    /// For a change whose release is checked by whoever comes first.
+    /// For a change whose release may be checked by any node.
     pub(crate) fn by_anyone(&self) -> Checking {
         Checking::By { holder: self.holder(), lease_ms: 0 }
     }
 
-    /// Leaves what is being checked to another node, or to the next start.
+    /// Leaves running checks to another node, or to the next start.
     pub(crate) async fn stop(&self) {
         self.stop.cancel();
         self.tasks.close();

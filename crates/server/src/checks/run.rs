@@ -1,4 +1,4 @@
-//! One check, under its lease.
+//! A single check, run under its lease.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -12,21 +12,22 @@ use super::load::{self, Untried};
 use crate::state::State;
 
 const RENEW: Duration = Duration::from_millis(LEASE_MS as u64 / 4);
-/// Latest moves while a release is checked only so often; the rest is for the next round.
+/// Maximum rounds of one run. Latest rarely moves this often during a check; what is left is
+/// checked by the next run.
 const ROUNDS: usize = 8;
 
-/// What became of one run of a check.
 #[derive(Debug, PartialEq)]
 pub(super) enum Run {
     Ended,
-    /// It goes on elsewhere, or there is nothing to check any more.
+    /// The check continues elsewhere, or there is nothing left to check.
     Left,
-    /// The server could not load the functions, for this reason. The check stays pending and is taken up again.
+    /// The server could not load the functions, for this reason. The check stays pending and is
+    /// retried.
     Unable(String),
 }
 
-/// Checks a release to the end. When the server stops, or the database or the blob store does not answer, the check stays
-/// pending and another node takes it.
+/// Runs the check of a release. If the server stops, or the database or blob store is unavailable,
+/// the check stays pending and another node takes it.
 pub(super) async fn run(state: &State, lease: &CheckLease) -> Result<Run, CatalogError> {
     let kept = keep(state, lease);
     let done = tokio::select! {
@@ -52,7 +53,7 @@ async fn rounds(state: &State, lease: &CheckLease) -> Result<Run, CatalogError> 
         let tried = load::load_all(state, wanted, &mut found).await;
         match state.catalog.check_settle(lease, found.clone()).await? {
             Settled::Again => {
-                // A function that did not load ends the check, whatever is known of the others.
+                // A function that failed to load ends the check, even if others could not be tried.
                 if let Err(Untried::Unable(why)) = tried {
                     return Ok(Run::Unable(why));
                 }
@@ -68,7 +69,7 @@ async fn rounds(state: &State, lease: &CheckLease) -> Result<Run, CatalogError> 
     Ok(Run::Left)
 }
 
-/// Renews the lease until this is dropped.
+/// Renews the lease until the returned handle is dropped.
 fn keep(state: &State, lease: &CheckLease) -> AbortOnDropHandle<()> {
     let (state, lease) = (state.clone(), lease.clone());
     AbortOnDropHandle::new(tokio::spawn(async move {
@@ -76,7 +77,7 @@ fn keep(state: &State, lease: &CheckLease) -> AbortOnDropHandle<()> {
             tokio::time::sleep(RENEW).await;
             match state.catalog.check_renew(&lease, LEASE_MS).await {
                 Ok(true) => {}
-                // What is found then is refused where it would be written.
+                // The lease is lost. The catalog rejects results written under it.
                 Ok(false) => return,
                 Err(error) => {
                     let error = &error as &dyn std::error::Error;
@@ -87,7 +88,7 @@ fn keep(state: &State, lease: &CheckLease) -> AbortOnDropHandle<()> {
     }))
 }
 
-/// Latest and live may have moved.
+/// Refreshes this node's view, since latest and live may have moved.
 async fn shown(state: &State, app: &AppName) {
     state.executions.wake_scheduler();
     if let Err(error) = state.views.refresh(app).await {

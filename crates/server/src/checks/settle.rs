@@ -1,4 +1,4 @@
-//! Waiting for a check on behalf of a request.
+//! Waits for a check on behalf of a request.
 
 use std::time::Duration;
 
@@ -12,11 +12,12 @@ use super::run::{self, Run};
 use crate::error::{ApiResult, internal};
 use crate::state::State;
 
-/// How often a check that another node runs is looked at.
+/// How often to poll a check that runs on another node.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// A release once its check has ended. The check runs here unless another request or node has it, and goes on when the caller
-/// leaves. `holder` is of the lease that the release was made under.
+/// Waits until the check of a release has ended, and returns the release. Runs the check here
+/// unless another request or node holds it. It continues if the caller disconnects. `holder` holds
+/// the lease that the release was created under.
 pub(crate) async fn settled(state: &State, app: &AppName, release: &str, holder: Option<String>) -> ApiResult<Checked> {
     let holder = holder.unwrap_or_else(|| state.checks.holder());
     loop {
@@ -56,7 +57,8 @@ fn stopping(release: &str) -> Refusal {
         .hint("the check goes on when it runs again; `milepost release show` tells how it ended")
 }
 
-/// The outcome of a change once the check of its release has ended, also when the change was sent before.
+/// Updates the outcome of a change when the check of its release has ended. Also applies to a
+/// change that was sent before.
 pub(crate) async fn changed(
     state: &State,
     app: &AppName,
@@ -75,7 +77,7 @@ pub(crate) async fn changed(
     Ok(())
 }
 
-/// The same for a release that was made by hand.
+/// Like [`changed`], for a release that was created manually.
 pub(crate) async fn released(
     state: &State,
     app: &AppName,

@@ -1,4 +1,4 @@
-//! Takes over checks that a node left: one that died, or this one before its restart.
+//! Takes over checks that were not finished by a node that died, or by this one before a restart.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::run::{self, Run};
 use crate::state::State;
 
 const LOOK: Duration = Duration::from_secs(5);
-/// Checks that are taken at once; there are more places for others.
+/// Checks taken per pass. Below the node's limit, so that other checks can still run.
 const MOST: i64 = 4;
 
 pub(crate) async fn repeat(state: State, stop: CancellationToken) {

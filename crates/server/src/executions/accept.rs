@@ -1,4 +1,4 @@
-//! Accepting an execution on behalf of somebody who may hang up meanwhile.
+//! Accepts executions for callers that may disconnect.
 
 use milepost_catalog::Accept;
 use milepost_model::AppName;
@@ -9,15 +9,15 @@ use super::attempt::{self, Over};
 use crate::error::{ApiResult, internal};
 use crate::state::State;
 
-/// What became of an execution that was accepted.
 pub(crate) enum Accepted {
     Queued(Box<Execution>),
-    /// It was synchronous: its id, and how the only attempt was over.
+    /// A synchronous execution: its id, and how its only attempt ended.
     Ran(String, Over),
 }
 
-/// Writes an execution down and sees to it that it runs, as a task of its own. A synchronous one runs on this node from
-/// the commit on, so nobody who leaves between the commit and the start may take the start along.
+/// Records an execution and starts it, in a separate task. A synchronous execution runs on this
+/// node from the commit on, so a caller that disconnects between commit and start must not cancel
+/// the start.
 pub(crate) fn accept(state: &State, app: AppName, accept: Accept) -> JoinHandle<ApiResult<Accepted>> {
     let state = state.clone();
     state.executions.tasks.clone().spawn(async move {

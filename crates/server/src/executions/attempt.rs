@@ -1,4 +1,4 @@
-//! One attempt of one execution, from the claim to the end that is written down.
+//! One attempt of an execution, from the claim to the recorded result.
 
 use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
@@ -19,36 +19,35 @@ use super::binding::{self, Binding};
 use super::outcome::{self, Outcome};
 use crate::state::State;
 
-/// What the function knows the execution by.
+/// Header that passes the execution's id to the function.
 const HEADER: &str = "milepost-execution";
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-/// A server that stops does not wait longer for its database.
+/// How long a stopping server waits for the database to release an attempt.
 const LETTING_GO: Duration = Duration::from_secs(5);
 
-/// So long one that found every instance busy is not claimed again.
+/// Delay before re-claiming an execution that found all instances busy.
 const POSTPONED: Duration = Duration::from_secs(1);
 
-/// Whether an attempt was brought to its end.
+/// How an attempt ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Over {
     Ended,
-    /// The server stops, and it was given back.
+    /// The server is stopping, and the attempt was given back.
     LetGo,
-    /// Every instance was busy: it waits in the queue again.
+    /// All instances were busy, so the execution is queued again.
     Postponed,
 }
 
-/// What a call came to.
 enum Called {
     Outcome(Outcome),
     Busy,
-    /// The server stops before there is an answer.
+    /// The server stopped before the function answered.
     Stopping,
 }
 
-/// Runs an attempt as a task of its own: it goes on when whoever waits for it leaves. The node has it from this call on,
-/// not only from when the task gets its turn.
+/// Runs an attempt in a separate task, which continues if the caller disconnects. The attempt is
+/// registered on this node before this returns, not only when the task first runs.
 pub(crate) fn start(state: &State, claimed: Claimed, place: Option<OwnedSemaphorePermit>) -> JoinHandle<Over> {
     let registered = Registered::new(state, &claimed);
     let state = state.clone();
@@ -86,13 +85,14 @@ async fn run(state: &State, claimed: &Claimed, cancelled: &CancellationToken) ->
         status: outcome.status,
         result: outcome.result,
         log: tap.take(),
-        // The wait for an instance is not the function's, also when none came.
+        // Excludes the wait for an instance. 0 if no instance was reached.
         duration_ms: i64::try_from(began.at().map_or(0, |at| at.elapsed().as_millis())).unwrap_or(i64::MAX),
     };
     end(state, claimed, finish).await
 }
 
-/// Gives an attempt back because the server stops. When that fails, the next start or another node finds it.
+/// Gives an attempt back because the server is stopping. If that fails, the next start or another
+/// node recovers it.
 async fn let_go(state: &State, claimed: &Claimed) -> Over {
     let id = &claimed.execution.id;
     let stopped = state.catalog.execution_stop(id.clone(), state.executions.node(), claimed.attempt);
@@ -107,8 +107,8 @@ async fn let_go(state: &State, claimed: &Claimed) -> Over {
     Over::LetGo
 }
 
-/// Puts one back into the queue, so that its place is for others meanwhile. When that fails, this node does not have it any
-/// more and finds it missing.
+/// Queues the execution again, so that others can use its place meanwhile. If that fails, the
+/// attempt is no longer registered here and orphan detection recovers it.
 async fn postpone(state: &State, claimed: &Claimed) -> Over {
     let id = &claimed.execution.id;
     let by_ms = i64::try_from(POSTPONED.as_millis()).unwrap_or_default();
@@ -120,7 +120,8 @@ async fn postpone(state: &State, claimed: &Claimed) -> Over {
     Over::Postponed
 }
 
-/// Accepted means that it ends: a database that is away is waited for.
+/// Retries until the result is recorded: an accepted execution must end, even if the database is
+/// down for a while.
 async fn end(state: &State, claimed: &Claimed, finish: Finish) -> Over {
     let (id, node) = (&claimed.execution.id, state.executions.node());
     let mut pause = FIRST_PAUSE;
@@ -144,7 +145,8 @@ async fn end(state: &State, claimed: &Claimed, finish: Finish) -> Over {
 }
 
 async fn call(state: &State, claimed: &Claimed, began: &Began) -> Called {
-    // Nobody waits for those of the queue, so what is in the way is waited for; somebody who waits is told.
+    // Queued executions wait for obstacles to pass. A caller that waits for a synchronous one gets
+    // the error instead.
     let patient = !claimed.execution.sync;
     let mut pause = FIRST_PAUSE;
     loop {
@@ -152,7 +154,7 @@ async fn call(state: &State, claimed: &Claimed, began: &Began) -> Called {
             Ok(bound) => match once(state, claimed, bound, began).await {
                 Err(CallError::Stopping) if state.executions.is_stopping() => return Called::Stopping,
                 Err(CallError::Busy { .. }) if patient => return Called::Busy,
-                // A pool may stop for itself, and then there is another one.
+                // A pool may stop on its own; another one replaces it.
                 Err(CallError::Stopping) if patient => {}
                 Err(error) => return Called::Outcome(outcome::of_error(&error)),
                 Ok(outcome) => return Called::Outcome(outcome),
@@ -171,14 +173,14 @@ async fn once(state: &State, claimed: &Claimed, bound: Binding, began: &Began) -
     let calling = async {
         let response = state.plane.runtime.call(&function, request(claimed, began), context).await?;
         let (parts, body) = response.into_parts();
-        // A function that answers in pieces has its time for the head and all of them together.
+        // One deadline covers the head and the whole streamed body.
         let deadline = began.at().unwrap_or_else(Instant::now) + function.timeout;
         match tokio::time::timeout_at(deadline.into(), outcome::of_response(&parts, body)).await {
             Ok(outcome) => Ok(outcome),
             Err(_) => Err(CallError::TimedOut { after: function.timeout }),
         }
     };
-    // Of a first attempt nobody asks whether it had begun, so nearly all executions do without this write.
+    // Whether a first attempt has begun is never checked, which spares most executions this write.
     if claimed.attempt == 1 {
         return calling.await;
     }
@@ -190,7 +192,7 @@ async fn once(state: &State, claimed: &Claimed, bound: Binding, began: &Began) -
     }
 }
 
-/// Writes down that an instance has the attempt, as soon as one has. The function does not wait for it.
+/// Records that an instance received the attempt. Runs concurrently with the function.
 async fn note_begin(state: &State, claimed: &Claimed, began: &Began) {
     began.wait().await;
     let id = &claimed.execution.id;

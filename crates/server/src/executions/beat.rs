@@ -1,5 +1,5 @@
-//! Nodes say that they live, and take over from those that do not. On SQLite one server has the folder, so nobody has to
-//! be told: its start gives back what the last one had.
+//! Heartbeats of this node, and takeover of executions from dead nodes. SQLite needs neither: one
+//! server owns the data directory, and its start gives back what the previous one held.
 
 use std::time::{Duration, Instant};
 
@@ -12,19 +12,20 @@ use super::worker;
 use crate::state::State;
 
 const BEAT: Duration = Duration::from_secs(5);
-/// A node that was watched for so long without a new beat is dead.
+/// A node whose heartbeat has not changed for this long while watched is dead.
 const DEAD: Duration = Duration::from_secs(20);
 
 fn is_alone(state: &State) -> bool {
     state.catalog.engine() == "sqlite"
 }
 
-/// Before anything is claimed or waited for here.
+/// Must run before anything is claimed or waited for here.
 pub(crate) async fn begin(state: &State) -> Result<(), CatalogError> {
     if !is_alone(state) {
         return state.catalog.node_beat(state.executions.node()).await;
     }
-    // Also when this one runs nothing of the queue: what nobody waits for any more ends, and the rest can be cancelled.
+    // Also needed if this server runs no queued executions: it ends those that no client waits for
+    // any more and makes the rest cancellable.
     let found = state.catalog.give_back_all(MAX_ATTEMPTS).await?;
     if found.requeued + found.ended > 0 {
         tracing::info!(found.requeued, found.ended, "executions that ran when the server stopped");
@@ -45,7 +46,8 @@ pub(crate) async fn repeat(state: State, stop: CancellationToken) {
             _ = ticks.tick() => {}
         }
         if let Err(error) = once(&state, &mut watch).await {
-            // Others may not have reached the database either: what was seen of them says nothing any more.
+            // Other nodes may not have reached the database either, so earlier observations are
+            // worthless.
             watch.forget();
             let error = &error as &dyn std::error::Error;
             tracing::warn!(error, "the beat of this node could not be written; others may take over its executions");
@@ -71,7 +73,7 @@ async fn once(state: &State, watch: &mut Watch) -> Result<(), CatalogError> {
     Ok(())
 }
 
-/// What is left here is for others, or for the next start.
+/// Leaves the cluster and hands over remaining executions to other nodes, or to the next start.
 pub(crate) async fn leave(state: &State) {
     if is_alone(state) {
         return;
@@ -83,7 +85,8 @@ pub(crate) async fn leave(state: &State) {
         state.catalog.give_back_dead(vec![gone], MAX_ATTEMPTS).await
     };
     match left.await {
-        // Those of the queue were given back one by one before, so others are to look in any case.
+        // Queued executions were given back one by one before, so other nodes must check the queue
+        // in any case.
         Ok(_) => worker::tell(state).await,
         Err(error) => {
             let error = &error as &dyn std::error::Error;

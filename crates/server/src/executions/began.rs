@@ -1,5 +1,6 @@
-//! A request body that notes when it was first asked for. That is when an instance got the call: the wait for one, and its
-//! start, are not the function's time, and an attempt that got no further has not begun.
+//! A request body that records when it is first polled, which is when an instance received the
+//! call. Waiting for an instance and starting it do not count as the function's time, and an
+//! attempt that got no further has not begun.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +12,7 @@ use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use tokio::sync::Notify;
 
-/// When the call reached an instance, once it has.
+/// When the call reached an instance, if it has.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Began(Arc<Noted>);
 
@@ -31,14 +32,13 @@ impl Began {
         *self.lock()
     }
 
-    /// Waits until the call has reached an instance.
     pub async fn wait(&self) {
         while self.at().is_none() {
             self.0.told.notified().await;
         }
     }
 
-    /// Another call is made: what became of the last one is over.
+    /// Resets the time for another call.
     pub fn forget(&self) {
         *self.lock() = None;
     }
@@ -70,7 +70,8 @@ impl HttpBody for Noting {
         Poll::Ready(self.rest.take().map(|bytes| Ok(Frame::data(bytes))))
     }
 
-    /// Empty bodies are not polled, only asked whether they are.
+    /// Also records the time, because empty bodies are not polled but only asked whether they have
+    /// ended.
     fn is_end_stream(&self) -> bool {
         self.began.note();
         self.rest.is_none()

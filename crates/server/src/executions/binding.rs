@@ -1,4 +1,5 @@
-//! With what an execution's version is bound: the live release if it holds the version, else the app as it is now.
+//! Chooses the binding of an execution's version: the live release if it contains the version,
+//! otherwise the current state of the app.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use crate::error::ApiResult;
 use crate::serving::bind_alone;
 use crate::state::State;
 
-/// How long one of the queue waits for an instance of its function. After that it gives its place to others for a while.
+/// How long a queued execution waits for an instance before it gives up its place for a while.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 pub(super) struct Binding {
@@ -21,7 +22,7 @@ pub(super) struct Binding {
 
 pub(super) async fn of(state: &State, claimed: &Claimed) -> ApiResult<Binding> {
     let patience = (!claimed.execution.sync).then_some(PATIENCE);
-    // The lines that it writes are found by the id of the execution.
+    // Log lines are looked up by the execution's id.
     let context = CallContext { request_id: claimed.execution.id.as_str().into(), patience, ..CallContext::default() };
     if let Some((function, release)) = live(state, claimed).await? {
         let call_token = state.plane.make_call_token(claimed.app.as_str(), &release);
@@ -32,13 +33,13 @@ pub(super) async fn of(state: &State, claimed: &Claimed) -> ApiResult<Binding> {
     Ok(Binding { function: Arc::new(bind_alone(serving)?), context: CallContext { call_token, ..context } })
 }
 
-/// As the live release has the version, and which release that is.
+/// The version as bound by the live release, and the id of that release.
 async fn live(state: &State, claimed: &Claimed) -> ApiResult<Option<(Arc<Function>, String)>> {
     let Some(version) = &claimed.execution.version else { return Ok(None) };
     let Some(view) = state.views.of(&claimed.app).await? else { return Ok(None) };
     let Some(live) = &view.live else { return Ok(None) };
     let name = claimed.execution.function.as_str();
-    // All that one change made has the same uid.
+    // All versions made by one change share a uid.
     let held = live.targets().iter().find(|target| target.name == name && target.function.uid == version.uid);
     Ok(held.map(|target| (Arc::clone(&target.function), live.id.to_string())))
 }

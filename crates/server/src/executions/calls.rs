@@ -1,24 +1,24 @@
-//! How often each webhook may be called on this node.
+//! Rate limit of each webhook on this node.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Calls a second that a webhook takes over time.
+/// Sustained calls per second.
 pub(super) const PER_SECOND: u32 = 20;
-/// Calls at once after a rest.
+/// Maximum burst.
 const BURST: u32 = 40;
-/// Above so many webhooks those that rest are forgotten.
+/// Above this many webhooks, idle ones are forgotten.
 const REMEMBERED: usize = 4096;
 const ONE: Duration = Duration::from_millis(1000 / PER_SECOND as u64);
 
-/// For each webhook the moment at which it will have rested: one call moves it by what a call costs, and it may not be
-/// further away than a burst.
+/// The time at which each webhook is idle again. Each call moves it by the cost of one call, and it
+/// may be at most one burst ahead.
 #[derive(Debug, Default)]
 pub(super) struct Calls(Mutex<HashMap<String, Instant>>);
 
 impl Calls {
-    /// Whether the webhook may be called now; then the call is counted.
+    /// Returns whether the webhook may be called now, and counts the call if so.
     pub fn take(&self, id: &str, now: Instant) -> bool {
         let mut rested = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if rested.len() >= REMEMBERED && !rested.contains_key(id) {
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_goes_and_then_so_many_a_second() {
+    fn allows_a_burst_and_then_the_sustained_rate() {
         let (calls, now) = (Calls::default(), Instant::now());
         assert_eq!(taken(&calls, "a", now), 40);
         assert_eq!(taken(&calls, "b", now), 40, "each webhook has its own");
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn webhooks_that_rest_are_forgotten_and_others_are_not() {
+    fn forgets_only_idle_webhooks() {
         let (calls, now) = (Calls::default(), Instant::now());
         for number in 0..REMEMBERED {
             assert!(calls.take(&number.to_string(), now));

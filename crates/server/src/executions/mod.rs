@@ -1,8 +1,11 @@
-//! Executions on this node: claiming them, running them, starting what is due, and being known to be alive.
+//! Executions on this node: claiming and running them, firing jobs and timers, and sending
+//! heartbeats.
 //!
-//! `accept` writes one down, `worker` takes from the queue, `attempt` runs one to its end, `binding` and `outcome` say with
-//! what and how it ended; `webhook` takes calls of webhooks, which `calls` counts; `scheduler` fires jobs and timers, `beat` gives back what dead nodes had, which `watch` tells, and `orphans` what this
-//! one should have and has not. `docs/decisions/008-executions.md` tells what has to hold.
+//! `accept` records an execution, `worker` claims from the queue, and `attempt` runs one attempt
+//! with the help of `binding`, `began` and `outcome`. `webhook` handles webhook calls, which
+//! `calls` rate-limits. `scheduler` fires jobs and timers. `beat` recovers the executions of dead
+//! nodes, which `watch` detects, and `orphans` recovers those that this node holds but does not
+//! run. `docs/decisions/008-executions.md` lists what must hold.
 
 mod accept;
 mod attempt;
@@ -34,27 +37,27 @@ pub(crate) use attempt::Over;
 
 use crate::state::State;
 
-/// How often a node looks for itself, under all that it is told.
+/// Polling interval, in case a notification is lost.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// What the executions of this server share.
+/// State shared by all executions of this server.
 pub(crate) struct Executions {
-    /// Another one with each start, so that what the last one had is not taken for this one's.
+    /// Unique for each start, so that executions of the previous process are not taken for this
+    /// one's.
     node: String,
-    /// One for each execution of the queue that may run at the same time. Those that somebody waits for need none.
+    /// One permit for each concurrent queued execution. Synchronous executions need none.
     places: Arc<Semaphore>,
     at_once: usize,
-    /// Something was queued here.
+    /// Notified when an execution is queued on this node.
     queued: Notify,
-    /// A place is free again.
+    /// Notified when a place becomes free.
     freed: Notify,
-    /// Jobs or timers are others than they were.
+    /// Notified when jobs or timers change.
     rescheduled: Notify,
     running: Mutex<HashMap<(String, i64), CancellationToken>>,
     tasks: TaskTracker,
-    /// Calls of webhooks.
     calls: calls::Calls,
-    /// Time is up: what still runs is given back.
+    /// Cancelled when the drain times out: running attempts are then given back.
     cut: CancellationToken,
 }
 
@@ -79,22 +82,20 @@ impl Executions {
         &self.node
     }
 
-    /// Whether this node runs what is queued and fires what is due.
+    /// Whether this node runs queued executions and fires jobs and timers.
     pub(crate) fn is_worker(&self) -> bool {
         self.at_once > 0
     }
 
-    /// Something is in the queue that was not.
     pub(crate) fn wake_worker(&self) {
         self.queued.notify_one();
     }
 
-    /// Jobs or timers changed.
     pub(crate) fn wake_scheduler(&self) {
         self.rescheduled.notify_one();
     }
 
-    /// Ends an execution if it runs here.
+    /// Cancels an execution if it runs here. Returns whether it does.
     pub(crate) fn cancel(&self, id: &str) -> bool {
         let mut found = false;
         for ((running, _), token) in self.lock().iter() {
@@ -106,7 +107,7 @@ impl Executions {
         found
     }
 
-    /// Waits until everything that runs here has ended, or for so long, and lets go of the rest.
+    /// Waits until all running attempts have ended, then gives back those that exceed the timeout.
     pub(crate) async fn drain(&self, within: Duration) {
         self.tasks.close();
         if tokio::time::timeout(within, self.tasks.wait()).await.is_err() {
@@ -116,7 +117,7 @@ impl Executions {
         }
     }
 
-    /// Whether the server lets go of what runs: from then on the runtime may stop under it.
+    /// Whether the server is draining. The runtime may stop at any time from then on.
     fn is_stopping(&self) -> bool {
         self.tasks.is_closed()
     }
@@ -126,7 +127,7 @@ impl Executions {
     }
 }
 
-/// An attempt that this node has, and that can be cancelled, while this is held.
+/// An attempt registered on this node. It can be cancelled until this is dropped.
 struct Registered {
     state: State,
     key: (String, i64),

@@ -1,5 +1,5 @@
-//! What runs on this node by the book and is not here: a claim or an acceptance whose answer never came, although it was
-//! committed. Nobody else gives it back, because this node lives.
+//! Finds attempts that are recorded as held by this node but do not run here: the response to a
+//! committed claim or acceptance was lost. No other node recovers them, because this one is alive.
 
 use std::collections::HashSet;
 
@@ -8,17 +8,17 @@ use milepost_model::execution::MAX_ATTEMPTS;
 
 use crate::state::State;
 
-/// One that was begun this shortly ago may be on its way here.
+/// More recent attempts may still be on their way to this node.
 const YOUNG_MS: i64 = 10_000;
 
-/// Attempts that were missing when this node looked last.
+/// Attempts that were missing at the last check.
 #[derive(Debug, Default)]
 pub(super) struct Orphans {
     suspects: HashSet<(String, i64)>,
 }
 
 impl Orphans {
-    /// Gives back what is missing for the second time in a row.
+    /// Gives back attempts that are missing for the second time in a row.
     pub async fn look(&mut self, state: &State) -> Result<(), CatalogError> {
         let node = state.executions.node();
         let mut held = state.catalog.executions_held(node, YOUNG_MS).await?;

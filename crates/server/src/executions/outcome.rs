@@ -1,4 +1,4 @@
-//! What an answer, or the lack of one, means for an execution.
+//! Maps a function's response, or a failed call, to the outcome of an execution.
 
 use axum::body::Body;
 use axum::http::header::CONTENT_TYPE;
@@ -10,7 +10,7 @@ use milepost_model::execution::{ExecutionStatus, MAX_DEPTH, MAX_RESULT};
 use milepost_runtime::{CallError, ResponseBody};
 use serde_json::json;
 
-/// What is told of the answer of a function that failed.
+/// Maximum characters of a failed response that are included in the result.
 const TOLD: usize = 4 << 10;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -24,12 +24,12 @@ impl Outcome {
         Self { status: ExecutionStatus::Cancelled, result: None }
     }
 
-    /// Our fault.
+    /// The server failed.
     pub fn error(why: &str) -> Self {
         Self { status: ExecutionStatus::Error, result: Some(why.into()) }
     }
 
-    /// The function's fault.
+    /// The function failed.
     pub fn failed(why: &str) -> Self {
         Self { status: ExecutionStatus::Failed, result: Some(why.into()) }
     }
@@ -76,7 +76,8 @@ fn too_large() -> Outcome {
     Outcome::failed(&format!("The result is larger than the {} MiB that one may have.", MAX_RESULT >> 20))
 }
 
-/// JSON as it is, text as a string, everything else in base64 with its type.
+/// JSON stays as it is, text becomes a string, and everything else becomes base64 with its content
+/// type.
 fn result(kind: &str, bytes: &[u8]) -> Option<RawJson> {
     if bytes.is_empty() {
         return None;
@@ -110,7 +111,7 @@ fn refused(status: u16, body: &[u8]) -> String {
     }
 }
 
-/// Errors are written to stand inside a sentence.
+/// Turns an error message into a sentence: errors are written to be embedded in one.
 fn sentence(error: &str) -> String {
     let mut letters = error.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
@@ -123,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_stays_json_and_text_is_a_string() {
+    fn results_keep_json_and_wrap_text_and_binary() {
         let told = |kind, bytes| result(kind, bytes).expect("something").to_string();
         let odd = r#"{"z": 123456789012345678901, "a": 1e400}"#;
         assert_eq!(told("application/json; charset=utf-8", odd.as_bytes()), odd, "letter by letter");
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn whose_fault_it_is_decides_the_status() {
+    fn function_and_server_failures_have_different_statuses() {
         let threw = of_error(&CallError::Threw { message: "ValueError: x".to_owned() });
         assert_eq!(threw, Outcome::failed("The function threw: ValueError: x."));
         let not_ready = of_error(&CallError::NotReady { reason: "no secret".to_owned() });

@@ -1,4 +1,4 @@
-//! One task a node that fires jobs and timers when they are due.
+//! A task per node that fires due jobs and timers.
 
 use std::time::Duration;
 
@@ -8,9 +8,9 @@ use tokio_util::sync::CancellationToken;
 use super::LOOK;
 use crate::state::State;
 
-/// Jobs, and timers, that one transaction fires.
+/// Maximum jobs, and maximum timers, fired by one transaction.
 const BATCH: i64 = 200;
-/// Somebody else is about to fire what is due, or a version is being deleted.
+/// Delay if another node is about to fire what is due, or a version is being deleted.
 const SHORTLY: Duration = Duration::from_millis(100);
 
 pub(crate) async fn repeat(state: State, stop: CancellationToken) {
@@ -32,8 +32,8 @@ pub(crate) async fn repeat(state: State, stop: CancellationToken) {
     }
 }
 
-/// Fires what is due, and answers how long nothing will be. Never longer than a look: another node may have added
-/// something, and the machine's clock may be set.
+/// Fires everything due and returns how long to wait. Never longer than [`LOOK`], because another
+/// node may add something earlier and the system clock may change.
 async fn fire(state: &State, stop: &CancellationToken) -> Result<Duration, CatalogError> {
     while !stop.is_cancelled() {
         let Some(due) = state.catalog.earliest_due().await? else { return Ok(LOOK) };

@@ -1,6 +1,6 @@
-//! Who is dead. A node judges by what it saw itself and by its own clock: a peer whose beat did not change while this node
-//! looked at it again and again. A database that nobody could reach, or a node that stood still, leaves old beats behind
-//! that say nothing; then watching begins anew.
+//! Failure detection. A node trusts only its own observations and its own clock: a peer is dead if
+//! its heartbeat did not change over repeated checks. If the database was unreachable or this node
+//! was suspended, old heartbeats mean nothing, so watching starts over.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -11,10 +11,10 @@ use milepost_model::Timestamp;
 #[derive(Debug)]
 pub(super) struct Watch {
     dead_after: Duration,
-    /// With more time between two looks this node was not watching.
+    /// If more time passes between two checks, this node was not watching.
     longest_gap: Duration,
     last_look: Option<Instant>,
-    /// The beat of each node, and since when it has been this one.
+    /// The last heartbeat of each node, and when it was first seen.
     seen: HashMap<String, (Timestamp, Instant)>,
 }
 
@@ -28,7 +28,8 @@ impl Watch {
         self.last_look = None;
     }
 
-    /// The dead ones of the nodes that run something: those that have left, and those without a new beat for too long.
+    /// Returns the dead nodes among those that hold executions: nodes that left, and nodes without
+    /// a new heartbeat for too long.
     pub fn look(&mut self, nodes: Vec<Node>, now: Instant) -> Vec<Node> {
         if self.last_look.is_some_and(|last| now.duration_since(last) > self.longest_gap) {
             self.forget();
@@ -73,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_is_dead_when_its_beat_was_seen_unchanged_for_long_enough() {
+    fn node_is_dead_after_its_heartbeat_stays_unchanged() {
         let (mut watch, began) = (Watch::new(20 * S, 10 * S), Instant::now());
         for second in [0, 5, 10, 15] {
             assert_eq!(dead(&mut watch, &[("a", 1), ("b", second)], began + S * second as u32), [""; 0]);
@@ -83,31 +84,31 @@ mod tests {
     }
 
     #[test]
-    fn clocks_that_differ_kill_nobody() {
+    fn clock_skew_does_not_make_nodes_dead() {
         let (mut watch, began) = (Watch::new(20 * S, 10 * S), Instant::now());
         for step in 0..10 {
-            // The clock of that machine is years behind.
+            // That node's clock is years behind.
             assert_eq!(dead(&mut watch, &[("a", i64::from(step) * 5000)], began + S * (step * 5)), [""; 0]);
         }
     }
 
     #[test]
-    fn after_an_outage_everybody_has_time_to_beat_again() {
+    fn watching_starts_over_after_an_outage() {
         let (mut watch, began) = (Watch::new(20 * S, 10 * S), Instant::now());
         for second in [0, 5, 10] {
             assert_eq!(dead(&mut watch, &[("a", 1)], began + S * second), [""; 0]);
         }
-        // The database was away for everybody, until just now.
+        // The database was unreachable for all nodes until now.
         watch.forget();
         assert_eq!(dead(&mut watch, &[("a", 1)], began + 40 * S), [""; 0]);
-        // A statement that hung instead of failing, or a machine that slept.
+        // A statement hung instead of failing, or the machine was suspended.
         assert_eq!(dead(&mut watch, &[("a", 1)], began + 100 * S), [""; 0]);
         assert_eq!(dead(&mut watch, &[("a", 1)], began + 105 * S), [""; 0]);
         assert_eq!(dead(&mut watch, &[("a", 2)], began + 110 * S), [""; 0]);
     }
 
     #[test]
-    fn one_that_has_left_is_gone_at_once() {
+    fn node_that_left_is_dead_at_once() {
         let mut watch = Watch::new(20 * S, 10 * S);
         let gone = Node { name: "a".to_owned(), beat_at: None };
         assert_eq!(watch.look(vec![gone.clone()], Instant::now()), [gone]);

@@ -1,5 +1,5 @@
-//! Calls of webhooks: who knows the address may call, and with a secret must have signed. What is accepted is queued like
-//! any other execution.
+//! Webhook calls. Knowing the URL is enough to call one without a secret; calls of one with a
+//! secret must be signed. Accepted calls are queued like any other execution.
 
 use axum::extract::Request;
 use axum::http::HeaderMap;
@@ -18,16 +18,16 @@ use crate::error::{ApiError, ApiResult, internal};
 use crate::extract::declared_length;
 use crate::state::State;
 
-/// Ours, and the one that GitHub and many others send.
+/// Our own header, and the one used by GitHub and many others.
 const SIGNATURES: [&str; 2] = ["x-milepost-signature-256", "x-hub-signature-256"];
-/// A UUID.
+/// Length of a UUID.
 const ID_LENGTH: usize = 36;
 
-/// Starts the execution that a call of a webhook asks for, and answers it queued. `description` is what is written on it.
+/// Queues an execution for a webhook call. `description` is stored with the execution.
 pub(crate) async fn invoke(state: &State, id: &str, request: Request, description: String) -> ApiResult<Execution> {
     let called = find(state, id).await?;
-    // A call without a signature counts before its body is read. One with a signature counts once that is right, so that a
-    // stranger who knows the address cannot use up the calls of those who know the secret.
+    // Unsigned calls count before the body is read. For webhooks with a secret, only calls with a
+    // valid signature count, so that a stranger who knows the URL cannot use up the rate limit.
     if called.sealed.is_none() {
         count(state, &called)?;
     }
@@ -45,10 +45,11 @@ pub(crate) async fn invoke(state: &State, id: &str, request: Request, descriptio
         check_signature(secret.as_bytes(), &parts.headers, &bytes)?;
         count(state, &called)?;
     }
-    // The signature is of the body alone: who saw one could add any query to it.
+    // The signature covers only the body: an attacker who captured a signed call could add any
+    // query to it.
     let query = if called.sealed.is_none() { parts.uri.query() } else { None };
     let input = input_of(&parts.headers, query, &bytes)?;
-    // The body had its bound when it was read.
+    // Checks the structure only, since the size was limited while reading.
     input.as_ref().map_or(Ok(()), crate::handlers::executions::check_form)?;
     let CalledWebhook { app, webhook, .. } = called;
     let new = NewExecution { function: webhook.function, version: webhook.selector, input, sync: false, description };
@@ -107,7 +108,7 @@ async fn read(headers: &HeaderMap, body: axum::body::Body) -> ApiResult<Bytes> {
     Ok(bytes.freeze())
 }
 
-/// The signature is compared in constant time.
+/// Compares the signature in constant time.
 fn check_signature(secret: &[u8], headers: &HeaderMap, body: &[u8]) -> Result<(), Refusal> {
     let hint = "send `x-milepost-signature-256: sha256=HEX`, the HMAC-SHA256 of the body under the webhook's secret";
     let refused = |message: &str| Refusal::new(Code::Unauthenticated, message).hint(hint);
@@ -123,7 +124,7 @@ fn check_signature(secret: &[u8], headers: &HeaderMap, body: &[u8]) -> Result<()
     mac.verify_slice(&given).map_err(|_| wrong())
 }
 
-/// The whole id is an address that anybody may call.
+/// Shortens an id for logs: the whole id is a URL that anyone may call.
 fn short(id: &str) -> &str {
     id.get(..8).unwrap_or_default()
 }
@@ -144,7 +145,7 @@ mod tests {
     const RIGHT: &str = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843";
 
     #[test]
-    fn a_right_signature_is_taken_under_either_name_with_or_without_its_prefix() {
+    fn accepts_valid_signatures_in_either_header() {
         for name in SIGNATURES {
             assert!(check_signature(KEY, &with(name, RIGHT), BODY).is_ok());
             assert!(check_signature(KEY, &with(name, &format!("sha256={RIGHT}")), BODY).is_ok());
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn no_signature_and_a_wrong_one_are_refused() {
+    fn rejects_missing_and_invalid_signatures() {
         let name = SIGNATURES[0];
         assert!(check_signature(KEY, &HeaderMap::new(), BODY).is_err());
         for wrong in ["", "sha256=", &RIGHT[2..], "zz", &RIGHT.replace('5', "6")] {

@@ -1,4 +1,5 @@
-//! Which headers of a webhook's call the function gets: they are kept with the execution, so no credentials, and a bound.
+//! Selects the headers of a webhook call that the function receives. They are stored with the
+//! execution, so credentials are excluded and the size is limited.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +8,18 @@ use milepost_gateway::is_forbidden_to_strangers;
 
 const MOST: usize = 32;
 const MOST_VALUE: usize = 1 << 10;
-/// Names and values together.
+/// Total size of names and values.
 const MOST_BYTES: usize = 8 << 10;
 
-/// Words of names whose values open something.
+/// Words in header names that indicate a credential.
 const SECRET_WORDS: [&str; 8] =
     ["auth", "token", "secret", "password", "credential", "session", "apikey", "passphrase"];
-/// How the names of keys end: `x-functions-key`, `ocp-apim-subscription-key`.
+/// Suffix of API key headers, such as `x-functions-key` or `ocp-apim-subscription-key`.
 const KEY: &str = "-key";
-/// It names a delivery and opens nothing.
+/// Identifies a delivery and is no credential.
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
-/// About the body as it was sent, or for the server itself, besides what no function gets from strangers.
+/// Headers about the body as it was sent, or for the server itself. In addition to those that
+/// functions never receive from strangers.
 const NOT_PASSED: [&str; 13] = [
     "accept",
     "accept-charset",
@@ -35,8 +37,8 @@ const NOT_PASSED: [&str; 13] = [
 ];
 const NOT_PASSED_PREFIXES: [&str; 2] = ["proxy-", "sec-"];
 
-/// Of a name that comes several times the values are joined. `checked`: the names of signatures that were found right, which
-/// the function has no use for.
+/// Values of repeated headers are joined. `checked` names the headers of verified signatures, which
+/// the function does not need.
 pub(super) fn kept(headers: &HeaderMap, checked: &[&str]) -> BTreeMap<String, String> {
     let mut kept = BTreeMap::new();
     let mut bytes = 0;
@@ -63,7 +65,7 @@ fn is_secret(name: &str) -> bool {
     (name.ends_with(KEY) && name != IDEMPOTENCY_KEY) || SECRET_WORDS.iter().any(|word| name.contains(word))
 }
 
-/// None for what is too long or not text.
+/// Returns `None` for a value that is too long or not text.
 fn joined(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     let values: Vec<&str> = headers.get_all(name).iter().map(|value| value.to_str().ok()).collect::<Option<_>>()?;
     let value = values.join(", ");
@@ -82,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_sender_says_is_kept_and_credentials_are_not() {
+    fn keeps_sender_headers_and_drops_credentials() {
         let sent = of(&[
             ("x-github-event", "push"),
             ("x-github-delivery", "72d3162e-cc78-11e3-81ab-4c9367dc0958"),
@@ -109,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_credentials_and_the_one_of_a_delivery_is_none() {
+    fn drops_api_keys_but_keeps_the_idempotency_key() {
         for key in ["x-functions-key", "x-access-key", "ocp-apim-subscription-key", "x-api-key", "x-apikey"] {
             assert!(kept(&of(&[(key, "1")]), &[]).is_empty(), "{key}");
         }
@@ -119,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_gateway_keeps_from_functions_does_not_come_through_a_webhook() {
+    fn drops_headers_that_the_gateway_reserves() {
         for name in [
             "x-original-url",
             "x-original-uri",
@@ -154,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_bounded() {
+    fn limits_count_and_size_of_headers() {
         let many: Vec<_> = (0..90).map(|number| (format!("x-{number}"), "1".to_owned())).collect();
         let long: Vec<_> = (0..20).map(|number| (format!("x-{number}"), "y".repeat(1000))).collect();
         let kept = |sent: &[(String, String)]| {

@@ -1,11 +1,11 @@
-//! What the function gets of a call of a webhook: the body, or without one the query.
+//! The function's input from a webhook call: the body, or the query if there is no body.
 
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use milepost_model::{Code, RawJson, Refusal};
 use serde_json::{Map, Value};
 
-/// JSON as it is, a form or a query as an object, any other text as a string.
+/// JSON stays as it is, a form or a query becomes an object, and other text a string.
 pub(super) fn input_of(headers: &HeaderMap, query: Option<&str>, body: &[u8]) -> Result<Option<RawJson>, Refusal> {
     if body.is_empty() {
         return Ok(query.filter(|query| !query.is_empty()).map(|query| pairs(query.as_bytes()).into()));
@@ -17,7 +17,7 @@ pub(super) fn input_of(headers: &HeaderMap, query: Option<&str>, body: &[u8]) ->
             .map(Some)
             .map_err(|why| invalid(&format!("The body says that it is JSON and is not: {why}.")));
     }
-    // `curl -d '{…}'` says that it sends a form; nobody's form begins like this.
+    // `curl -d '{…}'` declares a form. No real form begins like this.
     let looks_like_json = matches!(body.trim_ascii_start().first(), Some(b'{' | b'['));
     if looks_like_json && let Ok(value) = json(body) {
         return Ok(Some(value));
@@ -40,7 +40,7 @@ fn invalid(message: &str) -> Refusal {
     Refusal::new(Code::InvalidRequest, message).hint("send JSON with `content-type: application/json`")
 }
 
-/// A name that comes more than once has a list.
+/// Repeated names become a list.
 fn pairs(encoded: &[u8]) -> Value {
     let mut found: Map<String, Value> = Map::new();
     for pair in encoded.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty()) {
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn json_forms_and_text_become_what_they_say_they_are() {
+    fn parses_bodies_by_content_type() {
         let ok = |kind, body| input(kind, Some("q=1"), body).expect("an input");
         assert_eq!(ok("application/json; charset=utf-8", r#"{"a": [1]}"#), Some(json!({ "a": [1] })));
         assert_eq!(ok("application/vnd.x+json", "7"), Some(json!(7)));
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn json_is_passed_on_letter_by_letter() {
+    fn json_is_passed_on_unchanged() {
         let body = r#"{"z": 123456789012345678901234567890, "a": 0.10, "b": 1e999}"#;
         let headers = HeaderMap::from_iter([(CONTENT_TYPE, "application/json".parse().expect("a header"))]);
         let input = input_of(&headers, None, body.as_bytes()).expect("JSON").expect("something");
@@ -124,14 +124,14 @@ mod tests {
     }
 
     #[test]
-    fn without_a_body_the_query_is_the_input() {
+    fn uses_the_query_without_a_body() {
         assert_eq!(input("", Some("a=1&b=x%20y"), ""), Ok(Some(json!({ "a": "1", "b": "x y" }))));
         assert_eq!(input("application/json", None, ""), Ok(None));
         assert_eq!(input("", Some(""), ""), Ok(None));
     }
 
     #[test]
-    fn what_is_not_what_it_says_is_refused() {
+    fn rejects_bodies_that_do_not_match_their_type() {
         assert_eq!(input("application/json", None, "{broken").expect_err("not JSON").code, Code::InvalidRequest);
         let headers = HeaderMap::new();
         assert!(input_of(&headers, None, &[0xff, 0xfe]).is_err());

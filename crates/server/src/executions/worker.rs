@@ -1,4 +1,4 @@
-//! One task a node that takes executions from the queue while there are places, and hears of those to be cancelled.
+//! A task per node that claims queued executions while it has capacity, and handles cancellations.
 
 use std::time::{Duration, Instant};
 
@@ -9,23 +9,24 @@ use super::orphans::Orphans;
 use super::{LOOK, attempt};
 use crate::state::State;
 
-/// Other nodes are told of a full one at most this often: each word costs all of them a look.
+/// Minimum interval between notifications to other nodes that this node is full. Each notification
+/// costs all of them a query.
 const TELL: Duration = Duration::from_millis(200);
 
-/// What made the worker look.
+/// Why the worker woke up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Woken {
-    /// Something was queued on this node.
+    /// An execution was queued on this node.
     Queued,
     /// A place is free.
     Freed,
-    /// Another node says so.
+    /// Another node sent a notification.
     Told,
-    /// It is time.
+    /// The polling interval elapsed.
     Time,
 }
 
-/// Claims and runs until the server stops. What runs then goes on.
+/// Claims and starts executions until the server stops. Running attempts continue.
 pub(crate) async fn repeat(state: State, stop: CancellationToken) {
     let executions = &state.executions;
     let mut news = state.catalog.listen_executions();
@@ -73,7 +74,7 @@ async fn look(
     stop: &CancellationToken,
 ) -> Result<(), CatalogError> {
     let executions = &state.executions;
-    // Not whenever others say something: two looks in a row are to be some time apart.
+    // Not on notifications: two consecutive checks need some time between them.
     if woken == Woken::Time {
         orphans.look(state).await?;
     }
@@ -89,16 +90,16 @@ async fn look(
         return Ok(());
     }
     for claimed in state.catalog.executions_claim(executions.node(), turn, free).await? {
-        // Only this task takes places, so there are as many as were counted.
+        // Only this task acquires permits, so the counted ones are still available.
         let place = executions.places.clone().try_acquire_owned().ok();
         attempt::start(state, claimed, place);
     }
     Ok(())
 }
 
-/// Tells other nodes that there is something to run or to stop.
+/// Notifies other nodes that there is something to run or to cancel.
 pub(crate) async fn tell(state: &State) {
-    // There are no others.
+    // With SQLite there are no other nodes.
     if state.catalog.engine() == "sqlite" {
         return;
     }

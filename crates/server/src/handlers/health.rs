@@ -1,4 +1,4 @@
-//! For those who watch the server. Whether it lives needs no token.
+//! Health checks and metrics. The health checks need no token.
 
 use std::time::Duration;
 
@@ -11,15 +11,15 @@ use super::Shared;
 use crate::auth::Caller;
 use crate::error::ApiResult;
 
-/// Whoever asks gives up after a few seconds; an answer that comes later is none.
+/// Clients of health checks give up after a few seconds, so a later response would be useless.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The process runs.
+/// Liveness: the process runs.
 pub(crate) async fn healthz() -> &'static str {
     "ok\n"
 }
 
-/// The database and the blob store answer.
+/// Readiness: the database and the blob store respond.
 pub(crate) async fn readyz(state: Shared) -> impl IntoResponse {
     if !answers("the database", state.catalog.ping()).await {
         return (StatusCode::SERVICE_UNAVAILABLE, "the database does not answer\n");
@@ -44,7 +44,8 @@ async fn answers<E: std::error::Error + 'static>(what: &str, asked: impl Future<
     }
 }
 
-/// What the server does says something about what it holds: for tokens that may read all apps.
+/// Metrics reveal something about the apps on this server, so they require a token that may read
+/// all apps.
 pub(crate) async fn metrics(caller: Caller, state: Shared) -> ApiResult<impl IntoResponse> {
     caller.may_everywhere(Permission::Read)?;
     let content_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";

@@ -1,4 +1,4 @@
-//! One file per call. `router.rs` lists them.
+//! API handlers, one file per call. `router.rs` lists them.
 
 pub(crate) mod aliases;
 pub(crate) mod app_versions;
@@ -31,5 +31,4 @@ pub(crate) mod versions;
 pub(crate) mod webhooks;
 pub(crate) mod wire;
 
-/// The state as handlers take it.
 pub(crate) type Shared = axum::extract::State<crate::state::State>;

@@ -1,4 +1,4 @@
-//! From the catalog's answers to the bodies of the API.
+//! Converts catalog results to response bodies.
 
 use milepost_catalog::{PageOf, TokenRow};
 use milepost_client::api::{App, Page, Token};
@@ -42,12 +42,11 @@ pub(crate) fn function(name: &str) -> Result<UnitName, Refusal> {
     Ok(UnitName::for_kind(UnitKind::Function, name)?)
 }
 
-/// A unit whose version is not there any more.
 pub(crate) fn deleted_version((key, number): &(UnitKey, i64)) -> String {
     format!("{key} version {number} was deleted")
 }
 
-/// What differs, with the files of what came or went as a whole.
+/// The differences, including all files of added and removed units.
 pub(crate) fn whole_diff(before: &Contents, after: &Contents) -> Vec<UnitDiff> {
     let mut changes = milepost_model::diff::diff(before, after);
     for change in &mut changes {

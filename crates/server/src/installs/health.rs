@@ -1,4 +1,4 @@
-//! Whether a version that was just installed is well, before users get it and after.
+//! Judges the health of a newly installed version, before and after users get it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,27 +19,28 @@ use crate::state::State;
 
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// What a trial came to.
+/// The result of a trial.
 pub(super) struct Judged {
     pub install: LeasedInstall,
-    /// Why it is not well, and what became of it.
+    /// Why the version is unhealthy, and what happened to live.
     pub unhealthy: Option<(String, WentBack)>,
 }
 
-/// What a version said of its health.
+/// The result of one health request.
 enum Answer {
     Well,
     Unwell(String),
-    /// Nothing, until its time was up.
+    /// No response before the deadline.
     Nothing,
-    /// Its time was up before the catalog had said where to ask.
+    /// The deadline passed before the catalog returned where to send the request.
     NotAsked,
 }
 
-/// Asks until the installed version is well or its time is up: at its own address first, and when live has moved to it, at
-/// live's. If it is not well, live stays or goes back. An install that is not on trial is as it is.
+/// Sends health requests until the installed version is healthy or its deadline passes: first to
+/// the version's own URL and, once live has moved to it, to the live URL. If it is unhealthy, live
+/// stays or moves back. Does nothing for an install that is not on trial.
 ///
-/// On an error nothing is known of the version's health, and its trial goes on with the next turn.
+/// After an error, the version's health is unknown, and the next turn continues the trial.
 pub(super) async fn judge(state: &State, mut leased: LeasedInstall) -> Result<Judged, CatalogError> {
     while leased.install.on_trial {
         let install = &leased.install;
@@ -47,7 +48,7 @@ pub(super) async fn judge(state: &State, mut leased: LeasedInstall) -> Result<Ju
         let unwell = match (Box::pin(does_not_load(state, &leased)).await?, &install.settings.health) {
             (Some(why), _) => Some(why),
             (None, Some(health)) => becomes_well(state, &leased, health, deadline).await?,
-            // Its functions load, and nothing else was asked for.
+            // Its functions load, and no other health check is configured.
             (None, None) => None,
         };
         match unwell {
@@ -63,7 +64,8 @@ pub(super) async fn judge(state: &State, mut leased: LeasedInstall) -> Result<Ju
     Ok(Judged { install: leased, unhealthy: None })
 }
 
-/// Why the installed version's functions do not load, if they do not. Waits for the check of its release.
+/// Returns why the installed version's functions do not load, if they do not. Waits for the check
+/// of its release.
 async fn does_not_load(state: &State, leased: &LeasedInstall) -> Result<Option<String>, CatalogError> {
     let LeasedInstall { lease, install, .. } = leased;
     if install.live.as_ref() == Some(&install.entry.version) {
@@ -81,7 +83,7 @@ async fn does_not_load(state: &State, leased: &LeasedInstall) -> Result<Option<S
     }))
 }
 
-/// Live may have moved.
+/// Refreshes this node's view, since live may have moved.
 async fn shown(state: &State, app: &AppName) {
     state.executions.wake_scheduler();
     if let Err(error) = state.views.refresh(app).await {
@@ -89,8 +91,9 @@ async fn shown(state: &State, app: &AppName) {
     }
 }
 
-/// Why it did not become well in time, if it did not. A catalog that cannot be asked is no word about the version: what it
-/// refuses is told at once, and what else is wrong with it may pass before the deadline.
+/// Returns why the version did not become healthy in time, if it did not. Catalog errors say
+/// nothing about the version: a refusal is returned at once, and other errors may pass before the
+/// deadline.
 async fn becomes_well(
     state: &State,
     leased: &LeasedInstall,
@@ -111,7 +114,7 @@ async fn becomes_well(
             Ok(Answer::Well) => return Ok(None),
             Ok(Answer::Unwell(why)) => last = Ok(why),
             Ok(Answer::Nothing) if last.is_err() => last = Ok("it did not answer".to_owned()),
-            // What was found before tells more.
+            // Keeps the earlier result, which is more specific.
             Ok(Answer::Nothing | Answer::NotAsked) => {}
             Err(refused @ CatalogError::Refused(_)) => return Err(refused),
             Err(error) => last = Err(error),
@@ -123,8 +126,8 @@ async fn becomes_well(
     }
 }
 
-/// As a visitor would, without the way over the network: of live once users have the version, before that of its release's own
-/// address. Which release that is may change from one try to the next.
+/// Sends a request as a visitor would, but without the network: to live once users have the
+/// version, before that to its release's own URL. The release may change between two attempts.
 async fn ask_path(state: &State, leased: &LeasedInstall, path: &str, until: Instant) -> Result<Answer, CatalogError> {
     let LeasedInstall { lease, install, .. } = leased;
     let app = &install.app;
@@ -157,7 +160,7 @@ async fn ask_function(state: &State, app: &AppName, name: &UnitName, until: Inst
     let found = state.catalog.serving_function(app, name.clone(), Selector::Latest);
     let function = match tokio::time::timeout_at(until, found).await {
         Ok(Ok(serving)) => bind_alone(serving).map_err(|refusal| refusal.message),
-        // A function that somebody took out meanwhile does not become well.
+        // A function that was removed in the meantime does not become healthy.
         Ok(Err(CatalogError::Refused(refusal))) => Err(refusal.message),
         Ok(Err(error)) => return Err(error),
         Err(_) => return Ok(Answer::NotAsked),
@@ -171,7 +174,7 @@ async fn ask_function(state: &State, app: &AppName, name: &UnitName, until: Inst
     };
     let context = CallContext {
         request_id: format!("health-{}", state.catalog.ids().short_id()).into(),
-        // Without one it runs all the same: only what it calls is refused.
+        // Without a token the function still runs, and only its calls to others are refused.
         call_token: state.views.call_token(app).await.unwrap_or_default(),
         ..CallContext::default()
     };

@@ -1,4 +1,4 @@
-//! Keeping the lease of an install while it is worked on.
+//! Holds the lease of an install during work on it.
 
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ use crate::error::{ApiError, ApiResult};
 use crate::state::State;
 
 const RENEW: Duration = Duration::from_millis(LEASE_MS as u64 / 4);
-/// How long a person waits for somebody else's look at the install.
+/// How long a user's request waits while another task holds the install.
 const PATIENCE: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Renews the lease until this is dropped.
+/// Renews the lease until the returned handle is dropped.
 pub(super) fn keep(state: &State, lease: &InstallLease) -> AbortOnDropHandle<()> {
     let (state, lease) = (state.clone(), lease.clone());
     AbortOnDropHandle::new(tokio::spawn(async move {
@@ -23,7 +23,7 @@ pub(super) fn keep(state: &State, lease: &InstallLease) -> AbortOnDropHandle<()>
             tokio::time::sleep(RENEW).await;
             match state.catalog.install_renew(&lease, LEASE_MS).await {
                 Ok(true) => {}
-                // What is still done under it is refused where it would be written.
+                // The lease is lost. The catalog rejects writes under it.
                 Ok(false) => return,
                 Err(error) => {
                     let error = &error as &dyn std::error::Error;
@@ -34,7 +34,7 @@ pub(super) fn keep(state: &State, lease: &InstallLease) -> AbortOnDropHandle<()>
     }))
 }
 
-/// Takes an install for a person; a look that is under way is waited for.
+/// Takes the lease for a user's request. Waits if a check is running.
 pub(super) async fn take(state: &State, app: &AppName, actor: &str) -> ApiResult<LeasedInstall> {
     let until = tokio::time::Instant::now() + PATIENCE;
     loop {

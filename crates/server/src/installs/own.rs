@@ -1,4 +1,4 @@
-//! The channels that this server keeps itself, named by a package alone.
+//! Channels hosted by this server, named by package alone.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,11 @@ use milepost_model::{Code, Permission, Refusal};
 use crate::auth::Caller;
 use crate::state::State;
 
-/// As many files are looked through for a name that is like it.
+/// Maximum files searched for a similar name.
 const LOOKED_THROUGH: usize = 10_000;
 
-/// A package without its channel here. Names of others are for those who may list them.
+/// The error for a package without a channel here. Suggests other packages only to callers that may
+/// list them.
 pub(super) async fn not_published(state: &State, caller: &Caller, package: &PackageName, place: &str) -> Refusal {
     let mut names = BTreeSet::new();
     if caller.may_everywhere(Permission::Read).is_ok() {

@@ -1,4 +1,4 @@
-//! Why an install stays as it is.
+//! Why an install stays at its version.
 
 use milepost_channels::ChannelError;
 use milepost_model::channel::Stay;
@@ -8,25 +8,25 @@ use milepost_model::{Code, Refusal, Timestamp};
 
 use crate::error::ApiError;
 
-/// A reason, for the status of the install and for a person who asked.
+/// A reason, shown in the install's status and returned to a waiting user.
 #[derive(Debug, Clone)]
 pub(crate) struct Problem {
-    /// A word that stays.
+    /// A stable identifier.
     pub kind: String,
     pub message: String,
-    /// Whether trying again may help.
+    /// Whether a retry may help.
     pub transient: bool,
     refusal: Option<Box<Refusal>>,
 }
 
 impl Problem {
-    /// Whether it is about what the channel gives, and not about what somebody asked for.
+    /// Whether the problem is in the channel rather than in a user's request.
     pub(super) fn is_channels(&self) -> bool {
         let artifacts = [Code::ArtifactRefused, Code::ArtifactBroken, Code::DigestMismatch];
         self.refusal.as_ref().is_none_or(|refusal| artifacts.contains(&refusal.code))
     }
 
-    /// The same under a word that tells more than its code.
+    /// Replaces the kind by one more specific than the error code.
     pub(super) fn of_kind(self, kind: &str) -> Self {
         Self { kind: kind.to_owned(), ..self }
     }
@@ -85,14 +85,14 @@ impl From<milepost_catalog::CatalogError> for Problem {
     }
 }
 
-/// For a person who waits for it.
+/// The error for a user who waits for the result.
 impl From<Problem> for ApiError {
     fn from(problem: Problem) -> Self {
         if let Some(refusal) = problem.refusal {
             return Self(*refusal);
         }
         let code = if problem.transient { Code::ChannelUnavailable } else { Code::ChannelRefused };
-        // The sentences of channels end with the next step.
+        // Channel errors end with the next step, after the last semicolon.
         let (what, next) = match problem.message.rsplit_once("; ") {
             Some((what, next)) => (what.to_owned(), next.to_owned()),
             None => (problem.message.clone(), "check where it comes from, or ask who runs that".to_owned()),

@@ -1,4 +1,4 @@
-//! From a published version to units of the app: fetch, stage, one change.
+//! Installs a published version in an app: fetch, stage, and one change.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,10 +18,10 @@ use crate::handlers::changes::create::{seal, trees_of};
 use crate::state::State;
 use crate::{artifacts, interpreters, named_files, trees};
 
-/// Fetches the artifact of a version, checks it to the last byte and stores its files. The app is not changed.
+/// Fetches and verifies the artifact of a version and stores its files. Does not change the app.
 pub(super) async fn fetch(state: &State, app: &AppName, source: &Source, entry: &Entry) -> Result<Artifact, Problem> {
     let bytes = source.artifact(entry).await?;
-    // What is wrong with the channel says more than that the bytes ended.
+    // Keeps the channel's error, which is more specific than the resulting truncation.
     let caught: Arc<Mutex<Option<Problem>>> = Arc::default();
     let catching = Arc::clone(&caught);
     let bytes = bytes.map(move |chunk| {
@@ -48,20 +48,21 @@ where
     Ok(artifacts::stage(state, app, bytes, digest).await?)
 }
 
-/// Everything that is put into the app with a version.
+/// Everything needed to install a version.
 pub(super) struct Wanted<'a> {
     pub app: &'a AppName,
     pub package: &'a PackageName,
     pub entry: &'a Entry,
     pub overrides: &'a Value,
-    /// What is going to tell whether it is well.
+    /// The health check of the version.
     pub health: Option<&'a Health>,
     pub secrets: &'a BTreeMap<UnitName, SecretPut>,
     pub actor: &'a str,
     pub forced: bool,
 }
 
-/// The change that makes the app what the artifact says, checked as the change of anybody is.
+/// Builds the change that turns the app into the artifact's content, with the same checks as any
+/// other change.
 pub(super) async fn version(state: &State, artifact: &Artifact, wanted: Wanted<'_>) -> Result<VersionInput, Problem> {
     check_health(artifact, &wanted)?;
     let inputs = artifact.inputs.clone();
@@ -93,7 +94,7 @@ pub(super) async fn version(state: &State, artifact: &Artifact, wanted: Wanted<'
     })
 }
 
-/// A function that is not there would never be well, so nothing is tried with it.
+/// Refuses a health check with a missing function: the version could never become healthy.
 fn check_health(artifact: &Artifact, wanted: &Wanted<'_>) -> Result<(), Problem> {
     let Some(Health::Function(name)) = wanted.health else { return Ok(()) };
     let functions = artifact.units.iter().filter(|put| matches!(put.unit, UnitPut::Function(_)));

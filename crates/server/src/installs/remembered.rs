@@ -1,4 +1,4 @@
-//! Channels as they were last read, so that one that has not changed is not sent again.
+//! Caches channels as last read, so that unchanged ones are not transferred again.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,10 +7,11 @@ use milepost_channels::ReadChannel;
 use milepost_model::channel::{ChannelName, PackageName};
 use milepost_model::install::Install;
 
-/// Bytes of all documents together. Beyond that everything is forgotten, which costs one whole read of each.
+/// Maximum total size of the cached lists. When exceeded, everything is dropped, which costs one
+/// full read of each channel.
 const MOST_BYTES: usize = 16 << 20;
 
-/// What was checked when it was read: another key or package would have to check anew.
+/// What the channel was verified against. A different key or package requires a new verification.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Which {
     place: String,
@@ -52,7 +53,7 @@ impl Remembered {
         if kept.bytes + read.all.size > MOST_BYTES {
             *kept = Kept::default();
         }
-        // Without tags everything is sent again in any case.
+        // Without ETags, the server always sends everything.
         let is_of_use = read.latest.tag.is_some() || read.all.tag.is_some();
         if is_of_use && read.all.size <= MOST_BYTES {
             kept.bytes += read.all.size;

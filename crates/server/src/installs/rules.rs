@@ -1,4 +1,4 @@
-//! What a person may install by hand, and when.
+//! What a user may install manually, and when.
 
 use milepost_model::channel::{
     ChannelName, Entry, Hold, HoldUntil, PackageName, Policy, Step as StepKind, When, cmp_channel,
@@ -8,10 +8,10 @@ use milepost_model::{Code, Refusal, Timestamp};
 
 use super::create::check_admitted;
 
-/// How far ahead the end of a deny or the next window is looked for.
+/// How far ahead to search for the end of a deny or the next window.
 const HORIZON_MS: i64 = milepost_model::channel::decide::HORIZON_DAYS * 24 * 3_600_000;
 
-/// A person is there to decide.
+/// Treats manual upgrades as immediate, because a user has decided.
 pub(super) fn by_hand(policy: &Policy) -> Policy {
     let by_hand = |when: When| if when == When::Manual { When::Immediate } else { when };
     Policy { patch: by_hand(policy.patch), minor: by_hand(policy.minor), major: by_hand(policy.major) }
@@ -22,19 +22,19 @@ pub(super) fn at_once(policy: &Policy) -> Policy {
     Policy { patch: at_once(policy.patch), minor: at_once(policy.minor), major: at_once(policy.major) }
 }
 
-/// A version that a person asks for.
+/// A version requested by a user.
 pub(super) struct Named<'a> {
     pub entry: &'a Entry,
-    /// The hold that is still in force.
+    /// The hold that is still active, if any.
     pub hold: Option<&'a Hold>,
-    /// The installed version is no longer in its channel.
+    /// Whether the installed version was unpublished from its channel.
     pub taken_back: bool,
-    /// Against windows and denies, which is written down.
+    /// Overrides windows and denies, and is recorded.
     pub force: bool,
 }
 
 impl Named<'_> {
-    /// Whether it may be installed now. Going down is a person's word against all holds.
+    /// Checks whether the version may be installed now. A downgrade overrides all holds.
     pub(super) fn check(&self, install: &Install, now: Timestamp) -> Result<(), Refusal> {
         let Self { entry, hold, taken_back, force } = *self;
         let (app, version, settings) = (&install.app, &entry.version, &install.settings);
@@ -65,7 +65,7 @@ impl Named<'_> {
             return Ok(());
         }
         let until = milepost_model::clock::from_millis(now.as_millisecond().saturating_add(HORIZON_MS));
-        // The version that is installed was taken back: its replacement waits for no window.
+        // The installed version was unpublished, so its replacement does not wait for a window.
         let urgent = taken_back && StepKind::between(&install.entry.version, version) == StepKind::Patch;
         let waits = when == When::Window && !down && !urgent && !settings.windows.is_open(now);
         let next = if waits {
@@ -84,7 +84,7 @@ impl Named<'_> {
     }
 }
 
-/// What a bundle says about the version in it. The client has read it, so nothing in here is proven.
+/// What a bundle claims about its version. The client supplied it, so nothing in it is verified.
 pub(super) struct Offer {
     pub package: PackageName,
     pub channel: ChannelName,
@@ -92,8 +92,8 @@ pub(super) struct Offer {
     pub serial: u64,
 }
 
-/// Every write of a channel raises its serial by one or two. One that is further ahead of what was seen would only keep the
-/// install from ever reading its channel again.
+/// Each write of a channel increases its serial by one or two. A serial much higher than the last
+/// one seen would only prevent the install from ever reading its channel again.
 const MOST_WRITES: u64 = 1_000_000;
 
 pub(super) fn check_serial(serial: u64, seen: u64) -> Result<(), Refusal> {
@@ -136,7 +136,7 @@ impl Offer {
             let hint = format!("to go down, name it with `--to {version}`");
             return Err(Refusal::new(Code::ChannelRefused, message).hint(hint));
         }
-        // Of the channel only this one version is known.
+        // Only this one version of the channel is known.
         let hold = install.brakes.hold.as_ref().filter(|hold| match &hold.until {
             HoldUntil::Lifted => true,
             HoldUntil::Above(bad) => {

@@ -1,31 +1,32 @@
-//! When an install is looked at next.
+//! When an install is checked next.
 
 use milepost_model::clock::from_millis;
 use milepost_model::{IdSource, Timestamp};
 
-/// What cannot be read is tried again first after this, or after the poll interval when that is shorter, then after twice as
-/// long each time.
+/// Delay before the first retry of an unreadable channel, capped at the poll interval. Doubles with
+/// each failure.
 const FIRST_RETRY_MS: i64 = 60_000;
 const LAST_RETRY_MS: i64 = 3_600_000;
-/// An artifact that was no use is not fetched again before this.
+/// Minimum delay before fetching an unusable artifact again.
 const FETCH_AGAIN_MS: i64 = 300_000;
 
-/// The usual time, or the one at which something is planned, whichever is earlier. Spread by a tenth, so that the installs of
-/// a channel do not ask all at once; what is planned is not spread.
+/// The next poll, or an earlier planned time. Polls have 10 % jitter, so that the installs of a
+/// channel do not poll it all at once. Planned times have none.
 pub(super) fn usual(now: Timestamp, poll_s: u32, wake_at: Option<Timestamp>, ids: &dyn IdSource) -> Timestamp {
     let poll = spread(now, i64::from(poll_s) * 1000, ids);
     wake_at.map_or(poll, |wake| wake.min(poll))
 }
 
-/// After a number of failures in a row. A planned moment is kept: the channel may answer by then.
+/// The next retry after consecutive failures. Callers keep an earlier planned time, since the
+/// channel may respond by then.
 pub(super) fn retry(now: Timestamp, poll_s: u32, failures: i64, ids: &dyn IdSource) -> Timestamp {
     let first = FIRST_RETRY_MS.min(i64::from(poll_s) * 1000);
     let doublings = u32::try_from(failures.clamp(1, 20) - 1).unwrap_or(0);
     spread(now, first.saturating_mul(1 << doublings).min(LAST_RETRY_MS), ids)
 }
 
-/// After an artifact was fetched for nothing. It would be the same again until somebody does something, but the author may
-/// publish a better one at any time.
+/// The next check after an unusable artifact was fetched. It stays the same until someone acts, but
+/// the author may publish a better one at any time.
 pub(super) fn later(now: Timestamp, poll_s: u32, ids: &dyn IdSource) -> Timestamp {
     spread(now, FETCH_AGAIN_MS.max(i64::from(poll_s) * 1000), ids)
 }
@@ -45,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_look_is_spread_by_a_tenth_and_comes_earlier_for_what_is_planned() {
+    fn polls_have_jitter_and_planned_times_come_first() {
         let (now, ids) = (from_millis(0), SeededIds::new(3));
         let times: Vec<i64> = (0..200).map(|_| usual(now, 900, None, &ids).as_millisecond()).collect();
         assert!(times.iter().all(|ms| (810_000..=990_000).contains(ms)), "{times:?}");
@@ -55,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_tried_less_and_less_often_but_once_an_hour() {
+    fn retries_back_off_to_once_an_hour() {
         let ids = SeededIds::new(3);
         let after = |poll: u32, failures: i64| retry(from_millis(0), poll, failures, &ids).as_millisecond();
         assert!((54_000..=66_000).contains(&after(900, 1)));

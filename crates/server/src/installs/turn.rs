@@ -1,5 +1,5 @@
-//! What the watcher does with an install that is due: finish a trial, look at the channel, install what may be installed now,
-//! and write down what was found and when to look again.
+//! The watcher's turn for a due install: end a trial, check the channel, install what may be
+//! installed now, and record the result and the time of the next check.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,8 @@ use super::put::{self, Wanted};
 use super::{WATCHER, lease, times};
 use crate::state::State;
 
-/// One look can lead to a step that opens another one; a channel cannot make it go on for ever.
+/// Maximum steps of one turn. A step may allow another one, and a channel must not keep the turn
+/// running forever.
 const MOST_STEPS: usize = 8;
 
 pub(super) async fn turn(state: &State, leased: LeasedInstall) -> Result<(), CatalogError> {
@@ -34,11 +35,11 @@ pub(super) async fn turn(state: &State, leased: LeasedInstall) -> Result<(), Cat
     Ok(())
 }
 
-/// What will be written down about a check.
+/// What will be recorded about a check.
 pub(super) struct Notes {
     pub record: CheckRecord,
     before: Install,
-    /// It was decided to install something.
+    /// Whether a decision to install was made.
     fetching: bool,
 }
 
@@ -54,7 +55,7 @@ impl Notes {
         Self { record, before: leased.install.clone(), fetching: false }
     }
 
-    /// The install as it is after something was done to it.
+    /// Updates the notes after an operation on the install.
     pub(super) fn now_at(&mut self, leased: &LeasedInstall) {
         self.before = leased.install.clone();
         self.record.revision = leased.revision;
@@ -72,10 +73,10 @@ impl Notes {
         self.record.check = Some(Check { at, result, kind: kind.to_owned(), message, failures: 0 });
     }
 
-    /// The next look, when nothing is wrong.
+    /// Schedules the next regular check.
     pub(super) fn usual(&mut self, state: &State, wake: Option<Timestamp>) {
         let (now, ids) = (state.catalog.now(), state.catalog.ids());
-        // A trial that could not be ended is taken up again whatever the install follows.
+        // A trial that could not be ended is resumed whatever the install follows.
         let follows = self.before.mode == InstallMode::Channel || self.before.on_trial;
         self.record.next_check_at = follows.then(|| times::usual(now, self.before.settings.poll_s, wake, &**ids));
     }
@@ -99,13 +100,13 @@ impl Notes {
             let later = times::later(now, self.before.settings.poll_s, &**state.catalog.ids());
             self.record.next_check_at = Some(planned.map_or(later, |planned| planned.min(later)));
         } else {
-            // What was planned is not to be relied on.
+            // The plan is not reliable any more.
             self.record.plan = None;
         }
     }
 }
 
-/// The first moment after now at which something was planned.
+/// The earliest future time in the plan.
 fn wake_of(plan: &UpgradePlan, now: Timestamp) -> Option<Timestamp> {
     let at = |fate: &Fate| match fate {
         Fate::At { at } => Some(at.timestamp()),
@@ -138,7 +139,7 @@ async fn follow(state: &State, leased: LeasedInstall, notes: &mut Notes) -> Resu
             tell_done(notes, now, &installed, &plan);
             return Ok(());
         };
-        // While it is fetched, and if that fails, this is what is going to happen.
+        // The plan to show during the fetch, and if it fails.
         notes.record.plan = Some(decision.into());
         notes.fetching = true;
         let upgrade = Step { entry: &next, secrets: &BTreeMap::new(), actor: WATCHER, forced: false };
@@ -163,13 +164,13 @@ fn tell_done(notes: &mut Notes, now: Timestamp, installed: &[String], plan: &Upg
     notes.told(now, CheckResult::Ok, kind, message);
 }
 
-/// Writes down that a version was not well, if it was not.
+/// Records that a version was unhealthy. Returns whether it was.
 pub(super) fn tell_unhealthy(state: &State, judged: &Judged, notes: &mut Notes) -> bool {
     let Some((why, went)) = &judged.unhealthy else { return false };
     notes.now_at(&judged.install);
     let message = went_back(&judged.install.install, why, went);
     if *went == WentBack::NoLongerOnTrial {
-        // When to look next was said by whoever ended the trial.
+        // The operation that ended the trial scheduled the next check.
         notes.told(state.catalog.now(), CheckResult::Ok, "no_longer_on_trial", message);
         notes.record.next_check_at = judged.install.install.next_check_at;
         return true;
@@ -199,7 +200,7 @@ pub(super) fn went_back(install: &Install, why: &str, went: &WentBack) -> String
     }
 }
 
-/// One version that is put into an installed app.
+/// A version to put into an installed app.
 pub(super) struct Step<'a> {
     pub entry: &'a Entry,
     pub secrets: &'a BTreeMap<milepost_model::UnitName, SecretPut>,
@@ -207,14 +208,14 @@ pub(super) struct Step<'a> {
     pub forced: bool,
 }
 
-/// What became of it.
 pub(super) struct Stepped {
     pub outcome: InstallOutcome,
     pub judged: Judged,
 }
 
 impl Step<'_> {
-    /// Fetches, puts and judges. On an error nothing was changed, or everything was and its trial goes on later.
+    /// Fetches, installs and judges the version. On an error, either nothing was changed, or
+    /// everything was and the trial continues later.
     pub(super) async fn run(&self, state: &State, leased: LeasedInstall, seen: &Seen) -> Result<Stepped, Problem> {
         let artifact = put::fetch(state, &leased.lease.app, &seen.source, self.entry).await?;
         self.put(state, leased, &artifact).await
@@ -245,7 +246,8 @@ impl Step<'_> {
         if outcome.install.install.on_trial
             && let Some(release) = &outcome.release
         {
-            // Live has moved since, if it was well. All is done and written down, so what is only shown may be as it was before.
+            // Live has moved by now if the version was healthy. Everything is recorded already, so
+            // failing to update the displayed release is harmless.
             outcome.is_live = judged.install.install.live.as_ref() == Some(&self.entry.version);
             if let Ok(release) = state.catalog.release_get(&leased.lease.app, release.id.clone()).await {
                 outcome.release = Some(release);
@@ -255,7 +257,7 @@ impl Step<'_> {
     }
 }
 
-/// Lets this node serve what the ledger has now.
+/// Refreshes what this node serves.
 pub(super) async fn show(state: &State, app: &milepost_model::AppName) {
     state.metrics.changes.inc();
     state.executions.wake_scheduler();

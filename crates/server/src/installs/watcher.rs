@@ -1,4 +1,4 @@
-//! One task a node that takes installs when they are due.
+//! A task per node that processes due installs.
 
 use std::time::Duration;
 
@@ -8,9 +8,9 @@ use tokio_util::sync::CancellationToken;
 use super::{LEASE_MS, WATCHER, turn};
 use crate::state::State;
 
-/// How often a node looks for itself, under all that it is told.
+/// Polling interval, in case a notification is lost.
 const LOOK: Duration = Duration::from_secs(5);
-/// Somebody else has what is due.
+/// Delay when another node holds what is due.
 const SHORTLY: Duration = Duration::from_millis(500);
 const DRAIN: Duration = Duration::from_secs(15);
 
@@ -34,7 +34,7 @@ pub(crate) async fn repeat(state: State, stop: CancellationToken) {
     state.installs.drain(DRAIN).await;
 }
 
-/// Takes what is due as far as there are places, and answers how long nothing will be.
+/// Takes due installs while there is capacity, and returns how long to wait.
 async fn take(state: &State, stop: &CancellationToken) -> Result<Duration, CatalogError> {
     while !stop.is_cancelled() {
         let Some(due) = state.catalog.installs_earliest(LEASE_MS).await? else { return Ok(LOOK) };
@@ -51,7 +51,7 @@ async fn take(state: &State, stop: &CancellationToken) -> Result<Duration, Catal
             return Ok(SHORTLY);
         }
         for leased in taken {
-            // Only this task takes places, so there are as many as were counted.
+            // Only this task acquires permits, so the counted ones are still available.
             let place = state.installs.places.clone().try_acquire_owned().ok();
             let state = state.clone();
             state.installs.tasks.clone().spawn(async move {
@@ -68,12 +68,12 @@ async fn take(state: &State, stop: &CancellationToken) -> Result<Duration, Catal
     Ok(LOOK)
 }
 
-/// The installs of a server, for those who move its clock by hand.
+/// The installs of a server, for tests that advance its clock manually.
 #[derive(Clone)]
 pub struct InstallsDue(pub(crate) State);
 
 impl InstallsDue {
-    /// Looks at every install that is due now, and answers how many looks there were.
+    /// Processes every install due now, and returns how many.
     pub async fn run(&self) -> Result<usize, CatalogError> {
         let state = &self.0;
         let mut looks = 0;
@@ -88,12 +88,12 @@ impl InstallsDue {
         }
     }
 
-    /// Makes everything that follows a channel due now.
+    /// Makes every install that follows a channel due now.
     pub async fn make_due(&self) -> Result<(), CatalogError> {
         self.0.catalog.installs_make_due().await
     }
 
-    /// When the next one is due.
+    /// The time at which the next install is due.
     pub async fn next(&self) -> Result<Option<milepost_model::Timestamp>, CatalogError> {
         self.0.catalog.installs_earliest(LEASE_MS).await
     }

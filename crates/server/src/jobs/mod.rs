@@ -1,4 +1,4 @@
-//! Work that nobody waits for.
+//! Background jobs.
 
 pub(crate) mod rekey;
 pub(crate) mod sweep;

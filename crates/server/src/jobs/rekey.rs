@@ -1,4 +1,5 @@
-//! Gives versions of secrets from before fingerprints that are bound to app and name. See docs/decisions/013.
+//! Replaces the fingerprints of old secret versions with ones bound to app and name. See
+//! docs/decisions/013.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,14 +10,14 @@ use tokio_util::sync::CancellationToken;
 use crate::keyring::Keyring;
 use crate::state::State;
 
-/// Versions per transaction: others write to the app in between.
+/// Versions per transaction. Kept small so that other writes to the app can run in between.
 const BATCH: i64 = 25;
-/// How long to wait for old nodes to stop, and after a failure.
+/// Delay while waiting for old nodes to stop, and after a failure.
 const RETRY: Duration = Duration::from_secs(10);
-/// An old node may have been silent for longer than it should have been.
+/// Passes repeat because an old node may have been silent for longer than expected.
 const EVERY: Duration = Duration::from_secs(3600);
 
-/// Re-keys what is old, and looks again now and then until the server stops.
+/// Re-keys old secrets and repeats until the server stops.
 pub(crate) async fn repeat(state: State, stop: CancellationToken) {
     let mut told_wait = false;
     loop {
@@ -43,7 +44,7 @@ pub(crate) async fn repeat(state: State, stop: CancellationToken) {
 
 enum Pass {
     Done,
-    /// They know the old fingerprints only, and would take each secret for a changed one.
+    /// Old nodes know only the old fingerprints and would treat every re-keyed secret as changed.
     OldNodes,
 }
 
@@ -57,7 +58,7 @@ async fn pass(state: &State, stop: &CancellationToken) -> Result<Pass, CatalogEr
         }
         place = last.place();
         let keyring = Arc::clone(&state.keyring);
-        // Many values may be long.
+        // Runs on a blocking thread: there may be many long values.
         let work = tokio::task::spawn_blocking(move || {
             batch.into_iter().filter_map(|old| of(&keyring, old)).collect::<Vec<_>>()
         });
@@ -72,7 +73,7 @@ async fn pass(state: &State, stop: &CancellationToken) -> Result<Pass, CatalogEr
     Ok(Pass::Done)
 }
 
-/// `None`: its value cannot be opened, so it stays as it is.
+/// Returns `None` if the value cannot be unsealed. That version stays as it is.
 fn of(keyring: &Keyring, old: OldSecret) -> Option<RekeyedSecret> {
     let fingerprint = match (&old.sealed, old.content_id) {
         (Some(sealed), _) => {

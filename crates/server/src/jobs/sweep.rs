@@ -1,5 +1,5 @@
-//! Forgetting what nothing refers to: catalog first, stored objects after, so that a crash leaves garbage and never a
-//! hole.
+//! Removes unreferenced content: first from the catalog, then from storage, so that a crash can
+//! leave garbage but never a missing object.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use crate::error::ApiResult;
 use crate::state::State;
 
-/// An upload that is still running has a stored pack without a row; none takes this long.
+/// A running upload has a stored pack without a row, but no upload takes this long.
 const ORPHAN_AGE_MS: i64 = 48 * 3600 * 1000;
 
 pub(crate) async fn run(state: &State) -> ApiResult<Swept> {
@@ -38,7 +38,8 @@ pub(crate) async fn run(state: &State) -> ApiResult<Swept> {
     })
 }
 
-/// Stored objects that the catalog never heard of, because the server died between storing and registering.
+/// Removes stored packs that are not in the catalog because the server died before registering
+/// them.
 async fn remove_orphans(state: &State) -> ApiResult<u64> {
     let now = state.catalog.now().as_millisecond();
     let mut old = Vec::new();
@@ -52,7 +53,7 @@ async fn remove_orphans(state: &State) -> ApiResult<u64> {
     if old.is_empty() {
         return Ok(0);
     }
-    // Asked after listing: a pack that is old and still unknown will stay unknown.
+    // Must run after listing: an old pack that is still unknown now will stay unknown.
     let known = state.catalog.known_packs().await?;
     let mut removed = 0;
     for pack in old.into_iter().filter(|pack| !known.contains(&pack.to_string())) {
@@ -62,11 +63,10 @@ async fn remove_orphans(state: &State) -> ApiResult<u64> {
     Ok(removed)
 }
 
-/// Sweeps every now and then until the server stops.
 pub(crate) async fn repeat(state: State, every: Duration, stop: CancellationToken) {
     let mut ticks = tokio::time::interval(every);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    // The first tick is at once; a server that has just started has better things to do.
+    // Skips the first tick, which fires immediately, to keep start-up fast.
     ticks.tick().await;
     loop {
         tokio::select! {

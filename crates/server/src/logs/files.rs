@@ -1,4 +1,5 @@
-//! Segments of lines, JSON a line, a few for each app: the oldest goes when a new one begins.
+//! Log files: a few segments per app with one JSON object per line. Creating a segment deletes the
+//! oldest.
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -76,7 +77,7 @@ impl Files {
         self.folder.join(app.as_str()).join(format!("{number:08}.ndjson"))
     }
 
-    /// Oldest first.
+    /// Segment numbers, oldest first.
     fn numbers(&self, app: &AppName) -> io::Result<Vec<u64>> {
         let entries = match fs::read_dir(self.folder.join(app.as_str())) {
             Ok(entries) => entries,

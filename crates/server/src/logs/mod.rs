@@ -1,7 +1,7 @@
-//! What functions wrote: kept on this machine's disk, bounded for each app, and told to those who follow.
+//! Function logs: stored on the local disk with a size limit per app, and streamed to followers.
 //!
-//! A line goes through a queue to one writer; whoever calls [`Logs::push`] never waits for a disk. When the queue is
-//! full, lines are dropped and counted, and the count is written as a line of its own.
+//! Lines go through a queue to a single writer, so [`Logs::push`] never waits for the disk. When
+//! the queue is full, lines are dropped, and their number is logged as a separate line.
 
 mod files;
 mod query;
@@ -21,9 +21,9 @@ pub(crate) use query::Filter;
 use taps::{Tap, Taps};
 
 const QUEUE: usize = 10_000;
-/// Followers that are further behind than this miss lines.
+/// Followers that fall further behind than this miss lines.
 const FOLLOW: usize = 4096;
-/// Lines that are written with one call.
+/// Maximum lines per write.
 const BATCH: usize = 1000;
 
 pub(crate) struct Logs {
@@ -34,7 +34,7 @@ pub(crate) struct Logs {
     taps: Taps,
 }
 
-/// A line on its way to those who follow.
+/// A log line sent to followers.
 pub(crate) struct News {
     pub app: AppName,
     pub entry: LogEntry,
@@ -42,7 +42,7 @@ pub(crate) struct News {
 
 enum Message {
     Line(LogLine),
-    /// Answered when everything that came before is on disk.
+    /// Answered when all earlier lines are on disk.
     Flush(tokio::sync::oneshot::Sender<()>),
 }
 
@@ -70,7 +70,7 @@ impl Logs {
         }
     }
 
-    /// Collects the lines of one request from now on.
+    /// Starts collecting the lines of one request.
     pub(crate) fn tap(&self, request: &str) -> Tap<'_> {
         self.taps.open(request)
     }
@@ -79,7 +79,7 @@ impl Logs {
         self.news.subscribe()
     }
 
-    /// The newest lines that match, oldest first. Everything that was pushed before is seen.
+    /// The newest matching lines, oldest first. Includes everything pushed before the call.
     pub(crate) async fn find(&self, app: AppName, filter: Filter) -> std::io::Result<Vec<LogEntry>> {
         let (done, flushed) = tokio::sync::oneshot::channel();
         if self.queue.send(Message::Flush(done)).await.is_ok() {
@@ -113,7 +113,7 @@ async fn write(
             }
         }
         for line in &fresh {
-            // Nobody follows: that is not an error.
+            // Fails only if there are no followers.
             let _ = news.send(Arc::clone(line));
         }
         let to = Arc::clone(&files);

@@ -1,4 +1,4 @@
-//! Which lines are wanted.
+//! Filters and searches log lines.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -27,7 +27,7 @@ impl Filter {
     }
 }
 
-/// Reads segments from the newest back until there are enough lines.
+/// Reads segments, newest first, until enough lines are found.
 pub(super) fn find(files: &Files, app: &AppName, filter: &Filter) -> std::io::Result<Vec<LogEntry>> {
     let mut found: VecDeque<LogEntry> = VecDeque::new();
     for path in files.segments(app)? {
@@ -38,12 +38,12 @@ pub(super) fn find(files: &Files, app: &AppName, filter: &Filter) -> std::io::Re
         let mut of_segment: VecDeque<LogEntry> = VecDeque::new();
         let file = match File::open(path) {
             Ok(file) => file,
-            // It was the oldest, and its time came meanwhile.
+            // The oldest segment may be deleted during the search.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
             Err(error) => return Err(error),
         };
         for line in BufReader::new(file).split(b'\n') {
-            // A line that a crash cut is no line.
+            // Skips lines truncated by a crash.
             let Ok(entry) = serde_json::from_slice::<LogEntry>(&line?) else { continue };
             if filter.takes(&entry) {
                 if of_segment.len() == room {

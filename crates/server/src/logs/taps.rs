@@ -1,4 +1,5 @@
-//! The lines of single requests, collected as they are written: for executions, which keep their log.
+//! Collects the log lines of single requests as they are written. Used for executions, which store
+//! their log.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -8,12 +9,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use milepost_model::execution::MAX_LOG;
 use milepost_runtime::LogLine;
 
-/// The runtime bounds what a request may write; what goes beyond it is its own words about that.
+/// The runtime limits what a request may write. The margin is for the runtime's own lines about
+/// that.
 const MOST: usize = 2 * MAX_LOG;
 
 #[derive(Default)]
 pub(super) struct Taps {
-    /// Lines of ordinary requests cost a look at this and no lock.
+    /// Lets lines of ordinary requests skip the lock.
     open: AtomicUsize,
     texts: Mutex<HashMap<Box<str>, String>>,
 }
@@ -45,14 +47,14 @@ impl Taps {
     }
 }
 
-/// Lines of a request are collected while this is held.
+/// Collects the lines of a request until dropped.
 pub(crate) struct Tap<'t> {
     taps: &'t Taps,
     request: Box<str>,
 }
 
 impl Tap<'_> {
-    /// What was written so far, oldest first.
+    /// Takes the lines written so far, oldest first.
     pub(crate) fn take(&self) -> String {
         self.taps.lock().get_mut(&self.request).map(std::mem::take).unwrap_or_default()
     }
@@ -88,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tap_has_the_lines_of_its_request_and_no_others() {
+    fn tap_collects_only_lines_of_its_request() {
         let taps = Taps::default();
         let tap = taps.open("one");
         taps.pass(&line(Some("one"), "a"));

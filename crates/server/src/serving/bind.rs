@@ -1,4 +1,4 @@
-//! From the versions of an app version to functions that can run.
+//! Binds the function versions of an app version, so that they can run.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -10,17 +10,18 @@ use milepost_model::spec::{EnvironmentSpec, FunctionSpec, PackageSpec, PinRole, 
 use milepost_model::{AppName, Code, Digest, Refusal, UnitKind, UnitName, UnitSpec};
 use milepost_runtime::{Function, SealedValue};
 
-/// Every version that a view may need, by the catalog's number of it.
+/// All versions that a view may need, by catalog id.
 pub(crate) type Versions = HashMap<i64, Arc<ServingVersion>>;
 
-/// The units of one app version, by kind and name. Remembered for every release of every app, so a list and no map.
+/// The units of one app version, by kind and name. Kept in memory for every release of every app,
+/// so stored as a sorted list instead of a map.
 #[derive(Debug, Default)]
 pub(crate) struct Members {
     units: Box<[Arc<ServingVersion>]>,
 }
 
 impl Members {
-    /// Versions that were deleted since are not there any more and are left out.
+    /// Skips versions that were deleted meanwhile.
     pub(crate) fn new(ids: &[i64], versions: &Versions) -> Self {
         let mut units: Vec<_> = ids.iter().filter_map(|id| versions.get(id)).map(Arc::clone).collect();
         units.sort_by(|a, b| (a.kind, &a.name).cmp(&(b.kind, &b.name)));
@@ -32,7 +33,7 @@ impl Members {
         Some(&self.units[at])
     }
 
-    /// The catalog's numbers of all of them.
+    /// The catalog ids of all units.
     pub(crate) fn ids(&self) -> impl Iterator<Item = i64> + '_ {
         self.units.iter().map(|version| version.id)
     }
@@ -42,8 +43,8 @@ impl Members {
     }
 }
 
-/// A function version with what an app version binds to it. `None` when it is not a function or when a version it is
-/// pinned to is gone, which deletes do not allow.
+/// Binds a function version to an app version. Returns `None` if it is not a function, or if a
+/// version it is pinned to is gone, which deletes prevent.
 pub(crate) fn bind(
     app: &AppName,
     version: &ServingVersion,
@@ -68,7 +69,8 @@ pub(crate) fn bind(
         package: package.deployment.or(package.source)?,
         variables: variables(environment, spec),
         config: Arc::new(config.map_or_else(|| serde_json::json!({}), |config| document(config))),
-        // A secret that is not set is bound to nothing: opening it says so, to the one whose function needs it.
+        // A missing secret is bound to an empty value. Opening it fails with an error for the
+        // function's author.
         secrets: secrets.iter().map(|(name, version)| sealed(name, *version)).collect(),
         configmaps: spec.configmaps.clone(),
         memory: spec.memory,
@@ -78,7 +80,7 @@ pub(crate) fn bind(
     })
 }
 
-/// A version with the app as it is now around it, for calls that name no release.
+/// Binds a version to the current state of the app, for calls that name no release.
 pub(crate) fn bind_alone(serving: ServingFunction) -> Result<Function, Refusal> {
     let versions = serving.versions.into_iter().map(|(id, version)| (id, Arc::new(version))).collect();
     let members = Members::new(&serving.members, &versions);
@@ -88,10 +90,11 @@ pub(crate) fn bind_alone(serving: ServingFunction) -> Result<Function, Refusal> 
     })
 }
 
-/// A function version by the catalog's number and its name, bound; or its name and number when it has no package that can run.
+/// The catalog id and name of a function version, and the bound function, or its name and number if
+/// it has no package that can run.
 pub(crate) type Bound = (i64, UnitName, Result<Function, (UnitName, i64)>);
 
-/// Function versions with the app version of a release around them.
+/// Binds function versions to the app version of a release.
 pub(crate) fn bind_all(serving: ServingFunctions) -> Vec<Bound> {
     let versions: Versions = serving.versions.into_iter().map(|(id, version)| (id, Arc::new(version))).collect();
     let members = Members::new(&serving.members, &versions);
@@ -105,14 +108,15 @@ pub(crate) fn bind_all(serving: ServingFunctions) -> Vec<Bound> {
         .collect()
 }
 
-/// A function's own variable wins over one of its environment.
+/// A function's own variables take precedence over those of its environment.
 fn variables(environment: &EnvironmentSpec, function: &FunctionSpec) -> BTreeMap<String, String> {
     let mut variables = environment.variables.clone();
     variables.extend(function.variables.clone());
     variables
 }
 
-/// What instances are shared by. Numbers of versions are unique over all apps, so the version stands for its app too.
+/// Functions with equal keys share instances. Version ids are unique over all apps, so the key
+/// needs no app.
 fn key(
     version: &ServingVersion,
     config: Option<&Arc<ServingVersion>>,
@@ -126,7 +130,8 @@ fn key(
         None => hasher.update(&[0; 32]),
     }
     for (_, secret) in secrets {
-        // Not the digest, which re-keying changes: instances go on with the value they have.
+        // The sealed value rather than the digest, which re-keying changes: instances keep running
+        // with the value they have.
         let sealed = secret.and_then(|secret| secret.sealed.as_deref()).unwrap_or_default();
         hasher.update(Digest::of(sealed).as_bytes());
     }
@@ -155,7 +160,6 @@ fn sealed(name: &UnitName, version: Option<&Arc<ServingVersion>>) -> SealedValue
     SealedValue { name: name.clone(), sealed: sealed.into() }
 }
 
-/// Whether a runtime can run here at all.
 pub(crate) fn is_served(runtime: Runtime) -> bool {
     runtime.runs()
 }

@@ -1,4 +1,4 @@
-//! Trees of static items as the gateway wants them, each made once and shared while somebody serves it.
+//! File trees of static items for the gateway. Each is built once and shared while in use.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError, Weak};

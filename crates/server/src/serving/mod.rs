@@ -1,6 +1,7 @@
-//! The server behind the gateway: views of apps, files, packages, tokens, and the runtime.
+//! The server's side of the data plane: views of apps, files, packages, tokens, and the runtime.
 //!
-//! Nothing here is asked of the database while a request is on its way, but for an app that nobody has asked for yet.
+//! Requests do not query the database, except for the first request to an app whose view is not
+//! loaded yet.
 
 mod bind;
 mod file_trees;

@@ -1,4 +1,4 @@
-//! Which packages the views of this node lead to, and which of those are still to be noted.
+//! Tracks which packages this node's views need, and which of those still need a note.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -6,25 +6,25 @@ use std::time::Duration;
 use milepost_model::{AppName, Digest};
 use tokio::time::Instant;
 
-/// How long those that could not be noted are left alone: what is slow is not made faster by asking.
+/// Delay before retrying failed notes. Asking more often does not make a slow store faster.
 const AGAIN_AFTER: Duration = Duration::from_secs(60);
 
 #[derive(Default)]
 pub(super) struct Needs {
     apps: HashMap<AppName, HashSet<Digest>>,
-    /// How many apps need each.
+    /// How many apps need each package.
     needed: HashMap<Digest, usize>,
-    /// Needed and not noted, each with whether that was tried.
+    /// Needed packages without a note, and whether writing one was tried.
     missing: HashMap<Digest, bool>,
-    /// Their notes are to be removed, unless they are needed again by then.
+    /// Packages whose notes are to be removed, unless they are needed again by then.
     left: Vec<Digest>,
-    /// Somebody is at it: one at a time, so that a note is not removed while it is written.
+    /// Whether a task is processing. Only one runs at a time, so that a note is not removed while
+    /// it is being written.
     at_work: bool,
-    /// Since when there are some that could not be noted.
+    /// When the first of the current failures happened.
     failing_since: Option<Instant>,
 }
 
-/// What is to be done next.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Work {
     pub(super) remove: Vec<Digest>,
@@ -32,7 +32,7 @@ pub(super) struct Work {
 }
 
 impl Needs {
-    /// The app's view leads to these, and to no others any more. Whether somebody must go to work.
+    /// Sets the packages that an app's view needs. Returns whether the caller must start a task.
     pub(super) fn set(&mut self, app: &AppName, packages: HashSet<Digest>) -> bool {
         for package in &packages {
             let apps = self.needed.entry(*package).or_default();
@@ -41,7 +41,8 @@ impl Needs {
             }
             *apps += 1;
         }
-        // Those of before go last, so that what stays is at no time left.
+        // Releases the previous packages last, so that the count of those that stay never reaches
+        // 0.
         let before = if packages.is_empty() { self.apps.remove(app) } else { self.apps.insert(app.clone(), packages) };
         for package in before.into_iter().flatten() {
             let Some(apps) = self.needed.get_mut(&package) else { continue };
@@ -56,7 +57,7 @@ impl Needs {
         self.begin()
     }
 
-    /// Whether what could not be noted should be tried again by now.
+    /// Returns whether the caller must start a task to retry failed notes.
     pub(super) fn again(&mut self) -> bool {
         if self.at_work || self.failing_since.is_none_or(|since| since.elapsed() < AGAIN_AFTER) {
             return false;
@@ -72,7 +73,7 @@ impl Needs {
         begins
     }
 
-    /// `None` when all is done for now: whoever is at work stops.
+    /// Returns `None` when nothing is left to do. The task must stop then.
     pub(super) fn next(&mut self) -> Option<Work> {
         let mut remove = std::mem::take(&mut self.left);
         remove.retain(|package| !self.needed.contains_key(package));
@@ -90,24 +91,26 @@ impl Needs {
         Some(Work { remove, note })
     }
 
-    /// Nobody is at work any more. What is missing now could not be noted.
+    /// Marks the task as stopped. All notes that are still missing have failed.
     pub(super) fn stop(&mut self) {
         self.at_work = false;
-        // The time of the first that failed counts: new packages do not put off the others.
+        // Keeps the time of the first failure, so that new packages do not delay the retry of
+        // others.
         if !self.missing.is_empty() {
             self.failing_since.get_or_insert_with(Instant::now);
         }
     }
 
     pub(super) fn noted(&mut self, package: Digest) {
-        // One that was left and is needed again since then is looked at once more: its note may be about to go.
+        // A package that was released and is needed again is processed once more, because its note
+        // may be about to be removed.
         if self.missing.get(&package) == Some(&true) {
             self.missing.remove(&package);
         }
         self.forget_failures();
     }
 
-    /// When none of those that failed is left, the next that fails is the first.
+    /// Resets the time when no failure is left, so that the next failure starts a new delay.
     fn forget_failures(&mut self) {
         if self.failing_since.is_some() && !self.missing.values().any(|tried| *tried) {
             self.failing_since = None;
@@ -144,7 +147,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_note_is_written_once_and_goes_with_the_last_app_that_needs_it() {
+    async fn writes_a_note_once_and_removes_it_with_its_last_app() {
         let mut needs = Needs::default();
         assert!(needs.set(&app("one"), packages(&["shared"])), "there is work");
         assert!(!needs.set(&app("two"), packages(&["shared"])), "somebody is at it");
@@ -165,7 +168,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_package_that_is_left_and_needed_again_while_it_is_noted_is_looked_at_once_more() {
+    async fn package_needed_again_while_noted_is_noted_again() {
         let mut needs = Needs::default();
         assert!(needs.set(&app("shop"), packages(&["cold"])));
         assert_eq!(needs.next(), note(&["cold"]));
@@ -178,7 +181,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_package_that_is_left_while_it_is_noted_loses_the_note_afterwards() {
+    async fn package_released_while_noted_loses_its_note() {
         let mut needs = Needs::default();
         assert!(needs.set(&app("shop"), packages(&["cold"])));
         assert_eq!(needs.next(), note(&["cold"]));
@@ -189,7 +192,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_could_not_be_noted_is_left_alone_for_a_while_and_then_tried_again() {
+    async fn retries_failed_notes_after_a_delay() {
         let mut needs = Needs::default();
         assert!(needs.set(&app("shop"), packages(&["gone"])));
         assert_eq!(needs.next(), note(&["gone"]));
@@ -202,7 +205,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_that_fails_when_those_of_before_are_gone_is_left_alone_for_as_long_as_they_were() {
+    async fn delay_restarts_when_earlier_failures_are_gone() {
         let mut needs = Needs::default();
         let fail = |needs: &mut Needs, name: &str| {
             assert!(needs.set(&app("shop"), packages(&[name])));
@@ -212,7 +215,7 @@ mod tests {
         needs.failing_since = Instant::now().checked_sub(AGAIN_AFTER);
         fail(&mut needs, "other");
         assert!(!needs.again(), "the time of the one before does not count");
-        // The same when they go while somebody is at work on others.
+        // The same if they are released while the task is processing others.
         needs.failing_since = Instant::now().checked_sub(AGAIN_AFTER);
         assert!(needs.set(&app("two"), packages(&["sound"])));
         assert_eq!(needs.next(), note(&["sound"]));

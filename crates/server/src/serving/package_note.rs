@@ -1,5 +1,6 @@
-//! Where the files of one package lie in the blob store, as a file of this machine. On disk and not in the view: a package
-//! can have thousands of files, and most are never run on this node.
+//! A local file with the blob store locations of one package's files. Kept on disk rather than in
+//! the view, because a package can have thousands of files and most packages never run on this
+//! node.
 
 use std::borrow::Cow;
 use std::io;
@@ -19,7 +20,7 @@ enum Line<'t> {
     Link { path: Cow<'t, str>, target: Cow<'t, str> },
 }
 
-/// Written beside its place and renamed into it. If that fails, nothing is left beside it.
+/// Writes atomically: to `staged`, then renamed. Removes the staged file on failure.
 pub(super) async fn write(to: &Path, staged: &Path, tree: &Tree, places: &Places) -> io::Result<()> {
     let lines: Option<Vec<Line<'_>>> = tree.iter().map(|(path, leaf)| line(path, leaf, places)).collect();
     let lines = lines.ok_or_else(|| io::Error::other("some of its files are not on the server"))?;
@@ -47,12 +48,12 @@ fn line<'t>(path: &'t str, leaf: &'t Leaf, places: &Places) -> Option<Line<'t>> 
     })
 }
 
-/// A power cut can leave an empty file under the name.
+/// Ignores empty files, which a power failure can leave.
 pub(super) async fn is_there(note: &Path) -> bool {
     tokio::fs::metadata(note).await.is_ok_and(|found| found.len() > 0)
 }
 
-/// `None` when there is none, or none that can be read: the catalog is asked then.
+/// Returns `None` if there is no readable note. The caller then asks the catalog.
 pub(super) async fn read(note: &Path) -> Option<(Tree, Places)> {
     let bytes = tokio::fs::read(note).await.ok()?;
     let lines: Vec<Line<'_>> = serde_json::from_slice(&bytes).ok()?;
@@ -76,7 +77,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_is_written_is_read_and_what_cannot_be_put_in_place_leaves_nothing_behind() {
+    async fn reads_written_notes_and_cleans_up_failed_writes() {
         let folder = tempfile::tempdir().expect("a folder");
         let (note, staged) = (folder.path().join("note"), folder.path().join("staged"));
         let mut tree = Tree::default();

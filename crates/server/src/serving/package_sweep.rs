@@ -1,8 +1,9 @@
-//! Removing packages from this machine's disk that nothing needs there any more. Their files stay in the blob store, and a
-//! call that needs them again brings them again.
+//! Removes packages that are no longer needed from the local disk. Their files stay in the blob
+//! store, and the next call that needs them fetches them again.
 //!
-//! No count of users is kept. Whoever asks for a package has a pool by then, so a package that is looked for among the pools
-//! after everybody who asks has to wait is used by one of them or by nobody.
+//! There is no reference count. A caller requests a package only once it has a pool, so the sweep
+//! makes new callers wait and then looks for the package among the pools: if no pool has it, it is
+//! unused.
 
 use std::collections::HashSet;
 use std::fs;
@@ -17,13 +18,15 @@ use milepost_model::Digest;
 use super::packages::{Cell, Packages};
 
 impl Packages {
-    /// Removes what was not used within `unused`, unless the view of an app leads to it or `running` names it: the packages
-    /// that functions run from at that moment. One that cannot be removed does not keep the others.
+    /// Removes packages that were not used within `unused`, unless an app's view needs them or
+    /// `running` names them. `running` returns the packages that functions run from at that moment.
+    /// A package that cannot be removed does not stop the others.
     pub(crate) async fn sweep(&self, unused: Duration, running: impl Fn() -> HashSet<Digest>) -> io::Result<u64> {
         if !self.needs_told.load(Ordering::Relaxed) {
             return Ok(0);
         }
-        // Two would close the door to a package one after the other, and one might be opened meanwhile.
+        // Two concurrent sweeps would replace each other's cell of a package, and the package could
+        // be opened in between.
         let _alone = self.sweeping.lock().await;
         let folder = self.folder.clone();
         let now = SystemTime::from(self.store.catalog.now());
@@ -51,12 +54,14 @@ impl Packages {
         self.known().insert(root, Arc::clone(&closed));
         let mut outcome = Ok(false);
         let opened = closed.get_or_try_init(|| async {
-            // All who ask wait for this to end, find nothing made and look for themselves.
+            // Callers wait until this closure ends, find the cell empty, and check the disk
+            // themselves.
             let needs = self.needs();
             if running().contains(&root) || needs.is_needed(root) {
                 outcome = mark_used(&place, now).map(|()| false);
             } else if is_older(&place, before) {
-                // Not while a view comes to need it, who would think that it is here.
+                // Renames while `needs` is locked, so that no view starts to need the package and
+                // assumes it is here.
                 outcome = fs::rename(&place, &away).map(|()| true);
             }
             Err(())
@@ -70,7 +75,7 @@ impl Packages {
         Ok(false)
     }
 
-    /// Unless somebody holds the cell, or the next one.
+    /// Removes the cell, unless a caller holds it or it has been replaced.
     fn forget(&self, root: Digest, closed: &Cell) {
         let mut known = self.known();
         let is_ours = known.get(&root).is_some_and(|cell| Arc::ptr_eq(cell, closed) && !cell.initialized());
@@ -80,7 +85,7 @@ impl Packages {
     }
 }
 
-/// Remembers on the disk, where it outlives the server, that a package is of use.
+/// Records the use in the directory's modification time, which survives a restart.
 pub(super) fn mark_used(place: &Path, now: SystemTime) -> io::Result<()> {
     fs::File::open(place)?.set_modified(now)
 }
@@ -93,7 +98,7 @@ fn last_used_before(folder: &Path, before: SystemTime) -> io::Result<Vec<Digest>
     let mut old = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        // The other folders here are not named after a digest.
+        // Skips directories that are not named after a digest.
         let name = entry.file_name();
         let root: Option<Digest> = name.to_str().and_then(|name| format!("sha256:{name}").parse().ok());
         old.extend(root.filter(|_| is_older(&entry.path(), before)));
@@ -128,7 +133,7 @@ mod tests {
             Self { data, packages, _server: server }
         }
 
-        /// A package on the disk, as it is when all of its files were brought.
+        /// Puts a complete package on the disk.
         fn bring(&self, name: &str) -> (Digest, PathBuf) {
             let root = Digest::of(name.as_bytes());
             let (beside, place) = (self.data.path().join("beside"), self.packages.folder.join(root.hex()));
@@ -147,7 +152,7 @@ mod tests {
     const DAY: Duration = Duration::from_secs(86_400);
 
     #[tokio::test]
-    async fn what_is_old_goes_unless_somebody_runs_it_or_a_view_leads_to_it() {
+    async fn sweeps_old_packages_that_are_neither_running_nor_needed() {
         let ground = Ground::new().await;
         let [(old, old_place), (running, running_place), (needed, needed_place), (fresh, fresh_place)] =
             ["old", "running", "needed", "fresh"].map(|name| ground.bring(name));
@@ -175,7 +180,8 @@ mod tests {
         assert_eq!(ground.sweep(DAY, &[]).await, 0);
     }
 
-    /// Asks for the package a few times, named among those who run it from before it asks until it is done, as a pool is.
+    /// Requests the package several times. Counts as a user from before each request until it is
+    /// done, like a pool.
     async fn use_it(ground: Arc<Ground>, root: Digest, users: Arc<AtomicUsize>) -> usize {
         let mut uses = 0;
         for _ in 0..3 {
@@ -193,7 +199,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-    async fn invariant_5_nothing_goes_under_those_who_run_it_whenever_they_ask() {
+    async fn invariant_5_running_packages_are_never_removed() {
         let ground = Arc::new(Ground::new().await);
         let users = Arc::new(AtomicUsize::new(0));
         let mut uses = 0;
@@ -201,7 +207,7 @@ mod tests {
             let root = ground.bring("shared").0;
             let asking = [(); 3].map(|()| tokio::spawn(use_it(Arc::clone(&ground), root, Arc::clone(&users))));
             let running = || (users.load(Ordering::SeqCst) > 0).then_some(root).into_iter().collect();
-            // When they are done at the latest.
+            // Ends once the users are done, at the latest.
             while ground.packages.sweep(Duration::ZERO, running).await.expect("it sweeps") == 0 {
                 tokio::task::yield_now().await;
             }

@@ -1,9 +1,11 @@
-//! Files of packages on this machine's disk, where functions run from. A package is written beside its place and
-//! renamed into it, so what is there is whole; what a digest names never changes, so it is written once.
+//! Package files on the local disk, where functions run from. A package is staged and then renamed
+//! into place, so every package present is complete. A digest always names the same content, so it
+//! is written only once.
 //!
-//! The request path does without the database, and the first call of a function needs its package. So where the files of
-//! a package lie is noted beside it ([`super::package_note`]) when a view was made, while the database is there. No view
-//! waits for that: it asks the catalog and reads from the blob store, which may be slow.
+//! Requests must work without the database, but the first call of a function needs its package.
+//! Therefore a note with the locations of the package's files ([`super::package_note`]) is written
+//! after a view is built, while the database is reachable. Views do not wait for it: it queries the
+//! catalog and reads from the blob store, which may be slow.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -27,7 +29,7 @@ use crate::checkout::{self, Access, Places};
 use crate::state::Store;
 use crate::trees;
 
-/// One cell a package, so that calls that come together write it once.
+/// One cell per package, so that concurrent calls write it only once.
 pub(super) type Cell = Arc<OnceCell<Package>>;
 
 pub(crate) struct Packages {
@@ -35,15 +37,16 @@ pub(crate) struct Packages {
     pub(super) store: Store,
     known: Mutex<HashMap<Digest, Cell>>,
     needs: Mutex<Needs>,
-    /// Every app's view was made once, so that what nobody needs is not needed.
+    /// Whether every app's view was built once. Before that, a package that seems unused may still
+    /// be needed.
     pub(super) needs_told: AtomicBool,
-    /// One sweep at a time.
+    /// Serializes sweeps.
     pub(super) sweeping: tokio::sync::Mutex<()>,
 }
 
 impl Packages {
-    /// Removes what a crash left half written, and all notes: nobody knows yet who needs them, and a server that has no
-    /// views needs the database anyway.
+    /// Removes partially written packages left by a crash, and all notes: it is not known yet which
+    /// are needed, and a server without views needs the database anyway.
     pub(crate) fn open(folder: PathBuf, store: Store) -> io::Result<Self> {
         for anew in [STAGING, NOTES].map(|name| folder.join(name)) {
             match fs::remove_dir_all(&anew) {
@@ -69,7 +72,7 @@ impl Packages {
         let marked =
             tokio::task::spawn_blocking(move || mark_used(&place, now)).await.map_err(io::Error::other).flatten();
         if let Err(error) = marked {
-            // All it can lead to is that the package is removed early and brought again.
+            // At worst, the package is removed early and fetched again.
             tracing::debug!(%error, package = %root, "the use of a package was not marked");
         }
         Ok(package)
@@ -91,7 +94,7 @@ impl Packages {
             None => self.look_up_and_bring(root, &place).await,
         };
         let package = match (outcome, known) {
-            // The blobs may have moved since: the catalog knows.
+            // The blobs may have moved since the note was written; the catalog is up to date.
             (Err(_), Some(_)) => self.look_up_and_bring(root, &place).await?,
             (outcome, _) => outcome?,
         };
@@ -115,7 +118,8 @@ impl Packages {
         Ok(Package { folder: place.to_owned(), files: tree.len() })
     }
 
-    /// The app's view leads to these packages, and to no others any more: they should be had without the database, soon.
+    /// Sets the packages that the app's view needs. They should soon be available without the
+    /// database.
     pub(crate) fn need(self: &Arc<Self>, app: &AppName, packages: HashSet<Digest>) {
         if self.needs().set(app, packages) {
             tokio::spawn(Arc::clone(self).work());
@@ -126,7 +130,7 @@ impl Packages {
         self.needs_told.store(true, Ordering::Relaxed);
     }
 
-    /// Tries again, after some time, what could not be noted.
+    /// Retries failed notes after a delay.
     pub(crate) fn note_again(self: &Arc<Self>) {
         if self.needs().again() {
             tokio::spawn(Arc::clone(self).work());
@@ -136,7 +140,7 @@ impl Packages {
     async fn work(self: Arc<Self>) {
         let mut at_work = AtWork { packages: &self, is_done: false };
         loop {
-            // A statement of its own, so that nothing is locked while the work is done.
+            // A separate statement, so that the lock is not held during the work.
             let next = self.needs().next();
             let Some(Work { remove, note }) = next else {
                 at_work.is_done = true;
@@ -162,12 +166,12 @@ impl Packages {
         if self.is_here(root).await || note::is_there(&note).await {
             return Ok(());
         }
-        // Only what may be slow can be given up: what is written is written to its end, or removed.
+        // Only the slow part has a timeout: a write must complete or clean up.
         let located = tokio::time::timeout(NOTE_TIMEOUT, self.locate(root)).await;
         let (tree, places) = located.map_err(|_| "the blob store, or the database, is slow".to_owned())??;
         note::write(&note, &self.staged(), &tree, &places).await.map_err(|error| error.to_string())?;
         if self.is_here(root).await {
-            // It was brought meanwhile, perhaps before there was a note to remove.
+            // The package was fetched meanwhile, possibly before there was a note to remove.
             let _ = tokio::fs::remove_file(note).await;
         }
         Ok(())
@@ -195,7 +199,7 @@ impl Packages {
         self.folder.join(NOTES).join(root.hex())
     }
 
-    /// A name that nobody else has.
+    /// A unique path in the staging directory.
     pub(super) fn staged(&self) -> PathBuf {
         let mut name = [0u8; 8];
         OsIds.fill(&mut name);
@@ -203,7 +207,7 @@ impl Packages {
     }
 }
 
-/// Whoever is at work. One that a panic ends leaves the rest to the next.
+/// The running task. If it panics, dropping this lets another task take over.
 struct AtWork<'a> {
     packages: &'a Packages,
     is_done: bool,
@@ -211,7 +215,8 @@ struct AtWork<'a> {
 
 impl Drop for AtWork<'_> {
     fn drop(&mut self) {
-        // Whose work is done has said so already, and somebody else may be at work since.
+        // A completed task has already been marked as stopped, and another one may have started
+        // since.
         if !self.is_done {
             self.packages.needs().stop();
         }
@@ -226,7 +231,7 @@ const NOTE_TIMEOUT: Duration = Duration::from_secs(30);
 fn publish(staged: &Path, place: &Path) -> io::Result<()> {
     fs::set_permissions(staged, fs::Permissions::from_mode(0o755))?;
     match fs::rename(staged, place) {
-        // Somebody else was faster, with the same content.
+        // Another caller was faster, with the same content.
         Err(_) if place.is_dir() => fs::remove_dir_all(staged),
         other => other,
     }
@@ -260,7 +265,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn work_that_ends_early_is_taken_up_by_the_next() {
+    async fn cancelled_work_is_resumed_by_the_next_task() {
         let data = tempfile::tempdir().expect("a folder");
         let mut settings = crate::Settings::new(data.path().to_owned(), ([127, 0, 0, 1], 0).into());
         settings.spares = Some(0);
@@ -269,7 +274,7 @@ mod tests {
         let app: AppName = "shop".parse().expect("a name");
         let set = |name: &str| packages.needs().set(&app, HashSet::from([Digest::of(name.as_bytes())]));
         assert!(set("one"), "there is work");
-        // Given up, unless it happened to be done at once.
+        // Cancelled, unless it happened to complete at once.
         let _ = Arc::clone(&packages).work().now_or_never();
         assert!(set("two"), "nobody is at work");
     }

@@ -1,4 +1,4 @@
-//! What the gateway calls, and what the runtime asks for.
+//! Implements what the gateway and the runtime need from the server.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -25,7 +25,7 @@ use crate::keyring::Keyring;
 use crate::logs::Logs;
 use crate::state::Store;
 
-/// The data plane's side of the server.
+/// The server's side of the data plane.
 pub(crate) struct Plane {
     pub(super) store: Store,
     pub(super) keyring: Arc<Keyring>,
@@ -34,7 +34,7 @@ pub(crate) struct Plane {
     pub(super) trees: FileTrees,
     pub(super) packages: Arc<Packages>,
     pub(crate) tokens: Tokens,
-    /// What is remembered of each app between two views. One refresh of an app runs at a time.
+    /// State kept for each app between two views. Its lock serializes refreshes of the app.
     apps: Mutex<HashMap<AppName, Arc<tokio::sync::Mutex<AppMemory>>>>,
 }
 
@@ -52,24 +52,24 @@ impl Plane {
         }
     }
 
-    /// What is remembered of the app. Nobody else looks at the app while it is held.
+    /// Locks the app's state. No other task refreshes the app while it is held.
     pub(super) async fn memory(&self, app: &AppName) -> OwnedMutexGuard<AppMemory> {
         loop {
             let memory = Arc::clone(self.apps().entry(app.clone()).or_default());
             let held = Arc::clone(&memory).lock_owned().await;
-            // If it was forgotten while this waited, others hold another one by now.
+            // If the state was removed during the wait, other tasks use a newer one by now.
             if self.apps().get(app).is_some_and(|current| Arc::ptr_eq(current, &memory)) {
                 return held;
             }
         }
     }
 
-    /// For whoever holds the memory of an app that is gone.
+    /// Removes the state of a deleted app. The caller must hold its lock.
     pub(super) fn forget(&self, app: &AppName) {
         self.apps().remove(app);
     }
 
-    /// Makes room on this machine's disk.
+    /// Removes unused packages from the local disk.
     pub(crate) async fn sweep_packages(&self, unused: Duration) -> ApiResult<u64> {
         let swept = self.packages.sweep(unused, || self.runtime.packages()).await;
         swept.map_err(|error| internal(&error))
@@ -80,7 +80,7 @@ impl Plane {
     }
 }
 
-/// What the runtime asks of the server.
+/// Implements the runtime's callbacks into the server.
 pub(crate) struct Host {
     pub packages: Arc<Packages>,
     pub keyring: Arc<Keyring>,
@@ -171,7 +171,8 @@ fn failure(error: &CallError) -> CallFailure {
     CallFailure { status: error.status(), code: error.code(), message: told(error), retry_after }
 }
 
-/// What callers are told, who may be anybody. Texts of the function's own, be it of an exception, are in its log.
+/// The message for callers, who may be anyone. The function's own texts, such as exceptions, appear
+/// only in its log.
 fn told(error: &CallError) -> String {
     match error {
         CallError::Threw { .. } => "The function failed.".to_owned(),

@@ -1,5 +1,5 @@
-//! Keeping views fresh: after every call that writes, before it is answered; by word from other nodes; and underneath by
-//! looking, so that a word that was lost costs seconds and not more.
+//! Keeps views up to date: after every write, before its response is sent; on notifications from
+//! other nodes; and by polling, so that a lost notification delays an update by seconds at most.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use super::views::{AppMemory, NewView, stamp};
 use crate::error::ApiResult;
 use crate::state::State;
 
-/// How often views are compared with the database when nobody says anything.
+/// Polling interval.
 const LOOK: Duration = Duration::from_secs(5);
 
 /// The views that the gateway serves from.
@@ -36,14 +36,14 @@ impl Views {
         Self { plane, directory }
     }
 
-    /// Reads the app again and shows the gateway what is new. Returns when the next request sees it.
+    /// Reloads the app and publishes the new view. Once this returns, the next request sees it.
     pub(crate) async fn refresh(&self, app: &AppName) -> ApiResult<()> {
         let show = |seen: Option<Arc<AppView<Function>>>| match seen {
             Some(view) => {
                 self.directory.publish(view);
             }
             None => {
-                // Made again under the same name it has a higher number, so this does not keep it out.
+                // A new app with the same name has a higher stamp, so this does not block it.
                 if let Some(view) = self.directory.get(app.as_str()) {
                     self.directory.remove(app.as_str(), view.event);
                 }
@@ -52,7 +52,7 @@ impl Views {
         self.plane.look(app, show).await
     }
 
-    /// The app as the gateway serves it; one that nobody has asked for yet is read first. `None`: there is no such app.
+    /// The app's current view, loaded if necessary. `None` if the app does not exist.
     pub(crate) async fn of(&self, app: &AppName) -> ApiResult<Option<Arc<AppView<Function>>>> {
         if let Some(view) = self.directory.get(app.as_str()) {
             return Ok(Some(view));
@@ -61,16 +61,16 @@ impl Views {
         Ok(self.directory.get(app.as_str()))
     }
 
-    /// With what a function that runs outside of any release calls others: those of the newest one, since it has the app's
-    /// newest configuration too. Empty when there is no release.
+    /// The call token for a function that runs outside of any release. Uses the newest release,
+    /// which matches the app's newest configuration. Empty if there is no release.
     pub(crate) async fn call_token(&self, app: &AppName) -> ApiResult<Box<str>> {
         let view = self.of(app).await?;
         let release = view.as_ref().and_then(|view| view.latest.as_ref().or(view.live.as_ref()));
         Ok(release.map(|release| self.plane.make_call_token(app.as_str(), &release.id)).unwrap_or_default())
     }
 
-    /// Refreshes every app whose events went on since its view was made. One that cannot be read keeps no other from being
-    /// refreshed; the first is told at the end.
+    /// Refreshes every app that has new events. An app that cannot be read does not block the
+    /// others; the first error is returned at the end.
     async fn catch_up(&self) -> ApiResult<()> {
         let catalog = &self.plane.store.catalog;
         self.plane.tokens.refresh(catalog).await?;
@@ -87,7 +87,7 @@ impl Views {
         let mut outcome = Ok(());
         for app in behind {
             if let Err(mut error) = self.refresh(&app).await {
-                // If it is the database, the others would be asked in vain.
+                // If the database is down, refreshing the other apps would fail too.
                 catalog.ping().await?;
                 error.0.message = format!("App `{app}`: {}", error.0.message);
                 outcome = outcome.and(Err(error));
@@ -100,13 +100,13 @@ impl Views {
 }
 
 impl Plane {
-    /// The app as it is now; `None` when there is none, and then nothing is remembered of it.
+    /// The app's current view. Returns `None` if the app does not exist, and then drops its state.
     pub(super) async fn view(&self, app: &AppName) -> ApiResult<Option<Arc<AppView<Function>>>> {
         self.look(app, |seen| seen).await
     }
 
-    /// Shows the app as it is now. Nobody else looks at it before that is done, so whoever looked last has the last word, also
-    /// when an app that was gone is made again meanwhile.
+    /// Passes the app's current view to `show`. Serialized per app, so the latest read always wins,
+    /// even if a deleted app is created again meanwhile.
     async fn look<T>(&self, app: &AppName, show: impl FnOnce(Option<Arc<AppView<Function>>>) -> T) -> ApiResult<T> {
         let mut memory = self.memory(app).await;
         if let Some(made) = self.read(app, &mut memory).await? {
@@ -117,7 +117,7 @@ impl Plane {
         self.runtime.keep_warm(app, &[]);
         self.packages.need(app, HashSet::new());
         let shown = show(None);
-        // At the end: from here on others look.
+        // Must come last, because other tasks can look at the app from here on.
         self.forget(app);
         Ok(shown)
     }
@@ -135,11 +135,12 @@ impl Plane {
     }
 }
 
-/// When views are compared with the database next.
+/// The time of the next poll.
 struct NextLook(Instant);
 
 impl NextLook {
-    /// What is heard before that, or `None` when it is time to look: however much is heard does not put it off.
+    /// Returns the output of `heard`, or `None` when it is time to poll. Frequent notifications do
+    /// not delay the poll.
     async fn unless<T>(&self, heard: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             biased;
@@ -149,7 +150,7 @@ impl NextLook {
     }
 }
 
-/// Loads every view, then keeps them fresh until the server stops.
+/// Loads all views, then keeps them up to date until the server stops.
 pub(crate) async fn keep_fresh(state: State, stop: CancellationToken) {
     let mut news = state.catalog.listen();
     let (mut listening, mut failing) = (true, false);
@@ -162,12 +163,12 @@ pub(crate) async fn keep_fresh(state: State, stop: CancellationToken) {
         };
         match heard {
             Some(Some(Heard::App(app))) => {
-                // What fails here is caught up with at the next look.
+                // The next poll retries a failed refresh.
                 let _ = state.views.refresh(&app).await;
                 continue;
             }
             Some(None) => {
-                // Nobody but this process writes: looking is enough.
+                // Only this process writes to the database, so polling is enough.
                 listening = false;
                 continue;
             }
@@ -187,7 +188,8 @@ pub(crate) async fn keep_fresh(state: State, stop: CancellationToken) {
     }
 }
 
-/// Whoever got the answer of a write sees it with the next request: the view is swapped before the answer goes out.
+/// Updates the view before the response of a write is sent, so that the client's next request sees
+/// the change.
 pub(crate) async fn refresh_after(
     axum::extract::State(state): axum::extract::State<State>,
     request: Request,
@@ -203,7 +205,7 @@ pub(crate) async fn refresh_after(
     if !response.status().is_success() {
         return response;
     }
-    // Whatever moves live may bring other timers.
+    // A move of live may change the timers.
     if app.is_some() {
         state.executions.wake_scheduler();
     }
@@ -218,7 +220,8 @@ pub(crate) async fn refresh_after(
     response
 }
 
-/// Calls that store bytes, or that run something, change nothing that is served.
+/// Returns the app that a write changes. Requests that only store bytes or run something do not
+/// affect views.
 fn app_of(route: &str, path: &str) -> Option<AppName> {
     let rest = route.strip_prefix("/api/v1/apps/{app}")?;
     let serves = ["/blobs", "/executions", "/jobs"].iter().all(|calls| !rest.starts_with(calls));
@@ -244,7 +247,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_app_that_is_gone_is_forgotten_and_shown_as_gone_before_anybody_else_looks_at_it() {
+    async fn deleted_app_is_removed_before_the_next_refresh() {
         let (plane, _data) = plane().await;
         let app: AppName = "gone".parse().expect("a name");
         plane.packages.need(&app, HashSet::from([Digest::of(b"left")]));
@@ -258,7 +261,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_waited_for_the_memory_of_an_app_that_was_forgotten_waits_for_the_next_one() {
+    async fn waiting_for_removed_app_state_switches_to_the_new_one() {
         let (plane, _data) = plane().await;
         let app: AppName = "gone".parse().expect("a name");
         let first = plane.memory(&app).await;
@@ -273,14 +276,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn views_are_compared_in_time_however_much_is_heard() {
+    async fn notifications_do_not_delay_polling() {
         let next_look = NextLook(Instant::now() + Duration::from_millis(20));
         let hearing = async { while next_look.unless(tokio::task::yield_now()).await.is_some() {} };
         tokio::time::timeout(Duration::from_secs(30), hearing).await.expect("nobody looks any more");
     }
 
     #[test]
-    fn a_write_to_an_app_names_the_app() {
+    fn finds_the_app_that_a_write_changes() {
         let app = |route: &str, path: &str| app_of(route, path).map(|app| app.to_string());
         assert_eq!(app("/api/v1/apps/{app}/live", "/api/v1/apps/shop/live"), Some("shop".to_owned()));
         assert_eq!(app("/api/v1/apps/{app}", "/api/v1/apps/shop"), Some("shop".to_owned()));

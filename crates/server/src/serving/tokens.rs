@@ -1,5 +1,5 @@
-//! Who may call functions, without asking the database: the tokens of the API in memory, and call tokens, by which a
-//! function reaches others of its release.
+//! Authorizes function calls without the database: API tokens are cached in memory, and call tokens
+//! let a function call others of its release.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use subtle::ConstantTimeEq;
 use crate::auth;
 use crate::keyring::Keyring;
 
-/// Long enough for any call that a function can make while it runs, and for its warm connections.
+/// Long enough for any call that a function makes while it runs, and for its warm connections.
 const CALL_TOKEN_SECONDS: i64 = 3600;
 
 #[derive(Default)]
@@ -24,7 +24,7 @@ impl Tokens {
         Ok(())
     }
 
-    /// `None`: no such token.
+    /// Returns `None` for an unknown token.
     pub(crate) fn may_invoke(&self, app: &str, token: &str) -> Option<bool> {
         let tokens = self.0.load();
         let row = tokens.get(&auth::hash(token))?;
@@ -32,7 +32,7 @@ impl Tokens {
     }
 }
 
-/// `app.release.expiry.digest`: readable, and worthless without the server's key.
+/// `app.release.expiry.digest`. Readable, but cannot be forged without the server's key.
 pub(crate) fn make_call_token(keyring: &Keyring, app: &str, release: &str, now: Timestamp) -> Box<str> {
     let signed = format!("{app}.{release}.{:x}", now.as_second() + CALL_TOKEN_SECONDS);
     let mac = keyring.sign_call(&signed);

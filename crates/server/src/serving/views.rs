@@ -1,4 +1,4 @@
-//! Views for the gateway, from what the catalog says. What never changes is kept between two looks.
+//! Builds the gateway's views from the catalog. Immutable parts are reused between views.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use super::file_trees::FileTrees;
 use crate::error::ApiResult;
 use crate::state::Store;
 
-/// What is remembered of one app between two views.
+/// State of one app that is kept between two views.
 #[derive(Default)]
 pub(crate) struct AppMemory {
     versions: Versions,
-    /// By the number of the app version.
+    /// By app version.
     members: HashMap<i64, Arc<Members>>,
-    /// By binding, so that views share functions as pools share instances.
+    /// By binding key, so that views share functions just as pools share instances.
     functions: HashMap<Digest, Arc<Function>>,
     releases: HashMap<String, Built>,
     expired: Arc<Names<Timestamp>>,
@@ -32,11 +32,11 @@ pub(crate) struct AppMemory {
 
 struct Built {
     view: Arc<ReleaseView<Function>>,
-    /// Where the aliases that it follows pointed: when one moves, the view is old.
+    /// Where the followed aliases pointed. If one moves, the view is outdated.
     followed: Vec<Followed>,
 }
 
-/// An alias that a route follows, and the version it led to.
+/// An alias that a route follows, and the version it pointed to.
 #[derive(Clone)]
 struct Followed {
     function: UnitName,
@@ -44,13 +44,14 @@ struct Followed {
     version: Option<i64>,
 }
 
-/// A view, and which functions should be warm for it.
+/// A view, and the functions to keep warm for it.
 pub(crate) struct NewView {
     pub view: Arc<AppView<Function>>,
-    /// What live points at, and what tags point at if it wants instances kept, each with how many. What only a tag points
-    /// at and wants none is left out: for the runtime it is left when live leaves it, and then kept for a rollback.
+    /// Functions of live, and functions of tagged releases that ask for warm instances, each with
+    /// the number of instances. Other functions of tagged releases are left out, so that the
+    /// runtime notices when live leaves them and keeps them for a rollback.
     pub warm: Vec<(Arc<Function>, u32)>,
-    /// The packages of all that live and tags point at.
+    /// The packages of live and of all tagged releases.
     pub packages: HashSet<Digest>,
 }
 
@@ -64,7 +65,7 @@ impl AppMemory {
         }
     }
 
-    /// Whether the app is another one than it was, under the same name: nothing that is remembered is true of it.
+    /// Whether a different app now has this name, which makes the whole state invalid.
     pub(crate) fn is_of_another(&self, serving: &Serving) -> bool {
         self.app_id != 0 && self.app_id != serving.app_id
     }
@@ -99,7 +100,7 @@ impl AppMemory {
         Ok(self.view(&serving.app, serving.event, serving.live, serving.latest, &serving.releases))
     }
 
-    /// Drops what no active release needs any more.
+    /// Drops everything that no active release needs.
     fn forget(&mut self, releases: &[ServingRelease], aliases: &[ServingAlias]) {
         let active: HashSet<i64> = releases.iter().map(|release| release.app_version).collect();
         self.members.retain(|number, _| active.contains(number));
@@ -112,7 +113,7 @@ impl AppMemory {
             .map(|(_, id)| *id)
             .collect();
         needed.extend(&pins);
-        // A pinned target is a function, which has pins of its own.
+        // A pinned target is a function, which has pins itself.
         let further: Vec<i64> = pins
             .iter()
             .filter_map(|id| self.versions.get(id))
@@ -183,12 +184,12 @@ impl AppMemory {
         for version in members.of_kind(UnitKind::Route) {
             let UnitSpec::Route(spec) = &version.spec else { continue };
             let target = match self.route_target(version, spec, aliases, &mut followed) {
-                // The version that this release holds.
+                // The version in this release.
                 RouteTo::Member => functions.iter().find(|known| known.name == spec.target.function.as_str()).cloned(),
                 RouteTo::Version(version) => self.target(app, &version, &members),
                 RouteTo::Nothing => None,
             };
-            // A route whose function is gone answers like no route at all.
+            // A route without its function responds as if the route did not exist.
             routes.extend(target.map(|target| route(spec, target)));
         }
         let mut mounts = Vec::new();
@@ -239,7 +240,8 @@ enum RouteTo {
     Nothing,
 }
 
-/// Orders views of one name: an app that was deleted and made again counts its events anew, but has a higher number.
+/// Orders views of the same app name. A recreated app counts its events from the start, but has a
+/// higher id.
 pub(crate) fn stamp(app_id: i64, event: i64) -> i64 {
     app_id.saturating_mul(1 << 32).saturating_add(event)
 }

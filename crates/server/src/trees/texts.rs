@@ -1,4 +1,4 @@
-//! The lines that differ in text files.
+//! Line diffs of text files.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
@@ -17,17 +17,17 @@ use super::{READS_AT_ONCE, location, not_here};
 use crate::error::{ApiResult, internal};
 use crate::state::Store;
 
-/// Larger files are seldom written by hand, and nobody reads what differs in them.
+/// Larger files are seldom written by hand, and their diffs are seldom read.
 const MAX_SIDE: u64 = 256 << 10;
-/// Text of one answer.
+/// Maximum diff text of one response.
 const MAX_TEXT: usize = 1 << 20;
-/// Files that are read for one answer.
+/// Maximum files compared for one response.
 const MAX_FILES: usize = 200;
 const CONTEXT: usize = 3;
-/// When it is over, the rest is compared coarsely: a correct diff, but not the shortest.
+/// After this, the rest is compared coarsely: the diff stays correct, but may not be the shortest.
 const TIME_LIMIT: Duration = Duration::from_secs(2);
 
-/// Fills in `text`, or why there is none.
+/// Fills in `text`, or why it is omitted.
 pub(crate) async fn add(store: &Store, changes: &mut [UnitDiff]) -> ApiResult<()> {
     let mut wanted = Vec::new();
     for file in in_order(changes) {
@@ -62,7 +62,7 @@ pub(crate) async fn add(store: &Store, changes: &mut [UnitDiff]) -> ApiResult<()
             }
             Some(Ok(text)) => {
                 left -= text.len();
-                // Nothing can be said of the lines of an empty file.
+                // The diff of an empty file has no lines.
                 file.text = Some(text).filter(|text| !text.is_empty());
             }
             Some(Err(omitted)) => file.text_omitted = Some(omitted),
@@ -72,7 +72,7 @@ pub(crate) async fn add(store: &Store, changes: &mut [UnitDiff]) -> ApiResult<()
     Ok(())
 }
 
-/// What people wrote before what a build made of it, so that the limits leave out the latter first.
+/// Hand-written files before build results, so that the limits omit build results first.
 fn in_order(changes: &mut [UnitDiff]) -> Vec<&mut FileChange> {
     let (mut written, mut built) = (Vec::new(), Vec::new());
     for change in changes {
@@ -90,7 +90,7 @@ fn is_built(reason: &Reason, all: &[Reason]) -> bool {
     matches!(reason, Reason::Files { field, .. } if are_built(field, all))
 }
 
-/// Two files to compare; a side that is none is empty.
+/// Two files to compare. A missing side counts as empty.
 struct Pair {
     path: String,
     before: Option<Digest>,
@@ -98,7 +98,7 @@ struct Pair {
 }
 
 impl Pair {
-    /// None where the bytes are the same, or a link is involved.
+    /// Returns `None` if the bytes are the same or a link is involved.
     fn of(file: &FileChange) -> Option<Self> {
         let has_text = match file.change {
             FileChangeKind::Added => file.after.is_some(),
@@ -136,7 +136,8 @@ fn text(bytes: &[u8]) -> Result<&str, TextOmitted> {
     if text.contains('\0') { Err(TextOmitted::Binary) } else { Ok(text) }
 }
 
-/// Lines end with `\n` alone, as for every tool that reads such diffs; `similar` by itself also ends them at `\r`.
+/// Splits lines at `\n` only, as all tools that read such diffs do. `similar` by default also
+/// splits at `\r`.
 fn unified(pair: &Pair, before: &str, after: &str, deadline: Instant) -> String {
     let lines = |text| str::split_inclusive(text, '\n').collect::<Vec<&str>>();
     let (before, after) = (lines(before), lines(after));
@@ -162,7 +163,8 @@ fn unified(pair: &Pair, before: &str, after: &str, deadline: Instant) -> String 
     text
 }
 
-/// As git writes it: in quotes where the name would otherwise break its line, with a tab behind it where it has a space.
+/// Formats a file name as git does: quoted if it would break its line, followed by a tab if it
+/// contains a space.
 fn header_name(side: char, path: &str) -> String {
     if path.contains(|letter: char| letter.is_control() || letter == '"') {
         let mut quoted = format!("\"{side}/");
@@ -198,33 +200,33 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_line_stands_between_three_lines_of_context() {
+    fn diffs_have_three_lines_of_context() {
         let text = compared("a.txt", Some("1\n2\n3\n4\n5\n6\n7\n8\n9\n"), Some("1\n2\n3\n4\nfive\n6\n7\n8\n9\n"));
         let expected = "--- a/a.txt\n+++ b/a.txt\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n";
         assert_eq!(text, expected);
     }
 
     #[test]
-    fn what_is_new_or_gone_has_no_file_on_the_other_side() {
+    fn added_and_removed_files_compare_with_dev_null() {
         assert_eq!(compared("a", None, Some("x\n")), "--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+x\n");
         assert_eq!(compared("a", Some("x\n"), None), "--- a/a\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n");
         assert_eq!(compared("a", None, Some("")), "");
     }
 
     #[test]
-    fn a_missing_end_of_line_is_told_and_a_carriage_return_ends_none() {
+    fn marks_missing_newlines_and_ignores_carriage_returns() {
         let text = compared("a", Some("x\ry\r"), Some("x\ry\n"));
         assert_eq!(text, "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-x\ry\r\n\\ No newline at end of file\n+x\ry\n");
     }
 
     #[test]
-    fn names_cannot_break_their_line() {
+    fn quotes_names_that_would_break_the_header() {
         assert_eq!(header_name('a', "my file"), "a/my file\t");
         assert_eq!(header_name('b', "x\n+++ b/y\u{1b}\"z"), "\"b/x\\n+++ b/y\\033\\\"z\"");
     }
 
     #[test]
-    fn bytes_that_are_not_utf8_or_hold_a_nul_are_binary() {
+    fn invalid_utf8_and_nul_are_binary() {
         assert_eq!(text(&[0xff, 0xfe]), Err(TextOmitted::Binary));
         assert_eq!(text(b"a\0b"), Err(TextOmitted::Binary));
         assert_eq!(text("ü\n".as_bytes()), Ok("ü\n"));

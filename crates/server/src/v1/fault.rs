@@ -1,4 +1,4 @@
-//! Errors as v1 has them: `{"faultcode", "faultstring", "debuginfo"}`.
+//! Errors of the v1 interface: `{"faultcode", "faultstring", "debuginfo"}`.
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -15,7 +15,8 @@ pub(crate) type V1Result<T> = Result<T, Fault>;
 pub(crate) struct Fault {
     status: StatusCode,
     message: String,
-    /// Everything that stands in the way. Clients show the message only; scripts find the list here.
+    /// Everything that blocks the request. Clients show only the message, but scripts can read this
+    /// list.
     blockers: Vec<String>,
 }
 
@@ -32,12 +33,12 @@ impl Fault {
         Self::new(StatusCode::FORBIDDEN, message)
     }
 
-    /// Without a token that is known here.
+    /// For requests without a known token.
     pub(crate) fn unauthorized(message: &str) -> Self {
         Self::new(StatusCode::UNAUTHORIZED, message)
     }
 
-    /// `what` as the interface calls it, `Function` for example.
+    /// `what` is the v1 name of the resource, such as `Function`.
     pub(crate) fn unknown(what: &str, by: &str, value: &str) -> Self {
         Self::new(StatusCode::NOT_FOUND, format!("{what} not found [{by}={value}]"))
     }
@@ -56,7 +57,8 @@ impl Fault {
     }
 }
 
-/// Whether this is the catalog's word that something does not exist; then v1 has words of its own.
+/// Returns whether the catalog reported that something does not exist. v1 has its own messages for
+/// that.
 pub(crate) fn is_unknown(error: &CatalogError) -> bool {
     matches!(error, CatalogError::Refused(refusal) if matches!(refusal.code.class(), Class::NotFound | Class::Gone))
 }
@@ -77,9 +79,9 @@ fn status_of(code: Code) -> StatusCode {
 impl From<Refusal> for Fault {
     fn from(refusal: Refusal) -> Self {
         let Refusal { code, message, hint, blockers } = refusal;
-        // Where the words are the interface's own, nothing is added to them.
+        // Adds nothing to messages that the v1 interface defines.
         let own = code == Code::InUse && message.contains("still associated");
-        // Hints for other clients are of no use to those of this interface.
+        // Drops hints about other clients, which do not help v1 users.
         let hint = match code {
             Code::TooManyRunning => {
                 Some("send it with sync=false, and it waits for its turn, or try again later".to_owned())

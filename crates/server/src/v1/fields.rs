@@ -1,4 +1,4 @@
-//! Bodies of JSON. A null is the same as nothing: clients send nulls for what they were not given.
+//! JSON bodies. Null counts as absent, because clients send null for options that were not given.
 
 use std::fmt;
 
@@ -10,15 +10,14 @@ use super::fault::{Fault, V1Result};
 use super::unread::{read_all, unreadable};
 use crate::handlers::executions::check_text;
 
-/// The largest input, with every letter of it escaped, and the rest.
+/// Fits the largest input with every character escaped, and the other fields.
 const MAX_BODY: usize = 8 << 20;
-/// More than any call has.
+/// More fields than any call has.
 const MOST_FIELDS: usize = 64;
 
 #[derive(Debug, Default)]
 pub(crate) struct Fields(Map<String, Value>);
 
-/// Reads a body of JSON.
 pub(super) async fn read(request: Request) -> V1Result<Fields> {
     let bytes = read_all(request, MAX_BODY).await?;
     if bytes.is_empty() { Ok(Fields::default()) } else { parse(&bytes) }
@@ -29,8 +28,8 @@ pub(super) fn parse(json: &[u8]) -> V1Result<Fields> {
     Fields::of(object.0)
 }
 
-/// An object of which only the plain values are kept: a list of zeros has sixteen times the size in memory that it had on the
-/// wire, and no call takes one.
+/// A JSON object of which only plain values are kept. An array of zeros takes sixteen times as much
+/// memory as on the wire, and no call accepts one.
 struct Object(Map<String, Value>);
 
 impl<'de> Deserialize<'de> for Object {
@@ -109,7 +108,7 @@ impl<'de> Deserialize<'de> for Plain {
 }
 
 impl Fields {
-    /// Databases do not keep the letter NUL, so no text may have it.
+    /// Rejects NUL characters, which databases cannot store.
     pub(super) fn of(fields: Map<String, Value>) -> V1Result<Self> {
         if let Some((name, _)) = fields.iter().find(|(_, value)| value.as_str().is_some_and(|text| text.contains('\0')))
         {
@@ -130,14 +129,14 @@ impl Fields {
         }
     }
 
-    /// A name or a description: a text that stands in every list.
+    /// A name or description, which is shorter because it appears in every list.
     pub(crate) fn short_text(&self, name: &str) -> V1Result<Option<String>> {
         let text = self.text(name)?;
         check_text(name, text.as_deref().unwrap_or_default())?;
         Ok(text)
     }
 
-    /// Forms have only text, so digits are a number.
+    /// Accepts strings of digits, because forms have only text.
     pub(crate) fn int(&self, name: &str) -> V1Result<Option<i64>> {
         match self.0.get(name) {
             None => Ok(None),
@@ -157,7 +156,7 @@ impl Fields {
     }
 }
 
-/// As OpenStack reads flags.
+/// Parses a flag as OpenStack does.
 pub(crate) fn is_true(text: &str) -> Option<bool> {
     match text.trim().to_ascii_lowercase().as_str() {
         "true" | "1" | "yes" | "on" | "t" | "y" => Some(true),
@@ -182,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_plain_values_of_a_body_are_kept() {
+    fn keeps_only_plain_values() {
         let text = r#"{"a": [0, [1, {"b": 2}]], "c": {"d": []}, "e": "f", "g": 1, "h": -1.5, "i": true, "j": null}"#;
         let Object(found) = serde_json::from_str(text).expect("it is an object");
         let wanted = json!({ "a": [], "c": {}, "e": "f", "g": 1, "h": -1.5, "i": true, "j": null });
@@ -194,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn no_text_has_the_letter_nul() {
+    fn rejects_nul_characters() {
         assert!(Fields::of([("a".to_owned(), json!("b\0"))].into_iter().collect()).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Bodies with a file in them: multipart, forms, and JSON for what needs no file.
+//! Bodies that may contain a file: multipart, forms, and JSON for calls without a file.
 
 use std::path::Path;
 
@@ -19,16 +19,16 @@ use super::uploads;
 use crate::error::internal;
 use crate::state::State;
 
-/// The file of a package in its folder.
+/// Name of an uploaded package in its directory.
 pub(crate) const ZIP: &str = "package.zip";
 /// Clients send up to 50 MiB.
 const MAX_PACKAGE: usize = 256 << 20;
-/// A package and everything around it.
+/// A package and the rest of the form.
 pub(super) const MAX_BODY: usize = MAX_PACKAGE + (4 << 20);
-/// All text of a form together.
+/// Maximum size of all text fields together.
 const MAX_TEXT: usize = 1 << 20;
 const PACKAGE: &str = "package";
-/// What calls with a form look at. The rest of one is not kept.
+/// The text fields that calls use. Others are dropped.
 const TEXTS: [&str; 10] =
     ["name", "description", "code", "runtime_id", "entry", "cpu", "memory_size", "timeout", "source", "md5sum"];
 
@@ -37,14 +37,14 @@ pub(crate) struct Form {
     pub package: Option<Upload>,
 }
 
-/// A file that was sent, alone in a folder that goes when this does.
+/// An uploaded file, alone in a directory that is deleted on drop.
 pub(crate) struct Upload {
     pub folder: TempDir,
     /// In hexadecimal.
     pub md5: String,
 }
 
-/// Reads a body that may bring a file.
+/// Reads a body that may contain a file.
 pub(super) async fn read(request: Request, state: &State) -> V1Result<Form> {
     let kind = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let kind = kind.to_ascii_lowercase();
@@ -54,7 +54,7 @@ pub(super) async fn read(request: Request, state: &State) -> V1Result<Form> {
     }
     if kind.starts_with("application/x-www-form-urlencoded") {
         let bytes = read_all(request, MAX_TEXT).await?;
-        // `curl -d '{…}'` says that it sends a form; nobody's form begins like this.
+        // `curl -d '{…}'` declares a form. No real form begins like this.
         if bytes.trim_ascii_start().starts_with(b"{") {
             return Ok(Form { fields: fields::parse(&bytes)?, package: None });
         }
@@ -108,7 +108,7 @@ fn broken(error: &MultipartError) -> Fault {
     unreadable(&error.body_text())
 }
 
-/// A file while it arrives.
+/// A file being received.
 struct Incoming {
     folder: TempDir,
     file: tokio::fs::File,

@@ -1,5 +1,5 @@
-//! The clients of this interface send all of a body before they listen, and take a closed connection for a broken server. So
-//! the rest of what was refused is read to its end, within reason.
+//! Drains the bodies of rejected requests, within limits. Clients of v1 send the whole body before
+//! they read the response, and treat a closed connection as a server failure.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
@@ -23,7 +23,7 @@ struct Incoming {
 
 pub(super) async fn hear_out(request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
-    // Who asks first gets the answer before anything is sent.
+    // A client that sent `Expect` gets the response before it sends the body.
     let asks_first = parts.headers.contains_key(EXPECT);
     let incoming = Arc::new(Mutex::new(Incoming { body: body.into_data_stream(), begun: false, ended: false }));
     let shown = Body::from_stream(chunks(Arc::clone(&incoming)));

@@ -1,4 +1,4 @@
-//! Lists: of which projects, and what is left of them after the filters of the query.
+//! Lists: which projects they include, and the filters of the query.
 
 use std::cmp::Ordering;
 
@@ -13,16 +13,16 @@ use super::names;
 use super::project::Project;
 use crate::state::State;
 
-/// The interface has no pages, so a list has a bound.
+/// Maximum items of a list, because v1 has no pagination.
 const MOST: usize = 10_000;
-/// Of long texts in a list together, at about which it ends.
+/// A list ends when its texts exceed about this size.
 const MOST_BYTES: usize = 32 << 20;
-/// So many things are looked at for what fits.
+/// Maximum items examined for a list.
 const MOST_SEEN: usize = 100_000;
 const PAGE: i64 = 1000;
 const OPERATORS: [&str; 9] = ["in", "nin", "eq", "neq", "gte", "gt", "lte", "lt", "has"];
 
-/// What a list is asked for.
+/// A parsed list request.
 pub(crate) struct Wanted {
     filters: Vec<Filter>,
     all_projects: bool,
@@ -36,14 +36,15 @@ struct Filter {
 }
 
 impl Wanted {
-    /// Reads the query; `fields` are those that the list has.
+    /// Parses the query. `fields` are the fields that items of the list have.
     pub(crate) fn read(uri: &Uri, project: &Project, fields: &[&str]) -> V1Result<Self> {
         project.may(Permission::Read)?;
         let mut wanted = Self { filters: Vec::new(), all_projects: false, project: None };
         for (name, value) in form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()) {
             match &*name {
                 "all_projects" => wanted.all_projects = is_true(&value) == Some(true),
-                // Of those who do not see other projects it is always their own.
+                // Ignored for callers that cannot see other projects: the value is always their
+                // own.
                 "project_id" if !project.sees_all => {}
                 "project_id" => {
                     let filter = Filter::read("project_id", &value);
@@ -63,7 +64,7 @@ impl Wanted {
         Ok(wanted)
     }
 
-    /// The projects to look into.
+    /// The projects to search.
     pub(crate) async fn projects(&self, state: &State, project: &Project) -> V1Result<Vec<AppName>> {
         if !self.all_projects {
             return Ok(vec![project.name.clone()]);
@@ -82,7 +83,7 @@ impl Wanted {
         Ok(found)
     }
 
-    /// The value that a field must have, if the query says that.
+    /// The exact value that the query requires for a field, if any.
     pub(crate) fn exactly(&self, field: &str) -> Option<&str> {
         let filter = self.filters.iter().find(|filter| filter.field == field && filter.operator == "eq")?;
         Some(&filter.value)
@@ -92,17 +93,17 @@ impl Wanted {
         self.filters.iter().all(|filter| filter.takes(object.get(&filter.field).unwrap_or(&Value::Null)))
     }
 
-    /// The answer, under the name that the list has.
+    /// The response, with the items under the list's name.
     pub(crate) fn answer(&self, name: &str, objects: Vec<Map<String, Value>>) -> Json<Value> {
         let kept: Vec<_> = objects.into_iter().filter(|object| self.takes(object)).take(MOST).collect();
         Json(json!({ name: kept }))
     }
 }
 
-/// What a list that is read in pages has found so far.
+/// The result so far of a list that is read in pages.
 pub(crate) struct Found<'w> {
     wanted: &'w Wanted,
-    /// With the times at which they were made.
+    /// Items with their creation times.
     objects: Vec<(Timestamp, Map<String, Value>)>,
     bytes: usize,
     seen: usize,
@@ -123,12 +124,13 @@ impl<'w> Found<'w> {
         }
     }
 
-    /// The list ends here, whatever there would be more.
+    /// Whether a limit is reached. The list then ends, even if there are more items.
     pub(crate) fn is_full(&self) -> bool {
         self.objects.len() >= MOST || self.bytes >= MOST_BYTES || self.seen >= MOST_SEEN
     }
 
-    /// What is read newest first, so that the bounds keep the newest, is listed oldest first.
+    /// Returns the items oldest first. They are read newest first, so that the limits keep the
+    /// newest.
     pub(crate) fn answer(mut self, name: &str) -> Json<Value> {
         self.objects.reverse();
         self.objects.sort_by_key(|(at, _)| *at);
@@ -139,7 +141,7 @@ impl<'w> Found<'w> {
 
 impl Filter {
     fn read(field: &str, text: &str) -> Self {
-        // Ids are told in small letters, whichever they are asked for in.
+        // Ids are stored in lower case, but may be requested in any case.
         let lower = matches!(field, "id" | "function_id" | "runtime_id").then(|| text.to_ascii_lowercase());
         let text = lower.as_deref().unwrap_or(text);
         for operator in OPERATORS {
@@ -176,7 +178,7 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// None where the two cannot be compared: what is not there is neither more nor less than anything.
+/// Returns `None` if the values cannot be compared: null is neither less nor greater than anything.
 fn compare(found: &Value, wanted: &str) -> Option<Ordering> {
     match found {
         Value::Null => matches!(wanted, "" | "null" | "None").then_some(Ordering::Equal),
@@ -199,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn every_operator_compares_as_it_says() {
+    fn evaluates_all_operators() {
         check(json!("hello"), "hello", true);
         check(json!("hello"), "eq:hello", true);
         check(json!("hello"), "neq:hello", false);

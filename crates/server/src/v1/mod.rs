@@ -1,18 +1,23 @@
-//! The REST interface of seed 004 (OpenStack Qinling's v1), for its existing clients, over the same ledger as everything else.
+//! The v1 REST interface of OpenStack Qinling (seed 004), for its existing clients, on the same
+//! catalog as the rest of the API.
 //!
-//! What maps to what, and what is chosen where the interface is silent:
-//! - A **project** is an app. A token for one app is that project; a token for all apps is the project `default`. The role
-//!   decides what is allowed there, as everywhere; `admin` for all apps may also read other projects (`project.rs`).
-//! - A **runtime** is an environment. Runtimes are made in the maker's project and, while `is_public`, seen and used from all
-//!   others: a function that uses one of another project gets an environment of its own app that is equal to it.
-//! - A **function** is a function and a package of its own. The package keeps the zip that came in as its source, and what was
-//!   in it as what runs. Names of v1 are free text and need not be unique, so they stand in the facts of the unit.
-//! - The **head** (version 0) is the newest version of the ledger; a **version** is one that was published (`v1_versions`).
-//! - **Workers** are instances on the node that is asked.
-//! - Lists answer the newest [`lists::MOST`] of what fits.
-//! - Errors are [`fault::Fault`]s; what stands in the way of a delete is listed under `blockers`.
+//! Mapping, and choices where the interface leaves them open:
+//! - A **project** is an app. A token for one app belongs to that project, and a token for all apps
+//!   to the project `default`. The role decides what is allowed there, as everywhere. `admin` for
+//!   all apps may also read other projects (`project.rs`).
+//! - A **runtime** is an environment. It is created in the creator's project and, if `is_public`,
+//!   can be seen and used from all others: a function that uses a runtime of another project gets
+//!   an equal environment in its own app.
+//! - A **function** is a function with its own package. The package keeps the uploaded zip as its
+//!   source, and the content of the zip as its deployment. v1 names are free text and need not be
+//!   unique, so they are stored in the unit's facts.
+//! - The **head** (version 0) is the newest version in the catalog. A **version** is a published
+//!   one (`v1_versions`).
+//! - **Workers** are instances on the node that handles the request.
+//! - Lists return the newest [`lists::MOST`] matches.
+//! - Errors are [`fault::Fault`]s. Whatever prevents a delete is listed under `blockers`.
 //!
-//! To add a call: a file `RESOURCE/VERB.rs` with one handler, and a line in [`router`].
+//! To add a call, add a file `RESOURCE/VERB.rs` with one handler, and a line in [`router`].
 
 mod aliases;
 mod executions;
@@ -53,7 +58,7 @@ pub(crate) fn router() -> Router<State> {
         .route("/v1/runtimes/{id}/pool", get(runtimes::pool::pool))
         .route("/v1/webhooks/{id}/invoke", post(webhooks::invoke::invoke));
     for (path, calls) in resources() {
-        // Clients and the seed write lists with a slash at the end as well.
+        // Clients, and the seed, also request lists with a trailing slash.
         router = router.route(path, calls.clone()).route(&format!("{path}/"), calls);
     }
     router
@@ -93,7 +98,7 @@ fn resources() -> [(&'static str, MethodRouter<State>); 16] {
     ]
 }
 
-/// Something that is served changed: the next request sees it. What fails here is caught up with later.
+/// Updates the view, so that the next request sees a change. A failure is recovered later.
 async fn changed(state: &State, app: &AppName) {
     state.executions.wake_scheduler();
     if let Err(error) = state.views.refresh(app).await {

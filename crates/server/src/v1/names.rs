@@ -1,4 +1,4 @@
-//! Ids, times, addresses, and names for units.
+//! Ids, times, URLs, and names of units.
 
 use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
@@ -12,7 +12,7 @@ use super::project::Project;
 use crate::state::State;
 use crate::urls::reached_host;
 
-/// The names in a path.
+/// The parameters of a path.
 pub(crate) struct Path<T>(pub T);
 
 impl<T: serde::de::DeserializeOwned + Send> FromRequestParts<State> for Path<T> {
@@ -32,7 +32,7 @@ pub(crate) fn is_uuid(text: &str) -> bool {
         })
 }
 
-/// An id in a path; anything else is refused before anybody is asked.
+/// Parses an id in a path. Rejects other text before any query.
 pub(crate) fn id(text: &str) -> V1Result<String> {
     if is_uuid(text) {
         return Ok(text.to_ascii_lowercase());
@@ -41,7 +41,7 @@ pub(crate) fn id(text: &str) -> V1Result<String> {
     Err(Fault::bad(format!("Invalid input for field/attribute id. Value: '{shown}'. Value should be UUID format.")))
 }
 
-/// A version in a path: a number from 0, or an id.
+/// Parses a version in a path: a number from 0, or an id.
 pub(crate) fn version(text: &str) -> V1Result<String> {
     let number = text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<i64>().is_ok();
     if number || is_uuid(text) {
@@ -61,7 +61,7 @@ pub(crate) fn opt_time(at: Option<Timestamp>) -> Value {
     at.map_or(Value::Null, time)
 }
 
-/// Times as people write them; without a zone they are UTC.
+/// Parses a time in the usual notations. Times without a zone are UTC.
 pub(crate) fn read_time(text: &str) -> V1Result<Timestamp> {
     let plain = text.trim().replacen(' ', "T", 1);
     let spellings = [plain.clone(), format!("{plain}Z"), format!("{plain}:00Z"), format!("{plain}T00:00:00Z")];
@@ -69,7 +69,7 @@ pub(crate) fn read_time(text: &str) -> V1Result<Timestamp> {
     found.ok_or_else(|| Fault::bad(format!("'{text}' is not a time; write it like 2026-11-15T07:16:34.")))
 }
 
-/// Where this server is, as the one who asks sees it.
+/// This server's base URL, as the client sees it.
 pub(crate) fn endpoint(headers: &HeaderMap) -> String {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let scheme = if text("x-forwarded-proto") == Some("https") { "https" } else { "http" };
@@ -77,9 +77,10 @@ pub(crate) fn endpoint(headers: &HeaderMap) -> String {
     format!("{scheme}://{host}")
 }
 
-/// A name of a unit that stands for a name of v1: the same where it can be, and where `taken` one that nobody has.
+/// The unit name for a v1 name: the same if it is valid, or a random one if it is not or is
+/// `taken`.
 pub(crate) fn unit_name(state: &State, kind: UnitKind, wanted: Option<&str>, taken: bool) -> V1Result<UnitName> {
-    // Packages get a longer name than their function.
+    // Leaves room for package names, which are longer than their function's.
     let fits = wanted.filter(|name| !taken && name.len() <= 55).and_then(|name| UnitName::for_kind(kind, name).ok());
     if let Some(name) = fits {
         return Ok(name);
@@ -94,7 +95,8 @@ pub(crate) fn unit_name(state: &State, kind: UnitKind, wanted: Option<&str>, tak
     Ok(UnitName::for_kind(kind, &format!("{stem}-{random}")).map_err(milepost_model::Refusal::from)?)
 }
 
-/// A function or a runtime with this id. One of another project is there only for those who see all projects.
+/// Finds a function or runtime by id. Those of other projects are found only if the caller can see
+/// all projects, or the runtime is public.
 pub(crate) async fn unit(state: &State, project: &Project, kind: UnitKind, id: &str) -> V1Result<V1Unit> {
     let what = if kind == UnitKind::Environment { "Runtime" } else { "Function" };
     let found = state.catalog.v1_find(self::id(id)?).await?;
@@ -104,14 +106,15 @@ pub(crate) async fn unit(state: &State, project: &Project, kind: UnitKind, id: &
         .ok_or_else(|| Fault::unknown(what, "id", id))
 }
 
-/// The same, for writing: only the project's own. See also [`owned`].
+/// Like [`unit`], for writing: only the project's own. See also [`owned`].
 pub(crate) async fn own_unit(state: &State, project: &Project, kind: UnitKind, id: &str) -> V1Result<V1Unit> {
     let what = if kind == UnitKind::Environment { "Runtime" } else { "Function" };
     let found = unit(state, project, kind, id).await?;
     if found.app == project.name { Ok(found) } else { Err(Fault::unknown(what, "id", id)) }
 }
 
-/// The same, for deleting a function, where the interface has words for those who see one that is not theirs.
+/// Like [`own_unit`], for deleting a function. v1 has a separate message for callers that can see
+/// the function but do not own it.
 pub(crate) async fn owned(state: &State, project: &Project, id: &str) -> V1Result<V1Unit> {
     let found = unit(state, project, UnitKind::Function, id).await?;
     if found.app == project.name {
@@ -126,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_and_versions_are_what_they_should_be() {
+    fn validates_ids_and_versions() {
         assert!(id("0191a0b2-0000-7000-8000-0123456789AB").is_ok());
         for wrong in ["", "1", "0191a0b2-0000-7000-8000-0123456789a", "0191a0b2-0000-7000-8000-0123456789zz"] {
             assert!(id(wrong).is_err(), "{wrong}");
@@ -136,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_read_as_people_write_them() {
+    fn parses_times_in_usual_notations() {
         let wanted: Timestamp = "2026-11-15T07:16:34Z".parse().expect("a time");
         for text in ["2026-11-15T07:16:34Z", "2026-11-15 07:16:34", "2026-11-15T07:16:34"] {
             assert_eq!(read_time(text).expect("a time"), wanted);

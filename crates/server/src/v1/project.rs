@@ -1,4 +1,4 @@
-//! Who is asking: a token is a project and what may be done there.
+//! Authentication: a token determines the project and the permissions in it.
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -11,29 +11,29 @@ use crate::state::State;
 
 /// The project of tokens for all apps.
 const DEFAULT_APP: &str = "default";
-/// The header of OpenStack's clients.
+/// The header that OpenStack clients use.
 const TOKEN: &str = "x-auth-token";
 
 pub(crate) struct Project {
     pub name: AppName,
-    /// May read what other projects have.
+    /// Whether the caller may read other projects.
     pub sees_all: bool,
     caller: Caller,
 }
 
 impl Project {
-    /// Who does it, as the ledger tells it.
+    /// The actor's name in the event log.
     pub(crate) fn actor(&self) -> &str {
         self.caller.name()
     }
 
-    /// Refuses what the token's role does not allow in its own project.
+    /// Checks that the token's role has this permission in its own project.
     pub(crate) fn may(&self, permission: Permission) -> V1Result<&AppName> {
         self.caller.may(permission, self.name.as_str())?;
         Ok(&self.name)
     }
 
-    /// Whether something of that project may be looked at.
+    /// Returns whether the caller may read resources of this project.
     pub(crate) fn sees(&self, project: &AppName) -> bool {
         self.sees_all || *project == self.name
     }

@@ -1,4 +1,4 @@
-//! What this is, for clients that look before they speak.
+//! Version discovery and unknown calls.
 
 use axum::Json;
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
@@ -18,7 +18,7 @@ pub(crate) async fn uri(headers: HeaderMap) -> Json<Value> {
     Json(json!({ "uri": format!("{}/v1/", endpoint(&headers)) }))
 }
 
-/// For those who have a token; others are told nothing about what there is.
+/// Requires a token, so that other callers learn nothing about the available calls.
 pub(crate) async fn unknown(_: Project, uri: Uri) -> Fault {
     Fault::no_such_call(
         format!("There is no call `{}`; docs/v1.md lists the calls.", uri.path()),
@@ -26,7 +26,7 @@ pub(crate) async fn unknown(_: Project, uri: Uri) -> Fault {
     )
 }
 
-/// Who has no token is told so first, except where none is needed.
+/// Reports a missing token first, except for calls that need none.
 pub(crate) async fn wrong_method(project: Result<Project, Fault>, method: Method, uri: Uri) -> Fault {
     if let Err(refused) = project
         && !is_open(uri.path())
@@ -37,7 +37,7 @@ pub(crate) async fn wrong_method(project: Result<Project, Fault>, method: Method
     Fault::no_such_call(message, StatusCode::METHOD_NOT_ALLOWED)
 }
 
-/// Calls that need no token, by the path alone.
+/// Whether a call needs no token, judged by its path alone.
 fn is_open(path: &str) -> bool {
     let path = path.trim_end_matches('/');
     let invoked = path.strip_prefix("/v1/webhooks/").and_then(|rest| rest.strip_suffix("/invoke"));

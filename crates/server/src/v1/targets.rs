@@ -1,4 +1,4 @@
-//! Which function and version something is about, from v1's names to the ledger's and back.
+//! Maps functions and versions between v1 and the catalog.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ pub(crate) struct Target {
     pub selector: Selector,
 }
 
-/// Reads `function_alias`, or `function_id` and `function_version`. The alias wins.
+/// Reads `function_alias`, or `function_id` and `function_version`. The alias takes precedence.
 pub(crate) async fn read(state: &State, project: &Project, fields: &Fields) -> V1Result<Target> {
     if let Some(name) = fields.text("function_alias")?.filter(|name| !name.is_empty()) {
         return alias(state, &project.name, &name).await;
@@ -40,7 +40,7 @@ async fn alias(state: &State, app: &AppName, name: &str) -> V1Result<Target> {
     Ok(Target { function: found.function, selector: Selector::Alias(parsed) })
 }
 
-/// A version of one of the project's own functions; 0 is the newest code.
+/// A version of one of the project's own functions. 0 is the newest code.
 pub(crate) async fn of_function(state: &State, project: &Project, id: &str, version: i64) -> V1Result<Target> {
     let unit = names::own_unit(state, project, UnitKind::Function, id).await?;
     let selector = match version {
@@ -62,9 +62,9 @@ async fn numbers(state: &State, app: &AppName, of: Option<UnitName>) -> V1Result
     Ok(found.into_iter().map(|(name, version, number)| ((name, version), number)).collect())
 }
 
-/// What v1 calls the functions of an app and their versions.
+/// The v1 ids of an app's functions, and the v1 numbers of their versions.
 pub(crate) struct Names {
-    /// With the time from which on the function is the one with this id.
+    /// Ids with creation times. A function of the same name before that time was a different one.
     ids: HashMap<UnitName, (String, Timestamp)>,
     numbers: Numbers,
 }
@@ -76,12 +76,12 @@ impl Names {
         Ok(Self { ids, numbers: numbers(state, app, None).await? })
     }
 
-    /// Of one function only.
+    /// Loads one function only.
     pub(crate) async fn of_one(state: &State, app: &AppName, function: &UnitName) -> V1Result<Self> {
         let key = UnitKey { kind: UnitKind::Function, name: function.clone() };
         let ids = match state.catalog.v1_unit_named(app, key).await {
             Ok(unit) => [(unit.name, (unit.id, unit.created_at))].into(),
-            // It was removed since.
+            // The function was deleted.
             Err(error) if is_unknown(&error) => HashMap::new(),
             Err(error) => return Err(error.into()),
         };
@@ -96,9 +96,10 @@ impl Names {
         self.ids.get(function).map_or(Value::Null, |(id, _)| id.as_str().into())
     }
 
-    /// `function_alias`, `function_id` and `function_version` of what names a function by a selector; `version` is the
-    /// number in the ledger where one is fixed. What is over was about the function of that name `at` its time: one that was
-    /// made later is another, and the id of the one that is gone is not known any more.
+    /// Inserts `function_alias`, `function_id` and `function_version`. `version` is the catalog's
+    /// number, if the version is fixed. `at` is the time of something that has ended: it refers to
+    /// the function that had the name then. If the current function was created later, the id of
+    /// the former one is unknown.
     pub(crate) fn tell(
         &self,
         object: &mut Map<String, Value>,
@@ -121,7 +122,8 @@ impl Names {
         object.insert("function_version".to_owned(), number.map_or(Value::Null, Value::from));
     }
 
-    /// The same for a job or a webhook: what follows an alias has no function of its own.
+    /// Like [`Names::tell`], for a job or webhook: if it follows an alias, it has no function of
+    /// its own.
     pub(crate) fn tell_bound(
         &self,
         object: &mut Map<String, Value>,
@@ -138,7 +140,8 @@ impl Names {
     }
 }
 
-/// Text of v1 as the ledger's input: an object is keyword arguments, everything else one text.
+/// Converts v1 text to an input: a JSON object becomes keyword arguments, anything else stays one
+/// text.
 pub(crate) fn input(text: Option<String>) -> V1Result<Option<RawJson>> {
     let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(None) };
     check_length(text.len(), MAX_INPUT)?;
@@ -149,7 +152,8 @@ pub(crate) fn input(text: Option<String>) -> V1Result<Option<RawJson>> {
     Ok(Some(input))
 }
 
-/// And back: an object as Python writes it, since some scripts look for text and not for values.
+/// Converts an input back to text. Objects are formatted as in Python, because some scripts compare
+/// the text.
 pub(crate) fn input_text(input: Option<&RawJson>) -> Value {
     match input {
         None => Value::Null,
@@ -163,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_object_is_keyword_arguments_and_all_else_is_text() {
+    fn objects_become_keyword_arguments_and_the_rest_text() {
         let given = |text: &str| input(Some(text.to_owned())).expect("it is small");
         assert_eq!(given(r#" {"name":  "x"} "#).expect("an object").as_str(), r#"{"name":  "x"}"#);
         for text in ["[1, 2]", "plain", "{broken"] {

@@ -1,4 +1,4 @@
-//! A body that nobody has read yet. It is read once it is clear that the caller may do what it asks for.
+//! A body that has not been read yet. Handlers read it after authorizing the caller.
 
 use std::convert::Infallible;
 
@@ -27,18 +27,18 @@ impl FromRequest<State> for Unread {
 }
 
 impl Unread {
-    /// A body of JSON.
+    /// Reads a JSON body.
     pub(crate) async fn fields(self) -> V1Result<Fields> {
         fields::read(self.request).await
     }
 
-    /// A body that may bring a file.
+    /// Reads a body that may contain a file.
     pub(crate) async fn form(self) -> V1Result<Form> {
         form::read(self.request, &self.state).await
     }
 }
 
-/// All of a body that has no more than `most` bytes.
+/// Reads the whole body, up to `most` bytes.
 pub(super) async fn read_all(request: Request, most: usize) -> V1Result<BytesMut> {
     let too_large = || -> Fault {
         let message = format!("The request is larger than the {} MiB that it may have.", most >> 20);

@@ -1,20 +1,21 @@
-//! Where packages arrive, and what a crash leaves of them.
+//! Temporary directories of uploaded packages, and their cleanup after a crash.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use tempfile::TempDir;
 
-/// Each is alone in a folder of the data folder, where room is planned for.
+/// Each upload has its own directory in the data directory, where disk space is planned for.
 const PREFIX: &str = "v1-upload-";
 
-/// A folder that goes when this does.
+/// Creates a directory that is deleted on drop.
 pub(super) fn folder(data: &Path) -> io::Result<TempDir> {
     tempfile::Builder::new().prefix(PREFIX).tempdir_in(data)
 }
 
-/// Removes what earlier servers left. To be called before this one takes requests, while it holds the lock of the data folder:
-/// then nobody else's are there. They are removed in the background, since they may be large.
+/// Removes uploads left by earlier processes. Must be called before this server accepts requests
+/// and while it holds the lock of the data directory, so that all uploads found are stale. Deletes
+/// in the background, since they may be large.
 pub(crate) fn sweep(data: &Path) {
     let left = match left_over(data) {
         Ok(left) if left.is_empty() => return,
@@ -41,7 +42,7 @@ fn left_over(data: &Path) -> io::Result<Vec<PathBuf>> {
     for entry in fs::read_dir(data)? {
         let entry = entry?;
         let ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
-        // A link is nobody's upload, and what it leads to is not ours.
+        // Ignores symlinks: they are never uploads, and their targets must not be deleted.
         if ours && entry.file_type()?.is_dir() {
             found.push(entry.path());
         }
@@ -54,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_folders_of_uploads_are_found() {
+    fn finds_only_upload_directories() {
         let data = tempfile::tempdir().expect("a folder");
         let upload = folder(data.path()).expect("a folder");
         let elsewhere = tempfile::tempdir().expect("a folder");

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::server::{TestServer, refused};
 
-/// A function with its package, a configuration, files and a secret.
+/// Deploys a function with its package, a config, files and a secret.
 async fn deploy(server: &TestServer, greeting: &str) -> Value {
     let code = server.store(&[("main.py", "def main(): return 'hi'"), ("lib/more.py", "x = 1")]).await;
     let files = server.store(&[("index.html", "<h1>hi</h1>"), ("again.html", "<h1>hi</h1>")]).await;
@@ -19,7 +19,7 @@ async fn deploy(server: &TestServer, greeting: &str) -> Value {
         { "kind": "function", "name": "hello", "spec": { "package": { "name": "code" }, "entrypoint": "main", "secrets": ["TOKEN"] } },
         { "kind": "static", "name": "site", "spec": { "path": "/", "tree": files } },
     ]);
-    // A server of these tests has no workers to load a function with.
+    // Servers of these tests have no workers to load functions with.
     server.change(&json!({ "check": false, "message": "all of it", "puts": puts })).await
 }
 
@@ -38,13 +38,13 @@ fn document(bytes: &[u8]) -> Artifact {
 }
 
 #[tokio::test]
-async fn the_same_app_version_gives_the_same_bytes_on_any_server() {
+async fn artifacts_are_reproducible_on_any_server() {
     let (one, two) = (TestServer::start().await, TestServer::start().await);
     let first = deploy(&one, "hi").await;
     let uid = first["appVersion"].as_str().unwrap();
     let bytes = artifact(&one, uid).await;
     assert_eq!(bytes, artifact(&one, "live").await);
-    // Another history, other numbers and uids, the same app in the end.
+    // A different history with other numbers and uids, but the same app in the end.
     deploy(&two, "something else").await;
     deploy(&two, "hi").await;
     assert_eq!(bytes, artifact(&two, "live").await);
@@ -55,7 +55,7 @@ async fn the_same_app_version_gives_the_same_bytes_on_any_server() {
 }
 
 #[tokio::test]
-async fn an_artifact_has_every_file_once_and_no_secret() {
+async fn artifacts_contain_each_file_once_and_no_secrets() {
     let server = TestServer::start().await;
     deploy(&server, "hi").await;
     let bytes = artifact(&server, "live").await;
@@ -71,7 +71,7 @@ async fn an_artifact_has_every_file_once_and_no_secret() {
 }
 
 #[tokio::test]
-async fn what_cannot_travel_is_listed() {
+async fn lists_units_that_are_not_portable() {
     let server = TestServer::start().await;
     deploy(&server, "hi").await;
     let newer = server.store(&[("main.py", "def main(): return 'newer'")]).await;

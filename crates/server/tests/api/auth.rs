@@ -7,7 +7,7 @@ use crate::bodies::config;
 use crate::server::{TestServer, refused};
 
 #[tokio::test]
-async fn a_call_without_a_good_token_is_refused_as_unauthenticated() {
+async fn rejects_missing_and_invalid_tokens() {
     let server = TestServer::start().await;
     let token = &server.token;
     let mut wrong: Vec<Option<Vec<u8>>> = vec![None];
@@ -31,7 +31,7 @@ async fn a_call_without_a_good_token_is_refused_as_unauthenticated() {
 }
 
 #[tokio::test]
-async fn a_token_of_one_app_is_good_for_that_app_alone() {
+async fn app_tokens_work_only_for_their_app() {
     let server = TestServer::start().await;
     server.client.app_create(&"shop".parse().unwrap(), milepost_model::PlanName::Free).await.unwrap();
     let token = server.token_for("of-shop", Role::Admin, Some("shop")).await;
@@ -84,7 +84,7 @@ async fn moving_a_pointer_and_changing_code_are_separate_permissions() {
 }
 
 #[tokio::test]
-async fn a_deleted_token_is_refused_by_the_next_request() {
+async fn rejects_deleted_tokens_immediately() {
     let server = TestServer::start().await;
     let token = server.token_for("short-lived", Role::Reader, None).await;
     let whoami = || server.ask_as(&token, Method::GET, "/whoami");
@@ -116,7 +116,7 @@ async fn tokens_are_shown_once_and_kept_hashed() {
 }
 
 #[tokio::test]
-async fn keys_and_tokens_can_be_read_by_their_owner_only() {
+async fn key_and_token_files_are_readable_only_by_the_owner() {
     use std::os::unix::fs::PermissionsExt;
     let server = TestServer::start().await;
     for file in ["admin.token", "secret.key", "server.json"] {

@@ -1,4 +1,4 @@
-//! Every call of the API with the permission it needs, asked by every role.
+//! All API calls with the permission they need, requested with every role.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::server::TestServer;
 
-/// Method, path as the reference writes it, query, permission, body. Nothing in here changes what another row sees.
+/// Method, path as in the reference, query, permission, body. No row affects the result of another.
 fn calls() -> Vec<(&'static str, &'static str, &'static str, Option<Permission>, Value)> {
     use Permission::{Administer, ChangeCode, Invoke, MovePointer, Read};
     let none = || json!({});
@@ -125,10 +125,10 @@ fn calls() -> Vec<(&'static str, &'static str, &'static str, Option<Permission>,
     ]
 }
 
-/// The calls that need no token: who knows the address may make them.
+/// Calls that need no token, because knowing the URL is enough.
 const OPEN: [&str; 1] = ["POST /api/v1/webhooks/{webhook}/invoke"];
 
-/// A path that names an app that is not there, so that no row leaves a trace.
+/// Fills in the path with an app that does not exist, so that no row has side effects.
 fn filled(path: &str) -> String {
     let digest = format!("sha256:{}", "0".repeat(64));
     path.replace("{app}", "nosuch")
@@ -139,7 +139,7 @@ fn filled(path: &str) -> String {
 }
 
 #[tokio::test]
-async fn each_role_may_make_the_calls_of_its_permissions_and_no_others() {
+async fn roles_may_make_exactly_the_calls_they_have_permission_for() {
     let server = TestServer::start().await;
     for role in Role::ALL {
         let token = server.token_for(&format!("a-{role}"), role, None).await;
@@ -156,7 +156,7 @@ async fn each_role_may_make_the_calls_of_its_permissions_and_no_others() {
 }
 
 #[tokio::test]
-async fn no_call_answers_without_a_token() {
+async fn every_call_requires_a_token() {
     let server = TestServer::start().await;
     for (method, path, query, _, body) in calls() {
         let path = format!("/api/v1{}{query}", filled(path));
@@ -165,9 +165,9 @@ async fn no_call_answers_without_a_token() {
     }
 }
 
-/// A call that is added must come into the table above, and one that goes must be missed by somebody.
+/// Fails when a call is added or removed without updating the table above.
 #[test]
-fn the_table_has_every_call_of_the_reference_and_no_others() {
+fn table_matches_the_reference() {
     let document = serde_json::to_value(milepost_server::openapi()).unwrap();
     let mut described = BTreeSet::new();
     for (path, methods) in document["paths"].as_object().unwrap() {

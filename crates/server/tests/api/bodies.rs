@@ -1,4 +1,4 @@
-//! Packs, trees and changes that tests send.
+//! Packs, trees and changes for tests.
 
 use milepost_model::Digest;
 use milepost_model::pack::{BlobKind, MAGIC, encode_header};
@@ -34,7 +34,7 @@ pub fn tree(leaves: &[(&str, Leaf)]) -> Tree {
     tree
 }
 
-/// The root of a tree of text files, and the pack that carries it whole.
+/// The root of a tree of text files, and a pack with all its files and directories.
 pub fn packed_tree(files: &[(&str, &str)]) -> (Digest, Vec<u8>) {
     let leaves: Vec<(&str, Leaf)> = files.iter().map(|(path, text)| (*path, file(text))).collect();
     let encoded = tree(&leaves).encode();
@@ -43,7 +43,7 @@ pub fn packed_tree(files: &[(&str, &str)]) -> (Digest, Vec<u8>) {
     (encoded.root, pack(&blobs))
 }
 
-/// The directories of a tree whose files are on the server already, or that has none.
+/// The directories of a tree whose files are already on the server, or that has no files.
 pub fn directories_of(tree: &Tree) -> (Digest, Vec<u8>) {
     let encoded = tree.encode();
     let blobs: Vec<(BlobKind, &[u8])> =
@@ -59,7 +59,8 @@ pub fn config(key: &str, value: impl Into<Value>) -> Value {
     json!({ "puts": [{ "kind": "config", "name": "config", "spec": { "set": { key: value.into() } } }] })
 }
 
-/// A function and its package in one change. Its code mostly says nothing that would load.
+/// A function and its package in one change. Skips the check, since the code mostly cannot be
+/// loaded.
 pub fn function(name: &str, root: Digest) -> Value {
     json!({ "check": false, "message": format!("put {name}"), "puts": [
         { "kind": "package", "name": name, "spec": { "environment": { "name": "python" }, "deployment": root } },
@@ -80,7 +81,7 @@ impl TestServer {
         root
     }
 
-    /// Which of these the server does not have.
+    /// Returns the digests that the server does not have.
     pub async fn missing(&self, digests: &[Digest]) -> Vec<Digest> {
         let (status, answer) =
             self.send(Method::POST, "/apps/default/blobs/missing", &json!({ "digests": digests })).await;

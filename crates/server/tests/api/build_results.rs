@@ -1,4 +1,4 @@
-//! What commands leave, and what becomes of it.
+//! Build results: what commands leave, and how it is stored.
 
 use std::io::Write;
 
@@ -17,7 +17,7 @@ fn entry(path: &str, link: Option<&str>, executable: bool) -> (String, Option<St
 }
 
 #[tokio::test]
-async fn a_folder_keeps_its_links_its_executable_files_and_what_ignore_files_name() {
+async fn keeps_links_executable_bits_and_ignored_files() {
     let server = builder().await;
     let command = "mkdir $DEPLOY_PKG && cd $DEPLOY_PKG && echo x > run.sh && chmod +x run.sh && echo y > .hidden && \
                    mkdir node_modules && echo z > node_modules/z.js && ln -s node_modules/z.js z && \
@@ -34,7 +34,7 @@ async fn a_folder_keeps_its_links_its_executable_files_and_what_ignore_files_nam
 }
 
 #[tokio::test]
-async fn a_zip_is_unpacked_and_a_file_alone_gets_the_name_that_runs() {
+async fn unpacks_zips_and_renames_single_files() {
     let server = builder().await;
     let zip = "python3 -m zipfile -c out main.py lib && mv out $DEPLOY_PKG";
     let made = server.made(&[("main.py", "x"), ("lib/a.py", "a")], zip).await;
@@ -44,7 +44,7 @@ async fn a_zip_is_unpacked_and_a_file_alone_gets_the_name_that_runs() {
 }
 
 #[tokio::test]
-async fn links_that_leave_the_result_are_refused_with_their_name() {
+async fn rejects_escaping_links_and_unusable_results() {
     let server = builder().await;
     let reason = server.reason("mkdir $DEPLOY_PKG && ln -s /etc/passwd $DEPLOY_PKG/users").await;
     assert!(reason.contains("`users`") && reason.contains("`/etc/passwd`"), "{reason}");
@@ -60,7 +60,7 @@ async fn links_that_leave_the_result_are_refused_with_their_name() {
 }
 
 #[tokio::test]
-async fn an_ignore_file_that_is_a_link_is_not_followed() {
+async fn does_not_follow_a_linked_ignore_file() {
     let server = builder().await;
     let secret = server.data().join("secret.key");
     let command = format!(
@@ -71,7 +71,7 @@ async fn an_ignore_file_that_is_a_link_is_not_followed() {
     assert_eq!(made, [entry("main.py", None, false)]);
 }
 
-/// A wheel is a zip with a few files about itself.
+/// A wheel is a zip with some metadata files.
 fn wheel() -> Vec<u8> {
     let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     let about = "greet-1.0.dist-info";
@@ -88,7 +88,7 @@ fn wheel() -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_function_imports_what_its_requirements_ask_for() {
+async fn installs_requirements_for_the_function() {
     let wheels = tempfile::tempdir().unwrap();
     std::fs::set_permissions(wheels.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     std::fs::write(wheels.path().join("greet-1.0-py3-none-any.whl"), wheel()).unwrap();
@@ -111,7 +111,7 @@ async fn a_function_imports_what_its_requirements_ask_for() {
 }
 
 #[tokio::test]
-async fn a_plan_may_name_trees_that_only_its_author_has() {
+async fn dry_run_accepts_trees_that_are_not_uploaded() {
     let server = TestServer::start().await;
     let first = server.store(&[("index.html", "one")]).await;
     server.change(&static_item("site", first)).await;
@@ -121,14 +121,14 @@ async fn a_plan_may_name_trees_that_only_its_author_has() {
     assert_eq!(status, 200, "{outcome:#}");
     let reason = &outcome["versions"][0]["reasons"][0];
     assert_eq!((&reason["before"], &reason["files"]), (&json!(first), &json!([])), "{outcome:#}");
-    // The change itself needs it.
+    // The change itself requires the tree.
     plan["dryRun"] = json!(false);
     let (status, _) = server.send(Method::POST, "/apps/default/changes", &plan).await;
     assert_eq!(status, 409);
 }
 
 #[tokio::test]
-async fn the_server_tells_what_installs_packages() {
+async fn system_reports_the_package_installer() {
     let server = TestServer::start().await;
     let facts = server.client.system().await.unwrap();
     let python = facts.runtimes.iter().find(|runtime| runtime.runtime == "python").unwrap();

@@ -1,4 +1,4 @@
-//! Short ways to build: a server that can run commands, requests, and events.
+//! Helpers for build tests: a server that can run commands, requests, and events.
 
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -16,7 +16,7 @@ use crate::server::TestServer;
 
 pub type Events = Pin<Box<dyn Stream<Item = Result<BuildEvent, ClientError>> + Send>>;
 
-/// `examples/sandbox_stage.rs`, which cargo builds with the tests and puts beside them.
+/// `examples/sandbox_stage.rs`, which cargo builds next to the tests.
 pub fn stage() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let program = test.ancestors().nth(2).unwrap().join("examples/sandbox_stage");
@@ -56,12 +56,11 @@ impl TestServer {
         Box::pin(self.client.build("default", request).await.unwrap())
     }
 
-    /// All events of a build.
     pub async fn events(&self, request: &BuildRequest) -> Vec<BuildEvent> {
         self.building(request).await.map(|event| event.unwrap()).collect().await
     }
 
-    /// The tree that a command made of these files.
+    /// Builds these files with a command, and returns the resulting tree.
     pub async fn made(&self, files: &[(&str, &str)], command: &str) -> Vec<(String, Option<String>, bool)> {
         let source = self.store(files).await;
         let events = self.events(&request(Runtime::Python, source, command)).await;
@@ -70,7 +69,7 @@ impl TestServer {
         items.into_iter().map(|item| (item.path, item.link, item.file.is_some_and(|file| file.executable))).collect()
     }
 
-    /// Why a command makes no tree.
+    /// The reason why a command fails.
     pub async fn reason(&self, command: &str) -> String {
         let source = self.store(&[("main.py", "x")]).await;
         let events = self.events(&request(Runtime::Python, source, command)).await;
@@ -82,7 +81,7 @@ impl TestServer {
         self.client.build_log("default", build).await.unwrap().text().await.unwrap()
     }
 
-    /// Folders of builds on the disk.
+    /// The number of build directories on disk.
     pub fn build_folders(&self) -> usize {
         let servers = std::fs::read_dir(self.data().join("run")).unwrap().flatten();
         servers.filter_map(|server| std::fs::read_dir(server.path().join("build")).ok()).map(Iterator::count).sum()
@@ -93,7 +92,7 @@ pub async fn next(events: &mut Events) -> BuildEvent {
     events.next().await.unwrap().unwrap()
 }
 
-/// Holds builds up: each connects, and goes on when it hears a byte.
+/// Blocks builds: each connects, and continues when it receives a byte.
 pub struct Gate(TcpListener);
 
 impl Gate {
@@ -118,8 +117,8 @@ pub async fn let_go(mut held: TcpStream) {
     held.write_all(b"g").await.unwrap();
 }
 
-/// Waits until what was held up is no more.
+/// Waits until the process that was blocked has ended.
 pub async fn gone(mut held: TcpStream) {
-    // An end, or a reset: both come only from a process that has ended.
+    // EOF or a reset. Either only happens when the process has ended.
     let _ = held.read(&mut [0]).await;
 }

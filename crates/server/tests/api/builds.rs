@@ -1,4 +1,4 @@
-//! Builds over HTTP: who waits for whom, what is kept, and what ends them.
+//! Builds over HTTP: concurrency, stored results, and cancellation.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ const COPY: &str = "cp -r $SRC_PKG $DEPLOY_PKG";
 const PATIENCE: Duration = Duration::from_secs(10);
 
 #[tokio::test]
-async fn a_result_is_kept_and_the_same_build_runs_nothing_again() {
+async fn repeated_build_returns_the_stored_result() {
     let server = builder().await;
     let source = server.store(&[("main.py", "x = 1"), ("lib/a.py", "")]).await;
     let wanted = request(Runtime::Binary, source, "echo one; echo two >&2; cp -r $SRC_PKG $DEPLOY_PKG");
@@ -43,7 +43,7 @@ async fn a_result_is_kept_and_the_same_build_runs_nothing_again() {
 }
 
 #[tokio::test]
-async fn apps_do_not_share_results_and_another_command_is_another_build() {
+async fn results_are_stored_per_app_and_command() {
     let server = builder().await;
     server.client.app_create(&"other".parse().unwrap(), PlanName::default()).await.unwrap();
     let source = server.store(&[("main.py", "x")]).await;
@@ -57,8 +57,8 @@ async fn apps_do_not_share_results_and_another_command_is_another_build() {
 }
 
 #[tokio::test]
-async fn without_a_command_the_source_is_the_result_and_nothing_runs() {
-    // This server cannot run anything.
+async fn source_is_the_result_without_a_command() {
+    // This server cannot run commands.
     let server = TestServer::start().await;
     let source = server.store(&[("main.py", "x"), ("requirements.txt", "# nothing yet\n")]).await;
     let events = server.events(&request(Runtime::Python, source, "")).await;
@@ -74,7 +74,7 @@ async fn without_a_command_the_source_is_the_result_and_nothing_runs() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_too_large_to_tell_the_command_is_refused_unless_there_is_a_command() {
+async fn rejects_oversized_requirements_without_a_command() {
     let server = TestServer::start().await;
     let large = "# nothing\n".repeat(500_000);
     let source = server.store(&[("requirements.txt", large.as_str())]).await;
@@ -90,7 +90,7 @@ async fn a_file_that_is_too_large_to_tell_the_command_is_refused_unless_there_is
 }
 
 #[tokio::test]
-async fn installed_modules_of_node_are_the_result_as_they_are() {
+async fn keeps_installed_node_modules() {
     let server = TestServer::start().await;
     let package = "{\"dependencies\": {\"left-pad\": \"1\"}}";
     let source = server.store(&[("package.json", package), ("node_modules/left-pad/index.js", "")]).await;
@@ -99,7 +99,7 @@ async fn installed_modules_of_node_are_the_result_as_they_are() {
 }
 
 #[tokio::test]
-async fn a_failure_keeps_its_log_and_does_not_stand_in_the_way_of_another_try() {
+async fn failed_build_keeps_its_log_and_can_be_retried() {
     let server = builder().await;
     let source = server.store(&[("main.py", "x")]).await;
     let wanted = request(Runtime::Binary, source, "echo almost; exit 2");
@@ -119,7 +119,7 @@ async fn a_failure_keeps_its_log_and_does_not_stand_in_the_way_of_another_try() 
 }
 
 #[tokio::test]
-async fn a_build_that_hangs_is_a_failure_with_its_limit_as_the_reason() {
+async fn stops_a_build_at_its_time_limit() {
     let server = builder_with(|settings| settings.builds.limit = Duration::from_secs(1)).await;
     let reason = server.reason("echo waiting for nothing; sleep 60").await;
     assert!(reason.starts_with("the build was stopped because it took longer than 1 second; "), "{reason}");
@@ -128,7 +128,7 @@ async fn a_build_that_hangs_is_a_failure_with_its_limit_as_the_reason() {
 }
 
 #[tokio::test]
-async fn two_builds_run_at_a_time_and_the_third_waits() {
+async fn third_concurrent_build_waits() {
     let server = builder().await;
     let gate = Gate::new().await;
     let mut running = Vec::new();
@@ -153,7 +153,7 @@ async fn two_builds_run_at_a_time_and_the_third_waits() {
 }
 
 #[tokio::test]
-async fn the_same_build_asked_for_twice_at_once_runs_once() {
+async fn concurrent_identical_builds_run_once() {
     let server = builder().await;
     let gate = Gate::new().await;
     let source = server.store(&[("main.py", "x")]).await;
@@ -169,7 +169,7 @@ async fn the_same_build_asked_for_twice_at_once_runs_once() {
 }
 
 #[tokio::test]
-async fn a_closed_connection_ends_the_build_and_leaves_nothing() {
+async fn closing_the_connection_cancels_the_build() {
     let server = builder_with(|settings| settings.builds.at_once = 1).await;
     let gate = Gate::new().await;
     let source = server.store(&[("main.py", "x")]).await;
@@ -182,7 +182,7 @@ async fn a_closed_connection_ends_the_build_and_leaves_nothing() {
     tokio::time::timeout(PATIENCE, gone(held)).await.unwrap();
     eventually(PATIENCE, || async { server.build_folders() == 0 }).await;
     assert!(server.client.build_list("default", 10, None).await.unwrap().items.is_empty());
-    // Its place and its turn are free again.
+    // Its permit and its turn are free again.
     let mut again = server.building(&wanted).await;
     assert!(matches!(next(&mut again).await, BuildEvent::Started { .. }));
     let_go(gate.arrival().await).await;
@@ -190,7 +190,7 @@ async fn a_closed_connection_ends_the_build_and_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn a_server_that_stops_ends_its_builds_and_says_so() {
+async fn stopping_server_cancels_builds_and_reports_it() {
     let server = builder().await;
     let gate = Gate::new().await;
     let source = server.store(&[("main.py", "x")]).await;
@@ -208,7 +208,7 @@ async fn a_server_that_stops_ends_its_builds_and_says_so() {
 }
 
 #[tokio::test]
-async fn a_source_that_is_not_on_the_server_is_refused() {
+async fn rejects_a_missing_source() {
     let server = TestServer::start().await;
     let unknown = Digest::of(b"never sent");
     let body = json!(request(Runtime::Python, unknown, COPY));

@@ -19,7 +19,7 @@ async fn app_versions(server: &TestServer) -> usize {
 }
 
 #[tokio::test]
-async fn the_same_key_and_the_same_change_land_once_with_the_same_outcome() {
+async fn repeated_idempotency_key_returns_the_first_outcome() {
     let server = TestServer::start().await;
     let first = with_key(&server, "k1", &config("a", 1)).await;
     let second = with_key(&server, "k1", &config("a", 1)).await;
@@ -29,7 +29,7 @@ async fn the_same_key_and_the_same_change_land_once_with_the_same_outcome() {
 }
 
 #[tokio::test]
-async fn a_change_sent_many_times_at_once_with_one_key_lands_once() {
+async fn concurrent_changes_with_one_key_apply_once() {
     let server = TestServer::start().await;
     let change = config("a", 1);
     let outcomes = join_all((0..8).map(|_| with_key(&server, "once", &change))).await;
@@ -38,7 +38,7 @@ async fn a_change_sent_many_times_at_once_with_one_key_lands_once() {
 }
 
 #[tokio::test]
-async fn the_same_key_with_another_change_is_refused() {
+async fn rejects_a_reused_key_with_a_different_change() {
     let server = TestServer::start().await;
     with_key(&server, "k1", &config("a", 1)).await;
     let other = server.ask(Method::POST, "/apps/default/changes").header("idempotency-key", "k1");
@@ -48,7 +48,7 @@ async fn the_same_key_with_another_change_is_refused() {
 }
 
 #[tokio::test]
-async fn a_dry_run_does_not_use_its_key_up() {
+async fn dry_run_does_not_consume_its_key() {
     let server = TestServer::start().await;
     let mut plan = config("a", 1);
     plan["dryRun"] = json!(true);
@@ -60,7 +60,7 @@ async fn a_dry_run_does_not_use_its_key_up() {
 }
 
 #[tokio::test]
-async fn a_key_that_cannot_be_one_is_refused() {
+async fn rejects_invalid_idempotency_keys() {
     let server = TestServer::start().await;
     for key in ["", &"x".repeat(201)] {
         let request = server.ask(Method::POST, "/apps/default/changes").header("idempotency-key", key);
@@ -70,7 +70,7 @@ async fn a_key_that_cannot_be_one_is_refused() {
 }
 
 #[tokio::test]
-async fn changes_that_come_at_once_get_numbers_without_gaps() {
+async fn concurrent_changes_get_consecutive_numbers() {
     let server = TestServer::start().await;
     let changes: Vec<Value> = (0..16).map(|at| config(&format!("key{at}"), at)).collect();
     let outcomes = join_all(changes.iter().map(|change| server.change(change))).await;
@@ -82,7 +82,7 @@ async fn changes_that_come_at_once_get_numbers_without_gaps() {
 }
 
 #[tokio::test]
-async fn a_change_that_expects_an_older_head_is_refused_with_who_moved_it() {
+async fn rejects_a_stale_expected_head_and_names_its_mover() {
     let server = TestServer::start().await;
     let first = server.change(&config("a", 1)).await;
     server.change(&config("a", 2)).await;

@@ -1,4 +1,5 @@
-//! What the typed client makes of a server that answers, refuses, or is none.
+//! The typed client with a server that responds or refuses, and with one that is unreachable or not
+//! Milepost.
 
 use milepost_client::{Client, ClientError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -7,7 +8,7 @@ use tokio::net::TcpListener;
 use crate::server::TestServer;
 
 #[tokio::test]
-async fn a_refusal_reaches_the_caller_with_its_code_and_hint() {
+async fn refusal_has_a_code_and_a_hint() {
     let server = TestServer::start().await;
     let error = server.client.app_get("defualt").await.unwrap_err();
     let ClientError::Refused(problem) = error else { panic!("{error}") };
@@ -16,7 +17,7 @@ async fn a_refusal_reaches_the_caller_with_its_code_and_hint() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_named() {
+async fn unreachable_error_names_the_server() {
     let server = TestServer::start().await;
     let url = server.url("");
     server.ended().await;
@@ -26,7 +27,7 @@ async fn a_server_that_is_not_there_is_named() {
 }
 
 #[tokio::test]
-async fn an_address_that_is_none_is_refused_before_anything_is_sent() {
+async fn rejects_invalid_addresses_before_sending() {
     for address in ["", "localhost:7070", "ftp://localhost", "http://", "not an address"] {
         assert!(matches!(Client::new(address, "mp_x"), Err(ClientError::Address(_))), "{address}");
     }
@@ -35,7 +36,7 @@ async fn an_address_that_is_none_is_refused_before_anything_is_sent() {
 }
 
 #[tokio::test]
-async fn an_answer_of_something_else_is_told_in_short() {
+async fn shortens_responses_of_other_servers() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let other = tokio::spawn(async move {
@@ -53,7 +54,7 @@ async fn an_answer_of_something_else_is_told_in_short() {
 }
 
 #[tokio::test]
-async fn names_with_slashes_and_spaces_travel_in_paths() {
+async fn escapes_names_in_paths() {
     let server = TestServer::start().await;
     let root = server.store(&[("index.html", "<h1>hi</h1>")]).await;
     server.change(&crate::bodies::static_item("/a b/ünï%2F", root)).await;

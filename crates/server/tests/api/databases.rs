@@ -1,4 +1,4 @@
-//! More than one server over one PostgreSQL.
+//! Multiple servers on one PostgreSQL database.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use crate::bodies::{config, function};
 use crate::server::{TestServer, refused, settings};
 
-/// A data folder with the key that all servers over one database share.
+/// A data directory with the key that all servers on one database share.
 fn folder_with_key() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let key = folder.path().join("secret.key");
@@ -22,7 +22,7 @@ fn folder_with_key() -> TempDir {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_with_another_key_than_the_first_is_refused() {
+async fn rejects_a_server_with_a_different_key() {
     let database = postgres::database();
     let one = TestServer::on_database(&database.url).await;
     let other = tempfile::tempdir().unwrap();
@@ -34,7 +34,7 @@ async fn a_server_with_another_key_than_the_first_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_servers_over_one_database_serve_one_app() {
+async fn two_servers_on_one_database_serve_the_same_app() {
     let database = postgres::database();
     let start = || TestServer::start_in(folder_with_key(), |settings| settings.database = Some(database.url.clone()));
     let (one, two) = tokio::join!(start(), start());
@@ -56,7 +56,7 @@ async fn two_servers_over_one_database_serve_one_app() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_servers_have_admin_tokens_of_their_own_that_are_good_at_both() {
+async fn each_server_has_its_own_admin_token_valid_on_both() {
     let database = postgres::database();
     let start = || TestServer::start_in(folder_with_key(), |settings| settings.database = Some(database.url.clone()));
     let (one, two) = (start().await, start().await);
@@ -69,7 +69,7 @@ async fn two_servers_have_admin_tokens_of_their_own_that_are_good_at_both() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_servers_with_one_blob_store_read_each_others_files() {
+async fn servers_sharing_a_blob_store_read_each_others_files() {
     let database = postgres::database();
     let blobs = tempfile::tempdir().unwrap();
     let start = || {
@@ -88,7 +88,7 @@ async fn two_servers_with_one_blob_store_read_each_others_files() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_text_that_no_database_keeps_is_refused_alike_on_both() {
+async fn both_databases_reject_nul_characters() {
     let database = postgres::database();
     for server in [TestServer::start().await, TestServer::on_database(&database.url).await] {
         let mut change = config("a", 1);

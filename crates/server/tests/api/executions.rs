@@ -1,4 +1,4 @@
-//! Requests for executions and jobs that are refused, and how.
+//! Rejected requests for executions and jobs.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::server::{TestServer, refused};
 const EXECUTIONS: &str = "/apps/default/executions";
 
 #[tokio::test]
-async fn a_request_that_is_wrong_is_refused_before_anything_is_written() {
+async fn rejects_invalid_requests_without_writing() {
     let server = TestServer::start().await;
     let root = server.store(&[("main.py", "pass")]).await;
     server.change(&function("hello", root)).await;
@@ -38,7 +38,7 @@ async fn a_request_that_is_wrong_is_refused_before_anything_is_written() {
 }
 
 #[tokio::test]
-async fn lists_go_on_from_their_cursor_and_nothing_runs_where_no_place_is() {
+async fn lists_paginate_and_zero_capacity_runs_nothing() {
     let server = TestServer::start_with(|settings| settings.executions = 0).await;
     let root = server.store(&[("main.py", "pass")]).await;
     server.change(&function("hello", root)).await;

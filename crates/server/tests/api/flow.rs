@@ -1,4 +1,4 @@
-//! One app from its first deploy to its rollback, on each kind of storage.
+//! An app from its first deploy to its rollback, on each kind of storage.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::server::TestServer;
 
-/// Writes a folder, uploads it and deploys it as function `hello`; answers the release.
+/// Uploads a directory, deploys it as function `hello`, and returns the release.
 async fn deploy(server: &TestServer, text: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("main.py"), text).unwrap();
@@ -72,7 +72,7 @@ async fn check_whole_flow(server: &TestServer) {
     assert_eq!(text, "def main(): return 1");
     assert_eq!(archive.by_name("lib/big.bin").unwrap().size(), 300_000);
 
-    // A server of these tests has no workers to load the function with that comes back.
+    // Servers of these tests have no workers to load the function that the delete brings back.
     let outcome = client.version_delete("shop", &key, "3", false, true).await.unwrap();
     assert!(outcome.changed);
     assert_eq!(client.version_get("shop", &key, "latest").await.unwrap().number, 2, "latest steps back");
@@ -86,12 +86,12 @@ async fn check_whole_flow(server: &TestServer) {
 }
 
 #[tokio::test]
-async fn an_app_is_deployed_rolled_back_and_read_on_sqlite_and_a_folder() {
+async fn whole_flow_on_sqlite_and_a_directory() {
     check_whole_flow(&TestServer::start().await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_app_is_deployed_rolled_back_and_read_on_postgres_and_s3() {
+async fn whole_flow_on_postgres_and_s3() {
     let database = postgres::database();
     let s3 = S3Server::start();
     let server = TestServer::start_with(|settings| {

@@ -1,4 +1,4 @@
-//! The value of a secret goes in and is never seen again.
+//! Secret values are accepted and never exposed again.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ async fn answer(server: &TestServer, method: Method, path: &str, body: &Value) -
 }
 
 #[tokio::test]
-async fn no_answer_ever_holds_the_value_of_a_secret() {
+async fn responses_never_contain_secret_values() {
     let server = TestServer::start().await;
     let changes = "/apps/default/changes";
     let mut plan = secret(VALUE);
@@ -71,7 +71,7 @@ async fn no_answer_ever_holds_the_value_of_a_secret() {
 }
 
 #[tokio::test]
-async fn the_value_of_a_secret_is_in_no_file_of_the_server() {
+async fn files_never_contain_secret_values() {
     let server = TestServer::start().await;
     server.change(&secret(VALUE)).await;
     server.change(&config("a", 1)).await;
@@ -89,7 +89,7 @@ async fn the_value_of_a_secret_is_in_no_file_of_the_server() {
 }
 
 #[tokio::test]
-async fn an_equal_value_makes_no_new_version_of_a_secret() {
+async fn equal_secret_value_makes_no_new_version() {
     let server = TestServer::start().await;
     server.change(&secret(VALUE)).await;
     assert_eq!(server.change(&secret(VALUE)).await["changed"], false);

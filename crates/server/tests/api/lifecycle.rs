@@ -12,7 +12,7 @@ use crate::bodies::{config, pack};
 use crate::server::{TestServer, settings};
 
 #[tokio::test]
-async fn an_upload_under_way_finishes_after_the_server_is_told_to_stop() {
+async fn running_upload_finishes_after_stop() {
     let server = TestServer::start().await;
     let bytes = pack(&[(BlobKind::File, b"slow but whole")]);
     let mut stream = TcpStream::connect(server.address).await.unwrap();
@@ -46,7 +46,7 @@ async fn an_upload_under_way_finishes_after_the_server_is_told_to_stop() {
 }
 
 #[tokio::test]
-async fn connections_that_ask_nothing_are_closed_and_those_that_do_go_on() {
+async fn closes_idle_connections_but_not_active_ones() {
     let server = TestServer::start_with(|settings| settings.rest = Duration::from_millis(1500)).await;
     let bytes = pack(&[(BlobKind::File, b"takes its time")]);
     let head = format!(
@@ -78,19 +78,20 @@ async fn connections_that_ask_nothing_are_closed_and_those_that_do_go_on() {
 }
 
 #[tokio::test]
-async fn connections_that_ask_nothing_do_not_hold_up_the_end() {
+async fn idle_connections_do_not_delay_shutdown() {
     let server = TestServer::start().await;
     let silent = TcpStream::connect(server.address).await.unwrap();
     let mut half = TcpStream::connect(server.address).await.unwrap();
     half.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n").await.unwrap();
-    // Accepted in their order, so the others have been by now; this one is kept for a next request.
+    // Connections are accepted in order, so the others have been accepted by now. This one stays
+    // open for another request.
     server.get("/apps/default").await;
     tokio::time::timeout(Duration::from_secs(12), server.ended()).await.expect("it waits for nobody");
     drop((silent, half));
 }
 
 #[tokio::test]
-async fn what_a_server_keeps_is_its_owners_also_in_a_folder_that_others_may_look_into() {
+async fn restricts_files_in_a_world_readable_data_directory() {
     use std::os::unix::fs::PermissionsExt;
     let data = tempfile::tempdir().unwrap();
     let set =
@@ -103,7 +104,7 @@ async fn what_a_server_keeps_is_its_owners_also_in_a_folder_that_others_may_look
     for name in ["catalog.db", "catalog.db-wal", "logs", "blobs", "admin.token", "secret.key"] {
         assert_eq!(mode(server.data(), name), 0, "{name}");
     }
-    // What an earlier Milepost left open is closed.
+    // Permissions left open by an earlier release are restricted.
     let data = server.ended().await;
     for name in ["catalog.db", "logs", "admin.token"] {
         set(&data.path().join(name), 0o755);
@@ -115,13 +116,13 @@ async fn what_a_server_keeps_is_its_owners_also_in_a_folder_that_others_may_look
 }
 
 #[tokio::test]
-async fn a_second_server_on_the_same_folder_is_refused_with_the_pid_of_the_first() {
+async fn rejects_a_second_server_on_the_same_directory() {
     let server = TestServer::start().await;
     for _ in 0..2 {
         let error = Server::start(settings(server.data())).await.err().unwrap();
         assert!(matches!(error, StartError::Running { pid, .. } if pid == std::process::id()), "{error}");
         assert!(error.to_string().contains("--data"), "{error}");
-        // A server that is told to stop takes its file away and still holds the folder until it has ended.
+        // A stopping server removes this file but holds the directory until it has ended.
         let _ = std::fs::remove_file(server.data().join("server.json"));
     }
     server.change(&config("a", 1)).await;
@@ -130,7 +131,7 @@ async fn a_second_server_on_the_same_folder_is_refused_with_the_pid_of_the_first
 }
 
 #[tokio::test]
-async fn what_was_acknowledged_is_there_after_a_restart() {
+async fn acknowledged_changes_survive_a_restart() {
     let server = TestServer::start().await;
     let outcome = server.change(&config("a", 1)).await;
     let token = server.token.clone();
@@ -141,7 +142,7 @@ async fn what_was_acknowledged_is_there_after_a_restart() {
 }
 
 #[tokio::test]
-async fn a_key_that_others_can_read_is_refused() {
+async fn rejects_a_key_file_readable_by_others() {
     use std::os::unix::fs::PermissionsExt;
     let data = TestServer::start().await.ended().await;
     let key = data.path().join("secret.key");
@@ -162,7 +163,7 @@ async fn check_start_refused(adjust: impl FnOnce(&mut Settings), says: &str, hin
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_whose_stores_cannot_be_used_does_not_start_and_says_what_to_check() {
+async fn start_fails_with_a_hint_if_a_store_is_unusable() {
     check_start_refused(
         |settings| settings.database = Some("mysql://me:secret@db/x".to_owned()),
         "`mysql://…` is not a database that Milepost knows",

@@ -18,7 +18,7 @@ const LISTS: [&str; 10] = [
     "/apps/default/latest/history",
 ];
 
-/// Every list has five items at least.
+/// A server on which every list has at least five items.
 async fn furnished() -> TestServer {
     let server = TestServer::start().await;
     for name in ["one", "two", "three", "four"] {
@@ -61,7 +61,7 @@ async fn walk(server: &TestServer, list: &str, limit: usize) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn walking_a_list_by_cursor_gives_what_one_page_gives() {
+async fn pages_add_up_to_the_whole_list() {
     let server = furnished().await;
     for list in LISTS {
         let whole = server.get(&format!("{list}?limit=1000")).await;
@@ -74,7 +74,7 @@ async fn walking_a_list_by_cursor_gives_what_one_page_gives() {
 }
 
 #[tokio::test]
-async fn a_limit_below_one_is_refused_and_one_that_is_too_high_is_lowered() {
+async fn rejects_low_limits_and_caps_high_ones() {
     let server = furnished().await;
     for limit in ["0", "-5"] {
         let request = server.ask(Method::GET, &format!("/apps/default/events?limit={limit}"));
@@ -85,7 +85,7 @@ async fn a_limit_below_one_is_refused_and_one_that_is_too_high_is_lowered() {
 }
 
 #[tokio::test]
-async fn a_cursor_that_is_none_is_refused() {
+async fn rejects_invalid_cursors() {
     let server = furnished().await;
     for list in LISTS {
         for cursor in ["x", "%20", "AAAA", "bm90IGEgY3Vyc29y", "%ff"] {
@@ -97,7 +97,7 @@ async fn a_cursor_that_is_none_is_refused() {
 }
 
 #[tokio::test]
-async fn a_cursor_of_another_list_is_refused() {
+async fn rejects_a_cursor_of_another_list() {
     let server = furnished().await;
     let page = server.get("/apps/default/events?limit=1").await;
     let cursor = page["next"].as_str().unwrap();
@@ -109,7 +109,7 @@ async fn a_cursor_of_another_list_is_refused() {
 }
 
 #[tokio::test]
-async fn a_cursor_is_good_for_a_day() {
+async fn cursors_expire_after_a_day() {
     let server = furnished().await;
     for list in LISTS {
         let page = server.get(&format!("{list}?limit=1")).await;
@@ -123,7 +123,7 @@ async fn a_cursor_is_good_for_a_day() {
 }
 
 #[tokio::test]
-async fn units_can_be_listed_by_kind_and_releases_by_state() {
+async fn filters_units_by_kind_and_releases_by_state() {
     let server = furnished().await;
     let functions = server.get("/apps/default/units?kind=function&limit=10").await;
     assert_eq!(functions["items"].as_array().unwrap().len(), 1);

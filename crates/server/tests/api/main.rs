@@ -1,4 +1,4 @@
-//! The API from outside: a real server in this process, asked over HTTP.
+//! The API over HTTP, against a real server in this process.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests end the test at once")]
 
 mod artifacts;

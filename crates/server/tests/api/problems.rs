@@ -1,4 +1,4 @@
-//! Requests that cannot be read: one sentence, the next step, the right status.
+//! Invalid requests: the message, the hint and the status.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ async fn check_body(server: &TestServer, body: impl Into<reqwest::Body>, says: &
 }
 
 #[tokio::test]
-async fn a_body_that_cannot_be_read_is_refused_with_the_place() {
+async fn rejects_invalid_bodies_with_the_position() {
     let server = TestServer::start().await;
     check_body(&server, "{\n  \"message\": nope }", &["line 2 column 1"]).await;
     check_body(&server, "{\"message\": \"cut", &["line 1"]).await;
@@ -34,7 +34,7 @@ async fn a_body_that_cannot_be_read_is_refused_with_the_place() {
 }
 
 #[tokio::test]
-async fn a_request_with_a_wrong_value_is_refused_by_name() {
+async fn rejects_invalid_values_with_their_code() {
     let server = TestServer::start().await;
     server.change(&config("a", 1)).await;
     let digest = "sha256:zz";
@@ -84,7 +84,7 @@ async fn a_request_with_a_wrong_value_is_refused_by_name() {
 }
 
 #[tokio::test]
-async fn the_hint_of_a_wrong_value_says_what_would_be_right() {
+async fn hints_show_valid_values() {
     let server = TestServer::start().await;
     let root = server.store(&[("main.py", "x")]).await;
     server.change(&crate::bodies::function("f", root)).await;
@@ -110,7 +110,7 @@ async fn the_hint_of_a_wrong_value_says_what_would_be_right() {
 }
 
 #[tokio::test]
-async fn an_unknown_call_and_a_wrong_method_are_told_apart() {
+async fn unknown_calls_and_wrong_methods_have_different_errors() {
     let server = TestServer::start().await;
     for path in ["/nothing", "/api/v1/nothing", "/api/v2/apps"] {
         let problem = refused(server.bare(Method::GET, path), 404, "route_not_found").await;
@@ -124,9 +124,9 @@ async fn an_unknown_call_and_a_wrong_method_are_told_apart() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_too_large_is_refused() {
+async fn rejects_oversized_bodies() {
     let server = TestServer::start().await;
-    // Without a declared length, so that the server has to count.
+    // Without a declared length, so that the server must count.
     let mebibyte = bytes::Bytes::from(vec![b' '; 1 << 20]);
     let chunks = futures::stream::iter((0..33).map(move |_| Ok::<_, std::io::Error>(mebibyte.clone())));
     let request = server.ask(Method::POST, "/apps/default/changes").body(reqwest::Body::wrap_stream(chunks));
@@ -135,7 +135,7 @@ async fn a_body_that_is_too_large_is_refused() {
 }
 
 #[tokio::test]
-async fn a_sender_that_listens_only_at_the_end_hears_that_its_body_is_too_large() {
+async fn client_that_reads_late_gets_the_too_large_error() {
     let server = TestServer::start().await;
     let length = 40 << 20;
     let head = format!(
@@ -151,14 +151,14 @@ async fn a_sender_that_listens_only_at_the_end_hears_that_its_body_is_too_large(
 }
 
 #[tokio::test]
-async fn a_query_that_cannot_be_read_is_told_by_its_field() {
+async fn invalid_query_error_names_the_field() {
     let server = TestServer::start().await;
     let problem = refused(server.ask(Method::GET, "/apps/default/versions?limit=many"), 400, "invalid_request").await;
     assert_eq!(problem.detail, "`limit` in the query must be a whole number.");
 }
 
 #[tokio::test]
-async fn a_secret_that_is_no_secret_any_more_is_refused_without_its_value() {
+async fn rejects_an_oversized_secret_without_exposing_it() {
     let server = TestServer::start().await;
     let put = |value: String| json!({ "puts": [{ "kind": "secret", "name": "KEY", "spec": { "value": value } }] });
     let request = server.ask(Method::POST, "/apps/default/changes").json(&put("quokka".repeat(11_000)));
@@ -168,7 +168,7 @@ async fn a_secret_that_is_no_secret_any_more_is_refused_without_its_value() {
     server.change(&put("x".repeat(64 << 10))).await;
 }
 
-/// Sends a head and no body, and reads what comes back.
+/// Sends a request head without a body, and returns the response.
 pub async fn answer_to_head(server: &TestServer, path: &str, length: u64) -> String {
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     let head = format!(
@@ -182,14 +182,14 @@ pub async fn answer_to_head(server: &TestServer, path: &str, length: u64) -> Str
 }
 
 #[tokio::test]
-async fn ten_gigabytes_are_refused_when_they_are_declared() {
+async fn rejects_a_declared_oversized_body_before_reading() {
     let server = TestServer::start().await;
     let answer = answer_to_head(&server, "/apps/default/changes", 10_000_000_000).await;
     assert!(answer.starts_with("HTTP/1.1 413 ") && answer.contains("request_too_large"), "{answer}");
 }
 
 #[tokio::test]
-async fn a_body_that_breaks_off_changes_nothing() {
+async fn truncated_body_changes_nothing() {
     let server = TestServer::start().await;
     let body = config("a", 1).to_string();
     let mut stream = TcpStream::connect(server.address).await.unwrap();
@@ -201,7 +201,7 @@ async fn a_body_that_breaks_off_changes_nothing() {
     stream.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
     stream.shutdown().await.unwrap();
     let mut answer = Vec::new();
-    // The server may answer or hang up; either way it has seen the end.
+    // The server may respond or close the connection. Either way it has seen the end of the body.
     let _ = stream.read_to_end(&mut answer).await;
     assert!(!answer.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&answer));
     assert_eq!(server.get("/apps/default/versions").await["items"], json!([]));

@@ -1,4 +1,4 @@
-//! A server for one test, and the ways to ask it.
+//! A server for one test, with helpers to send requests.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -42,7 +42,7 @@ impl TestServer {
         Self::start_in(tempfile::tempdir().unwrap(), adjust).await
     }
 
-    /// On the folder that an earlier server left.
+    /// Starts on an existing data directory.
     pub async fn start_in(data: TempDir, adjust: impl FnOnce(&mut Settings)) -> Self {
         let clock = Arc::new(ManualClock::at("2026-01-02T03:04:05Z".parse().unwrap()));
         let mut settings = settings(data.path());
@@ -65,12 +65,12 @@ impl TestServer {
         format!("http://{}{path}", self.address)
     }
 
-    /// A request without a token; `path` begins with `/`.
+    /// A request without a token. `path` begins with `/`.
     pub fn bare(&self, method: Method, path: &str) -> RequestBuilder {
         self.http.request(method, self.url(path))
     }
 
-    /// A request of the admin, below `/api/v1`.
+    /// A request with the admin token. `path` is relative to `/api/v1`.
     pub fn ask(&self, method: Method, path: &str) -> RequestBuilder {
         self.ask_as(&self.token, method, path)
     }
@@ -87,14 +87,14 @@ impl TestServer {
         serde_json::from_str(&text).unwrap()
     }
 
-    /// Sends JSON and answers the status and the body.
+    /// Sends JSON and returns the status and the body.
     pub async fn send(&self, method: Method, path: &str, body: &Value) -> (u16, Value) {
         let response = self.ask(method, path).json(body).send().await.unwrap();
         let status = response.status().as_u16();
         (status, serde_json::from_slice(&response.bytes().await.unwrap()).unwrap_or_default())
     }
 
-    /// Applies a change of app `default`, which must land.
+    /// Applies a change to app `default`. Panics if it is refused.
     pub async fn change(&self, change: &Value) -> Value {
         let (status, outcome) = self.send(Method::POST, "/apps/default/changes", change).await;
         assert_eq!(status, 200, "{outcome:#}");
@@ -107,12 +107,12 @@ impl TestServer {
         made.token.unwrap()
     }
 
-    /// Tells the server to stop, without waiting for it.
+    /// Starts the shutdown without waiting for it.
     pub fn tell_to_stop(&self) {
         self.stop.cancel();
     }
 
-    /// Waits until the server has ended, and gives its folder back.
+    /// Waits until the server has stopped, and returns its data directory.
     pub async fn ended(self) -> TempDir {
         self.stop.cancel();
         self.running.await.unwrap().unwrap();
@@ -120,7 +120,7 @@ impl TestServer {
     }
 }
 
-/// The problem that a refused request answered, checked for everything that all of them have in common.
+/// The problem in the response, checked for what all problems have in common.
 pub async fn problem(response: Response) -> Problem {
     let status = response.status().as_u16();
     let content_type = response.headers().get("content-type").cloned();
@@ -134,7 +134,7 @@ pub async fn problem(response: Response) -> Problem {
     problem
 }
 
-/// Sends a request that must be refused with this status and code, and answers the problem.
+/// Sends a request that must be refused with this status and code, and returns the problem.
 pub async fn refused(request: RequestBuilder, status: u16, code: &str) -> Problem {
     let response = request.send().await.unwrap();
     let answered = response.status().as_u16();

@@ -1,4 +1,4 @@
-//! Trees that no client of ours would make: refused before a version refers to them.
+//! Trees that our client would never create. They are rejected before a version refers to them.
 
 use milepost_model::pack::BlobKind;
 use milepost_model::{Digest, PlanName};
@@ -16,7 +16,7 @@ async fn store_links(server: &TestServer, links: &[(&str, &str)]) -> Digest {
 }
 
 #[tokio::test]
-async fn links_that_climb_out_through_each_other_are_refused_by_the_change() {
+async fn rejects_links_that_escape_through_each_other() {
     let server = TestServer::start().await;
     let root = store_links(&server, &[("d/up", ".."), ("out", "d/up/..")]).await;
     for change in [static_item("site", root), function("hello", root)] {
@@ -33,7 +33,7 @@ async fn links_that_climb_out_through_each_other_are_refused_by_the_change() {
 }
 
 #[tokio::test]
-async fn a_folder_with_a_link_to_its_parent_cannot_be_a_tree_of_its_own() {
+async fn rejects_a_subdirectory_that_links_to_its_parent() {
     let server = TestServer::start().await;
     let whole = tree(&[("inner/up", link("../x"))]).encode();
     let (inner, _) = &whole.directories[0];
@@ -45,7 +45,7 @@ async fn a_folder_with_a_link_to_its_parent_cannot_be_a_tree_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_file_cannot_be_a_tree() {
+async fn rejects_a_file_as_a_tree() {
     let server = TestServer::start().await;
     server.upload_to("default", pack(&[(BlobKind::File, b"just text")])).await;
     let digest = Digest::of(b"just text");
@@ -55,7 +55,7 @@ async fn a_file_cannot_be_a_tree() {
 }
 
 #[tokio::test]
-async fn a_directory_that_lies_about_the_size_of_a_file_is_refused_by_the_change() {
+async fn rejects_directories_with_wrong_file_sizes() {
     let server = TestServer::start().await;
     server.upload_to("default", pack(&[(BlobKind::File, b"hello")])).await;
     let sized = |size: u64| json!({ "file": { "digest": Digest::of(b"hello"), "size": size } });
@@ -79,7 +79,7 @@ async fn a_directory_that_lies_about_the_size_of_a_file_is_refused_by_the_change
     assert_eq!(server.get("/apps/default/versions").await["items"], json!([]), "nothing was changed");
 }
 
-/// A static item of this tree, with more fields.
+/// A static item of this tree with additional fields.
 fn item(root: Digest, fields: &[(&str, &str)]) -> serde_json::Value {
     let mut change = static_item("/x", root);
     for (field, value) in fields {
@@ -89,7 +89,7 @@ fn item(root: Digest, fields: &[(&str, &str)]) -> serde_json::Value {
 }
 
 #[tokio::test]
-async fn a_static_item_names_only_files_that_it_has() {
+async fn rejects_static_items_that_name_missing_files() {
     let server = TestServer::start().await;
     let root = server.store(&[("app.html", "<h1>"), ("errors/404.html", "gone"), ("docs/start.html", "hi")]).await;
     for (fields, says, hint) in [
@@ -112,9 +112,10 @@ async fn a_static_item_names_only_files_that_it_has() {
     refused(server.ask(Method::POST, "/apps/default/changes").json(&gone), 409, "missing_blobs").await;
 }
 
-/// Twenty directories, each holding the next a hundred times: a few kilobytes that unfold to more than any disk holds.
+/// Twenty directories that each contain the next one a hundred times: a few kilobytes that would
+/// expand to more than any disk holds.
 #[tokio::test]
-async fn directories_that_hold_each_other_many_times_over_are_refused() {
+async fn rejects_trees_that_expand_too_far() {
     let server = TestServer::start().await;
     let mut inner = directories_of(&tree(&[("x", link("y"))])).0;
     assert_eq!(server.upload_to("default", directories_of(&tree(&[("x", link("y"))])).1).await.status(), 200);
@@ -134,7 +135,7 @@ async fn directories_that_hold_each_other_many_times_over_are_refused() {
 }
 
 #[tokio::test]
-async fn a_version_is_downloaded_as_a_zip_whose_name_fits_a_header() {
+async fn zip_download_has_a_safe_file_name() {
     let server = TestServer::start().await;
     server.client.app_set_plan("default", PlanName::Unlimited).await.unwrap();
     let leaves = [("bin/run", file("#!/bin/sh")), ("link", link("bin/run")), ("ä/ö.txt", file("umlauts"))];

@@ -1,4 +1,4 @@
-//! Names that are not there, with the ones that come closest.
+//! Unknown names, and the suggestions for them.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use crate::bodies::function;
 use crate::server::{TestServer, refused};
 
-/// App `default` with function `hello` in version `v1.0.1`, alias `stable`, tag `beta` and group `spring`.
+/// App `default` with function `hello` in version `v1.0.1`, alias `stable`, tag `beta` and group
+/// `spring`.
 async fn furnished() -> TestServer {
     let server = TestServer::start().await;
     let root = server.store(&[("main.py", "def main(): pass")]).await;
@@ -32,7 +33,7 @@ async fn check(server: &TestServer, method: Method, path: &str, body: Value, cod
 }
 
 #[tokio::test]
-async fn an_unknown_name_is_answered_with_the_closest_one() {
+async fn suggests_the_closest_name() {
     let server = furnished().await;
     let none = || json!({});
     let get = Method::GET;
@@ -55,7 +56,7 @@ async fn an_unknown_name_is_answered_with_the_closest_one() {
 }
 
 #[tokio::test]
-async fn an_unknown_name_that_nothing_resembles_is_answered_with_where_to_look() {
+async fn hints_where_to_look_without_a_similar_name() {
     let server = furnished().await;
     for (path, code) in [
         ("/apps/default/versions/zzzzzzzzzzzz", "app_version_not_found"),

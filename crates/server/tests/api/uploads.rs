@@ -13,7 +13,7 @@ use crate::problems::answer_to_head;
 use crate::server::{TestServer, problem, refused};
 
 #[tokio::test]
-async fn many_blobs_travel_in_one_request_and_come_back_whole() {
+async fn uploads_and_returns_many_blobs() {
     let server = TestServer::start().await;
     let texts: Vec<String> = (0..3000).map(|at| format!("file number {at}")).collect();
     let names: Vec<String> = (0..3000).map(|at| format!("d{}/f{at}", at % 40)).collect();
@@ -31,14 +31,13 @@ async fn many_blobs_travel_in_one_request_and_come_back_whole() {
     assert_eq!(blob.text().await.unwrap(), texts[7]);
 }
 
-/// Every file in and below the folder.
 fn files_below(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
 }
 
 #[tokio::test]
-async fn a_damaged_blob_is_answered_with_an_error_and_never_with_other_bytes() {
+async fn damaged_blob_returns_an_error() {
     let server = TestServer::start().await;
     server.upload_to("default", pack(&[(BlobKind::File, b"worth keeping")])).await;
     let mut damaged = 0;
@@ -63,7 +62,7 @@ async fn check_refused(server: &TestServer, pack: Vec<u8>, status: u16, code: &s
 }
 
 #[tokio::test]
-async fn a_wrong_pack_is_refused_whole() {
+async fn rejects_invalid_packs_completely() {
     let server = TestServer::start().await;
     let good: &[u8] = b"good";
     let mut mismatch = pack(&[(BlobKind::File, good)]);
@@ -100,7 +99,7 @@ fn packs_in(server: &TestServer) -> usize {
 }
 
 #[tokio::test]
-async fn a_directory_is_taken_only_with_everything_in_it() {
+async fn rejects_directories_with_missing_entries() {
     let server = TestServer::start().await;
     let (root, pack) = directories_of(&tree(&[("a.txt", file("never sent"))]));
     let problem = problem(server.upload_to("default", pack).await).await;
@@ -113,7 +112,7 @@ async fn a_directory_is_taken_only_with_everything_in_it() {
 }
 
 #[tokio::test]
-async fn a_directory_that_is_not_in_its_canonical_form_is_refused() {
+async fn rejects_non_canonical_directories() {
     let server = TestServer::start().await;
     for (text, says) in [
         (r#"{"format":1, "entries":{}}"#, "canonical"),
@@ -130,7 +129,7 @@ async fn a_directory_that_is_not_in_its_canonical_form_is_refused() {
 }
 
 #[tokio::test]
-async fn an_upload_above_the_plan_is_refused_when_it_is_declared() {
+async fn rejects_a_declared_upload_above_the_plan() {
     let server = TestServer::start().await;
     server.client.app_create(&"small".parse().unwrap(), PlanName::Free).await.unwrap();
     for length in [2 << 30, 10_000_000_000] {
@@ -147,7 +146,7 @@ async fn an_upload_above_the_plan_is_refused_when_it_is_declared() {
 }
 
 #[tokio::test]
-async fn an_upload_whose_connection_breaks_leaves_nothing() {
+async fn broken_connection_leaves_nothing() {
     let server = TestServer::start().await;
     let bytes = pack(&[(BlobKind::File, b"almost there")]);
     let mut stream = TcpStream::connect(server.address).await.unwrap();
@@ -164,14 +163,14 @@ async fn an_upload_whose_connection_breaks_leaves_nothing() {
     stream.write_all(&bytes[..bytes.len() - 1]).await.unwrap();
     drop(stream);
     eventually(Duration::from_secs(10), || async {
-        // A request that was dropped in the middle is not counted; one that ended is.
+        // A request dropped midway is not counted, unlike one that ended.
         server.missing(&[Digest::of(b"almost there")]).await.len() == 1 && packs_in(&server) == 0
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_sender_hears_why_it_is_refused_while_it_still_sends() {
+async fn client_gets_the_error_while_still_sending() {
     let server = TestServer::start().await;
     server.client.app_create(&"small".parse().unwrap(), PlanName::Free).await.unwrap();
     for _ in 0..10 {
@@ -185,7 +184,7 @@ async fn a_sender_hears_why_it_is_refused_while_it_still_sends() {
 }
 
 #[tokio::test]
-async fn what_a_crash_left_of_a_package_for_v1_goes_at_the_next_start() {
+async fn next_start_removes_stale_v1_uploads() {
     let data = tempfile::tempdir().unwrap();
     let (left, other) = (data.path().join("v1-upload-Xy12z9"), data.path().join("v1-uploaded"));
     for folder in [&left, &other] {

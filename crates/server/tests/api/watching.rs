@@ -1,4 +1,4 @@
-//! What those who watch the server see.
+//! Health checks and metrics.
 
 use std::time::Duration;
 
@@ -16,14 +16,14 @@ async fn status_of(server: &TestServer, path: &str) -> (u16, String) {
 }
 
 #[tokio::test]
-async fn a_healthy_server_says_so_without_a_token() {
+async fn healthy_server_reports_ready_without_a_token() {
     let server = TestServer::start().await;
     assert_eq!(status_of(&server, "/healthz").await, (200, "ok\n".to_owned()));
     assert_eq!(status_of(&server, "/readyz").await, (200, "ready\n".to_owned()));
 }
 
 #[tokio::test]
-async fn a_server_whose_blob_store_is_gone_is_not_ready() {
+async fn not_ready_without_its_blob_store() {
     let server = TestServer::start().await;
     let blobs = server.data().join("blobs");
     std::fs::rename(&blobs, server.data().join("away")).unwrap();
@@ -37,13 +37,13 @@ async fn a_server_whose_blob_store_is_gone_is_not_ready() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_whose_database_is_gone_refuses_and_recovers() {
+async fn refuses_without_its_database_and_recovers() {
     // Durable, because it is killed and must not lose what it acknowledged.
     let mut cluster = Cluster::start_private(true);
     let server = TestServer::on_database(&cluster.url()).await;
     server.change(&config("a", 1)).await;
     cluster.kill9();
-    // Its children take a moment to notice.
+    // Its child processes take a moment to notice.
     let gone = (503, "the database does not answer\n".to_owned());
     eventually(Duration::from_secs(30), || async { status_of(&server, "/readyz").await == gone }).await;
     assert_eq!(status_of(&server, "/healthz").await.0, 200, "the process itself is well");
@@ -57,7 +57,7 @@ async fn a_server_whose_database_is_gone_refuses_and_recovers() {
 }
 
 #[tokio::test]
-async fn requests_are_counted_by_route_and_never_by_name() {
+async fn metrics_count_routes_without_names() {
     let server = TestServer::start().await;
     server.change(&config("a", 1)).await;
     server.get("/apps/default/units/config/config").await;
@@ -80,7 +80,7 @@ async fn requests_are_counted_by_route_and_never_by_name() {
 }
 
 #[tokio::test]
-async fn numbers_are_for_tokens_that_may_read_all_apps() {
+async fn metrics_require_a_token_for_all_apps() {
     let server = TestServer::start().await;
     refused(server.bare(Method::GET, "/metrics"), 401, "unauthenticated").await;
     let of_one = server.token_for("one", Role::Admin, Some("default")).await;

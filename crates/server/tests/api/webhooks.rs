@@ -1,4 +1,4 @@
-//! Webhooks: who may make them, who may call them, and what a call becomes.
+//! Webhooks: permissions, signatures, and the executions that calls create.
 
 use hmac::{Hmac, Mac};
 use milepost_model::Role;
@@ -12,7 +12,7 @@ use crate::server::{TestServer, refused};
 const WEBHOOKS: &str = "/apps/default/webhooks";
 const SECRET: &str = "it is a secret";
 
-/// A server that runs nothing, with a function.
+/// A server with a function, which runs no executions.
 async fn server() -> TestServer {
     let server = TestServer::start_with(|settings| settings.executions = 0).await;
     let root = server.store(&[("main.py", "pass")]).await;
@@ -38,7 +38,7 @@ fn signed(secret: &str, body: &str) -> String {
     format!("sha256={}", data_encoding::HEXLOWER.encode(&mac.finalize().into_bytes()))
 }
 
-/// The input of the execution that a call made.
+/// Sends the call and returns the execution that it created.
 async fn started(server: &TestServer, call: RequestBuilder) -> Value {
     let response = call.send().await.unwrap();
     let status = response.status().as_u16();
@@ -49,7 +49,7 @@ async fn started(server: &TestServer, call: RequestBuilder) -> Value {
 }
 
 #[tokio::test]
-async fn a_call_starts_an_execution_that_tells_what_started_it() {
+async fn call_creates_an_execution_with_its_cause() {
     let server = server().await;
     let webhook = made(&server, json!({ "function": "hello", "description": "from git" })).await;
     let id = webhook["id"].as_str().unwrap();
@@ -65,7 +65,7 @@ async fn a_call_starts_an_execution_that_tells_what_started_it() {
     let listed = server.get(&format!("/apps/default/executions?cause=webhook&causeId={id}")).await;
     assert_eq!(listed["items"].as_array().unwrap().len(), 1);
 
-    // Who may not call functions does not learn the address.
+    // Callers that may not call functions do not see the URL.
     let reader = server.token_for("ron", Role::Reader, None).await;
     let path = format!("/apps/default/executions/{}", execution["id"].as_str().unwrap());
     let seen: Value = server.ask_as(&reader, Method::GET, &path).send().await.unwrap().json().await.unwrap();
@@ -74,7 +74,7 @@ async fn a_call_starts_an_execution_that_tells_what_started_it() {
 }
 
 #[tokio::test]
-async fn json_a_form_text_and_a_query_are_inputs() {
+async fn accepts_json_forms_text_and_queries_as_input() {
     let server = server().await;
     let webhook = made(&server, json!({ "function": "hello" })).await;
     let form = "application/x-www-form-urlencoded";
@@ -92,7 +92,7 @@ async fn json_a_form_text_and_a_query_are_inputs() {
 }
 
 #[tokio::test]
-async fn a_webhook_with_a_secret_takes_only_calls_that_are_signed_with_it() {
+async fn webhook_with_a_secret_requires_signatures() {
     let server = server().await;
     let webhook = made(&server, json!({ "function": "hello", "secret": SECRET })).await;
     assert_eq!(webhook["signed"], true);
@@ -106,7 +106,7 @@ async fn a_webhook_with_a_secret_takes_only_calls_that_are_signed_with_it() {
     for name in ["x-milepost-signature-256", "x-hub-signature-256"] {
         assert_eq!(started(&server, with(name, signed(SECRET, body))).await["input"], json!({ "a": 1 }));
     }
-    // It is sealed at rest, and a token is no signature.
+    // The secret is sealed at rest, and a token does not replace a signature.
     let bytes = std::fs::read(server.data().join("catalog.db")).unwrap();
     let log = std::fs::read(server.data().join("catalog.db-wal")).unwrap_or_default();
     assert!(![bytes, log].concat().windows(SECRET.len()).any(|part| part == SECRET.as_bytes()));
@@ -123,11 +123,11 @@ async fn a_webhook_with_a_secret_takes_only_calls_that_are_signed_with_it() {
 }
 
 #[tokio::test]
-async fn a_webhook_is_called_so_often_and_no_more() {
+async fn limits_the_rate_of_calls() {
     let server = server().await;
     let webhook = made(&server, json!({ "function": "hello" })).await;
     let mut answers = Vec::new();
-    // So many at once that a slow machine does not hide the bound.
+    // Enough concurrent calls that a slow machine still reaches the limit.
     let calls = (0..200).map(|_| call(&server, &webhook).send());
     for response in futures::future::join_all(calls).await {
         let response = response.unwrap();
@@ -144,7 +144,7 @@ async fn a_webhook_is_called_so_often_and_no_more() {
 }
 
 #[tokio::test]
-async fn a_wrong_request_about_a_webhook_is_refused() {
+async fn rejects_invalid_webhook_requests() {
     let server = server().await;
     let webhook = made(&server, json!({ "function": "hello", "version": "1" })).await;
     refused(server.ask(Method::POST, WEBHOOKS).json(&json!({ "function": "nosuch" })), 404, "unit_not_found").await;

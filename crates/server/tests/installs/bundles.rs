@@ -1,4 +1,5 @@
-//! Upgrades whose artifact the client sends: what holds for versions that are named holds for them.
+//! Upgrades from bundles sent by the client. The same rules apply as for versions requested by
+//! name.
 
 use bytes::Bytes;
 use futures::StreamExt as _;
@@ -19,7 +20,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// 1.0.0 is installed, on a Wednesday, and 1.0.1, 1.1.0 and 2.0.0 can be sent.
+    /// 1.0.0 is installed on a Wednesday; 1.0.1, 1.1.0 and 2.0.0 are available.
     async fn new(policy: &str, denies: &[&str]) -> Self {
         let (stage, mut author) = (Stage::new().await, Author::new());
         author.publish("1.0.0", at(LONG_AGO));
@@ -56,7 +57,7 @@ fn whole(bytes: Vec<u8>) -> impl Stream<Item = Result<Bytes, std::io::Error>> + 
 }
 
 #[tokio::test]
-async fn a_bundle_of_another_channel_or_with_a_serial_that_cannot_be_is_refused() {
+async fn rejects_bundles_of_other_channels_and_implausible_serials() {
     let scene = Scene::new("patch=immediate", &[]).await;
     let mut other = scene.bundle("1.0.1");
     other.channel = "beta".parse().unwrap();
@@ -72,7 +73,7 @@ async fn a_bundle_of_another_channel_or_with_a_serial_that_cannot_be_is_refused(
 }
 
 #[tokio::test]
-async fn a_bundle_is_held_and_denied_as_a_version_that_is_named() {
+async fn holds_and_denies_apply_to_bundles() {
     let scene = Scene::new("patch=immediate,major=never", &["wed"]).await;
     let mut bundle = scene.bundle("1.0.1");
     let problem = refused(scene.send(&bundle).await, "upgrade_refused");
@@ -93,7 +94,7 @@ async fn a_bundle_is_held_and_denied_as_a_version_that_is_named() {
 }
 
 #[tokio::test]
-async fn a_client_that_sends_slowly_keeps_nobody_from_the_install() {
+async fn bundle_in_transit_does_not_block_other_upgrades() {
     let scene = Scene::new("patch=immediate", &[]).await;
     let (stage, bundle) = (&scene.stage, scene.bundle("1.1.0"));
     let mut first = artifact("1.1.0", &[]);

@@ -1,5 +1,6 @@
-//! One author, 20 installs with different policies on one server, a year of releases: each install is at the version that
-//! its policy says, every day. The script and the oracle are those of the model's test; here the whole server is asked.
+//! One author, 20 installs with different policies on one server, and a year of releases: every
+//! day, each install has the version that its policy requires. Uses the script and oracle of the
+//! model's test, but runs the whole server.
 
 use milepost_client::api::RollBack;
 use milepost_model::Timestamp;
@@ -11,7 +12,8 @@ use crate::oracle::{Tick, Version, Zone, days};
 use crate::script::{Both, FLEET, Member, end, judged, moment, numbers, on_day, releases};
 use crate::stage::{Stage, following};
 
-/// Nobody looks but when the script or a plan says so: all else would only cost time.
+/// Long, so that checks happen only when the script or a plan causes them. Others would only take
+/// time.
 const POLL_S: u32 = 7 * 24 * 3600;
 
 fn at_tick(tick: Tick) -> Timestamp {
@@ -56,7 +58,7 @@ impl Fleet {
         self.stage.install(&new).await;
     }
 
-    /// Looks at what is due, and writes down who moved.
+    /// Processes due installs and records which ones moved.
     async fn look(&mut self) {
         self.looks += self.stage.run_due().await;
         self.note().await;
@@ -75,7 +77,7 @@ impl Fleet {
         }
     }
 
-    /// Lets time pass until a moment, waking up for whatever is planned.
+    /// Advances the clock, stopping for every planned check.
     async fn sleep_until(&mut self, until: Timestamp) {
         while let Some(due) = self.stage.next_due().await.filter(|due| *due < until) {
             self.stage.go_to(due.max(self.stage.now()));
@@ -99,7 +101,7 @@ impl Fleet {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn slow_every_day_of_a_year_each_install_of_a_server_is_at_the_version_that_its_policy_says() {
+async fn slow_installs_follow_their_policies_every_day_of_a_year() {
     let script = releases();
     let first = script[0].0;
     let mut author = Author::new();

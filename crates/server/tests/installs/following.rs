@@ -1,4 +1,4 @@
-//! Installs that follow a channel: what comes by itself, when, and what stays.
+//! Installs that follow a channel: automatic upgrades, their times, and what persists.
 
 use milepost_client::api::RollBack;
 use milepost_model::channel::{HoldUntil, Windows};
@@ -27,7 +27,7 @@ async fn roll_back(stage: &Stage) {
 }
 
 #[tokio::test]
-async fn the_case_of_the_seed_patch_now_minor_on_sunday_major_waits() {
+async fn seed_case_patch_now_minor_on_sunday_major_manual() {
     let (stage, mut author) = (Stage::new().await, Author::new());
     author.publish("1.1.2", at(LONG_AGO));
     let installed = stage.follow(&author.url(), sundays()).await;
@@ -46,7 +46,7 @@ async fn the_case_of_the_seed_patch_now_minor_on_sunday_major_waits() {
     assert_eq!(install.installed_by, "watcher");
     assert_eq!(install.plan.unwrap().forecast, "1.2.3 on Sunday 2026-11-22 02:00 Europe/Berlin, 2.0.0 waits for you");
     assert_eq!(install.last_check.unwrap().kind, "upgraded");
-    // A minute before the window nothing happens; the plan itself wakes the server when it opens.
+    // Nothing happens a minute before the window. The plan wakes the server when it opens.
     stage.go_to(at("2026-11-22T00:59:00Z"));
     stage.poll().await;
     assert_eq!(stage.version().await, "1.1.3");
@@ -59,7 +59,7 @@ async fn the_case_of_the_seed_patch_now_minor_on_sunday_major_waits() {
 }
 
 #[tokio::test]
-async fn a_patch_of_an_older_line_is_seen_though_latest_is_the_same_file() {
+async fn finds_patches_of_older_lines_although_latest_is_unchanged() {
     let (stage, mut author) = (Stage::new().await, Author::new());
     author.publish("1.1.2", at(LONG_AGO));
     stage.follow(&author.url(), InstallSettings::default()).await;
@@ -73,7 +73,7 @@ async fn a_patch_of_an_older_line_is_seen_though_latest_is_the_same_file() {
 }
 
 #[tokio::test]
-async fn a_version_that_was_taken_back_moves_at_once_to_its_replacement() {
+async fn unpublished_version_is_replaced_at_once() {
     let (stage, mut author) = (Stage::new().await, Author::new());
     author.publish("1.1.2", at(LONG_AGO));
     let windows = InstallSettings { policy: "patch=window,minor=window".parse().unwrap(), ..sundays() };
@@ -87,7 +87,7 @@ async fn a_version_that_was_taken_back_moves_at_once_to_its_replacement() {
 }
 
 #[tokio::test]
-async fn a_pinned_install_never_looks_for_updates() {
+async fn pinned_install_never_checks_for_updates() {
     let (stage, mut author) = (Stage::new().await, Author::new());
     author.publish("1.0.0", at(LONG_AGO));
     author.publish("1.0.1", at(LONG_AGO));
@@ -106,7 +106,7 @@ async fn a_pinned_install_never_looks_for_updates() {
     let install = stage.status().await;
     assert_eq!((install.mode, install.next_check_at), (InstallMode::Pinned, None));
     assert_eq!((install.entry.version.as_str(), web.requests()), ("1.0.0", Vec::<String>::new()));
-    // A person may name another version.
+    // A user may request another version.
     refused(stage.upgrade(Default::default()).await, "upgrade_refused");
     let to = milepost_model::install::Upgrade { to: Some(semver("1.0.1")), ..Default::default() };
     assert_eq!(stage.upgrade(to).await.unwrap().to, Some(semver("1.0.1")));
@@ -114,7 +114,7 @@ async fn a_pinned_install_never_looks_for_updates() {
 }
 
 #[tokio::test]
-async fn a_first_install_works_from_latest_alone() {
+async fn first_install_needs_only_latest() {
     let (stage, mut author) = (Stage::new().await, Author::new());
     author.publish("1.0.0", at(LONG_AGO));
     author.put("all", b"{ half");
@@ -125,7 +125,7 @@ async fn a_first_install_works_from_latest_alone() {
 }
 
 #[tokio::test]
-async fn a_rollback_stays_until_a_newer_version_appears() {
+async fn rollback_holds_until_a_newer_version() {
     let (stage, mut author) = (Stage::new().await, Author::new());
     author.publish("1.0.0", at(LONG_AGO));
     stage.follow(&author.url(), InstallSettings::default()).await;
@@ -147,7 +147,7 @@ async fn a_rollback_stays_until_a_newer_version_appears() {
 }
 
 #[tokio::test]
-async fn a_rollback_that_is_to_stay_stays_until_a_person_lifts_it() {
+async fn rollback_holds_until_lifted_if_configured() {
     let (stage, mut author) = (Stage::new().await, Author::new());
     author.publish("1.0.0", at(LONG_AGO));
     let holds = milepost_model::install::RollbackHolds::UntilLifted;
@@ -164,7 +164,7 @@ async fn a_rollback_that_is_to_stay_stays_until_a_person_lifts_it() {
 }
 
 #[tokio::test]
-async fn a_version_that_is_not_healthy_goes_back_by_itself_and_is_skipped() {
+async fn unhealthy_version_is_rolled_back_and_skipped() {
     let (stage, mut author) = (Stage::new().await, Author::new());
     author.publish("1.0.0", at(LONG_AGO));
     stage.follow(&author.url(), InstallSettings::default()).await;
@@ -195,7 +195,7 @@ async fn a_version_that_is_not_healthy_goes_back_by_itself_and_is_skipped() {
 }
 
 #[tokio::test]
-async fn overrides_survive_upgrades_and_are_shown() {
+async fn overrides_survive_upgrades() {
     let (stage, mut author) = (Stage::new().await, Author::new());
     author.publish("1.0.0", at(LONG_AGO));
     let overrides = json!({ "mail": { "from": "me" } });
@@ -209,7 +209,7 @@ async fn overrides_survive_upgrades_and_are_shown() {
 }
 
 #[tokio::test]
-async fn an_override_that_goes_brings_the_authors_value_back_at_once() {
+async fn removing_an_override_restores_the_authors_value() {
     let (stage, mut author) = (Stage::new().await, Author::new());
     author.publish("1.0.0", at(LONG_AGO));
     let overrides = json!({ "mail": { "from": "me" } });
@@ -221,7 +221,7 @@ async fn an_override_that_goes_brings_the_authors_value_back_at_once() {
 }
 
 #[tokio::test]
-async fn a_channel_that_has_not_changed_costs_two_answers_without_a_body() {
+async fn unchanged_channel_costs_two_not_modified_responses() {
     for signed in [false, true] {
         let stage = Stage::new().await;
         let (mut author, key) = Author::signing();
@@ -239,7 +239,7 @@ async fn a_channel_that_has_not_changed_costs_two_answers_without_a_body() {
         author.publish("1.0.1", at("2026-11-18T00:00:00Z"));
         stage.poll().await;
         assert_eq!(stage.version().await, "1.0.1");
-        // A version that is taken back changes the list alone, and what is remembered with it.
+        // Unpublishing a version changes only the list, and with it the cached copy.
         author.publish("1.0.2", at("2026-11-18T00:00:00Z"));
         author.unpublish("1.0.1", false);
         stage.poll().await;
@@ -248,7 +248,7 @@ async fn a_channel_that_has_not_changed_costs_two_answers_without_a_body() {
 }
 
 #[tokio::test]
-async fn inputs_are_demanded_kept_and_demanded_again_when_a_version_wants_more() {
+async fn missing_inputs_are_required_and_given_ones_kept() {
     let (stage, mut author) = (Stage::new().await, Author::new());
     author.publish_with("1.0.0", at(LONG_AGO), &artifact("1.0.0", &["DATABASE_URL", "KEY"]));
     let mut new = following(&author.url(), InstallSettings::default());
@@ -278,7 +278,7 @@ async fn inputs_are_demanded_kept_and_demanded_again_when_a_version_wants_more()
 }
 
 #[tokio::test]
-async fn changes_by_hand_are_told_and_the_next_upgrade_overwrites_them() {
+async fn manual_changes_are_reported_and_overwritten_by_upgrades() {
     let (stage, mut author) = (Stage::new().await, Author::new());
     author.publish("1.0.0", at(LONG_AGO));
     stage.follow(&author.url(), InstallSettings::default()).await;

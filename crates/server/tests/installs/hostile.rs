@@ -1,4 +1,5 @@
-//! Artifacts made to do harm, each with the digest that its channel names: nothing of them gets out of the app.
+//! Malicious artifacts, each with the digest that its channel names. None may affect anything
+//! outside its app.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use serde_json::{Value, json};
 use crate::author::Author;
 use crate::stage::{Stage, at};
 
-/// An artifact with these units and blobs, made without asking whether they make sense.
+/// An artifact with these units and blobs, without any validation.
 fn forged(units: Value, blobs: &[(BlobKind, Vec<u8>)]) -> Vec<u8> {
     let blobs: BTreeMap<Digest, _> = blobs.iter().map(|blob| (Digest::of(&blob.1), blob)).collect();
     let listed = blobs.iter().map(|(digest, (kind, bytes))| ArtifactBlob {
@@ -95,7 +96,8 @@ impl Scene {
         self.stage.client.event_list("other", 100, None).await.unwrap().items.len()
     }
 
-    /// Publishes it as the next patch, which the install takes at once if it can, and answers the check.
+    /// Publishes the artifact as the next patch, which the install takes if it can, and returns the
+    /// check.
     async fn meets(&mut self, artifact: &[u8]) -> (CheckResult, String) {
         self.patch += 1;
         self.author.publish_with(&format!("1.0.{}", self.patch), at("2026-11-18T00:00:00Z"), artifact);
@@ -107,7 +109,7 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn an_artifact_that_would_get_out_of_its_app_is_refused() {
+async fn rejects_artifacts_that_escape_their_app() {
     let mut scene = Scene::new().await;
     let same = |bytes: Vec<u8>| bytes;
     let whole = tree(&[("a.txt", file("a"))], &["a"], same);
@@ -130,7 +132,7 @@ async fn an_artifact_that_would_get_out_of_its_app_is_refused() {
             bytes
         }),
     ];
-    // The file that two of them ask for by its digest alone is on the server, in another app.
+    // Two of the artifacts name this file only by its digest. It is on the server, in another app.
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("f"), "what another app stored").unwrap();
     let source = Arc::new(Source::open(folder.path(), &SourceOptions::default(), None).unwrap());
@@ -146,10 +148,10 @@ async fn an_artifact_that_would_get_out_of_its_app_is_refused() {
     assert_eq!(scene.meets(&whole).await.0, CheckResult::Ok);
 }
 
-/// Bytes that changed anywhere, under a digest that is right: refused, or an app that holds what they say, and a server
-/// that goes on.
+/// Mutated bytes under a matching digest: either the artifact is rejected or the app contains what
+/// it says, and the server keeps running.
 #[tokio::test]
-async fn no_artifact_takes_the_server_down_or_touches_another_app() {
+async fn mutated_artifacts_affect_neither_the_server_nor_other_apps() {
     let mut scene = Scene::with_another_app().await;
     let before = scene.events_of_the_other().await;
     let whole = tree(&[("d/a.txt", file("a")), ("d/b.txt", file("bb"))], &["a", "bb"], |bytes| bytes);
@@ -173,7 +175,7 @@ async fn no_artifact_takes_the_server_down_or_touches_another_app() {
         assert!(!message.contains("inside the server"), "{message}");
         assert_eq!(scene.events_of_the_other().await, before, "the other app is as it was");
         if result == CheckResult::Ok {
-            // What changed said something else that makes sense; what comes next meets an app that never had it.
+            // The mutated artifact is valid, so the next one needs an app that never had it.
             scene = Scene::with_another_app().await;
         } else {
             assert_eq!(scene.stage.version().await, "1.0.0");

@@ -1,4 +1,4 @@
-//! Two servers over one PostgreSQL: each version is installed once, by one of them.
+//! Two servers on one PostgreSQL database: each version is installed once, by one of them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -31,7 +31,7 @@ impl Drop for Node {
 async fn node(database: &str, blobs: &TempDir, key: Option<&Node>) -> Node {
     let data = tempfile::tempdir().unwrap();
     if let Some(other) = key {
-        // Servers over one database have the same key and the same administrator.
+        // Servers on one database share the key and the admin token.
         for file in ["secret.key", "admin.token"] {
             std::fs::copy(other._data.path().join(file), data.path().join(file)).unwrap();
         }
@@ -49,7 +49,7 @@ async fn node(database: &str, blobs: &TempDir, key: Option<&Node>) -> Node {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn slow_two_servers_over_one_database_install_each_version_once() {
+async fn slow_two_servers_on_one_database_install_each_version_once() {
     let (database, blobs) = (postgres::database(), tempfile::tempdir().unwrap());
     let one = node(&database.url, &blobs, None).await;
     let two = node(&database.url, &blobs, Some(&one)).await;

@@ -1,4 +1,4 @@
-//! What people ask for: upgrades by hand, against windows, and what they are refused.
+//! User requests: manual upgrades, windows, and refusals.
 
 use milepost_model::channel::Windows;
 use milepost_model::install::{HoldInstall, InstallChange, InstallFrom, InstallSettings, NewInstall, Upgrade};
@@ -29,7 +29,7 @@ fn now() -> Upgrade {
 }
 
 #[tokio::test]
-async fn a_person_may_take_what_is_manual_and_is_warned_of_a_major_update() {
+async fn manual_upgrade_is_allowed_with_a_warning_for_major_updates() {
     let (stage, mut author) = installed("minor=window,major=manual", &[]).await;
     author.publish("1.1.0", at(LONG_AGO));
     author.publish("2.0.0", at(LONG_AGO));
@@ -43,7 +43,7 @@ async fn a_person_may_take_what_is_manual_and_is_warned_of_a_major_update() {
 }
 
 #[tokio::test]
-async fn windows_hold_for_people_too_unless_they_say_now_which_is_written_down() {
+async fn windows_apply_to_users_unless_forced_and_forcing_is_recorded() {
     let (stage, mut author) = installed("minor=window,major=never", &["wed"]).await;
     author.publish("1.1.0", at(LONG_AGO));
     author.publish("2.0.0", at(LONG_AGO));
@@ -55,13 +55,13 @@ async fn windows_hold_for_people_too_unless_they_say_now_which_is_written_down()
     assert_eq!(stage.upgrade(now()).await.unwrap().to, Some(semver("1.1.0")));
     let forced: Vec<_> = stage.events().await.into_iter().filter(|(kind, _)| kind == "install.forced").collect();
     assert_eq!(forced, [("install.forced".to_owned(), "admin".to_owned())]);
-    // What the policy never takes is not a matter of time.
+    // Waiting does not help for what the policy never takes.
     let problem = refused(stage.upgrade(Upgrade { now: true, ..to("2.0.0") }).await, "upgrade_refused");
     assert!(problem.detail.contains("never takes major updates"), "{problem:?}");
 }
 
 #[tokio::test]
-async fn a_deny_stops_patches_too_and_now_is_the_way_around_it() {
+async fn deny_blocks_patches_unless_forced() {
     let (stage, mut author) = installed("patch=immediate", &["2026-11-18..2026-11-20"]).await;
     author.publish("1.0.1", at(LONG_AGO));
     stage.poll().await;
@@ -73,7 +73,7 @@ async fn a_deny_stops_patches_too_and_now_is_the_way_around_it() {
 }
 
 #[tokio::test]
-async fn a_deny_before_what_is_manual_is_named_with_the_way_around_it() {
+async fn plan_explains_a_deny_before_a_manual_upgrade() {
     let (stage, mut author) = installed("patch=manual", &["2026-11-18..2026-11-20"]).await;
     author.publish("1.0.1", at(LONG_AGO));
     let plan = stage.client.upgrade_plan(APP, &Upgrade::default()).await.unwrap();
@@ -86,7 +86,7 @@ async fn a_deny_before_what_is_manual_is_named_with_the_way_around_it() {
 }
 
 #[tokio::test]
-async fn a_hold_stops_people_too_until_they_lift_it() {
+async fn hold_blocks_users_until_lifted() {
     let (stage, mut author) = installed("patch=immediate", &[]).await;
     let hold = HoldInstall { reason: "sale".to_owned(), ..HoldInstall::default() };
     stage.client.install_hold(APP, &hold).await.unwrap();
@@ -101,7 +101,7 @@ async fn a_hold_stops_people_too_until_they_lift_it() {
 }
 
 #[tokio::test]
-async fn going_down_by_hand_is_warned_of_and_is_not_undone() {
+async fn manual_downgrade_warns_and_is_not_undone() {
     let (stage, mut author) = installed("patch=immediate,minor=immediate", &[]).await;
     author.publish("1.1.0", at(LONG_AGO));
     stage.poll().await;
@@ -113,7 +113,7 @@ async fn going_down_by_hand_is_warned_of_and_is_not_undone() {
 }
 
 #[tokio::test]
-async fn a_version_that_does_not_exist_is_refused_with_those_that_do() {
+async fn rejects_unknown_versions_and_suggests_existing_ones() {
     let (stage, mut author) = installed("patch=immediate", &[]).await;
     author.publish("1.0.1", at(LONG_AGO));
     let before = stage.status().await.last_check;
@@ -127,7 +127,7 @@ async fn a_version_that_does_not_exist_is_refused_with_those_that_do() {
 }
 
 #[tokio::test]
-async fn a_first_install_that_fails_is_not_sent_to_a_status_that_does_not_exist() {
+async fn failed_first_install_has_a_usable_hint() {
     let stage = Stage::new().await;
     let new = following("ftp://example.com/shop", InstallSettings::default());
     let problem = refused(stage.client.install_create(&new).await, "channel_refused");
@@ -136,7 +136,7 @@ async fn a_first_install_that_fails_is_not_sent_to_a_status_that_does_not_exist(
 }
 
 #[tokio::test]
-async fn one_app_is_installed_once_and_a_second_name_is_a_second_app() {
+async fn second_install_needs_another_app_name() {
     let (stage, author) = installed("patch=immediate", &[]).await;
     let again = following(&author.url(), InstallSettings::default());
     refused(stage.client.install_create(&again).await, "install_exists");
@@ -148,7 +148,7 @@ async fn one_app_is_installed_once_and_a_second_name_is_a_second_app() {
 }
 
 #[tokio::test]
-async fn settings_that_make_no_sense_are_refused_and_a_new_policy_counts_at_once() {
+async fn rejects_invalid_settings_and_applies_a_new_policy_at_once() {
     let (stage, mut author) = installed("minor=manual", &[]).await;
     let often = InstallChange { poll_s: Some(0), ..InstallChange::default() };
     refused(stage.client.install_change(APP, &often).await, "invalid_request");
@@ -162,7 +162,7 @@ async fn settings_that_make_no_sense_are_refused_and_a_new_policy_counts_at_once
 }
 
 #[tokio::test]
-async fn an_address_with_a_password_is_refused_and_the_own_channels_lead_nowhere_else() {
+async fn rejects_urls_with_credentials_and_paths_outside_channels() {
     let stage = Stage::new().await;
     let urls = [
         "https://me:secret@example.com/shop/stable",
@@ -178,7 +178,7 @@ async fn an_address_with_a_password_is_refused_and_the_own_channels_lead_nowhere
 }
 
 #[tokio::test]
-async fn a_key_is_refused_where_nothing_is_signed_and_when_it_is_none() {
+async fn rejects_useless_and_invalid_keys() {
     let (stage, _author) = installed("patch=immediate", &[]).await;
     let key = Some(Author::signing().1);
     let from = InstallFrom::Pinned {
@@ -199,7 +199,7 @@ async fn a_key_is_refused_where_nothing_is_signed_and_when_it_is_none() {
 }
 
 #[tokio::test]
-async fn a_first_version_that_is_not_healthy_is_told_until_the_next_usual_look() {
+async fn unhealthy_first_version_is_reported() {
     let (stage, mut author) = (Stage::new().await, Author::new());
     author.publish("1.0.0", at(LONG_AGO));
     let health = Some("/nothing-is-there".parse().unwrap());
@@ -215,7 +215,7 @@ async fn a_first_version_that_is_not_healthy_is_told_until_the_next_usual_look()
 }
 
 #[tokio::test]
-async fn a_first_version_without_the_function_that_tells_its_health_is_not_installed() {
+async fn rejects_a_version_without_its_health_function() {
     let (stage, mut author) = (Stage::new().await, Author::new());
     author.publish("1.0.0", at(LONG_AGO));
     let health = Some("function:check".parse().unwrap());
@@ -226,7 +226,7 @@ async fn a_first_version_without_the_function_that_tells_its_health_is_not_insta
 }
 
 #[tokio::test]
-async fn a_trial_that_was_cut_off_is_ended_before_a_person_upgrades() {
+async fn interrupted_trial_ends_before_a_manual_upgrade() {
     let (stage, mut author) = installed("patch=immediate,minor=immediate", &[]).await;
     let waiting = |seconds: u32| InstallChange {
         health: Some("/nothing-is-there".to_owned()),
@@ -244,7 +244,7 @@ async fn a_trial_that_was_cut_off_is_ended_before_a_person_upgrades() {
         _ = stage.poll() => panic!("the trial takes a minute"),
         () = tried => {}
     }
-    // Whoever tried it is gone, and its lease ends.
+    // The node that ran the trial is gone, and its lease expires.
     stage.clock.advance_ms(200_000);
     stage.client.install_change(APP, &waiting(1)).await.unwrap();
     author.publish("1.1.0", at(LONG_AGO));
@@ -257,7 +257,7 @@ async fn a_trial_that_was_cut_off_is_ended_before_a_person_upgrades() {
 }
 
 #[tokio::test]
-async fn a_detached_app_stays_and_is_not_upgraded() {
+async fn detached_app_is_not_upgraded() {
     let (stage, mut author) = installed("patch=immediate", &[]).await;
     stage.client.install_detach(APP).await.unwrap();
     author.publish("1.0.1", at(LONG_AGO));

@@ -1,4 +1,5 @@
-//! What a channel can do wrong: it is told in the status, nothing changes, and it goes on when the channel is mended.
+//! Faulty channels: the problem is shown in the status, nothing changes, and upgrades resume when
+//! the channel is fixed.
 
 use milepost_model::install::{CheckResult, InstallSettings};
 
@@ -13,7 +14,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// 1.0.0 is installed, and 1.0.1 is about to be found.
+    /// 1.0.0 is installed, and 1.0.1 is published.
     async fn new() -> Self {
         Self::with(Author::new(), None).await
     }
@@ -28,7 +29,7 @@ impl Scene {
         Self { stage, author, web }
     }
 
-    /// Looks, and nothing but the status is other than it was.
+    /// Runs a check and asserts that only the status changes.
     async fn stays(&self, result: CheckResult, kind: &str) -> String {
         let before = self.stage.status().await;
         let events = self.stage.events().await.len();
@@ -53,7 +54,7 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn a_lesser_latest_is_refused_with_the_error_of_the_seed() {
+async fn rejects_a_lower_latest_with_the_seeds_error() {
     let mut scene = Scene::new().await;
     let whole = scene.author.all.clone();
     let mut lesser = Author::new();
@@ -69,7 +70,7 @@ async fn a_lesser_latest_is_refused_with_the_error_of_the_seed() {
 }
 
 #[tokio::test]
-async fn a_lesser_latest_is_refused_also_when_only_that_file_says_so() {
+async fn rejects_a_lower_latest_in_that_file_alone() {
     let mut scene = Scene::new().await;
     let mut lesser = Author::new();
     lesser.publish("0.9.0", at("2026-11-18T01:00:00Z"));
@@ -80,7 +81,7 @@ async fn a_lesser_latest_is_refused_also_when_only_that_file_says_so() {
 }
 
 #[tokio::test]
-async fn a_pre_release_in_stable_is_refused() {
+async fn rejects_a_pre_release_in_stable() {
     let mut scene = Scene::new().await;
     scene.author.tamper("\"1.0.1\"", "\"1.0.1-beta.1\"");
     let message = scene.stays(CheckResult::Refused, "damaged").await;
@@ -90,7 +91,7 @@ async fn a_pre_release_in_stable_is_refused() {
 }
 
 #[tokio::test]
-async fn an_artifact_with_other_bytes_is_refused() {
+async fn rejects_altered_artifacts() {
     let scene = Scene::new().await;
     let file = scene.author.artifact_file("1.0.1");
     let right = std::fs::read(&file).unwrap();
@@ -100,10 +101,10 @@ async fn an_artifact_with_other_bytes_is_refused() {
     std::fs::write(&file, altered).unwrap();
     let message = scene.stays(CheckResult::Refused, "digest_mismatch").await;
     assert!(message.contains("nothing of it is used"), "{message}");
-    // What is no artifact at all is not read to its end.
+    // Bytes that are not an artifact are not read to the end.
     std::fs::write(&file, b"nonsense, and more of it than the head of an artifact has").unwrap();
     scene.stays(CheckResult::Refused, "artifact_refused").await;
-    // A whole artifact, but of something else.
+    // A complete artifact of a different version.
     std::fs::write(&file, artifact("6.6.6", &[])).unwrap();
     scene.stays(CheckResult::Refused, "digest_mismatch").await;
     std::fs::write(&file, right).unwrap();
@@ -111,7 +112,7 @@ async fn an_artifact_with_other_bytes_is_refused() {
 }
 
 #[tokio::test]
-async fn an_artifact_that_breaks_off_is_tried_again() {
+async fn retries_truncated_artifacts() {
     let scene = Scene::new().await;
     scene.web.set(Fault::Broken);
     let before = scene.stage.now();
@@ -123,7 +124,7 @@ async fn an_artifact_that_breaks_off_is_tried_again() {
 }
 
 #[tokio::test]
-async fn a_bad_or_missing_signature_is_refused() {
+async fn rejects_bad_and_missing_signatures() {
     let (author, key) = Author::signing();
     let mut scene = Scene::with(author, Some(key)).await;
     scene.author.tamper("2026-11-18T00:00:00Z", "2026-11-18T00:00:01Z");
@@ -136,7 +137,7 @@ async fn a_bad_or_missing_signature_is_refused() {
 }
 
 #[tokio::test]
-async fn an_old_signed_index_that_is_shown_again_is_refused() {
+async fn rejects_a_replayed_index() {
     let (author, key) = Author::signing();
     let mut scene = Scene::with(author, Some(key)).await;
     let files = ["all", "all.minisig", "latest", "latest.minisig"];
@@ -151,7 +152,7 @@ async fn an_old_signed_index_that_is_shown_again_is_refused() {
 }
 
 #[tokio::test]
-async fn a_channel_that_is_gone_or_down_is_told_and_asked_again() {
+async fn unavailable_channels_are_reported_and_retried() {
     let scene = Scene::new().await;
     scene.web.set(Fault::Status(404));
     scene.stays(CheckResult::Refused, "gone").await;
@@ -166,7 +167,7 @@ async fn a_channel_that_is_gone_or_down_is_told_and_asked_again() {
 }
 
 #[tokio::test]
-async fn a_half_written_list_is_refused_and_one_that_lags_is_tried_again() {
+async fn rejects_truncated_lists_and_retries_outdated_ones() {
     let mut scene = Scene::new().await;
     let whole = scene.author.all.write();
     scene.author.put("all", &whole[..whole.len() / 2]);
@@ -180,7 +181,7 @@ async fn a_half_written_list_is_refused_and_one_that_lags_is_tried_again() {
 }
 
 #[tokio::test]
-async fn an_entry_from_the_future_is_refused_until_its_time_has_come() {
+async fn rejects_entries_from_the_future() {
     let mut scene = Scene::new().await;
     let ahead = scene.stage.now().checked_add(jiff_hours(2)).unwrap();
     scene.author.publish("1.0.2", ahead);
@@ -196,7 +197,7 @@ fn jiff_hours(hours: u64) -> std::time::Duration {
 }
 
 #[tokio::test]
-async fn a_redirect_to_another_host_is_not_followed() {
+async fn does_not_follow_redirects_to_other_hosts() {
     let scene = Scene::new().await;
     let other = Web::serve(scene.author.root().to_owned()).await;
     scene.web.set(Fault::Elsewhere(other.address()));
@@ -208,7 +209,7 @@ async fn a_redirect_to_another_host_is_not_followed() {
 }
 
 #[tokio::test]
-async fn a_version_that_was_replaced_by_other_bytes_is_refused() {
+async fn rejects_replaced_versions() {
     let mut scene = Scene::new().await;
     let whole = scene.author.all.clone();
     let mut other = Author::new();
@@ -223,7 +224,7 @@ async fn a_version_that_was_replaced_by_other_bytes_is_refused() {
 }
 
 #[tokio::test]
-async fn a_channel_of_another_package_is_refused() {
+async fn rejects_channels_of_other_packages() {
     let mut scene = Scene::new().await;
     scene.author.tamper("acme/shop", "acme/else");
     scene.stays(CheckResult::Refused, "wrong_channel").await;
@@ -232,7 +233,7 @@ async fn a_channel_of_another_package_is_refused() {
 }
 
 #[tokio::test]
-async fn a_new_install_from_a_bad_channel_leaves_no_app_behind() {
+async fn failed_install_leaves_no_app() {
     let (stage, mut author) = (Stage::new().await, Author::new());
     author.publish("1.0.0", at("2026-11-01T00:00:00Z"));
     std::fs::write(author.artifact_file("1.0.0"), b"nonsense").unwrap();

@@ -1,4 +1,4 @@
-//! Versions on trial that cannot be asked how they are.
+//! Versions on trial whose health cannot be checked.
 
 use milepost_model::PlanName;
 use milepost_model::install::{
@@ -8,7 +8,7 @@ use milepost_model::install::{
 use crate::author::{Author, semver};
 use crate::stage::{APP, Stage, at, following};
 
-/// 1.0.1 is on trial after 1.0.0, and whoever tried it is gone.
+/// 1.0.1 is on trial after 1.0.0, and the node that ran the trial is gone.
 async fn on_trial(mode: InstallMode) -> (Stage, Author) {
     let (stage, mut author) = (Stage::new().await, Author::new());
     author.publish("1.0.0", at("2026-11-01T00:00:00Z"));
@@ -44,7 +44,7 @@ async fn on_trial(mode: InstallMode) -> (Stage, Author) {
     (stage, author)
 }
 
-/// No version is ever well there.
+/// Configures a health check that never passes.
 async fn asked_for(stage: &Stage, seconds: u32) {
     let change = InstallChange {
         health: Some("/nothing-is-there".to_owned()),
@@ -56,7 +56,7 @@ async fn asked_for(stage: &Stage, seconds: u32) {
 
 async fn a_full_plan_says_nothing(mode: InstallMode) {
     let (stage, _author) = on_trial(mode).await;
-    // Of three places live has one. These take the others, and stay.
+    // The plan has room for three releases. Live uses one, and these use the others permanently.
     let why = || "it is kept".to_owned();
     let old = stage.client.release_get(APP, "live").await.unwrap().app_version;
     for tag in ["one", "two"] {
@@ -80,11 +80,11 @@ async fn a_full_plan_says_nothing(mode: InstallMode) {
 }
 
 #[tokio::test]
-async fn a_full_plan_is_no_word_about_the_health_of_a_version_on_trial() {
+async fn full_plan_does_not_make_a_trial_unhealthy() {
     a_full_plan_says_nothing(InstallMode::Channel).await;
 }
 
 #[tokio::test]
-async fn a_trial_that_a_full_plan_is_in_the_way_of_goes_on_later_also_without_a_channel() {
+async fn full_plan_delays_the_trial_of_a_pinned_install() {
     a_full_plan_says_nothing(InstallMode::Pinned).await;
 }

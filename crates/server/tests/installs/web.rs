@@ -1,4 +1,4 @@
-//! A web server with the files of a folder, which can be made to misbehave.
+//! A web server for the files of a directory, with injectable faults.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -15,11 +15,11 @@ use tokio_util::task::AbortOnDropHandle;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fault {
     None,
-    /// Every file has this status.
+    /// Responds to every file with this status.
     Status(u16),
-    /// Every file is said to be at the same path of another host.
+    /// Redirects every file to the same path on another host.
     Elsewhere(SocketAddr),
-    /// The connection breaks in the middle of artifacts.
+    /// Breaks the connection in the middle of artifacts.
     Broken,
 }
 
@@ -60,12 +60,12 @@ impl Web {
         *self.fault.lock().unwrap() = fault;
     }
 
-    /// Paths that were asked for since the last time.
+    /// The paths requested since the last call.
     pub fn requests(&self) -> Vec<String> {
         self.answers().into_iter().map(|(path, _)| path).collect()
     }
 
-    /// The same, with the status of each answer.
+    /// Like [`Self::requests`], with the status of each response.
     pub fn answers(&self) -> Vec<(String, u16)> {
         std::mem::take(&mut self.requests.lock().unwrap())
     }
@@ -97,7 +97,7 @@ fn answer_to(shared: &Shared, uri: &Uri, headers: &HeaderMap) -> Response {
             if let Some(half) = half {
                 return Some((Ok(half), None));
             }
-            // What was given is on its way by then; nobody tells when.
+            // Gives the first half time to be sent, since there is no notification for it.
             tokio::time::sleep(std::time::Duration::from_millis(200)).await;
             Some((Err(std::io::Error::other("cut")), None))
         });

@@ -7,7 +7,7 @@ use crate::extract::Path;
 use crate::handlers::Shared;
 use crate::handlers::wire;
 
-/// Delete an alias, never a version
+/// Delete an alias without deleting its version
 #[utoipa::path(delete, path = "/apps/{app}/functions/{function}/aliases/{alias}", tag = "aliases", params(("app" = String, Path, description = "Name of the app"), ("function" = String, Path, description = "Name of the function"), ("alias" = String, Path, description = "Name of the alias")), responses((status = 204, description = "Done")))]
 pub(crate) async fn aliases_delete(
     caller: Caller,

@@ -11,7 +11,7 @@ use crate::handlers::wire;
 
 const LIST: &str = "aliases_history";
 
-/// Show every move of an alias, newest first
+/// List the moves of an alias, newest first
 #[utoipa::path(get, path = "/apps/{app}/functions/{function}/aliases/{alias}/history", tag = "aliases", params(("app" = String, Path, description = "Name of the app"), ("function" = String, Path, description = "Name of the function"), ("alias" = String, Path, description = "Name of the alias"), Paging), responses((status = 200, body = Page<PointerMove>)))]
 pub(crate) async fn aliases_history(
     caller: Caller,

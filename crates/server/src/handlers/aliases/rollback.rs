@@ -9,7 +9,7 @@ use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
 use crate::handlers::wire;
 
-/// Move an alias back to where it was before
+/// Move an alias back to its previous version
 #[utoipa::path(post, path = "/apps/{app}/functions/{function}/aliases/{alias}/rollback", tag = "aliases", params(("app" = String, Path, description = "Name of the app"), ("function" = String, Path, description = "Name of the function"), ("alias" = String, Path, description = "Name of the alias")), request_body = Why, responses((status = 200, body = Alias)))]
 pub(crate) async fn aliases_rollback(
     caller: Caller,

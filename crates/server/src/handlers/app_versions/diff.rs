@@ -17,8 +17,8 @@ pub(crate) struct Sides {
     /// An app version, release, tag, `live`, `latest` or `head`.
     from: String,
     to: String,
-    /// With `true`, text files come with their differences line by line: of at most 200 files and 1 MiB in all, and of
-    /// files up to 256 KiB. `textOmitted` tells of the others why they have none.
+    /// If `true`, includes line diffs of text files: of at most 200 files and 1 MiB in total, and
+    /// of files up to 256 KiB. `textOmitted` gives the reason for files without one.
     #[serde(default)]
     text: bool,
 }
@@ -36,7 +36,7 @@ pub(crate) async fn app_versions_diff(
     let (to, after, more_gone) = state.catalog.app_version_contents(&app, query.to).await?;
     gone.extend(more_gone);
     let mut changes = wire::whole_diff(&before, &after);
-    // What is missing on one side would look like something that was added or removed.
+    // A version missing on one side would look like an addition or a removal.
     changes.retain(|change| gone.iter().all(|(key, _)| key.kind != change.kind || key.name != change.name));
     for change in &mut changes {
         trees::explain(&state, &mut change.reasons).await?;

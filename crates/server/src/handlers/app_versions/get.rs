@@ -8,7 +8,7 @@ use crate::extract::Path;
 use crate::handlers::Shared;
 use crate::urls::WithUrls;
 
-/// Show an app version with every unit of it
+/// Show an app version with all its units
 #[utoipa::path(get, path = "/apps/{app}/versions/{version}", tag = "app versions", params(("app" = String, Path, description = "Name of the app"), ("version" = String, Path, description = "Uid or number of an app version, or a release")), responses((status = 200, body = AppVersion)))]
 pub(crate) async fn app_versions_get(
     caller: Caller,

@@ -12,7 +12,7 @@ use crate::urls::WithUrls;
 
 const LIST: &str = "app_versions_list";
 
-/// List the app versions, newest first
+/// List app versions, newest first
 #[utoipa::path(get, path = "/apps/{app}/versions", tag = "app versions", params(("app" = String, Path, description = "Name of the app"), Paging), responses((status = 200, body = Page<AppVersion>)))]
 pub(crate) async fn app_versions_list(
     caller: Caller,

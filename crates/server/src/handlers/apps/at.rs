@@ -13,11 +13,11 @@ use crate::urls::WithUrls;
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct At {
-    /// A moment, like `2026-11-10T12:00:00Z`.
+    /// A time, such as `2026-11-10T12:00:00Z`.
     time: String,
 }
 
-/// Show the exact versions that were live at a moment
+/// Show the exact versions that were live at a time
 #[utoipa::path(get, path = "/apps/{app}/at", tag = "history", params(("app" = String, Path, description = "Name of the app"), At), responses((status = 200, body = AtMoment)))]
 pub(crate) async fn apps_at(
     caller: Caller,

@@ -19,7 +19,7 @@ pub(crate) async fn apps_create(
     caller.may_everywhere(Permission::Administer)?;
     let new = sent.read().await?;
     let app = state.catalog.app_create(&new.name, new.plan, caller.name()).await?;
-    // A gateway that was asked for the app before it was there has to hear of it.
+    // The gateway may have cached that the app does not exist.
     state.views.refresh(&app.name).await?;
     Ok((StatusCode::CREATED, Json(wire::app(app, &state.urls))))
 }

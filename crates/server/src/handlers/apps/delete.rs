@@ -11,12 +11,12 @@ use crate::handlers::Shared;
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Only {
-    /// Refuses when the app has a version.
+    /// Refuse the request if the app has a version.
     #[serde(default)]
     unused: bool,
 }
 
-/// Delete an app with everything in it
+/// Delete an app and everything in it
 #[utoipa::path(delete, path = "/apps/{app}", tag = "apps", params(("app" = String, Path, description = "Name of the app"), Only), responses((status = 204, description = "Done")))]
 pub(crate) async fn apps_delete(
     caller: Caller,

@@ -11,7 +11,7 @@ use crate::handlers::wire;
 
 const LIST: &str = "apps_history";
 
-/// Show what happened to an app, newest first
+/// List the events of an app, newest first
 #[utoipa::path(get, path = "/apps/{app}/events", tag = "history", params(("app" = String, Path, description = "Name of the app"), Paging), responses((status = 200, body = Page<Event>)))]
 pub(crate) async fn apps_history(
     caller: Caller,

@@ -11,7 +11,7 @@ use crate::handlers::wire;
 
 const LIST: &str = "apps_list";
 
-/// List the apps
+/// List apps
 #[utoipa::path(get, path = "/apps", tag = "apps", params(Paging), responses((status = 200, body = Page<App>)))]
 pub(crate) async fn apps_list(
     caller: Caller,

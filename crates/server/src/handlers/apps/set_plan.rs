@@ -8,7 +8,7 @@ use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
 use crate::handlers::wire;
 
-/// Move an app to a plan
+/// Change the plan of an app
 #[utoipa::path(put, path = "/apps/{app}/plan", tag = "apps", params(("app" = String, Path, description = "Name of the app")), request_body = SetPlan, responses((status = 200, body = PlanChanged)))]
 pub(crate) async fn apps_set_plan(
     caller: Caller,
@@ -19,7 +19,7 @@ pub(crate) async fn apps_set_plan(
     let app = caller.may(Permission::Administer, &app)?;
     let body = sent.read().await?;
     if let Some(only) = &caller.row().app {
-        // A plan bounds what an app may take from all others, so it is not for the app to choose.
+        // A plan limits what an app may take from all others, so an app must not choose its own.
         let message =
             format!("The token `{}` is good for app `{only}` only, and no app chooses its own plan.", caller.name());
         let hint = "ask somebody who has an admin token for all apps";

@@ -9,7 +9,7 @@ use crate::extract::Path;
 use crate::handlers::Shared;
 use crate::urls::WithUrls;
 
-/// What is live, and what runs on this node
+/// Show what is live, and what runs on this node
 #[utoipa::path(get, path = "/apps/{app}/status", tag = "apps", params(("app" = String, Path, description = "Name of the app")), responses((status = 200, body = AppStatus)))]
 pub(crate) async fn apps_status(caller: Caller, state: Shared, Path(app): Path<String>) -> ApiResult<Json<AppStatus>> {
     let app = caller.may(Permission::Read, &app)?;
@@ -28,7 +28,8 @@ pub(crate) async fn apps_status(caller: Caller, state: Shared, Path(app): Path<S
     }))
 }
 
-/// One line a version: releases that bind other settings to it have pools of their own, which nobody can tell apart here.
+/// Merges the pools of each version. Releases that bind a version to other settings have separate
+/// pools, which look the same here.
 fn by_version(pools: Vec<PoolStatus>) -> Vec<FunctionStatus> {
     let mut versions: Vec<FunctionStatus> = Vec::new();
     for pool in pools.into_iter().map(function) {

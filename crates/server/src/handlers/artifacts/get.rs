@@ -17,13 +17,13 @@ use crate::handlers::Shared;
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Which {
-    /// A uid, a number, a release, a tag, `live`, `latest` or `head`; what is live when left out.
+    /// A uid, number, release, tag, `live`, `latest` or `head`. Defaults to `live`.
     version: Option<String>,
 }
 
-/// Download an app version as one file that can be installed elsewhere
+/// Download an app version as a single file that can be installed elsewhere
 ///
-/// The same app version always gives the same bytes. Values of secrets are not in them.
+/// The same app version always gives the same bytes. They do not contain secret values.
 #[utoipa::path(get, path = "/apps/{app}/artifact", tag = "app versions", params(("app" = String, Path, description = "Name of the app"), Which), responses((status = 200, description = "The artifact", content_type = "application/vnd.milepost.app.v1")))]
 pub(crate) async fn artifacts_get(
     caller: Caller,

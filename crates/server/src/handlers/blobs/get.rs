@@ -10,7 +10,8 @@ use crate::extract::{self, Path};
 use crate::handlers::Shared;
 use crate::trees;
 
-/// A blob of no more bytes is read whole before the first is sent: one that is damaged gets an answer that says so.
+/// Blobs up to this size are read completely before the response starts, so that a damaged one gets
+/// an error response.
 const WHOLE: u64 = 256 << 10;
 
 /// Download one blob
@@ -29,7 +30,7 @@ pub(crate) async fn blobs_get(
         return Ok((headers, state.blobs.read(&at, digest).await?).into_response());
     }
     let stream = state.blobs.stream_verified(&at, digest).await?;
-    // The head is out by then: whoever runs the server learns from the log why it was cut.
+    // The response head is already sent, so operators learn the reason from the log.
     let stream = stream.inspect_err(move |error| {
         tracing::error!(error = error as &dyn std::error::Error, blob = %digest, "a blob could not be read to its end");
     });

@@ -7,7 +7,7 @@ use crate::error::ApiResult;
 use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
 
-/// Ask which blobs the server does not have
+/// List which of the given blobs the server does not have
 #[utoipa::path(post, path = "/apps/{app}/blobs/missing", tag = "blobs", params(("app" = String, Path, description = "Name of the app")), request_body = MissingBlobs, responses((status = 200, body = MissingAnswer)))]
 pub(crate) async fn blobs_missing(
     caller: Caller,

@@ -18,13 +18,14 @@ use crate::extract::{Json, Path};
 use crate::handlers::Shared;
 use crate::trees;
 
-/// An empty line now and then, so that nobody on the way takes the connection for dead.
+/// Interval of empty lines, so that proxies do not close the connection as idle.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 const EVENTS_AHEAD: usize = 64;
 
-/// Build a package from its source, and tell what happens, one JSON object a line
+/// Build a package from its source and stream events, one JSON object per line
 ///
-/// The build lives as long as the request: closing the connection ends it. Empty lines keep the connection open.
+/// The build lasts as long as the request: closing the connection cancels it. Empty lines keep the
+/// connection open.
 #[utoipa::path(post, path = "/apps/{app}/builds", tag = "builds", params(("app" = String, Path, description = "Name of the app")), request_body = BuildRequest, responses((status = 200, description = "Events; the last one is `done` or `failed`", content_type = "application/x-ndjson", body = BuildEvent)))]
 pub(crate) async fn builds_create(
     caller: Caller,
@@ -35,7 +36,7 @@ pub(crate) async fn builds_create(
     let app = caller.may(Permission::ChangeCode, &app)?;
     let request = sent.read().await?;
     state.catalog.app_get(&app).await?;
-    // Asking keeps it: a sweep must not take the source while it is built.
+    // The query also protects the source from a sweep during the build.
     if !state.catalog.blobs_missing(vec![request.source]).await?.is_empty() {
         let message = format!("The source of package `{}` is not on the server.", request.package);
         return Err(Refusal::new(Code::MissingBlobs, message)
@@ -48,7 +49,7 @@ pub(crate) async fn builds_create(
     let (tell, events) = mpsc::channel(EVENTS_AHEAD);
     let state = state.0;
     let building = tokio::spawn(async move { builds::run(&state, wanted, tell).await });
-    // The body goes when the connection does, and takes the build along.
+    // Dropped with the response body when the connection closes, which cancels the build.
     let building = AbortOnDropHandle::new(building);
     let lines = stream::unfold((events, building), |(mut events, building)| async move {
         let line = match tokio::time::timeout(KEEP_ALIVE, events.recv()).await {

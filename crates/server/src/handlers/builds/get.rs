@@ -7,7 +7,7 @@ use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
 
-/// Get a build that is over
+/// Get a finished build
 #[utoipa::path(get, path = "/apps/{app}/builds/{build}", tag = "builds", params(("app" = String, Path, description = "Name of the app"), ("build" = String, Path, description = "Id of the build")), responses((status = 200, body = Build)))]
 pub(crate) async fn builds_get(
     caller: Caller,

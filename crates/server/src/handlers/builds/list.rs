@@ -11,7 +11,7 @@ use crate::handlers::wire;
 
 const LIST: &str = "builds_list";
 
-/// List the builds that are over, newest first
+/// List finished builds, newest first
 #[utoipa::path(get, path = "/apps/{app}/builds", tag = "builds", params(("app" = String, Path, description = "Name of the app"), Paging), responses((status = 200, body = Page<Build>)))]
 pub(crate) async fn builds_list(
     caller: Caller,

@@ -9,7 +9,7 @@ use crate::extract::Path;
 use crate::handlers::Shared;
 use crate::trees;
 
-/// What a build wrote
+/// Get the output of a build
 #[utoipa::path(get, path = "/apps/{app}/builds/{build}/log", tag = "builds", params(("app" = String, Path, description = "Name of the app"), ("build" = String, Path, description = "Id of the build")), responses((status = 200, description = "text/plain", content_type = "text/plain", body = String)))]
 pub(crate) async fn builds_log(
     caller: Caller,

@@ -44,7 +44,8 @@ pub(crate) async fn changes_create(
     Ok(Json(outcome))
 }
 
-/// Tells which files differ. A plan may name trees that only its author has yet, who can compare them.
+/// Fills in which files differ. A plan may name trees that only the client has yet, and then the
+/// client compares them itself.
 async fn explain(state: &State, outcome: &mut ChangeOutcome, dry_run: bool) -> ApiResult<()> {
     let reasons = || outcome.versions.iter().flat_map(|unit| &unit.reasons);
     let unknown: BTreeSet<Digest> = if dry_run {
@@ -92,7 +93,7 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
     }
 }
 
-/// Seals the secrets of a change before anything else sees it.
+/// Seals the secrets of a change before anything else uses it.
 pub(crate) fn seal(state: &State, app: &AppName, change: &Change) -> Result<BTreeMap<UnitName, SealedSecret>, Refusal> {
     let mut sealed = BTreeMap::new();
     for put in &change.puts {

@@ -11,7 +11,7 @@ use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
 
-/// Removes an artifact that no version of the channel has any more.
+/// Deletes an artifact that no version of the channel refers to.
 pub(crate) async fn channels_delete(caller: Caller, state: Shared, Path(path): Path<String>) -> ApiResult<StatusCode> {
     caller.may_everywhere(Permission::ChangeCode)?;
     let file = ChannelFile::parse(&path)?;

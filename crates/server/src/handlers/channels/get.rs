@@ -11,10 +11,12 @@ use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
 
-/// An index file is read whole, and in a folder also hashed for its tag: everybody may ask for it, so only some at once.
+/// Limits concurrent reads of index files. They are read into memory, and from a directory also
+/// hashed for their ETag, and anyone may request them.
 static READS: Semaphore = Semaphore::const_new(16);
 
-/// A file of a channel, for everybody. Index files must be asked for again each time; an artifact never changes.
+/// Serves a file of a channel without authentication. Index files must be revalidated on every
+/// request; artifacts are immutable.
 pub(crate) async fn channels_get(
     state: Shared,
     method: Method,
@@ -36,7 +38,7 @@ pub(crate) async fn channels_get(
             }
         }
         Kind::All | Kind::Latest | Kind::Signature => {
-            // A store that compares tags itself sends nothing when the reader has the file.
+            // Some stores compare ETags themselves, and send nothing if the client has the file.
             let only = if let [only] = known.as_slice() { Some(*only).filter(|tag| *tag != "*") } else { None };
             let _turn = READS.acquire().await;
             match (state.channels.read(&file.name, only, MAX_ALL_BYTES as u64).await?, only) {

@@ -8,8 +8,8 @@ use crate::handlers::Shared;
 /// Far more files than any author has.
 const MOST: usize = 200_000;
 
-/// The lists of all channels that this server keeps. The files are for everybody who knows their names; the names are for those
-/// with a token.
+/// Lists the index files of all channels hosted by this server. The files are public to callers who
+/// know their names, but listing the names requires a token.
 pub(crate) async fn channels_list(caller: Caller, state: Shared) -> ApiResult<Json<Vec<String>>> {
     caller.may_everywhere(Permission::Read)?;
     let mut names = state.channels.list(MOST).await?;

@@ -1,5 +1,5 @@
-//! Channels that this server keeps: static files for everybody who installs, and a place to publish to for those with a
-//! token. Outside of `/api/v1`, because any web server could serve them.
+//! Channels hosted by this server: public static files for installs, and a place for callers with a
+//! token to publish to. Outside of `/api/v1`, because any web server could serve the files.
 
 pub(crate) mod delete;
 pub(crate) mod get;
@@ -12,7 +12,7 @@ use milepost_blobs::named::Named;
 
 use crate::settings::Settings;
 
-/// Next to the blobs: where these are shared between servers, the channels are too.
+/// Stored next to the blobs, so that servers that share blobs share channels too.
 pub(crate) fn open(settings: &Settings) -> Result<Named, BlobError> {
     let Some(blobs) = &settings.blobs else { return Named::folder(&settings.data.join("channels")) };
     let aws = settings.aws.clone().unwrap_or_else(Named::aws_variables);

@@ -1,4 +1,4 @@
-//! `{package}/{channel}/{file}`, where a package may have slashes.
+//! `{package}/{channel}/{file}`, where a package may contain slashes.
 
 use axum::http::HeaderMap;
 use axum::http::header::HeaderName;
@@ -6,12 +6,12 @@ use milepost_channels::Files;
 use milepost_model::channel::{ChannelName, PackageName};
 use milepost_model::{Code, Digest, Refusal};
 
-/// A file of a channel, checked: its name is safe on disk and in a bucket.
+/// A validated file of a channel. Its name is safe on disk and in a bucket.
 pub(super) struct ChannelFile {
     pub package: PackageName,
     pub channel: ChannelName,
     pub kind: Kind,
-    /// Relative to the place of all channels.
+    /// Relative to the directory of all channels.
     pub name: String,
 }
 
@@ -52,7 +52,7 @@ pub(super) fn not_there(path: &str) -> Refusal {
         .hint("a channel's files are `/channels/PACKAGE/CHANNEL/latest`, `all` and `artifacts/…`")
 }
 
-/// The tags of a conditional request.
+/// The ETags of a conditional request.
 pub(super) fn tags<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Vec<&'a str> {
     let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
     let tags = values.flat_map(|value| value.split(',')).map(str::trim);
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_a_package_a_channel_and_a_file() {
+    fn parses_package_channel_and_file() {
         let file = ChannelFile::parse("crossplane/aws-stack/beta/latest").expect("read");
         assert_eq!(
             (file.package.as_str(), file.channel.as_str(), file.kind),
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn other_paths_are_not_there() {
+    fn rejects_other_paths() {
         let hex = "ab".repeat(32);
         for bad in [
             "",

@@ -21,11 +21,11 @@ use crate::extract::Path;
 use crate::handlers::Shared;
 use crate::ingest::while_it_moves;
 
-/// What one artifact may have; the app that it came from has its own limits.
+/// Maximum size of an artifact. The app it came from has its own limits.
 const MAX_ARTIFACT_BYTES: u64 = 8 << 30;
 
-/// Stores a file of a channel. Index files need `If-Match` with what was read, or `If-None-Match: *`; an artifact must have
-/// the digest that it is named by.
+/// Stores a file of a channel. Index files require `If-Match` with the ETag that was read, or
+/// `If-None-Match: *`. An artifact must match the digest in its name.
 pub(crate) async fn channels_put(
     caller: Caller,
     state: Shared,
@@ -101,8 +101,8 @@ async fn read(file: &ChannelFile, body: Body) -> ApiResult<Bytes> {
     Ok(bytes.freeze())
 }
 
-/// What is served to everybody is at least a channel's file, and does not change what was published. False when somebody else
-/// wrote meanwhile.
+/// Checks that a file is valid and does not change what was published. Returns false if another
+/// client wrote in the meantime.
 async fn check(state: &Shared, file: &ChannelFile, bytes: &Bytes, when: Condition<'_>) -> ApiResult<bool> {
     let unusable = |error: &dyn std::fmt::Display| {
         Refusal::new(Code::ChannelRefused, format!("The file was refused: {error}."))
@@ -132,8 +132,8 @@ async fn check(state: &Shared, file: &ChannelFile, bytes: &Bytes, when: Conditio
     Ok(true)
 }
 
-/// A version stays bound to its artifact, also after it was taken back. Only a full list forgets the lowest of those, one for
-/// each that comes.
+/// Checks that every version keeps its artifact, even after it was unpublished. Only a full list
+/// may drop the lowest unpublished versions, one for each that is added.
 fn check_kept(before: &All, next: &All) -> Result<(), Refusal> {
     let entries = next.versions().iter().chain(next.unpublished());
     let known: HashMap<&str, &Entry> = entries.map(|entry| (entry.version.as_str(), entry)).collect();
@@ -156,7 +156,7 @@ fn check_kept(before: &All, next: &All) -> Result<(), Refusal> {
 mod tests {
     use super::*;
 
-    /// A list with `1.N.0` for each number, and `0.N.0` for those that were taken back.
+    /// A list of versions `1.N.0`, and of unpublished versions `0.N.0`.
     fn list(versions: &[usize], unpublished: impl Iterator<Item = usize>) -> All {
         let entry = |version: String| {
             let id = Digest::of(version.as_bytes());
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_taken_back_does_not_vanish_from_the_list() {
+    fn keeps_unpublished_versions() {
         let before = list(&[1], 1..3);
         check_kept(&before, &list(&[1, 2], 1..3)).expect("only something new");
         let refusal = check_kept(&before, &list(&[1, 2], 1..2)).expect_err("0.2.0 is lost");
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_list_forgets_one_for_each_that_comes() {
+    fn full_list_drops_one_version_for_each_added() {
         let before = list(&[1], 0..MAX_VERSIONS);
         check_kept(&before, &list(&[1], 1..MAX_VERSIONS + 1)).expect("one came and one went");
         assert!(check_kept(&before, &list(&[1], 2..MAX_VERSIONS + 2)).is_err(), "two went at once");

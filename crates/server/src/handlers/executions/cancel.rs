@@ -8,9 +8,10 @@ use crate::executions::worker;
 use crate::extract::Path;
 use crate::handlers::Shared;
 
-/// End an execution: a queued one at once, a running one as soon as its node hears of it
+/// Cancel an execution: a queued one at once, a running one as soon as its node is notified
 ///
-/// The function of a running one is told that nobody waits any more; its result does not count.
+/// The function of a running execution is notified that its caller is gone. Its result is
+/// discarded.
 #[utoipa::path(post, path = "/apps/{app}/executions/{execution}/cancel", tag = "executions", params(("app" = String, Path, description = "Name of the app"), ("execution" = String, Path, description = "Id of the execution")), responses((status = 200, body = Execution)))]
 pub(crate) async fn executions_cancel(
     caller: Caller,

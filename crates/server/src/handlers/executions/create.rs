@@ -13,10 +13,11 @@ use crate::executions::{self, Accepted, Over};
 use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
 
-/// Run a function with an input, and wait for the end (`sync`) or not
+/// Run a function with an input, and with `sync` wait until it ends
 ///
-/// The version is decided now and kept. An execution that is not `sync` is queued: it survives restarts of the server, and
-/// runs at least once. One that is `sync` answers when it has ended, whichever way.
+/// The version is chosen now and does not change. Without `sync`, the execution is queued: it
+/// survives restarts of the server and runs at least once. With `sync`, the response is sent when
+/// the execution has ended, whether or not it succeeded.
 #[utoipa::path(post, path = "/apps/{app}/executions", tag = "executions", params(("app" = String, Path, description = "Name of the app")), request_body = NewExecution, responses((status = 200, description = "It has ended", body = Execution), (status = 202, description = "It is queued", body = Execution)))]
 pub(crate) async fn executions_create(
     caller: Caller,

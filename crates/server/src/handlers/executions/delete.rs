@@ -6,7 +6,7 @@ use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
 
-/// Forget an execution that has ended
+/// Delete an execution that has ended
 #[utoipa::path(delete, path = "/apps/{app}/executions/{execution}", tag = "executions", params(("app" = String, Path, description = "Name of the app"), ("execution" = String, Path, description = "Id of the execution")), responses((status = 204, description = "Done")))]
 pub(crate) async fn executions_delete(
     caller: Caller,

@@ -18,26 +18,26 @@ const LIST: &str = "executions_list";
 #[into_params(parameter_in = Query)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Wanted {
-    /// Only of this function.
+    /// Only executions of this function.
     function: Option<String>,
-    /// Only of the version with this number.
+    /// Only executions of the version with this number.
     version: Option<i64>,
-    /// Only those with this status.
+    /// Only executions with this status.
     #[param(inline)]
     status: Option<ExecutionStatus>,
-    /// Only those that were started this way.
+    /// Only executions with this kind of cause.
     #[param(inline)]
     cause: Option<CauseKind>,
-    /// Of that cause only this one: the id of a job or webhook, the name of a timer.
+    /// Only executions with this cause: the id of a job or webhook, or the name of a timer.
     cause_id: Option<String>,
-    /// Only those accepted at this time or later.
+    /// Only executions accepted at or after this time.
     #[param(value_type = Option<String>, format = DateTime)]
     since: Option<Timestamp>,
 }
 
 /// List executions, newest first
 ///
-/// Inputs and results above 16 KiB are left out; the call for the one execution has them.
+/// Inputs and results above 16 KiB are omitted. Get a single execution to see them.
 #[utoipa::path(get, path = "/apps/{app}/executions", tag = "executions", params(("app" = String, Path, description = "Name of the app"), Wanted, Paging), responses((status = 200, body = Page<Execution>)))]
 pub(crate) async fn executions_list(
     caller: Caller,

@@ -7,9 +7,9 @@ use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
 
-/// What an execution wrote; empty until it has ended
+/// Get the log of an execution, which is empty until it has ended
 ///
-/// While it runs, the app's logs have its lines, under the execution's id as the request's.
+/// While it runs, its lines are in the app's logs, with the execution's id as the request id.
 #[utoipa::path(get, path = "/apps/{app}/executions/{execution}/log", tag = "executions", params(("app" = String, Path, description = "Name of the app"), ("execution" = String, Path, description = "Id of the execution")), responses((status = 200, description = "text/plain", content_type = "text/plain", body = String)))]
 pub(crate) async fn executions_log(
     caller: Caller,

@@ -1,5 +1,5 @@
-//! Executions: who may call a function may start and stop them, everybody who reads may look, and an operator may
-//! forget them.
+//! Executions. Callers that may call a function may start and cancel its executions, readers may
+//! look at them, and operators may delete them.
 
 pub(crate) mod cancel;
 pub(crate) mod create;
@@ -15,7 +15,8 @@ use crate::auth::Caller;
 
 const MAX_DESCRIPTION: usize = 4 << 10;
 
-/// The id of a webhook is an address that starts something, so who may not start anything sees only its beginning.
+/// Shortens webhook ids for callers that may not start anything: the id is part of a URL that
+/// starts an execution.
 fn seen_by(caller: &Caller, mut execution: Execution) -> Execution {
     if execution.cause.kind == CauseKind::Webhook && !caller.row().role.may(Permission::Invoke) {
         let id = execution.cause.id.unwrap_or_default();
@@ -25,17 +26,17 @@ fn seen_by(caller: &Caller, mut execution: Execution) -> Execution {
     execution
 }
 
-/// Inputs stand in the database, and everybody who lists executions reads them.
+/// Limits inputs, because they are stored in the database and returned in lists.
 pub(crate) fn check_input(input: Option<&RawJson>) -> Result<(), Refusal> {
     let Some(input) = input else { return Ok(()) };
     let json = input.as_str().len();
-    // Whoever sends a text does not know how long it is as JSON.
+    // The sender of a text does not know its length as JSON.
     let length = if json > MAX_INPUT { input.to_text().map_or(json, |text| text.len()) } else { json };
     check_length(length, MAX_INPUT)?;
     check_form(input)
 }
 
-/// For what was measured when it came, and became JSON only here.
+/// For inputs whose size was checked on receipt, before they were converted to JSON.
 pub(crate) fn check_form(input: &RawJson) -> Result<(), Refusal> {
     check_length(input.as_str().len(), MAX_STORED_INPUT)?;
     if input.depth() > MAX_DEPTH {
@@ -68,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_measured_as_it_was_sent_and_all_else_as_json() {
+    fn limits_texts_by_their_own_length_and_others_as_json() {
         let text = |letter: &str, length: usize| RawJson::from(letter.repeat(length).as_str());
         for letter in ["x", "\n", "\u{1}"] {
             assert_eq!(check_input(Some(&text(letter, MAX_INPUT))), Ok(()), "{letter:?}");

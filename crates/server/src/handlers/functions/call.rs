@@ -16,24 +16,25 @@ use crate::extract::{Path, Query};
 use crate::handlers::{Shared, wire};
 use crate::serving::bind_alone;
 
-/// Headers for the function travel under this prefix, so that none of them is taken for one of the API call.
+/// Prefix of headers meant for the function, which separates them from those of the API call.
 const PREFIX: &str = "milepost-header-";
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Call {
-    /// Any selector; `latest` when left out.
+    /// Any selector. Defaults to `latest`.
     #[serde(default)]
     version: String,
-    /// The method that the function sees, `POST` when left out.
+    /// The method that the function receives. Defaults to `POST`.
     #[serde(default)]
     method: String,
-    /// Path and query that the function sees, `/` when left out.
+    /// Path and query that the function receives. Defaults to `/`.
     #[serde(default)]
     path: String,
 }
 
-/// Call a version of a function without HTTP routing, with the configuration and secrets that the app has now
+/// Call a function version directly, without routing, with the app's current configuration and
+/// secrets
 #[utoipa::path(post, path = "/apps/{app}/functions/{name}/call", tag = "functions", params(("app" = String, Path, description = "Name of the app"), ("name" = String, Path, description = "Name of the function"), Call), responses((status = 200, description = "What the function answered; its status is in `milepost-status`")))]
 pub(crate) async fn functions_call(
     caller: Caller,
@@ -111,7 +112,7 @@ fn answered(answer: http::Response<milepost_runtime::ResponseBody>, function: &F
     Response::from_parts(parts, Body::new(body)).into_response()
 }
 
-/// An answer that the gateway would not send either.
+/// The error for a response that the gateway would not send either.
 fn malformed(reason: &str, request_id: &str) -> ApiError {
     let hint = format!("`milepost logs --request {request_id}` shows what it wrote");
     Refusal::new(Code::FunctionMalformedResponse, reason).hint(hint).into()

@@ -6,7 +6,7 @@ use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
 
-/// Delete a group, never a version
+/// Delete a group without deleting its versions
 #[utoipa::path(delete, path = "/apps/{app}/groups/{group}", tag = "groups", params(("app" = String, Path, description = "Name of the app"), ("group" = String, Path, description = "Name of the group")), responses((status = 204, description = "Done")))]
 pub(crate) async fn groups_delete(
     caller: Caller,

@@ -7,7 +7,7 @@ use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
 
-/// List the groups of versions
+/// List groups of versions
 #[utoipa::path(get, path = "/apps/{app}/groups", tag = "groups", params(("app" = String, Path, description = "Name of the app")), responses((status = 200, body = Vec<Group>)))]
 pub(crate) async fn groups_list(caller: Caller, state: Shared, Path(app): Path<String>) -> ApiResult<Json<Vec<Group>>> {
     let app = caller.may(Permission::Read, &app)?;

@@ -10,7 +10,8 @@ use crate::error::ApiResult;
 use crate::handlers::Shared;
 use crate::installs::{self, Bundled};
 
-/// Install an app from a bundle: the length of the request (8 bytes, little endian) and the request as JSON, then the artifact
+/// Install an app from a bundle: the length of the JSON request (8 bytes, little endian) and the
+/// request, followed by the artifact
 #[utoipa::path(post, path = "/installs/bundle", tag = "installs", request_body(content = NewInstall, content_type = "application/vnd.milepost.install.v1"), responses((status = 201, body = Installed)))]
 pub(crate) async fn installs_bundle(
     caller: Caller,

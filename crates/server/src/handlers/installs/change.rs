@@ -8,7 +8,7 @@ use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
 use crate::installs::{check_key, follows_nothing};
 
-/// Change the policy, the windows and other settings of an installed app
+/// Change the policy, windows and other settings of an installed app
 #[utoipa::path(patch, path = "/apps/{app}/install", tag = "installs", params(("app" = String, Path, description = "Name of the app")), request_body = InstallChange, responses((status = 200, body = ChangedInstall)))]
 pub(crate) async fn installs_change(
     caller: Caller,

@@ -7,7 +7,7 @@ use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
 
-/// Let go of the channel: the app stays as it is, and is nobody's install any more
+/// Detach an app from its channel: it stays unchanged but is no longer an install
 #[utoipa::path(delete, path = "/apps/{app}/install", tag = "installs", params(("app" = String, Path, description = "Name of the app")), responses((status = 200, body = Install)))]
 pub(crate) async fn installs_detach(
     caller: Caller,

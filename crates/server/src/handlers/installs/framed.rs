@@ -1,5 +1,6 @@
-//! A request with two parts: the length of a JSON (8 bytes, little endian) and the JSON, then an artifact. Secrets stand in
-//! the JSON, so it is neither in a header nor in the address.
+//! A request in two parts: the length of a JSON document (8 bytes, little endian) and the document,
+//! followed by an artifact. The JSON is part of the body rather than a header or the URL because it
+//! contains secrets.
 
 use axum::BoxError;
 use axum::body::Body;
@@ -30,7 +31,7 @@ pub(super) async fn read<T: DeserializeOwned>(body: Body) -> Result<(T, Rest), R
         match length {
             Some(length) => {
                 let json = bytes.split_to(HEAD + length);
-                // What serde says may quote a secret.
+                // The error message of serde may quote a secret.
                 let request = serde_json::from_slice(&json[HEAD..]).map_err(|error| {
                     wrong(&format!("its first part is no request (line {}, column {})", error.line(), error.column()))
                 })?;
@@ -67,7 +68,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_request_comes_apart_wherever_it_was_cut() {
+    async fn parses_requests_at_any_chunk_size() {
         let whole = framed(r#"{"a":1}"#, "the artifact");
         for size in 1..whole.len() {
             let chunks: Vec<_> = whole.chunks(size).map(|chunk| Ok::<_, axum::Error>(chunk.to_vec())).collect();
@@ -78,7 +79,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_request_that_is_cut_or_lies_about_its_length_is_refused() {
+    async fn rejects_truncated_requests_and_wrong_lengths() {
         let whole = framed(r#"{"a":1}"#, "");
         for length in 0..whole.len() {
             assert!(read::<Value>(Body::from(whole[..length].to_vec())).await.is_err(), "{length}");

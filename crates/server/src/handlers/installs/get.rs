@@ -7,7 +7,7 @@ use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
 
-/// How an installed app stands
+/// Show the status of an installed app
 #[utoipa::path(get, path = "/apps/{app}/install", tag = "installs", params(("app" = String, Path, description = "Name of the app")), responses((status = 200, body = Install)))]
 pub(crate) async fn installs_get(caller: Caller, state: Shared, Path(app): Path<String>) -> ApiResult<Json<Install>> {
     let app = caller.may(Permission::Read, &app)?;

@@ -7,7 +7,7 @@ use crate::error::ApiResult;
 use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
 
-/// Lift a hold, and the versions that are skipped
+/// Lift a hold and allow skipped versions again
 #[utoipa::path(post, path = "/apps/{app}/install/lift", tag = "installs", params(("app" = String, Path, description = "Name of the app")), request_body = LiftInstall, responses((status = 200, body = Install)))]
 pub(crate) async fn installs_lift(
     caller: Caller,

@@ -9,7 +9,7 @@ use crate::error::ApiResult;
 use crate::extract::{Paging, Query};
 use crate::handlers::Shared;
 
-/// The apps that were installed, by name
+/// List installed apps by name
 #[utoipa::path(get, path = "/installs", tag = "installs", params(Paging), responses((status = 200, body = Page<Install>)))]
 pub(crate) async fn installs_list(
     caller: Caller,

@@ -13,7 +13,8 @@ pub(crate) mod upgrade_bundle;
 
 use crate::error::{ApiResult, internal};
 
-/// Runs to its end whether or not the caller waits: half an upgrade would hold its lease until that ends.
+/// Runs the work to its end even if the client disconnects: an abandoned upgrade would keep its
+/// lease until that expires.
 async fn to_its_end<T: Send + 'static>(work: impl Future<Output = ApiResult<T>> + Send + 'static) -> ApiResult<T> {
     match tokio::spawn(work).await {
         Ok(done) => done,

@@ -8,7 +8,8 @@ use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
 use crate::installs;
 
-/// What the channel of an installed app offers, when each version comes, and what an upgrade would install now
+/// Show what the channel of an installed app offers, when each version is due, and what an upgrade
+/// would install now
 #[utoipa::path(post, path = "/apps/{app}/upgrade/plan", tag = "installs", params(("app" = String, Path, description = "Name of the app")), request_body = Upgrade, responses((status = 200, body = UpgradePlan)))]
 pub(crate) async fn upgrade_plan(
     caller: Caller,

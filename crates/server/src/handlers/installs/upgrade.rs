@@ -9,7 +9,7 @@ use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
 use crate::installs;
 
-/// Upgrade an installed app as far as its policy and the person who asks allow
+/// Upgrade an installed app as far as its policy and the request allow
 #[utoipa::path(post, path = "/apps/{app}/upgrade", tag = "installs", params(("app" = String, Path, description = "Name of the app")), request_body = Upgrade, responses((status = 200, body = Installed)))]
 pub(crate) async fn upgrade_create(
     caller: Caller,

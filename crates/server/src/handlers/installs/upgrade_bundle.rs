@@ -10,8 +10,8 @@ use crate::extract::Path;
 use crate::handlers::Shared;
 use crate::installs::{self, Bundled};
 
-/// Upgrade an installed app from a bundle: the length of the request (8 bytes, little endian) and the request as JSON, then the
-/// artifact
+/// Upgrade an installed app from a bundle: the length of the JSON request (8 bytes, little endian)
+/// and the request, followed by the artifact
 #[utoipa::path(post, path = "/apps/{app}/upgrade/bundle", tag = "installs", params(("app" = String, Path, description = "Name of the app")), request_body(content = UpgradeFromBundle, content_type = "application/vnd.milepost.install.v1"), responses((status = 200, body = Installed)))]
 pub(crate) async fn upgrade_bundle(
     caller: Caller,

@@ -8,7 +8,7 @@ use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
 use crate::handlers::executions::{check_input, check_text};
 
-/// Create a job: a function that is run at times
+/// Create a job: scheduled runs of a function
 #[utoipa::path(post, path = "/apps/{app}/jobs", tag = "jobs", params(("app" = String, Path, description = "Name of the app")), request_body = NewJob, responses((status = 200, body = Job)))]
 pub(crate) async fn jobs_create(
     caller: Caller,

@@ -6,7 +6,7 @@ use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
 
-/// Delete a job; what it has started stays
+/// Delete a job, but keep its executions
 #[utoipa::path(delete, path = "/apps/{app}/jobs/{job}", tag = "jobs", params(("app" = String, Path, description = "Name of the app"), ("job" = String, Path, description = "Id of the job, or its name")), responses((status = 204, description = "Done")))]
 pub(crate) async fn jobs_delete(
     caller: Caller,

@@ -1,4 +1,5 @@
-//! Jobs run what is there and change no code, so they are an operator's, like everything that decides what runs when.
+//! Jobs. They run existing versions and change no code, so operators manage them, like everything
+//! that decides what runs when.
 
 pub(crate) mod create;
 pub(crate) mod delete;

@@ -8,7 +8,7 @@ use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
 use crate::handlers::executions::{check_input, check_text};
 
-/// Change a job: pause it, resume it, cancel it, or give it another pattern, count or input
+/// Change a job: pause, resume or cancel it, or change its pattern, count or input
 #[utoipa::path(patch, path = "/apps/{app}/jobs/{job}", tag = "jobs", params(("app" = String, Path, description = "Name of the app"), ("job" = String, Path, description = "Id of the job, or its name")), request_body = JobChange, responses((status = 200, body = Job)))]
 pub(crate) async fn jobs_update(
     caller: Caller,

@@ -11,7 +11,7 @@ use crate::handlers::wire;
 
 const LIST: &str = "latest_history";
 
-/// Show every move of latest, newest first
+/// List the moves of latest, newest first
 #[utoipa::path(get, path = "/apps/{app}/latest/history", tag = "live", params(("app" = String, Path, description = "Name of the app"), Paging), responses((status = 200, body = Page<PointerMove>)))]
 pub(crate) async fn latest_history(
     caller: Caller,

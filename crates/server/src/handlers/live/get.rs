@@ -8,7 +8,7 @@ use crate::extract::Path;
 use crate::handlers::Shared;
 use crate::urls::WithUrls;
 
-/// Show what is live, and whether it follows
+/// Show what is live, and whether live follows new releases
 #[utoipa::path(get, path = "/apps/{app}/live", tag = "live", params(("app" = String, Path, description = "Name of the app")), responses((status = 200, body = Live)))]
 pub(crate) async fn live_get(caller: Caller, state: Shared, Path(app): Path<String>) -> ApiResult<Json<Live>> {
     let app = caller.may(Permission::Read, &app)?;

@@ -11,7 +11,7 @@ use crate::handlers::wire;
 
 const LIST: &str = "live_history";
 
-/// Show every move of live, newest first
+/// List the moves of live, newest first
 #[utoipa::path(get, path = "/apps/{app}/live/history", tag = "live", params(("app" = String, Path, description = "Name of the app"), Paging), responses((status = 200, body = Page<PointerMove>)))]
 pub(crate) async fn live_history(
     caller: Caller,

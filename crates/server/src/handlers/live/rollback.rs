@@ -13,7 +13,7 @@ use crate::handlers::wire;
 use crate::trees;
 use crate::urls::WithUrls;
 
-/// Put live back to what it was before, or to a release
+/// Roll live back to the previous release, or to a given one
 #[utoipa::path(post, path = "/apps/{app}/rollback", tag = "live", params(("app" = String, Path, description = "Name of the app")), request_body = RollBack, responses((status = 200, body = RolledBack)))]
 pub(crate) async fn live_rollback(
     caller: Caller,
@@ -46,7 +46,7 @@ pub(crate) async fn live_rollback(
     }))
 }
 
-/// Functions of the target that want a secret which the target does not hold.
+/// Functions of the target that need a secret which the target does not contain.
 fn missing_secrets(contents: &Contents) -> Vec<String> {
     let mut missing = Vec::new();
     for (key, (_, spec)) in contents {

@@ -10,7 +10,7 @@ use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
 use crate::urls::WithUrls;
 
-/// Pin live to a release, or let it follow
+/// Pin live to a release, or let it follow new releases
 #[utoipa::path(put, path = "/apps/{app}/live", tag = "live", params(("app" = String, Path, description = "Name of the app")), request_body = SetLive, responses((status = 200, body = Live)))]
 pub(crate) async fn live_set(
     caller: Caller,

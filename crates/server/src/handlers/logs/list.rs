@@ -22,7 +22,7 @@ use crate::logs::{Filter, News};
 
 const DEFAULT_LINES: usize = 200;
 const MOST_LINES: usize = 10_000;
-/// An empty line now and then, so that nobody on the way takes the connection for dead.
+/// Interval of empty lines, so that proxies do not close the connection as idle.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -30,21 +30,21 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 pub(crate) struct Wanted {
     /// Only lines of this function.
     function: Option<String>,
-    /// Only lines of this version of it: any selector.
+    /// Only lines of this version of the function. Any selector.
     version: Option<String>,
     /// Only lines of the request with this id.
     request: Option<String>,
     /// Only lines since this time.
     #[param(value_type = Option<String>, format = DateTime)]
     since: Option<Timestamp>,
-    /// The newest so many, 200 when left out.
+    /// Maximum number of lines; the newest are returned. Defaults to 200.
     limit: Option<usize>,
-    /// Stay, and tell what comes.
+    /// Keep the connection open and send new lines.
     #[serde(default)]
     follow: bool,
 }
 
-/// What the functions of an app wrote on this node, one JSON object a line
+/// Get the logs of an app's functions on this node, one JSON object per line
 #[utoipa::path(get, path = "/apps/{app}/logs", tag = "functions", params(("app" = String, Path, description = "Name of the app"), Wanted), responses((status = 200, description = "Lines, oldest first", content_type = "application/x-ndjson", body = LogEntry)))]
 pub(crate) async fn logs_list(
     caller: Caller,
@@ -74,7 +74,7 @@ pub(crate) async fn logs_list(
         since: wanted.since,
         limit: wanted.limit.unwrap_or(DEFAULT_LINES).min(MOST_LINES),
     };
-    // Before the look at what is there, so that no line falls between the two.
+    // Subscribes before reading, so that no line is lost between the two.
     let news = wanted.follow.then(|| state.logs.follow());
     let found = state.logs.find(app.clone(), filter.clone()).await.map_err(|error| internal(&error))?;
     let last = found.last().cloned();
@@ -86,7 +86,7 @@ pub(crate) async fn logs_list(
     Ok(([(header::CONTENT_TYPE, "application/x-ndjson")], body).into_response())
 }
 
-/// Lines as they come, without those that the look has found already.
+/// New lines, without those that were already read.
 fn follow(
     news: Receiver<Arc<News>>,
     app: AppName,

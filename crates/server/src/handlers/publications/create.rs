@@ -7,13 +7,13 @@ use crate::error::ApiResult;
 use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
 
-/// Far longer than any address of a channel.
+/// Far longer than any channel URL.
 const LONGEST: usize = 2000;
 
-/// Write into the log of an app that a version of it was published or taken back
+/// Record in the log of an app that a version was published or unpublished
 ///
-/// `milepost publish` and `milepost unpublish` tell it when they are done: a channel may be where this server never looks. What
-/// is published is what the channel says.
+/// Sent by `milepost publish` and `milepost unpublish` when they are done, because the channel may
+/// be somewhere this server never looks. The channel itself decides what is published.
 #[utoipa::path(post, path = "/apps/{app}/publications", tag = "app versions", params(("app" = String, Path, description = "Name of the app")), request_body = Publication, responses((status = 204, description = "Written")))]
 pub(crate) async fn publications_create(
     caller: Caller,

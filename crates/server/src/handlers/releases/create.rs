@@ -12,7 +12,7 @@ use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
 use crate::urls::WithUrls;
 
-/// Release an app version, also an expired one, under a new id
+/// Release an app version under a new id, even if its last release has expired
 #[utoipa::path(post, path = "/apps/{app}/releases", tag = "releases", params(("app" = String, Path, description = "Name of the app")), request_body = NewRelease, responses((status = 201, body = Released)))]
 pub(crate) async fn releases_create(
     caller: Caller,

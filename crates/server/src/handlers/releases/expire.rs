@@ -9,7 +9,7 @@ use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
 use crate::urls::WithUrls;
 
-/// Expire a release that nothing protects
+/// Expire an unprotected release
 #[utoipa::path(post, path = "/apps/{app}/releases/{release}/expire", tag = "releases", params(("app" = String, Path, description = "Name of the app"), ("release" = String, Path, description = "Release id, tag, `live` or `latest`")), request_body = Why, responses((status = 200, body = Release)))]
 pub(crate) async fn releases_expire(
     caller: Caller,

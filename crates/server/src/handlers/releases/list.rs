@@ -17,12 +17,12 @@ const LIST: &str = "releases_list";
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Filter {
-    /// Leaves expired releases out.
+    /// Leave out expired releases.
     #[serde(default)]
     active: bool,
 }
 
-/// List the releases, newest first
+/// List releases, newest first
 #[utoipa::path(get, path = "/apps/{app}/releases", tag = "releases", params(("app" = String, Path, description = "Name of the app"), Paging, Filter), responses((status = 200, body = Page<Release>)))]
 pub(crate) async fn releases_list(
     caller: Caller,

@@ -7,7 +7,7 @@ use crate::error::ApiResult;
 use crate::handlers::Shared;
 use crate::jobs::sweep;
 
-/// Sweep now what nothing refers to
+/// Remove unreferenced content now
 #[utoipa::path(post, path = "/storage/sweep", tag = "storage", responses((status = 200, body = Swept)))]
 pub(crate) async fn storage_sweep(caller: Caller, state: Shared) -> ApiResult<Json<Swept>> {
     caller.may_everywhere(Permission::Administer)?;

@@ -7,7 +7,7 @@ use crate::error::ApiResult;
 use crate::extract::{self, Path};
 use crate::handlers::Shared;
 
-/// Say what keeps a blob
+/// Show what keeps a blob from being swept
 #[utoipa::path(get, path = "/storage/why/{digest}", tag = "storage", params(("digest" = String, Path, description = "`sha256:…`")), responses((status = 200, body = KeptBy)))]
 pub(crate) async fn storage_why(caller: Caller, state: Shared, Path(digest): Path<String>) -> ApiResult<Json<KeptBy>> {
     caller.may_everywhere(Permission::Read)?;

@@ -12,7 +12,7 @@ use crate::handlers::Shared;
 
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What the server knows about itself and its machine
+/// Show facts about the server and its machine
 #[utoipa::path(get, path = "/system", tag = "system", responses((status = 200, body = SystemFacts)))]
 pub(crate) async fn system_get(caller: Caller, state: Shared) -> ApiResult<Json<SystemFacts>> {
     caller.may_everywhere(Permission::Read)?;

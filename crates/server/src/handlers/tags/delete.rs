@@ -6,7 +6,7 @@ use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
 
-/// Take a tag away, never a release
+/// Delete a tag without deleting its release
 #[utoipa::path(delete, path = "/apps/{app}/tags/{tag}", tag = "tags", params(("app" = String, Path, description = "Name of the app"), ("tag" = String, Path, description = "Name of the tag")), responses((status = 204, description = "Done")))]
 pub(crate) async fn tags_delete(
     caller: Caller,

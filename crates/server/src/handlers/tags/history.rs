@@ -11,7 +11,7 @@ use crate::handlers::wire;
 
 const LIST: &str = "tags_history";
 
-/// Show every move of a tag, newest first
+/// List the moves of a tag, newest first
 #[utoipa::path(get, path = "/apps/{app}/tags/{tag}/history", tag = "tags", params(("app" = String, Path, description = "Name of the app"), ("tag" = String, Path, description = "Name of the tag"), Paging), responses((status = 200, body = Page<PointerMove>)))]
 pub(crate) async fn tags_history(
     caller: Caller,

@@ -8,7 +8,7 @@ use crate::extract::Path;
 use crate::handlers::Shared;
 use crate::urls::WithUrls;
 
-/// List the tags
+/// List tags
 #[utoipa::path(get, path = "/apps/{app}/tags", tag = "tags", params(("app" = String, Path, description = "Name of the app")), responses((status = 200, body = Vec<Tag>)))]
 pub(crate) async fn tags_list(caller: Caller, state: Shared, Path(app): Path<String>) -> ApiResult<Json<Vec<Tag>>> {
     let app = caller.may(Permission::Read, &app)?;

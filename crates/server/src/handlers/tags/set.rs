@@ -9,7 +9,7 @@ use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
 use crate::urls::WithUrls;
 
-/// Put a tag on a release, taking it from wherever it was
+/// Point a tag at a release, moving it if it exists
 #[utoipa::path(put, path = "/apps/{app}/tags/{tag}", tag = "tags", params(("app" = String, Path, description = "Name of the app"), ("tag" = String, Path, description = "Name of the tag")), request_body = SetTag, responses((status = 200, body = Release)))]
 pub(crate) async fn tags_set(
     caller: Caller,

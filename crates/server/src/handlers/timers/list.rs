@@ -7,7 +7,7 @@ use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
 
-/// The timers that fire, those of the live release, and when
+/// List the timers of the live release, and when they fire
 #[utoipa::path(get, path = "/apps/{app}/timers", tag = "timers", params(("app" = String, Path, description = "Name of the app")), responses((status = 200, body = LiveTimers)))]
 pub(crate) async fn timers_list(caller: Caller, state: Shared, Path(app): Path<String>) -> ApiResult<Json<LiveTimers>> {
     let app = caller.may(Permission::Read, &app)?;

@@ -1,3 +1,3 @@
-//! Timers are units; this is when those of the live release fire.
+//! When the timers of the live release fire. The timers themselves are units.
 
 pub(crate) mod list;

@@ -9,7 +9,7 @@ use crate::extract::Json as Body;
 use crate::handlers::Shared;
 use crate::handlers::wire;
 
-/// Create a token; it is shown once
+/// Create a token, which is shown only once
 #[utoipa::path(post, path = "/tokens", tag = "tokens", request_body = NewToken, responses((status = 201, body = Token)))]
 pub(crate) async fn tokens_create(
     caller: Caller,

@@ -7,7 +7,7 @@ use crate::error::ApiResult;
 use crate::handlers::Shared;
 use crate::handlers::wire;
 
-/// List the tokens
+/// List tokens
 #[utoipa::path(get, path = "/tokens", tag = "tokens", responses((status = 200, body = Vec<Token>)))]
 pub(crate) async fn tokens_list(caller: Caller, state: Shared) -> ApiResult<Json<Vec<Token>>> {
     caller.may_everywhere(Permission::Administer)?;

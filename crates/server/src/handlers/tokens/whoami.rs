@@ -4,7 +4,7 @@ use milepost_client::api::WhoAmI;
 use crate::auth::Caller;
 use crate::error::ApiResult;
 
-/// Show whose token this is
+/// Show the token of this request
 #[utoipa::path(get, path = "/whoami", tag = "tokens", responses((status = 200, body = WhoAmI)))]
 pub(crate) async fn tokens_whoami(caller: Caller) -> ApiResult<Json<WhoAmI>> {
     let row = caller.row();

@@ -7,7 +7,7 @@ use crate::error::ApiResult;
 use crate::extract::{Path, unit_key};
 use crate::handlers::Shared;
 
-/// Show a unit as the app has it now
+/// Show the current version of a unit
 #[utoipa::path(get, path = "/apps/{app}/units/{kind}/{name}", tag = "units", params(("app" = String, Path, description = "Name of the app"), ("kind" = String, Path, description = "Kind of unit"), ("name" = String, Path, description = "Name of the unit")), responses((status = 200, body = Unit)))]
 pub(crate) async fn units_get(
     caller: Caller,

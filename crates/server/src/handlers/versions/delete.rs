@@ -12,22 +12,22 @@ use crate::error::ApiResult;
 use crate::extract::{Path, Query, unit_key};
 use crate::handlers::Shared;
 
-/// How often an app may change while functions are loaded.
+/// Retries if the app changes while functions are loaded.
 const ROUNDS: usize = 5;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DryRun {
-    /// Answers what would go, and does nothing.
+    /// Report what would be deleted, without deleting it.
     #[serde(default)]
     dry_run: bool,
-    /// Leaves out loading the functions that the delete brings to users.
+    /// Skip loading the functions that the delete would make live.
     #[serde(default)]
     no_check: bool,
 }
 
-/// Delete a version, or with `all` every version
+/// Delete a version, or all versions with `all`
 #[utoipa::path(delete, path = "/apps/{app}/units/{kind}/{name}/versions/{selector}", tag = "versions", params(("app" = String, Path, description = "Name of the app"), ("kind" = String, Path, description = "Kind of unit"), ("name" = String, Path, description = "Name of the unit"), ("selector" = String, Path, description = "`latest`, a number, a uid, a label, `@alias` or `sha256:…`"), DryRun), responses((status = 200, body = ChangeOutcome)))]
 pub(crate) async fn versions_delete(
     caller: Caller,
@@ -57,7 +57,8 @@ pub(crate) async fn versions_delete(
             checks::load_before(&state, new, &mut found, "The delete").await?;
         }
         match delete(Checking::Loaded(loaded)).await {
-            // The app changed while functions were loaded: the delete would bring others to users.
+            // The app changed while functions were loaded, so the delete would make other functions
+            // live.
             Err(CatalogError::Refused(refusal)) if refusal.code == Code::HeadMoved => {}
             done => return Ok(Json(done?)),
         }

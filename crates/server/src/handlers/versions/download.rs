@@ -12,7 +12,7 @@ use crate::handlers::Shared;
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Part {
-    /// `source` or `deployment`; what runs when left out.
+    /// `source` or `deployment`. Defaults to what runs.
     part: Option<String>,
 }
 

@@ -10,7 +10,7 @@ use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
 use crate::handlers::executions::check_text;
 
-/// Create a webhook: an address that starts an execution
+/// Create a webhook: a URL that starts an execution
 ///
 /// With a secret, calls must be signed with it. The secret is sealed and not shown again.
 #[utoipa::path(post, path = "/apps/{app}/webhooks", tag = "webhooks", params(("app" = String, Path, description = "Name of the app")), request_body = NewWebhook, responses((status = 200, body = Webhook)))]

@@ -6,7 +6,7 @@ use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
 
-/// Delete a webhook; what it has started stays
+/// Delete a webhook, but keep its executions
 #[utoipa::path(delete, path = "/apps/{app}/webhooks/{webhook}", tag = "webhooks", params(("app" = String, Path, description = "Name of the app"), ("webhook" = String, Path, description = "Id of the webhook")), responses((status = 204, description = "Done")))]
 pub(crate) async fn webhooks_delete(
     caller: Caller,

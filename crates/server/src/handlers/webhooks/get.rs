@@ -9,7 +9,7 @@ use crate::error::ApiResult;
 use crate::extract::Path;
 use crate::handlers::Shared;
 
-/// Get a webhook; its secret is never shown
+/// Get a webhook, without its secret
 #[utoipa::path(get, path = "/apps/{app}/webhooks/{webhook}", tag = "webhooks", params(("app" = String, Path, description = "Name of the app"), ("webhook" = String, Path, description = "Id of the webhook")), responses((status = 200, body = Webhook)))]
 pub(crate) async fn webhooks_get(
     caller: Caller,

@@ -1,5 +1,5 @@
-//! Webhooks: what decides that strangers may start something is an operator's. Who knows the id of one may call it, so
-//! looking at them needs what calling functions needs.
+//! Webhooks. They let strangers start executions, so operators manage them. Knowing an id is enough
+//! to call a webhook, so reading them requires the permission to call functions.
 
 pub(crate) mod create;
 pub(crate) mod delete;
@@ -19,7 +19,7 @@ use crate::urls::reached_host;
 const SHORTEST: usize = 8;
 const LONGEST: usize = 256;
 
-/// A webhook with the address at which it is called: on the host that the caller reached this server by.
+/// Adds the webhook's URL, on the host that the caller used to reach this server.
 fn with_url(mut webhook: Webhook, headers: &HeaderMap) -> Webhook {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     if let Some(host) = reached_host(headers) {
@@ -30,7 +30,7 @@ fn with_url(mut webhook: Webhook, headers: &HeaderMap) -> Webhook {
     webhook
 }
 
-/// The secret under the server's key. It is never shown again.
+/// Seals the secret with the server's key. It is never shown again.
 fn sealed(state: &State, secret: &str) -> ApiResult<Vec<u8>> {
     if !(SHORTEST..=LONGEST).contains(&secret.len()) {
         let message = format!("The secret of a webhook has {SHORTEST} to {LONGEST} bytes.");

@@ -11,7 +11,7 @@ use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
 use crate::handlers::executions::check_text;
 
-/// Change a webhook: what it runs, its description, or its secret, which an empty one takes away
+/// Change a webhook: its target, its description, or its secret, which an empty string removes
 #[utoipa::path(patch, path = "/apps/{app}/webhooks/{webhook}", tag = "webhooks", params(("app" = String, Path, description = "Name of the app"), ("webhook" = String, Path, description = "Id of the webhook")), request_body = WebhookChange, responses((status = 200, body = Webhook)))]
 pub(crate) async fn webhooks_update(
     caller: Caller,

@@ -8,7 +8,7 @@ use crate::v1::fault::V1Result;
 use crate::v1::names::Path;
 use crate::v1::project::Project;
 
-/// Refused while a job or webhook follows it.
+/// Refused while a job or webhook follows the alias.
 pub(crate) async fn delete(project: Project, state: Shared, Path(name): Path<String>) -> V1Result<StatusCode> {
     let app = project.may(Permission::MovePointer)?;
     let alias = find(&state, app, &name).await?;

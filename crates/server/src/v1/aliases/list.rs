@@ -9,7 +9,7 @@ use crate::v1::lists::Wanted;
 use crate::v1::project::Project;
 use crate::v1::targets::Names;
 
-/// By name.
+/// Sorted by name.
 pub(crate) async fn list(project: Project, state: Shared, uri: Uri) -> V1Result<Json<Value>> {
     let wanted = Wanted::read(&uri, &project, &FIELDS)?;
     let mut objects = Vec::new();

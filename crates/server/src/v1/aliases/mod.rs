@@ -1,4 +1,4 @@
-//! Aliases in the words of v1: known by their name alone.
+//! Aliases of the v1 interface. They are identified by name alone.
 
 pub(crate) mod create;
 pub(crate) mod delete;
@@ -24,7 +24,7 @@ fn show(app: &AppName, names: &Names, alias: &V1Alias) -> Map<String, Value> {
         "id": if alias.id.is_empty() { Value::Null } else { alias.id.as_str().into() },
         "name": alias.name,
         "function_id": names.id(&alias.function),
-        // One that others made may point at what was never published.
+        // An alias created through another interface may point at an unpublished version.
         "function_version": if alias.follows { json!(0) } else { json!(alias.number) },
         "description": if said.is_empty() { Value::Null } else { said.into() },
         "project_id": app,
@@ -34,7 +34,7 @@ fn show(app: &AppName, names: &Names, alias: &V1Alias) -> Map<String, Value> {
     object.as_object().cloned().unwrap_or_default()
 }
 
-/// By the name in a path.
+/// Finds an alias by the name in the path.
 async fn find(state: &State, app: &AppName, name: &str) -> V1Result<V1Alias> {
     let unknown = || Fault::unknown("FunctionAlias", "name", name);
     let parsed: AliasName = name.parse().map_err(|_| unknown())?;

@@ -11,7 +11,7 @@ use crate::v1::project::Project;
 use crate::v1::targets::{self, Names};
 use crate::v1::unread::Unread;
 
-/// Moves an alias, or edits its description.
+/// Moves an alias or edits its description.
 pub(crate) async fn update(
     project: Project,
     state: Shared,

@@ -11,7 +11,7 @@ use crate::v1::project::Project;
 use crate::v1::targets::Names;
 use crate::v1::unread::Unread;
 
-/// `{"status": "cancelled"}`, as for a job. Upstream has no call that ends an execution.
+/// Takes `{"status": "cancelled"}`, as for a job. Upstream has no call to cancel an execution.
 pub(crate) async fn cancel(
     project: Project,
     state: Shared,

@@ -18,7 +18,7 @@ use crate::v1::project::Project;
 use crate::v1::targets::{self, Names};
 use crate::v1::unread::Unread;
 
-/// How long a synchronous one waits when the project runs as many as its plan allows.
+/// How long a synchronous execution waits while the project runs as many as its plan allows.
 const PATIENCE: Duration = Duration::from_secs(10);
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
@@ -55,7 +55,8 @@ pub(crate) async fn create(
     Ok((StatusCode::CREATED, Json(show(app, &names, &execution))))
 }
 
-/// Other interfaces refuse at once; clients of this one neither expect that nor try again.
+/// Retries when the limit is reached. Other interfaces refuse at once, but v1 clients neither
+/// expect that nor retry.
 async fn accept_soon(state: &State, app: &AppName, accept: Accept) -> ApiResult<Accepted> {
     let (since, mut pause) = (Instant::now(), FIRST_PAUSE);
     loop {

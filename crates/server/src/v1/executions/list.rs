@@ -12,13 +12,13 @@ use crate::v1::targets::Names;
 
 const PAGE: i64 = 200;
 
-/// Oldest first. Large inputs and results are left out, as everywhere in lists.
+/// Oldest first. Large inputs and results are omitted, as in all lists.
 pub(crate) async fn list(project: Project, state: Shared, uri: Uri) -> V1Result<Json<Value>> {
     let wanted = Wanted::read(&uri, &project, &FIELDS)?;
     let mut found = Found::new(&wanted);
     for app in wanted.projects(&state, &project).await? {
         let names = Names::of(&state, &app).await?;
-        // What the database can do for us; the rest is looked at here.
+        // The filters that the database supports. The others are applied here.
         let mut filter = ExecutionFilter::default();
         if let Some(id) = wanted.exactly("function_id") {
             let Some(function) = names.function_named(id) else { continue };

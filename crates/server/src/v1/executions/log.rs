@@ -8,7 +8,8 @@ use crate::v1::fault::V1Result;
 use crate::v1::names::Path;
 use crate::v1::project::Project;
 
-/// What the function wrote, between the lines that clients expect around it. Empty until it has ended.
+/// The function's output, between the lines that clients expect around it. Empty until the
+/// execution has ended.
 pub(crate) async fn log(project: Project, state: Shared, Path(id): Path<String>) -> V1Result<Response> {
     project.may(Permission::Read)?;
     let (app, execution) = find(&state, &project, &id).await?;

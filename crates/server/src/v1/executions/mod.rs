@@ -1,4 +1,4 @@
-//! Executions in the words of v1.
+//! Executions of the v1 interface.
 
 pub(crate) mod cancel;
 pub(crate) mod create;
@@ -51,7 +51,7 @@ fn show(app: &AppName, names: &Names, execution: &Execution) -> Map<String, Valu
     object
 }
 
-/// What started it, where nobody said anything else.
+/// The description, or the cause if there is none.
 fn description(execution: &Execution) -> Value {
     let by = |what: &str| format!("Created by {what} {}", execution.cause.id.as_deref().unwrap_or_default()).into();
     match (execution.description.as_str(), execution.cause.kind) {
@@ -63,7 +63,7 @@ fn description(execution: &Execution) -> Value {
     }
 }
 
-/// An execution, and the project that it belongs to.
+/// Finds an execution and its project.
 async fn find(state: &State, project: &Project, id: &str) -> V1Result<(AppName, Execution)> {
     let unknown = || Fault::unknown("Execution", "id", id);
     let id = names::id(id)?;

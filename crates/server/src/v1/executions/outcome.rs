@@ -1,4 +1,4 @@
-//! How an execution ended, in the words of v1.
+//! Converts the outcome of an execution to v1.
 
 use milepost_model::RawJson;
 use milepost_model::execution::{Execution, ExecutionStatus};
@@ -11,13 +11,13 @@ pub(super) fn status(status: ExecutionStatus) -> &'static str {
     match status {
         ExecutionStatus::Queued | ExecutionStatus::Running => "running",
         ExecutionStatus::Success => "success",
-        // There is no other word for it.
+        // v1 has no status for cancelled executions.
         ExecutionStatus::Failed | ExecutionStatus::Cancelled => "failed",
         ExecutionStatus::Error => "error",
     }
 }
 
-/// JSON in a text: what came out, and how many seconds it took. Null until it has ended.
+/// JSON in a string: the output and the duration in seconds. Null until the execution has ended.
 pub(super) fn result(execution: &Execution) -> Value {
     if !execution.status.is_ended() || execution.shortened {
         return Value::Null;
@@ -32,20 +32,20 @@ pub(super) fn result(execution: &Execution) -> Value {
     format!("{{\"output\": {output}, \"duration\": {}.{:03}}}", duration / 1000, duration % 1000).into()
 }
 
-/// Why a function failed: its own words where it had any.
+/// Why a function failed. Prefers the function's own message.
 fn told(why: &str) -> String {
     if let Some(threw) = why.strip_prefix("The function threw: ") {
         let threw = threw.strip_suffix('.').unwrap_or(threw);
         let at_a_limit = match threw.split(':').next() {
             Some("MemoryError") => true,
-            // No room for another process or thread.
+            // Process or thread limit reached.
             Some("OSError" | "BlockingIOError") => threw.contains("Resource temporarily unavailable"),
             _ => false,
         };
         if at_a_limit {
             return KILLED.to_owned();
         }
-        // Python's `str(e)` is without the name of the exception.
+        // Drops the exception's name, as Python's `str(e)` does.
         let named = threw.split_once(": ").filter(|(name, _)| {
             !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.'))
         });
@@ -55,7 +55,8 @@ fn told(why: &str) -> String {
         return TIMED_OUT.to_owned();
     }
     if let Some(how) = why.strip_prefix("The function's process ended") {
-        // The kernel kills what needs too much; what ends itself had other reasons.
+        // The kernel kills processes that exceed their limits. A process that exited by itself had
+        // another reason.
         let taken = ["SIGKILL", "signal 9", "of memory"].iter().any(|sign| how.contains(sign));
         return if taken { KILLED.to_owned() } else { format!("Function execution failed: its process ended{how}") };
     }
@@ -67,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_is_told_in_the_words_of_the_interface() {
+    fn converts_failures_to_v1_messages() {
         assert_eq!(told("The function threw: ValueError: no such thing."), "no such thing");
         assert_eq!(told("The function threw: KeyError: 'a'."), "'a'");
         assert_eq!(told("The function threw: it broke: badly."), "it broke: badly");

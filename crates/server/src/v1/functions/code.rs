@@ -1,4 +1,5 @@
-//! The code of a function: a zip that comes in is kept as it is, as the source of a package, and what is in it is what runs.
+//! The code of a function. The uploaded zip is kept unchanged as the package's source, and its
+//! content is what runs.
 
 use std::sync::Arc;
 
@@ -17,17 +18,16 @@ use crate::v1::fault::{Fault, V1Result};
 use crate::v1::form::{Upload, ZIP};
 use crate::{archive, ingest_source, trees};
 
-/// What makes the one tree of the other, should somebody have to do it again.
+/// Build command that turns the source into the deployment, in case it has to be repeated.
 const UNPACK: &str = "python3 -m zipfile -e package.zip \"$DEPLOY_PKG\"";
 
-/// The interface's words. What we have to add comes after them, since clients look for these.
+/// Message of the v1 interface. Clients look for it, so anything else is appended.
 const INVALID: &str = "Package is not a valid ZIP package.";
 
-/// Code that is stored.
 pub(crate) struct Code {
-    /// The tree with nothing but the zip.
+    /// The tree with only the zip.
     pub source: Digest,
-    /// The tree of what is in it.
+    /// The tree with the content of the zip.
     deployment: Digest,
     pub md5: String,
 }
@@ -45,7 +45,7 @@ impl Code {
     }
 }
 
-/// Checks a zip and stores it.
+/// Verifies and stores a zip.
 pub(crate) async fn store(state: &State, app: &AppName, upload: Upload, md5: Option<&str>) -> V1Result<Code> {
     if md5.is_some_and(|wanted| !wanted.eq_ignore_ascii_case(&upload.md5)) {
         return Err(Fault::bad("Package md5 mismatch."));
@@ -71,13 +71,13 @@ pub(crate) async fn store(state: &State, app: &AppName, upload: Upload, md5: Opt
 fn refused(error: &SourceError) -> Fault {
     match error {
         SourceError::Zip { reason: ZipRefusal::NotAZip | ZipRefusal::Damaged(_), .. } => Fault::bad(INVALID),
-        // A zip it is, and only the reason says why it is not taken.
+        // The file is a zip, so the message needs the reason why it was rejected.
         SourceError::Zip { reason, .. } => Fault::bad(format!("{INVALID} It is refused: {reason}.")),
         other => internal(other).into(),
     }
 }
 
-/// The version of the package that a version of a function runs.
+/// The package version that a function version runs.
 pub(crate) async fn package(state: &State, app: &AppName, function: &FunctionSpec) -> V1Result<PackageSpec> {
     let key = UnitKey { kind: UnitKind::Package, name: function.package.name.clone() };
     let selector = match function.package.number {
@@ -88,7 +88,7 @@ pub(crate) async fn package(state: &State, app: &AppName, function: &FunctionSpe
     Ok(serde_json::from_value(version.spec).map_err(|error| internal(&error))?)
 }
 
-/// The zip that went in; of a function that came another way, its files as a zip.
+/// Downloads the uploaded zip, or a zip of the files if the function was deployed another way.
 pub(crate) async fn download(state: &State, app: &AppName, function: &FunctionSpec, name: &str) -> V1Result<Response> {
     let package = package(state, app, function).await?;
     if let Some(source) = package.source.filter(|_| package.build_command == UNPACK) {

@@ -8,7 +8,7 @@ use crate::v1::fault::V1Result;
 use crate::v1::names::{self, Path};
 use crate::v1::project::Project;
 
-/// With all of its versions.
+/// Deletes a function with all its versions.
 pub(crate) async fn delete(project: Project, state: Shared, Path(id): Path<String>) -> V1Result<StatusCode> {
     let app = project.may(Permission::ChangeCode)?;
     let unit = names::owned(&state, &project, &id).await?;

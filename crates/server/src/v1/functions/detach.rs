@@ -19,7 +19,7 @@ pub(crate) async fn version(
     Ok(detach(&state, &scale::find(&state, &project, &id, Some(&version)).await?))
 }
 
-/// Stops all instances; calls that run end first.
+/// Stops all instances after their running calls have ended.
 fn detach(state: &State, scaled: &Scaled) -> StatusCode {
     state.plane.runtime.let_go(&scaled.unit.app, &scaled.unit.name, scaled.number, usize::MAX, 0);
     StatusCode::ACCEPTED

@@ -1,4 +1,4 @@
-//! The environment that a function of one project uses for a runtime of another: an equal one in its own app.
+//! Lets a function use a runtime of another project, through an equal environment in its own app.
 
 use milepost_catalog::{V1Change, V1Unit};
 use milepost_model::change::{Change, UnitKey};
@@ -13,7 +13,7 @@ use crate::v1::names;
 use crate::v1::project::Project;
 use crate::v1::runtimes::{COPY_OF, spec_of};
 
-/// The name of the runtime's environment in the project's app, and what it runs.
+/// Returns the name of the runtime's environment in the project's app, and its spec.
 pub(crate) async fn of(state: &State, project: &Project, runtime: &V1Unit) -> V1Result<(UnitName, EnvironmentSpec)> {
     let spec = spec_of(state, runtime).await?;
     if runtime.app == project.name {
@@ -44,7 +44,7 @@ pub(crate) async fn of(state: &State, project: &Project, runtime: &V1Unit) -> V1
     Ok((made.name, spec))
 }
 
-/// How v1 calls functions, so that the worker need not guess.
+/// The calling convention of v1, so that the worker does not have to guess.
 pub(crate) fn convention(spec: &EnvironmentSpec) -> V1Result<&'static str> {
     match spec.runtime {
         Runtime::Python => Ok("arguments"),

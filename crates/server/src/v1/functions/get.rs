@@ -10,7 +10,7 @@ use crate::v1::fields::is_true;
 use crate::v1::names::{self, Path};
 use crate::v1::project::Project;
 
-/// The function, or with `download` its newest code.
+/// Shows the function, or downloads its newest code with `download`.
 pub(crate) async fn get(project: Project, state: Shared, Path(id): Path<String>, uri: Uri) -> V1Result<Response> {
     project.may(Permission::Read)?;
     let unit = names::unit(&state, &project, UnitKind::Function, &id).await?;

@@ -1,9 +1,9 @@
-//! What a function may ask for.
+//! Resource limits of functions.
 
 use crate::v1::fault::{Fault, V1Result};
 use crate::v1::fields::Fields;
 
-/// As far as they are given.
+/// The limits that the request sets.
 #[derive(Debug, Default)]
 pub(crate) struct Limits {
     pub cpu: Option<u32>,

@@ -42,7 +42,7 @@ async fn of_app(state: &State, app: &AppName) -> V1Result<Vec<Map<String, Value>
             break;
         }
     }
-    // One that came or went between the two looks is left out.
+    // Skips functions that were created or deleted between the two queries.
     let shown = units.iter().filter_map(|unit| {
         let spec = specs.get(&unit.name)?;
         Some(show(unit, spec, environments.get(&spec.environment.name).cloned()))

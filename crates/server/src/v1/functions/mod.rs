@@ -1,4 +1,4 @@
-//! Functions: a function of the ledger with a package of its own.
+//! Functions of the v1 interface. Each is a function of the catalog with its own package.
 
 pub(crate) mod code;
 pub(crate) mod create;
@@ -44,18 +44,18 @@ pub(crate) const FIELDS: [&str; 13] = [
     "code",
 ];
 const MOST_INSTANCES: u32 = 64;
-/// Marks the functions that this interface made.
+/// Marks functions created through this interface.
 const CONVENTION: &str = "MILEPOST_CONVENTION";
-/// What an empty entrypoint means.
+/// The default entrypoint.
 pub(crate) const ENTRY: &str = "main.main";
 
-/// `runtime` is the id of the function's own environment, for functions that v1 did not make.
+/// `runtime` is the id of the function's own environment, for functions not created through v1.
 pub(crate) fn show(unit: &V1Unit, spec: &FunctionSpec, runtime: Option<String>) -> Map<String, Value> {
     let facts = &unit.facts;
     let made_here = facts.get("runtime_id").is_some();
     let known = &facts["code"];
     let mut code = json!({ "source": "package" });
-    // The newest code may have come another way.
+    // The newest code may have been deployed through another interface.
     if known["package"].as_i64() == spec.package.number && known["md5sum"].is_string() {
         code["md5sum"] = known["md5sum"].clone();
     }
@@ -89,7 +89,7 @@ pub(crate) fn read_spec(spec: Value) -> V1Result<FunctionSpec> {
     Ok(serde_json::from_value(spec).map_err(|error| internal(&error))?)
 }
 
-/// The function as it is shown by itself.
+/// The JSON of a single function.
 pub(crate) async fn shown(state: &State, unit: &V1Unit) -> V1Result<Map<String, Value>> {
     let spec = head(state, unit).await?;
     let mut runtime = None;
@@ -100,21 +100,21 @@ pub(crate) async fn shown(state: &State, unit: &V1Unit) -> V1Result<Map<String, 
     Ok(show(unit, &spec, runtime))
 }
 
-/// The instances that one function may have: as many as the project's plan allows, within reason. Clients expect that
-/// calls at the same time each find a worker, and have no way to say how many there may be.
+/// The maximum number of instances of one function: the limit of the project's plan, capped.
+/// Clients expect each concurrent call to find a worker, but cannot set the number of workers.
 async fn most_instances(state: &State, app: &AppName) -> V1Result<u32> {
     let plan = state.catalog.app_get(app).await?.plan;
     Ok(plan.limits().instances.unwrap_or(MOST_INSTANCES).min(MOST_INSTANCES))
 }
 
-/// The variables that make a worker call functions as this interface does, in a folder that they may write to.
+/// Variables that make a worker call functions as v1 does, in a writable directory.
 fn variables(convention: Option<&str>) -> BTreeMap<String, Option<String>> {
     let convention = convention.map(|name| (CONVENTION.to_owned(), Some(name.to_owned())));
     let writable = ("MILEPOST_WORKDIR".to_owned(), Some("writable".to_owned()));
     convention.into_iter().chain([writable]).collect()
 }
 
-/// Tries with the name that was wanted, and with another one when somebody has that: names of v1 need not be unique.
+/// Tries the requested name, then another one if it is taken: v1 names need not be unique.
 pub(crate) async fn put(
     state: &State,
     project: &Project,
@@ -130,7 +130,7 @@ pub(crate) async fn put(
     }
 }
 
-/// `"x"` → the JSON of a form's field, which must be an object.
+/// Parses the JSON of the form field `code`, which must be an object.
 fn read_code(text: &str) -> V1Result<Map<String, Value>> {
     match serde_json::from_str(text) {
         Ok(Value::Object(code)) => Ok(code),
@@ -138,7 +138,7 @@ fn read_code(text: &str) -> V1Result<Map<String, Value>> {
     }
 }
 
-/// The checksum that the code should have.
+/// The expected checksum of the code.
 fn read_md5(code: &Map<String, Value>) -> V1Result<Option<String>> {
     match code.get("md5sum") {
         None | Some(Value::Null) => Ok(None),
@@ -147,7 +147,7 @@ fn read_md5(code: &Map<String, Value>) -> V1Result<Option<String>> {
     }
 }
 
-/// Only packages are taken.
+/// Only packages are supported.
 fn check_source(source: Option<&Value>) -> V1Result<()> {
     match source.and_then(Value::as_str) {
         Some("package") => Ok(()),

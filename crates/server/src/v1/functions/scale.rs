@@ -1,4 +1,4 @@
-//! Instances of a version on this node, for those who want to set their number by hand.
+//! Manual scaling of a version's instances on this node.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use crate::v1::fields::Fields;
 use crate::v1::names;
 use crate::v1::project::Project;
 
-/// What is to be scaled: a version of a function, by its number in the ledger.
+/// The function version to scale, by its catalog number.
 pub(crate) struct Scaled {
     pub unit: V1Unit,
     pub number: i64,
 }
 
-/// The head, or a published version. Only for administrators, of whichever project they see.
+/// Finds the head or a published version. Administrators only, for all projects they can see.
 pub(crate) async fn find(state: &State, project: &Project, id: &str, version: Option<&str>) -> V1Result<Scaled> {
     project.may(Permission::Administer)?;
     let unit = names::unit(state, project, UnitKind::Function, id).await?;
@@ -37,7 +37,8 @@ pub(crate) async fn find(state: &State, project: &Project, id: &str, version: Op
     Ok(Scaled { unit, number })
 }
 
-/// With what executions of the version run: as the live release has it if it does, else with the app as it is now.
+/// The binding that executions of the version use: that of the live release if it contains the
+/// version, otherwise the current state of the app.
 pub(crate) async fn binding(state: &State, scaled: &Scaled) -> V1Result<Arc<Function>> {
     let name = scaled.unit.name.clone();
     let selector = Selector::Number(scaled.number);
@@ -51,7 +52,7 @@ pub(crate) async fn binding(state: &State, scaled: &Scaled) -> V1Result<Arc<Func
     Ok(held.unwrap_or_else(|| Arc::new(alone)))
 }
 
-/// How many, 1 when nothing is said.
+/// The requested count. Defaults to 1.
 pub(crate) fn count(fields: &Fields) -> V1Result<usize> {
     let count = fields.int("count")?.unwrap_or(1);
     match usize::try_from(count) {
@@ -62,7 +63,7 @@ pub(crate) fn count(fields: &Fields) -> V1Result<usize> {
     }
 }
 
-/// Everything that runs of a function that is gone.
+/// Stops all instances of a deleted function.
 pub(crate) fn let_go_all(state: &State, app: &AppName, function: &UnitName) {
     for pool in state.plane.runtime.status(app) {
         if pool.function == *function {

@@ -29,7 +29,7 @@ pub(crate) async fn version(
     down(&state, &scaled, &body.fields().await?)
 }
 
-/// Stops instances, idle ones first, and leaves one.
+/// Stops instances, idle ones first, but keeps one.
 fn down(state: &State, scaled: &Scaled, fields: &Fields) -> V1Result<StatusCode> {
     let count = scale::count(fields)?;
     state.plane.runtime.let_go(&scaled.unit.app, &scaled.unit.name, scaled.number, count, 1);

@@ -29,7 +29,7 @@ pub(crate) async fn version(
     up(&state, &scaled, &body.fields().await?).await
 }
 
-/// Starts instances and keeps them for a while, up to as many as the function may have.
+/// Starts instances and keeps them for a while, up to the function's maximum.
 async fn up(state: &State, scaled: &Scaled, fields: &Fields) -> V1Result<StatusCode> {
     let count = scale::count(fields)?;
     let function = scale::binding(state, scaled).await?;

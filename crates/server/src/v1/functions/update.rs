@@ -15,7 +15,7 @@ use crate::v1::project::Project;
 use crate::v1::unread::Unread;
 use crate::v1::{changed, names};
 
-/// New code, another entry or other limits become the newest code; what is published stays as it is.
+/// Updates the newest version. Published versions do not change.
 pub(crate) async fn update(
     project: Project,
     state: Shared,
@@ -27,14 +27,14 @@ pub(crate) async fn update(
     let unit = names::own_unit(&state, &project, UnitKind::Function, &id).await?;
     let limits = limits::read(&fields)?;
     let given = fields.text("code")?.map(|text| read_code(&text)).transpose()?.unwrap_or_default();
-    // The client writes what belongs into `code` beside it.
+    // The client sends the members of `code` as separate fields.
     let source = given.get("source").and_then(Value::as_str).map(str::to_owned).or(fields.text("source")?);
     if source.is_some_and(|source| source != "package") {
         return Err(Fault::bad("The function code type can not be changed."));
     }
     let md5 = read_md5(&given)?.or(fields.text("md5sum")?);
     let entry = fields.short_text("entry")?.filter(|entry| !entry.is_empty());
-    // A new name, description or timeout does not disturb what jobs run.
+    // A new name, description or timeout does not affect what jobs run.
     let unless_jobs = package.is_some() || entry.is_some() || limits.cpu.is_some() || limits.memory.is_some();
 
     let spec = head(&state, &unit).await?;
@@ -70,11 +70,11 @@ pub(crate) async fn update(
         facts.insert("code".to_owned(), json!({ "md5sum": stored.md5 }));
     }
     if unless_jobs || function.timeout_ms.is_some() {
-        // One that this interface made before it said these.
+        // Functions created before this interface set these fields.
         if spec.variables.contains_key(CONVENTION) {
             function.variables = variables(None);
             let most = most_instances(&state, app).await?;
-            // The plan may have become a smaller one.
+            // The plan may have been reduced since.
             if spec.scale.max == Scale::default().max || spec.scale.max > most {
                 function.scale = Some(ScalePut { max: Some(most), ..ScalePut::default() });
             }

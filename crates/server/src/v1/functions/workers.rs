@@ -8,7 +8,7 @@ use crate::v1::fault::{Fault, V1Result};
 use crate::v1::names::Path;
 use crate::v1::project::Project;
 
-/// The instances of a version that this node has.
+/// Lists the instances of a version on this node.
 pub(crate) async fn list(project: Project, state: Shared, Path(id): Path<String>, uri: Uri) -> V1Result<Json<Value>> {
     let mut version = 0;
     for (name, value) in form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()) {

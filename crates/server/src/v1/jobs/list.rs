@@ -11,7 +11,7 @@ use crate::v1::targets::Names;
 
 const PAGE: i64 = 200;
 
-/// Oldest first. Large inputs are left out, as everywhere in lists.
+/// Oldest first. Large inputs are omitted, as in all lists.
 pub(crate) async fn list(project: Project, state: Shared, uri: Uri) -> V1Result<Json<Value>> {
     let wanted = Wanted::read(&uri, &project, &FIELDS)?;
     let mut found = Found::new(&wanted);

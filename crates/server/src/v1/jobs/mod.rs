@@ -1,4 +1,4 @@
-//! Jobs in the words of v1.
+//! Jobs of the v1 interface.
 
 pub(crate) mod create;
 pub(crate) mod delete;
@@ -35,7 +35,7 @@ pub(crate) const FIELDS: [&str; 13] = [
     "updated_at",
 ];
 
-/// The earliest that a time may be.
+/// How far in the future a given time must be, at least.
 const AHEAD_MS: i64 = 60_000;
 
 fn show(app: &AppName, names: &Names, job: &Job) -> Map<String, Value> {
@@ -53,13 +53,14 @@ fn show(app: &AppName, names: &Names, job: &Job) -> Map<String, Value> {
         "updated_at": opt_time(job.updated_at),
     });
     let mut object = object.as_object().cloned().unwrap_or_default();
-    // One that may go on holds its function.
+    // A job that may continue keeps its function from being deleted.
     let at = (!job.state.is_open()).then(|| job.updated_at.map_or(job.created_at, |at| at.max(job.created_at)));
     names.tell_bound(&mut object, &job.function, &job.selector, job.version, at);
     object
 }
 
-/// When one that is paused or cancelled would have gone on, as of its last change. The ledger forgets that time.
+/// When a paused or cancelled job would have run next, as of its last change. The catalog does not
+/// keep that time.
 fn kept_next(job: &Job) -> Option<Timestamp> {
     match &job.cron {
         _ if matches!(job.state, JobState::Running | JobState::Done) => None,
@@ -68,7 +69,8 @@ fn kept_next(job: &Job) -> Option<Timestamp> {
     }
 }
 
-/// When a job goes on that is started at a moment: at its first time, if that is to come and still one of its pattern.
+/// When a job runs next if it is started at `at`: at its first time, if that is in the future and
+/// still matches the pattern, otherwise at the next match.
 fn next_of(job: &Job, schedule: &Schedule, at: Timestamp) -> Option<Timestamp> {
     let stands = |first: &Timestamp| job.fired == 0 && *first > at && schedule.next_from(*first) == Some(*first);
     job.first_at.filter(stands).or_else(|| schedule.next_after(at))
@@ -85,7 +87,7 @@ async fn find(state: &State, project: &Project, id: &str) -> V1Result<(AppName, 
     }
 }
 
-/// For writing: only the project's own.
+/// Finds a job for writing: only the project's own.
 async fn find_own(state: &State, project: &Project, id: &str) -> V1Result<Job> {
     let (app, job) = find(state, project, id).await?;
     if app == project.name { Ok(job) } else { Err(Fault::unknown("Job", "id", id)) }

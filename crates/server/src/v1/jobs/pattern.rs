@@ -1,11 +1,11 @@
-//! Patterns of jobs as croniter reads them: five fields in UTC, a sixth **behind** them for seconds, and nicknames. The
-//! ledger writes seconds in front.
+//! Job patterns in croniter's syntax: five fields in UTC, an optional sixth **at the end** for
+//! seconds, and nicknames such as `@hourly`. The catalog puts the seconds first.
 
 use milepost_model::schedule::Schedule;
 
 use crate::v1::fault::{Fault, V1Result};
 
-/// A pattern as the ledger writes it, and its schedule.
+/// Converts a pattern to the catalog's syntax, and parses its schedule.
 pub(super) fn read(pattern: &str) -> V1Result<(String, Schedule)> {
     let invalid = || Fault::bad(format!("The specified pattern is not valid: {pattern}"));
     let ours = rotate(pattern, Seconds::ToFront).ok_or_else(invalid)?;
@@ -13,7 +13,7 @@ pub(super) fn read(pattern: &str) -> V1Result<(String, Schedule)> {
     Ok((ours, schedule))
 }
 
-/// A pattern of the ledger as this interface writes it.
+/// Converts a pattern of the catalog to the v1 syntax.
 pub(super) fn show(cron: &str) -> String {
     rotate(cron, Seconds::ToBack).unwrap_or_else(|| cron.to_owned())
 }
@@ -23,7 +23,7 @@ enum Seconds {
     ToBack,
 }
 
-/// None for what croniter does not know.
+/// Returns `None` for a pattern that croniter does not support.
 fn rotate(pattern: &str, seconds: Seconds) -> Option<String> {
     let mut fields: Vec<&str> = pattern.split_whitespace().collect();
     match fields.len() {
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seconds_stand_behind_the_other_fields() {
+    fn seconds_are_the_last_field() {
         let (cron, schedule) = read("*/10 3 * * * 30").expect("a pattern");
         assert_eq!((cron.as_str(), show(&cron).as_str()), ("30 */10 3 * * *", "*/10 3 * * * 30"));
         let first = schedule.next_after("2026-11-18T03:11:00Z".parse().expect("a time"));

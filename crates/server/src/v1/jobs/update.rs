@@ -25,7 +25,7 @@ pub(crate) async fn update(
         return Err(Fault::bad("Can not update a finished job."));
     }
     let (cron, schedule) = match fields.text("pattern")? {
-        // A job that runs once stays one, and so does the other kind.
+        // A job that runs once cannot become a recurring one, or the reverse.
         Some(text) if job.cron.is_none() || text.is_empty() => {
             return Err(Fault::bad("Can not change job type."));
         }
@@ -60,7 +60,7 @@ pub(crate) async fn update(
     Ok(Json(show(app, &Names::of_one(&state, app, &job.function).await?, &job)))
 }
 
-/// Another pattern counts from now on, and so does the end of a pause.
+/// A new pattern, or the end of a pause, restarts the schedule from now.
 fn next_of_pattern(
     job: &Job,
     another: Option<Schedule>,

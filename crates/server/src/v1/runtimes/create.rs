@@ -25,7 +25,7 @@ pub(crate) async fn create(
     };
     let spec = available(&state, &image).await?;
     let name = fields.short_text("name")?;
-    // What is for everybody is made by those who look after everybody.
+    // Only administrators of all projects may create public runtimes.
     let public = fields.flag("is_public")?.unwrap_or(project.sees_all);
     if public && !project.sees_all {
         return Err(not_for_all());
@@ -56,6 +56,6 @@ pub(crate) async fn create(
     })
     .await?;
     changed(&state, &project.name).await;
-    // It can be used from now on; clients that know the interface look again before they do.
+    // The runtime can be used from now on. v1 clients query it again before they do.
     Ok((StatusCode::CREATED, Json(show(&made, &spec, "creating"))))
 }

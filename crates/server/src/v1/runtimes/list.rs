@@ -9,7 +9,7 @@ use crate::v1::fault::V1Result;
 use crate::v1::lists::Wanted;
 use crate::v1::project::Project;
 
-/// The project's own, and those that are for everybody.
+/// The project's own runtimes, and the public ones.
 pub(crate) async fn list(project: Project, state: Shared, uri: Uri) -> V1Result<Json<Value>> {
     let wanted = Wanted::read(&uri, &project, &FIELDS)?;
     let mut found = state.catalog.v1_public_runtimes().await?;

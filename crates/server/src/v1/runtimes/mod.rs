@@ -1,4 +1,4 @@
-//! Runtimes are environments: an image names one of the interpreters that this server has.
+//! Runtimes are environments. The image names an interpreter installed on this server.
 
 pub(crate) mod create;
 pub(crate) mod delete;
@@ -23,7 +23,7 @@ use crate::state::State;
 pub(crate) const FIELDS: [&str; 9] =
     ["id", "name", "image", "status", "description", "is_public", "trusted", "created_at", "updated_at"];
 
-/// What an environment of another project's function is a copy of.
+/// The fact that marks a copy of another project's runtime, with that runtime's id.
 pub(crate) const COPY_OF: &str = "copy_of";
 
 fn show(unit: &V1Unit, spec: &EnvironmentSpec, status: &str) -> Map<String, Value> {
@@ -51,7 +51,7 @@ fn not_for_all() -> Fault {
     )
 }
 
-/// The environment as it is now.
+/// The current spec of the environment.
 pub(crate) async fn spec_of(state: &State, unit: &V1Unit) -> V1Result<EnvironmentSpec> {
     let key = UnitKey { kind: UnitKind::Environment, name: unit.name.clone() };
     let version = state.catalog.version_get(&unit.app, key, Selector::Latest).await?;
@@ -62,7 +62,7 @@ fn read_spec(version: &Version) -> V1Result<EnvironmentSpec> {
     Ok(serde_json::from_value(version.spec.clone()).map_err(|error| internal(&error))?)
 }
 
-/// The interpreter that an image stands for, if this server has it.
+/// The environment for an image. Fails if its interpreter is not installed here.
 async fn available(state: &State, image: &str) -> V1Result<EnvironmentSpec> {
     let spec = environment(image)?;
     match interpreters::lacking(state, &spec).await {
@@ -71,7 +71,7 @@ async fn available(state: &State, image: &str) -> V1Result<EnvironmentSpec> {
     }
 }
 
-/// The interpreter that an image stands for.
+/// The environment for an image.
 fn environment(image: &str) -> V1Result<EnvironmentSpec> {
     let last = image.rsplit('/').next().unwrap_or(image);
     let (name, tag) = last.split_once(':').unwrap_or((last, ""));
@@ -87,7 +87,7 @@ fn environment(image: &str) -> V1Result<EnvironmentSpec> {
              node or openstackqinling/nodejs-runtime."
         )));
     };
-    // Tags of other images are versions of those images, not of the interpreter.
+    // Tags of other images are versions of the image, not of the interpreter.
     let is_plain = lower == "python" || lower == "node";
     let digits: String = tag.chars().take_while(|letter| letter.is_ascii_digit() || *letter == '.').collect();
     let interpreter = if is_plain { digits.trim_end_matches('.').to_owned() } else { String::new() };
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn images_name_interpreters() {
+    fn parses_interpreters_from_images() {
         let check = |image: &str, runtime: Runtime, interpreter: &str| {
             let found = environment(image).expect("a known image");
             assert_eq!((found.runtime, found.interpreter.as_str()), (runtime, interpreter), "{image}");

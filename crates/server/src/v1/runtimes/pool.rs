@@ -9,7 +9,7 @@ use crate::v1::names;
 use crate::v1::names::Path;
 use crate::v1::project::Project;
 
-/// The interpreters that this node has started ahead and that wait for a function.
+/// The warm interpreters on this node that wait for a function.
 pub(crate) async fn pool(project: Project, state: Shared, Path(id): Path<String>) -> V1Result<Json<Value>> {
     project.may(Permission::Administer)?;
     let unit = names::unit(&state, &project, UnitKind::Environment, &id).await?;

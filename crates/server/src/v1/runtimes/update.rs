@@ -13,7 +13,8 @@ use crate::v1::project::Project;
 use crate::v1::unread::Unread;
 use crate::v1::{changed, names};
 
-/// Another image only while nothing uses the runtime: what runs on it was made for the one that it has.
+/// The image can only change while the runtime is unused, because functions were made for the
+/// current one.
 pub(crate) async fn update(
     project: Project,
     state: Shared,
@@ -24,7 +25,7 @@ pub(crate) async fn update(
     let fields = body.fields().await?;
     let unit = names::own_unit(&state, &project, UnitKind::Environment, &id).await?;
     let mut spec = spec_of(&state, &unit).await?;
-    // One that v1 did not make gets its facts with the first change.
+    // A runtime not created through v1 gets its facts with the first change.
     let mut defaults = show(&unit, &spec, "available");
     defaults.retain(|name, _| ["name", "image", "description", "is_public", "trusted"].contains(&name.as_str()));
     let mut facts = Map::new();

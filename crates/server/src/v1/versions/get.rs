@@ -12,7 +12,7 @@ use crate::v1::functions::{code, read_spec};
 use crate::v1::names::{self, Path};
 use crate::v1::project::Project;
 
-/// The version, or with `download` its code.
+/// Shows the version, or downloads its code with `download`.
 pub(crate) async fn get(
     project: Project,
     state: Shared,

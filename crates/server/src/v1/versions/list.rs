@@ -10,7 +10,7 @@ use crate::v1::lists::Wanted;
 use crate::v1::names::{self, Path};
 use crate::v1::project::Project;
 
-/// By number.
+/// Sorted by number.
 pub(crate) async fn list(project: Project, state: Shared, Path(id): Path<String>, uri: Uri) -> V1Result<Json<Value>> {
     let wanted = Wanted::read(&uri, &project, &FIELDS)?;
     let unit = names::unit(&state, &project, UnitKind::Function, &id).await?;

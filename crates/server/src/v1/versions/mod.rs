@@ -31,7 +31,7 @@ pub(crate) fn show(unit: &V1Unit, version: &V1Version) -> Map<String, Value> {
     object.as_object().cloned().unwrap_or_default()
 }
 
-/// By number or id.
+/// Finds a version by number or id.
 async fn find(state: &State, unit: &V1Unit, version: &str) -> V1Result<V1Version> {
     let version = names::version(version)?;
     let found = state.catalog.v1_version(&unit.app, unit.name.clone(), version.clone()).await?;

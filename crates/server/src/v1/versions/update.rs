@@ -9,7 +9,7 @@ use crate::v1::names::{self, Path};
 use crate::v1::project::Project;
 use crate::v1::unread::Unread;
 
-/// Edits the description, the only thing of a version that can be.
+/// Edits the description, the only mutable field of a version.
 pub(crate) async fn update(
     project: Project,
     state: Shared,

@@ -10,7 +10,8 @@ use crate::v1::names::Path;
 use crate::v1::project::Project;
 use crate::v1::targets::Names;
 
-/// Who knows the id may call, so looking needs what calling needs.
+/// Knowing the id is enough to call a webhook, so reading it requires the permission to call
+/// functions.
 pub(crate) async fn get(
     project: Project,
     state: Shared,

@@ -8,7 +8,7 @@ use crate::handlers::Shared;
 use crate::v1::fault::{Fault, V1Result};
 use crate::v1::names::{self, Path};
 
-/// Needs no token: who knows the id may call.
+/// Needs no token: knowing the id is enough.
 pub(crate) async fn invoke(
     state: Shared,
     Path(id): Path<String>,

@@ -1,4 +1,5 @@
-//! Webhooks in the words of v1. Those that were made here have no secret; those that have one ask for it here too.
+//! Webhooks of the v1 interface. Those created here have no secret. Webhooks with a secret require
+//! signed calls here too.
 
 pub(crate) mod create;
 pub(crate) mod delete;
@@ -56,7 +57,7 @@ async fn find(state: &State, project: &Project, id: &str) -> V1Result<(AppName, 
     }
 }
 
-/// For writing: only the project's own.
+/// Finds a webhook for writing: only the project's own.
 async fn find_own(state: &State, project: &Project, id: &str) -> V1Result<Webhook> {
     let (app, webhook) = find(state, project, id).await?;
     if app == project.name { Ok(webhook) } else { Err(Fault::unknown("Webhook", "id", id)) }

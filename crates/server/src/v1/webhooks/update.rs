@@ -13,7 +13,7 @@ use crate::v1::project::Project;
 use crate::v1::targets::{self, Names};
 use crate::v1::unread::Unread;
 
-/// Another function, version or alias, or another description.
+/// Changes the function, version or alias, or the description.
 pub(crate) async fn update(
     project: Project,
     state: Shared,
