@@ -11,7 +11,7 @@ pub struct HistoryArgs {
     /// Maximum number of events to list
     #[arg(long, default_value_t = 50)]
     limit: i64,
-    /// Start of the page, as the previous page printed it
+    /// Start after the previous page, at the cursor that it printed
     #[arg(long)]
     cursor: Option<String>,
 }

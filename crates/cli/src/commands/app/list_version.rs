@@ -16,7 +16,7 @@ pub struct ListVersionArgs {
     /// Maximum number of app versions to list
     #[arg(long, default_value_t = 20)]
     limit: i64,
-    /// Start of the page, as the previous page printed it
+    /// Start after the previous page, at the cursor that it printed
     #[arg(long)]
     cursor: Option<String>,
 }
