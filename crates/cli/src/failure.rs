@@ -74,7 +74,8 @@ impl Failure {
         self
     }
 
-    /// Adds mistakes and warnings that are reported with this failure. The mistakes are counted at the end.
+    /// Adds mistakes and warnings that are reported with this failure. The mistakes are counted at
+    /// the end.
     #[must_use]
     pub fn with_more(
         mut self,

@@ -7,8 +7,8 @@ use crate::output::{Listed, diff_text_of, line_diffs};
 
 /// Compare two app versions or releases, field by field and file by file
 ///
-/// Each side is an app version (uid or number), a release, a tag, `live`, `latest`, or `head` for the
-/// newest app version. Lists the units that differ, then the changed lines of text files.
+/// Each side is an app version (uid or number), a release, a tag, `live`, `latest`, or `head` for
+/// the newest app version. Lists the units that differ, then the changed lines of text files.
 #[derive(Debug, Args)]
 pub struct DiffArgs {
     /// Earlier side

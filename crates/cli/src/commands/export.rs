@@ -81,8 +81,9 @@ async fn export(context: &Context<'_>, dir: &Path, at: &str) -> Result<Exported>
     let whole = absolute(dir)?;
     let parent = whole.parent().ok_or_else(|| Failure::usage(format!("`{}` cannot be created", dir.display())))?;
     std::fs::create_dir_all(parent).map_err(|error| failed(parent, &error))?;
-    // Written to a scratch directory next to the target, then moved when complete. An existing target
-    // may be the current directory of a process, so it is kept and the scratch directory is inside it.
+    // Written to a scratch directory next to the target, then moved when complete. An existing
+    // target may be the current directory of a process, so it is kept and the scratch directory is
+    // inside it.
     let beside = if whole.is_dir() { &whole } else { parent };
     let scratch = tempfile::Builder::new().prefix(".milepost-export-").tempdir_in(beside);
     let scratch = scratch.map_err(|error| failed(beside, &error))?;
@@ -233,8 +234,8 @@ fn deployment(
     Some(owner)
 }
 
-/// Warns about triggers that refer to an alias or a version. These exist in this app, but an exported
-/// folder does not contain them, so a new app will not have them.
+/// Warns about triggers that refer to an alias or a version. These exist in this app, but an
+/// exported folder does not contain them, so a new app will not have them.
 fn only_in_this_app(read: &Declared) -> Vec<String> {
     let warning = |Pointer { by, function, version, .. }: &Pointer| match version {
         Selector::Alias(alias) => format!(

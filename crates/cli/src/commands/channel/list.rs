@@ -12,7 +12,9 @@ pub struct ListArgs {
     /// List only channels of this package
     #[arg(long, value_name = "NAME")]
     package: Option<String>,
-    /// Location: a folder, `s3://bucket/prefix`, or `/channels` of a server [default: the server]
+    /// Channel location: a folder, an S3 bucket or a server [default: the server]
+    ///
+    /// Write a bucket as `s3://bucket/prefix`, and a server as its URL followed by `/channels`.
     #[arg(long, value_name = "URL", env = "MILEPOST_CHANNELS", hide_env_values = true)]
     to: Option<String>,
     /// Token for the server in `--to`, if it is not the default server

@@ -19,7 +19,9 @@ pub struct PlaceArgs {
     /// Package name [default: the app's name]
     #[arg(long, value_name = "NAME")]
     pub package: Option<String>,
-    /// Channel location: a folder, `s3://bucket/prefix`, or `/channels` of a server [default: the server]
+    /// Channel location: a folder, an S3 bucket or a server [default: the server]
+    ///
+    /// Write a bucket as `s3://bucket/prefix`, and a server as its URL followed by `/channels`.
     #[arg(long, value_name = "URL", env = "MILEPOST_CHANNELS", hide_env_values = true)]
     pub to: Option<String>,
     /// Token for the server in `--to`, if it is not the default server
@@ -198,7 +200,7 @@ fn remembered_credentials() -> Vec<Credentials> {
 }
 
 /// Errors of the channels crate carry their hint after a semicolon.
-fn told(sentence: &str) -> Failure {
+fn split_hint(sentence: &str) -> Failure {
     match sentence.split_once("; ") {
         Some((message, hint)) => Failure::new(message).hint(hint),
         None => Failure::new(sentence),
@@ -211,7 +213,7 @@ impl From<ChannelError> for Failure {
             // The storage's own message may contain semicolons, so the hint follows the last one.
             ChannelError::Storage(_) => match error.to_string().rsplit_once("; ") {
                 Some((message, hint)) => Self::new(message).hint(hint),
-                None => told(&error.to_string()),
+                None => split_hint(&error.to_string()),
             },
             ChannelError::Unusable { place, reason } => {
                 let failure = Self::usage(format!("`{place}` is not a channel location"));
@@ -222,7 +224,7 @@ impl From<ChannelError> for Failure {
                     None => failure.hint(reason.clone()),
                 }
             }
-            _ => told(&error.to_string()),
+            _ => split_hint(&error.to_string()),
         }
     }
 }
@@ -234,17 +236,17 @@ impl From<WriteError> for Failure {
             error => error,
         };
         match &error {
-            WriteError::Storage { error: inner, .. } => told(&error.to_string()).caused_by(inner),
+            WriteError::Storage { error: inner, .. } => split_hint(&error.to_string()).caused_by(inner),
             WriteError::Refused { detail, place, hint, .. } => {
                 Self::new(format!("`{place}` refused the request: {detail}")).hint(hint.clone())
             }
-            _ => told(&error.to_string()),
+            _ => split_hint(&error.to_string()),
         }
     }
 }
 
 impl From<KeyError> for Failure {
     fn from(error: KeyError) -> Self {
-        told(&error.to_string())
+        split_hint(&error.to_string())
     }
 }

@@ -9,21 +9,21 @@ use crate::context::Context;
 use crate::failure::Failure;
 
 /// Only warns on errors: the publication itself has succeeded.
-pub async fn tell_app(context: &Context<'_>, told: &Publication) {
-    if let Err(error) = context.client.publication_tell(&context.app, told).await {
+pub async fn tell_app(context: &Context<'_>, publication: &Publication) {
+    if let Err(error) = context.client.publication_tell(&context.app, publication).await {
         // A version can be unpublished with a server that does not have the app.
         let no_app = matches!(&error, ClientError::Refused(problem) if problem.code == Code::AppNotFound.as_str());
-        if no_app && told.done == PublicationKind::Unpublished {
+        if no_app && publication.done == PublicationKind::Unpublished {
             return;
         }
-        let done = match told.done {
+        let done = match publication.done {
             PublicationKind::Published => "published",
             PublicationKind::Unpublished => "unpublished",
         };
         let failure = Failure::from(error);
         context.ui.warn(&format!(
             "{} is {done}, but could not be recorded in the history of app {}: {}",
-            told.version,
+            publication.version,
             context.app,
             failure.message()
         ));

@@ -9,8 +9,8 @@ use crate::failure::Result;
 
 /// Set keys of the configuration
 ///
-/// A value that is valid JSON (a number, `true`, a list) is stored as JSON. Any other value is stored
-/// as text.
+/// A value that is valid JSON (a number, `true`, a list) is stored as JSON. Any other value is
+/// stored as text.
 #[derive(Debug, Args)]
 pub struct SetArgs {
     /// Dotted keys with their values

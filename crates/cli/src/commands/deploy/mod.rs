@@ -73,7 +73,8 @@ pub async fn run(ui: &Ui, global: &Global, args: DeployArgs) -> Result<()> {
     apply_declared(ui, global, read, &options).await
 }
 
-/// Applies what a folder declares and shows the outcome. Reports all errors at once if there are any.
+/// Applies what a folder declares and shows the outcome. Reports all errors at once if there are
+/// any.
 pub async fn apply_declared(ui: &Ui, global: &Global, read: (Declared, Vec<Problem>), options: &Options) -> Result<()> {
     let declared = without_mistakes(ui, global, read, (options.allow_conflicts, options.allow_outside)).await?;
     tell::warnings(ui, &declared);
@@ -105,8 +106,8 @@ pub async fn without_mistakes(
     Err(declared::failure(errors, declared.warnings))
 }
 
-/// [`with_app`] for commands that change the app. `--app` may override the manifest. MILEPOST_APP may
-/// not: it may be set for other work, and units of the wrong app would be removed.
+/// [`with_app`] for commands that change the app. `--app` may override the manifest. MILEPOST_APP
+/// may not: it may be set for other work, and units of the wrong app would be removed.
 pub fn agreed_app(global: &Global, declared: &Declared) -> Result<Global> {
     if let (true, Some(variable), Some(own)) = (global.app_is_from_environment, &global.app, &declared.app)
         && variable != own.as_str()

@@ -27,7 +27,7 @@ pub async fn check(app: &str, facts: &SystemFacts) -> Check {
     let answered = tokio::time::timeout(PATIENCE, ask(authority, port, &host, secure)).await;
     match answered {
         Ok(Ok(status)) => {
-            Check::ok(NAME, format!("{scheme}://{host}:{port}/ answers{status}{}", resolves(&host, port).await))
+            Check::ok(NAME, format!("{scheme}://{host}:{port}/ responds{status}{}", resolves(&host, port).await))
         }
         Ok(Err(error)) => Check::bad(
             NAME,

@@ -6,8 +6,8 @@ use crate::failure::Result;
 
 /// Cancel a queued or running execution
 ///
-/// A queued execution ends at once. A running function is notified that no caller is waiting, and its
-/// result is discarded.
+/// A queued execution ends at once. A running function is notified that no caller is waiting, and
+/// its result is discarded.
 #[derive(Debug, Args)]
 pub struct CancelArgs {
     /// Execution id, from `execution list`

@@ -88,8 +88,8 @@ pub async fn run(context: &Context<'_>, args: ListArgs) -> Result<()> {
     )
 }
 
-/// Resolves a job name to its id. An unknown value is taken as an id: the executions of a deleted job
-/// are still there.
+/// Resolves a job name to its id. An unknown value is taken as an id: the executions of a deleted
+/// job are still there.
 async fn job_id(context: &Context<'_>, given: String) -> Result<String> {
     match context.client.job_get(&context.app, &given).await {
         Ok(job) => Ok(job.id),
@@ -98,8 +98,8 @@ async fn job_id(context: &Context<'_>, given: String) -> Result<String> {
     }
 }
 
-/// Fails if the job, timer or webhook does not exist. Called only for an empty result: a deleted one
-/// may still have executions.
+/// Fails if the job, timer or webhook does not exist. Called only for an empty result: a deleted
+/// one may still have executions.
 async fn check_cause(context: &Context<'_>, kind: CauseKind, id: &str) -> Result<()> {
     let (client, app) = (&context.client, &context.app);
     let looked = match kind {

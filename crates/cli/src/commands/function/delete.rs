@@ -9,8 +9,8 @@ use crate::failure::Result;
 
 /// Delete a function and its aliases; existing releases keep serving it
 ///
-/// Removes the function from the app. Releases that contain it are not affected, so a mistaken delete
-/// can be rolled back.
+/// Removes the function from the app. Releases that contain it are not affected, so a mistaken
+/// delete can be rolled back.
 #[derive(Debug, Args)]
 pub struct DeleteArgs {
     #[command(flatten)]
@@ -32,13 +32,13 @@ pub async fn run(context: &Context<'_>, args: DeleteArgs) -> Result<()> {
     }
     shared::remove(context, vec![key.clone()], &args.change).await?;
     if !aliases.is_empty() && !args.change.dry_run {
-        tell(context, &key, &aliases).await?;
+        report_aliases(context, &key, &aliases).await?;
     }
     Ok(())
 }
 
 /// Reports which aliases were deleted and which were kept, from the app's history.
-async fn tell(context: &Context<'_>, key: &UnitKey, aliases: &[Alias]) -> Result<()> {
+async fn report_aliases(context: &Context<'_>, key: &UnitKey, aliases: &[Alias]) -> Result<()> {
     let most = i64::try_from(aliases.len()).unwrap_or(i64::MAX).saturating_add(100).min(1000);
     let events = context.client.event_list(&context.app, most, None).await?.items;
     let is_gone = |alias: &&Alias| {

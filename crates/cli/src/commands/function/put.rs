@@ -103,7 +103,8 @@ impl FunctionArgs {
         self.code.is_given() || self.pkg.is_some()
     }
 
-    /// Returns the puts (the function, after its own package if it has code) and the files to upload.
+    /// Returns the puts (the function, after its own package if it has code) and the files to
+    /// upload.
     pub async fn puts(&self, mode: Mode) -> Result<(Vec<Put>, Vec<Arc<Source>>)> {
         let name = self.name.key(UnitKind::Function)?.name;
         // A version without code options keeps the function's current code.
@@ -175,8 +176,8 @@ impl FunctionArgs {
         }
     }
 
-    /// Requires `--env`: a Fission document must name the environment, and has no earlier version to
-    /// take it from.
+    /// Requires `--env`: a Fission document must name the environment, and has no earlier version
+    /// to take it from.
     pub fn needs_environment(&self) -> Result<()> {
         if self.env.is_some() {
             return Ok(());

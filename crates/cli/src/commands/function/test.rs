@@ -15,8 +15,8 @@ use crate::output::{Lines, harmless};
 /// Call a function without a route
 ///
 /// Runs the newest version, or the one of `--version`, with the app's configuration and secrets.
-/// Prints the response body to stdout and a summary to stderr. Fails if the function fails or returns
-/// a status of 500 or above.
+/// Prints the response body to stdout and a summary to stderr. Fails if the function fails or
+/// returns a status of 500 or above.
 #[derive(Debug, Args)]
 pub struct TestArgs {
     #[command(flatten)]
@@ -96,8 +96,8 @@ fn call(args: &TestArgs) -> Result<FunctionCall> {
     })
 }
 
-/// Encoded in the path and its query. `%` is not in the set, so that existing escapes are kept. A `#`
-/// would end the URL.
+/// Encoded in the path and its query. `%` is not in the set, so that existing escapes are kept. A
+/// `#` would end the URL.
 const IN_PATH: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -163,9 +163,9 @@ fn print_head(answer: &FunctionAnswer) -> Result<()> {
     Ok(writeln!(out)?)
 }
 
-/// Prints the body unchanged when stdout is not a terminal. On a terminal, control sequences are made
-/// harmless and a final newline is added. The body of a failure is an exception's text, so it is
-/// always made harmless.
+/// Prints the body unchanged when stdout is not a terminal. On a terminal, control sequences are
+/// made harmless and a final newline is added. The body of a failure is an exception's text, so it
+/// is always made harmless.
 async fn print_body(answer: &mut FunctionAnswer) -> Result<()> {
     let is_terminal = std::io::stdout().is_terminal();
     let mut lines = (is_terminal || answer.status >= 500).then(Lines::default);

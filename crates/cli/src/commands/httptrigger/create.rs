@@ -13,9 +13,9 @@ use crate::output::Ui;
 
 /// Create a route with Fission's behaviour
 ///
-/// The function gets the path `/`, or with `--prefix` the path after the prefix. Path variables are in
-/// the headers `X-Fission-Params-NAME`. With `milepost route create`, the function gets the whole
-/// path.
+/// The function gets the path `/`, or with `--prefix` the path after the prefix. Path variables are
+/// in the headers `X-Fission-Params-NAME`. With `milepost route create`, the function gets the
+/// whole path.
 #[derive(Debug, Args)]
 pub struct CreateArgs {
     #[command(flatten)]
