@@ -74,13 +74,13 @@ pub struct ServeArgs {
     /// CPU limit of a build in millicores; 0 for none [default: cores / `--builds`]
     #[arg(long, env = "MILEPOST_BUILD_CPU", value_name = "N", hide_env_values = true)]
     build_cpu: Option<u32>,
-    /// How many channels to poll at once; 0 leaves polling to other servers [default: 4]
+    /// Maximum concurrent channel polls; 0 disables polling here [default: 4]
     #[arg(long, env = "MILEPOST_INSTALLS", value_name = "N", hide_env_values = true)]
     installs: Option<usize>,
-    /// Host that non-admin tokens may install from (can be repeated) [default: any public host]
+    /// Host that non-admin tokens may install from [default: any public host]
     ///
-    /// For registries on these hosts, the server also uses the `docker login` of the user that runs
-    /// it. Without this option it uses no `docker login`.
+    /// Can be repeated. For registries on these hosts, the server also uses the `docker login` of
+    /// the user that runs it. Without this option it uses no `docker login`.
     #[arg(long, env = "MILEPOST_INSTALL_FROM", value_name = "HOST", value_delimiter = ',', hide_env_values = true)]
     install_from: Vec<String>,
     /// Maximum concurrent queued executions [default: 32]

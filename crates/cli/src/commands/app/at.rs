@@ -8,7 +8,7 @@ use crate::output::{Table, git_whole, local, parse_moment};
 /// Show the exact versions that were live at a point in time
 #[derive(Debug, Args)]
 pub struct AtArgs {
-    /// A time: `now`, `2h ago`, `2026-11-10T12:00:00Z`, or `2026-11-10 12:00` (local time)
+    /// Time: `now`, `2h ago`, `2026-11-10 12:00` (local) or `2026-11-10T12:00:00Z`
     #[arg(required = true, num_args = 1..)]
     time: Vec<String>,
 }

@@ -26,7 +26,7 @@ pub struct DeployArgs {
     dir: PathBuf,
     #[command(flatten)]
     declare: DeclareArgs,
-    /// Overwrite manual changes made since the last deploy; `--yes` does not imply this
+    /// Undo manual changes since the last deploy; not implied by `--yes`
     #[arg(long)]
     overwrite: bool,
     #[command(flatten)]
