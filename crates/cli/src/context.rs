@@ -38,7 +38,7 @@ impl<'a> Context<'a> {
             Some(token) => token.clone(),
             None if own => read_admin_token(&data)?,
             None => {
-                return Err(Failure::usage("no token for the server given with `--server` or MILEPOST_SERVER")
+                return Err(Failure::usage("a server given with `--server` or MILEPOST_SERVER needs a token")
                     .hint("pass `--token`, or set MILEPOST_TOKEN"));
             }
         };
