@@ -1,4 +1,4 @@
-//! Where a command finds its server, its token and its app.
+//! Resolves the server, the token and the app that a command works with.
 
 use std::path::{Path, PathBuf};
 
@@ -12,16 +12,15 @@ use crate::commands::checked::{self, Cleared};
 use crate::failure::{Failure, Result};
 use crate::output::Ui;
 
-/// The app that is meant when none is named.
+/// The app when no option, variable or manifest names one.
 pub const DEFAULT_APP: &str = "default";
 
-/// What a command works with.
 pub struct Context<'a> {
     pub ui: &'a Ui,
     pub client: Client,
-    /// The name of the app, checked.
+    /// A valid app name.
     pub app: String,
-    /// The app, if `--app` on the command line named it and not a variable or a folder.
+    /// Set only if `--app` on the command line named the app, not a variable or a manifest.
     pub app_in_so_many_words: Option<AppName>,
     pub yes: bool,
 }
@@ -39,8 +38,8 @@ impl<'a> Context<'a> {
             Some(token) => token.clone(),
             None if own => read_admin_token(&data)?,
             None => {
-                return Err(Failure::usage("a server that is named with `--server` needs a token")
-                    .hint("give `--token` or set `MILEPOST_TOKEN`"));
+                return Err(Failure::usage("a server given with `--server` or MILEPOST_SERVER needs a token")
+                    .hint("pass `--token`, or set MILEPOST_TOKEN"));
             }
         };
         let named_here = global.app.is_some() && !global.app_is_from_environment;
@@ -53,8 +52,8 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// Sends a change. When the connection breaks before the answer, it is sent once more under the same key: the
-    /// server applies it once.
+    /// Sends a change. If the connection breaks before the response, retries once with the same
+    /// idempotency key, so that the server applies the change once.
     pub async fn change(&self, change: &Change) -> Result<ChangeOutcome> {
         let mut random = [0u8; 16];
         milepost_model::IdSource::fill(&milepost_model::OsIds, &mut random);
@@ -71,12 +70,12 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Whether [`Self::confirm`] will ask somebody.
+    /// Whether [`Self::confirm`] will prompt.
     pub fn asks(&self) -> bool {
         !self.yes && self.ui.can_ask()
     }
 
-    /// Asks before something that cannot be undone. Where nobody can answer, the caller decides whether that is a yes.
+    /// Prompts before a destructive operation. Without a terminal, `unattended` decides.
     pub fn confirm(&self, question: &str, unattended: Unattended) -> Result<()> {
         if self.yes {
             return Ok(());
@@ -85,31 +84,32 @@ impl<'a> Context<'a> {
             return match unattended {
                 Unattended::Proceed => Ok(()),
                 Unattended::Refuse => {
-                    Err(Failure::usage("this needs a yes, and there is no terminal to ask on").hint("give `--yes`"))
+                    Err(Failure::usage("this needs confirmation, and there is no terminal")
+                        .hint("confirm with `--yes`"))
                 }
             };
         }
-        if self.ui.ask(question)? { Ok(()) } else { Err(Failure::new("nothing was done")) }
+        if self.ui.ask(question)? { Ok(()) } else { Err(Failure::new("cancelled, nothing was changed")) }
     }
 }
 
-/// The key of the change goes with the command, so a second run is a change of its own; it makes nothing when the
-/// first one landed, except where a new version was asked for in any case.
+/// The idempotency key ends with this process, so a second run sends a new change. If the first one
+/// was applied, the second is empty, unless the command always creates a version.
 fn outcome_unknown(error: &ClientError) -> Failure {
-    Failure::new("the connection to the server broke, and it is not known whether the change was made")
+    Failure::new("the connection to the server broke, and the change may or may not have been applied")
         .caused_by(error)
-        .hint("check with `milepost app list-version`, then run it again")
+        .hint("check with `milepost app list-version` before you run it again")
 }
 
-/// What an unanswered question means.
+/// What [`Context::confirm`] does when it cannot prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unattended {
-    /// The server protects what is in use, and scripts have always done this without a question.
+    /// For operations where the server protects what is in use. Scripts rely on this.
     Proceed,
     Refuse,
 }
 
-/// The user's data folder, by the convention of the desktop.
+/// The data directory: the given one, or the user's XDG data directory.
 pub fn data_folder(given: Option<&Path>) -> Result<PathBuf> {
     if let Some(given) = given {
         return Ok(given.to_owned());
@@ -126,7 +126,7 @@ fn user_folder(variable: &str, below_home: &str) -> Result<PathBuf> {
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(below_home));
     let base = set
         .or_else(home)
-        .ok_or_else(|| Failure::usage("there is no home folder").hint("set HOME, or give `--data DIR`"))?;
+        .ok_or_else(|| Failure::usage("the home folder is unknown").hint("set HOME, or pass `--data DIR`"))?;
     Ok(base.join("milepost"))
 }
 
@@ -136,8 +136,8 @@ fn find_server(data: &Path, given: bool) -> Result<String> {
             let message = format!("no Milepost server uses the data folder `{}`", data.display());
             return Failure::new(message).hint("start one with `milepost serve`, or check `--data` and MILEPOST_DATA");
         }
-        Failure::new("no Milepost server runs on this machine")
-            .hint("start one with `milepost serve`, or name one with `--server URL`")
+        Failure::new("no Milepost server is running on this machine")
+            .hint("start one with `milepost serve`, or pass `--server URL`")
     };
     let bytes = std::fs::read(data.join("server.json")).map_err(|_| missing())?;
     let file: ServerFile = serde_json::from_slice(&bytes).map_err(|_| missing())?;
@@ -150,7 +150,7 @@ fn read_admin_token(data: &Path) -> Result<String> {
         Ok(token) => Ok(token.trim().to_owned()),
         Err(error) => Err(Failure::new(format!("could not read the admin token `{}`", path.display()))
             .caused_by(&error)
-            .hint("give a token with `--token`")),
+            .hint("pass a token with `--token`")),
     }
 }
 
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_change_whose_answer_is_lost_twice_is_told_as_unknown_with_the_next_step() {
+    async fn change_outcome_is_unknown_after_two_broken_connections() {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let server = format!("http://{}", listener.local_addr().expect("an address"));
         let broken = tokio::spawn(async move {
@@ -182,8 +182,8 @@ mod tests {
         let ui = Ui::new(&cli.global);
         let context = Context::new(&ui, &cli.global).expect("a context");
         let failure = context.change(&Change::default()).await.expect_err("no answer");
-        assert!(failure.message().contains("not known whether the change was made"), "{failure:?}");
+        assert!(failure.message().contains("may or may not have been applied"), "{failure:?}");
         assert!(format!("{failure:?}").contains("milepost app list-version"), "{failure:?}");
-        broken.await.expect("both were heard");
+        broken.await.expect("two requests");
     }
 }

@@ -1,4 +1,4 @@
-//! Errors as people see them: one sentence, what caused it, what to do next; and the exit code.
+//! Errors as users see them: one sentence, its causes, a hint, and the exit code.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -11,7 +11,7 @@ use crate::output::{Ui, harmless};
 
 pub type Result<T, E = Failure> = std::result::Result<T, E>;
 
-/// What kind of failure decides the exit code; `docs/guide.md` lists them.
+/// Decides the exit code; `docs/guide.md` lists the codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Failed,
@@ -25,13 +25,13 @@ pub struct Failure {
     causes: Vec<String>,
     blockers: Vec<String>,
     hint: Option<String>,
-    /// What the server calls a refusal.
+    /// The server's error code, if the server refused the request.
     code: Option<Code>,
-    /// In a box: every result of the program has room for a failure, and few failures have these.
+    /// Boxed to keep `Result` small: few failures have these.
     more: Box<More>,
 }
 
-/// Further mistakes that were found at the same time, each with what would be right, and what is only to be warned of.
+/// Further mistakes found at the same time, and warnings, each with an optional hint.
 #[derive(Debug, Default)]
 struct More {
     mistakes: Vec<(String, Option<String>)>,
@@ -67,14 +67,15 @@ impl Failure {
         self
     }
 
-    /// What stands in the way, one line each.
+    /// What prevents the operation, one line each.
     #[must_use]
     pub fn blockers(mut self, blockers: Vec<String>) -> Self {
         self.blockers = blockers;
         self
     }
 
-    /// Further mistakes that are told in the same breath, and counted at the end.
+    /// Adds mistakes and warnings that are reported with this failure. The mistakes are counted at
+    /// the end.
     #[must_use]
     pub fn with_more(
         mut self,
@@ -90,7 +91,7 @@ impl Failure {
         let mut next = Some(error);
         while let Some(error) = next {
             let cause = error.to_string();
-            // Many libraries repeat in their own sentence what caused it.
+            // Many libraries repeat the cause in their own message.
             if !self.causes.last().is_some_and(|last| last.ends_with(&cause)) {
                 self.causes.push(cause);
             }
@@ -99,16 +100,16 @@ impl Failure {
         self
     }
 
-    /// A file that was named and cannot be read.
+    /// An error for a file given by the user that cannot be read.
     pub fn unreadable(path: &Path, error: &std::io::Error) -> Self {
         let hint = match error.kind() {
-            std::io::ErrorKind::NotFound => "check the path; it is read from the folder that the command runs in",
+            std::io::ErrorKind::NotFound => "check the path; it is relative to the current folder",
             std::io::ErrorKind::InvalidData => "save it as text in UTF-8",
-            std::io::ErrorKind::IsADirectory => "name a file in it",
-            _ => "check that you may read it",
+            std::io::ErrorKind::IsADirectory => "it is a folder; name a file in it",
+            _ => "check that you have permission to read it",
         };
         let message = format!("could not read `{}`", path.display());
-        // What is in the file is wrong, as with every other mistake in it.
+        // Invalid UTF-8 is a mistake in the file's content, so it exits like every other one.
         let failure =
             if error.kind() == std::io::ErrorKind::InvalidData { Self::usage(message) } else { Self::new(message) };
         failure.caused_by(error).hint(hint)
@@ -122,7 +123,7 @@ impl Failure {
         }
     }
 
-    /// The code of a refusal, for those who can do something about it.
+    /// The server's error code, for callers that handle it.
     pub fn code(&self) -> Option<Code> {
         self.code
     }
@@ -131,7 +132,7 @@ impl Failure {
         &self.message
     }
 
-    /// Every mistake that is told, with what would be right.
+    /// Every reported mistake with its hint.
     #[cfg(test)]
     pub fn mistakes(&self) -> Vec<(String, Option<String>)> {
         std::iter::once((self.message.clone(), self.hint.clone())).chain(self.more.mistakes.iter().cloned()).collect()
@@ -170,7 +171,7 @@ impl Failure {
     }
 }
 
-/// Sentences of the API end with a full stop; an error line does not.
+/// Removes the full stop: API messages end with one, error lines do not.
 fn trimmed(text: &str) -> String {
     text.trim_end_matches('.').to_owned()
 }
@@ -196,17 +197,17 @@ impl From<ClientError> for Failure {
             }
             ClientError::Source(error) => error.into(),
             ClientError::Unreachable { .. } => {
-                Self::new(error.to_string()).hint("start it with `milepost serve`, or name another with `--server URL`")
+                Self::new(error.to_string()).hint("start it with `milepost serve`, or pass another `--server URL`")
             }
             ClientError::Address(_) => Self::usage(error.to_string()),
             ClientError::EmptyName => {
-                Self::usage(error.to_string()).hint("give one; is a variable of your script not set?")
+                Self::usage(error.to_string()).hint("pass a name; if it comes from a variable, check that it is set")
             }
             ClientError::Broken(_) => Self::new(error.to_string())
                 .with_source(&error)
-                .hint("check that the server runs, and run the command again"),
+                .hint("check that the server is running, then run the command again"),
             ClientError::Protocol { .. } => {
-                Self::new(error.to_string()).hint("check `--server` and MILEPOST_SERVER: is that a Milepost server?")
+                Self::new(error.to_string()).hint("check that `--server` or MILEPOST_SERVER names a Milepost server")
             }
             other => Self::new(other.to_string()).with_source(&other),
         }
@@ -217,7 +218,7 @@ impl From<SourceError> for Failure {
     fn from(error: SourceError) -> Self {
         if let SourceError::Pattern { .. } = error {
             return Self::usage(error.to_string())
-                .hint("write it like `*.map` or `video/`; `[[]` stands for the letter `[`");
+                .hint("write it like `*.map` or `video/`; `[[]` matches a literal `[`");
         }
         Self::new(error.to_string()).with_source(&error)
     }
@@ -235,7 +236,7 @@ impl From<milepost_model::selector::SelectorError> for Failure {
     }
 }
 
-/// A value that is wrong wherever it is sent.
+/// A value that no server would accept, so it is a usage error.
 impl From<milepost_model::unit_put::SpecError> for Failure {
     fn from(error: milepost_model::unit_put::SpecError) -> Self {
         let failure = Self::usage(error.sentence());
@@ -272,7 +273,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_is_not_text_is_a_mistake_in_it_and_one_that_is_not_there_a_failure() {
+    fn unreadable_file_is_a_usage_error_only_if_it_is_not_text() {
         let kind = |kind: ErrorKind| Failure::unreadable(Path::new("milepost.yaml"), &kind.into()).kind;
         assert_eq!(kind(ErrorKind::InvalidData), Kind::Usage);
         assert_eq!(kind(ErrorKind::NotFound), Kind::Failed);

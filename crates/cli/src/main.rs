@@ -1,8 +1,9 @@
-//! The `milepost` command: the server, and everything people type.
+//! The `milepost` binary: the server and the command line.
 //!
-//! Only this crate prints, reads the environment of the user, or asks questions. Data goes to stdout and everything else to
-//! stderr. A command is one file in `commands/<noun>/<verb>.rs`: its arguments, whose doc comments are its help, and `run`.
-//! To add one, copy a neighbour and add a line to the noun's `mod.rs`; the reference is generated from it.
+//! Only this crate prints, reads the user's environment or prompts. Data goes to stdout, everything
+//! else to stderr. Each command is one file, `commands/<noun>/<verb>.rs`, with its arguments, whose
+//! doc comments are the help text, and `run`. To add a command, copy a neighbour and add a variant
+//! to the noun's `mod.rs`. The reference is generated from the help.
 
 mod args;
 mod commands;
@@ -20,7 +21,7 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // First of all: the sandbox of a worker is this program once more, and it must have one thread.
+    // Must come first: a worker's sandbox re-executes this program and needs a single thread.
     if let Some(code) = milepost_server::sandbox_stage(std::env::args_os()) {
         return code;
     }

@@ -1,4 +1,5 @@
-//! `milepost serve`: settings from flags, variables and `milepost.toml`, in this order.
+//! `milepost serve`. Settings come from options, environment variables and `milepost.toml`, in
+//! this order of precedence.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -25,81 +26,89 @@ const DEFAULT_GATEWAY: SocketAddr = SocketAddr::new(LOCALHOST, 8080);
 
 /// Run the server
 ///
-/// Everything lives in one folder unless told otherwise: a SQLite database, the files of all versions, the key that seals
-/// secrets, and the token of the administrator. Each setting is a flag, an environment variable and a key of
-/// `milepost.toml`; the first that is given counts.
+/// By default, one folder holds everything: a SQLite database, the files of all versions, the key
+/// that seals secrets, and the admin token. Each setting can be given as an option, an environment
+/// variable or a key of `milepost.toml`, in this order of precedence.
 #[derive(Debug, Default, Args)]
 pub struct ServeArgs {
-    /// Address of the API [default: 127.0.0.1:7070]
+    /// API address [default: 127.0.0.1:7070]
     #[arg(long, env = "MILEPOST_API", value_name = "ADDR", hide_env_values = true, value_parser = parse_address)]
     api: Option<SocketAddr>,
-    /// Address of the gateway, where apps are served [default: 127.0.0.1:8080]
+    /// Gateway address, where apps are served [default: 127.0.0.1:8080]
     #[arg(long, env = "MILEPOST_GATEWAY", value_name = "ADDR", hide_env_values = true, value_parser = parse_address)]
     gateway: Option<SocketAddr>,
-    /// Connections that the gateway holds; idle ones are closed for new ones [default: 10000, or what open files allow]
+    /// Maximum gateway connections [default: 10000, or what open files allow]
+    ///
+    /// At the limit, idle connections are closed to make room for new ones.
     #[arg(long, env = "MILEPOST_CONNECTIONS", value_name = "N", hide_env_values = true)]
     connections: Option<usize>,
-    /// Connections that the API holds, a quarter of them without a valid token [default: 1024, or what open files allow]
+    /// Maximum API connections [default: 1024, or what open files allow]
+    ///
+    /// At most a quarter of them may be connections that have not sent a valid token.
     #[arg(long, env = "MILEPOST_API_CONNECTIONS", value_name = "N", hide_env_values = true)]
     api_connections: Option<usize>,
-    /// Apps are served as `{app}.{domain}` [default: localhost]
+    /// Domain of the apps, which are served at `{app}.{domain}` [default: localhost]
     #[arg(long, env = "MILEPOST_DOMAIN", value_name = "DOMAIN", hide_env_values = true)]
     domain: Option<String>,
-    /// Certificate of the gateway, a PEM file with its chain; needs `--tls-key`
+    /// TLS certificate of the gateway, a PEM file with its chain; needs `--tls-key`
     #[arg(long, env = "MILEPOST_TLS_CERT", value_name = "FILE", hide_env_values = true)]
     tls_cert: Option<PathBuf>,
-    /// Key of the certificate, a PEM file
+    /// Private key of the certificate, a PEM file
     #[arg(long, env = "MILEPOST_TLS_KEY", value_name = "FILE", hide_env_values = true)]
     tls_key: Option<PathBuf>,
-    /// Run functions with limits only, without their own file system and process space
+    /// Run functions without file system and process isolation; limits still apply
     #[arg(long, env = "MILEPOST_NO_SANDBOX", hide_env_values = true)]
     no_sandbox: bool,
-    /// Interpreters of each kind that are started ahead and wait for a function [default: 2 for Python, 1 for Node]
+    /// Interpreters to keep started and idle [default: 2 for Python, 1 for Node]
     #[arg(long, env = "MILEPOST_SPARES", value_name = "N", hide_env_values = true)]
     spares: Option<usize>,
-    /// Builds of packages that run at the same time [default: 2]
+    /// Maximum concurrent package builds [default: 2]
     #[arg(long, env = "MILEPOST_BUILDS", value_name = "N", hide_env_values = true)]
     builds: Option<usize>,
-    /// How long a build may take, like `90s` or `10m` [default: 10m]
+    /// Time limit of a build, like `90s` or `10m` [default: 10m]
     #[arg(long, env = "MILEPOST_BUILD_TIMEOUT", value_name = "TIME", hide_env_values = true, value_parser = parse_duration_ms)]
     build_timeout: Option<u64>,
-    /// How much of the disk a build may take, like `8Gi` [default: 8Gi]
+    /// Disk limit of a build, like `8Gi` [default: 8Gi]
     #[arg(long, env = "MILEPOST_BUILD_DISK", value_name = "SIZE", hide_env_values = true, value_parser = parse_memory)]
     build_disk: Option<u64>,
-    /// How much of the processors a build may use, in thousandths of a core; 0 for no bound [default: all cores, divided by `--builds`]
+    /// CPU limit of a build in millicores; 0 for none [default: cores / `--builds`]
     #[arg(long, env = "MILEPOST_BUILD_CPU", value_name = "N", hide_env_values = true)]
     build_cpu: Option<u32>,
-    /// Installed apps whose channels are looked at at the same time; 0 for a server that leaves them to others [default: 4]
+    /// Maximum concurrent channel polls; 0 disables polling here [default: 4]
     #[arg(long, env = "MILEPOST_INSTALLS", value_name = "N", hide_env_values = true)]
     installs: Option<usize>,
-    /// A host that tokens without administration may install from, and whose `docker login` the server uses; give it again for more
-    /// [default: any host of the internet, and no `docker login`]
+    /// Host that non-admin tokens may install from [default: any public host]
+    ///
+    /// Can be repeated. For registries on these hosts, the server also uses the `docker login` of
+    /// the user that runs it. Without this option it uses no `docker login`.
     #[arg(long, env = "MILEPOST_INSTALL_FROM", value_name = "HOST", value_delimiter = ',', hide_env_values = true)]
     install_from: Vec<String>,
-    /// Executions of the queue that run at the same time; 0 for a server that leaves them, jobs and timers to others [default: 32]
+    /// Maximum concurrent queued executions [default: 32]
+    ///
+    /// With 0, this server leaves the queue, jobs and timers to other servers.
     #[arg(long, env = "MILEPOST_EXECUTIONS", value_name = "N", hide_env_values = true)]
     executions: Option<usize>,
-    /// `postgres://…` instead of the embedded SQLite file
+    /// PostgreSQL database, `postgres://…` [default: an embedded SQLite file]
     #[arg(long, env = "MILEPOST_DATABASE", value_name = "URL", hide_env_values = true)]
     database: Option<String>,
-    /// A folder, or `s3://bucket/prefix`, for the files of versions
+    /// Where to store the files of versions: a folder or `s3://bucket/prefix`
     #[arg(long, env = "MILEPOST_BLOBS", value_name = "URL", hide_env_values = true)]
     blobs: Option<String>,
-    /// Seconds that unreferenced content is kept before it is swept [default: 86400]
+    /// Seconds to keep unreferenced content before sweeping it [default: 86400]
     #[arg(long, env = "MILEPOST_SWEEP_GRACE", value_name = "SECONDS", hide_env_values = true)]
     sweep_grace: Option<u64>,
-    /// The settings file [default: milepost.toml in this folder or in the data folder]
+    /// Settings file [default: milepost.toml in this folder or in the data folder]
     #[arg(long, env = "MILEPOST_CONFIG", value_name = "FILE", hide_env_values = true)]
     config: Option<PathBuf>,
 }
 
 fn parse_address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| {
-        format!("`{text}` is not an address of this machine; write it like `127.0.0.1:7070`, or `[::1]:7070` for IPv6")
+        format!("`{text}` is not an IP address with a port; write it like `127.0.0.1:7070` or `[::1]:7070`")
     })
 }
 
-/// `milepost.toml`
+/// The keys of `milepost.toml`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct File {
@@ -128,7 +137,7 @@ struct File {
 
 pub async fn run(ui: &Ui, global: &Global, args: ServeArgs) -> Result<()> {
     start_logging("info");
-    // Before anybody hears that the server is ready: a signal that comes right then must find its handler.
+    // Before the ready line is printed, so that a signal sent right after it finds its handler.
     let stop = CancellationToken::new();
     stop_on_signals(stop.clone())?;
     let server = start(global, args).await?;
@@ -145,12 +154,12 @@ pub async fn run(ui: &Ui, global: &Global, args: ServeArgs) -> Result<()> {
     Ok(())
 }
 
-/// `http://localhost:8080/` as the address of an app.
+/// Turns `http://localhost:8080/` into `http://{app}.localhost:8080/`.
 fn app_pattern(gateway: &str) -> String {
     gateway.replacen("://", "://{app}.", 1)
 }
 
-/// A server that is ready, from flags, variables and the settings file.
+/// Starts a server with the settings of options, environment variables and the settings file.
 pub async fn start(global: &Global, args: ServeArgs) -> Result<Server> {
     Ok(Server::start(settings(global, args)?).await?)
 }
@@ -168,17 +177,17 @@ fn settings(global: &Global, args: ServeArgs) -> Result<Settings> {
     settings.tls = match (args.tls_cert.or(file.tls_cert), args.tls_key.or(file.tls_key)) {
         (Some(cert), Some(key)) => Some((cert, key)),
         (None, None) => None,
-        _ => return Err(Failure::usage("a certificate needs its key").hint("give both `--tls-cert` and `--tls-key`")),
+        _ => return Err(Failure::usage("a certificate needs its key").hint("pass both `--tls-cert` and `--tls-key`")),
     };
     settings.program = std::env::current_exe()?;
     settings.sandbox = !args.no_sandbox && file.sandbox.unwrap_or(true);
     settings.spares = args.spares.or(file.spares);
     settings.builds = build_settings(args.builds.or(file.builds), args.build_timeout, file.build_timeout)?;
     let disk = file.build_disk.map(|text| parse_memory(&text)).transpose();
-    let disk = disk.map_err(|reason| Failure::usage(format!("`build-disk` cannot be used: {reason}")))?;
+    let disk = disk.map_err(|reason| Failure::usage(format!("invalid `build-disk`: {reason}")))?;
     settings.builds.disk = args.build_disk.or(disk).unwrap_or(settings.builds.disk);
     settings.builds.cpu = args.build_cpu.or(file.build_cpu);
-    // Nothing happens by itself where time stands still between two requests.
+    // With the stepping test clock, background work would advance the time between requests.
     let executions = args.executions.or(file.executions);
     settings.executions = executions.unwrap_or(if test_hooks::stops_time() { 0 } else { settings.executions });
     settings.installs = args.installs.or(file.installs).unwrap_or(settings.installs);
@@ -196,7 +205,7 @@ fn settings(global: &Global, args: ServeArgs) -> Result<Settings> {
 
 fn at_least_one(flag: &str, connections: Option<usize>) -> Result<Option<usize>> {
     match connections {
-        Some(0) => Err(Failure::usage(format!("`{flag} 0` lets nobody in")).hint("give 1 or more, or leave it out")),
+        Some(0) => Err(Failure::usage(format!("`{flag} 0` allows no connections")).hint("pass 1 or more, or omit it")),
         other => Ok(other),
     }
 }
@@ -207,7 +216,7 @@ fn build_settings(at_once: Option<usize>, timeout: Option<u64>, from_file: Optio
         settings.at_once = at_once;
     }
     let from_file = from_file.map(|text| parse_duration_ms(&text)).transpose();
-    let from_file = from_file.map_err(|reason| Failure::usage(format!("`build-timeout` cannot be used: {reason}")))?;
+    let from_file = from_file.map_err(|reason| Failure::usage(format!("invalid `build-timeout`: {reason}")))?;
     if let Some(timeout) = timeout.or(from_file) {
         settings.limit = Duration::from_millis(timeout);
     }
@@ -217,7 +226,7 @@ fn build_settings(at_once: Option<usize>, timeout: Option<u64>, from_file: Optio
     Ok(settings)
 }
 
-/// Every app's builds get these variables, so each of them can read what is in them.
+/// Warns about variables that may hold credentials: the builds of every app can read them.
 fn warn_of_credentials() {
     let mut sources = Vec::new();
     for (name, value) in std::env::vars_os() {
@@ -231,18 +240,18 @@ fn warn_of_credentials() {
     if !sources.is_empty() {
         tracing::warn!(
             variables = sources.join(", "),
-            "builds of all apps can read these variables and the files that they name; do not put passwords there that not everybody who deploys may know"
+            "builds of all apps can read these variables and the files that they name; remove passwords that not every deployer may know"
         );
     }
 }
 
-/// Logs of the server on stderr, at `level` unless `MILEPOST_LOG` says otherwise.
+/// Logs to stderr at `level`, unless `MILEPOST_LOG` sets a filter.
 pub fn start_logging(level: &str) {
     let filter = EnvFilter::try_from_env("MILEPOST_LOG").unwrap_or_else(|_| EnvFilter::new(level));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false).init();
 }
 
-/// Stops on Ctrl-C and on SIGTERM.
+/// Cancels `stop` on SIGINT (Ctrl-C) and SIGTERM.
 pub fn stop_on_signals(stop: CancellationToken) -> Result<()> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
@@ -269,7 +278,7 @@ fn read_file(given: Option<&Path>, data: Option<&Path>) -> Result<File> {
     };
     let text = std::fs::read_to_string(&path).map_err(|error| Failure::unreadable(&path, &error))?;
     toml::from_str(&text).map_err(|error| {
-        Failure::usage(format!("`{}` cannot be used: {}", path.display(), error.to_string().trim_end()))
+        Failure::usage(format!("invalid settings in `{}`: {}", path.display(), error.to_string().trim_end()))
             .hint("the keys are data, api, gateway, connections, api-connections, domain, tls-cert, tls-key, sandbox, spares, builds, build-timeout, build-disk, build-cpu, installs, install-from, executions, database, blobs and sweep-grace")
     })
 }

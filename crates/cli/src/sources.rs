@@ -1,4 +1,4 @@
-//! Files on their way to the server: scanned with a cache, sent with a progress bar.
+//! Scans files, with a stat cache, and uploads them with a progress bar.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,19 +12,19 @@ use milepost_model::{Clock, Digest, SystemClock};
 use crate::context::{Context, cache_folder};
 use crate::failure::{Failure, Result};
 
-/// Where code comes from: a file, a folder or a zip.
+/// Options that name the code of a function or a package.
 #[derive(Debug, Clone, Default, Args)]
 pub struct CodeArgs {
-    /// The code that runs: a file, a folder or a zip
+    /// Code to run: a file, a folder or a zip
     #[arg(long, value_name = "PATH", conflicts_with = "deploy")]
     pub code: Option<PathBuf>,
-    /// The source that is built: a file, a folder or a zip
+    /// Source to build: a file, a folder or a zip
     #[arg(long, visible_alias = "sourcearchive", value_name = "PATH")]
     pub src: Option<PathBuf>,
-    /// What runs, already built: a folder or a zip
+    /// Code that is already built: a folder or a zip
     #[arg(long, visible_alias = "deployarchive", value_name = "PATH")]
     pub deploy: Option<PathBuf>,
-    /// The command that builds the source
+    /// Command that builds the source
     #[arg(long, value_name = "COMMAND")]
     pub buildcmd: Option<String>,
 }
@@ -34,21 +34,21 @@ impl CodeArgs {
         self.code.is_some() || self.src.is_some() || self.deploy.is_some() || self.buildcmd.is_some()
     }
 
-    /// What is already built is not built again, and a command that never runs is not taken.
+    /// Rejects `--buildcmd` together with code that runs as it is: the command would never run.
     fn check(&self) -> Result<()> {
         let (Some(_), Some(path)) = (&self.buildcmd, self.code.as_ref().or(self.deploy.as_ref())) else {
             return Ok(());
         };
         let option = if self.code.is_some() { "--code" } else { "--deploy" };
-        let message = format!("`--buildcmd` builds a source, and what `{option}` gives runs as it is");
+        let message = format!("`--buildcmd` does not apply to `{option}`, whose code is not built");
         let hint = match &self.src {
             Some(_) => format!("leave out `{option}` or `--buildcmd`"),
-            None => format!("give the source with `--src {}`, or leave out `--buildcmd`", path.display()),
+            None => format!("pass the source as `--src {}`, or leave out `--buildcmd`", path.display()),
         };
         Err(Failure::usage(message).hint(hint))
     }
 
-    /// Reads what was named.
+    /// Scans the given paths.
     pub async fn scan(&self) -> Result<Code> {
         self.check()?;
         let mut code = Code::default();
@@ -62,7 +62,7 @@ impl CodeArgs {
     }
 }
 
-/// The code of a package: its trees, and where their files are.
+/// The code of a package: its root digests and the files to upload.
 #[derive(Default)]
 pub struct Code {
     pub source: Option<Digest>,
@@ -79,9 +79,9 @@ impl Code {
     }
 }
 
-/// Sends what the server lacks of many trees together, with one progress bar.
+/// Uploads what the server is missing of several trees, with one progress bar.
 pub async fn upload_all(context: &Context<'_>, sources: Vec<Arc<Source>>, what: &str) -> Result<UploadSummary> {
-    // Not seen before there is something to send.
+    // Hidden until there is something to send.
     let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
     if let Ok(style) = ProgressStyle::with_template("{msg} [{bar:30}] {bytes}/{total_bytes} {bytes_per_sec}") {
         bar.set_style(style);
@@ -100,22 +100,22 @@ pub async fn upload_all(context: &Context<'_>, sources: Vec<Arc<Source>>, what: 
     Ok(summary?)
 }
 
-/// [`scan`] of what must not be empty.
+/// Like [`scan`], but fails if there are no files.
 pub async fn scan_some(path: &Path, options: &SourceOptions) -> Result<Source> {
     let source = scan(path, options).await?;
     if source.summary().files_seen == 0 {
         return Err(
-            Failure::new(format!("`{}` holds no files", path.display())).hint("check the path and what is excluded")
+            Failure::new(format!("`{}` contains no files", path.display())).hint("check the path and the exclusions")
         );
     }
     Ok(source)
 }
 
-/// Reads files, with what is remembered of them from the last time.
+/// Scans files, reusing hashes from the stat cache of the last scan.
 pub async fn scan(path: &Path, options: &SourceOptions) -> Result<Source> {
     let path = path.to_owned();
     let options = options.clone();
-    // The machine's own time, also in tests: it is compared with the times of the files.
+    // The system clock, also in tests: it is compared with the modification times of files.
     let started = SystemClock.now();
     aside(move || {
         let mut cache = cache_file(&path, &options).map(|file| StatCache::load(file, started));
@@ -124,19 +124,19 @@ pub async fn scan(path: &Path, options: &SourceOptions) -> Result<Source> {
     .await
 }
 
-/// Reads bytes that stand in a document: a zip, or one file of this name.
+/// Scans bytes embedded in a document: a zip, or one file called `name`.
 pub async fn scan_bytes(name: &str, bytes: &[u8]) -> Result<Source> {
     let (name, bytes) = (name.to_owned(), bytes.to_owned());
     aside(move || Source::from_bytes(&name, &bytes, &SourceOptions::default())).await
 }
 
-/// Where blocking is fine.
+/// Runs `work` on the blocking thread pool.
 async fn aside(work: impl FnOnce() -> Result<Source, SourceError> + Send + 'static) -> Result<Source> {
     let done = tokio::task::spawn_blocking(work).await;
     Ok(done.map_err(|error| Failure::new("scanning the files failed").caused_by(&error))??)
 }
 
-/// One cache per scanned folder and selection. Without a place for it, everything is hashed each time.
+/// One cache per scanned path and options. Without a cache directory, every scan hashes all files.
 fn cache_file(path: &Path, options: &SourceOptions) -> Option<PathBuf> {
     Some(cache_folder().ok()?.join("stat").join(cache_name(path, options)))
 }

@@ -1,5 +1,5 @@
-//! Repeatable ids and times for tests of whole outputs. Set by the test environment only; a person who sets these gets
-//! ids that anybody can guess.
+//! Deterministic ids and times for snapshot tests. Only tests may set these variables: seeded ids
+//! are guessable.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use milepost_model::clock::from_millis;
 use milepost_model::{Clock, IdSource, OsIds, SeededIds, SystemClock, Timestamp};
 
-/// Goes one second further each time it is read, so that every request has a time of its own.
+/// Advances by one second on each read, so that every request gets a distinct time.
 struct SteppingClock(AtomicI64);
 
 impl Clock for SteppingClock {
@@ -16,7 +16,7 @@ impl Clock for SteppingClock {
     }
 }
 
-/// Whether the clock goes on only when it is read.
+/// Whether the clock advances only when it is read.
 pub fn stops_time() -> bool {
     std::env::var_os("MILEPOST_TEST_CLOCK").is_some()
 }

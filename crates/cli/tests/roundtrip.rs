@@ -189,7 +189,7 @@ fn an_exported_app_makes_nothing_new() {
         exported["warnings"].as_array().unwrap().iter().filter_map(|text| text.as_str()).collect();
     let [alias, version] = warnings.as_slice() else { panic!("{exported}") };
     assert!(alias.starts_with("route `GET,POST /orders/{id}` follows alias `stable` of function `one`;"), "{alias}");
-    assert!(version.starts_with("route `/any` is fixed to version 1 of function `one`;"), "{version}");
+    assert!(version.starts_with("route `/any` is pinned to version 1 of function `one`;"), "{version}");
     let copy = stage.world.env.work_dir().join("copy");
     let manifest = fs::read_to_string(copy.join("milepost.yaml")).unwrap();
     let plan = stage.world.json("deploy copy --dry-run");
@@ -290,7 +290,7 @@ fn what_a_manifest_cannot_say_is_told() {
     let exported = project.run("export copy");
     assert!(exported.succeeded(), "{}", exported.snapshot());
     for text in [
-        "package odd: a deploy of the folder leaves out __pycache__/y.pyc, main.pyc",
+        "package odd: a deploy of the folder skips __pycache__/y.pyc, main.pyc",
         "function foo: it uses version 1 of package `foo-pkg`; with the manifest it gets version 2",
         "belong to several deployments: ",
         "foo (",

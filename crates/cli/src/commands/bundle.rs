@@ -11,24 +11,25 @@ use crate::commands::channel::place::{PlaceArgs, source};
 use crate::failure::{Failure, Result};
 use crate::output::Ui;
 
-/// Write a channel into one file, for machines without a network
+/// Write a channel to one file, for machines without network access
 ///
-/// The file has the index, its signatures and the artifacts, also those of a registry. `milepost install --bundle FILE` installs
-/// from it. The same channel gives the same bytes.
+/// The file contains the index, its signatures and the artifacts, including those in a registry.
+/// Install from it with `milepost install --bundle FILE`. The output is reproducible: the same
+/// channel content gives the same bytes.
 #[derive(Debug, Args)]
 pub struct BundleArgs {
-    /// A channel of the package, or the address of any channel [default: stable]
+    /// Channel of the package, or the URL of any channel [default: stable]
     #[arg(value_name = "CHANNEL")]
     channel: Option<String>,
-    /// A version whose artifact goes in; give it again for more [default: all]
+    /// Version to include (can be repeated) [default: all]
     #[arg(long = "version", value_name = "VERSION")]
     versions: Vec<String>,
-    /// The file to write [default: PACKAGE-CHANNEL.bundle]
+    /// File to write [default: PACKAGE-CHANNEL.bundle]
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
     #[command(flatten)]
     place: PlaceArgs,
-    /// The author's public key: refuse what it did not sign
+    /// Author's public key; content that it did not sign is refused
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
 }
@@ -67,7 +68,8 @@ pub async fn run(ui: &Ui, global: &Global, args: BundleArgs) -> Result<()> {
         |_| {
             let signed = if written.signed { "signed" } else { "not signed" };
             let count = written.versions.len();
-            // Without a name the latest is installed, which may have been left out.
+            // `install --bundle` installs the latest version by default. If it was left out, the
+            // command must name a version.
             let latest = written.all.latest().map(|latest| &latest.version);
             let named = match written.versions.first() {
                 Some(first) if latest.is_none_or(|latest| !written.versions.contains(latest)) => {

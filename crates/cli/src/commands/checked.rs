@@ -1,4 +1,4 @@
-//! The check of a release, as commands that make one show it: what did not load and why, and what users get instead.
+//! Output of a release check: which functions failed to load and why, and what stays live.
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -11,21 +11,21 @@ use crate::context::Context;
 use crate::failure::{Failure, Result};
 use crate::output::{Ui, printable};
 
-/// The option of everything that makes a release.
+/// Options of commands that create a release.
 #[derive(Debug, Clone, Default, Args)]
 pub struct CheckArgs {
-    /// Do not load the new functions before the release goes live; this is recorded
+    /// Skip loading new functions before the release goes live; the skip is recorded
     #[arg(long)]
     pub no_check: bool,
 }
 
-/// Shows what a check found. Fails when a function did not load: the release is kept, and users do not get it. `is_new`: the
-/// command made the release.
+/// Shows the result of a check. Fails if a function did not load: the release is kept, but does not
+/// go live. `is_new` is whether this command created the release.
 pub async fn tell(context: &Context<'_>, check: &ReleaseCheck, release: Option<&str>, is_new: bool) -> Result<()> {
     match check.state {
         CheckState::Failed => {}
         CheckState::Pending => {
-            context.ui.warn("the newest release is still being checked; `milepost release list` shows when it is done");
+            context.ui.warn("the newest release is still being checked; run `milepost release list` to see its state");
             return Ok(());
         }
         CheckState::None | CheckState::Passed | CheckState::Skipped => return Ok(()),
@@ -33,25 +33,25 @@ pub async fn tell(context: &Context<'_>, check: &ReleaseCheck, release: Option<&
     for line in lines(check) {
         context.ui.say(&line);
     }
-    // Best effort: without it the failure is the same.
+    // Best effort: it only adds detail to the message.
     let live = context.client.live_get(&context.app).await.ok().and_then(|live| live.release);
     let stays = match &live {
         Some(live) => format!("users still get release {}", live.id),
         None => "nothing is live".to_owned(),
     };
     let what = match release {
-        Some(release) => format!("release {release} was not put live, because it does not load; {stays}"),
+        Some(release) => format!("release {release} did not go live, because it does not load; {stays}"),
         None => format!("the newest version of app {} is not live, because it does not load; {stays}", context.app),
     };
     let next = if is_new {
         "fix it and deploy again"
     } else {
-        "fix it and deploy again, or check it once more with `milepost release create`"
+        "fix it and deploy again, or repeat the check with `milepost release create`"
     };
     Err(Failure::new(what).hint(next))
 }
 
-/// Each function that did not load, its reason and the last lines that it wrote.
+/// Each function that failed to load, with the reason and its last output lines.
 pub fn lines(check: &ReleaseCheck) -> Vec<String> {
     let mut lines = Vec::new();
     for function in check.failed() {
@@ -62,7 +62,7 @@ pub fn lines(check: &ReleaseCheck) -> Vec<String> {
     lines
 }
 
-/// A bar that leaves nothing behind.
+/// Clears the progress bar when dropped.
 pub struct Cleared(pub ProgressBar);
 
 impl Drop for Cleared {
@@ -71,7 +71,7 @@ impl Drop for Cleared {
     }
 }
 
-/// Moves while the server may be loading functions.
+/// A spinner for a change that makes the server load functions, hidden for any other change.
 pub fn progress(ui: &Ui, change: &Change) -> ProgressBar {
     let functions = change.puts.iter().filter(|put| matches!(put.unit, UnitPut::Function(_))).count();
     if !ui.shows_progress() || change.dry_run || !change.check || !change.release || functions == 0 {

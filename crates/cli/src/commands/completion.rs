@@ -3,12 +3,12 @@ use clap_complete::Shell;
 
 use crate::failure::Result;
 
-/// Print a completion script for a shell
+/// Print a shell completion script
 ///
 /// For bash: `milepost completion bash > ~/.local/share/bash-completion/completions/milepost`
 #[derive(Debug, Args)]
 pub struct CompletionArgs {
-    /// The shell
+    /// Shell to complete in
     shell: Shell,
 }
 

@@ -7,20 +7,20 @@ use crate::output::{Listed, diff_text_of, line_diffs};
 
 /// Compare two app versions or releases, field by field and file by file
 ///
-/// Each side is an app version (uid or number), a release, a tag, `live`, `latest`, or `head` for the newest app version.
-/// After the list of what differs come the lines that differ in text files.
+/// Each side is an app version (uid or number), a release, a tag, `live`, `latest`, or `head` for
+/// the newest app version. Lists the units that differ, then the changed lines of text files.
 #[derive(Debug, Args)]
 pub struct DiffArgs {
-    /// The earlier side
+    /// Earlier side
     #[arg(value_name = "A")]
     from: String,
-    /// The later side
+    /// Later side
     #[arg(value_name = "B")]
     to: String,
-    /// Only the names and sizes of files, not their lines
+    /// Show only names and sizes of files, not their lines
     #[arg(long)]
     stat: bool,
-    /// Every file, those that a build made too
+    /// Show all files, including those that a build created
     #[arg(long)]
     all_files: bool,
 }
@@ -46,8 +46,8 @@ fn text(diff: &Diff, args: &DiffArgs, color: bool) -> String {
     if diff.changes.is_empty() {
         return match diff.gone.is_empty() {
             true if diff.from.id == diff.to.id => format!("Both are app version {}.", diff.from.id),
-            true => format!("{} and {} hold the same.", diff.from.id, diff.to.id),
-            false => "Nothing else differs.".to_owned(),
+            true => format!("No differences between {} and {}.", diff.from.id, diff.to.id),
+            false => "No other differences.".to_owned(),
         };
     }
     let listed = if args.all_files { Listed::All } else { Listed::Main };

@@ -15,22 +15,22 @@ use crate::declared::write::{self, Download, Fetched, Held, Unsaid, absolute, fa
 use crate::declared::{self, Declared, Pointer, apply};
 use crate::failure::{Failure, Result};
 
-/// Requests for versions that the app does not have any more.
+/// Concurrent requests for versions that are not current.
 const AT_ONCE: usize = 8;
-/// Names in a warning, before it only counts.
+/// Names listed in a warning; the rest are counted.
 const NAMED: usize = 3;
 
-/// Write the app as a folder with a milepost.yaml
+/// Export the app as a folder with a milepost.yaml
 ///
-/// The app as it is now, or as an app version or release has it: a manifest, the sources of packages in `packages/`, static files
-/// in `static/`. `milepost deploy` of that folder makes the same again. Of secrets only the names are written. What a
-/// manifest cannot say is told.
+/// Writes the newest app version, or the one of `--at`: a manifest, the sources of packages in
+/// `packages/`, and static files in `static/`. `milepost deploy` of that folder recreates the app.
+/// Secrets are exported by name only. A warning lists what a manifest cannot express.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// The folder to make; it must be new or empty [default: the name of the app]
+    /// Folder to create; it must be new or empty [default: the app's name]
     #[arg(value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// An app version (uid or number), a release, a tag, `live`, `latest`, or `head`
+    /// App version (uid or number), release, tag, `live`, `latest` or `head`
     #[arg(long, value_name = "VERSION", default_value = "head")]
     at: String,
 }
@@ -41,7 +41,7 @@ pub async fn run(context: &Context<'_>, args: ExportArgs) -> Result<()> {
     let app = context.client.app_get(&context.app).await?;
     if app.head.is_none() {
         return Err(Failure::new(format!("app {} has no units to export", context.app))
-            .hint("`milepost deploy` or `milepost function create` gives it some"));
+            .hint("create some with `milepost deploy` or `milepost function create`"));
     }
     let work = Box::pin(export(context, &dir, &args.at));
     let done = apply::stoppable(context.ui, work).await?;
@@ -63,7 +63,7 @@ pub async fn run(context: &Context<'_>, args: ExportArgs) -> Result<()> {
         |_| vec![dir.display().to_string()],
         |_| {
             let (units, files) = (counted(done.units, "unit"), counted(done.files, "file"));
-            format!("App {}, version {number} ({id}), is in {}: {units}, {files}.", context.app, dir.display())
+            format!("Exported app {}, version {number} ({id}), to {}: {units}, {files}.", context.app, dir.display())
         },
     )
 }
@@ -79,9 +79,11 @@ async fn export(context: &Context<'_>, dir: &Path, at: &str) -> Result<Exported>
     let version = context.client.app_version_get(&context.app, at).await?;
     let (held, mut warnings) = read(context, &version).await?;
     let whole = absolute(dir)?;
-    let parent = whole.parent().ok_or_else(|| Failure::usage(format!("`{}` cannot be made", dir.display())))?;
+    let parent = whole.parent().ok_or_else(|| Failure::usage(format!("`{}` cannot be created", dir.display())))?;
     std::fs::create_dir_all(parent).map_err(|error| failed(parent, &error))?;
-    // Made beside its place, or inside if the place is there (somebody may stand in it), and moved when it is whole.
+    // Written to a scratch directory next to the target, then moved when complete. An existing
+    // target may be the current directory of a process, so it is kept and the scratch directory is
+    // inside it.
     let beside = if whole.is_dir() { &whole } else { parent };
     let scratch = tempfile::Builder::new().prefix(".milepost-export-").tempdir_in(beside);
     let scratch = scratch.map_err(|error| failed(beside, &error))?;
@@ -125,7 +127,7 @@ fn put_in_place(folder: &Path, to: &Path) -> std::io::Result<()> {
     if !to.is_dir() {
         return std::fs::rename(folder, to);
     }
-    // Whoever waits for the manifest finds its files.
+    // The manifest is moved last, so that a process that waits for it finds its files.
     std::fs::read_dir(folder)?.try_for_each(|entry| {
         let entry = entry?;
         if entry.file_name() == FILE_NAME { Ok(()) } else { std::fs::rename(entry.path(), to.join(entry.file_name())) }
@@ -133,7 +135,7 @@ fn put_in_place(folder: &Path, to: &Path) -> std::io::Result<()> {
     std::fs::rename(folder.join(FILE_NAME), to.join(FILE_NAME))
 }
 
-/// The units of an app version with their content, and what cannot be read any more.
+/// The units of an app version with their content, and a warning for each that was deleted.
 async fn read(context: &Context<'_>, version: &AppVersion) -> Result<(Vec<Held>, Vec<String>)> {
     let now = units_now(context).await?;
     let reads = futures::stream::iter(&version.objects).map(|object| {
@@ -156,7 +158,7 @@ async fn read(context: &Context<'_>, version: &AppVersion) -> Result<(Vec<Held>,
                 }
                 Err(ClientError::Refused(problem)) if matches!(problem.status, 404 | 410) => {
                     let detail = problem.detail.trim_end_matches('.').to_owned();
-                    Ok(Err(format!("{key}, version {}, is left out: {detail}", object.number)))
+                    Ok(Err(format!("{key}, version {}, is not exported: {detail}", object.number)))
                 }
                 Err(error) => Err(Failure::from(error)),
             }
@@ -180,9 +182,9 @@ fn held(key: UnitKey, object: &AppObject) -> Held {
 
 fn spec_of(version: &Version) -> Result<UnitSpec> {
     UnitSpec::from_json(version.kind, &version.spec.to_string()).map_err(|error| {
-        Failure::new(format!("the server told of a {} that this Milepost does not know", version.kind))
+        Failure::new(format!("the server returned a {} that this version of Milepost does not support", version.kind))
             .caused_by(&error)
-            .hint("use the `milepost` of the same version as the server")
+            .hint("use the same version of `milepost` as the server")
     })
 }
 
@@ -200,7 +202,7 @@ async fn units_now(context: &Context<'_>) -> Result<BTreeMap<UnitKey, Unit>> {
     }
 }
 
-/// The deployment that all units belong to, as far as they belong to any.
+/// The deployment that the units belong to. None, with a warning, if they belong to several.
 fn deployment(
     context: &Context<'_>,
     held: &[Held],
@@ -217,8 +219,8 @@ fn deployment(
             )
             .collect();
         warnings.push(format!(
-            "the units of app {} belong to several deployments: {}; the manifest names none, and a deploy of it takes them \
-             over only with `--allow-conflicts`",
+            "the units of app {} belong to several deployments: {}; the manifest names none, so deploying it needs \
+             `--allow-conflicts` to take them over",
             context.app,
             names.join(", ")
         ));
@@ -227,26 +229,28 @@ fn deployment(
     let owner = owners.into_values().next()?;
     if !free.is_empty() {
         let free: Vec<String> = free.iter().map(ToString::to_string).collect();
-        warnings.push(format!("a deploy makes these units part of deployment {}: {}", owner.name, some(&free)));
+        warnings.push(format!("a deploy adds these units to deployment {}: {}", owner.name, some(&free)));
     }
     Some(owner)
 }
 
-/// Triggers that name what a new app does not have: aliases and versions are not in a folder. In this app they are there.
+/// Warns about triggers that refer to an alias or a version. These exist in this app, but an
+/// exported folder does not contain them, so a new app will not have them.
 fn only_in_this_app(read: &Declared) -> Vec<String> {
-    let told = |Pointer { by, function, version, .. }: &Pointer| match version {
+    let warning = |Pointer { by, function, version, .. }: &Pointer| match version {
         Selector::Alias(alias) => format!(
-            "{by} follows alias `{alias}` of function `{function}`; for another app, take `alias` out before the first deploy, \
-             and put it back after `milepost function alias create --name {function} --alias {alias}`"
+            "{by} follows alias `{alias}` of function `{function}`; for another app, remove `alias` before the first deploy, \
+             and add it again after `milepost function alias create --name {function} --alias {alias}`"
         ),
         version => format!(
-            "{by} is fixed to version {version} of function `{function}`; for another app, take `version` out, or name one that it has"
+            "{by} is pinned to version {version} of function `{function}`; for another app, remove `version`, or name one that it has"
         ),
     };
-    read.pointers.iter().map(told).collect()
+    read.pointers.iter().map(warning).collect()
 }
 
-/// Units whose files, read from the folder, are not those that were fetched: ignore files and names that are never taken.
+/// Warns about units whose files, read back from the folder, differ from those that were fetched.
+/// Ignore files and names that a deploy always skips cause this.
 async fn other_files(read: &Declared, downloads: &[Download], paths: &[BTreeSet<String>]) -> Vec<String> {
     let mut warnings = Vec::new();
     for (download, paths) in downloads.iter().zip(paths) {
@@ -267,9 +271,9 @@ async fn other_files(read: &Declared, downloads: &[Download], paths: &[BTreeSet<
             Some(left_out) if left_out.is_empty() => {}
             Some(left_out) => {
                 let left_out: Vec<String> = left_out.into_iter().collect();
-                warnings.push(format!("{key}: a deploy of the folder leaves out {}", some(&left_out)));
+                warnings.push(format!("{key}: a deploy of the folder skips {}", some(&left_out)));
             }
-            None => warnings.push(format!("{key}: its files cannot be read from the folder")),
+            None => warnings.push(format!("{key}: could not read its files back from the folder")),
         }
     }
     warnings

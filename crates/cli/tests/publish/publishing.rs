@@ -65,7 +65,7 @@ fn every_refusal_says_what_to_do() {
         ("2.0.0", "publish --package Shop", "not a valid package name"),
         ("2.0.0", "publish --app-version 99", "99"),
         ("2.0.0", "publish --registry shop", "is not a repository"),
-        ("2.0.0", "publish --to ftp://host/x", "is no place for a channel"),
+        ("2.0.0", "publish --to ftp://host/x", "is not a channel location"),
         ("2.0.0", "publish --key missing.key", "missing.key"),
     ] {
         author.manifest(manifest, "other");
@@ -165,7 +165,7 @@ fn a_version_that_could_not_be_told_to_the_app_is_published_all_the_same() {
     let said = author.run("publish --to channels --app-version live");
     assert!(said.succeeded(), "{}", said.stderr);
     assert!(
-        said.stderr.contains("1.0.0 is published, but the history of app shop does not have it"),
+        said.stderr.contains("1.0.0 is published, but could not be recorded in the history of app shop"),
         "{}",
         said.stderr
     );

@@ -200,5 +200,5 @@ async fn answers_of_500_and_above_count_as_errors_of_the_function() {
     assert!(recent.iter().any(|error| error["message"].as_str().unwrap().contains("status 503")), "{told}");
     let tested = stage.world.run("function test f --query s=500");
     assert_eq!(tested.status, Some(1), "{}", tested.snapshot());
-    assert!(tested.stderr.contains("the function answered 500"), "{}", tested.stderr);
+    assert!(tested.stderr.contains("the function returned status 500"), "{}", tested.stderr);
 }

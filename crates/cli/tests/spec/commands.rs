@@ -48,7 +48,7 @@ fn validate_tells_what_the_app_does_not_have_and_says_when_it_could_not_ask() {
     alone.set("MILEPOST_DATA", "nowhere");
     let offline = alone.run(&["spec", "version", "validate"]);
     assert!(offline.succeeded(), "{}", offline.snapshot());
-    assert!(offline.stderr.contains("No server was asked"), "{}", offline.snapshot());
+    assert!(offline.stderr.contains("No server available"), "{}", offline.snapshot());
     assert!(offline.stderr.contains("environment python-27"), "{}", offline.snapshot());
 }
 

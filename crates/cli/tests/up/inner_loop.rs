@@ -39,7 +39,7 @@ fn a_function_can_be_called_without_a_route() {
 
     let sad = world.run("function test hello --path /sad");
     assert_eq!((sad.status, sad.stdout.as_str()), (Some(1), "sad"), "{}", sad.snapshot());
-    assert!(sad.stderr.contains("the function answered 503"), "{}", sad.stderr);
+    assert!(sad.stderr.contains("the function returned status 503"), "{}", sad.stderr);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::output::local;
 pub struct GetArgs {
     #[command(flatten)]
     name: NameArgs,
-    /// The alias
+    /// Alias to show
     #[arg(long, value_name = "ALIAS")]
     alias: String,
 }
@@ -24,7 +24,7 @@ pub async fn run(context: &Context<'_>, args: GetArgs) -> Result<()> {
 pub fn text(alias: &Alias) -> String {
     let label = alias.label.as_ref().map(|label| format!(" {label}")).unwrap_or_default();
     format!(
-        "Alias {} of {} points at version {}{label} (uid {}), since {} by {}.",
+        "Alias {} of {} points at version {}{label} (uid {}), moved {} by {}.",
         alias.name,
         alias.function,
         alias.number,

@@ -6,15 +6,15 @@ use crate::context::Context;
 use crate::failure::Result;
 use crate::output::{Table, local};
 
-/// Show every move of an alias, newest first
+/// List the moves of an alias, newest first
 #[derive(Debug, Args)]
 pub struct HistoryArgs {
     #[command(flatten)]
     name: NameArgs,
-    /// The alias
+    /// Alias to list the moves of
     #[arg(long, value_name = "ALIAS")]
     alias: String,
-    /// How many
+    /// Maximum number of moves to list
     #[arg(long, default_value_t = 50)]
     limit: i64,
 }
@@ -29,7 +29,7 @@ pub async fn run(context: &Context<'_>, args: HistoryArgs) -> Result<()> {
 }
 
 pub fn moves_table(moves: &[PointerMove]) -> String {
-    let mut table = Table::new(["WHEN", "BY", "FROM", "TO", "WHY"], "It has never moved.");
+    let mut table = Table::new(["WHEN", "BY", "FROM", "TO", "WHY"], "No moves yet.");
     for step in moves {
         let side = |side: &Option<String>| side.clone().unwrap_or_else(|| "-".to_owned());
         table.row([local(step.at), step.by.clone(), side(&step.from), side(&step.to), step.why.clone()]);

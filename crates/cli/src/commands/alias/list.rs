@@ -22,7 +22,7 @@ pub async fn run(context: &Context<'_>, args: ListArgs) -> Result<()> {
         |aliases| {
             let mut table = Table::new(["ALIAS", "VERSION", "UID", "LABEL", "MOVED", "BY"], "");
             let dash = |label: Option<&Label>| label.map_or_else(|| "-".to_owned(), ToString::to_string);
-            // Built in, and always there.
+            // `latest` is built in and not in the server's list.
             let latest = &function.current;
             table.row([
                 "latest".to_owned(),

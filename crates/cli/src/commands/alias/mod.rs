@@ -13,19 +13,12 @@ use crate::failure::Result;
 
 #[derive(Debug, Subcommand)]
 pub enum AliasCommand {
-    /// Create an alias
     Create(create::CreateArgs),
-    /// List the aliases of a function
     List(list::ListArgs),
-    /// Show an alias
     Get(get::GetArgs),
-    /// Point an alias at another version
     Update(update::UpdateArgs),
-    /// Delete an alias, never a version
     Delete(delete::DeleteArgs),
-    /// Show every move of an alias
     History(history::HistoryArgs),
-    /// Move an alias back to where it was before
     Rollback(rollback::RollbackArgs),
 }
 

@@ -5,17 +5,17 @@ use crate::commands::shared::NameArgs;
 use crate::context::Context;
 use crate::failure::Result;
 
-/// Move an alias back to where it was before
+/// Move an alias back to its previous version
 ///
-/// A second rollback goes further back.
+/// Each further rollback goes one move further back.
 #[derive(Debug, Args)]
 pub struct RollbackArgs {
     #[command(flatten)]
     name: NameArgs,
-    /// The alias
+    /// Alias to move
     #[arg(long, value_name = "ALIAS")]
     alias: String,
-    /// Why, for the history
+    /// Reason, recorded in the history
     #[arg(short = 'm', long, default_value = "")]
     why: String,
 }

@@ -10,13 +10,13 @@ use crate::failure::Result;
 pub struct UpdateArgs {
     #[command(flatten)]
     name: NameArgs,
-    /// The alias
+    /// Alias to move
     #[arg(long, value_name = "ALIAS")]
     alias: String,
-    /// The version: `latest`, a number, a uid, a label, `@alias` or `sha256:…`
+    /// Version to point at: `latest`, a number, a uid, a label, `@alias` or `sha256:…`
     #[arg(long, value_name = "VERSION")]
     version: String,
-    /// Why, for the history
+    /// Reason, recorded in the history
     #[arg(short = 'm', long, default_value = "")]
     why: String,
 }

@@ -5,10 +5,10 @@ use crate::context::Context;
 use crate::failure::Result;
 use crate::output::{Table, git_whole, local, parse_moment};
 
-/// Show the exact versions that were live at a moment
+/// Show the exact versions that were live at a point in time
 #[derive(Debug, Args)]
 pub struct AtArgs {
-    /// A moment: `now`, `2026-11-10T12:00:00Z`, `2026-11-10 12:00` in this machine's zone, or `2h ago`
+    /// Time: `now`, `2h ago`, `2026-11-10 12:00` (local) or `2026-11-10T12:00:00Z`
     #[arg(required = true, num_args = 1..)]
     time: Vec<String>,
 }
@@ -37,7 +37,7 @@ fn text(found: &AtMoment) -> String {
     if let Some(git) = &version.git {
         lines.push(format!("Git {}", git_whole(git)));
     }
-    let mut table = Table::new(["TYPE", "NAME", "VERSION", "NUMBER", "DIGEST"], "It had no units.");
+    let mut table = Table::new(["TYPE", "NAME", "VERSION", "NUMBER", "DIGEST"], "The app had no units.");
     for object in &found.objects {
         table.row([
             object.kind.to_string(),

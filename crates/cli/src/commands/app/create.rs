@@ -7,7 +7,7 @@ use crate::failure::Result;
 /// Create an app
 #[derive(Debug, Args)]
 pub struct CreateArgs {
-    /// Name: lowercase letters, digits and hyphens, since it becomes a part of a host name
+    /// Name of lowercase letters, digits and hyphens; it becomes part of a host name
     name: AppName,
     /// Plan: free, standard or unlimited
     #[arg(long, default_value = "standard")]

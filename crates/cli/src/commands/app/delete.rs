@@ -5,10 +5,10 @@ use milepost_model::Code;
 use crate::context::{Context, Unattended};
 use crate::failure::{Failure, Result};
 
-/// Delete an app with everything in it
+/// Delete an app with all its versions and releases
 #[derive(Debug, Args)]
 pub struct DeleteArgs {
-    /// The app
+    /// App to delete
     name: String,
 }
 
@@ -18,8 +18,9 @@ pub async fn run(context: &Context<'_>, args: DeleteArgs) -> Result<()> {
         && problem.code == Code::AppNotFound.as_str()
         && problem.hint.as_ref().is_none_or(|hint| !hint.starts_with("did you mean"))
     {
-        // Whoever deletes it does not want to create it.
-        return Err(Failure::new(problem.detail.trim_end_matches('.')).hint("`milepost app list` shows what exists"));
+        // The server's hint suggests creating the app, which does not fit a delete.
+        let message = problem.detail.trim_end_matches('.');
+        return Err(Failure::new(message).hint("run `milepost app list` to see the apps on this server"));
     }
     found?;
     context.confirm(&format!("Delete app {} with all its versions and releases?", args.name), Unattended::Refuse)?;

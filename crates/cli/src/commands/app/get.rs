@@ -8,7 +8,7 @@ use crate::output::local;
 /// Show an app
 #[derive(Debug, Args)]
 pub struct GetArgs {
-    /// The app; the one of `--app` when left out
+    /// App to show [default: the app of `--app`]
     name: Option<String>,
 }
 
@@ -32,7 +32,7 @@ pub async fn run(context: &Context<'_>, args: GetArgs) -> Result<()> {
     )
 }
 
-/// Live is never shown without saying whether it follows.
+/// The live release and its mode. Output never shows live without the mode.
 pub fn live_text(live: &Live) -> String {
     let mode = match live.mode {
         LiveMode::Following => "following",

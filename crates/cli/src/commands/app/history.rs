@@ -5,13 +5,13 @@ use crate::context::Context;
 use crate::failure::Result;
 use crate::output::{Table, local};
 
-/// Show what happened to an app, newest first
+/// List the events of an app, newest first
 #[derive(Debug, Args)]
 pub struct HistoryArgs {
-    /// How many events
+    /// Maximum number of events to list
     #[arg(long, default_value_t = 50)]
     limit: i64,
-    /// Where the page before ended
+    /// Start after the previous page, at the cursor that it printed
     #[arg(long)]
     cursor: Option<String>,
 }
@@ -22,8 +22,7 @@ pub async fn run(context: &Context<'_>, args: HistoryArgs) -> Result<()> {
         &page.items,
         |events| events.iter().map(|event| event.id.to_string()).collect(),
         |events| {
-            let mut table =
-                Table::new(["ID", "WHEN", "WHO", "WHAT", "SUBJECT", "BEFORE", "AFTER"], "Nothing has happened yet.");
+            let mut table = Table::new(["ID", "WHEN", "WHO", "WHAT", "SUBJECT", "BEFORE", "AFTER"], "No events yet.");
             for event in events {
                 let side = |value: &Option<serde_json::Value>| value.as_ref().map(short).unwrap_or_default();
                 table.row([
@@ -45,7 +44,7 @@ pub async fn run(context: &Context<'_>, args: HistoryArgs) -> Result<()> {
     Ok(())
 }
 
-/// The fields of one side of an event, without digests: `-o json` has them.
+/// The fields of one side of an event. Digests are left out; `-o json` has them.
 fn short(value: &serde_json::Value) -> String {
     let Some(fields) = value.as_object() else { return cell(value) };
     let shown = fields.iter().filter(|(key, value)| !value.is_null() && *value != "" && *key != "digest");

@@ -13,10 +13,10 @@ use crate::output::{git_short, local, printable};
 /// List the app versions and their releases, newest first
 #[derive(Debug, Args)]
 pub struct ListVersionArgs {
-    /// How many
+    /// Maximum number of app versions to list
     #[arg(long, default_value_t = 20)]
     limit: i64,
-    /// Where the page before ended
+    /// Start after the previous page, at the cursor that it printed
     #[arg(long)]
     cursor: Option<String>,
 }
@@ -48,7 +48,7 @@ fn text(app: &App, items: &[AppVersion]) -> String {
             .map(|release| format!(" Release {}", release_text(release, app.live.mode)))
             .unwrap_or_default();
         let git = item.git.as_ref().map(|git| {
-            // Who gives no message gets the subject as one: once is enough.
+            // Without a message, the git subject becomes the message. Do not print it twice.
             let subject = git.subject.as_ref().filter(|subject| **subject != item.message);
             let subject = subject.map(|subject| format!(": {}", printable(subject))).unwrap_or_default();
             format!(" | git {}{subject}", git_short(git))

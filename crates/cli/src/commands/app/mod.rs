@@ -17,22 +17,14 @@ pub use list_version::release_text;
 
 #[derive(Debug, Subcommand)]
 pub enum AppCommand {
-    /// List the apps
     List(list::ListArgs),
-    /// Create an app
     Create(create::CreateArgs),
-    /// Show an app
     Get(get::GetArgs),
-    /// Show an app version with every unit of it
     Show(show::ShowArgs),
-    /// Delete an app with everything in it
     Delete(delete::DeleteArgs),
-    /// List the app versions and their releases
     #[command(alias = "list-history", alias = "list-versions")]
     ListVersion(list_version::ListVersionArgs),
-    /// Show what happened to an app
     History(history::HistoryArgs),
-    /// Show the exact versions that were live at a moment
     At(at::AtArgs),
 }
 

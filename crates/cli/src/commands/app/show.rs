@@ -6,12 +6,12 @@ use crate::context::Context;
 use crate::failure::Result;
 use crate::output::{Table, git_whole, local, printable};
 
-/// Show an app version with every unit of it
+/// Show an app version with all its units
 ///
-/// The group view of seed 003: git facts, and each unit with its version.
+/// Shows the git commit, the release, and each unit with its version.
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// An app version (uid or number), a release, a tag, `live`, `latest`, or `head`
+    /// App version (uid or number), release, tag, `live`, `latest` or `head`
     #[arg(default_value = "head")]
     version: String,
 }
@@ -31,7 +31,7 @@ fn text(found: &AppVersion, mode: LiveMode) -> String {
     if let Some(release) = &found.release {
         lines.push(format!("Release {}", super::list_version::release_text(release, mode)));
     }
-    let mut table = Table::new(["TYPE", "NAME", "VERSION", "NUMBER", "LABEL", "DIGEST"], "It has no units.");
+    let mut table = Table::new(["TYPE", "NAME", "VERSION", "NUMBER", "LABEL", "DIGEST"], "No units.");
     for object in &found.objects {
         let label = object.label.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string);
         table.row([

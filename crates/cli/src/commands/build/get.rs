@@ -9,7 +9,7 @@ use crate::output::{local, printable};
 /// Show a build
 #[derive(Debug, Args)]
 pub struct GetArgs {
-    /// Its id, as `build list` has it
+    /// Build id, from `build list`
     #[arg(value_name = "ID")]
     id: String,
 }
@@ -33,6 +33,6 @@ fn text(build: &Build) -> String {
     if !build.reason.is_empty() {
         lines.push(format!("Reason   {}", printable(&build.reason)));
     }
-    lines.push(format!("`milepost build log {}` shows what it wrote.", build.id));
+    lines.push(format!("Run `milepost build log {}` to see its output.", build.id));
     lines.join("\n")
 }

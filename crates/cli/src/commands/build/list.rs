@@ -7,13 +7,13 @@ use crate::output::{Table, age, printable};
 
 /// List the builds of the app, newest first
 ///
-/// Builds are kept until 30 days after they were last used.
+/// A build is kept for 30 days after its last use.
 #[derive(Debug, Args)]
 pub struct ListArgs {
-    /// How many
+    /// Maximum number of builds to list
     #[arg(long, default_value_t = 20)]
     limit: i64,
-    /// Where the page before ended
+    /// Start after the previous page, at the cursor that it printed
     #[arg(long)]
     cursor: Option<String>,
 }

@@ -7,10 +7,10 @@ use crate::context::Context;
 use crate::failure::Result;
 use crate::output::Lines;
 
-/// Show what a build wrote
+/// Show the output of a build
 #[derive(Debug, Args)]
 pub struct LogArgs {
-    /// Its id, as `build list` has it
+    /// Build id, from `build list`
     #[arg(value_name = "ID")]
     id: String,
 }
@@ -30,7 +30,7 @@ pub async fn run(context: &Context<'_>, args: LogArgs) -> Result<()> {
     Ok(())
 }
 
-/// Whether somebody still reads: one that goes away early (`| head`) is not an error.
+/// Returns whether the reader is still there. A closed pipe (`| head`) is not an error.
 fn write(bytes: &[u8]) -> Result<bool> {
     let mut out = std::io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {

@@ -10,11 +10,8 @@ use crate::failure::Result;
 
 #[derive(Debug, Subcommand)]
 pub enum BuildCommand {
-    /// List the builds, newest first
     List(list::ListArgs),
-    /// Show a build
     Get(get::GetArgs),
-    /// Show what a build wrote
     Log(log::LogArgs),
 }
 

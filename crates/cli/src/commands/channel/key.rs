@@ -8,27 +8,30 @@ use super::place::{default_key_file, load_key};
 use crate::failure::{Failure, Result};
 use crate::output::Ui;
 
-/// Make the key that signs your channels, or show its public half
+/// Create the key that signs your channels, or show its public key
 ///
-/// `publish` uses it by itself from then on. Whoever installs from your channel with `--key` and the public half refuses what
-/// you did not sign. Keep a copy of the file: without it the channel cannot be continued. `minisign` reads both files.
+/// From then on `milepost publish` signs with it. Users who install with `--key PUBLIC` refuse
+/// content that you did not sign. Back up the secret key file: without it you cannot publish to the
+/// channel any more. Both files are in minisign format.
 #[derive(Debug, Args)]
 pub struct KeyArgs {
-    /// Where the secret half is; the public half is next to it, with `.pub` [default: ~/.config/milepost/channel.key]
+    /// Secret key file [default: ~/.config/milepost/channel.key]
+    ///
+    /// The public key is next to it, with the extension `.pub`.
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Protect a new key with a password: `MILEPOST_KEY_PASSWORD`, or asked for
+    /// Protect a new key with a password, from MILEPOST_KEY_PASSWORD or a prompt
     #[arg(long)]
     password: bool,
 }
 
 pub fn run(ui: &Ui, args: KeyArgs) -> Result<()> {
-    let homeless = || Failure::usage("there is no home folder").hint("name a file");
+    let homeless = || Failure::usage("the home folder is unknown").hint("set HOME, or name a file");
     let file = args.file.or_else(default_key_file).ok_or_else(homeless)?;
     let made = !file.exists();
     let key = if made { make(ui, &file, args.password)? } else { load_key(ui, &file)? };
     if made {
-        ui.say(&format!("Made a key. Keep a copy of {}: without it nobody can continue the channel.", file.display()));
+        ui.say(&format!("Created a key. Back up {}: you cannot publish to the channel without it.", file.display()));
     }
     let report = json!({
         "publicKey": key.public(),
@@ -55,12 +58,12 @@ fn make(ui: &Ui, file: &std::path::Path, protected: bool) -> Result<SecretKey> {
         (true, None) if ui.can_ask() => {
             let first = rpassword::prompt_password("Password: ")?;
             if rpassword::prompt_password("Again: ")? != first {
-                return Err(Failure::usage("the two are not the same").hint("run it again"));
+                return Err(Failure::usage("the passwords do not match").hint("run the command again"));
             }
             Some(first)
         }
         (true, None) => {
-            return Err(Failure::usage("there is no terminal to ask for a password").hint("set MILEPOST_KEY_PASSWORD"));
+            return Err(Failure::usage("no terminal to prompt for the password").hint("set MILEPOST_KEY_PASSWORD"));
         }
     };
     if password.as_deref().is_some_and(str::is_empty) {

@@ -9,13 +9,15 @@ use crate::output::{Table, Ui};
 /// List the channels of a server, a folder or a bucket
 #[derive(Debug, Args)]
 pub struct ListArgs {
-    /// Only channels of this package
+    /// List only channels of this package
     #[arg(long, value_name = "NAME")]
     package: Option<String>,
-    /// A folder, `s3://bucket/prefix`, or the `/channels` of a Milepost server [default: the server]
+    /// Channel location: a folder, an S3 bucket or a server [default: the server]
+    ///
+    /// Write a bucket as `s3://bucket/prefix`, and a server as its URL followed by `/channels`.
     #[arg(long, value_name = "URL", env = "MILEPOST_CHANNELS", hide_env_values = true)]
     to: Option<String>,
-    /// A token of the server that `--to` names, if it is another than yours
+    /// Token for the server in `--to`, if it is not the default server
     #[arg(long, value_name = "TOKEN", env = "MILEPOST_CHANNELS_TOKEN", hide_env_values = true)]
     to_token: Option<String>,
 }
@@ -55,7 +57,7 @@ pub async fn run(ui: &Ui, global: &Global, args: ListArgs) -> Result<()> {
         |rows| {
             let mut table = Table::new(
                 ["PACKAGE", "CHANNEL", "LATEST", "VERSIONS"],
-                "No channels yet. `milepost publish` makes one.",
+                "No channels yet. Run `milepost publish` to create one.",
             );
             for row in rows {
                 let latest = row.latest.clone().unwrap_or_else(|| "-".to_owned());

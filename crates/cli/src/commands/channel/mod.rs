@@ -1,4 +1,4 @@
-//! Channels from the author's side. `publish`, `unpublish` and `bundle` stand beside this and share `place.rs`.
+//! The author's side of channels. `publish`, `unpublish` and `bundle` share `place.rs`.
 
 mod key;
 mod list;
@@ -14,11 +14,8 @@ use crate::output::Ui;
 
 #[derive(Debug, Subcommand)]
 pub enum ChannelCommand {
-    /// Make the key that signs your channels, or show its public half
     Key(key::KeyArgs),
-    /// List the versions of a channel, newest first
     Show(show::ShowArgs),
-    /// List the channels of a server, a folder or a bucket
     #[command(visible_alias = "ls")]
     List(list::ListArgs),
 }

@@ -1,4 +1,4 @@
-//! Where channels are, and by which key and with whose password they are written.
+//! Options for the location of channels, the signing key, and credentials.
 
 use std::path::{Path, PathBuf};
 
@@ -13,36 +13,38 @@ use crate::context::{Context, DEFAULT_APP};
 use crate::failure::{Failure, Result};
 use crate::output::Ui;
 
-/// Options of everything that reads or writes the author's own channels.
+/// Options of commands that read or write the author's own channels.
 #[derive(Debug, Clone, Default, Args)]
 pub struct PlaceArgs {
-    /// The package [default: the name of the app]
+    /// Package name [default: the app's name]
     #[arg(long, value_name = "NAME")]
     pub package: Option<String>,
-    /// Where the channels are: a folder, `s3://bucket/prefix`, or the `/channels` of a Milepost server [default: the server]
+    /// Channel location: a folder, an S3 bucket or a server [default: the server]
+    ///
+    /// Write a bucket as `s3://bucket/prefix`, and a server as its URL followed by `/channels`.
     #[arg(long, value_name = "URL", env = "MILEPOST_CHANNELS", hide_env_values = true)]
     pub to: Option<String>,
-    /// A token of the server that `--to` names, if it is another than yours
+    /// Token for the server in `--to`, if it is not the default server
     #[arg(long, value_name = "TOKEN", env = "MILEPOST_CHANNELS_TOKEN", hide_env_values = true)]
     pub to_token: Option<String>,
 }
 
-/// Options of everything that writes.
+/// Options of commands that write to a channel.
 #[derive(Debug, Clone, Default, Args)]
 pub struct SignArgs {
-    /// The secret key that signs the channel [default: the one of `milepost channel key`, if there is one]
+    /// Secret key that signs the channel [default: the key of `milepost channel key`]
     #[arg(long, value_name = "FILE", env = "MILEPOST_KEY", hide_env_values = true)]
     pub key: Option<PathBuf>,
-    /// Do not sign
+    /// Do not sign the channel
     #[arg(long, conflicts_with = "key")]
     pub no_key: bool,
-    /// Sign a channel that has versions but no signature of this key; look at it first
+    /// Sign an existing channel that this key has not signed; review it first
     #[arg(long)]
     pub sign_existing: bool,
 }
 
 impl PlaceArgs {
-    /// The package, and the store, whose address readers use too.
+    /// Returns the package and the store that holds its channels.
     pub fn open(&self, context: &Context<'_>, sign: Option<&SignArgs>) -> Result<(PackageName, Store)> {
         let package = self.package(Some(&context.app))?;
         Ok((package, self.store(context.ui, Some(context), sign)?))
@@ -52,13 +54,13 @@ impl PlaceArgs {
         Ok(self.package.as_deref().or(app).unwrap_or(DEFAULT_APP).parse()?)
     }
 
-    /// Without a place, the server's own channels.
+    /// Opens the store at `--to`, or the server's own channels.
     pub fn store(&self, ui: &Ui, context: Option<&Context<'_>>, sign: Option<&SignArgs>) -> Result<Store> {
         let own = || {
             let server = context.map(|context| context.client.server().origin().ascii_serialization());
             server.map(|server| format!("{server}/channels"))
         };
-        let missing = || Failure::usage("no place for channels was named").hint("give `--to`, or start a server");
+        let missing = || Failure::usage("no channel location was given").hint("pass `--to`, or start a server");
         let place = self.to.clone().or_else(own).ok_or_else(missing)?;
         let key = match sign {
             Some(sign) => sign.load(ui)?,
@@ -76,14 +78,15 @@ impl PlaceArgs {
         Ok(Store::open(&place, options)?)
     }
 
-    /// A token is for the server that it belongs to and for no other host.
+    /// Whether the channels are on the context's server. Its token must not go to any other host.
     fn is_servers(&self, context: Option<&Context<'_>>) -> bool {
         let Some(context) = context else { return false };
         let server = format!("{}/", context.client.server().origin().ascii_serialization());
         self.to.as_deref().is_none_or(|to| to.starts_with(&server))
     }
 
-    /// A context if a server is needed or there is one: folders and buckets need none.
+    /// Returns the context if there is a server. Fails without one only if `--to` needs it: folders
+    /// and buckets do not.
     pub fn context<'a>(&self, ui: &'a Ui, global: &Global) -> Result<Option<Context<'a>>> {
         match (&self.to, Context::new(ui, global)) {
             (_, Ok(context)) => Ok(Some(context)),
@@ -108,37 +111,37 @@ impl SignArgs {
     }
 }
 
-/// Where `milepost channel key` keeps the key when no file is named.
+/// The default key file of `milepost channel key`.
 pub fn default_key_file() -> Option<PathBuf> {
     let set = std::env::var_os("XDG_CONFIG_HOME").filter(|value| !value.is_empty()).map(PathBuf::from);
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config"));
     Some(set.or_else(home)?.join("milepost/channel.key"))
 }
 
-/// Asks for the password of a key that has one.
+/// Loads a key. Prompts for its password if it has one and MILEPOST_KEY_PASSWORD is not set.
 pub fn load_key(ui: &Ui, path: &Path) -> Result<SecretKey> {
     let given = std::env::var("MILEPOST_KEY_PASSWORD").ok();
     match SecretKey::load(path, given.as_deref()) {
         Err(KeyError::NeedsPassword(_)) if ui.can_ask() => {
-            let password = rpassword::prompt_password(format!("Password of {}: ", path.display()))?;
+            let password = rpassword::prompt_password(format!("Password for {}: ", path.display()))?;
             Ok(SecretKey::load(path, Some(&password))?)
         }
         loaded => Ok(loaded?),
     }
 }
 
-/// A public key: the line itself, or a file that has it.
+/// Parses a public key, or reads it from the file of that name.
 pub fn public_key(text: &str) -> Result<PublicKey> {
     if let Ok(key) = text.parse() {
         return Ok(key);
     }
     match std::fs::read_to_string(text) {
         Ok(read) => Ok(read.parse::<PublicKey>()?),
-        Err(_) => Err(text.parse::<PublicKey>().err().map_or_else(|| Failure::usage("no key"), Into::into)),
+        Err(_) => Err(text.parse::<PublicKey>().err().map_or_else(|| Failure::usage("not a public key"), Into::into)),
     }
 }
 
-/// The channel that a version belongs to: its first pre-release identifier, or `stable`.
+/// The channel of a version: its first pre-release identifier, or `stable`.
 pub fn channel_of(version: &SemVer) -> Result<ChannelName> {
     match version.pre().next() {
         None => Ok(ChannelName::stable()),
@@ -146,7 +149,7 @@ pub fn channel_of(version: &SemVer) -> Result<ChannelName> {
     }
 }
 
-/// A channel that is read: an address if it looks like one, or a name in the author's own place.
+/// Opens a channel for reading. `channel` is an address, or a name at the author's own location.
 pub fn source(ui: &Ui, global: &Global, place: &PlaceArgs, channel: Option<&str>, key: Option<&str>) -> Result<Source> {
     let key = key.map(public_key).transpose()?;
     let options = SourceOptions { key, registries: registry_credentials(), ..SourceOptions::default() };
@@ -162,12 +165,14 @@ pub fn source(ui: &Ui, global: &Global, place: &PlaceArgs, channel: Option<&str>
     Ok(Source::open(&url, options)?)
 }
 
-/// Who logs in to registries: the variables first, then what docker, podman and skopeo remember.
+/// Registry credentials of the user: MILEPOST_REGISTRY_* first, then the login files of docker,
+/// podman and skopeo.
 pub fn registry_credentials() -> Vec<Credentials> {
     own_credentials().into_iter().chain(remembered_credentials()).collect()
 }
 
-/// Those of a server, which logs in for others: only where whoever runs it said so.
+/// Registry credentials of a server. It logs in on behalf of its users, so the operator's stored
+/// logins are limited to the hosts of `--install-from`.
 pub fn server_credentials(hosts: &[String]) -> Vec<Credentials> {
     let remembered = remembered_credentials().into_iter().filter(|known| hosts.contains(&known.host));
     own_credentials().into_iter().chain(remembered).collect()
@@ -194,8 +199,8 @@ fn remembered_credentials() -> Vec<Credentials> {
     known
 }
 
-/// Sentences of this kind say after a semicolon what to do next.
-fn told(sentence: &str) -> Failure {
+/// Errors of the channels crate carry their hint after a semicolon.
+fn split_hint(sentence: &str) -> Failure {
     match sentence.split_once("; ") {
         Some((message, hint)) => Failure::new(message).hint(hint),
         None => Failure::new(sentence),
@@ -205,21 +210,21 @@ fn told(sentence: &str) -> Failure {
 impl From<ChannelError> for Failure {
     fn from(error: ChannelError) -> Self {
         match &error {
-            // What the storage said may have semicolons too.
+            // The storage's own message may contain semicolons, so the hint follows the last one.
             ChannelError::Storage(_) => match error.to_string().rsplit_once("; ") {
                 Some((message, hint)) => Self::new(message).hint(hint),
-                None => told(&error.to_string()),
+                None => split_hint(&error.to_string()),
             },
             ChannelError::Unusable { place, reason } => {
-                let failure = Self::usage(format!("`{place}` is no place for a channel"));
+                let failure = Self::usage(format!("`{place}` is not a channel location"));
                 match reason.split_once("; ") {
                     Some((reason, hint)) => {
-                        Self::usage(format!("`{place}` is no place for a channel: {reason}")).hint(hint)
+                        Self::usage(format!("`{place}` is not a channel location: {reason}")).hint(hint)
                     }
                     None => failure.hint(reason.clone()),
                 }
             }
-            _ => told(&error.to_string()),
+            _ => split_hint(&error.to_string()),
         }
     }
 }
@@ -231,17 +236,17 @@ impl From<WriteError> for Failure {
             error => error,
         };
         match &error {
-            WriteError::Storage { error: inner, .. } => told(&error.to_string()).caused_by(inner),
+            WriteError::Storage { error: inner, .. } => split_hint(&error.to_string()).caused_by(inner),
             WriteError::Refused { detail, place, hint, .. } => {
-                Self::new(format!("`{place}` refused it: {detail}")).hint(hint.clone())
+                Self::new(format!("`{place}` refused the request: {detail}")).hint(hint.clone())
             }
-            _ => told(&error.to_string()),
+            _ => split_hint(&error.to_string()),
         }
     }
 }
 
 impl From<KeyError> for Failure {
     fn from(error: KeyError) -> Self {
-        told(&error.to_string())
+        split_hint(&error.to_string())
     }
 }

@@ -11,12 +11,12 @@ use crate::output::{Table, Ui, local};
 /// List the versions of a channel, newest first
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// A channel of the package, or the address of any channel [default: stable]
+    /// Channel of the package, or the URL of any channel [default: stable]
     #[arg(value_name = "CHANNEL")]
     channel: Option<String>,
     #[command(flatten)]
     place: PlaceArgs,
-    /// The author's public key: refuse what it did not sign
+    /// Author's public key; content that it did not sign is refused
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
 }
@@ -27,9 +27,10 @@ struct Shown<'a> {
     package: &'a str,
     channel: &'a str,
     url: &'a str,
-    /// Known when a key was given.
+    /// Present if a key was given.
     serial: Option<u64>,
-    /// The file `latest` says the same as the list; not so while a publish is under way or was cut off.
+    /// Whether the file `latest` agrees with the list. It does not during a publish, or after one
+    /// that was interrupted.
     settled: bool,
     latest: Option<&'a Entry>,
     versions: &'a [Entry],
@@ -58,14 +59,14 @@ pub async fn run(ui: &Ui, global: &Global, args: ShowArgs) -> Result<()> {
         unpublished: all.unpublished(),
     };
     if !settled {
-        ui.warn("`latest` of the channel is not that of its list: a publish is under way, or was cut off");
-        ui.hint("the next `milepost publish` mends it");
+        ui.warn("the channel's `latest` does not match its list: a publish is in progress or was interrupted");
+        ui.hint("the next `milepost publish` repairs it");
     }
     ui.show(&shown, |shown| shown.versions.iter().map(|entry| entry.version.to_string()).collect(), |_| table(all))
 }
 
 fn table(all: &All) -> String {
-    let mut table = Table::new(["VERSION", "SHA", "PUBLISHED", "STATE", "REGISTRY"], "Nothing is published here.");
+    let mut table = Table::new(["VERSION", "SHA", "PUBLISHED", "STATE", "REGISTRY"], "No versions are published here.");
     let mut row = |entry: &Entry, state: &str| {
         let id = match &entry.id {
             ArtifactId::Digest(digest) => digest.short(),

@@ -1,4 +1,5 @@
-//! A line in the app's own log about what happened in a channel, which may be where the server never looks.
+//! Records a publish or unpublish in the app's history. The server cannot see it by itself: the
+//! channel may be anywhere.
 
 use milepost_client::ClientError;
 use milepost_model::Code;
@@ -7,22 +8,22 @@ use milepost_model::channel::{Publication, PublicationKind};
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// What is published is published: that it could not be told is no failure.
-pub async fn tell_app(context: &Context<'_>, told: &Publication) {
-    if let Err(error) = context.client.publication_tell(&context.app, told).await {
-        // Whoever takes a version back may do it from anywhere.
+/// Only warns on errors: the publication itself has succeeded.
+pub async fn tell_app(context: &Context<'_>, publication: &Publication) {
+    if let Err(error) = context.client.publication_tell(&context.app, publication).await {
+        // A version can be unpublished with a server that does not have the app.
         let no_app = matches!(&error, ClientError::Refused(problem) if problem.code == Code::AppNotFound.as_str());
-        if no_app && told.done == PublicationKind::Unpublished {
+        if no_app && publication.done == PublicationKind::Unpublished {
             return;
         }
-        let done = match told.done {
+        let done = match publication.done {
             PublicationKind::Published => "published",
             PublicationKind::Unpublished => "unpublished",
         };
         let failure = Failure::from(error);
         context.ui.warn(&format!(
-            "{} is {done}, but the history of app {} does not have it: {}",
-            told.version,
+            "{} is {done}, but could not be recorded in the history of app {}: {}",
+            publication.version,
             context.app,
             failure.message()
         ));

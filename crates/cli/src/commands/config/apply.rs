@@ -8,10 +8,10 @@ use crate::commands::shared::{self, ChangeArgs};
 use crate::context::Context;
 use crate::failure::{Failure, Result};
 
-/// Replace the configuration by a file
+/// Replace the configuration with a file
 #[derive(Debug, Args)]
 pub struct ApplyArgs {
-    /// A YAML or JSON file; `-` reads stdin
+    /// YAML or JSON file; `-` reads stdin
     file: PathBuf,
     #[command(flatten)]
     change: ChangeArgs,

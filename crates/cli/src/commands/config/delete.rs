@@ -7,7 +7,7 @@ use crate::failure::Result;
 
 /// Remove the configuration from the app
 ///
-/// Releases that hold it keep it, and a configuration that is set again goes on counting.
+/// Existing releases keep it. A configuration that is set later continues the version numbers.
 #[derive(Debug, Args)]
 pub struct DeleteArgs {
     #[command(flatten)]

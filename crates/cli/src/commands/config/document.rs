@@ -1,4 +1,4 @@
-//! The configuration as people write it: YAML, of which JSON is a part.
+//! Parses a configuration file: YAML, or its subset JSON.
 
 use std::path::Path;
 
@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::failure::{Failure, Result};
 
-/// Lines of the text that are shown with an error: the one that is named, and what stands before it.
+/// Lines shown with an error: the one it is on, and those before it.
 const SNIPPET: usize = 3;
 
-/// `file` is only named in errors.
+/// `file` is used only in error messages.
 pub fn parse(text: &str, file: &Path) -> Result<Value> {
     let options = serde_saphyr::options! { with_snippet: false };
     let document: Value =
@@ -18,8 +18,8 @@ pub fn parse(text: &str, file: &Path) -> Result<Value> {
         Value::Null => Err(Failure::usage(format!("`{}` is empty", file.display())).hint("write `{}` to clear it")),
         Value::Object(_) => Ok(document),
         _ => {
-            Err(Failure::usage(format!("`{}` holds no keys", file.display()))
-                .hint("write `key: value`, one line a key"))
+            Err(Failure::usage(format!("`{}` contains no keys", file.display()))
+                .hint("write one `key: value` per line"))
         }
     }
 }
@@ -40,34 +40,34 @@ fn snippet(text: &str, line: usize) -> String {
     lines.map(|(at, text)| format!("\n  {:width$} | {text}", at + 1)).collect()
 }
 
-/// What is wrong and what to do about it. The parser says what a programmer could do, which helps nobody here.
+/// Returns the error and a hint. The parser's own hints are for programmers who call it.
 fn reason(error: &serde_saphyr::Error) -> (String, &'static str) {
     use serde_saphyr::Error;
     match error {
         Error::AliasError { error, .. } => reason(error),
-        Error::DuplicateMappingKey { key: Some(key), .. } => (format!("the key `{key}` is there twice"), "keep one"),
-        Error::DuplicateMappingKey { .. } => ("a key is there twice".to_owned(), "keep one"),
+        Error::DuplicateMappingKey { key: Some(key), .. } => (format!("duplicate key `{key}`"), "remove one of them"),
+        Error::DuplicateMappingKey { .. } => ("duplicate key".to_owned(), "remove one of them"),
         Error::MultipleDocuments { .. } => {
-            ("a second document begins here".to_owned(), "the configuration is one document; take the `---` away")
+            ("a second document begins here".to_owned(), "remove the `---`: the configuration is one document")
         }
         Error::Budget { .. }
         | Error::AliasReplayCounterOverflow { .. }
         | Error::AliasReplayLimitExceeded { .. }
         | Error::AliasExpansionLimitExceeded { .. }
         | Error::AliasReplayStackDepthExceeded { .. } => {
-            ("this unfolds to more than a configuration may hold".to_owned(), "write less, and fewer `*references`")
+            ("the YAML aliases expand to more than a configuration may hold".to_owned(), "use fewer `*aliases`")
         }
         Error::NonFiniteFloat { value, .. } => {
-            (format!("`{value}` is a number that JSON does not have"), "write it as text, in quotes")
+            (format!("`{value}` is not a valid JSON number"), "write it as text, in quotes")
         }
         other => {
-            let told = other.render_with_formatter(&serde_saphyr::UserMessageFormatter);
-            let first = told.lines().next().unwrap_or_default();
+            let rendered = other.render_with_formatter(&serde_saphyr::UserMessageFormatter);
+            let first = rendered.lines().next().unwrap_or_default();
             let first = first.strip_prefix("error: ").unwrap_or(first);
             let bare =
                 first.strip_prefix("line ").and_then(|rest| rest.split_once(": ")).map_or(first, |(_, rest)| rest);
             let bare = bare.rfind(" at line ").map_or(bare, |at| &bare[..at]);
-            (bare.to_owned(), "mend this line, or the one before it")
+            (bare.to_owned(), "fix this line, or the one before it")
         }
     }
 }
@@ -83,11 +83,11 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_named_with_its_place_and_without_words_of_the_parser() {
-        refused("a: 1\na: 2\n", "c.yaml:2:1: the key `a` is there twice\n  1 | a: 1\n  2 | a: 2");
+    fn errors_carry_the_position_and_a_snippet() {
+        refused("a: 1\na: 2\n", "c.yaml:2:1: duplicate key `a`\n  1 | a: 1\n  2 | a: 2");
         refused("a: 1\n---\nb: 2\n", "c.yaml:3:1: a second document begins here\n  1 | a: 1\n  2 | ---\n  3 | b: 2");
-        refused("a: .nan\n", "c.yaml:1:4: `.nan` is a number that JSON does not have\n  1 | a: .nan");
-        refused("- 1\n", "`c.yaml` holds no keys");
+        refused("a: .nan\n", "c.yaml:1:4: `.nan` is not a valid JSON number\n  1 | a: .nan");
+        refused("- 1\n", "`c.yaml` contains no keys");
         refused("# nothing\n", "`c.yaml` is empty");
         let many = "a: 1\nb: 1\nc: 1\nd: 1\nx: [1, 2\ny: 3\n";
         let failure = parse(many, Path::new("c.yaml")).expect_err("an open bracket");
@@ -96,14 +96,14 @@ mod tests {
     }
 
     #[test]
-    fn references_that_unfold_without_end_are_refused_in_one_sentence() {
+    fn rejects_exponential_aliases_with_one_sentence() {
         let mut laughs = "a0: &a0 [x,x,x,x,x,x,x,x,x]\n".to_owned();
         for at in 1..9 {
             let before = vec![format!("*a{}", at - 1); 9].join(",");
             laughs.push_str(&format!("a{at}: &a{at} [{before}]\n"));
         }
         let failure = parse(&laughs, Path::new("c.yaml")).expect_err("a billion laughs");
-        assert!(failure.message().contains("unfolds to more"), "{}", failure.message());
+        assert!(failure.message().contains("expand to more"), "{}", failure.message());
         assert!(failure.message().lines().count() <= 1 + SNIPPET, "{}", failure.message());
     }
 }

@@ -8,7 +8,7 @@ use crate::commands::shared::{self, ChangeArgs};
 use crate::context::{Context, unit_key};
 use crate::failure::{Failure, Result};
 
-/// Edit the configuration in your editor ($VISUAL or $EDITOR)
+/// Edit the configuration in $VISUAL or $EDITOR
 #[derive(Debug, Args)]
 pub struct EditArgs {
     #[command(flatten)]
@@ -32,14 +32,14 @@ pub async fn run(context: &Context<'_>, args: EditArgs) -> Result<()> {
         Failure::new(format!("could not start the editor `{program}`")).caused_by(&error).hint("set EDITOR")
     })?;
     if !ended.success() {
-        return Err(Failure::new("the editor failed, so nothing was changed"));
+        return Err(Failure::new(format!("the editor `{program}` failed; nothing was changed")));
     }
     let document = match document::parse(&std::fs::read_to_string(file.path())?, file.path()) {
         Ok(document) => document,
         Err(failure) => {
             let (_, kept) = file.keep().map_err(|error| Failure::new(error.to_string()))?;
             return Err(failure
-                .hint(format!("your text is in {0}; mend it and run `milepost config apply {0}`", kept.display())));
+                .hint(format!("your text is in {0}; fix it and run `milepost config apply {0}`", kept.display())));
         }
     };
     let put = shared::put(
@@ -49,14 +49,13 @@ pub async fn run(context: &Context<'_>, args: EditArgs) -> Result<()> {
     shared::send(context, &args.change.change(vec![put], Vec::new())).await
 }
 
-/// An editor that nobody named is only started where somebody can type into it.
+/// The user's editor. The fallback `vi` needs a terminal; a configured editor may not.
 fn editor(on_terminal: bool) -> Result<String> {
     let named = ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok());
     match named.filter(|editor| !editor.trim().is_empty()) {
         Some(editor) => Ok(editor),
         None if on_terminal => Ok("vi".to_owned()),
-        None => Err(Failure::usage("there is no terminal for an editor").hint(
-            "write the configuration to a file and run `milepost config apply FILE`, or set EDITOR to a program",
-        )),
+        None => Err(Failure::usage("no terminal for an editor")
+            .hint("set EDITOR, or write the configuration to a file and run `milepost config apply FILE`")),
     }
 }

@@ -10,9 +10,9 @@ use crate::output::{harmless, print_data};
 /// Show the configuration, or one key of it
 #[derive(Debug, Args)]
 pub struct GetArgs {
-    /// A dotted key like `mail.from`
+    /// Dotted key, like `mail.from`
     key: Option<String>,
-    /// A version of it
+    /// Version to show: `latest`, a number, a uid, a label or `sha256:…`
     #[arg(long, value_name = "VERSION", default_value = "latest")]
     version: String,
 }
@@ -31,7 +31,7 @@ pub async fn run(context: &Context<'_>, args: GetArgs) -> Result<()> {
         Some(value) if context.ui.is_table() => print_data(&harmless(&cell(value))),
         Some(value) => context.ui.show(value, |value| vec![cell(value)], cell),
         None => Err(Failure::new(format!("the key `{key}` is not set"))
-            .hint(format!("`milepost config set {key}=VALUE` sets it"))),
+            .hint(format!("set it with `milepost config set {key}=VALUE`"))),
     }
 }
 

@@ -14,17 +14,11 @@ use crate::failure::Result;
 
 #[derive(Debug, Subcommand)]
 pub enum ConfigCommand {
-    /// Show the configuration, or one key of it
     Get(get::GetArgs),
-    /// Set keys
     Set(set::SetArgs),
-    /// Unset keys
     Unset(unset::UnsetArgs),
-    /// Edit the configuration in your editor
     Edit(edit::EditArgs),
-    /// Replace the configuration by a file
     Apply(apply::ApplyArgs),
-    /// Remove the configuration from the app
     Delete(delete::DeleteArgs),
     /// Versions of the configuration
     #[command(subcommand)]

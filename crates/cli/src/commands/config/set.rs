@@ -9,10 +9,11 @@ use crate::failure::Result;
 
 /// Set keys of the configuration
 ///
-/// Values that read as JSON (numbers, true, lists) are kept as such; everything else is text.
+/// A value that is valid JSON (a number, `true`, a list) is stored as JSON. Any other value is
+/// stored as text.
 #[derive(Debug, Args)]
 pub struct SetArgs {
-    /// Dotted keys and their values
+    /// Dotted keys with their values
     #[arg(value_name = "KEY=VALUE", required = true, value_parser = parse_pair)]
     pairs: Vec<(String, String)>,
     #[command(flatten)]
@@ -23,7 +24,7 @@ pub async fn run(context: &Context<'_>, args: SetArgs) -> Result<()> {
     let value = |text: String| serde_json::from_str(&text).unwrap_or(Value::String(text));
     let set = args.pairs.into_iter().map(|(key, text)| (key, value(text))).collect();
     let put = ConfigPut { set, ..ConfigPut::default() };
-    // Keys that are none are told before anything is sent.
+    // Reports invalid keys before anything is sent.
     put.resolve(None)?;
     let put = shared::put(UnitName::config(), UnitPut::Config(put));
     shared::send(context, &args.change.change(vec![put], Vec::new())).await

@@ -6,10 +6,10 @@ use crate::commands::shared::{self, ChangeArgs};
 use crate::context::Context;
 use crate::failure::Result;
 
-/// Unset keys of the configuration
+/// Remove keys from the configuration
 #[derive(Debug, Args)]
 pub struct UnsetArgs {
-    /// Dotted keys
+    /// Dotted keys to remove
     #[arg(value_name = "KEY", required = true)]
     keys: Vec<String>,
     #[command(flatten)]

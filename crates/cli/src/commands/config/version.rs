@@ -1,4 +1,5 @@
-//! Versions of the configuration: the verbs of the other nouns, without a name, since there is one configuration.
+//! Versions of the configuration. Unlike for other units there is no name: an app has one
+//! configuration.
 
 use clap::{Args, Subcommand};
 use milepost_model::UnitKind;
@@ -19,7 +20,7 @@ pub enum VersionCommand {
 
 #[derive(Debug, Args)]
 pub struct OneArgs {
-    /// `latest`, a number, a uid, a label or `sha256:…`
+    /// Version: `latest`, a number, a uid, a label or `sha256:…`
     #[arg(long, value_name = "VERSION", default_value = "latest")]
     version: String,
 }
@@ -28,7 +29,7 @@ pub struct OneArgs {
 pub struct DescribeArgs {
     #[command(flatten)]
     one: OneArgs,
-    /// The new description
+    /// New description
     #[arg(long, value_name = "TEXT")]
     description: String,
 }

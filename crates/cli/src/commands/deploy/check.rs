@@ -1,4 +1,4 @@
-//! All that is wrong with a folder: what reading found, what its files are, and what the app lacks, in one go.
+//! Collects all errors of a folder at once: from reading it, from its files, and from the app.
 
 use std::collections::BTreeSet;
 
@@ -13,8 +13,9 @@ use crate::declared::{Declared, Problem};
 use crate::failure::{Failure, Result};
 use crate::output::Ui;
 
-/// Adds to `errors` what only the files and the app can tell, and to the warnings of the folder the secrets that are not set.
-/// That nobody can be asked is said. Answers the units that another deployment put.
+/// Adds the errors that only the files and the app reveal to `errors`, and the secrets that are not
+/// set to the folder's warnings. Reports when no server could be reached. Returns the conflicts:
+/// units that belong to another deployment.
 pub async fn complete(ui: &Ui, global: &Global, declared: &mut Declared, errors: &mut Vec<Problem>) -> Vec<Problem> {
     let (files, LookedUp { errors: unknown, secrets, conflicts }) =
         tokio::join!(unreadable_files(declared), ask(ui, global, declared));
@@ -34,7 +35,7 @@ async fn ask(ui: &Ui, global: &Global, declared: &Declared) -> LookedUp {
     }
     match look_up_in_app(ui, global, declared).await {
         Ok(found) => found,
-        // Only the plan would have been compared.
+        // Without names to look up, only the plan's limits would have been checked.
         Err(_) if names_nothing => LookedUp::default(),
         Err(failure) => {
             let keys = unresolved.iter().map(|reference| &reference.key);
@@ -43,7 +44,7 @@ async fn ask(ui: &Ui, global: &Global, declared: &Declared) -> LookedUp {
                 declared.pointers.iter().map(|pointer| format!("function {} {}", pointer.function, pointer.version));
             let names: BTreeSet<String> = keys.chain(pointers).collect();
             let names = names.into_iter().collect::<Vec<_>>().join(", ");
-            ui.say(&format!("No server was asked ({}); not checked: {names}", failure.message()));
+            ui.say(&format!("No server available ({}); not checked: {names}", failure.message()));
             LookedUp::default()
         }
     }

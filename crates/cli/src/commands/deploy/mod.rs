@@ -15,36 +15,37 @@ use crate::output::Ui;
 
 /// Deploy the app that milepost.yaml describes
 ///
-/// Everything in it becomes one change: a version of each unit that really differs, one app version and one release, all of
-/// it or none of it. What needs a build is built first, and only files that the server does not have are sent. What an
-/// earlier deploy of the same file made and the file does not name any more is removed; everything else in the app stays.
+/// The manifest becomes one atomic change: a new version of each unit that differs, one app version
+/// and one release. Packages that need a build are built first, and only files that the server does
+/// not have are uploaded. Units that an earlier deploy of the same manifest created, and that it no
+/// longer names, are removed. Everything else in the app stays.
 #[derive(Debug, Args)]
 pub struct DeployArgs {
-    /// The folder with milepost.yaml in it
+    /// Folder that contains milepost.yaml
     #[arg(value_name = "DIR", default_value = ".")]
     dir: PathBuf,
     #[command(flatten)]
     declare: DeclareArgs,
-    /// Undo changes that were made by hand since the last deploy of this folder (`--yes` does not imply it)
+    /// Undo manual changes since the last deploy; not implied by `--yes`
     #[arg(long)]
     overwrite: bool,
     #[command(flatten)]
     change: ChangeArgs,
 }
 
-/// Options of everything that applies a folder.
+/// Options of commands that apply a folder.
 #[derive(Debug, Clone, Default, Args)]
 pub struct DeclareArgs {
-    /// Also remove secrets that the folder does not name any more
+    /// Also remove secrets that the folder no longer names
     #[arg(long)]
     prune_secrets: bool,
-    /// Take over what another deployment put
+    /// Take over units that belong to another deployment
     #[arg(long, visible_alias = "allowconflicts")]
     allow_conflicts: bool,
-    /// Also take files outside of the folder, or of the git repository that it is in
+    /// Allow files outside of the folder, or of the git repository that contains it
     #[arg(long)]
     allow_outside: bool,
-    /// Show every line of a build
+    /// Show all build output
     #[arg(short, long)]
     verbose: bool,
 }
@@ -72,7 +73,8 @@ pub async fn run(ui: &Ui, global: &Global, args: DeployArgs) -> Result<()> {
     apply_declared(ui, global, read, &options).await
 }
 
-/// Applies what a folder declares, and shows what that did; or tells all that is wrong with it.
+/// Applies what a folder declares and shows the outcome. Reports all errors at once if there are
+/// any.
 pub async fn apply_declared(ui: &Ui, global: &Global, read: (Declared, Vec<Problem>), options: &Options) -> Result<()> {
     let declared = without_mistakes(ui, global, read, (options.allow_conflicts, options.allow_outside)).await?;
     tell::warnings(ui, &declared);
@@ -83,8 +85,8 @@ pub async fn apply_declared(ui: &Ui, global: &Global, read: (Declared, Vec<Probl
     told_check(&context, &applied.outcome).await
 }
 
-/// What a folder declares, when reading found nothing wrong with it. Otherwise everything is told that is: also what only its
-/// files and the app can tell.
+/// Returns what a folder declares if reading it found no errors. Otherwise fails with all of them,
+/// including those that only its files and the app reveal.
 pub async fn without_mistakes(
     ui: &Ui,
     global: &Global,
@@ -104,40 +106,40 @@ pub async fn without_mistakes(
     Err(declared::failure(errors, declared.warnings))
 }
 
-/// [`with_app`] for those who act on it. A flag was typed for this very command and may name another app; a variable was set
-/// for something else perhaps, and units of the wrong app would be removed.
+/// [`with_app`] for commands that change the app. `--app` may override the manifest. MILEPOST_APP
+/// may not: it may be set for other work, and units of the wrong app would be removed.
 pub fn agreed_app(global: &Global, declared: &Declared) -> Result<Global> {
     if let (true, Some(variable), Some(own)) = (global.app_is_from_environment, &global.app, &declared.app)
         && variable != own.as_str()
     {
         let origin = declared.origin.display();
-        let message = format!("`{origin}` is about app `{own}`, and MILEPOST_APP names `{variable}`");
-        let hint = format!("unset MILEPOST_APP for app `{own}`, or say `--app {variable}` if that one is meant");
+        let message = format!("`{origin}` is for app `{own}`, but MILEPOST_APP names `{variable}`");
+        let hint = format!("unset MILEPOST_APP to use app `{own}`, or pass `--app {variable}`");
         return Err(Failure::usage(message).hint(hint));
     }
     Ok(with_app(global, declared))
 }
 
-/// The app of the folder, unless another is named.
+/// Uses the app of the folder, unless an option or a variable names another.
 pub fn with_app(global: &Global, declared: &Declared) -> Global {
     let app = global.app.clone().or_else(|| declared.app.as_ref().map(ToString::to_string));
-    // A folder without a name is not about the one where the command was typed.
+    // A manifest without an app name must not fall back to the manifest of the current directory.
     Global { app: app.or_else(|| Some(crate::context::DEFAULT_APP.to_owned())), ..global.clone() }
 }
 
-/// What can be read of the manifest in a folder, and what is wrong with it.
+/// Reads the manifest in a folder. Returns what could be read, and the errors.
 pub fn look_at_manifest(dir: &Path, verb: &str) -> Result<(Declared, Vec<Problem>)> {
     use declared::manifest;
     match manifest::Location::find(dir) {
         Some(_) => declared::look_at_manifest(dir),
-        None if !dir.exists() => Err(Failure::usage(format!("there is no `{}`", dir.display()))
-            .hint(format!("name the folder that has `{}` in it", manifest::FILE_NAME))),
+        None if !dir.exists() => Err(Failure::usage(format!("folder `{}` does not exist", dir.display()))
+            .hint(format!("name the folder that contains `{}`", manifest::FILE_NAME))),
         None => Err(Failure::usage(format!("there is no `{}` in `{}`", manifest::FILE_NAME, dir.display()))
             .hint(manifest::advice(dir, verb))),
     }
 }
 
-/// Where the app is served now, and this release of it.
+/// The URLs of live and of the new release. The URL that serves the new release comes first.
 pub fn url_lines(applied: &Applied) -> Vec<String> {
     let release = applied.outcome.release.as_ref().and_then(|release| release_url(release, &release.id));
     let release = release.map(|url| format!("  release  {url}"));
@@ -149,7 +151,7 @@ pub fn url_lines(applied: &Applied) -> Vec<String> {
     release.into_iter().chain(live).collect()
 }
 
-/// The address of a release by one of its names; among its addresses are those of live and of its tags.
+/// The URL of a release under one of its names. Its URLs include those of live and of its tags.
 pub fn release_url<'a>(release: &'a Release, name: &str) -> Option<&'a String> {
     let named = |name: &str| release.urls.iter().find(|url| url.contains(&format!(".{name}.")));
     named(name).or_else(|| named(&release.id)).or(release.urls.first())

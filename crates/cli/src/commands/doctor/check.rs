@@ -1,13 +1,12 @@
 use serde::Serialize;
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Check {
     pub name: String,
     pub state: State,
     pub detail: String,
-    /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
 }
@@ -16,9 +15,9 @@ pub struct Check {
 #[serde(rename_all = "lowercase")]
 pub enum State {
     Ok,
-    /// It works, and less well than it could.
+    /// Works, but with limits.
     Warn,
-    /// Something does not work.
+    /// Does not work.
     Bad,
 }
 

@@ -1,4 +1,4 @@
-//! Clocks: of this machine, of the file system, of the server.
+//! Compares the clocks of this machine, the file system and the server.
 
 use std::path::Path;
 
@@ -7,51 +7,51 @@ use milepost_model::{Clock, SystemClock, Timestamp};
 use super::check::Check;
 use super::machine::nearest;
 
-/// This program is younger.
+/// This program is newer, so an earlier time is wrong.
 const EARLIEST: i64 = 1_767_225_600; // 2026-01-01
-const SET_IT: &str = "set the time, or let it be set with `timedatectl set-ntp true`";
-/// Clocks of two machines are never quite equal.
+const SET_IT: &str = "set the time, or enable NTP with `timedatectl set-ntp true`";
+/// Tolerance between the clocks of two machines, in seconds.
 const ALLOWED_S: i64 = 60;
 
 pub fn of_this_machine(data: &Path) -> Vec<Check> {
     let now = SystemClock.now();
     if now.as_second() < EARLIEST {
-        return vec![Check::bad("clock", format!("it says {now}, which has long passed"), SET_IT)];
+        return vec![Check::bad("clock", format!("the time {now} is in the past"), SET_IT)];
     }
     if let Some(written) = file_time(nearest(data))
         && apart(written, now) > ALLOWED_S
     {
-        let detail = format!("a file written now is dated {written}; the clock says {now}");
-        return vec![Check::warn("clock", detail, "the data folder is on another machine's disk: set both clocks")];
+        let detail = format!("the file system dates a new file {written}, but the clock says {now}");
+        return vec![Check::warn("clock", detail, "set both clocks: the data folder is on another machine's disk")];
     }
     if let Some((name, at)) = newest(data)
         && at.as_second() > now.as_second() + ALLOWED_S
     {
-        let detail = format!("`{name}` was written at {at}, and the clock says {now}: it went back");
+        let detail = format!("the clock went back: it says {now}, but `{name}` was written at {at}");
         return vec![Check::bad("clock", detail, SET_IT)];
     }
-    vec![Check::ok("clock", "it agrees with the file system")]
+    vec![Check::ok("clock", "agrees with the file system")]
 }
 
 pub fn of_the_server(here: Timestamp, server: Timestamp) -> Check {
     let apart = apart(here, server);
     if apart <= ALLOWED_S {
-        return Check::ok("server clock", "it agrees with this machine's");
+        return Check::ok("server clock", "agrees with this machine's");
     }
-    Check::bad("server clock", format!("it is {apart} s apart from this machine's: {server} and {here}"), SET_IT)
+    Check::bad("server clock", format!("differs from this machine's by {apart} s: {server} and {here}"), SET_IT)
 }
 
 fn apart(one: Timestamp, other: Timestamp) -> i64 {
     (one.as_second() - other.as_second()).abs()
 }
 
-/// When the file system says that a file was written which was written now.
+/// The modification time that the file system gives to a file written now.
 fn file_time(folder: &Path) -> Option<Timestamp> {
     let file = tempfile::Builder::new().prefix(".milepost-doctor-").tempfile_in(folder).ok()?;
     Timestamp::try_from(file.as_file().metadata().ok()?.modified().ok()?).ok()
 }
 
-/// The file of the data folder that was written last.
+/// The most recently modified file of the data directory.
 fn newest(data: &Path) -> Option<(String, Timestamp)> {
     let entries = std::fs::read_dir(data).ok()?.filter_map(Result::ok);
     let times = entries.filter_map(|entry| {
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_from_the_future_tells_that_the_clock_went_back() {
+    fn file_from_the_future_means_the_clock_went_back() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("catalog.db");
         let file = std::fs::File::create(&path).expect("a file");
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_with_another_time_is_bad() {
+    fn server_clock_may_differ_by_less_than_a_minute() {
         let at = |text: &str| text.parse().expect("a time");
         assert_eq!(of_the_server(at("2026-01-02T03:04:05Z"), at("2026-01-02T03:04:50Z")).state, State::Ok);
         assert_eq!(of_the_server(at("2026-01-02T03:04:05Z"), at("2026-01-02T03:14:05Z")).state, State::Bad);

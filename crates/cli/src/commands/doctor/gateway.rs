@@ -1,4 +1,4 @@
-//! Whether the gateway answers for the app's own name.
+//! Checks that the gateway responds to a request for the app's host name.
 
 use std::time::Duration;
 
@@ -13,7 +13,11 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 pub async fn check(app: &str, facts: &SystemFacts) -> Check {
     let Some(url) = &facts.gateway else {
-        return Check::warn(NAME, "the server has none: apps are kept, not served", "start it with `--gateway ADDR`");
+        return Check::warn(
+            NAME,
+            "the server has no gateway: it does not serve apps",
+            "start it with `--gateway ADDR`",
+        );
     };
     let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
     let secure = scheme == "https";
@@ -23,14 +27,14 @@ pub async fn check(app: &str, facts: &SystemFacts) -> Check {
     let answered = tokio::time::timeout(PATIENCE, ask(authority, port, &host, secure)).await;
     match answered {
         Ok(Ok(status)) => {
-            Check::ok(NAME, format!("{scheme}://{host}:{port}/ answers{status}{}", resolves(&host, port).await))
+            Check::ok(NAME, format!("{scheme}://{host}:{port}/ responds{status}{}", resolves(&host, port).await))
         }
         Ok(Err(error)) => Check::bad(
             NAME,
-            format!("{authority} does not answer: {error}"),
-            "look into the output of the server, and whether a firewall is in between",
+            format!("no response from {authority}: {error}"),
+            "check the server's output, and whether a firewall blocks the port",
         ),
-        Err(_) => Check::bad(NAME, format!("{authority} did not answer in time"), "look into the output of the server"),
+        Err(_) => Check::bad(NAME, format!("{authority} did not respond in time"), "check the server's output"),
     }
 }
 
@@ -41,7 +45,8 @@ fn split_port(authority: &str, default: u16) -> (&str, u16) {
     }
 }
 
-/// One request as a browser would send it, but to the address, so that no name has to be found. With TLS a connection is enough.
+/// Sends one request as a browser would, but connects to the address, so that no name is resolved.
+/// With TLS it only connects.
 async fn ask(authority: &str, port: u16, host: &str, secure: bool) -> std::io::Result<String> {
     let (address, _) = split_port(authority, port);
     let address = address.trim_start_matches('[').trim_end_matches(']');
@@ -57,17 +62,18 @@ async fn ask(authority: &str, port: u16, host: &str, secure: bool) -> std::io::R
     let head = String::from_utf8_lossy(&head);
     match head.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3)) {
         Some(status) => Ok(format!(" with {status}")),
-        None => Err(std::io::Error::other("what answers there does not speak HTTP")),
+        None => Err(std::io::Error::other("the response is not HTTP")),
     }
 }
 
-/// Browsers and curl know that everything below `localhost` is this machine; other programs ask the system.
+/// Browsers and curl resolve every name below `localhost` to this machine; other programs use the
+/// system's resolver.
 async fn resolves(host: &str, port: u16) -> String {
     let found = tokio::net::lookup_host((host, port)).await.is_ok_and(|mut found| found.next().is_some());
     if found {
         return String::new();
     }
-    format!("; only browsers and curl find the name here, for others send `Host: {host}`")
+    format!("; only browsers and curl resolve this name, with other clients send `Host: {host}`")
 }
 
 #[cfg(test)]
@@ -75,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_is_taken_from_the_address_or_from_the_scheme() {
+    fn port_defaults_to_that_of_the_scheme() {
         assert_eq!(split_port("localhost:8080", 80), ("localhost", 8080));
         assert_eq!(split_port("example.org", 443), ("example.org", 443));
     }

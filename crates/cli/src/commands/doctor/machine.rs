@@ -1,10 +1,10 @@
-//! The data folder and its disk.
+//! Checks the data directory and its disk.
 
 use std::path::Path;
 
 use super::check::Check;
 
-/// Below this nothing can be deployed for long.
+/// Below this, deploys soon fail.
 const FULL: u64 = 256 << 20;
 const NARROW: u64 = 2 << 30;
 
@@ -12,7 +12,7 @@ pub fn checks(data: &Path) -> Vec<Check> {
     vec![writable(data), disk(data)]
 }
 
-/// The folder itself, or the nearest one above it that is there.
+/// The path itself, or its nearest ancestor that exists.
 pub fn nearest(path: &Path) -> &Path {
     path.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("/"))
 }
@@ -21,17 +21,17 @@ fn writable(data: &Path) -> Check {
     let shown = data.display();
     let place = nearest(data);
     if let Err(error) = tempfile::Builder::new().prefix(".milepost-doctor-").tempfile_in(place) {
-        let detail = format!("`{}` cannot be written: {error}", place.display());
+        let detail = format!("`{}` is not writable: {error}", place.display());
         return Check::bad(
             "data folder",
             detail,
-            "make it yours with `chown`, or name another folder with `--data DIR`",
+            "take ownership with `chown`, or pass another folder with `--data DIR`",
         );
     }
     if data.is_dir() {
-        Check::ok("data folder", format!("{shown} can be written"))
+        Check::ok("data folder", format!("{shown} is writable"))
     } else {
-        Check::ok("data folder", format!("{shown} will be made by the first start"))
+        Check::ok("data folder", format!("{shown} will be created by the first start"))
     }
 }
 
@@ -39,21 +39,21 @@ fn disk(data: &Path) -> Check {
     let place = nearest(data);
     match rustix::fs::statvfs(place) {
         Ok(stat) => {
-            // File systems that make inodes as they need them say that they have none at all.
+            // File systems that allocate inodes dynamically report zero total inodes.
             let no_inodes = stat.f_files > 0 && stat.f_favail == 0;
             space(stat.f_bavail.saturating_mul(stat.f_frsize), no_inodes)
         }
-        Err(error) => Check::warn("disk", format!("its free space cannot be told: {error}"), "look with `df`"),
+        Err(error) => Check::warn("disk", format!("could not read its free space: {error}"), "check it with `df`"),
     }
 }
 
 pub fn space(free: u64, no_inodes: bool) -> Check {
     let shown = size(free);
-    let sweep = "`milepost storage sweep` frees what nothing needs; or make room, or move the data folder";
+    let sweep = "run `milepost storage sweep` to delete unused content, free some space, or move the data folder";
     if no_inodes {
-        Check::bad("disk", "no more files can be made on it (no free inodes)", "remove files that nobody needs")
+        Check::bad("disk", "no free inodes: no more files can be created", "delete files that are not needed")
     } else if free < FULL {
-        Check::bad("disk", format!("{shown} free: it is full"), sweep)
+        Check::bad("disk", format!("full, only {shown} free"), sweep)
     } else if free < NARROW {
         Check::warn("disk", format!("{shown} free"), sweep)
     } else {
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_disk_is_full_before_its_last_byte() {
+    fn disk_counts_as_full_before_its_last_byte() {
         let state = |free: u64| space(free, false).state;
         assert_eq!([state(0), state(300 << 20), state(3 << 30)], [State::Bad, State::Warn, State::Ok]);
         assert_eq!(space(u64::MAX, true).state, State::Bad);
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_not_there_is_looked_for_above() {
+    fn missing_folder_is_checked_at_its_nearest_ancestor() {
         assert_eq!(nearest(Path::new("/no-such/folder/at-all")), Path::new("/"));
         let check = writable(Path::new("/proc/no-such"));
         assert_eq!(check.state, State::Bad, "{check:?}");

@@ -1,4 +1,4 @@
-//! What could keep an app from running here, each with its fix.
+//! Checks for problems that keep apps from running here, each with a fix.
 
 mod check;
 mod clock;
@@ -18,16 +18,16 @@ use crate::failure::{Failure, Result};
 use crate::output::Ui;
 use check::{Check, State};
 
-/// Find out what keeps apps from running here, and how to mend it
+/// Check this machine for problems and suggest fixes
 ///
-/// Works with and without a running server. Fails when something is bad; a warning is something that works less well than
-/// it could.
+/// Works with and without a running server. Fails if a check is `bad`. A `warn` works, but with
+/// limits.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// Address that the API is to have [default: 127.0.0.1:7070]
+    /// API address to check [default: 127.0.0.1:7070]
     #[arg(long, env = "MILEPOST_API", value_name = "ADDR", hide_env_values = true, hide_env = true)]
     api: Option<SocketAddr>,
-    /// Address that the gateway is to have [default: 127.0.0.1:8080]
+    /// Gateway address to check [default: 127.0.0.1:8080]
     #[arg(long, env = "MILEPOST_GATEWAY", value_name = "ADDR", hide_env_values = true, hide_env = true)]
     gateway: Option<SocketAddr>,
 }
@@ -65,8 +65,8 @@ pub async fn run(ui: &Ui, global: &Global, args: DoctorArgs) -> Result<()> {
     )?;
     match checks.iter().filter(|check| check.state == State::Bad).count() {
         0 => Ok(()),
-        1 => Err(Failure::new("one thing is bad")),
-        count => Err(Failure::new(format!("{count} things are bad"))),
+        1 => Err(Failure::new("1 check failed")),
+        count => Err(Failure::new(format!("{count} checks failed"))),
     }
 }
 

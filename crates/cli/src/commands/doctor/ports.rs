@@ -1,4 +1,4 @@
-//! Whether an address is free, and who has it.
+//! Checks whether an address is free, and which process uses it.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -6,7 +6,8 @@ use std::net::{SocketAddr, TcpListener};
 
 use super::check::Check;
 
-/// The kernel's table of sockets is read in pieces, and one can slip through while others come and go.
+/// The kernel's socket table is read in chunks. While other sockets open and close, an entry can be
+/// missed, so the lookup is repeated.
 const LOOKS: u32 = 3;
 
 pub fn check(name: &str, flag: &str, address: SocketAddr) -> Check {
@@ -16,17 +17,17 @@ pub fn check(name: &str, flag: &str, address: SocketAddr) -> Check {
             let owner = (0..LOOKS).find_map(|_| owner(address.port()));
             let owner = owner.unwrap_or_else(|| "a process of another user".to_owned());
             let other = SocketAddr::new(address.ip(), address.port().checked_add(1).unwrap_or(8081));
-            Check::bad(name, format!("{address} is taken by {owner}"), format!("stop it, or give `{flag} {other}`"))
+            Check::bad(name, format!("{address} is in use by {owner}"), format!("stop it, or pass `{flag} {other}`"))
         }
         Err(error) => Check::bad(
             name,
-            format!("{address} cannot be used: {error}"),
-            format!("give another address of this machine with `{flag} ADDR`"),
+            format!("could not bind {address}: {error}"),
+            format!("pass another address of this machine with `{flag} ADDR`"),
         ),
     }
 }
 
-/// The process that listens there, if we may see it.
+/// The process that listens on the port, if it is visible to this user.
 fn owner(port: u16) -> Option<String> {
     let sockets: Vec<String> = ["/proc/net/tcp", "/proc/net/tcp6"]
         .into_iter()
@@ -46,7 +47,7 @@ fn owner(port: u16) -> Option<String> {
     None
 }
 
-/// The inodes of the sockets that listen at a port, from a table of `/proc/net`.
+/// The inodes of the sockets that listen on a port, from a table of `/proc/net`.
 fn listening(table: &str, port: u16) -> Vec<String> {
     const LISTEN: &str = "0A";
     let wanted = format!(":{port:04X}");
@@ -64,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_taken_port_is_told_with_its_owner() {
+    fn port_in_use_is_reported_with_its_process() {
         let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = taken.local_addr().expect("an address");
         let found = check("api port", "--api", address);

@@ -1,4 +1,4 @@
-//! Interpreters, looked for on the path: what a server that is started here would find.
+//! Looks for the interpreters on the PATH that a server started here would use.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use tokio::process::Command;
 
 use super::check::Check;
 
-/// An interpreter that takes longer to say its version is not one to work with.
+/// An interpreter that takes longer to print its version counts as missing.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub async fn checks() -> Vec<Check> {
@@ -18,16 +18,16 @@ pub async fn checks() -> Vec<Check> {
 fn interpreter(runtime: &str, version: Option<String>) -> Check {
     match version {
         Some(version) => Check::ok(runtime, version),
-        None => missing(runtime, "it was not found on the path", false),
+        None => missing(runtime, "not found on the PATH", false),
     }
 }
 
-/// A runtime that an app here needs is bad; one that nobody uses is worth a word.
+/// A missing runtime is bad if the app needs it, otherwise a warning.
 pub fn missing(runtime: &str, problem: &str, needed: bool) -> Check {
     let fix = match runtime {
         "python" => "install Python 3.9 or newer, like `apt install python3`".to_owned(),
         "node" => "install Node.js 18 or newer, like `apt install nodejs`".to_owned(),
-        other => format!("install what runs {other} functions"),
+        other => format!("install the runtime of {other} functions"),
     };
     if needed {
         Check::bad(runtime, format!("{problem}; functions of this app need it"), fix)

@@ -1,4 +1,4 @@
-//! What a running server says about itself.
+//! Checks that use the facts a running server reports about itself.
 
 use milepost_client::ClientError;
 use milepost_client::api::{Problem, RuntimeFacts, SystemFacts};
@@ -13,12 +13,12 @@ use crate::output::Ui;
 
 const DATABASE: &str = "database";
 const DATABASE_AWAY: &str =
-    "traffic goes on; start the database, or end what has locked its file, and changes work again";
+    "start the database, or stop the process that locks its file; until then apps are served, but changes fail";
 
 pub enum Found<'a> {
-    /// Why there is none, which may be as it should be.
+    /// No server. The check says why; that may be fine.
     None(Check),
-    /// One answers, and tells nothing of itself.
+    /// A server responds, but refuses to report its facts.
     Unwell(Check),
     Some {
         context: Box<Context<'a>>,
@@ -31,21 +31,21 @@ pub async fn find<'a>(ui: &'a Ui, global: &Global) -> Found<'a> {
     let context = match Context::new(ui, global) {
         Ok(context) => context,
         Err(_) if global.server.is_none() => {
-            return Found::None(Check::ok(NAME, "none runs here; `milepost up` or `milepost serve` starts one"));
+            return Found::None(Check::ok(NAME, "not running; start one with `milepost up` or `milepost serve`"));
         }
         Err(failure) => {
-            return Found::None(Check::bad(NAME, failure.message(), "give `--token`, or set MILEPOST_TOKEN"));
+            return Found::None(Check::bad(NAME, failure.message(), "pass `--token`, or set MILEPOST_TOKEN"));
         }
     };
     let at = context.client.server().origin().ascii_serialization();
     match context.client.system().await {
         Ok(facts) => Found::Some { context: Box::new(context), facts: Box::new(facts) },
         Err(ClientError::Unreachable { .. }) if global.server.is_none() => {
-            let detail = format!("the one that was at {at} does not run any more, and did not stop in order");
+            let detail = format!("the server at {at} is not running, and was not shut down cleanly");
             Found::None(Check::warn(NAME, detail, "start it again with `milepost serve`"))
         }
         Err(error @ ClientError::Unreachable { .. }) => {
-            let fix = "start it with `milepost serve`, or name another with `--server`";
+            let fix = "start it with `milepost serve`, or pass another `--server`";
             Found::None(Check::bad(NAME, error.to_string(), fix))
         }
         Err(ClientError::Refused(problem)) => Found::Unwell(refused(NAME, &at, &problem)),
@@ -56,10 +56,10 @@ pub async fn find<'a>(ui: &'a Ui, global: &Global) -> Found<'a> {
 fn refused(name: &str, at: &str, problem: &Problem) -> Check {
     let detail = format!("{at}: {}", problem.detail);
     match problem.status {
-        // Who asks is looked up there, before anything is told.
+        // The server needs the database to authenticate the request, before it can report facts.
         503 if problem.detail.contains("database") => Check::bad(DATABASE, detail, DATABASE_AWAY),
         401 | 403 => Check::bad(name, detail, "check `--token`, or MILEPOST_TOKEN"),
-        _ => Check::bad(name, detail, "try again; what the server says on its standard error has the cause"),
+        _ => Check::bad(name, detail, "try again; the cause is in the server's standard error"),
     }
 }
 
@@ -71,17 +71,17 @@ pub async fn checks(context: &Context<'_>, facts: &SystemFacts) -> Vec<Check> {
         space.name = "server disk".to_owned();
         checks.push(space);
     }
-    let message = |message: &Option<String>| message.clone().unwrap_or_else(|| "it does not answer".to_owned());
+    let message = |message: &Option<String>| message.clone().unwrap_or_else(|| "it does not respond".to_owned());
     checks.push(if facts.database.ok {
-        Check::ok(DATABASE, format!("{} answers", facts.database.engine))
+        Check::ok(DATABASE, format!("{} responds", facts.database.engine))
     } else {
         let detail = format!("{}: {}", facts.database.engine, message(&facts.database.message));
         Check::bad(DATABASE, detail, DATABASE_AWAY)
     });
     checks.push(if facts.blobs.ok {
-        Check::ok("files", "the store of files answers")
+        Check::ok("files", "the file store responds")
     } else {
-        Check::bad("files", message(&facts.blobs.message), "check `--blobs` of the server, and its access")
+        Check::bad("files", message(&facts.blobs.message), "check the server's `--blobs` and its access to it")
     });
     let needed = runtimes_of_app(context).await;
     checks.extend(facts.runtimes.iter().map(|runtime| interpreter(runtime, &needed)));
@@ -91,11 +91,7 @@ pub async fn checks(context: &Context<'_>, facts: &SystemFacts) -> Vec<Check> {
         if fact.in_force {
             Check::ok(&name, fact.detail.clone())
         } else {
-            Check::warn(
-                &name,
-                fact.detail.clone(),
-                "functions run with less between them: do not run code of strangers",
-            )
+            Check::warn(&name, fact.detail.clone(), "functions are less isolated: do not run untrusted code")
         }
     }));
     checks
@@ -103,11 +99,11 @@ pub async fn checks(context: &Context<'_>, facts: &SystemFacts) -> Vec<Check> {
 
 fn server(at: &str, facts: &SystemFacts) -> Check {
     let own = env!("CARGO_PKG_VERSION");
-    let detail = format!("{at} answers, Milepost {}", facts.version);
+    let detail = format!("{at} responds, Milepost {}", facts.version);
     if facts.version == own {
         return Check::ok("server", detail);
     }
-    Check::warn("server", format!("{detail}; this command is {own}"), "use the same version of both")
+    Check::warn("server", format!("{detail}; this command is {own}"), "use the same version for both")
 }
 
 fn interpreter(facts: &RuntimeFacts, needed: &[String]) -> Check {
@@ -123,7 +119,7 @@ fn interpreter(facts: &RuntimeFacts, needed: &[String]) -> Check {
     }
 }
 
-/// A server without it builds only packages that need none.
+/// Without pip or npm, a server builds only packages that have no dependencies.
 fn installer(facts: &RuntimeFacts) -> Check {
     let (name, package) = if facts.runtime == "python" { ("pip", "python3-pip") } else { ("npm", "npm") };
     match &facts.installer {
@@ -136,7 +132,7 @@ fn installer(facts: &RuntimeFacts) -> Check {
     }
 }
 
-/// What the environments of the app run on.
+/// The runtimes that the app's environments use.
 async fn runtimes_of_app(context: &Context<'_>) -> Vec<String> {
     let units = shared::units(context, UnitKind::Environment).await.unwrap_or_default();
     units.iter().filter_map(|unit| unit.current.spec["runtime"].as_str().map(str::to_owned)).collect()

@@ -22,9 +22,9 @@ pub struct CreateArgs {
     pub spec: SpecFileArgs,
 }
 
-/// Make a new version of an environment
+/// Create a new version of an environment
 ///
-/// Functions stay on the version they are pinned to until they are updated.
+/// Functions stay on the version that they are pinned to until they are updated.
 #[derive(Debug, Args)]
 pub struct UpdateArgs {
     #[command(flatten)]
@@ -35,33 +35,35 @@ pub struct UpdateArgs {
 pub struct EnvironmentArgs {
     #[command(flatten)]
     name: NameArgs,
-    /// What runs: python, node or binary, or an image name that stands for one of them
+    /// Runtime: python, node, binary, or an image name that maps to one of them
     #[arg(long, visible_alias = "image", value_name = "RUNTIME")]
     runtime: RuntimeArg,
-    /// The interpreter version to ask for
+    /// Interpreter version to require
     #[arg(long, value_name = "VERSION", default_value = "", hide_default_value = true)]
     interpreter: String,
-    /// The command that builds packages without one of their own; Fission's builder images mean the default
+    /// Build command of packages that have none
+    ///
+    /// A Fission builder image selects the default command.
     #[arg(long, value_name = "COMMAND", default_value = "", hide_default_value = true)]
     builder: String,
-    /// A variable of every function that runs in it (can be repeated)
+    /// Environment variable of every function that runs in it (can be repeated)
     #[arg(long = "var", value_name = "KEY=VALUE", value_parser = parse_pair)]
     variables: Vec<(String, String)>,
-    /// Fission's interface version of the image; accepted so that its command lines work, without an effect
+    /// Fission's environment interface version; accepted for compatibility, no effect
     #[arg(long, value_name = "1|2|3", value_parser = clap::value_parser!(u8).range(1..=3))]
     version: Option<u8>,
-    /// Fission's number of waiting instances; accepted so that its command lines work, without an effect
+    /// Fission's pool size; accepted for compatibility, no effect
     #[arg(long, value_name = "COUNT")]
     poolsize: Option<u32>,
     #[command(flatten)]
     change: ChangeArgs,
 }
 
-/// A runtime, or an image that stands for one.
+/// A runtime, or an image that maps to one.
 #[derive(Debug, Clone, Copy)]
 struct RuntimeArg {
     runtime: Runtime,
-    /// The image is `fission/binary-env`, which runs the program once for each request.
+    /// The image is `fission/binary-env`, which starts the program for every request.
     is_stdio: bool,
 }
 
@@ -86,10 +88,10 @@ impl EnvironmentArgs {
         Ok(shared::put(self.name.key(UnitKind::Environment)?.name, UnitPut::Environment(spec)))
     }
 
-    /// Options that Fission has and this server has no use for.
+    /// Warns about Fission options that have no effect here.
     fn warn_without_effect(&self, ui: &Ui) {
         if self.poolsize.is_some() {
-            ui.warn("`--poolsize` has no effect: instances are started ahead of need for every environment");
+            ui.warn("`--poolsize` has no effect: every environment has prestarted instances");
         }
     }
 }
@@ -101,7 +103,7 @@ pub async fn run(context: &Context<'_>, args: EnvironmentArgs, only: PutOnly) ->
     shared::send(context, &args.change.change(vec![put], Vec::new())).await
 }
 
-/// `--spec`: the same as a document.
+/// `--spec`: writes the environment as a Fission document instead of changing the app.
 pub fn write(ui: &Ui, args: &CreateArgs) -> failure::Result<()> {
     args.environment.warn_without_effect(ui);
     spec_file::write(ui, &args.spec, &[args.environment.put()?], &Archives::default())

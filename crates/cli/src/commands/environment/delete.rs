@@ -7,7 +7,7 @@ use crate::failure::Result;
 
 /// Remove an environment from the app
 ///
-/// Refused while a function or package of the app uses it.
+/// Refused while a function or package of the app uses the environment.
 #[derive(Debug, Args)]
 pub struct DeleteArgs {
     #[command(flatten)]

@@ -5,7 +5,7 @@ use crate::commands::shared::{self, NameArgs};
 use crate::context::Context;
 use crate::failure::Result;
 
-/// Show an environment as the app has it now
+/// Show the current version of an environment
 #[derive(Debug, Args)]
 pub struct GetArgs {
     #[command(flatten)]

@@ -13,6 +13,6 @@ pub struct ListArgs {}
 pub async fn run(context: &Context<'_>, _args: ListArgs) -> Result<()> {
     shared::list(context, UnitKind::Environment, "RUNTIME", |spec| cell(&spec["runtime"])).await?;
     let built_in: Vec<String> = BUILT_IN_ENVIRONMENTS.iter().map(|(name, _)| (*name).to_owned()).collect();
-    context.ui.say(&format!("Built in, joining the app when first used: {}", built_in.join(", ")));
+    context.ui.say(&format!("Built in, added to the app on first use: {}", built_in.join(", ")));
     Ok(())
 }

@@ -15,15 +15,10 @@ use crate::output::Ui;
 
 #[derive(Debug, Subcommand)]
 pub enum EnvironmentCommand {
-    /// List the environments
     List(list::ListArgs),
-    /// Show an environment
     Get(get::GetArgs),
-    /// Create an environment
     Create(create::CreateArgs),
-    /// Make a new version of an environment, with what is given
     Update(create::UpdateArgs),
-    /// Remove an environment from the app
     Delete(delete::DeleteArgs),
     /// Versions of an environment
     #[command(subcommand)]

@@ -4,12 +4,13 @@ use super::show;
 use crate::context::Context;
 use crate::failure::Result;
 
-/// End an execution that is queued or runs
+/// Cancel a queued or running execution
 ///
-/// A queued one ends at once. The function of a running one is told that nobody waits any more, and its result does not count.
+/// A queued execution ends at once. A running function is notified that no caller is waiting, and
+/// its result is discarded.
 #[derive(Debug, Args)]
 pub struct CancelArgs {
-    /// Its id, as `execution list` has it
+    /// Execution id, from `execution list`
     #[arg(value_name = "ID")]
     id: String,
 }

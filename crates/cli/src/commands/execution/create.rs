@@ -8,31 +8,31 @@ use super::{read_input, show};
 use crate::context::Context;
 use crate::failure::{Failure, Result};
 
-/// How often `--wait` asks.
+/// Polling interval of `--wait`.
 const ASK: Duration = Duration::from_millis(200);
 
-/// Run a function with an input, and wait for its end or not
+/// Run a function with an input
 ///
-/// Waits for the end, and fails when the execution does. With `--async` the execution is queued: it survives a restart of the
-/// server, and runs at least once.
+/// Waits for the execution to end, and fails if it fails. With `--async`, the execution is queued
+/// instead: it survives a restart of the server and runs at least once.
 #[derive(Debug, Args)]
 pub struct CreateArgs {
-    /// The function
+    /// Function to run
     #[arg(value_name = "FUNCTION")]
     function: String,
-    /// Which version: `latest`, a number, a uid, a label, `@alias` or a digest
+    /// Version to run: `latest`, a number, a uid, a label, `@alias` or `sha256:…`
     #[arg(long, value_name = "VERSION", default_value = "latest")]
     version: String,
-    /// The input: JSON, `@FILE`, or `-` for stdin
+    /// Input: JSON, `@FILE`, or `-` for stdin
     #[arg(long, value_name = "JSON")]
     input: Option<String>,
-    /// Queue it, and do not wait
+    /// Queue the execution and do not wait for it
     #[arg(long = "async")]
     queued: bool,
-    /// With `--async`: wait all the same
+    /// With `--async`: wait for the execution to end
     #[arg(long, requires = "queued")]
     wait: bool,
-    /// What this is about
+    /// Description, kept with the execution
     #[arg(long, value_name = "TEXT", default_value = "")]
     description: String,
 }
@@ -63,5 +63,5 @@ fn not_a_success(execution: &Execution) -> Failure {
         ExecutionStatus::Cancelled => "the execution was cancelled",
         _ => "the execution could not run",
     };
-    Failure::new(message).hint(format!("`milepost execution logs {}` shows what it wrote", execution.id))
+    Failure::new(message).hint(format!("run `milepost execution logs {}` to see its output", execution.id))
 }

@@ -7,7 +7,7 @@ use crate::failure::Result;
 /// Show an execution
 #[derive(Debug, Args)]
 pub struct GetArgs {
-    /// Its id, as `execution list` has it
+    /// Execution id, from `execution list`
     #[arg(value_name = "ID")]
     id: String,
 }

@@ -1,4 +1,4 @@
-//! Inputs as they are given on the command line.
+//! Execution inputs from the command line.
 
 use std::io::Read;
 use std::path::Path;
@@ -8,13 +8,13 @@ use milepost_model::execution::MAX_INPUT;
 
 use crate::failure::{Failure, Result};
 
-/// JSON, `@FILE`, or `-` for stdin.
+/// Reads JSON, `@FILE`, or `-` for stdin.
 pub fn read_input(given: Option<&str>) -> Result<Option<RawJson>> {
     let Some(given) = given else { return Ok(None) };
     let text = match given.strip_prefix('@').unwrap_or(if given == "-" { "-" } else { "" }) {
         "-" => {
             let mut text = String::new();
-            // More is refused anyway, so it is not read.
+            // Bounds the memory: the server refuses larger inputs anyway.
             std::io::stdin().take(MAX_INPUT as u64 * 8).read_to_string(&mut text)?;
             text
         }
@@ -23,7 +23,7 @@ pub fn read_input(given: Option<&str>) -> Result<Option<RawJson>> {
     };
     let value = RawJson::parse(text).map_err(|error| {
         Failure::usage(format!("the input is not JSON: {error}"))
-            .hint("write it like '{\"name\": \"x\"}'; a text needs quotes of its own, like '\"x\"'")
+            .hint("write it like '{\"name\": \"x\"}'; a string needs its own quotes, like '\"x\"'")
     })?;
     Ok(Some(value))
 }
@@ -33,9 +33,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_input_is_json_or_refused() {
+    fn input_must_be_json_and_is_sent_verbatim() {
         let sent = r#"{"z": 123456789012345678901234567890, "a": 0.10}"#;
-        assert_eq!(read_input(Some(sent)).expect("JSON").expect("something").as_str(), sent, "letter by letter");
+        assert_eq!(read_input(Some(sent)).expect("JSON").expect("something").as_str(), sent, "verbatim");
         assert_eq!(read_input(None).expect("nothing"), None);
         assert!(read_input(Some("hello")).expect_err("a bare word").message().contains("not JSON"));
     }

@@ -12,31 +12,33 @@ use crate::output::{age, parse_moment};
 
 /// List executions, newest first
 ///
-/// Ended ones are kept for as long, and as many, as the app's plan says.
+/// The app's plan limits how many ended executions are kept, and for how long.
 #[derive(Debug, Args)]
 pub struct ListArgs {
-    /// Only of this function
+    /// List only executions of this function
     #[arg(long, value_name = "FUNCTION")]
     function: Option<String>,
-    /// Only of the version with this number
+    /// List only executions of the version with this number
     #[arg(long, value_name = "NUMBER")]
     version: Option<i64>,
-    /// Only with this status: queued, running, success, failed, error or cancelled
+    /// List only this status: queued, running, success, failed, error or cancelled
     #[arg(long, value_name = "STATUS")]
     status: Option<ExecutionStatus>,
-    /// Only those started by this: api, job, timer, webhook or v1
+    /// List only executions with this cause: api, job, timer, webhook or v1
     #[arg(long, value_name = "CAUSE")]
     cause: Option<CauseKind>,
-    /// Only those of this job: its id or its name
+    /// List only executions of this job, by id or name
     #[arg(long, value_name = "JOB", conflicts_with_all = ["cause", "timer", "webhook"])]
     job: Option<String>,
-    /// Only those of this timer
+    /// List only executions of this timer
     #[arg(long, value_name = "NAME", conflicts_with_all = ["cause", "webhook"])]
     timer: Option<String>,
-    /// Only those of this webhook
+    /// List only executions of this webhook
     #[arg(long, value_name = "ID", conflicts_with = "cause")]
     webhook: Option<String>,
-    /// Only those since this time: RFC 3339, `2026-11-10 12:00`, or a length of time ago like `2h`
+    /// List only executions since a duration ago (`2h`) or a time (`2026-11-10 12:00`)
+    ///
+    /// A time may also be in RFC 3339 format.
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
     #[command(flatten)]
@@ -68,7 +70,7 @@ pub async fn run(context: &Context<'_>, args: ListArgs) -> Result<()> {
     paged::show(
         context,
         &page,
-        "such executions",
+        "matching executions",
         headers,
         |execution| execution.id.clone(),
         |execution| {
@@ -86,8 +88,8 @@ pub async fn run(context: &Context<'_>, args: ListArgs) -> Result<()> {
     )
 }
 
-/// The id of a job that is given by its id or its name. One that is gone has left executions all the same, so what is not
-/// known is taken for an id.
+/// Resolves a job name to its id. An unknown value is taken as an id: the executions of a deleted
+/// job are still there.
 async fn job_id(context: &Context<'_>, given: String) -> Result<String> {
     match context.client.job_get(&context.app, &given).await {
         Ok(job) => Ok(job.id),
@@ -96,8 +98,8 @@ async fn job_id(context: &Context<'_>, given: String) -> Result<String> {
     }
 }
 
-/// Nothing was found: then it may be because there is no such job, timer or webhook. One that is gone is not asked about as
-/// long as its executions are there.
+/// Fails if the job, timer or webhook does not exist. Called only for an empty result: a deleted
+/// one may still have executions.
 async fn check_cause(context: &Context<'_>, kind: CauseKind, id: &str) -> Result<()> {
     let (client, app) = (&context.client, &context.app);
     let looked = match kind {
@@ -114,7 +116,7 @@ async fn check_cause(context: &Context<'_>, kind: CauseKind, id: &str) -> Result
         Err(ClientError::Refused(problem)) if unknown.contains(&problem.code.as_str()) => {
             Err(ClientError::Refused(problem).into())
         }
-        // Who may see executions may not see every webhook.
+        // A caller that may read executions may not be allowed to read webhooks.
         _ => Ok(()),
     }
 }

@@ -5,12 +5,12 @@ use crate::context::Context;
 use crate::failure::Result;
 use crate::output::{harmless, print_data};
 
-/// Show what an execution wrote
+/// Show the output of an execution
 ///
-/// It is kept with the execution when that has ended. While it runs, `milepost logs --request ID` has its lines.
+/// The output is stored when the execution ends. Until then, use `milepost logs --request ID`.
 #[derive(Debug, Args)]
 pub struct LogsArgs {
-    /// Its id, as `execution list` has it
+    /// Execution id, from `execution list`
     #[arg(value_name = "ID")]
     id: String,
 }
@@ -18,7 +18,7 @@ pub struct LogsArgs {
 pub async fn run(context: &Context<'_>, args: LogsArgs) -> Result<()> {
     let log = context.client.execution_log(&context.app, &args.id).await?;
     if log.is_empty() && !context.client.execution_get(&context.app, &args.id).await?.status.is_ended() {
-        context.ui.say(&format!("It has not ended. `milepost logs --request {}` has its lines so far.", args.id));
+        context.ui.say(&format!("Not ended yet. Run `milepost logs --request {}` to see its output so far.", args.id));
     }
     if context.ui.is_table() {
         return print_data(&harmless(&log));

@@ -17,18 +17,12 @@ pub use show::value;
 
 #[derive(Debug, Subcommand)]
 pub enum ExecutionCommand {
-    /// Run a function with an input, and wait for its end or not
     Create(create::CreateArgs),
-    /// List executions, newest first
     List(list::ListArgs),
-    /// Show an execution
     Get(get::GetArgs),
-    /// Show what an execution wrote
     #[command(visible_alias = "log")]
     Logs(logs::LogsArgs),
-    /// End an execution that is queued or runs
     Cancel(cancel::CancelArgs),
-    /// Forget executions that have ended
     Delete(delete::DeleteArgs),
 }
 

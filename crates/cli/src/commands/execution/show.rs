@@ -1,4 +1,4 @@
-//! An execution as people read it.
+//! Text output of an execution.
 
 use milepost_model::RawJson;
 use milepost_model::execution::{AttemptEnd, Execution, ExecutionStatus};
@@ -15,7 +15,7 @@ fn text(execution: &Execution) -> String {
     let version = execution.version.as_ref().map(|version| format!(" version {}", version.number)).unwrap_or_default();
     let mut lines = vec![
         format!("Execution  {}", execution.id),
-        format!("Function   {}{version}, asked for as {}", execution.function, execution.selector),
+        format!("Function   {}{version}, requested as {}", execution.function, execution.selector),
         format!("Status     {}", status(execution)),
         format!(
             "Started    {} by {}, {}",
@@ -49,7 +49,7 @@ fn text(execution: &Execution) -> String {
 }
 
 pub fn status(execution: &Execution) -> String {
-    let stopping = if execution.cancelling && !execution.status.is_ended() { ", to be cancelled" } else { "" };
+    let stopping = if execution.cancelling && !execution.status.is_ended() { ", cancelling" } else { "" };
     match execution.duration_ms {
         Some(took) if execution.status != ExecutionStatus::Queued => {
             format!("{}, took {}", execution.status, length(took))
@@ -75,7 +75,7 @@ fn whole_cause(execution: &Execution) -> String {
     }
 }
 
-/// A text as it is, everything else as JSON on one line.
+/// A JSON string as plain text, any other value as JSON on one line.
 pub fn value(value: &RawJson) -> String {
     printable(&value.to_text().unwrap_or_else(|| value.spaced()))
 }
@@ -95,8 +95,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_attempt_after_which_it_waits_again_is_told_also_when_it_is_the_only_one() {
-        let told = |end: Option<&str>| {
+    fn shows_a_single_attempt_if_it_will_be_retried() {
+        let shown = |end: Option<&str>| {
             let attempt = json!({ "number": 1, "startedAt": "2030-01-01T00:00:00Z", "node": "bcdfgh", "end": end });
             let execution = json!({
                 "id": "01ba60d3-3800-7000-8000-000000000000", "function": "wait", "version": null, "selector": "latest",
@@ -106,10 +106,10 @@ mod tests {
             text(&serde_json::from_value(execution).expect("an execution"))
         };
         for end in ["stopped", "lost", "unbegun"] {
-            assert!(told(Some(end)).contains(&format!("on bcdfgh, {end}")), "{}", told(Some(end)));
+            assert!(shown(Some(end)).contains(&format!("on bcdfgh, {end}")), "{}", shown(Some(end)));
         }
         for end in [Some("success"), None] {
-            assert!(!told(end).contains("Attempt"), "the status says so already: {}", told(end));
+            assert!(!shown(end).contains("Attempt"), "the status says so already: {}", shown(end));
         }
     }
 }

@@ -12,15 +12,16 @@ use crate::output::Ui;
 
 /// Create a function
 ///
-/// The function must be new; its code becomes a package of its own, in the same change and under the same uid.
+/// The function must not exist yet. Its code becomes a package of its own, in the same change and
+/// with the same uid.
 #[derive(Debug, Args)]
 pub struct CreateArgs {
     #[command(flatten)]
     function: FunctionArgs,
-    /// Create a route to it as well, at this path
+    /// Also create a route to the function, at this path
     #[arg(long, value_name = "PATH")]
     url: Option<String>,
-    /// The methods of that route, separated by commas
+    /// HTTP methods of the route, separated by commas
     #[arg(long, value_name = "METHOD", value_delimiter = ',', requires = "url", default_value = "GET")]
     method: Vec<String>,
     #[command(flatten)]
@@ -61,7 +62,7 @@ pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
     Ok(())
 }
 
-/// `--spec`: the same as documents.
+/// `--spec`: writes Fission documents instead of changing the app.
 pub async fn write(ui: &Ui, args: &CreateArgs) -> Result<()> {
     let (mut puts, _) = args.function.puts(Mode::Create).await?;
     if let Some(route) = args.route()? {

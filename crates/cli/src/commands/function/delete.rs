@@ -7,9 +7,10 @@ use crate::commands::shared::{self, ChangeArgs, NameArgs};
 use crate::context::Context;
 use crate::failure::Result;
 
-/// Delete a function
+/// Delete a function and its aliases; existing releases keep serving it
 ///
-/// Takes it out of the app with its aliases. Releases that hold it go on serving it, so that a mistake can be rolled back.
+/// Removes the function from the app. Releases that contain it are not affected, so a mistaken
+/// delete can be rolled back.
 #[derive(Debug, Args)]
 pub struct DeleteArgs {
     #[command(flatten)]
@@ -21,23 +22,23 @@ pub struct DeleteArgs {
 pub async fn run(context: &Context<'_>, args: DeleteArgs) -> Result<()> {
     let key = args.name.key(KIND)?;
     let aliases = context.client.alias_list(&context.app, key.name.as_str()).await?;
-    // Which of them an active release still needs is decided with the change itself.
+    // Only the change itself decides which aliases an active release still needs.
     if !aliases.is_empty() && (args.change.dry_run || context.asks()) {
         let points = |alias: &Alias| format!("{} (version {})", alias.name, alias.number);
         let list: Vec<String> = aliases.iter().map(points).collect();
-        let how = if args.change.dry_run { "would go" } else { "go" };
-        let but = "those that a route of an active release follows stay until it expires";
-        context.ui.say(&format!("Its aliases {how} with it, {but}: {}", list.join(", ")));
+        let how = if args.change.dry_run { "would be deleted" } else { "are deleted" };
+        let but = "an alias that a route of an active release follows is kept until the release expires";
+        context.ui.say(&format!("Its aliases {how} too: {} ({but})", list.join(", ")));
     }
     shared::remove(context, vec![key.clone()], &args.change).await?;
     if !aliases.is_empty() && !args.change.dry_run {
-        tell(context, &key, &aliases).await?;
+        report_aliases(context, &key, &aliases).await?;
     }
     Ok(())
 }
 
-/// Tells what became of the aliases, as the history has it.
-async fn tell(context: &Context<'_>, key: &UnitKey, aliases: &[Alias]) -> Result<()> {
+/// Reports which aliases were deleted and which were kept, from the app's history.
+async fn report_aliases(context: &Context<'_>, key: &UnitKey, aliases: &[Alias]) -> Result<()> {
     let most = i64::try_from(aliases.len()).unwrap_or(i64::MAX).saturating_add(100).min(1000);
     let events = context.client.event_list(&context.app, most, None).await?.items;
     let is_gone = |alias: &&Alias| {
@@ -52,10 +53,10 @@ async fn tell(context: &Context<'_>, key: &UnitKey, aliases: &[Alias]) -> Result
         points.join(", ")
     };
     if !gone.is_empty() {
-        context.ui.say(&format!("Its aliases went with it: {}", list(&gone)));
+        context.ui.say(&format!("Aliases deleted with it: {}", list(&gone)));
     }
     if !kept.is_empty() {
-        context.ui.say(&format!("Kept until the releases expire whose routes follow them: {}", list(&kept)));
+        context.ui.say(&format!("Aliases kept until the releases whose routes follow them expire: {}", list(&kept)));
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use crate::commands::shared::{self, NameArgs};
 use crate::context::Context;
 use crate::failure::Result;
 
-/// Show a function as the app has it now
+/// Show the current version of a function
 #[derive(Debug, Args)]
 pub struct GetArgs {
     #[command(flatten)]

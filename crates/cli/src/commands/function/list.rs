@@ -5,7 +5,7 @@ use crate::commands::shared::{self, cell};
 use crate::context::Context;
 use crate::failure::Result;
 
-/// List the functions
+/// List the functions of the app
 #[derive(Debug, Args)]
 pub struct ListArgs {}
 

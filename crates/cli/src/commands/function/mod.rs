@@ -21,17 +21,11 @@ const KIND: UnitKind = UnitKind::Function;
 
 #[derive(Debug, Subcommand)]
 pub enum FunctionCommand {
-    /// List the functions
     List(list::ListArgs),
-    /// Show a function
     Get(get::GetArgs),
-    /// Create a function
     Create(create::CreateArgs),
-    /// Create a version of a function from the newest one and what is given
     Update(version_update::UpdateArgs),
-    /// Call a function without a route
     Test(test::TestArgs),
-    /// Delete a function with its aliases; old releases go on serving it
     Delete(delete::DeleteArgs),
     /// Versions of a function
     #[command(subcommand)]
@@ -43,9 +37,7 @@ pub enum FunctionCommand {
 
 #[derive(Debug, Subcommand)]
 pub enum VersionCommand {
-    /// Create a version, and the function with it if it is new
     Create(version_create::CreateArgs),
-    /// Create a version from the newest one and what is given
     Update(version_update::UpdateArgs),
     #[command(flatten)]
     Other(version::CodeCommand),

@@ -1,4 +1,4 @@
-//! What `create` and `update` have in common: the options of a function, and the puts they become.
+//! Shared by `create` and `update`: the options of a function, and the puts that they become.
 
 use std::sync::Arc;
 
@@ -22,79 +22,79 @@ pub struct FunctionArgs {
     pub name: NameArgs,
     #[command(flatten)]
     pub code: CodeArgs,
-    /// Use this package instead of code of its own; the version of it is given with `--version`
+    /// Package to use instead of own code; `--version` selects its version
     #[arg(long, visible_alias = "package", value_name = "PACKAGE", conflicts_with_all = ["code", "src", "deploy", "buildcmd"])]
     pub pkg: Option<String>,
-    /// With `--pkg`, the version of the package; otherwise the label of the new version
+    /// With `--pkg`: version of the package; otherwise: label of the new version
     #[arg(long, value_name = "VERSION")]
     pub version: Option<String>,
-    /// Your own name of the new version, like `v1.0.1`
+    /// Label of the new version, like `v1.0.1`
     #[arg(long, value_name = "LABEL")]
     pub label: Option<String>,
-    /// The environment: python, nodejs, binary, or one of the app's own
+    /// Environment: python, nodejs, binary, or one that the app defines
     #[arg(long, value_name = "ENVIRONMENT")]
     pub env: Option<String>,
-    /// What is called, like `main.main`
+    /// Entrypoint to call, like `main.main`
     #[arg(long, value_name = "ENTRYPOINT")]
     pub entrypoint: Option<String>,
-    /// An environment variable (can be repeated)
+    /// Environment variable (can be repeated)
     #[arg(long = "var", value_name = "KEY=VALUE", value_parser = parse_pair)]
     pub variables: Vec<(String, String)>,
-    /// Take a variable away (can be repeated)
+    /// Variable to remove (can be repeated)
     #[arg(long = "unset-var", value_name = "KEY")]
     pub unset_variables: Vec<String>,
-    /// A secret that the function gets (can be repeated)
+    /// Secret to give to the function (can be repeated)
     #[arg(long = "secret", value_name = "NAME")]
     pub secrets: Vec<String>,
-    /// Take a secret away (can be repeated)
+    /// Secret to remove from the function (can be repeated)
     #[arg(long = "unset-secret", value_name = "NAME")]
     pub without_secrets: Vec<String>,
-    /// A member of the configuration that the function gets as files in `/configs/APP/NAME/` (can be repeated)
+    /// Configuration key to mount as files in `/configs/APP/NAME/` (can be repeated)
     #[arg(long = "configmap", value_name = "NAME")]
     pub configmaps: Vec<String>,
-    /// Take a configmap away (can be repeated)
+    /// Configmap to remove (can be repeated)
     #[arg(long = "unset-configmap", value_name = "NAME")]
     pub without_configmaps: Vec<String>,
-    /// Who may call it: public, token or internal
+    /// Who may call the function: public, token or internal
     #[arg(long, value_name = "WHO", value_parser = parse_permission)]
     pub permission: Option<FunctionPermission>,
-    /// Memory, like `128Mi`
+    /// Memory limit, like `128Mi`
     #[arg(long, visible_alias = "maxmemory", value_name = "SIZE", value_parser = parse_memory)]
     pub memory: Option<u64>,
-    /// Thousandths of a core
+    /// CPU limit in millicores (thousandths of a core)
     #[arg(long, visible_alias = "maxcpu", value_name = "MILLICORES")]
     pub cpu: Option<u32>,
-    /// How long a call may take, like `10s`
+    /// Time limit of a call, like `10s`
     #[arg(long, visible_alias = "fntimeout", value_name = "TIME", value_parser = parse_duration_ms)]
     pub timeout: Option<u64>,
-    /// Instances that are always there
+    /// Minimum number of instances, kept warm
     #[arg(long, visible_alias = "minscale", value_name = "COUNT")]
     pub min: Option<u32>,
-    /// Instances at the most
+    /// Maximum number of instances
     #[arg(long, visible_alias = "maxscale", value_name = "COUNT")]
     pub max: Option<u32>,
-    /// Calls that one instance takes at once
+    /// Maximum concurrent calls per instance
     #[arg(long, value_name = "COUNT")]
     pub concurrency: Option<u32>,
-    /// How long an unused instance stays, like `5m`
+    /// How long to keep an idle instance, like `5m`
     #[arg(long, visible_alias = "idletimeout", value_name = "TIME", value_parser = parse_duration_ms)]
     pub idle: Option<u64>,
-    /// What the version is about
+    /// Description of the version
     #[arg(long, value_name = "TEXT")]
     pub description: Option<String>,
-    /// Put the new version into this group
+    /// Group to add the new version to
     #[arg(long, value_name = "GROUP")]
     pub tag: Option<String>,
 }
 
-/// What kind of command the puts are for.
+/// The kind of command that the puts are for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// The function must be new.
+    /// The function must not exist yet.
     Create,
-    /// A version is made in any case: the user asked for one.
+    /// Always creates a version, because the user asked for one.
     Version,
-    /// What is not given is kept, and an equal version is not made.
+    /// Keeps what is not given, and creates no version if nothing differs.
     Update,
 }
 
@@ -103,10 +103,11 @@ impl FunctionArgs {
         self.code.is_given() || self.pkg.is_some()
     }
 
-    /// The puts: the package, if the function has one of its own, and the function; and the files that have to be sent.
+    /// Returns the puts (the function, after its own package if it has code) and the files to
+    /// upload.
     pub async fn puts(&self, mode: Mode) -> Result<(Vec<Put>, Vec<Arc<Source>>)> {
         let name = self.name.key(UnitKind::Function)?.name;
-        // A version without code is one of the code that is there.
+        // A version without code options keeps the function's current code.
         let merge = mode == Mode::Update || (mode == Mode::Version && !self.has_code());
         let mut puts = Vec::new();
         let mut files = Vec::new();
@@ -156,7 +157,7 @@ impl FunctionArgs {
         put.label = parse_label(label)?;
         put.description.clone_from(&self.description);
         put.group = self.tag.as_deref().map(str::parse::<GroupName>).transpose()?;
-        // A version of the package that is named is meant, also when its content is the same.
+        // An explicit package version always creates a function version, even with equal content.
         let names_package_version = self.pkg.is_some() && self.version.is_some();
         put.force = mode == Mode::Version || put.label.is_some() || names_package_version;
         put.only = match mode {
@@ -168,20 +169,20 @@ impl FunctionArgs {
         Ok((puts, files))
     }
 
-    /// Says which group has the version: the table of a change does not.
+    /// Prints the group of the version, which the table of a change does not show.
     pub fn tell_group(&self, context: &Context<'_>, change: &ChangeArgs) {
         if let Some(group) = self.tag.as_ref().filter(|_| !change.dry_run) {
             context.ui.say(&format!("Function {} is in group {group}.", self.name.get()));
         }
     }
 
-    /// A Fission document names the environment of every function; an app would know it from earlier versions.
+    /// Requires `--env`: a Fission document must name the environment, and has no earlier version
+    /// to take it from.
     pub fn needs_environment(&self) -> Result<()> {
         if self.env.is_some() {
             return Ok(());
         }
-        Err(Failure::usage("a spec needs the environment of the function")
-            .hint("name it with `--env`, like `--env python`"))
+        Err(Failure::usage("a spec needs the environment of the function").hint("add `--env`, like `--env python`"))
     }
 
     fn environment(&self) -> Result<Option<VersionRef>> {
@@ -189,7 +190,7 @@ impl FunctionArgs {
         Ok(Some(VersionRef { name: UnitName::for_kind(UnitKind::Environment, name)?, version: Selector::Latest }))
     }
 
-    /// The package of `--pkg`; a version of it that is named gives the function its uid (seed 003).
+    /// The package of `--pkg`, and whether the function adopts the uid of its version (seed 003).
     fn named_package(&self) -> Result<(Option<VersionRef>, bool)> {
         let Some(name) = &self.pkg else { return Ok((None, false)) };
         let version = self.version.as_deref().map_or(Ok(Selector::Latest), str::parse)?;

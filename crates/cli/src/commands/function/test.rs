@@ -14,34 +14,35 @@ use crate::output::{Lines, harmless};
 
 /// Call a function without a route
 ///
-/// Runs the newest version, or any other, with the configuration and the secrets of the app. The body goes to stdout; what happened goes to
-/// stderr. Fails when the function does, or when it answers with 500 or above.
+/// Runs the newest version, or the one of `--version`, with the app's configuration and secrets.
+/// Prints the response body to stdout and a summary to stderr. Fails if the function fails or
+/// returns a status of 500 or above.
 #[derive(Debug, Args)]
 pub struct TestArgs {
     #[command(flatten)]
     name: NameArgs,
-    /// Which version: `latest`, a number, a uid, a label, `@alias` or a digest
+    /// Version to call: `latest`, a number, a uid, a label, `@alias` or `sha256:…`
     #[arg(long, value_name = "VERSION")]
     version: Option<String>,
-    /// The HTTP method [default: GET, or POST with a body]
+    /// HTTP method [default: GET, or POST with a body]
     #[arg(short = 'X', long, value_name = "METHOD")]
     method: Option<String>,
-    /// The path that the function sees, with its query; what a URL cannot hold is encoded
+    /// Path and query that the function gets; encoded where necessary
     #[arg(long, visible_alias = "subpath", value_name = "PATH", default_value = "/")]
     path: String,
-    /// A pair of the query, as the function is to read it (can be repeated)
+    /// Query parameter, not encoded (can be repeated)
     #[arg(long, value_name = "KEY=VALUE")]
     query: Vec<String>,
-    /// A header (can be repeated)
+    /// Request header (can be repeated)
     #[arg(short = 'H', long, value_name = "NAME: VALUE", value_parser = parse_header)]
     header: Vec<(String, String)>,
-    /// The body; `@FILE` reads a file and `@-` stdin
+    /// Request body; `@FILE` reads a file, `@-` reads stdin
     #[arg(short = 'd', long, short_alias = 'b', value_name = "DATA")]
     body: Option<String>,
-    /// The body is JSON: check it, and say so in the header
+    /// Validate the body as JSON and set the content type
     #[arg(long)]
     json: bool,
-    /// Also print the status and the headers, before the body
+    /// Print the status and headers before the body
     #[arg(short, long)]
     include: bool,
 }
@@ -60,10 +61,10 @@ pub async fn run(context: &Context<'_>, args: TestArgs) -> Result<()> {
     let took = started.elapsed().as_millis();
     context.ui.say(&format!("{} from {name}{version} in {took} ms{request}", answer.status));
     if answer.status >= 500 {
-        let failure = Failure::new(format!("the function answered {}", answer.status));
+        let failure = Failure::new(format!("the function returned status {}", answer.status));
         return Err(match &answer.request {
             Some(request) => {
-                failure.hint(format!("`milepost logs --app {} --request {request}` shows what it wrote", context.app))
+                failure.hint(format!("run `milepost logs --app {} --request {request}` to see its output", context.app))
             }
             None => failure,
         });
@@ -79,7 +80,7 @@ fn call(args: &TestArgs) -> Result<FunctionCall> {
     let mut headers = args.header.clone();
     if args.json {
         serde_json::from_slice::<serde::de::IgnoredAny>(&body).map_err(|error| {
-            Failure::usage(format!("the body is not JSON: {error}")).hint("mend it, or leave out `--json`")
+            Failure::usage(format!("the body is not JSON: {error}")).hint("fix the body, or leave out `--json`")
         })?;
         if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
             headers.push(("content-type".to_owned(), "application/json".to_owned()));
@@ -95,7 +96,8 @@ fn call(args: &TestArgs) -> Result<FunctionCall> {
     })
 }
 
-/// Left as it is in a path with its query: a part of it that is encoded already stays so. A `#` would end it.
+/// Encoded in the path and its query. `%` is not in the set, so that existing escapes are kept. A
+/// `#` would end the URL.
 const IN_PATH: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -108,7 +110,8 @@ const IN_PATH: &AsciiSet = &CONTROLS
     .add(b'{')
     .add(b'|')
     .add(b'}');
-/// Everything that means something in a query, and `%`: a pair is what it says.
+/// Encoded in a `--query` pair: everything with a meaning in a query, and `%`, so that the function
+/// reads the pair literally.
 const IN_PAIR: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 fn path_with_query(path: &str, query: &[String]) -> String {
@@ -143,10 +146,10 @@ fn parse_header(text: &str) -> Result<(String, String), String> {
     let (name, value) = (name.trim(), value.trim());
     let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     if name.is_empty() || !name.bytes().all(is_token) {
-        return Err(format!("`{name}` is not the name of a header"));
+        return Err(format!("`{name}` is not a valid header name"));
     }
     if value.bytes().any(|byte| byte.is_ascii_control() && byte != b'\t') {
-        return Err(format!("the value of header `{name}` holds control characters"));
+        return Err(format!("the value of header `{name}` contains control characters"));
     }
     Ok((name.to_owned(), value.to_owned()))
 }
@@ -160,8 +163,9 @@ fn print_head(answer: &FunctionAnswer) -> Result<()> {
     Ok(writeln!(out)?)
 }
 
-/// The bytes as they are, for programs. A terminal gets what is harmless, and an end of line, so that what follows stands alone;
-/// so does everybody when the function failed, for then the body is the text of an exception.
+/// Prints the body unchanged when stdout is not a terminal. On a terminal, control sequences are
+/// made harmless and a final newline is added. The body of a failure is an exception's text, so it
+/// is always made harmless.
 async fn print_body(answer: &mut FunctionAnswer) -> Result<()> {
     let is_terminal = std::io::stdout().is_terminal();
     let mut lines = (is_terminal || answer.status >= 500).then(Lines::default);
@@ -185,7 +189,7 @@ async fn print_body(answer: &mut FunctionAnswer) -> Result<()> {
     Ok(())
 }
 
-/// Whether somebody still reads: one that goes away early (`| head`) is not an error.
+/// Returns whether the reader is still there. A closed pipe (`| head`) is not an error.
 fn write(bytes: &[u8]) -> Result<bool> {
     let mut out = std::io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
@@ -199,14 +203,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_query_is_laid_behind_the_path() {
+    fn appends_query_pairs_to_the_path() {
         let pairs = ["a=1".to_owned(), "b=2".to_owned()];
         assert_eq!(path_with_query("/", &pairs), "/?a=1&b=2");
         assert_eq!(path_with_query("x?c=3", &pairs), "/x?c=3&a=1&b=2");
     }
 
     #[test]
-    fn pairs_of_the_query_arrive_as_they_were_written() {
+    fn encodes_query_pairs_literally() {
         for (pair, encoded) in [
             ("a=b c", "/?a=b%20c"),
             ("a=x+y", "/?a=x%2By"),
@@ -224,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_keeps_what_is_encoded_and_encodes_the_rest() {
+    fn encodes_a_path_but_keeps_existing_escapes() {
         for (path, encoded) in [
             ("/a b", "/a%20b"),
             ("/a%20b", "/a%20b"),
@@ -238,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_is_a_name_and_a_value() {
+    fn parses_headers_and_rejects_malformed_ones() {
         assert_eq!(parse_header("X-One:  a b "), Ok(("X-One".to_owned(), "a b".to_owned())));
         for wrong in ["nothing", ": x", "a b: c", "a: b\nc"] {
             assert!(parse_header(wrong).is_err(), "{wrong}");

@@ -6,10 +6,10 @@ use crate::context::Context;
 use crate::declared::apply;
 use crate::failure::Result;
 
-/// Create a version, and the function with it if it is new
+/// Create a version, and the function if it does not exist
 ///
-/// Makes a version even when nothing differs: you asked for one. With `--pkg P --version V` it is pinned to that version of
-/// the package and takes its uid.
+/// Creates a version even if nothing differs from the newest one. With `--pkg P --version V`, it is
+/// pinned to that version of the package and takes its uid.
 #[derive(Debug, Args)]
 pub struct CreateArgs {
     #[command(flatten)]

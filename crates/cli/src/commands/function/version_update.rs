@@ -6,9 +6,9 @@ use crate::context::Context;
 use crate::declared::apply;
 use crate::failure::Result;
 
-/// Create a version from the newest one and what is given
+/// Create a version based on the newest one
 ///
-/// What is not given stays as it is. When nothing differs, nothing is made.
+/// Options that are not given keep their values. Creates no version if nothing differs.
 #[derive(Debug, Args)]
 pub struct UpdateArgs {
     #[command(flatten)]

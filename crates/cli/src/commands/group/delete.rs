@@ -3,16 +3,16 @@ use clap::Args;
 use crate::context::{Context, Unattended};
 use crate::failure::Result;
 
-/// Delete a group, never a version
+/// Delete a group; its versions are kept
 #[derive(Debug, Args)]
 pub struct DeleteArgs {
-    /// The group
+    /// Group to delete
     name: String,
 }
 
 pub async fn run(context: &Context<'_>, args: DeleteArgs) -> Result<()> {
     context.confirm(&format!("Delete group {}?", args.name), Unattended::Proceed)?;
     context.client.group_delete(&context.app, &args.name).await?;
-    context.ui.say(&format!("Group {} is gone; no version was deleted.", args.name));
+    context.ui.say(&format!("Group {} deleted; its versions are kept.", args.name));
     Ok(())
 }

@@ -4,10 +4,10 @@ use crate::context::Context;
 use crate::failure::Result;
 use crate::output::Table;
 
-/// Show a group
+/// List the versions in a group
 #[derive(Debug, Args)]
 pub struct GetArgs {
-    /// The group
+    /// Group to show
     name: String,
 }
 

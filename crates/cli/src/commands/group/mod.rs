@@ -9,12 +9,9 @@ use crate::failure::Result;
 
 #[derive(Debug, Subcommand)]
 pub enum GroupCommand {
-    /// List the groups
     List(list::ListArgs),
-    /// Show a group
     #[command(visible_alias = "show")]
     Get(get::GetArgs),
-    /// Delete a group, never a version
     Delete(delete::DeleteArgs),
 }
 

@@ -11,10 +11,11 @@ use crate::declared::write::Archives;
 use crate::failure::Result;
 use crate::output::Ui;
 
-/// Create a route as Fission does
+/// Create a route with Fission's behaviour
 ///
-/// The function gets the path `/`, with `--prefix` what follows the prefix, and the variables of the path in the headers
-/// `X-Fission-Params-NAME`. `milepost route create` makes a route whose function gets the whole path.
+/// The function gets the path `/`, or with `--prefix` the path after the prefix. Path variables are
+/// in the headers `X-Fission-Params-NAME`. With `milepost route create`, the function gets the
+/// whole path.
 #[derive(Debug, Args)]
 pub struct CreateArgs {
     #[command(flatten)]
@@ -23,7 +24,7 @@ pub struct CreateArgs {
     pub spec: SpecFileArgs,
 }
 
-/// Make a new version of such a route
+/// Create a new version of a route with Fission's behaviour
 #[derive(Debug, Args)]
 pub struct UpdateArgs {
     #[command(flatten)]
@@ -32,22 +33,22 @@ pub struct UpdateArgs {
 
 #[derive(Debug, Args)]
 pub struct TriggerArgs {
-    /// The name [default: the methods and the path, like `GET /hello`]
+    /// Route name [default: the methods and the path, like `GET /hello`]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// HTTP methods, separated by commas (can be repeated)
     #[arg(long, value_name = "METHOD", default_value = "GET", value_delimiter = ',')]
     method: Vec<String>,
-    /// The path, like `/orders/{id}`
+    /// Path, like `/orders/{id}`
     #[arg(long, value_name = "PATH", required_unless_present = "prefix", conflicts_with = "prefix")]
     url: Option<String>,
-    /// Take every path that begins with this
+    /// Match every path that begins with this prefix
     #[arg(long, value_name = "PATH")]
     prefix: Option<String>,
-    /// Give the function the path with the prefix
+    /// Keep the prefix in the path that the function gets
     #[arg(long, requires = "prefix")]
     keepprefix: bool,
-    /// Only for this host, one of those that lead to the app
+    /// Match only this host, which must lead to the app
     #[arg(long, value_name = "HOST", default_value = "", hide_default_value = true)]
     host: String,
     #[command(flatten)]
@@ -68,14 +69,14 @@ impl TriggerArgs {
             methods,
             path,
             prefix: self.prefix.is_some(),
-            // Fission trims the prefix as literal text, so it never trims one with a variable.
+            // Fission strips the prefix as literal text, so it never strips one with a variable.
             strip: self.prefix.as_ref().is_some_and(|prefix| !self.keepprefix && !prefix.contains('{')),
             fission: true,
             host: self.host.clone(),
             target: self.target.target()?,
         };
         let name = unit_key(UnitKind::Route, &name)?.name;
-        // A mistake is reported before anything is sent.
+        // Reports mistakes before anything is sent.
         put.resolve(None)?;
         Ok(shared::put(name, UnitPut::Route(put)))
     }
@@ -87,7 +88,7 @@ pub async fn run(context: &Context<'_>, args: TriggerArgs, only: PutOnly) -> Res
     shared::send(context, &args.change.change(vec![put], Vec::new())).await
 }
 
-/// `--spec`: the same as a document.
+/// `--spec`: writes the route as a Fission document instead of changing the app.
 pub fn write(ui: &Ui, args: &CreateArgs) -> Result<()> {
     spec_file::write(ui, &args.spec, &[args.trigger.put()?], &Archives::default())
 }

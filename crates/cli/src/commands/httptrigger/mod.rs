@@ -1,4 +1,4 @@
-//! Fission's name for a route, whose requests are passed on as Fission's router passes them.
+//! `httptrigger`: Fission's name for a route, with the request forwarding of Fission's router.
 
 mod create;
 
@@ -13,15 +13,10 @@ use crate::output::Ui;
 
 #[derive(Debug, Subcommand)]
 pub enum HttptriggerCommand {
-    /// Create a route as Fission does
     Create(create::CreateArgs),
-    /// Make a new version of such a route
     Update(create::UpdateArgs),
-    /// List the routes
     List(ListArgs),
-    /// Show a route
     Get(GetArgs),
-    /// Remove a route from the app
     Delete(DeleteArgs),
 }
 
