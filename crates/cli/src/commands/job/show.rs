@@ -1,4 +1,4 @@
-//! A job as people read it.
+//! Jobs as text.
 
 use milepost_model::job::Job;
 
@@ -57,7 +57,7 @@ fn made(fired: i64) -> String {
 
 fn left(job: &Job) -> String {
     match job.count {
-        Some(count) if job.state.is_open() => format!(", {count} to come"),
+        Some(count) if job.state.is_open() => format!(", {count} left"),
         _ => String::new(),
     }
 }
