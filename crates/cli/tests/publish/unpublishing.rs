@@ -46,7 +46,7 @@ fn a_channel_without_a_latest_gets_one_by_promoting_later() {
     author.manifest("1.5.0", "lower");
     author.deploy();
     let said = author.ok("publish");
-    assert!(said.contains("has no latest still: 2.0.0 is above it"), "{said}");
+    assert!(said.contains("still has no latest, because 2.0.0 is higher"), "{said}");
     assert!(said.contains("`milepost unpublish 3.0.0 --promote-previous`"), "{said}");
     let taken_back = |events: &serde_json::Value| {
         events.as_array().unwrap().iter().filter(|event| event["kind"] == "app.unpublished").count()
