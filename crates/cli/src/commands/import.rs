@@ -13,9 +13,9 @@ use crate::output::Ui;
 /// Convert a folder of specs into one milepost.yaml
 ///
 /// The manifest declares the same units under the same names, and they keep their deployment, so
-/// `milepost deploy` after an import changes nothing. Code that is embedded in the specs is written to
-/// `imported/`. Everything that a manifest cannot express is listed with its file and line. Comments
-/// are not copied. The specs are not changed.
+/// `milepost deploy` after an import changes nothing. Code that is embedded in the specs is written
+/// to `imported/`. Everything that a manifest cannot express is listed with its file and line.
+/// Comments are not copied. The specs are not changed.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
     #[command(flatten)]

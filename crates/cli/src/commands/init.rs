@@ -11,9 +11,9 @@ const PROGRAM: &str = "def main(request):\n    return \"hello, world\\n\"\n";
 
 /// Write a starter milepost.yaml
 ///
-/// Recognises Flask, FastAPI, Django, Express, Fastify and Vite, programs in `main.py` or `index.js`,
-/// and folders of web pages. In an empty folder it also writes an example function. Existing files are
-/// not changed.
+/// Recognises Flask, FastAPI, Django, Express, Fastify and Vite, programs in `main.py` or
+/// `index.js`, and folders of web pages. In an empty folder it also writes an example function.
+/// Existing files are not changed.
 #[derive(Debug, Args)]
 pub struct InitArgs {
     /// The folder of the project; created if it does not exist

@@ -19,7 +19,8 @@ pub struct PageArgs {
     pub cursor: Option<String>,
 }
 
-/// Shows a page, and the cursor of the next one. `what` is the plural for the message of an empty page.
+/// Shows a page, and the cursor of the next one. `what` is the plural for the message of an empty
+/// page.
 pub fn show<T: Serialize, const N: usize>(
     context: &Context<'_>,
     page: &Page<T>,

@@ -25,10 +25,10 @@ use crate::output::Ui;
 
 /// Publish the app under a version, for other servers to install
 ///
-/// The milepost.yaml in DIR names the app and the version. The live release of that app is packed into
-/// one file and added to the channel `stable`, or to another channel with `--pre`. If DIR differs from
-/// what is live, nothing is published: deploy DIR first, or choose the content with `--app-version`.
-/// The file does not contain values of secrets. A published version never changes.
+/// The milepost.yaml in DIR names the app and the version. The live release of that app is packed
+/// into one file and added to the channel `stable`, or to another channel with `--pre`. If DIR
+/// differs from what is live, nothing is published: deploy DIR first, or choose the content with
+/// `--app-version`. The file does not contain values of secrets. A published version never changes.
 #[derive(Debug, Args)]
 pub struct PublishArgs {
     /// The folder with milepost.yaml, or the file itself
@@ -39,7 +39,8 @@ pub struct PublishArgs {
     pre: Option<String>,
     /// The app version to publish: a uid, number, release, tag, `live`, `latest` or `head`
     ///
-    /// It is not compared with DIR. By default the live app version is published, if DIR matches it.
+    /// It is not compared with DIR. By default the live app version is published, if DIR matches
+    /// it.
     #[arg(long, value_name = "VERSION")]
     app_version: Option<String>,
     #[command(flatten)]
@@ -80,7 +81,8 @@ pub async fn run(ui: &Ui, global: &Global, args: PublishArgs) -> Result<()> {
         Some(version) => version.clone(),
         None => match content::live(context, &declared).await? {
             Ok(live) => live,
-            // For a changed folder under a published version, the version is the first thing to fix.
+            // For a changed folder under a published version, the version is the first thing to
+            // fix.
             Err(differs) => return Err(taken.map_or(differs, Into::into)),
         },
     };

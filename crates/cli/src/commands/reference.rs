@@ -1,5 +1,5 @@
-//! Generates `docs/reference`: the command line from its help, the API from its OpenAPI document, and
-//! the error codes from `Code::ALL`.
+//! Generates `docs/reference`: the command line from its help, the API from its OpenAPI document,
+//! and the error codes from `Code::ALL`.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -60,8 +60,8 @@ fn errors() -> String {
 fn describe(page: &mut String, command: &clap::Command, path: &str) {
     let mut shown = command.clone().bin_name(path).term_width(100);
     if path != "milepost" {
-        // Global options are shown only for the root. `--version` is hidden by its action and not by its
-        // name, because many commands have an option `--version` of their own.
+        // Global options are shown only for the root. `--version` is hidden by its action and not
+        // by its name, because many commands have an option `--version` of their own.
         shown = shown.mut_args(|arg| {
             let built_in = matches!(arg.get_action(), ArgAction::Help | ArgAction::Version);
             let hidden = arg.is_global_set() || built_in || arg.is_hide_set();

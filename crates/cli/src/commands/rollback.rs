@@ -8,8 +8,8 @@ use crate::output::diff_text;
 /// Roll live back to the previous release
 ///
 /// Functions, configuration, files, secrets and routes go back together. Live is then pinned: new
-/// releases do not go live until `milepost release live --follow`. To change what is live while it is
-/// pinned, add `--on live` to a command, like `milepost config set KEY=VALUE --on live`.
+/// releases do not go live until `milepost release live --follow`. To change what is live while it
+/// is pinned, add `--on live` to a command, like `milepost config set KEY=VALUE --on live`.
 #[derive(Debug, Args)]
 pub struct RollbackArgs {
     /// A release, tag or app version [default: the previous live release]

@@ -62,8 +62,8 @@ pub fn parse_base(text: &str) -> Result<Base, String> {
     }
 }
 
-/// Returns the version of a unit that a change on this base starts from, or none if the base does not
-/// have the unit.
+/// Returns the version of a unit that a change on this base starts from, or none if the base does
+/// not have the unit.
 pub async fn version_on(context: &Context<'_>, key: &UnitKey, on: Base) -> Result<Option<String>> {
     if on == Base::Head {
         return Ok(Some("latest".to_owned()));
@@ -218,8 +218,8 @@ pub struct TargetArgs {
     pub function: String,
     /// The version to run: `latest`, a number, uid, label, `@alias` or digest
     ///
-    /// For routes and timers, `latest` is the version in the release. For jobs and webhooks, it is the
-    /// newest version.
+    /// For routes and timers, `latest` is the version in the release. For jobs and webhooks, it is
+    /// the newest version.
     #[arg(long, value_name = "VERSION", conflicts_with = "alias")]
     pub version: Option<String>,
     /// Run the version that this alias points to
@@ -239,7 +239,8 @@ impl TargetArgs {
     }
 }
 
-/// `128Mi`, `1Gi`, `500M` or plain bytes; a bare number up to 65536 means MiB, as Fission's flags do.
+/// `128Mi`, `1Gi`, `500M` or plain bytes; a bare number up to 65536 means MiB, as Fission's flags
+/// do.
 pub fn parse_memory(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     let number: u64 =

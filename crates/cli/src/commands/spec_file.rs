@@ -1,4 +1,5 @@
-//! `create --spec`: writes documents to a folder of specs instead of changing an app. Needs no server.
+//! `create --spec`: writes documents to a folder of specs instead of changing an app. Needs no
+//! server.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,7 +35,8 @@ impl SpecFileArgs {
         self.spec || self.dry
     }
 
-    /// Returns the file patterns of a package's archives, relative to the parent of the specs folder.
+    /// Returns the file patterns of a package's archives, relative to the parent of the specs
+    /// folder.
     pub fn archives(&self, code: &CodeArgs) -> Result<Archives> {
         let pattern = |path: Option<&PathBuf>| path.map(|path| self.pattern(path)).transpose();
         Ok(Archives {
@@ -59,8 +61,8 @@ impl SpecFileArgs {
     }
 }
 
-/// Appends the documents of all puts to one file. The file is named after the last put, the unit that
-/// the command creates.
+/// Appends the documents of all puts to one file. The file is named after the last put, the unit
+/// that the command creates.
 pub fn write(ui: &Ui, args: &SpecFileArgs, puts: &[Put], archives: &Archives) -> Result<()> {
     let Some(about) = puts.last() else { return Ok(()) };
     let mut documents = Documents::default();
@@ -83,8 +85,8 @@ pub fn write(ui: &Ui, args: &SpecFileArgs, puts: &[Put], archives: &Archives) ->
     Ok(())
 }
 
-/// Prints how an HTTPTrigger differs from a route that is created without `--spec`: such a route passes
-/// the whole path, and its prefix as `X-Forwarded-Prefix`.
+/// Prints how an HTTPTrigger differs from a route that is created without `--spec`: such a route
+/// passes the whole path, and its prefix as `X-Forwarded-Prefix`.
 pub fn say_what_a_trigger_passes(ui: &Ui, prefix: bool) {
     ui.say(if prefix {
         "As an HTTPTrigger the function gets no `X-Forwarded-Prefix`, as in Fission."
@@ -149,7 +151,8 @@ fn append(path: &Path, text: &str) -> Result<()> {
     written.map(drop).map_err(|error| failed(path, &error))
 }
 
-/// The mode of a new spec file: a temporary file is readable by its owner only, but specs are committed.
+/// The mode of a new spec file: a temporary file is readable by its owner only, but specs are
+/// committed.
 fn default_mode() -> fs::Permissions {
     use std::os::unix::fs::PermissionsExt;
     fs::Permissions::from_mode(0o644)

@@ -76,8 +76,8 @@ fn errors(status: &AppStatus) -> Vec<String> {
         .flat_map(|function| function.recent_errors.iter().map(move |error| (function, error)))
         .collect();
     recent.sort_by_key(|(_, error)| std::cmp::Reverse(error.at));
-    // A failed start is recorded once for the start and once for each waiting request: shows each error
-    // once.
+    // A failed start is recorded once for the start and once for each waiting request: shows each
+    // error once.
     let mut seen: Vec<(&str, &str)> = Vec::new();
     recent.retain(|(function, error)| {
         let entry = (function.name.as_str(), error.message.as_str());

@@ -10,11 +10,12 @@ use crate::failure::{Failure, Result};
 
 /// Remove a published version from its channel
 ///
-/// The version can no longer be installed. Installs that have it move at once to a replacement patch,
-/// if their policy allows. The version number cannot be used again for other content: publish a higher
-/// version, ideally before this one is removed. Removing the latest version asks for confirmation. The
-/// channel then has no latest version until you publish one above all remaining versions. With
-/// `--promote-previous`, now or in a second run, the highest remaining version becomes the latest.
+/// The version can no longer be installed. Installs that have it move at once to a replacement
+/// patch, if their policy allows. The version number cannot be used again for other content:
+/// publish a higher version, ideally before this one is removed. Removing the latest version asks
+/// for confirmation. The channel then has no latest version until you publish one above all
+/// remaining versions. With `--promote-previous`, now or in a second run, the highest remaining
+/// version becomes the latest.
 #[derive(Debug, Args)]
 pub struct UnpublishArgs {
     /// The published version, like `1.2.3` or `1.3.0-beta.1`
@@ -47,8 +48,8 @@ pub async fn run(context: &Context<'_>, args: UnpublishArgs) -> Result<()> {
         context.ui.warn(&format!("{version} is the latest of {channel}: {next}"));
         context.confirm("Unpublish it?", Unattended::Refuse)?;
     }
-    // The confirmation covers the state that was read above. If this version became the latest since
-    // then, the store rejects the change.
+    // The confirmation covers the state that was read above. If this version became the latest
+    // since then, the store rejects the change.
     let was_latest = before.as_ref().and_then(|all| all.latest()).is_some_and(|latest| latest.version == version);
     let (promote_previous, even_if_latest) = (args.promote_previous, was_latest);
     let asked = Unpublish { package: &package, channel: &channel, version: &version, promote_previous, even_if_latest };
@@ -62,8 +63,8 @@ pub async fn run(context: &Context<'_>, args: UnpublishArgs) -> Result<()> {
     if let Some(problem) = &done.tag_problem {
         context.ui.warn(&problem.to_string());
     }
-    // If the version was unpublished earlier, the app's history has it already: this run only promoted
-    // another version or completed an interrupted run.
+    // If the version was unpublished earlier, the app's history has it already: this run only
+    // promoted another version or completed an interrupted run.
     let was_listed = before.as_ref().is_some_and(|all| all.get(&version).is_some());
     // A package with `--package` may belong to another app, unless `--app` is given.
     let is_apps = args.place.package.is_none() || context.app_in_so_many_words.is_some();

@@ -1,8 +1,8 @@
 //! Untrusted text: output of functions and builds, responses of servers, file names.
 
 /// Escapes control characters, which could move the cursor of a terminal, change its title or fill
-/// its clipboard. Also applied to output into a pipe, which may end in a terminal. Newlines and tabs
-/// stay.
+/// its clipboard. Also applied to output into a pipe, which may end in a terminal. Newlines and
+/// tabs stay.
 pub fn harmless(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();

@@ -16,15 +16,15 @@ use crate::failure::{Failure, Result};
 pub struct CreateArgs {
     /// A package and its version, like `acme/shop:1.2.3`
     ///
-    /// With a registry host, like `registry.example.com/acme/shop:1.2.3`, the version is pulled from that
-    /// registry. With `--channel` and without a version, the latest version is installed and the channel
-    /// is followed.
+    /// With a registry host, like `registry.example.com/acme/shop:1.2.3`, the version is pulled
+    /// from that registry. With `--channel` and without a version, the latest version is installed
+    /// and the channel is followed.
     #[arg(value_name = "NAME[:VERSION]")]
     reference: Option<String>,
     /// Follow this channel: its URL, or a folder on the server
     ///
-    /// Installs the latest version of the channel. If NAME has a version, that version is installed from
-    /// the channel and pinned.
+    /// Installs the latest version of the channel. If NAME has a version, that version is installed
+    /// from the channel and pinned.
     #[arg(long, value_name = "URL")]
     channel: Option<String>,
     /// Pull the version from this OCI repository, like `registry.example.com/team/shop`
@@ -66,7 +66,8 @@ pub async fn run(context: &Context<'_>, app: Option<&str>, args: CreateArgs) -> 
         (None, Some(url)) => InstallFrom::Channel { url: absolute_place(&url)?, package: followed },
         (Some(Reference { registry, package, version }), channel) => {
             let channel = channel.map(|url| absolute_place(&url)).transpose()?;
-            // With a channel, the version comes from there, and a host is part of the package's name.
+            // With a channel, the version comes from there, and a host is part of the package's
+            // name.
             let registry = if channel.is_some() { None } else { args.registry.or(registry) };
             InstallFrom::Pinned { package, version, channel, registry }
         }

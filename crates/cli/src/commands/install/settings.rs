@@ -13,9 +13,10 @@ use crate::failure::{Failure, Result};
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Upgrade options")]
 pub struct SettingsArgs {
-    /// When to install each kind of update [default: patch=immediate,minor=manual,major=manual]
+    /// When to install patch, minor and major updates
     ///
-    /// Set `patch`, `minor` and `major` to `immediate`, `window`, `manual` or `never`.
+    /// Set each to `immediate`, `window`, `manual` or `never`. Defaults to
+    /// `patch=immediate,minor=manual,major=manual`.
     #[arg(long, value_name = "STEP=WHEN,…")]
     policy: Option<String>,
     /// Allow updates to begin in this window, like `sun 02:00-04:00` (can be repeated)
@@ -42,7 +43,7 @@ pub struct SettingsArgs {
     /// Interval between checks of the channel [default: 15m]
     #[arg(long, value_name = "TIME", value_parser = parse_duration_ms)]
     poll: Option<u64>,
-    /// What ends the hold after a rollback: `until-newer` or `until-lifted` [default: until-newer]
+    /// What ends the hold of a rollback: `until-newer` (default) or `until-lifted`
     #[arg(long, value_name = "END")]
     rollback_holds: Option<RollbackHolds>,
     /// The author's public key, or a file with it; anything not signed with it is refused

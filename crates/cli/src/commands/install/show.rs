@@ -12,8 +12,8 @@ pub fn one(context: &Context<'_>, install: &Install) -> Result<()> {
     context.ui.show(install, |install| vec![install.app.to_string()], text)
 }
 
-/// Prints the result of an install or upgrade. Returns an error if the new version was unhealthy and
-/// live went back, so that scripts notice.
+/// Prints the result of an install or upgrade. Returns an error if the new version was unhealthy
+/// and live went back, so that scripts notice.
 pub fn installed(context: &Context<'_>, installed: &Installed) -> Result<()> {
     context.ui.show(installed, |installed| vec![installed.install.app.to_string()], done_text)?;
     for warning in &installed.warnings {

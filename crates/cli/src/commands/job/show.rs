@@ -18,7 +18,7 @@ fn text(job: &Job) -> String {
     }
     lines.push(format!("Runs      {}", target(job)));
     lines.push(format!("Schedule  {}", printable(&schedule(job))));
-    lines.push(format!("State     {}, made {}{}", job.state, made(job.fired), left(job)));
+    lines.push(format!("State     {}, started {}{}", job.state, executions(job.fired), left(job)));
     if let Some(next) = job.next_at {
         lines.push(format!("Next      {}", local(next)));
     }
@@ -51,7 +51,7 @@ pub fn schedule(job: &Job) -> String {
     }
 }
 
-fn made(fired: i64) -> String {
+fn executions(fired: i64) -> String {
     if fired == 1 { "1 execution".to_owned() } else { format!("{fired} executions") }
 }
 

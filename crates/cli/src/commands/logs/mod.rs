@@ -19,8 +19,8 @@ const MOST_LINES: u64 = 10_000;
 
 /// Show or follow the logs of functions
 ///
-/// Lines are shown oldest first: standard output (`out`), standard error (`err`), and messages of the
-/// runtime (`---`). The request id is in the header `milepost-request-id` of each response.
+/// Lines are shown oldest first: standard output (`out`), standard error (`err`), and messages of
+/// the runtime (`---`). The request id is in the header `milepost-request-id` of each response.
 #[derive(Debug, Args)]
 pub struct LogsArgs {
     /// Only lines of this function

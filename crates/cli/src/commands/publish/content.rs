@@ -1,5 +1,5 @@
-//! Selects the app version to publish. The folder determines the app. Unless an app version is named,
-//! the folder must match what is live.
+//! Selects the app version to publish. The folder determines the app. Unless an app version is
+//! named, the folder must match what is live.
 
 use std::path::Path;
 
@@ -14,8 +14,8 @@ use crate::declared::files::shown;
 use crate::declared::{Declared, failure, look_at_manifest};
 use crate::failure::{Failure, Result};
 
-/// Reads the manifest. With a named app version only the app's name is used, so mistakes elsewhere in
-/// the manifest are ignored.
+/// Reads the manifest. With a named app version only the app's name is used, so mistakes elsewhere
+/// in the manifest are ignored.
 pub fn read(dir: &Path, names_version: bool) -> Result<Declared> {
     let (declared, errors) = look_at_manifest(dir)?;
     if errors.is_empty() || (names_version && !declared.unread.app) {
@@ -24,8 +24,8 @@ pub fn read(dir: &Path, names_version: bool) -> Result<Declared> {
     Err(failure(errors, declared.warnings))
 }
 
-/// Selects the app of the folder. Publishing cannot be undone, so an option that names another app is
-/// an error.
+/// Selects the app of the folder. Publishing cannot be undone, so an option that names another app
+/// is an error.
 pub fn app(global: &Global, declared: &Declared) -> Result<Global> {
     if let (Some(given), Some(own)) = (&global.app, &declared.app)
         && given != own.as_str()
@@ -42,7 +42,8 @@ pub fn app(global: &Global, declared: &Declared) -> Result<Global> {
     Ok(with_app(global, declared))
 }
 
-/// Returns the app version that is live, or an inner error that lists its differences to the folder.
+/// Returns the app version that is live, or an inner error that lists how the folder differs from
+/// it.
 pub async fn live(context: &Context<'_>, declared: &Declared) -> Result<Result<String>> {
     let (app, folder) = (&context.app, shown(&declared.folder));
     let live = match context.client.app_version_get(app, "live").await {

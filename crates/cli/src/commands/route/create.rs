@@ -42,7 +42,7 @@ pub struct RouteArgs {
     /// With `--prefix`: remove the prefix from the path that the function gets
     #[arg(long, requires = "prefix")]
     strip: bool,
-    /// With `--prefix`: keep the prefix, which is the default (for compatibility with Fission)
+    /// With `--prefix`: keep the prefix (default; for compatibility with Fission)
     #[arg(long, requires = "prefix", conflicts_with = "strip")]
     keepprefix: bool,
     /// Match only requests to this host, which must be a host of the app

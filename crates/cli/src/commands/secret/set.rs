@@ -9,8 +9,8 @@ use crate::failure::{Failure, Result};
 
 /// Set a secret
 ///
-/// The value is read from a prompt, from stdin or from a file, because the shell history would keep a
-/// value on the command line.
+/// The value is read from a prompt, from stdin or from a file, because the shell history would keep
+/// a value on the command line.
 #[derive(Debug, Args)]
 pub struct SetArgs {
     /// Name of the secret, like `DATABASE_URL`

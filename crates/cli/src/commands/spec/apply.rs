@@ -12,9 +12,9 @@ use crate::output::Ui;
 /// Apply a folder of specs
 ///
 /// All documents of all `.yaml` and `.yml` files form one change: a new version of each unit that
-/// differs, all with the same uid, one app version with the git facts, and one release. Packages with
-/// a source are built first. Units of an earlier apply of this folder that it no longer declares are
-/// removed. Other units of the app are kept.
+/// differs, all with the same uid, one app version with the git facts, and one release. Packages
+/// with a source are built first. Units of an earlier apply of this folder that it no longer
+/// declares are removed. Other units of the app are kept.
 #[derive(Debug, Args)]
 pub struct ApplyArgs {
     #[command(flatten)]

@@ -13,9 +13,9 @@ use crate::output::{Ui, outcome_name, outcome_table, plan_text};
 
 /// Remove the units that a folder of specs created
 ///
-/// One change removes all units of this folder from the app. Units of other deployments are kept, and
-/// so are packages and environments that they still need. Active releases continue to serve the removed
-/// units.
+/// One change removes all units of this folder from the app. Units of other deployments are kept,
+/// and so are packages and environments that they still need. Active releases continue to serve the
+/// removed units.
 #[derive(Debug, Args)]
 pub struct DestroyArgs {
     #[command(flatten)]

@@ -28,8 +28,8 @@ into another folder.
 
 /// Create a folder for specs
 ///
-/// Writes `fission-deployment-config.yaml`, which identifies the folder's units on the server, and a
-/// README. Existing files are not changed.
+/// Writes `fission-deployment-config.yaml`, which identifies the folder's units on the server, and
+/// a README. Existing files are not changed.
 #[derive(Debug, Args)]
 pub struct InitArgs {
     /// The folder of the project
@@ -73,8 +73,8 @@ pub fn run(ui: &Ui, args: &InitArgs) -> Result<()> {
 
 /// Accepts a name or id that needs no quotes in YAML.
 fn plain(option: &str, text: String) -> Result<String> {
-    // The id of a folder without a config file contains the URL of its repository. It may be written
-    // into the config file later.
+    // The id of a folder without a config file contains the URL of its repository. It may be
+    // written into the config file later.
     let more: &[u8] = if option == "--deployid" { b"-_.:/" } else { b"-_." };
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || more.contains(&byte);
     let starts_well = text.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric());

@@ -27,9 +27,10 @@ const COMMIT: usize = 10;
 
 /// List the units that a folder of specs created
 ///
-/// Shows each unit with its current version, which has the uid of the app version that created it, and
-/// the commit of that app version. The last line shows the folder's last change. With `-o json`, the
-/// output has the id and the git facts of that change, and type, name and version of each unit.
+/// Shows each unit with its current version, which has the uid of the app version that created it,
+/// and the commit of that app version. The last line shows the folder's last change. With `-o
+/// json`, the output has the id and the git facts of that change, and type, name and version of
+/// each unit.
 #[derive(Debug, Args)]
 pub struct ListArgs {
     #[command(flatten)]
@@ -109,8 +110,8 @@ pub async fn run(ui: &Ui, global: &Global, args: &ListArgs) -> Result<()> {
     )
 }
 
-/// Returns the commits of the objects' app versions, by id. `made` is an app version that is already
-/// loaded.
+/// Returns the commits of the objects' app versions, by id. `made` is an app version that is
+/// already loaded.
 async fn commits(
     context: &Context<'_>,
     objects: &[Object],
@@ -140,8 +141,8 @@ fn commit(version: &AppVersion) -> Option<(String, String)> {
     Some((version.id.clone(), git.commit.chars().take(COMMIT).collect()))
 }
 
-/// Returns the last app version that the deployment created. `newest` is the last one that created a
-/// version of a remaining unit; a later one that only removed units is found in the event log.
+/// Returns the last app version that the deployment created. `newest` is the last one that created
+/// a version of a remaining unit; a later one that only removed units is found in the event log.
 async fn made_last(context: &Context<'_>, deployment: &Deployment, newest: Option<String>) -> Result<Option<String>> {
     let mut cursor: Option<String> = None;
     for _ in 0..MOST_PAGES {

@@ -40,8 +40,8 @@ pub struct AddArgs {
     clean: bool,
     /// How long clients may cache the files, like `1h`
     ///
-    /// By default, files with a content hash in their names are cached forever, and others are not
-    /// cached.
+    /// By default, files with a content hash in their names are cached for a year, and others are
+    /// revalidated on each request.
     #[arg(long, value_name = "TIME", value_parser = shared::parse_duration_ms)]
     expires: Option<u64>,
     #[command(flatten)]

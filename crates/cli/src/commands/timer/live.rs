@@ -16,7 +16,8 @@ pub async fn timers(context: &Context<'_>) -> Result<BTreeMap<String, LiveTimer>
     Ok(live.items.into_iter().map(|timer| (timer.name.to_string(), timer)).collect())
 }
 
-/// `yes` if the live release has this version, `no` if it has none, or else the version that it has.
+/// `yes` if the live release has this version, `no` if it has none, or else the version that it
+/// has.
 pub fn told(number: i64, live: Option<&LiveTimer>) -> String {
     match live {
         None => "no".to_owned(),

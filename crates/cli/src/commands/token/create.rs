@@ -8,13 +8,16 @@ use crate::failure::{Failure, Result};
 
 /// Create a token
 ///
-/// The token is printed once; the server stores only its hash. With `--only APP` (or `--app APP`) it has
-/// access to that app only, otherwise to all apps. `MILEPOST_APP` and the current folder are ignored.
+/// The token is printed once; the server stores only its hash. With `--only APP` (or `--app APP`)
+/// it has access to that app only, otherwise to all apps. `MILEPOST_APP` and the current folder are
+/// ignored.
 #[derive(Debug, Args)]
 pub struct CreateArgs {
     #[command(flatten)]
     name: NameArgs,
-    /// The role: reader, invoker, operator (moves pointers), deployer (changes code) or admin
+    /// The role: reader, invoker, operator, deployer or admin
+    ///
+    /// An operator moves pointers, and a deployer changes code.
     #[arg(long, value_name = "ROLE")]
     role: Role,
     /// Give access to this app only
@@ -40,7 +43,8 @@ pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
     Ok(())
 }
 
-/// Treats `--app` like `--only`: a token created with `--app shop` must not give access to all apps.
+/// Treats `--app` like `--only`: a token created with `--app shop` must not give access to all
+/// apps.
 fn confined_to(only: Option<AppName>, app: Option<AppName>) -> Result<Option<AppName>> {
     match (only, app) {
         (Some(only), Some(app)) if only != app => {

@@ -40,7 +40,7 @@ pub struct UpArgs {
     /// Describe this deploy, for the history
     #[arg(short, long, value_name = "TEXT")]
     message: Option<String>,
-    /// Overwrite changes made by hand since the last deploy of this folder; implied by `--watch`
+    /// Overwrite manual changes since the last deploy; implied by `--watch`
     #[arg(long)]
     overwrite: bool,
     /// Apply each deploy to `live` instead of `head`, the newest app version
@@ -59,11 +59,13 @@ pub async fn run(ui: &Ui, global: &Global, args: UpArgs) -> Result<()> {
     tell::warnings(ui, &declared);
     let asked = global.app.clone();
     let global = agreed_app(global, &declared)?;
-    // A later save may rename the app in the manifest, so deploys after it use the typed options only.
+    // A later save may rename the app in the manifest, so deploys after it use the typed options
+    // only.
     let typed = |global: &Global| Global { app: asked.clone(), ..global.clone() };
     let stop = CancellationToken::new();
     stop_on_signals(stop.clone())?;
-    // With `--watch` a confirmation would block the deploy: warns about overwritten changes instead.
+    // With `--watch` a confirmation would block the deploy: warns about overwritten changes
+    // instead.
     let hand_edits = if args.overwrite || args.watch { HandEdits::Overwrite } else { HandEdits::Ask };
     let change = ChangeArgs { on: args.on, check: args.check, ..ChangeArgs::default() };
     let plan = session::Plan {

@@ -13,8 +13,8 @@ use crate::declared::Declared;
 use crate::declared::files::LITTER;
 use crate::failure::{Failure, Result};
 
-/// Waits this long for further events: editors write a file in several steps, and save several files
-/// at once.
+/// Waits this long for further events: editors write a file in several steps, and save several
+/// files at once.
 const QUIET: Duration = Duration::from_millis(40);
 /// Deploys after this time even if events keep coming.
 const LONGEST: Duration = Duration::from_millis(400);

@@ -14,9 +14,9 @@ use crate::output::Ui;
 
 /// Upgrade an installed app, or show its upgrade plan
 ///
-/// Installs the newest version that the policy allows, including versions that are `manual`. Versions
-/// with `window` are installed only within a window. `--plan` shows which versions are installed
-/// automatically and when, and changes nothing.
+/// Installs the newest version that the policy allows, including versions that are `manual`.
+/// Versions with `window` are installed only within a window. `--plan` shows which versions are
+/// installed automatically and when, and changes nothing.
 #[derive(Debug, Args)]
 pub struct UpgradeArgs {
     /// The installed app [default: the only one]

@@ -9,9 +9,9 @@ use crate::output::{outcome_name, outcome_table, plan_text};
 
 /// Delete a version, or all versions
 ///
-/// Fails while an alias, a tagged release, a pinned live or a pinned trigger uses the version. Untagged
-/// releases with this version expire. If it is the app's current version, the app goes back to the
-/// newest remaining one.
+/// Fails while an alias, a tagged release, a pinned live or a pinned trigger uses the version.
+/// Untagged releases with this version expire. If it is the app's current version, the app goes
+/// back to the newest remaining one.
 #[derive(Debug, Args)]
 pub struct DeleteArgs {
     #[command(flatten)]

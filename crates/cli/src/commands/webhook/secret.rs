@@ -14,8 +14,8 @@ pub fn make() -> String {
     random.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Reads a secret from a file, or stdin for `-`. Removes one trailing newline, as added by `echo` and
-/// editors.
+/// Reads a secret from a file, or stdin for `-`. Removes one trailing newline, as added by `echo`
+/// and editors.
 pub fn read(path: &Path) -> Result<String> {
     let text = if path == Path::new("-") {
         std::io::read_to_string(std::io::stdin())
