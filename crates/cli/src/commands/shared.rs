@@ -23,7 +23,7 @@ pub struct ChangeArgs {
     /// Create an app version, but do not release it
     #[arg(long)]
     pub no_release: bool,
-    /// Apply the change to `live` instead of `head`, the newest app version
+    /// Apply the change to `live`, what users get now, not to the newest app version
     #[arg(long, value_name = "BASE", value_parser = parse_base)]
     pub on: Option<Base>,
     /// Show what would change, and change nothing

@@ -29,7 +29,7 @@ pub enum RouteCommand {
     Get(get::GetArgs),
     /// Remove a route from the app
     Delete(delete::DeleteArgs),
-    /// Show versions of a route
+    /// List, show and describe versions of a route
     #[command(subcommand)]
     Version(version::ReadCommand),
 }

@@ -17,7 +17,7 @@ pub enum SecretCommand {
     List(list::ListArgs),
     /// Remove a secret from the app
     Delete(delete::DeleteArgs),
-    /// Show versions of a secret, without their values
+    /// List, show and describe versions of a secret, without their values
     #[command(subcommand)]
     Version(version::ReadCommand),
 }

@@ -20,7 +20,7 @@ pub enum StaticCommand {
     Get(get::GetArgs),
     /// Remove a static item from the app
     Delete(delete::DeleteArgs),
-    /// Show versions of a static item
+    /// List, show and describe versions of a static item
     #[command(subcommand)]
     Version(version::ReadCommand),
 }

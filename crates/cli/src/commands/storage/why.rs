@@ -7,7 +7,7 @@ use crate::failure::Result;
 /// Show what references a blob
 #[derive(Debug, Args)]
 pub struct WhyArgs {
-    /// `sha256:…`
+    /// Digest of the blob, `sha256:…`
     digest: String,
 }
 

@@ -26,7 +26,7 @@ pub enum TimerCommand {
     Get(get::GetArgs),
     /// Remove a timer from the app
     Delete(delete::DeleteArgs),
-    /// Show versions of a timer
+    /// List, show and describe versions of a timer
     #[command(subcommand)]
     Version(version::ReadCommand),
 }

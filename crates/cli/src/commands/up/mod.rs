@@ -43,7 +43,7 @@ pub struct UpArgs {
     /// Overwrite manual changes since the last deploy; implied by `--watch`
     #[arg(long)]
     overwrite: bool,
-    /// Apply each deploy to `live` instead of `head`, the newest app version
+    /// Apply each deploy to `live`, what users get now, not to the newest app version
     #[arg(long, value_name = "BASE", value_parser = parse_base)]
     on: Option<Base>,
     #[command(flatten)]
