@@ -72,7 +72,7 @@ fn more_files_than_an_answer_holds_say_that_their_lines_are_left_out() {
     }
     let text = world.ok("diff 1 2");
     assert!(text.contains("    and 155 more files\n"), "{text}");
-    assert!(text.ends_with("\nThe lines of 5 more files are left out: there are too many to show.\n"), "{text}");
+    assert!(text.ends_with("\nLines of 5 more files not shown: the diff is too large.\n"), "{text}");
     assert!(world.ok("diff 1 2 --all-files").contains("\n    + 204.txt (4 B)\n"));
     let stat = world.json("diff 1 2 --stat");
     assert!(files_of(&stat, "static").iter().all(|file| file["text"].is_null() && file["textOmitted"].is_null()));

@@ -10,19 +10,20 @@ use crate::declared::{self, Declared, Place, Problem, fission};
 use crate::failure::{Failure, Result};
 use crate::output::Ui;
 
-/// Turn a folder of specs into one milepost.yaml
+/// Convert a folder of specs into one milepost.yaml
 ///
-/// The manifest makes the same units under the same names, and they go on to belong to the same deployment: `milepost deploy`
-/// after it changes nothing. Code that stands in the specs themselves is written out to `imported/`. What a manifest cannot say
-/// is listed with its file and line. Comments are not taken over, and the specs stay as they are.
+/// The manifest declares the same units under the same names, and they keep their deployment, so
+/// `milepost deploy` after an import changes nothing. Code that is embedded in the specs is written
+/// to `imported/`. Everything that a manifest cannot express is listed with its file and line.
+/// Comments are not copied. The specs are not changed.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
     #[command(flatten)]
     folder: FolderArgs,
-    /// The manifest to write [default: milepost.yaml beside the specs]
+    /// Write the manifest to this file [default: milepost.yaml next to the folder of specs]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Also take files outside of the folder, or of the git repository that it is in
+    /// Allow files outside the folder and its git repository
     #[arg(long)]
     allow_outside: bool,
 }
@@ -40,21 +41,21 @@ pub async fn run(ui: &Ui, args: ImportArgs) -> Result<()> {
         None => beside(specs),
     };
     if out.symlink_metadata().is_ok() {
-        return Err(Failure::usage(format!("`{}` is there already", out.display()))
-            .hint("name another file with `--out FILE`, or take this one away"));
+        return Err(Failure::usage(format!("`{}` already exists", out.display()))
+            .hint("choose another file with `--out FILE`, or remove this one"));
     }
     let folder = out.parent().map(Path::to_owned).unwrap_or_default();
     let whole = absolute(&folder)?;
     if !whole.is_dir() {
-        let message = format!("there is no folder `{}`", folder.display());
-        return Err(Failure::usage(message).hint("make it first, or name another file with `--out FILE`"));
+        let message = format!("folder `{}` does not exist", folder.display());
+        return Err(Failure::usage(message).hint("create it first, or choose another file with `--out FILE`"));
     }
 
-    // Before anything is written: what is written must not become a part of it.
+    // Scans before it writes, so that the written files are not part of the scan.
     let roots = write::roots(&declared).await;
     let name = out.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let mut sheet = write::of_specs(&declared, &whole, &name).await?;
-    sheet.outline.heading = vec![format!("Made from {} by `milepost import`.", specs.display())];
+    sheet.outline.heading = vec![format!("Generated from {} by `milepost import`.", specs.display())];
     let (text, unsaid) = sheet.outline.write();
     let copied = sheet.copies.len();
     let files = sheet.place_copies(&whole)?;
@@ -63,9 +64,11 @@ pub async fn run(ui: &Ui, args: ImportArgs) -> Result<()> {
     let read = declared::read_manifest(&out)?;
     let mut lost: Vec<Problem> = declared.warnings.iter().chain(&declared.notes).cloned().collect();
     let more = write::differences(&declared, &roots, &read).await;
-    // What has no word in a manifest is not the same there; once is enough.
+    // A unit that a manifest cannot express also differs: it is reported once.
     let more = more.into_iter().filter(|found| unsaid.iter().all(|known| known.key != found.key));
-    lost.extend(sheet.notes.into_iter().chain(unsaid.iter().cloned()).chain(more).map(|found| told(&declared, found)));
+    lost.extend(
+        sheet.notes.into_iter().chain(unsaid.iter().cloned()).chain(more).map(|found| located(&declared, found)),
+    );
     lost.extend(elsewhere(&declared, &read));
     lost.sort_by(|one, other| one.place.cmp(&other.place));
 
@@ -98,17 +101,17 @@ pub async fn run(ui: &Ui, args: ImportArgs) -> Result<()> {
         |_| {
             let units = if units == 1 { "1 unit".to_owned() } else { format!("{units} units") };
             match lost.len() {
-                0 => format!("{units}, nothing was lost."),
-                1 => format!("{units}; 1 thing was lost or is worth a look."),
-                count => format!("{units}; {count} things were lost or are worth a look."),
+                0 => format!("Imported {units} without loss."),
+                1 => format!("Imported {units}; review 1 warning."),
+                count => format!("Imported {units}; review {count} warnings."),
             }
         },
     )?;
-    ui.say(&format!("`milepost deploy{} --dry-run` tells what a deploy of it would change.", named(&out, &folder)));
+    ui.say(&format!("Run `milepost deploy{} --dry-run` to see what a deploy would change.", argument(&out, &folder)));
     Ok(())
 }
 
-/// The manifest in the folder around the specs.
+/// The path of a manifest in the parent folder of the specs.
 fn beside(specs: &Path) -> PathBuf {
     match specs.components().next_back() {
         Some(std::path::Component::Normal(_)) => specs.parent().unwrap_or(Path::new("")).join(FILE_NAME),
@@ -116,31 +119,31 @@ fn beside(specs: &Path) -> PathBuf {
     }
 }
 
-/// How `deploy` is told of it.
-fn named(out: &Path, folder: &Path) -> String {
+/// The argument of `milepost deploy` for this manifest, with a leading space.
+fn argument(out: &Path, folder: &Path) -> String {
     let usual = out.file_name().is_some_and(|name| name == FILE_NAME);
     let path = if usual { folder } else { out };
     if path.as_os_str().is_empty() { String::new() } else { format!(" {}", path.display()) }
 }
 
-/// Where it stands in the specs.
-fn told(declared: &Declared, unsaid: Unsaid) -> Problem {
+/// A warning about a unit, at its place in the specs.
+fn located(declared: &Declared, unsaid: Unsaid) -> Problem {
     let Unsaid { key, message } = unsaid;
     let place = declared.unit(key.kind, &key.name).map(|unit| unit.place.clone());
     let start = || Place { file: declared.origin.clone(), line: 1 };
     Problem { place: place.unwrap_or_else(start), message: format!("{key}: {message}"), hint: None }
 }
 
-/// What belongs to no unit.
+/// Differences that belong to no unit.
 fn elsewhere(declared: &Declared, read: &Declared) -> Vec<Problem> {
     let place = || Place { file: declared.origin.clone(), line: 1 };
     let mut found = Vec::new();
     if declared.deployment != read.deployment {
-        let message = format!("the deployment {} is {} in the manifest", declared.deployment.id, read.deployment.id);
+        let message = format!("deployment {} becomes {} in the manifest", declared.deployment.id, read.deployment.id);
         found.push(Problem { place: place(), message, hint: None });
     }
     if declared.app != read.app {
-        found.push(Problem { place: place(), message: "the manifest is about another app".to_owned(), hint: None });
+        found.push(Problem { place: place(), message: "the manifest describes another app".to_owned(), hint: None });
     }
     found
 }

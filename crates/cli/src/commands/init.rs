@@ -9,13 +9,14 @@ use crate::output::Ui;
 
 const PROGRAM: &str = "def main(request):\n    return \"hello, world\\n\"\n";
 
-/// Write a milepost.yaml to start from
+/// Write a starter milepost.yaml
 ///
-/// Recognises Flask, FastAPI, Django, Express, Fastify and Vite, programs in `main.py` or `index.js`, and folders of pages. An
-/// empty folder gets a function too. Nothing that is there is changed.
+/// Recognises Flask, FastAPI, Django, Express, Fastify and Vite, programs in `main.py` or
+/// `index.js`, and folders of web pages. In an empty folder it also writes an example function.
+/// Existing files are not changed.
 #[derive(Debug, Args)]
 pub struct InitArgs {
-    /// The folder; it is made if it does not exist
+    /// The folder of the project; created if it does not exist
     #[arg(value_name = "DIR", default_value = ".")]
     dir: PathBuf,
 }
@@ -23,13 +24,13 @@ pub struct InitArgs {
 pub fn run(ui: &Ui, args: &InitArgs) -> Result<()> {
     std::fs::create_dir_all(&args.dir)?;
     if args.dir.join(FILE_NAME).exists() {
-        return Err(Failure::new(format!("`{}` is there already", args.dir.join(FILE_NAME).display()))
+        return Err(Failure::new(format!("`{}` already exists", args.dir.join(FILE_NAME).display()))
             .hint(format!("deploy it with `milepost up {}`", args.dir.display())));
     }
     if manifest::starter(&args.dir).is_none() {
         write_told(ui, &args.dir.join("main.py"), PROGRAM)?;
     }
-    let starter = manifest::starter(&args.dir).ok_or_else(|| Failure::new("there is nothing to describe"))?;
+    let starter = manifest::starter(&args.dir).ok_or_else(|| Failure::new("found no program or page to deploy"))?;
     for (name, text) in &starter.files {
         write_told(ui, &args.dir.join(name), text)?;
     }

@@ -1,4 +1,4 @@
-//! One file per verb, one folder per noun.
+//! The commands: a directory for each noun, a file for each verb.
 
 mod alias;
 pub mod app;

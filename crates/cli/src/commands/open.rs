@@ -9,12 +9,12 @@ use crate::output::{harmless, print_data};
 
 /// Open the app in the browser
 ///
-/// Prints the address too, so that it works where there is no browser.
+/// Also prints the URL, for machines without a browser.
 #[derive(Debug, Args)]
 pub struct OpenArgs {
-    /// A release, a tag or `latest`; what is live when left out
+    /// A release, a tag or `latest` [default: the live release]
     release: Option<String>,
-    /// Only print the address
+    /// Only print the URL
     #[arg(long)]
     print: bool,
 }
@@ -27,29 +27,29 @@ pub async fn run(context: &Context<'_>, args: OpenArgs) -> Result<()> {
             if let Some(at) = release.expired_at {
                 let message = format!("release {} expired at {}", release.id, crate::output::local(at));
                 return Err(Failure::new(message)
-                    .hint(format!("`milepost release create {}` releases it again", release.app_version)));
+                    .hint(format!("release it again with `milepost release create {}`", release.app_version)));
             }
             release_url(&release, name).cloned()
         }
     };
     let url = url.ok_or_else(|| {
-        Failure::new(format!("app {} has no address", context.app)).hint("`milepost status` says what is live")
+        Failure::new(format!("app {} has no URL", context.app)).hint("run `milepost status` to see what is live")
     })?;
     print_data(&harmless(&url))?;
     if !args.print && !browse(&url).await {
-        context.ui.say("There is no browser to open it with.");
+        context.ui.say("No browser found.");
     }
     Ok(())
 }
 
-/// Whether a browser was found for it.
+/// Opens the URL. Returns false if no browser was found.
 async fn browse(url: &str) -> bool {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let browser = set("BROWSER");
     let program = match &browser {
         Some(browser) => browser.clone(),
         None if cfg!(target_os = "macos") => "open".into(),
-        // Without a display it would start a browser for the terminal, over what is there.
+        // Without a display, `xdg-open` would start a text browser in this terminal.
         None if set("DISPLAY").is_some() || set("WAYLAND_DISPLAY").is_some() => "xdg-open".into(),
         None => return false,
     };

@@ -1,4 +1,4 @@
-//! Lists that come in pages.
+//! Paged lists.
 
 use clap::Args;
 use milepost_client::api::Page;
@@ -8,18 +8,19 @@ use crate::context::Context;
 use crate::failure::Result;
 use crate::output::Table;
 
-/// Which part of a list is wanted.
+/// Selects a page of a list.
 #[derive(Debug, Args)]
 pub struct PageArgs {
-    /// How many
+    /// Maximum number of entries
     #[arg(long, default_value_t = 50)]
     pub limit: i64,
-    /// Where the page before ended
+    /// Start after the previous page, at the cursor that it printed
     #[arg(long)]
     pub cursor: Option<String>,
 }
 
-/// Shows a page in the form that was asked for, and how to go on. `what` is what the app has none of when the page is empty.
+/// Shows a page, and the cursor of the next one. `what` is the plural for the message of an empty
+/// page.
 pub fn show<T: Serialize, const N: usize>(
     context: &Context<'_>,
     page: &Page<T>,

@@ -25,29 +25,32 @@ use crate::output::Ui;
 
 /// Publish the app under a version, for other servers to install
 ///
-/// The milepost.yaml of DIR says which app and which version. What is live of that app becomes one file, which goes into the
-/// channel `stable`, or with `--pre` into another. If DIR differs from what is live, nothing is published: deploy it first, or
-/// name the content with `--app-version`. Values of secrets are not in the file. A published version never changes.
+/// The milepost.yaml in DIR names the app and the version. The live release of that app is packed
+/// into one file and added to the channel `stable`, or to another channel with `--pre`. If DIR
+/// differs from what is live, nothing is published: deploy DIR first, or choose the content with
+/// `--app-version`. The file does not contain values of secrets. A published version never changes.
 #[derive(Debug, Args)]
 pub struct PublishArgs {
     /// The folder with milepost.yaml, or the file itself
     #[arg(value_name = "DIR", default_value = ".", hide_default_value = true)]
     manifest: PathBuf,
-    /// Publish a pre-release: the channel, more identifiers and a build, like `beta`, `beta.2` or `beta+123`
+    /// Publish a pre-release to this channel, like `beta`, `beta.2` or `beta+123`
     #[arg(long, value_name = "CHANNEL[.N][+BUILD]", allow_hyphen_values = true)]
     pre: Option<String>,
-    /// The app version to publish, whatever is in DIR: a uid, a number, a release, a tag, `live`, `latest` or `head` [default: what
-    /// is live, if DIR is the same]
+    /// The app version to publish: a uid, number, release, tag, `live`, `latest` or `head`
+    ///
+    /// It is not compared with DIR. By default the live app version is published, if DIR matches
+    /// it.
     #[arg(long, value_name = "VERSION")]
     app_version: Option<String>,
     #[command(flatten)]
     place: PlaceArgs,
-    /// An OCI repository that gets the artifact, like `registry.example.com/team/shop`
+    /// Push the artifact to this OCI repository, like `registry.example.com/team/shop`
     #[arg(long, value_name = "HOST/REPO")]
     registry: Option<String>,
     #[command(flatten)]
     sign: SignArgs,
-    /// Make every check, and publish nothing
+    /// Run every check, but publish nothing
     #[arg(long)]
     dry_run: bool,
 }
@@ -58,9 +61,9 @@ pub async fn run(ui: &Ui, global: &Global, args: PublishArgs) -> Result<()> {
     let context = &Context::new(ui, &content::app(global, &declared)?)?;
     let version = version_to_publish(&manifest, args.pre.as_deref()).map_err(|error| {
         Failure::usage(format!("`--pre`: {error}"))
-            .hint("write the channel first, like `--pre beta` or `--pre beta.2+123`")
+            .hint("start with the channel, like `--pre beta` or `--pre beta.2+123`")
     })?;
-    // A version in the manifest that is not plain is told by the check, and belongs to no channel.
+    // A pre-release version in the manifest has no channel here; `store.check` reports it.
     let channel = if args.pre.is_some() { channel_of(&version)? } else { ChannelName::stable() };
     let (package, store) = args.place.open(context, Some(&args.sign))?;
     let wanted = Wanted { package, channel, version, manifest, registry: args.registry, now: to_the_second(context) };
@@ -68,7 +71,7 @@ pub async fn run(ui: &Ui, global: &Global, args: PublishArgs) -> Result<()> {
     if let Some(repository) = &wanted.registry {
         Registry::open(repository, &[], None)?;
     }
-    // Before an artifact is made: most refusals do not depend on it.
+    // Checks before the server builds the artifact: most refusals do not depend on it.
     let nothing = Digest::of(b"");
     let taken = match store.check(&wanted.publish(Path::new(""), nothing)).await {
         Err(error @ WriteError::Publish(PublishRefusal::Reused(_) | PublishRefusal::Exists(..))) => Some(error),
@@ -78,7 +81,8 @@ pub async fn run(ui: &Ui, global: &Global, args: PublishArgs) -> Result<()> {
         Some(version) => version.clone(),
         None => match content::live(context, &declared).await? {
             Ok(live) => live,
-            // A folder that has moved on needs a version of its own before anything else.
+            // For a changed folder under a published version, the version is the first thing to
+            // fix.
             Err(differs) => return Err(taken.map_or(differs, Into::into)),
         },
     };
@@ -88,13 +92,13 @@ pub async fn run(ui: &Ui, global: &Global, args: PublishArgs) -> Result<()> {
         && let Some(same) = all.with_digest(made.digest).find(|entry| entry.version != wanted.version)
     {
         context.ui.warn(&format!(
-            "{} is {} byte for byte: nothing was deployed in between, or what was deployed is not live",
+            "{} is identical to {}: nothing was deployed in between, or the deploy is not live",
             wanted.version, same.version
         ));
     }
     if args.dry_run {
         store.check(&publish).await?;
-        return tell(context, &store, &wanted, &made, None);
+        return show_result(context, &store, &wanted, &made, None);
     }
     let bar = if context.ui.shows_progress() { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
     bar.set_message(format!("Publishing {} {}", wanted.package, wanted.version));
@@ -105,11 +109,11 @@ pub async fn run(ui: &Ui, global: &Global, args: PublishArgs) -> Result<()> {
     if published.tag_problem.is_some() {
         let version = &wanted.version;
         context.ui.warn(&format!(
-            "{version} is published, but its tag in the registry names what somebody else pushed at the same time; installs go by \
-            digest and are not affected; delete the tag, and publish again to set it"
+            "{version} is published, but a concurrent push took its tag in the registry; installs use the digest and are not \
+             affected; to fix the tag, delete it and publish again"
         ));
     }
-    let told = Publication {
+    let publication = Publication {
         done: PublicationKind::Published,
         package: wanted.package.clone(),
         channel: wanted.channel.clone(),
@@ -118,8 +122,8 @@ pub async fn run(ui: &Ui, global: &Global, args: PublishArgs) -> Result<()> {
         place: store.channel_url(&wanted.package, &wanted.channel),
         app_version: Some(made.app_version.clone()),
     };
-    tell_app(context, &told).await;
-    tell(context, &store, &wanted, &made, Some(&published))
+    tell_app(context, &publication).await;
+    show_result(context, &store, &wanted, &made, Some(&published))
 }
 
 struct Wanted {
@@ -146,7 +150,7 @@ impl Wanted {
     }
 }
 
-/// An artifact on its way from the server to the channel.
+/// An artifact downloaded from the server, before it is published.
 struct Made {
     file: NamedTempFile,
     digest: Digest,
@@ -180,18 +184,18 @@ async fn fetch(context: &Context<'_>, app_version: Option<&str>) -> Result<Made>
     file.flush()?;
     bar.finish_and_clear();
     if download.size.is_some_and(|expected| expected != size) {
-        return Err(Failure::new("the artifact did not arrive whole").hint("run it again"));
+        return Err(Failure::new("the download of the artifact was incomplete").hint("run the command again"));
     }
     Ok(Made { file, digest: hasher.finish(), size, app_version: download.app_version })
 }
 
-/// The seed writes seconds.
+/// Truncates to seconds, the precision of `createTime` in a channel.
 fn to_the_second(context: &Context<'_>) -> Timestamp {
     let now = context.ui.now();
     Timestamp::from_second(now.as_second()).unwrap_or(now)
 }
 
-fn tell(
+fn show_result(
     context: &Context<'_>,
     store: &Store,
     wanted: &Wanted,
@@ -226,20 +230,18 @@ fn tell(
             let first = match published {
                 None => format!("Would publish {package} {version} to {channel}."),
                 Some(done) if done.finished_earlier => {
-                    format!(
-                        "{package} {version} was in {channel} already; what an earlier publish left undone is done."
-                    )
+                    format!("{package} {version} was already in {channel}; completed an interrupted publish.")
                 }
                 Some(done) if done.is_latest => {
-                    format!("Published {package} {version} to {channel}, which is its latest now.")
+                    format!("Published {package} {version} to {channel}; it is now the latest.")
                 }
                 Some(done) => match (done.all.latest(), done.all.versions(), done.all.unpublished()) {
                     (Some(latest), ..) => {
-                        format!("Published {package} {version} to {channel}, whose latest stays {}.", latest.version)
+                        format!("Published {package} {version} to {channel}; the latest is still {}.", latest.version)
                     }
                     (None, [above, ..], [gone, ..]) => format!(
-                        "Published {package} {version} to {channel}, which has no latest still: {} is above it. `milepost unpublish \
-                         {} --promote-previous` makes {} the latest.",
+                        "Published {package} {version} to {channel}, which still has no latest, because {} is higher. Run `milepost \
+                         unpublish {} --promote-previous` to make {} the latest.",
                         above.version, gone.version, above.version
                     ),
                     (None, ..) => format!("Published {package} {version} to {channel}, which has no latest."),

@@ -1,5 +1,5 @@
-//! The generated pages of `docs/reference`: the command line from its own help, the API from its OpenAPI document, the
-//! error codes from their list.
+//! Generates `docs/reference`: the command line from its help, the API from its OpenAPI document,
+//! and the error codes from `Code::ALL`.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::output::Ui;
 /// Write the generated reference
 #[derive(Debug, Args)]
 pub struct ReferenceArgs {
-    /// The folder of the reference
+    /// The folder to write to
     folder: PathBuf,
     /// Only check that the folder is up to date
     #[arg(long)]
@@ -49,7 +49,7 @@ fn command_line() -> String {
 }
 
 fn errors() -> String {
-    let mut page = "# Error codes\n\nEvery error of the API is `application/problem+json` with one of these codes. They are never renamed.\n\n".to_owned();
+    let mut page = "# Error codes\n\nEvery API error is `application/problem+json` with one of these codes. Codes are never renamed.\n\n".to_owned();
     page.push_str("| code | status |\n|---|---|\n");
     for code in milepost_model::Code::ALL {
         let _ = writeln!(page, "| `{}` | {} |", code.as_str(), code.class().status());
@@ -60,7 +60,8 @@ fn errors() -> String {
 fn describe(page: &mut String, command: &clap::Command, path: &str) {
     let mut shown = command.clone().bin_name(path).term_width(100);
     if path != "milepost" {
-        // They are the same everywhere; once is enough. Many commands have a `--version` of their own.
+        // Global options are shown only for the root. `--version` is hidden by its action and not
+        // by its name, because many commands have an option `--version` of their own.
         shown = shown.mut_args(|arg| {
             let built_in = matches!(arg.get_action(), ArgAction::Help | ArgAction::Version);
             let hidden = arg.is_global_set() || built_in || arg.is_hide_set();
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn an_option_that_is_called_version_is_in_the_reference() {
+    fn reference_shows_options_named_version_and_hides_global_ones() {
         let page = command_line();
         let create = section(&page, "milepost function version create");
         assert!(create.contains("--version <VERSION>"), "{create}");

@@ -5,23 +5,23 @@ use crate::context::{Context, Unattended};
 use crate::failure::Result;
 use crate::output::diff_text;
 
-/// Put live back to what it was before
+/// Roll live back to the previous release
 ///
-/// Moves one pointer: functions, configuration, files, secrets and routes go back together, and live is pinned there. New
-/// releases do not take it until `milepost release live --follow`. To fix what is live now, add `--on live` to the command
-/// that changes it, like `milepost config set KEY=VALUE --on live`.
+/// Functions, configuration, files, secrets and routes go back together. Live is then pinned: new
+/// releases do not go live until `milepost release live --follow`. To change what is live while it
+/// is pinned, add `--on live` to a command, like `milepost config set KEY=VALUE --on live`.
 #[derive(Debug, Args)]
 pub struct RollbackArgs {
-    /// A release, tag or app version; where live was before when left out
+    /// A release, tag or app version [default: the previous live release]
     #[arg(value_name = "RELEASE")]
     release: Option<String>,
-    /// The same, as an option
+    /// The same as RELEASE, as an option
     #[arg(long, value_name = "RELEASE", conflicts_with = "release")]
     to: Option<String>,
-    /// Why, for the history
-    #[arg(short = 'm', long, default_value = "")]
+    /// The reason, for the history
+    #[arg(short = 'm', long, default_value = "", hide_default_value = true)]
     why: String,
-    /// Print the report and do nothing
+    /// Show what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
 }
@@ -41,7 +41,7 @@ pub async fn run(context: &Context<'_>, args: RollbackArgs) -> Result<()> {
     }
     request.dry_run = false;
     if !preflight.released_again {
-        // What was shown is what is done, even when somebody else moves live meanwhile.
+        // Rolls back to the release that was shown, even if live moved in the meantime.
         request.to = Some(preflight.to.id.clone());
     }
     let done = context.client.rollback(&context.app, &request).await?;
@@ -51,7 +51,7 @@ pub async fn run(context: &Context<'_>, args: RollbackArgs) -> Result<()> {
 fn report_text(report: &RolledBack) -> String {
     let mut lines = Vec::new();
     let from = report.from.as_ref().map_or_else(|| "nothing".to_owned(), |release| format!("release {}", release.id));
-    let verb = if report.dry_run { "would go" } else { "went" };
+    let verb = if report.dry_run { "would move" } else { "moved" };
     let again = match (report.released_again, report.dry_run) {
         (true, false) => " (released again)",
         (true, true) => " (released again under a new id)",
@@ -64,12 +64,13 @@ fn report_text(report: &RolledBack) -> String {
     };
     let stays = report.from.as_ref().is_some_and(|release| !report.released_again && release.id == report.to.id);
     lines.push(match (stays, report.dry_run) {
-        (true, false) => format!("Live stays at {to}, pinned."),
-        (true, true) => format!("Live would stay at {to}, pinned."),
-        (false, _) => format!("Live {verb} from {from} to {to}{again}, pinned."),
+        (true, false) => format!("Live stays at {to} and is pinned."),
+        (true, true) => format!("Live would stay at {to} and be pinned."),
+        (false, true) => format!("Live {verb} from {from} to {to}{again} and be pinned."),
+        (false, false) => format!("Live {verb} from {from} to {to}{again} and is pinned."),
     });
     if report.changes.is_empty() {
-        lines.push("Both hold the same.".to_owned());
+        lines.push("No differences.".to_owned());
     } else {
         lines.push(diff_text(&report.changes));
     }

@@ -1,4 +1,4 @@
-//! What many commands have in common.
+//! Options and helpers shared by many commands.
 
 use clap::Args;
 use milepost_model::base::Base;
@@ -13,25 +13,25 @@ use crate::context::{Context, Unattended, unit_key};
 use crate::failure::Result;
 use crate::output::{Table, age, outcome_name, outcome_table};
 
-/// Options of everything that changes units.
+/// Options of commands that change units.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Change options")]
 pub struct ChangeArgs {
-    /// What this change is about, for the history
+    /// Describe this change, for the history
     #[arg(short, long, value_name = "TEXT")]
     pub message: Option<String>,
-    /// Make an app version but no release
+    /// Create an app version, but do not release it
     #[arg(long)]
     pub no_release: bool,
-    /// Add the change to `live`, what users get now, not to the newest app version
+    /// Apply the change to `live`, what users get now, not to the newest app version
     #[arg(long, value_name = "BASE", value_parser = parse_base)]
     pub on: Option<Base>,
-    /// Say what would happen, and change nothing
+    /// Show what would change, and change nothing
     #[arg(long)]
     pub dry_run: bool,
     #[command(flatten)]
     pub check: CheckArgs,
-    /// Refuse when the app is not at this app version any more
+    /// Fail unless this is still the app's newest app version
     #[arg(long, value_name = "UID")]
     pub expect: Option<String>,
 }
@@ -58,11 +58,12 @@ pub fn parse_base(text: &str) -> Result<Base, String> {
     match text {
         "live" => Ok(Base::Live),
         "head" => Ok(Base::Head),
-        _ => Err(format!("`{text}` is not a base of a change; use live or head")),
+        _ => Err(format!("`{text}` is not a valid base; use live or head")),
     }
 }
 
-/// The version of a unit that a change on this base adds to; none if the base does not have the unit.
+/// Returns the version of a unit that a change on this base starts from, or none if the base does
+/// not have the unit.
 pub async fn version_on(context: &Context<'_>, key: &UnitKey, on: Base) -> Result<Option<String>> {
     if on == Base::Head {
         return Ok(Some("latest".to_owned()));
@@ -72,14 +73,14 @@ pub async fn version_on(context: &Context<'_>, key: &UnitKey, on: Base) -> Resul
     Ok(held.map(|object| object.number.to_string()))
 }
 
-/// A name given as an argument or with `--name`: seed 003 writes both.
+/// The name of a unit, as an argument or as `--name`.
 #[derive(Debug, Clone, Args)]
 #[group(required = true, multiple = false)]
 pub struct NameArgs {
     /// The name
     #[arg(value_name = "NAME")]
     pub positional: Option<String>,
-    /// The name
+    /// The name, as an option
     #[arg(long = "name", value_name = "NAME")]
     pub named: Option<String>,
 }
@@ -102,7 +103,7 @@ pub fn parse_label(text: Option<&str>) -> Result<Option<Label>> {
     Ok(text.map(str::parse).transpose()?)
 }
 
-/// Sends a change and shows what it did.
+/// Sends a change and shows the outcome.
 pub async fn send(context: &Context<'_>, change: &Change) -> Result<()> {
     show(context, &context.change(change).await?).await
 }
@@ -115,7 +116,7 @@ pub async fn show(context: &Context<'_>, outcome: &ChangeOutcome) -> Result<()> 
     told_check(context, outcome).await
 }
 
-/// What the check of a change's release found, after what the change did.
+/// Shows the result of the release's check, below the outcome of the change.
 pub async fn told_check(context: &Context<'_>, outcome: &ChangeOutcome) -> Result<()> {
     if outcome.dry_run {
         return Ok(());
@@ -124,7 +125,7 @@ pub async fn told_check(context: &Context<'_>, outcome: &ChangeOutcome) -> Resul
     checked::tell(context, &outcome.check, release, outcome.changed).await
 }
 
-/// Takes units out of the app, after a question.
+/// Removes units from the app, after a confirmation.
 pub async fn remove(context: &Context<'_>, keys: Vec<UnitKey>, args: &ChangeArgs) -> Result<()> {
     if !args.dry_run {
         let names: Vec<String> = keys.iter().map(ToString::to_string).collect();
@@ -133,7 +134,7 @@ pub async fn remove(context: &Context<'_>, keys: Vec<UnitKey>, args: &ChangeArgs
     send(context, &args.change(Vec::new(), keys)).await
 }
 
-/// Every unit of a kind.
+/// Returns all units of a kind.
 pub async fn units(context: &Context<'_>, kind: UnitKind) -> Result<Vec<Unit>> {
     let mut found = Vec::new();
     let mut cursor: Option<String> = None;
@@ -147,7 +148,7 @@ pub async fn units(context: &Context<'_>, kind: UnitKind) -> Result<Vec<Unit>> {
     }
 }
 
-/// Every unit of the app; none when there is no such app.
+/// Returns all units of the app, or none if the app does not exist.
 pub async fn all_units(context: &Context<'_>) -> Result<Vec<Unit>> {
     let mut found = Vec::new();
     let mut cursor: Option<String> = None;
@@ -164,7 +165,7 @@ pub async fn all_units(context: &Context<'_>) -> Result<Vec<Unit>> {
     }
 }
 
-/// A list of units with one column of the kind's own.
+/// Lists units, with one column that is specific to the kind.
 pub async fn list(
     context: &Context<'_>,
     kind: UnitKind,
@@ -194,13 +195,13 @@ pub async fn list(
     )
 }
 
-/// One unit as the app has it now.
+/// Shows the current version of a unit.
 pub async fn get(context: &Context<'_>, key: &UnitKey) -> Result<()> {
     let unit = context.client.unit_get(&context.app, key).await?;
     super::version::get::show(context, &unit.current, |version| version.name.to_string())
 }
 
-/// Text of a JSON value for a table.
+/// A JSON value as the text of a table cell.
 pub fn cell(value: &serde_json::Value) -> String {
     match value {
         serde_json::Value::Null => String::new(),
@@ -209,17 +210,19 @@ pub fn cell(value: &serde_json::Value) -> String {
     }
 }
 
-/// Which function, by which selector: as triggers name it.
+/// The function that a trigger runs, and the selector of its version.
 #[derive(Debug, Clone, Args)]
 pub struct TargetArgs {
-    /// The function to start
+    /// The function to run
     #[arg(long, value_name = "FUNCTION")]
     pub function: String,
-    /// Which version of it: `latest` (of a route or timer what its release holds, of a job or webhook the newest), a number, a
-    /// uid, a label, `@alias` or a digest
+    /// The version to run: `latest`, a number, uid, label, `@alias` or digest
+    ///
+    /// For routes and timers, `latest` is the version in the release. For jobs and webhooks, it is
+    /// the newest version.
     #[arg(long, value_name = "VERSION", conflicts_with = "alias")]
     pub version: Option<String>,
-    /// Follow this alias
+    /// Run the version that this alias points to
     #[arg(long, value_name = "ALIAS")]
     pub alias: Option<String>,
 }
@@ -236,7 +239,8 @@ impl TargetArgs {
     }
 }
 
-/// `128Mi`, `1Gi`, `500M` or plain bytes; a bare number up to 65536 means MiB, as Fission's flags do.
+/// `128Mi`, `1Gi`, `500M` or plain bytes; a bare number up to 65536 means MiB, as Fission's flags
+/// do.
 pub fn parse_memory(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     let number: u64 =
@@ -252,7 +256,7 @@ pub fn parse_memory(text: &str) -> Result<u64, String> {
         "Gi" => 1 << 30,
         other => return Err(format!("`{other}` is not a unit of memory; use Ki, Mi or Gi")),
     };
-    number.checked_mul(factor).ok_or_else(|| format!("`{text}` is too much"))
+    number.checked_mul(factor).ok_or_else(|| format!("`{text}` is too large"))
 }
 
 /// `10s`, `500ms`, `5m`; a bare number means seconds.
@@ -261,7 +265,7 @@ pub fn parse_duration_ms(text: &str) -> Result<u64, String> {
         return Ok(seconds.saturating_mul(1000));
     }
     let length: jiff::SignedDuration =
-        text.parse().map_err(|_| format!("`{text}` is not a length of time; write it like `10s`"))?;
+        text.parse().map_err(|_| format!("`{text}` is not a duration; write it like `10s`"))?;
     u64::try_from(length.as_millis()).map_err(|_| format!("`{text}` is negative"))
 }
 

@@ -1,4 +1,5 @@
-//! `create --spec`: writes documents into a folder of specs instead of changing an app. Needs no server.
+//! `create --spec`: writes documents to a folder of specs instead of changing an app. Needs no
+//! server.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,10 +17,12 @@ use crate::sources::CodeArgs;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Spec options")]
 pub struct SpecFileArgs {
-    /// Write YAML into the folder of specs instead of changing the app; `milepost spec apply` applies it
+    /// Write YAML to a folder of specs instead of changing the app
+    ///
+    /// Apply it with `milepost spec apply`.
     #[arg(long)]
     pub spec: bool,
-    /// Print that YAML and write nothing
+    /// Print the YAML of `--spec` and write nothing
     #[arg(long)]
     pub dry: bool,
     /// The folder of specs
@@ -32,7 +35,8 @@ impl SpecFileArgs {
         self.spec || self.dry
     }
 
-    /// The files of a package as archives name them: relative to the folder that holds the specs.
+    /// Returns the file patterns of a package's archives, relative to the parent of the specs
+    /// folder.
     pub fn archives(&self, code: &CodeArgs) -> Result<Archives> {
         let pattern = |path: Option<&PathBuf>| path.map(|path| self.pattern(path)).transpose();
         Ok(Archives {
@@ -46,8 +50,8 @@ impl SpecFileArgs {
         let project = specs.parent().unwrap_or(&specs);
         let inside = relative(project, &absolute(path)?);
         let Some(inside) = inside.filter(|inside| inside != ".." && !inside.starts_with("../")) else {
-            let message = format!("`{}` is outside of `{}`, where archives start", path.display(), project.display());
-            return Err(Failure::usage(message).hint("move it there, or name another folder of specs with `--specdir`"));
+            let message = format!("`{}` is outside the project folder `{}`", path.display(), project.display());
+            return Err(Failure::usage(message).hint("move it there, or choose another specs folder with `--specdir`"));
         };
         Ok(match (path.is_dir(), inside.as_str()) {
             (true, ".") => "**".to_owned(),
@@ -57,7 +61,8 @@ impl SpecFileArgs {
     }
 }
 
-/// Writes what declares the puts into one file, named after the last of them: the unit that the command is about.
+/// Appends the documents of all puts to one file. The file is named after the last put, the unit
+/// that the command creates.
 pub fn write(ui: &Ui, args: &SpecFileArgs, puts: &[Put], archives: &Archives) -> Result<()> {
     let Some(about) = puts.last() else { return Ok(()) };
     let mut documents = Documents::default();
@@ -80,7 +85,8 @@ pub fn write(ui: &Ui, args: &SpecFileArgs, puts: &[Put], archives: &Archives) ->
     Ok(())
 }
 
-/// A route that is made without `--spec` passes the whole path on, and its prefix as `X-Forwarded-Prefix`.
+/// Prints how an HTTPTrigger differs from a route that is created without `--spec`: such a route
+/// passes the whole path, and its prefix as `X-Forwarded-Prefix`.
 pub fn say_what_a_trigger_passes(ui: &Ui, prefix: bool) {
     ui.say(if prefix {
         "As an HTTPTrigger the function gets no `X-Forwarded-Prefix`, as in Fission."
@@ -98,17 +104,17 @@ fn apply_command(specdir: &Path) -> String {
     }
 }
 
-/// One folder declares an object once.
+/// Rejects puts that the folder already declares.
 fn refuse_declared(specdir: &Path, puts: &[Put]) -> Result<()> {
     if !specdir.is_dir() {
-        return Err(Failure::usage(format!("there is no folder `{}`", specdir.display()))
-            .hint("start one with `milepost spec init`, or name another one with `--specdir DIR`"));
+        return Err(Failure::usage(format!("folder `{}` does not exist", specdir.display()))
+            .hint("create it with `milepost spec init`, or choose another one with `--specdir DIR`"));
     }
     let holds_files = fs::read_dir(specdir)?.next().is_some();
     if !holds_files {
         return Ok(());
     }
-    // Mistakes elsewhere in the folder are for `spec validate` to report.
+    // Mistakes elsewhere in the folder are reported by `spec validate`.
     let Ok((declared, _)) = fission::look_at_folder(specdir) else { return Ok(()) };
     for put in puts {
         let name = match put.unit {
@@ -120,14 +126,14 @@ fn refuse_declared(specdir: &Path, puts: &[Put]) -> Result<()> {
             kind == put.unit.kind() && declared.as_str() == name
         });
         if let Some(unit) = known {
-            let message = format!("{} `{name}` is declared in {} already", put.unit.kind(), unit.place);
+            let message = format!("{} `{name}` is already declared in {}", put.unit.kind(), unit.place);
             return Err(Failure::usage(message).hint("edit it there, or choose another name"));
         }
     }
     Ok(())
 }
 
-/// Replaces the file at once, so that an interrupted command leaves the old one whole.
+/// Replaces the file atomically, so that an interrupted command leaves the old one intact.
 fn append(path: &Path, text: &str) -> Result<()> {
     let before = match fs::read_to_string(path) {
         Ok(before) => before,
@@ -145,7 +151,8 @@ fn append(path: &Path, text: &str) -> Result<()> {
     written.map(drop).map_err(|error| failed(path, &error))
 }
 
-/// A temporary file is for its owner only; a spec is checked in.
+/// The mode of a new spec file: a temporary file is readable by its owner only, but specs are
+/// committed.
 fn default_mode() -> fs::Permissions {
     use std::os::unix::fs::PermissionsExt;
     fs::Permissions::from_mode(0o644)

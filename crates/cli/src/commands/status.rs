@@ -7,12 +7,12 @@ use crate::context::Context;
 use crate::failure::Result;
 use crate::output::{Table, age, local, printable};
 
-/// Errors that are listed; the log has all.
+/// Number of errors shown; the log has all of them.
 const ERRORS: usize = 5;
 
-/// Show what is live, and what runs
+/// Show what is live and running
 ///
-/// Counts are those of the server that answers, since it started.
+/// Counters cover only the server that responds, since it started.
 #[derive(Debug, Args)]
 pub struct StatusArgs {}
 
@@ -28,11 +28,11 @@ fn text(status: &AppStatus, now: Timestamp) -> String {
         Some(live) => {
             let mode = match status.live.mode {
                 LiveMode::Following => "following the newest release",
-                LiveMode::Pinned => "pinned; `milepost release live --follow` lets it follow",
+                LiveMode::Pinned => "pinned; run `milepost release live --follow` to follow new releases",
             };
             format!("Live:    release {}, {} old, {mode}", live.id, age(now, live.created_at))
         }
-        None => "Live:    nothing; `milepost deploy` makes a release".to_owned(),
+        None => "Live:    nothing; run `milepost deploy` to make a release".to_owned(),
     });
     if let Some(latest) = &status.latest {
         let same = status.live.release.as_ref().is_some_and(|live| live.id == latest.id);
@@ -53,7 +53,7 @@ fn text(status: &AppStatus, now: Timestamp) -> String {
 
 fn functions(status: &AppStatus) -> String {
     let headers = ["FUNCTION", "VERSION", "UID", "INSTANCES", "BUSY", "QUEUED", "REQUESTS", "ERRORS"];
-    let mut table = Table::new(headers, "No function runs.");
+    let mut table = Table::new(headers, "No functions are running.");
     for function in &status.functions {
         table.row([
             function.name.clone(),
@@ -76,18 +76,19 @@ fn errors(status: &AppStatus) -> Vec<String> {
         .flat_map(|function| function.recent_errors.iter().map(move |error| (function, error)))
         .collect();
     recent.sort_by_key(|(_, error)| std::cmp::Reverse(error.at));
-    // What kept a function from starting is told by its start and by each request that waited; once is enough.
-    let mut told: Vec<(&str, &str)> = Vec::new();
+    // A failed start is recorded once for the start and once for each waiting request: shows each
+    // error once.
+    let mut seen: Vec<(&str, &str)> = Vec::new();
     recent.retain(|(function, error)| {
-        let news = (function.name.as_str(), error.message.as_str());
-        let is_news = !told.contains(&news);
-        told.push(news);
-        is_news
+        let entry = (function.name.as_str(), error.message.as_str());
+        let is_new = !seen.contains(&entry);
+        seen.push(entry);
+        is_new
     });
     if recent.is_empty() {
         return Vec::new();
     }
-    let mut lines = vec![String::new(), "Newest errors:".to_owned()];
+    let mut lines = vec![String::new(), "Recent errors:".to_owned()];
     for (function, error) in recent.into_iter().take(ERRORS) {
         let name = format!("{}@{}", function.name, function.number);
         lines.push(format!("  {} {name} {}", local(error.at), printable(&error.message)));
@@ -107,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_status_tells_what_is_live_what_runs_and_how_to_see_errors() {
+    fn shows_live_release_functions_and_recent_errors() {
         let release = |id: &str, at: &str, live: bool| {
             json!({"id": id, "appVersion": "vvvvvv", "state": "active", "tags": [], "live": live, "latest": !live,
                 "createdAt": at, "createdBy": "admin", "urls": []})
@@ -125,7 +126,7 @@ mod tests {
         let now = "2026-01-02T03:04:05Z".parse().expect("a time");
         insta::assert_snapshot!(text(&status, now).replace(&local(status.functions[0].recent_errors[0].at), "AT"), @r"
         App:     shop
-        Live:    release aaaaaa, 4m old, pinned; `milepost release live --follow` lets it follow
+        Live:    release aaaaaa, 4m old, pinned; run `milepost release live --follow` to follow new releases
         Latest:  release bbbbbb, 65s old
         URLs:    http://shop.localhost:8080/ (live)
                  http://shop.latest.localhost:8080/ (latest)
@@ -133,7 +134,7 @@ mod tests {
         FUNCTION  VERSION  UID     INSTANCES  BUSY  QUEUED  REQUESTS  ERRORS
         hello     2        uuuuuu  1          0     0       12        1
 
-        Newest errors:
+        Recent errors:
           AT hello@2 the function threw: oh
             milepost logs --app shop --request r1
         ");

@@ -8,18 +8,20 @@ use crate::commands::channel::tell_app::tell_app;
 use crate::context::{Context, Unattended};
 use crate::failure::{Failure, Result};
 
-/// Take a published version back
+/// Remove a published version from its channel
 ///
-/// Nobody installs it any more, and installs that have it move to a replacement patch at once where their policy allows. Its text
-/// stays bound to its content: publish a higher version, ideally before. If it is the latest, you are asked, and the channel
-/// has no latest until you publish a version above all that remain, or with `--promote-previous`, now or in a second run, the
-/// highest that remains.
+/// The version can no longer be installed. Installs that have it move at once to a replacement
+/// patch, if their policy allows. The version number cannot be used again for other content:
+/// publish a higher version, ideally before this one is removed. Removing the latest version asks
+/// for confirmation. The channel then has no latest version until you publish one above all
+/// remaining versions. With `--promote-previous`, now or in a second run, the highest remaining
+/// version becomes the latest.
 #[derive(Debug, Args)]
 pub struct UnpublishArgs {
-    /// The version, as it was published: `1.2.3`, `1.3.0-beta.1`
+    /// The published version, like `1.2.3` or `1.3.0-beta.1`
     #[arg(value_name = "VERSION")]
     version: String,
-    /// If it is the latest, make the highest that remains latest
+    /// If it is the latest, make the highest remaining version the latest
     #[arg(long)]
     promote_previous: bool,
     #[command(flatten)]
@@ -39,34 +41,35 @@ pub async fn run(context: &Context<'_>, args: UnpublishArgs) -> Result<()> {
     {
         let next = match preview.all.latest() {
             Some(entry) => format!("{} becomes the latest", entry.version),
-            None => "the channel will have no latest, so nobody can install it until you publish a version above all that remain, or \
-                     run this again with `--promote-previous`"
+            None => "the channel will have no latest, so it cannot be installed until you publish a version above all \
+                     remaining ones, or run this again with `--promote-previous`"
                 .to_owned(),
         };
         context.ui.warn(&format!("{version} is the latest of {channel}: {next}"));
         context.confirm("Unpublish it?", Unattended::Refuse)?;
     }
-    // Asked above, as it was then; if another became latest meanwhile, that is told and not done.
+    // The confirmation covers the state that was read above. If this version became the latest
+    // since then, the store rejects the change.
     let was_latest = before.as_ref().and_then(|all| all.latest()).is_some_and(|latest| latest.version == version);
     let (promote_previous, even_if_latest) = (args.promote_previous, was_latest);
     let asked = Unpublish { package: &package, channel: &channel, version: &version, promote_previous, even_if_latest };
     let done = match store.unpublish(&asked).await {
         Err(WriteError::IsLatest { .. }) => {
-            return Err(
-                Failure::new(format!("{version} has become the latest of {channel} meanwhile")).hint("run it again")
-            );
+            return Err(Failure::new(format!("{version} has just become the latest of {channel}"))
+                .hint("run the command again"));
         }
         done => done?,
     };
     if let Some(problem) = &done.tag_problem {
         context.ui.warn(&problem.to_string());
     }
-    // One that was taken back before is told already: this run made another one latest, or finished what was left.
+    // If the version was unpublished earlier, the app's history has it already: this run only
+    // promoted another version or completed an interrupted run.
     let was_listed = before.as_ref().is_some_and(|all| all.get(&version).is_some());
-    // A package of another name is not known to be of this app, unless it is said.
+    // A package with `--package` may belong to another app, unless `--app` is given.
     let is_apps = args.place.package.is_none() || context.app_in_so_many_words.is_some();
     if let Some(unpublished) = done.unpublished.as_ref().filter(|_| was_listed && is_apps) {
-        let told = Publication {
+        let publication = Publication {
             done: PublicationKind::Unpublished,
             package: package.clone(),
             channel: channel.clone(),
@@ -75,7 +78,7 @@ pub async fn run(context: &Context<'_>, args: UnpublishArgs) -> Result<()> {
             place: store.channel_url(&package, &channel),
             app_version: None,
         };
-        tell_app(context, &told).await;
+        tell_app(context, &publication).await;
     }
     let latest = match &done.unpublished {
         Some(unpublished) => unpublished.all.latest().map(|entry| entry.version.to_string()),
@@ -97,18 +100,18 @@ pub async fn run(context: &Context<'_>, args: UnpublishArgs) -> Result<()> {
         |_| {
             let first = match (&done.unpublished, &latest) {
                 (Some(_), Some(latest)) if !was_listed => {
-                    format!("Promoted {package} {latest}: {version} was unpublished before.")
+                    format!("Promoted {package} {latest}; {version} was already unpublished.")
                 }
-                (None, _) => format!("{package} {version} was unpublished before; what was left undone is done."),
+                (None, _) => format!("{package} {version} was already unpublished; completed an interrupted run."),
                 _ => format!("Unpublished {package} {version}."),
             };
             let latest = match latest {
                 Some(latest) => format!("The latest of {channel} is {latest}."),
-                None => format!("{channel} has no latest now."),
+                None => format!("{channel} now has no latest."),
             };
             let kept = match (&done.unpublished, done.artifact_removed) {
                 (Some(unpublished), false) if !unpublished.shared_with.is_empty() => {
-                    " Its artifact stays: another version has the same."
+                    " Its artifact is kept: another version has the same one."
                 }
                 _ => "",
             };

@@ -3,7 +3,7 @@ use clap::Args;
 use crate::context::Context;
 use crate::failure::Result;
 
-/// Show whose token is used, and for which server
+/// Show the name and role of the current token, and the server
 #[derive(Debug, Args)]
 pub struct WhoamiArgs {}
 

@@ -1,6 +1,6 @@
-//! Amounts as people write them, exactly.
+//! Human-readable amounts that parse back to exactly the same number.
 
-/// `128Mi`; what is no round number is told in bytes.
+/// `128Mi`; in bytes if no unit divides it evenly.
 pub fn memory(bytes: u64) -> String {
     for (unit, shift) in [("Gi", 30), ("Mi", 20), ("Ki", 10)] {
         let whole = bytes >> shift;
@@ -27,7 +27,7 @@ mod tests {
     use crate::commands::shared::{parse_duration_ms, parse_memory};
 
     #[test]
-    fn amounts_read_back_as_they_were() {
+    fn printed_amounts_parse_back_to_the_same_number() {
         for bytes in [0, 1, 1 << 10, 16 << 20, 128 << 20, 1 << 30, 3 << 29, 500_000_000, 65_537, (1 << 40) + 1] {
             assert_eq!(parse_memory(&memory(bytes)), Ok(bytes), "{}", memory(bytes));
         }

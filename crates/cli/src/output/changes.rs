@@ -8,7 +8,7 @@ use milepost_model::{ChangeOutcome, UnitKind, UnitName};
 
 use super::{Ui, printable, reason_lines};
 
-/// More units than this that stay as they are become one line.
+/// Above this many, unchanged units are folded into one line.
 const UNCHANGED: usize = 20;
 
 fn key(unit: &UnitOutcome) -> String {
@@ -26,18 +26,17 @@ pub fn outcome_table(outcome: &ChangeOutcome) -> String {
     plan_table(outcome, &BTreeMap::new())
 }
 
-/// The same, with what would build the packages that have to be built.
+/// The outcome of a dry run. `commands` holds the build command of each package that has one.
 pub fn plan_table(outcome: &ChangeOutcome, commands: &BTreeMap<UnitName, String>) -> String {
     let mut lines = Vec::new();
     let is_unchanged = |unit: &&UnitOutcome| unit.action == UnitAction::Unchanged;
     let unchanged = outcome.versions.iter().filter(is_unchanged).count();
-    // What stays is worth a line each only as long as it does not hide what changes.
     let folds = !outcome.dry_run && unchanged > UNCHANGED;
-    let told: Vec<&UnitOutcome> = outcome.versions.iter().filter(|unit| !(folds && is_unchanged(unit))).collect();
-    let width = told.iter().map(|unit| key(unit).chars().count()).max().unwrap_or(0);
-    for unit in told {
+    let listed: Vec<&UnitOutcome> = outcome.versions.iter().filter(|unit| !(folds && is_unchanged(unit))).collect();
+    let width = listed.iter().map(|unit| key(unit).chars().count()).max().unwrap_or(0);
+    for unit in listed {
         let version = unit.number.map(|number| format!("version {number}")).unwrap_or_default();
-        // A dry run gives no name away: the change itself will get another.
+        // The uid of a dry run is not shown: the real change gets a different one.
         let is_new = matches!(unit.action, UnitAction::Created | UnitAction::Updated);
         let uid = unit.uid.as_ref().filter(|_| !(outcome.dry_run && is_new));
         let uid = uid.map(|uid| format!(" (uid {uid})")).unwrap_or_default();
@@ -87,12 +86,12 @@ pub fn plan_table(outcome: &ChangeOutcome, commands: &BTreeMap<UnitName, String>
     lines.join("\n")
 }
 
-/// What of the app before is not in what a change on live made.
+/// Differences between head and live that a change on live does not include.
 fn left_out(outcome: &ChangeOutcome) -> Vec<String> {
     if outcome.left_out.is_empty() {
         return Vec::new();
     }
-    let head = if outcome.dry_run { "Would leave out what is not live:" } else { "Left out, because it is not live:" };
+    let head = if outcome.dry_run { "Would be left out (not live):" } else { "Left out (not live):" };
     let line = |left: &LeftOut| {
         let key = UnitKey { kind: left.kind, name: left.name.clone() };
         match (left.head, left.live) {
@@ -108,17 +107,17 @@ fn build_line(outcome: &ChangeOutcome, unit: &UnitOutcome, commands: &BTreeMap<U
     if unit.kind != UnitKind::Package || !outcome.builds.contains(&unit.name) {
         return None;
     }
-    let command = commands.get(&unit.name).map_or("with the command of its environment", String::as_str);
+    let command = commands.get(&unit.name).map_or("with the build command of its environment", String::as_str);
     Some(format!("    would be built: {}", printable(command)))
 }
 
-/// What a delete would take along, before it is asked for.
+/// Prints the effects of a removal, before the confirmation.
 pub fn plan_text(outcome: &ChangeOutcome, ui: &Ui) {
     for unit in &outcome.versions {
         let what = key(unit);
         let number = unit.number.unwrap_or_default();
         match unit.action {
-            UnitAction::Deleted => ui.say(&format!("  {what} version {number} goes")),
+            UnitAction::Deleted => ui.say(&format!("  {what} version {number} is deleted")),
             UnitAction::Reverted => ui.say(&format!("  {what} goes back to version {number}")),
             UnitAction::Removed => ui.say(&format!("  {what} is removed from the app")),
             _ => {}

@@ -18,10 +18,10 @@ pub use lines::line_diffs;
 /// Files beyond this are counted, not listed.
 const FILES: usize = 50;
 
-/// How much of the files is told.
+/// Which files a diff lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listed {
-    /// A screenful of those that people wrote; what a build made of them is counted.
+    /// The first `FILES` source files. Files that a build produced are only counted.
     Main,
     All,
 }
@@ -51,7 +51,7 @@ fn key(change: &UnitDiff) -> UnitKey {
     UnitKey { kind: change.kind, name: change.name.clone() }
 }
 
-/// Why a unit gets a new version, or is another one: a line for each field and file.
+/// Why a unit changed: one line for each field and file.
 pub fn reason_lines(kind: UnitKind, reasons: &[Reason]) -> Vec<String> {
     reasons_listed(kind, reasons, Listed::Main)
 }
@@ -61,13 +61,13 @@ fn reasons_listed(kind: UnitKind, reasons: &[Reason], listed: Listed) -> Vec<Str
     for reason in reasons {
         match reason {
             Reason::New => lines.push("new".to_owned()),
-            Reason::Asked => lines.push("asked for, with the same content".to_owned()),
+            Reason::Asked => lines.push("requested explicitly, with the same content".to_owned()),
             Reason::Secret => lines.push("the value changed".to_owned()),
             Reason::Field { field, before, after } => {
                 lines.extend(values::field_lines(kind, field, before.as_ref(), after.as_ref()));
             }
             Reason::Pinned { kind, name, before, after } => lines.push(pin_line(*kind, name, *before, *after)),
-            Reason::Files { field, files, .. } if files.is_empty() => lines.push(format!("{field}: other files")),
+            Reason::Files { field, files, .. } if files.is_empty() => lines.push(format!("{field}: files changed")),
             Reason::Files { field, files, .. } => {
                 let is_built = are_built(field, reasons);
                 if is_built && listed == Listed::Main {
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_changed_package_is_told_with_both_versions() {
+    fn shows_both_versions_of_a_changed_package() {
         let pinned = |before, after| {
             reason_lines(
                 UnitKind::Function,

@@ -1,10 +1,10 @@
-//! Where the author's tree stood, in a line.
+//! Git facts of an app version, as one line.
 
 use milepost_model::GitFacts;
 
 use super::printable;
 
-/// Letters of a commit that are enough to find it.
+/// Characters of a commit hash that are shown.
 const SHORT: usize = 10;
 
 /// `9e0446e96c on main (dirty)`
@@ -15,7 +15,7 @@ pub fn git_short(git: &GitFacts) -> String {
     format!("{commit}{branch}{dirty}")
 }
 
-/// All that is known, for one app version: commit, branch, whether the tree was clean, subject and remote.
+/// The long form, for one app version: commit, branch, clean or dirty, subject and remote.
 pub fn git_whole(git: &GitFacts) -> String {
     let branch = if git.branch.is_empty() { String::new() } else { format!(" on {}", printable(&git.branch)) };
     let clean = if git.clean { "clean" } else { "dirty" };

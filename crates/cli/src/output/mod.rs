@@ -1,4 +1,4 @@
-//! Everything that is printed goes through here: data to stdout, the rest to stderr.
+//! All output of the command line: data goes to stdout, everything else to stderr.
 
 pub mod amounts;
 mod changes;
@@ -27,7 +27,7 @@ pub struct Ui {
     quiet: bool,
     color: bool,
     data_color: bool,
-    yes_terminal: bool,
+    is_interactive: bool,
     now: milepost_model::Timestamp,
 }
 
@@ -40,7 +40,7 @@ impl Ui {
             quiet: global.quiet,
             color: std::io::stderr().is_terminal() && !no_color,
             data_color: std::io::stdout().is_terminal() && !no_color,
-            yes_terminal: std::io::stdin().is_terminal() && std::io::stderr().is_terminal(),
+            is_interactive: std::io::stdin().is_terminal() && std::io::stderr().is_terminal(),
             now: crate::test_hooks::clock().now(),
         }
     }
@@ -49,7 +49,7 @@ impl Ui {
         self.now
     }
 
-    /// Whether progress bars make sense.
+    /// Whether to draw progress bars.
     pub fn shows_progress(&self) -> bool {
         std::io::stderr().is_terminal() && !self.quiet
     }
@@ -62,12 +62,12 @@ impl Ui {
         self.format == Format::Table
     }
 
-    /// Whether tables may have colours: not when they go into a file or another program.
+    /// Whether tables may have colors: only if stdout is a terminal.
     pub fn colors_data(&self) -> bool {
         self.data_color
     }
 
-    /// Prints one object or a list in the form that was asked for.
+    /// Prints one object or a list in the format of `--output`.
     pub fn show<T: Serialize>(
         &self,
         value: &T,
@@ -77,7 +77,7 @@ impl Ui {
         self.show_painted(value, name, |value| harmless(&table(value)))
     }
 
-    /// The same for a table with colours, whose texts are harmless already.
+    /// Like `show`, for a table with color codes. The caller escapes its text with `harmless`.
     pub fn show_painted<T: Serialize>(
         &self,
         value: &T,
@@ -96,7 +96,7 @@ impl Ui {
         print_data(&text)
     }
 
-    /// What happened, for a person.
+    /// Prints a message to stderr, unless `--quiet` is given.
     pub fn say(&self, text: &str) {
         if !self.quiet {
             eprintln!("{}", harmless(text));
@@ -120,7 +120,7 @@ impl Ui {
     }
 
     pub fn can_ask(&self) -> bool {
-        self.yes_terminal
+        self.is_interactive
     }
 
     pub fn ask(&self, question: &str) -> Result<bool> {
@@ -133,15 +133,15 @@ impl Ui {
 }
 
 fn yaml<T: Serialize>(value: &T) -> Result<String> {
-    // Through JSON, so that both forms have the same names and the same nulls.
+    // Via JSON, so that both formats have the same field names and nulls.
     match serde_json::to_value(value) {
         Ok(value) => serde_saphyr::to_string(&value).map_err(|error| Failure::new(error.to_string())),
-        // An input or a result has a number that is larger than any of ours. JSON is YAML, too.
+        // An input or a result holds a number that `Value` cannot represent. JSON is valid YAML.
         Err(_) => serde_json::to_string_pretty(value).map_err(|error| Failure::new(error.to_string())),
     }
 }
 
-/// A reader that goes away early (`| head`) is not an error.
+/// Prints to stdout. A closed pipe (`| head`) is not an error.
 pub fn print_data(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     let text = text.trim_end_matches('\n');

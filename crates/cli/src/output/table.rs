@@ -1,4 +1,4 @@
-//! Plain tables: columns by spaces, no frames, so that they can be cut and grepped.
+//! Plain tables: columns separated by spaces, without borders, for `cut` and `grep`.
 
 use comfy_table::{ContentArrangement, Table as Comfy, presets};
 
@@ -7,7 +7,7 @@ pub struct Table {
     empty: String,
 }
 
-/// Messages and file names come from others: what could move the cursor is shown, not obeyed.
+/// Escapes all control characters: messages and file names are untrusted text.
 pub fn printable(text: &str) -> String {
     if !text.contains(char::is_control) {
         return text.to_owned();

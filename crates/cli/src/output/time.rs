@@ -1,11 +1,11 @@
-//! Times as people read and write them.
+//! Human-readable times.
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, Zoned};
 
 use crate::failure::{Failure, Result};
 
-/// `2026-01-02 03:04:05` in the zone of the machine.
+/// `2026-01-02 03:04:05` in the system's time zone.
 pub fn local(at: Timestamp) -> String {
     at.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string()
 }
@@ -21,7 +21,8 @@ pub fn age(now: Timestamp, then: Timestamp) -> String {
     }
 }
 
-/// A moment: `now`, RFC 3339, `2026-11-10 12:00` in the zone of the machine, or a length of time ago (`2h`, `3 days ago`).
+/// Parses `now`, RFC 3339, `2026-11-10 12:00` in the system's time zone, or a duration ago (`2h`,
+/// `3 days ago`).
 pub fn parse_moment(text: &str, now: Timestamp) -> Result<Timestamp> {
     if text == "now" {
         return Ok(now);
@@ -47,6 +48,6 @@ pub fn parse_moment(text: &str, now: Timestamp) -> Result<Timestamp> {
     }
     let example =
         now.checked_sub(SignedDuration::from_hours(2)).map_or_else(|_| String::new(), |then| then.to_string());
-    Err(Failure::usage(format!("`{text}` is not a moment"))
-        .hint(format!("write `{example}`, `2026-11-10 12:00` or `2h ago`")))
+    Err(Failure::usage(format!("`{text}` is not a valid time"))
+        .hint(format!("use a form like `{example}`, `2026-11-10 12:00` or `2h ago`")))
 }

@@ -61,7 +61,7 @@ fn the_list_tells_when_a_timer_fires_next_and_when_live_has_another() {
     let table = stage.world.ok("timer list");
     let line = |name: &str| table.lines().find(|line| line.starts_with(name)).unwrap().to_owned();
     assert!(line("a").contains("0 4 * * *") && line("a").contains("version 1: 0 3 * * * UTC, echo"), "{table}");
-    assert!(line("b").contains("only there"), "{table}");
+    assert!(line("b").contains("only in live"), "{table}");
     assert!(line("c").trim_end().ends_with("no"), "{table}");
     let got = stage.world.json("timer get a");
     assert_eq!((&got["number"], &got["live"]["number"], &got["live"]["nextAt"]), (&2.into(), &1.into(), &next.into()));

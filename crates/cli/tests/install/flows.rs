@@ -161,11 +161,11 @@ fn a_pinned_version_of_this_servers_own_channels_stays() {
     author.release("1.0.1", "");
     author.ok("install shop:1.0.0 --app old");
     let status = author.ok("install status old");
-    assert!(status.contains("pinned, never upgraded by itself") && !status.contains("Next look"), "{status}");
+    assert!(status.contains("pinned, never upgraded automatically") && !status.contains("Next poll"), "{status}");
     let missing = author.refused("install shop:9.9.9 --app none");
     assert!(missing.contains("has no version `9.9.9`") && missing.contains("1.0.1"), "{missing}");
-    assert!(author.refused("install shop --app none").contains("names no version"));
-    assert!(author.refused("install").contains("there is nothing to install"));
+    assert!(author.refused("install shop --app none").contains("has no version"));
+    assert!(author.refused("install").contains("no package or channel given"));
     // Over HTTP the same channel is followed.
     let channel = format!("{}/channels/shop/stable", author.world.server.api());
     author.ok(&format!("install --channel {channel} --app new"));
@@ -192,7 +192,7 @@ fn a_package_without_a_version_and_a_channel_follow_the_channel() {
     );
     assert_eq!(status["settings"]["policy"]["minor"], "window", "{status:#}");
     let without = author.refused("install crossplane/aws-stack --app none");
-    assert!(without.contains("names no version") && without.contains("--channel URL"), "{without}");
+    assert!(without.contains("has no version") && without.contains("--channel URL"), "{without}");
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn options_of_a_followed_channel_are_refused_for_a_version_that_stays() {
     {
         let said = author.refused(&format!("install shop:1.0.0 --channel {channel} --app copy {option}"));
         let name = option.split(' ').next().unwrap();
-        assert!(said.contains(&format!("`{name}` is for installs that follow a channel")), "{said}");
+        assert!(said.contains(&format!("`{name}` applies only to installs that follow a channel")), "{said}");
     }
     author.ok(&format!("install shop:1.0.0 --channel {channel} --app copy --set greeting=Moin --health /index.html"));
     // The server refuses it too: what is sent by others, and what is changed later.

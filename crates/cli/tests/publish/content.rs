@@ -32,7 +32,7 @@ fn a_folder_elsewhere_is_published_as_its_own_app() {
 fn an_option_that_names_another_app_than_the_folder_is_refused() {
     let mut author = with_other();
     let said = author.refused("publish other --app shop");
-    assert!(said.contains("`--app` names app `shop`, and `other/milepost.yaml` is about app `other`"), "{said}");
+    assert!(said.contains("`--app` names app `shop`, but `other/milepost.yaml` describes app `other`"), "{said}");
     author.refused("publish other --app shop --app-version live");
     author.world.env.set("MILEPOST_APP", "shop");
     let said = author.refused("publish other");
@@ -49,7 +49,7 @@ fn a_folder_that_differs_from_what_is_live_is_not_published() {
         "app: shop\nversion: 1.1.0\nconfig: { a: 1 }\nstatic:\n  - src: public\n    path: /\n",
     );
     let said = author.refused("publish");
-    assert!(said.contains("the folder `.` differs from what is live of app `shop`"), "{said}");
+    assert!(said.contains("folder `.` differs from the live release of app `shop`"), "{said}");
     assert!(said.contains("- config differs") && said.contains("- static / differs"), "{said}");
     assert!(said.contains("milepost deploy .") && said.contains("--app-version live"), "{said}");
     author.refused("publish --dry-run");
@@ -96,7 +96,7 @@ fn nothing_live_and_mistakes_in_the_manifest_are_refused() {
     assert!(author.refused("publish fresh").contains("no app called `fresh`"));
     author.ok("deploy fresh --no-release");
     let said = author.refused("publish fresh");
-    assert!(said.contains("nothing of app `fresh` is live") && said.contains("milepost deploy fresh"), "{said}");
+    assert!(said.contains("app `fresh` has no live release") && said.contains("milepost deploy fresh"), "{said}");
     author.world.env.write_file("fresh/milepost.yaml", "app: fresh\nversion: 1.0.0\nconfg: { a: 1 }\n");
     assert!(author.refused("publish fresh").contains("confg"));
     author.ok("publish fresh --app-version head --to channels");

@@ -4,7 +4,7 @@ use crate::author::{Author, text};
 fn a_version_is_published_and_its_channel_tells_how_to_install_it() {
     let author = Author::new();
     let said = author.ok("publish");
-    assert!(said.contains("Published shop 1.0.0 to stable, which is its latest now."), "{said}");
+    assert!(said.contains("Published shop 1.0.0 to stable; it is now the latest."), "{said}");
     assert!(said.contains("Digest   sha256:"), "{said}");
     assert!(said.contains("/channels/shop/stable"), "{said}");
     assert!(said.contains("Install  milepost install --channel http://"), "{said}");

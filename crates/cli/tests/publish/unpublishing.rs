@@ -32,7 +32,7 @@ fn the_latest_is_taken_back_only_after_a_yes() {
     let said = author.ok("unpublish 1.1.0 --yes --promote-previous");
     assert!(said.contains("The latest of stable is 1.0.0."), "{said}");
     let said = author.ok("unpublish 1.0.0 --yes");
-    assert!(said.contains("stable has no latest now."), "{said}");
+    assert!(said.contains("stable now has no latest."), "{said}");
     author.release("1.2.0", "");
     assert_eq!(author.json("channel show")["latest"]["version"], "1.2.0");
 }
@@ -46,14 +46,14 @@ fn a_channel_without_a_latest_gets_one_by_promoting_later() {
     author.manifest("1.5.0", "lower");
     author.deploy();
     let said = author.ok("publish");
-    assert!(said.contains("has no latest still: 2.0.0 is above it"), "{said}");
+    assert!(said.contains("still has no latest, because 2.0.0 is higher"), "{said}");
     assert!(said.contains("`milepost unpublish 3.0.0 --promote-previous`"), "{said}");
     let taken_back = |events: &serde_json::Value| {
         events.as_array().unwrap().iter().filter(|event| event["kind"] == "app.unpublished").count()
     };
     assert_eq!(taken_back(&author.json("app history")), 1);
     let said = author.ok("unpublish 3.0.0 --promote-previous");
-    assert!(said.contains("Promoted shop 2.0.0: 3.0.0 was unpublished before."), "{said}");
+    assert!(said.contains("Promoted shop 2.0.0; 3.0.0 was already unpublished."), "{said}");
     assert!(said.contains("The latest of stable is 2.0.0.") && !said.contains("Unpublished"), "{said}");
     assert_eq!(taken_back(&author.json("app history")), 1, "it is told once");
     assert!(author.refused("unpublish 3.0.0 --promote-previous").contains("was already unpublished"));
@@ -67,6 +67,6 @@ fn an_artifact_that_another_version_has_stays() {
     author.manifest("1.0.1", "one");
     author.ok("publish");
     let said = author.ok("unpublish 1.0.0");
-    assert!(said.contains("Its artifact stays: another version has the same."), "{said}");
+    assert!(said.contains("Its artifact is kept: another version has the same one."), "{said}");
     author.ok("bundle --version 1.0.1 --file still.bundle");
 }

@@ -91,7 +91,7 @@ fn configuration_and_secrets_reach_users_after_a_rollback_without_the_code_that_
     let said = world.run("config set greeting=fixed --on live");
     assert!(said.succeeded() && said.stdout.contains(", live"), "{}", said.snapshot());
     assert!(
-        said.stdout.contains("Left out, because it is not live:\n  config version 3 (live has version 1)"),
+        said.stdout.contains("Left out (not live):\n  config version 3 (live has version 1)"),
         "{}",
         said.snapshot()
     );

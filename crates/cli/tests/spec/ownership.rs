@@ -39,7 +39,7 @@ fn two_folders_of_one_app_never_remove_each_others_units() {
     project.stage.world.ok("spec version destroy --specdir foo/specs --yes");
     assert_eq!(functions(&project), ["bar"]);
     assert_eq!(project.json("spec version list --specdir foo/specs")["objects"], serde_json::json!([]));
-    assert!(project.run("spec version destroy --specdir foo/specs --yes").stderr.contains("has nothing in app"));
+    assert!(project.run("spec version destroy --specdir foo/specs --yes").stderr.contains("has no units in app"));
 }
 
 #[test]

@@ -106,7 +106,7 @@ fn what_a_spec_cannot_express_is_refused() {
         ("timer create --name t --cron \"0 3 * * *\" --zone Europe/Berlin --function f --spec", "a time zone"),
         ("env create --name e --image python --interpreter 3.11 --spec", "an interpreter version"),
         ("env create --name e --image binary --spec", "serves HTTP itself"),
-        ("package create --src /etc/hostname --env python --spec", "is outside of"),
+        ("package create --src /etc/hostname --env python --spec", "is outside the project folder"),
     ] {
         let refused = project.run(line);
         assert_eq!(refused.status, Some(2), "{}", refused.snapshot());

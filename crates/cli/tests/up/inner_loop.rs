@@ -66,7 +66,7 @@ fn a_request_is_found_in_the_log_by_its_id() {
     assert_eq!(newest.lines().count(), 1, "{newest}");
 
     let status = world.ok("status");
-    assert!(status.contains("Newest errors:") && status.contains("broken on purpose"), "{status}");
+    assert!(status.contains("Recent errors:") && status.contains("broken on purpose"), "{status}");
     assert!(status.contains(&format!("milepost logs --app default --request {id}")), "{status}");
 }
 

@@ -117,7 +117,7 @@ fn up_uses_the_server_that_runs_and_leaves_it_running() {
     shop(&world.env);
     let output = world.run("up shop --no-logs");
     assert!(output.succeeded(), "{}", output.snapshot());
-    assert!(output.stderr.contains("Using the server that runs at"), "{}", output.snapshot());
+    assert!(output.stderr.contains("Using the server at"), "{}", output.snapshot());
     assert!(output.stdout.contains("  live     http://shop.localhost:PORT/"), "{}", output.snapshot());
     let mut following = Terminal::start(world.env.command(&["up", "shop"]));
     following.wait_for("Following the logs");
@@ -160,7 +160,7 @@ fn a_manifest_that_is_about_another_app_now_is_not_deployed_into_the_first() {
     let mut up = Terminal::start(world.env.command(&["up", "shop", "--watch", "--no-logs"]));
     up.wait_for("Watching for saved files");
     world.env.write_file("shop/milepost.yaml", MANIFEST.replace("app: shop", "app: shelf"));
-    up.wait_for("the manifest is about app shelf now");
+    up.wait_for("the manifest now describes app shelf");
     // Mistakes are told as a deploy tells them.
     world.env.write_file("shop/milepost.yaml", MANIFEST.replace("path: /", "pfad: /").replace(": hello\n", ": helo\n"));
     up.wait_for("unknown key `pfad`");

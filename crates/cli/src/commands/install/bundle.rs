@@ -1,4 +1,4 @@
-//! Reading a version out of a bundle.
+//! Reads a version from a bundle.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use milepost_model::channel::{All, ChannelName, Entry, PackageName, SemVer};
 use crate::commands::channel::place::public_key;
 use crate::failure::{Failure, Result};
 
-/// A version of a bundle, whose index was checked.
+/// A version of a bundle whose index was verified.
 pub struct FromBundle {
     pub package: PackageName,
     pub channel: ChannelName,
@@ -19,14 +19,14 @@ pub struct FromBundle {
 }
 
 impl FromBundle {
-    /// Its bytes, which are checked while they go by. May be asked for again.
+    /// Streams the artifact and verifies its digest. May be called again for a retry.
     pub async fn artifact(&self) -> Result<ArtifactStream> {
         Ok(self.source.artifact(&self.entry).await?)
     }
 }
 
-/// Reads it once before anything is sent: on its way to the server, what is wrong with the file would look like a broken
-/// connection.
+/// Reads the artifact once before the upload: a damaged file would otherwise look like a broken
+/// connection to the server.
 async fn check_artifact(source: &Source, all: &All, entry: &Entry) -> Result<()> {
     match source.artifact(entry).await {
         Ok(mut bytes) => {
@@ -38,8 +38,8 @@ async fn check_artifact(source: &Source, all: &All, entry: &Entry) -> Result<()>
                 if source.artifact(other).await.is_ok() {
                     let version = &other.version;
                     return Err(Failure::new(format!("the bundle has no artifact of `{}`", entry.version)).hint(format!(
-                        "name a version that it has, like `milepost install {}:{version} --bundle FILE`, or `milepost upgrade --to \
-                         {version} --bundle FILE` for an app that is installed",
+                        "choose a version in the bundle, like `milepost install {}:{version} --bundle FILE`, or for an installed \
+                         app `milepost upgrade --to {version} --bundle FILE`",
                         all.package()
                     )));
                 }
@@ -50,7 +50,7 @@ async fn check_artifact(source: &Source, all: &All, entry: &Entry) -> Result<()>
     }
 }
 
-/// The latest of a bundle, or the version that is named.
+/// Opens a bundle at `version`, or at its latest version.
 pub async fn open_bundle(
     file: &Path,
     key: Option<&str>,
@@ -69,7 +69,7 @@ pub async fn open_bundle(
     };
     let source = Source::open(&file.display().to_string(), options)?;
     let LatestAnswer::Read(latest) = source.latest(None).await? else {
-        return Err(Failure::new("the bundle has no `latest`").hint("make it again with `milepost bundle`"));
+        return Err(Failure::new("the bundle has no `latest`").hint("create it again with `milepost bundle`"));
     };
     let all = source.all_for(&latest).await?.all;
     let entry = match version {
@@ -81,10 +81,10 @@ pub async fn open_bundle(
         let what = version.map_or_else(|| "no latest version".to_owned(), |version| format!("no version `{version}`"));
         Failure::new(format!("the bundle of `{}` has {what}", all.package()))
             .hint(match names.first() {
-                None => "it has none; ask for another bundle".to_owned(),
+                None => "the bundle is empty; ask its author for another one".to_owned(),
                 Some(newest) => format!(
-                    "name one that it has, like `milepost install {}:{newest} --bundle FILE`, or `milepost upgrade --to {newest} \
-                     --bundle FILE` for an app that is installed; it has {}",
+                    "choose a version in the bundle, like `milepost install {}:{newest} --bundle FILE`, or for an installed app \
+                     `milepost upgrade --to {newest} --bundle FILE`; the bundle has {}",
                     all.package(),
                     names.join(", ")
                 ),

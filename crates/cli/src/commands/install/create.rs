@@ -14,17 +14,23 @@ use crate::failure::{Failure, Result};
 
 #[derive(Debug, Args)]
 pub struct CreateArgs {
-    /// A package and its version, like `acme/shop:1.2.3`; with a host in front, from that registry; with `--channel` the version
-    /// may be left out, and the latest is installed and followed
+    /// A package and its version, like `acme/shop:1.2.3`
+    ///
+    /// With a registry host, like `registry.example.com/acme/shop:1.2.3`, the version is pulled
+    /// from that registry. With `--channel` and without a version, the latest version is installed
+    /// and the channel is followed.
     #[arg(value_name = "NAME[:VERSION]")]
     reference: Option<String>,
-    /// The address of a channel, or a folder on the server: its latest is installed and followed; with a version, the place that has it
+    /// Follow this channel: its URL, or a folder on the server
+    ///
+    /// Installs the latest version of the channel. If NAME has a version, that version is installed
+    /// from the channel and pinned.
     #[arg(long, value_name = "URL")]
     channel: Option<String>,
-    /// The OCI repository that has the version, like `registry.example.com/team/shop`
+    /// Pull the version from this OCI repository, like `registry.example.com/team/shop`
     #[arg(long, value_name = "REPOSITORY", conflicts_with = "channel")]
     registry: Option<String>,
-    /// A file of `milepost bundle`: nothing is fetched
+    /// Install from a file made by `milepost bundle`, without a network
     #[arg(long, value_name = "FILE", conflicts_with_all = ["channel", "registry"])]
     bundle: Option<PathBuf>,
     #[command(flatten)]
@@ -35,13 +41,14 @@ pub struct CreateArgs {
 
 pub async fn run(context: &Context<'_>, app: Option<&str>, args: CreateArgs) -> Result<()> {
     let settings = args.settings.over(InstallSettings::default())?;
-    // As the seed has it: a name without a version and a channel follow the channel.
+    // A name without a version, together with a channel, follows the channel.
     let followed = args.reference.as_deref().filter(|_| args.channel.is_some()).and_then(reference::package);
     let reference = args.reference.as_deref().filter(|_| followed.is_none());
-    let reference = reference.map(|text| reference::parse(text).map_err(|error| meant(text, error))).transpose()?;
+    let parse = |text| reference::parse(text).map_err(|error| suggest_command(text, error));
+    let reference = reference.map(parse).transpose()?;
     if let (Some(option), true) = (args.settings.of_followed(), reference.is_some() || args.bundle.is_some()) {
         return Err(Failure::usage(format!(
-            "`{option}` is for installs that follow a channel, and this one stays at its version"
+            "`{option}` applies only to installs that follow a channel; this one is pinned to its version"
         ))
         .hint("leave it out, or follow a channel with `milepost install --channel URL`"));
     }
@@ -52,13 +59,15 @@ pub async fn run(context: &Context<'_>, app: Option<&str>, args: CreateArgs) -> 
     }
     let from = match (reference, args.channel) {
         (None, None) => {
-            return Err(Failure::usage("there is nothing to install")
-                .hint("name a version, like `milepost install acme/shop:1.2.3`, or a channel with `--channel URL`"));
+            return Err(Failure::usage("no package or channel given").hint(
+                "name a version, like `milepost install acme/shop:1.2.3`, or follow a channel with `--channel URL`",
+            ));
         }
-        (None, Some(url)) => InstallFrom::Channel { url: whole_path(&url)?, package: followed },
+        (None, Some(url)) => InstallFrom::Channel { url: absolute_place(&url)?, package: followed },
         (Some(Reference { registry, package, version }), channel) => {
-            let channel = channel.map(|url| whole_path(&url)).transpose()?;
-            // A channel says where the version is; a host in the name is then a part of the package's name.
+            let channel = channel.map(|url| absolute_place(&url)).transpose()?;
+            // With a channel, the version comes from there, and a host is part of the package's
+            // name.
             let registry = if channel.is_some() { None } else { args.registry.or(registry) };
             InstallFrom::Pinned { package, version, channel, registry }
         }
@@ -74,15 +83,15 @@ pub async fn run(context: &Context<'_>, app: Option<&str>, args: CreateArgs) -> 
     done(context, &installed)
 }
 
-/// What is no reference may be a command that was mistyped.
-fn meant(text: &str, failure: Failure) -> Failure {
+/// Adds a suggestion if an invalid reference looks like a mistyped subcommand.
+fn suggest_command(text: &str, failure: Failure) -> Failure {
     let commands: Vec<String> = super::InstallCommand::augment_subcommands(clap::Command::new("install"))
         .get_subcommands()
         .map(|command| command.get_name().to_owned())
         .collect();
     match closest(text, commands.iter().map(String::as_str)).first() {
         Some(near) => failure.hint(format!(
-            "did you mean `milepost install {near}`? To install an app, name its version too, like `{text}:1.2.3`"
+            "did you mean `milepost install {near}`? To install a package, add its version, like `{text}:1.2.3`"
         )),
         None => failure,
     }
@@ -120,8 +129,8 @@ fn done(context: &Context<'_>, installed: &Installed) -> Result<()> {
     show::installed(context, installed)
 }
 
-/// A folder is read by the server, which stands elsewhere.
-fn whole_path(place: &str) -> Result<String> {
+/// Makes a path absolute: the server, which has another working directory, reads the folder.
+fn absolute_place(place: &str) -> Result<String> {
     if place.contains("://") || place.starts_with("/channels/") {
         return Ok(place.to_owned());
     }

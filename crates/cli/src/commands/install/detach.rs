@@ -4,12 +4,12 @@ use super::which;
 use crate::context::Context;
 use crate::failure::Result;
 
-/// Keep the app as it is, and let go of its channel
+/// Stop following the channel and keep the app
 ///
-/// It is an app like any other from then on, and nothing upgrades it.
+/// The app stays as it is and is no longer an install: nothing upgrades it.
 #[derive(Debug, Args)]
 pub struct DetachArgs {
-    /// The app; the only one that is installed when left out
+    /// The installed app [default: the only one]
     #[arg(value_name = "APP")]
     name: Option<String>,
 }
@@ -20,6 +20,6 @@ pub async fn run(context: &Context<'_>, app: Option<&str>, args: DetachArgs) -> 
     context.ui.show(
         &install,
         |install| vec![install.app.to_string()],
-        |install| format!("App {} stays at {} and follows nothing.", install.app, install.entry.version),
+        |install| format!("App {} stays at {} and no longer follows a channel.", install.app, install.entry.version),
     )
 }

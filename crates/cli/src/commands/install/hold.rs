@@ -8,17 +8,18 @@ use crate::failure::{Failure, Result};
 
 /// Hold upgrades
 ///
-/// Nothing is installed by itself until `milepost install lift`, or until there is a version above the one that is given.
+/// No version is installed automatically until `milepost install lift`, or until the channel has a
+/// version above the one of `--until-above`.
 #[derive(Debug, Args)]
 pub struct HoldArgs {
-    /// The app; the only one that is installed when left out
+    /// The installed app [default: the only one]
     #[arg(value_name = "APP")]
     name: Option<String>,
-    /// Until the channel has a version above this one
+    /// End the hold when the channel has a version above this one
     #[arg(long, value_name = "VERSION")]
     until_above: Option<String>,
-    /// Why, for those who wonder
-    #[arg(short = 'm', long, default_value = "", value_name = "TEXT")]
+    /// The reason, shown by `install status`
+    #[arg(short = 'm', long, default_value = "", value_name = "TEXT", hide_default_value = true)]
     reason: String,
 }
 

@@ -1,4 +1,4 @@
-//! Secrets that an artifact wants: given, or asked for.
+//! Secrets that an artifact needs: from options, or from a prompt.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,10 +16,12 @@ use crate::failure::{Failure, Result};
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Input options")]
 pub struct SecretArgs {
-    /// A secret that the app wants; give it again for more. The history of the shell keeps it: files are better
+    /// Set a secret of the app (can be repeated)
+    ///
+    /// The shell history keeps the value. Prefer `--secret-file`.
     #[arg(long = "secret", value_name = "NAME=VALUE", value_parser = parse_pair)]
     secrets: Vec<(String, String)>,
-    /// A secret whose value is in a file; give it again for more
+    /// Set a secret of the app from a file (can be repeated)
     #[arg(long = "secret-file", value_name = "NAME=FILE", value_parser = parse_pair)]
     secret_files: Vec<(String, String)>,
 }
@@ -33,7 +35,7 @@ impl SecretArgs {
         for (name, file) in &self.secret_files {
             let path = PathBuf::from(file);
             let text = std::fs::read_to_string(&path).map_err(|error| Failure::unreadable(&path, &error))?;
-            // The newline that `echo` and editors add is hardly ever a part of a secret.
+            // `echo` and editors add a newline, which is hardly ever part of the secret.
             add(&mut read, name, text.strip_suffix('\n').unwrap_or(&text).to_owned())?;
         }
         Ok(read)
@@ -43,15 +45,16 @@ impl SecretArgs {
 fn add(read: &mut BTreeMap<UnitName, SecretPut>, name: &str, value: String) -> Result<()> {
     let name = UnitName::for_kind(UnitKind::Secret, name)?;
     if value.is_empty() {
-        return Err(Failure::usage(format!("the value of the secret `{name}` is empty")).hint("give one"));
+        return Err(Failure::usage(format!("the value of secret `{name}` is empty")).hint("give a value"));
     }
     match read.insert(name.clone(), SecretPut { value }) {
         None => Ok(()),
-        Some(_) => Err(Failure::usage(format!("the secret `{name}` is given twice")).hint("give it once")),
+        Some(_) => Err(Failure::usage(format!("secret `{name}` is given twice")).hint("give it once")),
     }
 }
 
-/// Asks for what is missing, where somebody can answer. False: it was something else, or nobody can.
+/// Prompts for the secrets that the server reported as missing. Returns false if the error is a
+/// different one, or if there is no terminal to ask on.
 pub fn ask_for(
     context: &Context<'_>,
     error: &ClientError,

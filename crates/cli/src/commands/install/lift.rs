@@ -6,13 +6,13 @@ use super::{show, which};
 use crate::context::Context;
 use crate::failure::{Failure, Result};
 
-/// Lift a hold, and the versions that are skipped
+/// Lift a hold and allow skipped versions again
 #[derive(Debug, Args)]
 pub struct LiftArgs {
-    /// The app; the only one that is installed when left out
+    /// The installed app [default: the only one]
     #[arg(value_name = "APP")]
     name: Option<String>,
-    /// Only this version, and the hold that its rollback left
+    /// Only this version, and the hold that its rollback caused
     #[arg(long, value_name = "VERSION")]
     version: Option<String>,
 }

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::failure::Result;
 use crate::output::Table;
 
-/// List the apps that were installed
+/// List the installed apps
 #[derive(Debug, Args)]
 pub struct ListArgs {}
 
@@ -25,7 +25,7 @@ pub async fn run(context: &Context<'_>, _args: ListArgs) -> Result<()> {
         |installs| installs.iter().map(|install| install.app.to_string()).collect(),
         |installs| {
             let mut table =
-                Table::new(["APP", "PACKAGE", "VERSION", "CHANNEL", "CHECK", "NEXT"], "No app was installed.");
+                Table::new(["APP", "PACKAGE", "VERSION", "CHANNEL", "CHECK", "NEXT"], "There are no installed apps.");
             for install in installs {
                 let channel = install.channel.as_ref().map_or_else(String::new, ToString::to_string);
                 let mode = if install.mode.as_str() == "channel" { channel } else { install.mode.to_string() };

@@ -1,4 +1,4 @@
-//! Installing apps from channels, and what is decided about them.
+//! `milepost install`: installs apps from channels, and manages their upgrades.
 
 mod bundle;
 mod create;
@@ -26,11 +26,13 @@ pub use inputs::{SecretArgs, ask_for};
 pub use show::installed as show_installed;
 pub use which::which;
 
-/// Install an app from a channel, pinned or followed
+/// Install an app from a channel, pinned to a version or following the channel
 ///
-/// `milepost install NAME:1.2.3` installs one version and never looks for another. `milepost install --channel URL` installs
-/// the latest of a channel and follows it: patches come by themselves, everything else when you say so, unless a policy
-/// says otherwise. The app has versions and releases like any other, and a rollback stays.
+/// `milepost install NAME:1.2.3` installs one version and never upgrades it. `milepost install
+/// --channel URL` installs the latest version of a channel and follows it: patches are installed
+/// automatically, minor and major versions when you run `milepost upgrade`. Change this with
+/// `--policy`. An installed app has versions and releases like any other app. After a rollback,
+/// upgrades are held.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct InstallArgs {
@@ -42,17 +44,17 @@ pub struct InstallArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum InstallCommand {
-    /// Show how an installed app stands, and what happens next
+    /// Show the state of an installed app and its next upgrade
     Status(status::StatusArgs),
-    /// List the apps that were installed
+    /// List the installed apps
     List(list::ListArgs),
-    /// Change when upgrades come, and other settings
+    /// Change when upgrades are installed, and other settings
     Policy(Box<policy::PolicyArgs>),
     /// Hold upgrades
     Hold(hold::HoldArgs),
-    /// Lift a hold, and the versions that are skipped
+    /// Lift a hold and allow skipped versions again
     Lift(lift::LiftArgs),
-    /// Keep the app as it is, and let go of its channel
+    /// Stop following the channel and keep the app
     Detach(detach::DetachArgs),
 }
 

@@ -7,18 +7,19 @@ use super::{show, which};
 use crate::context::Context;
 use crate::failure::{Failure, Result};
 
-/// Change when upgrades come, and other settings
+/// Change when upgrades are installed, and other settings
 ///
-/// What is not given stays. An empty `--window ''`, `--deny ''`, `--health ''` or `--key ''` takes it away, and `--unset KEY` an
-/// override of `--set`. Overrides count at once. Without options it shows what is set.
+/// Settings that are not given stay as they are. An empty value removes a setting: `--window ''`,
+/// `--deny ''`, `--health ''` or `--key ''`. `--unset KEY` removes an override of `--set`. Changed
+/// overrides take effect at once. Without options the command shows the current settings.
 #[derive(Debug, Args)]
 pub struct PolicyArgs {
-    /// The app; the only one that is installed when left out
+    /// The installed app [default: the only one]
     #[arg(value_name = "APP")]
     name: Option<String>,
     #[command(flatten)]
     settings: SettingsArgs,
-    /// Give an override up: what the author has there comes back at once; give it again for more
+    /// Remove an override; the author's value takes effect at once (can be repeated)
     #[arg(long, value_name = "KEY", help_heading = "Upgrade options")]
     unset: Vec<String>,
 }
@@ -49,7 +50,7 @@ pub async fn run(context: &Context<'_>, app: Option<&str>, args: PolicyArgs) -> 
     Ok(())
 }
 
-/// What is set, and nothing where an override is given up.
+/// The overrides to merge: a value for each `--set`, and null for each `--unset`.
 fn changed_overrides(args: &PolicyArgs, install: &Install) -> Result<Option<Value>> {
     let mut patch = args.settings.overrides()?;
     for key in &args.unset {
@@ -58,18 +59,18 @@ fn changed_overrides(args: &PolicyArgs, install: &Install) -> Result<Option<Valu
             names.iter().map(|name| format!("/{}", name.replace('~', "~0").replace('/', "~1"))).collect();
         if install.settings.overrides.pointer(&pointer).is_none() {
             return Err(Failure::usage(format!("app `{}` does not override `{key}`", install.app))
-                .hint(format!("`milepost install status {}` shows what it overrides", install.app)));
+                .hint(format!("run `milepost install status {}` to see its overrides", install.app)));
         }
         let gone = names.iter().rev().fold(Value::Null, |inner, name| json!({ *name: inner }));
         let patch = patch.get_or_insert_with(|| json!({}));
         if !set_null(patch, &gone) {
-            return Err(Failure::usage(format!("`{key}` is set and unset at once")).hint("give it once"));
+            return Err(Failure::usage(format!("`{key}` is both set and unset")).hint("give only one of the two"));
         }
     }
     Ok(patch)
 }
 
-/// Puts what `gone` has into the patch, beside what is there. False when it is in the way of something.
+/// Merges the nulls of `gone` into the patch. Returns false if the patch sets one of these keys.
 fn set_null(patch: &mut Value, gone: &Value) -> bool {
     let (Value::Object(patch), Value::Object(gone)) = (patch, gone) else { return false };
     gone.iter().all(|(name, value)| match patch.get_mut(name) {
@@ -84,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_unset_stands_beside_what_is_set() {
+    fn set_and_unset_keys_merge_into_one_patch() {
         let mut patch = json!({ "mail": { "from": "me" } });
         assert!(set_null(&mut patch, &json!({ "mail": { "to": null } })));
         assert!(set_null(&mut patch, &json!({ "limit": null })));

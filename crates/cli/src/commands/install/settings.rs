@@ -13,34 +13,43 @@ use crate::failure::{Failure, Result};
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Upgrade options")]
 pub struct SettingsArgs {
-    /// When each kind of update comes: `immediate`, `window`, `manual` or `never` [default: patch=immediate,minor=manual,major=manual]
+    /// When to install patch, minor and major updates
+    ///
+    /// Set each to `immediate`, `window`, `manual` or `never`. Defaults to
+    /// `patch=immediate,minor=manual,major=manual`.
     #[arg(long, value_name = "STEP=WHEN,…")]
     policy: Option<String>,
-    /// When updates may begin, like `sun 02:00-04:00` or `mon-fri 22:00-06:00`; give it again for more
+    /// Allow updates to begin in this window, like `sun 02:00-04:00` (can be repeated)
+    ///
+    /// Applies to updates whose policy is `window`. Days may be a range: `mon-fri 22:00-06:00`.
     #[arg(long = "window", value_name = "WINDOW")]
     windows: Vec<String>,
-    /// When nothing moves, like `2026-12-20..2027-01-06`; wins over windows
+    /// Install nothing in this time, like `2026-12-20..2027-01-06` (can be repeated)
+    ///
+    /// Takes precedence over windows and over `immediate`.
     #[arg(long = "deny", value_name = "WINDOW")]
     denies: Vec<String>,
-    /// The time zone of windows and denies, like `Europe/Berlin` [default: UTC]
+    /// Time zone of `--window` and `--deny`, like `Europe/Berlin` [default: UTC]
     #[arg(long, value_name = "ZONE")]
     zone: Option<String>,
-    /// What tells that a new version is well: a path like `/healthz`, or `function:NAME`; if it is not, live goes back
+    /// Health check of a new version: a path like `/healthz`, or `function:NAME`
+    ///
+    /// If the check fails, users stay on the previous version, or live goes back to it.
     #[arg(long, value_name = "CHECK")]
     health: Option<String>,
-    /// How long a new version has to become healthy [default: 60s]
+    /// Time within which a new version must become healthy [default: 60s]
     #[arg(long, value_name = "TIME", value_parser = parse_duration_ms)]
     health_deadline: Option<u64>,
-    /// How often the channel is looked at [default: 15m]
+    /// Interval between checks of the channel [default: 15m]
     #[arg(long, value_name = "TIME", value_parser = parse_duration_ms)]
     poll: Option<u64>,
-    /// What ends the hold that a rollback leaves: `until-newer` or `until-lifted` [default: until-newer]
+    /// What ends the hold of a rollback: `until-newer` (default) or `until-lifted`
     #[arg(long, value_name = "END")]
     rollback_holds: Option<RollbackHolds>,
-    /// The author's public key, or its file: what it did not sign is refused
+    /// The author's public key, or a file with it; anything not signed with it is refused
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
-    /// A key of the configuration that is yours, and stays over upgrades; give it again for more
+    /// Override a key of the author's configuration; kept across upgrades (can be repeated)
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = parse_pair)]
     set: Vec<(String, String)>,
 }
@@ -60,7 +69,7 @@ impl SettingsArgs {
             && set.is_empty()
     }
 
-    /// The first option that says when a followed channel brings upgrades, which no other install does.
+    /// Returns the first given option that only makes sense for an install that follows a channel.
     pub fn of_followed(&self) -> Option<&'static str> {
         let given = [
             ("--policy", self.policy.is_some()),
@@ -72,7 +81,7 @@ impl SettingsArgs {
         given.into_iter().find_map(|(option, is_given)| is_given.then_some(option))
     }
 
-    /// These settings over others.
+    /// Applies the given options to existing settings.
     pub fn over(&self, mut settings: InstallSettings) -> Result<InstallSettings> {
         if let Some(text) = &self.policy {
             settings.policy = policy_over(settings.policy, text)?;
@@ -103,7 +112,7 @@ impl SettingsArgs {
         }
     }
 
-    /// Dotted keys as a document.
+    /// The dotted keys of `--set` as a nested document.
     pub fn overrides(&self) -> Result<Option<Value>> {
         if self.set.is_empty() {
             return Ok(None);
@@ -115,7 +124,7 @@ impl SettingsArgs {
 
     fn windows_over(&self, windows: &Windows) -> Result<Windows> {
         let WindowsText { zone, allow, deny } = windows.clone().into();
-        // An empty one takes all away.
+        // An empty value clears the list.
         let given = |given: &[String], present: Vec<String>| match given {
             [] => present,
             given => given.iter().filter(|window| !window.is_empty()).cloned().collect(),
@@ -130,7 +139,7 @@ fn seconds(ms: u64) -> u32 {
     u32::try_from(ms.div_ceil(1000)).unwrap_or(u32::MAX)
 }
 
-/// What is not said stays.
+/// Applies a partial policy: steps that the text does not name stay as they are.
 fn policy_over(mut policy: Policy, text: &str) -> Result<Policy> {
     let wrong = |error: milepost_model::channel::policy::PolicyError| Failure::usage(error.to_string());
     text.parse::<Policy>().map_err(wrong)?;
@@ -153,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_said_of_a_policy_stays() {
+    fn a_partial_policy_keeps_the_other_steps() {
         let before: Policy = "patch=never,minor=immediate".parse().expect("a policy");
         let after = policy_over(before, "major=never").expect("a policy");
         assert_eq!((after.patch, after.minor, after.major), (When::Never, When::Immediate, When::Never));
@@ -161,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_stay_unless_others_are_given_and_an_empty_one_clears_them() {
+    fn given_windows_replace_existing_ones_and_an_empty_one_clears_them() {
         let args = |windows: &[&str]| SettingsArgs {
             windows: windows.iter().map(|&text| text.to_owned()).collect(),
             ..SettingsArgs::default()
@@ -174,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn overrides_are_dotted_keys() {
+    fn dotted_keys_become_a_nested_document() {
         let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         let set = vec![pair("mail.from", "me@example.com"), pair("limit", "5")];
         let args = SettingsArgs { set, ..SettingsArgs::default() };

@@ -1,4 +1,4 @@
-//! Installs as people read them.
+//! Installs as text.
 
 use milepost_model::channel::{Window, WindowsText};
 use milepost_model::install::{CheckResult, Install, InstallMode, Installed};
@@ -12,7 +12,8 @@ pub fn one(context: &Context<'_>, install: &Install) -> Result<()> {
     context.ui.show(install, |install| vec![install.app.to_string()], text)
 }
 
-/// What an install or an upgrade did. A version that went back is a failure, though everything is as it should be.
+/// Prints the result of an install or upgrade. Returns an error if the new version was unhealthy
+/// and live went back, so that scripts notice.
 pub fn installed(context: &Context<'_>, installed: &Installed) -> Result<()> {
     context.ui.show(installed, |installed| vec![installed.install.app.to_string()], done_text)?;
     for warning in &installed.warnings {
@@ -20,7 +21,7 @@ pub fn installed(context: &Context<'_>, installed: &Installed) -> Result<()> {
     }
     match &installed.went_back {
         Some(why) => Err(Failure::new(printable(why)).hint(format!(
-            "`milepost logs --app {}` shows what it wrote; `milepost install status {}` how it stands",
+            "run `milepost logs --app {}` to see its logs, or `milepost install status {}` for the state of the install",
             installed.install.app, installed.install.app
         ))),
         None => Ok(()),
@@ -32,19 +33,19 @@ fn done_text(done: &Installed) -> String {
     let app = &install.app;
     let mut lines = Vec::new();
     match (&done.from, &done.to) {
-        // The record is that of the version it went back to.
+        // `install` describes the version that live went back to.
         (Some(_), Some(to)) if done.went_back.is_some() => {
-            return format!("{to} is not healthy: app {app} is at {}.", install.entry.version);
+            return format!("{to} is unhealthy; app {app} is at {}.", install.entry.version);
         }
         (Some(from), Some(to)) if to.cmp_precedence(from).is_lt() => {
-            lines.push(format!("App {app} went down from {from} to {to}."));
+            lines.push(format!("Downgraded app {app} from {from} to {to}."));
         }
         (Some(from), Some(to)) => lines.push(format!("Upgraded app {app} from {from} to {to}.")),
         (None, Some(to)) => lines.push(format!("Installed {} {to} as app {app}.", install.package)),
         (_, None) => lines.push(format!("App {app} stays at {}.", install.entry.version)),
     }
     if done.to.is_none() && (install.brakes.hold.is_some() || !install.brakes.skipped.is_empty()) {
-        lines.push(format!("`milepost install lift {app}` lets go of what was held or skipped."));
+        lines.push(format!("Run `milepost install lift {app}` to lift the hold and allow skipped versions."));
     }
     if done.to.is_some() {
         lines.push(format!("Digest   {}", install.entry.id));
@@ -71,10 +72,10 @@ fn text(install: &Install) -> String {
     let elsewhere = install.live.as_ref().filter(|live| **live != install.entry.version);
     match elsewhere {
         Some(live) if install.on_trial => {
-            lines.add("Live", format!("{live}, until {} has shown that it is healthy", install.entry.version));
+            lines.add("Live", format!("{live}, until {} passes its health check", install.entry.version));
         }
-        Some(live) => lines.add("Live", format!("{live}, pinned there; `milepost release live --follow` changes that")),
-        None if install.on_trial => lines.add("Health", "not known yet".to_owned()),
+        Some(live) => lines.add("Live", format!("{live}, pinned; run `milepost release live --follow` to unpin it")),
+        None if install.on_trial => lines.add("Health", "check not finished".to_owned()),
         None => {}
     }
     if install.mode == InstallMode::Channel {
@@ -104,7 +105,7 @@ fn text(install: &Install) -> String {
     }
     if !install.changed_by_hand.is_empty() {
         let units = install.changed_by_hand.join(", ");
-        lines.add("By hand", format!("{units} (the next upgrade overwrites this; overrides stay)"));
+        lines.add("By hand", format!("{units} (overwritten by the next upgrade; overrides are kept)"));
     }
     if let Some(check) = &install.last_check {
         let again = if check.failures > 1 { format!(", {} times in a row", check.failures) } else { String::new() };
@@ -121,7 +122,7 @@ fn text(install: &Install) -> String {
         }
     }
     if let Some(next) = install.next_check_at {
-        lines.add("Next look", local(next));
+        lines.add("Next poll", local(next));
     }
     lines.text()
 }
@@ -130,8 +131,8 @@ fn place(install: &Install) -> String {
     let channel = install.channel.as_ref().map_or_else(String::new, |channel| format!("{channel}, "));
     match install.mode {
         InstallMode::Channel => format!("{channel}{}", install.place),
-        InstallMode::Pinned => format!("{channel}{}; pinned, never upgraded by itself", install.place),
-        InstallMode::Bundle => format!("{channel}from a bundle; upgraded by `milepost upgrade --bundle FILE`"),
+        InstallMode::Pinned => format!("{channel}{}; pinned, never upgraded automatically", install.place),
+        InstallMode::Bundle => format!("{channel}from a bundle; upgrade it with `milepost upgrade --bundle FILE`"),
     }
 }
 
@@ -149,7 +150,7 @@ fn windows(windows: &WindowsText) -> String {
     parts.join(", ")
 }
 
-/// Dotted keys and their values.
+/// The leaves of a document as dotted keys and values.
 fn overrides(document: &Value) -> Vec<(String, String)> {
     fn walk(prefix: &str, value: &Value, found: &mut Vec<(String, String)>) {
         match value {

@@ -4,10 +4,10 @@ use super::{show, which};
 use crate::context::Context;
 use crate::failure::Result;
 
-/// Show how an installed app stands, and what happens next
+/// Show the state of an installed app and its next upgrade
 #[derive(Debug, Args)]
 pub struct StatusArgs {
-    /// The app; the only one that is installed when left out
+    /// The installed app [default: the only one]
     #[arg(value_name = "APP")]
     name: Option<String>,
 }

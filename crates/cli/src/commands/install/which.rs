@@ -1,4 +1,4 @@
-//! Which installed app a command is about.
+//! Selects the installed app that a command applies to.
 
 use crate::context::Context;
 use crate::failure::{Failure, Result};
@@ -6,15 +6,16 @@ use crate::failure::{Failure, Result};
 const SHOWN: i64 = 20;
 const PAGE: i64 = 200;
 
-/// The one that is named, or the only one that is installed.
+/// Returns the named app, or the only installed one.
 pub async fn which(context: &Context<'_>, positional: Option<String>, global: Option<&str>) -> Result<String> {
     if let Some(named) = positional.or_else(|| global.map(str::to_owned)) {
         return Ok(named);
     }
     let page = context.client.install_list(SHOWN, None).await?;
     match page.items.as_slice() {
-        [] => Err(Failure::new("no app was installed from a channel yet")
-            .hint("`milepost install --channel URL` installs one")),
+        [] => {
+            Err(Failure::new("there are no installed apps").hint("install one with `milepost install --channel URL`"))
+        }
         [only] => Ok(only.app.to_string()),
         several => {
             let names: Vec<String> = several.iter().map(|install| install.app.to_string()).collect();
@@ -26,7 +27,7 @@ pub async fn which(context: &Context<'_>, positional: Option<String>, global: Op
             }
             let rest = if more == 0 { String::new() } else { format!(" and {more} more") };
             Err(Failure::usage(format!("several apps are installed: {}{rest}", names.join(", ")))
-                .hint("name one of them; `milepost install list` shows all"))
+                .hint("name one of them; run `milepost install list` to see all"))
         }
     }
 }

@@ -9,38 +9,42 @@ use crate::commands::shared::TargetArgs;
 use crate::context::Context;
 use crate::failure::{Failure, Result};
 
-/// Run a function at times
+/// Schedule runs of a function
 ///
-/// With a pattern, a first time, or both. `latest` and an alias are resolved at each firing; any other version is the one that
-/// it names now.
+/// Give a cron pattern, a first time, or both. `latest` and an alias are resolved at each run. Any
+/// other version is resolved now and does not change.
 #[derive(Debug, Args)]
 pub struct CreateArgs {
-    /// A name for people
-    #[arg(long, value_name = "NAME", default_value = "")]
+    /// A name for the job, for use in other job commands
+    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     name: String,
     #[command(flatten)]
     target: TargetArgs,
-    /// The pattern: five fields, six with seconds, or `@every 5m`
+    /// The cron pattern: five fields, six with seconds, or `@every 5m`
     #[arg(long, value_name = "CRON")]
     cron: Option<String>,
-    /// The time zone of the pattern and of `--first-at`, like `Europe/Berlin` [default: UTC, and for `--first-at` that of this machine]
-    #[arg(long, value_name = "ZONE", default_value = "")]
+    /// Time zone of `--cron` and `--first-at`, like `Europe/Berlin`
+    ///
+    /// Defaults to UTC for `--cron`, and to this machine's zone for `--first-at`.
+    #[arg(long, value_name = "ZONE", default_value = "", hide_default_value = true)]
     zone: String,
-    /// How many executions in all [default: without end]
+    /// End the job after this many executions [default: unlimited]
     #[arg(long, value_name = "N")]
     count: Option<i64>,
-    /// The first execution, with a pattern the earliest one: RFC 3339, `2026-11-10 12:00`, or `in 2h`
+    /// Time of the first execution: RFC 3339, `2026-11-10 12:00`, or `in 2h`
+    ///
+    /// With `--cron`, the job follows the pattern from this time on.
     #[arg(long, visible_alias = "first", value_name = "TIME")]
     first_at: Option<String>,
-    /// The input of each: JSON, `@FILE`, or `-` for stdin
+    /// The input of each execution: JSON, `@FILE`, or `-` for stdin
     #[arg(long, value_name = "JSON")]
     input: Option<String>,
 }
 
 fn check(args: &CreateArgs) -> Result<()> {
     if args.cron.is_none() && args.first_at.is_none() {
-        return Err(Failure::usage("a job needs a pattern or a first execution time")
-            .hint("give `--cron`, for example `--cron '0 3 * * *'`, or `--first-at TIME`"));
+        return Err(Failure::usage("a job needs a cron pattern or a first execution time")
+            .hint("give `--cron`, like `--cron '0 3 * * *'`, or `--first-at TIME`"));
     }
     Schedule::parse(args.cron.as_deref().unwrap_or("@daily"), &args.zone)?;
     Ok(())
@@ -48,7 +52,7 @@ fn check(args: &CreateArgs) -> Result<()> {
 
 pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
     let target = args.target.target()?;
-    // What is wrong wherever it is sent is told before anything is.
+    // Reports mistakes that need no server before it sends anything.
     check(&args)?;
     let now = context.ui.now();
     let first_at = args.first_at.as_deref().map(|first| parse_coming(first, &args.zone, now)).transpose()?;

@@ -7,7 +7,7 @@ use crate::failure::Result;
 /// Show a job
 #[derive(Debug, Args)]
 pub struct GetArgs {
-    /// Its id, as `job list` has it, or its name
+    /// The job: its name, or its id from `job list`
     #[arg(value_name = "JOB")]
     id: String,
 }

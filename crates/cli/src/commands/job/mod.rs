@@ -14,19 +14,19 @@ use crate::failure::Result;
 
 #[derive(Debug, Subcommand)]
 pub enum JobCommand {
-    /// Run a function at times
+    /// Schedule runs of a function
     Create(create::CreateArgs),
     /// List jobs, newest first
     List(list::ListArgs),
     /// Show a job
     Get(get::GetArgs),
-    /// Let a job rest
+    /// Pause a job
     Pause(state::StateArgs),
-    /// Let a paused job go on, from now
+    /// Resume a paused job; runs missed in the meantime are not made up
     Resume(state::StateArgs),
-    /// End a job for good
+    /// End a job permanently
     Cancel(state::StateArgs),
-    /// Delete a job; what it has started stays
+    /// Delete a job, but not the executions that it started
     Delete(delete::DeleteArgs),
 }
 

@@ -1,4 +1,4 @@
-//! A job as people read it.
+//! Jobs as text.
 
 use milepost_model::job::Job;
 
@@ -18,7 +18,7 @@ fn text(job: &Job) -> String {
     }
     lines.push(format!("Runs      {}", target(job)));
     lines.push(format!("Schedule  {}", printable(&schedule(job))));
-    lines.push(format!("State     {}, made {}{}", job.state, made(job.fired), left(job)));
+    lines.push(format!("State     {}, started {}{}", job.state, executions(job.fired), left(job)));
     if let Some(next) = job.next_at {
         lines.push(format!("Next      {}", local(next)));
     }
@@ -51,13 +51,13 @@ pub fn schedule(job: &Job) -> String {
     }
 }
 
-fn made(fired: i64) -> String {
+fn executions(fired: i64) -> String {
     if fired == 1 { "1 execution".to_owned() } else { format!("{fired} executions") }
 }
 
 fn left(job: &Job) -> String {
     match job.count {
-        Some(count) if job.state.is_open() => format!(", {count} to come"),
+        Some(count) if job.state.is_open() => format!(", {count} left"),
         _ => String::new(),
     }
 }

@@ -8,7 +8,7 @@ use crate::failure::Result;
 /// Pause, resume or cancel a job
 #[derive(Debug, Args)]
 pub struct StateArgs {
-    /// Its id, as `job list` has it, or its name
+    /// The job: its name, or its id from `job list`
     #[arg(value_name = "JOB")]
     id: String,
 }

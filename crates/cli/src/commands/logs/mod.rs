@@ -12,34 +12,34 @@ use crate::output::parse_moment;
 
 pub use print::{Detail, LogPrinter};
 
-/// How many lines are shown when nothing else is said.
+/// Default number of lines.
 const LINES: u64 = 200;
-/// Who says what is wanted gets all of it, as far as the server gives it.
+/// Default number of lines with `--since` or `--request`: as many as the server returns.
 const MOST_LINES: u64 = 10_000;
 
-/// Show what functions wrote
+/// Show or follow the logs of functions
 ///
-/// Oldest first: what functions print (`out`), what they write to standard error (`err`), and what the runtime says about
-/// them (`---`). The id of a request is in the header `milepost-request-id` of its answer.
+/// Lines are shown oldest first: standard output (`out`), standard error (`err`), and messages of
+/// the runtime (`---`). The request id is in the header `milepost-request-id` of each response.
 #[derive(Debug, Args)]
 pub struct LogsArgs {
-    /// Only of this function
+    /// Only lines of this function
     #[arg(long, value_name = "FUNCTION")]
     function: Option<String>,
-    /// Only of this version of the function
+    /// Only lines of this version of the function
     #[arg(long, value_name = "VERSION", requires = "function")]
     version: Option<String>,
-    /// Only of this request
+    /// Only lines of this request
     #[arg(long, value_name = "ID")]
     request: Option<String>,
-    /// Stay, and show what comes
+    /// Wait for new lines and print them
     #[arg(short, long)]
     follow: bool,
-    /// Only what is younger: a length of time like `10m`, or a moment
+    /// Only lines newer than this: a duration (`10m`) or a time
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// The newest so many [default: 200, or 10000 with `--since` or `--request`]
-    #[arg(long, value_name = "COUNT")]
+    /// Only the last N lines [default: 200, or 10000 with `--since` or `--request`]
+    #[arg(long, value_name = "N")]
     limit: Option<u64>,
 }
 
@@ -58,7 +58,7 @@ pub async fn run(context: &Context<'_>, args: LogsArgs) -> Result<()> {
     if let (true, Some(name)) = (args.follow, &named)
         && let Err(ClientError::Refused(problem)) = function(context, name).await
     {
-        // It may come, or have left lines before it was removed.
+        // Only a warning: the function may be created later, or may have logged before its removal.
         context.ui.warn(&problem.detail);
     }
     let mut stream = context.client.logs(&context.app, &query).await?;
@@ -74,10 +74,10 @@ pub async fn run(context: &Context<'_>, args: LogsArgs) -> Result<()> {
         context.ui.say("The server closed the stream.");
     } else if !seen {
         if let Some(name) = &named {
-            // Nothing, because there is no such function, is a mistake in the name.
+            // Reports a mistyped name: fails if the function does not exist.
             function(context, name).await?;
         }
-        context.ui.say(&format!("Nothing was written by app {} that matches.", context.app));
+        context.ui.say(&format!("No matching log lines for app {}.", context.app));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Log lines for people and for programs.
+//! Log lines as text or JSON.
 
 use std::io::{IsTerminal, Write};
 
@@ -8,12 +8,12 @@ use milepost_client::api::{LogEntry, LogSource};
 use crate::failure::{Failure, Result};
 use crate::output::{Ui, harmless, harmless_json};
 
-/// How much is said about each line.
+/// Which fields a line shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
     /// Date, time and request.
     Full,
-    /// For somebody who watches: the time of day.
+    /// The time of day only, for live output.
     Short,
 }
 
@@ -22,7 +22,7 @@ pub struct LogPrinter {
     json: bool,
     color: bool,
     zone: TimeZone,
-    /// Grows with the longest name that was seen, so that the texts stand in one column.
+    /// The longest function name so far; aligns the text column.
     width: usize,
 }
 
@@ -34,7 +34,7 @@ impl LogPrinter {
         Self { detail, json: !ui.is_table(), color, zone: TimeZone::system(), width: 0 }
     }
 
-    /// Prints a line; false when nobody reads any more.
+    /// Prints a line. Returns false if stdout was closed.
     pub fn print(&mut self, entry: &LogEntry) -> Result<bool> {
         let text = if self.json {
             serde_json::to_string(entry)
@@ -78,7 +78,7 @@ impl LogPrinter {
     }
 }
 
-/// A line of the log stays one.
+/// Escapes newlines, so that a log entry stays on one line.
 fn one_line(text: &str) -> String {
     harmless(text.trim_end_matches(['\n', '\r'])).replace('\n', "\\n")
 }
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_stand_in_columns_that_make_sense_without_colour() {
+    fn lines_are_aligned_in_columns() {
         let mut full = printer(Detail::Full);
         assert_eq!(full.line(&entry("hello", LogSource::Stdout, "hi")), "2026-01-02 03:04:05.678 hello@3 out r1 hi");
         let mut short = printer(Detail::Short);
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_function_writes_cannot_move_the_cursor() {
+    fn escapes_control_characters_in_log_lines() {
         let mut short = printer(Detail::Short);
         let line = short.line(&entry("a", LogSource::Stdout, "\x1b[2Jgone\ttab\r\n"));
         assert_eq!(line, "03:04:05 a@3 out \\u{1b}[2Jgone\ttab");

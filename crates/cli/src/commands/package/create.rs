@@ -14,13 +14,13 @@ use crate::output::Ui;
 
 /// Create a package
 ///
-/// The package must be new. Without a name it is called like the file or folder of its code.
+/// The package must not exist yet. Its name defaults to the name of the code's file or folder.
 #[derive(Debug, Args)]
 pub struct CreateArgs {
-    /// The name
+    /// Name of the package
     #[arg(value_name = "NAME", conflicts_with = "named")]
     positional: Option<String>,
-    /// The name
+    /// Name of the package, as an option
     #[arg(long = "name", value_name = "NAME")]
     named: Option<String>,
     #[command(flatten)]
@@ -52,13 +52,13 @@ pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
     apply::send(context, args.change.change(vec![put], Vec::new()), files).await
 }
 
-/// `--spec`: the same as documents.
+/// `--spec`: writes the package as Fission documents.
 pub async fn write(ui: &Ui, args: &CreateArgs) -> Result<()> {
     let (put, _) = args.package.put(args.name()?, false).await?;
     let archives = args.spec.archives(&args.package.code)?;
     if args.package.env.is_none() {
         return Err(Failure::usage("a spec needs the environment of the package")
-            .hint("name it with `--env`, like `--env python`"));
+            .hint("give it with `--env`, like `--env python`"));
     }
     spec_file::write(ui, &args.spec, &[put], &archives)
 }

@@ -7,7 +7,7 @@ use crate::failure::Result;
 
 /// Remove a package from the app
 ///
-/// Refused while a function of the app uses it.
+/// Fails if a function of the app uses the package.
 #[derive(Debug, Args)]
 pub struct DeleteArgs {
     #[command(flatten)]

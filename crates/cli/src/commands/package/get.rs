@@ -5,7 +5,7 @@ use crate::commands::shared::{self, NameArgs};
 use crate::context::Context;
 use crate::failure::Result;
 
-/// Show a package as the app has it now
+/// Show a package
 #[derive(Debug, Args)]
 pub struct GetArgs {
     #[command(flatten)]

@@ -5,7 +5,7 @@ use crate::commands::shared::{self, cell};
 use crate::context::Context;
 use crate::failure::Result;
 
-/// List the packages
+/// List packages
 #[derive(Debug, Args)]
 pub struct ListArgs {}
 

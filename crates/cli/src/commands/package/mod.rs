@@ -19,27 +19,27 @@ const KIND: UnitKind = UnitKind::Package;
 
 #[derive(Debug, Subcommand)]
 pub enum PackageCommand {
-    /// List the packages
+    /// List packages
     List(list::ListArgs),
     /// Show a package
     #[command(visible_alias = "info")]
     Get(get::GetArgs),
     /// Create a package
     Create(create::CreateArgs),
-    /// Create a version of a package from the newest one and what is given
+    /// Create a new version of a package, changing only what is given
     Update(version_update::UpdateArgs),
     /// Remove a package from the app
     Delete(delete::DeleteArgs),
-    /// Versions of a package
+    /// Manage versions of a package
     #[command(subcommand)]
     Version(VersionCommand),
 }
 
 #[derive(Debug, Subcommand)]
 pub enum VersionCommand {
-    /// Create a version, and the package with it if it is new
+    /// Create a version, and the package if it does not exist
     Create(version_create::CreateArgs),
-    /// Create a version from the newest one and what is given
+    /// Create a new version, changing only what is given
     Update(version_update::UpdateArgs),
     #[command(flatten)]
     Other(version::CodeCommand),

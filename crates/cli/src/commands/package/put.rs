@@ -1,4 +1,4 @@
-//! What `create` and `update` have in common.
+//! Options shared by `create` and `update`.
 
 use std::sync::Arc;
 
@@ -15,19 +15,19 @@ use crate::sources::CodeArgs;
 pub struct PackageArgs {
     #[command(flatten)]
     pub code: CodeArgs,
-    /// The environment: python, nodejs, binary, or one of the app's own
+    /// The environment: python, nodejs, binary, or an environment of the app
     #[arg(long, value_name = "ENVIRONMENT")]
     pub env: Option<String>,
-    /// Your own name of the new version, like `v1.0.1`
+    /// Label of the new version, like `v1.0.1`
     #[arg(long, visible_alias = "label", value_name = "LABEL")]
     version: Option<String>,
-    /// What the version is about
+    /// Description of the version
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
 }
 
 impl PackageArgs {
-    /// The put, and the files that have to be sent for it.
+    /// Returns the put, and the files to upload for it.
     pub async fn put(&self, name: UnitName, update: bool) -> Result<(Put, Vec<Arc<Source>>)> {
         let code = self.code.scan().await?;
         let environment = match &self.env {

@@ -7,9 +7,9 @@ use crate::context::Context;
 use crate::declared::apply;
 use crate::failure::Result;
 
-/// Create a version, and the package with it if it is new
+/// Create a version, and the package if it does not exist
 ///
-/// Makes a version even when nothing differs: you asked for one.
+/// Creates a version even if nothing changed.
 #[derive(Debug, Args)]
 pub struct CreateArgs {
     #[command(flatten)]

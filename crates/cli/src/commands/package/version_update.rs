@@ -7,9 +7,10 @@ use crate::context::Context;
 use crate::declared::apply;
 use crate::failure::Result;
 
-/// Create a version from the newest one and what is given
+/// Create a new version, changing only what is given
 ///
-/// Functions stay on the package version they are pinned to; `milepost function version update --pkg` moves them.
+/// Functions stay on the package version that they are pinned to. Move them with `milepost function
+/// version update --pkg`.
 #[derive(Debug, Args)]
 pub struct UpdateArgs {
     #[command(flatten)]

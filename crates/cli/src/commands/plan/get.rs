@@ -4,7 +4,7 @@ use super::list::table;
 use crate::context::Context;
 use crate::failure::Result;
 
-/// Show the plan of the app
+/// Show the app's plan
 #[derive(Debug, Args)]
 pub struct GetArgs {}
 

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::failure::Result;
 use crate::output::Table;
 
-/// List the plans and their limits
+/// List plans and their limits
 #[derive(Debug, Args)]
 pub struct ListArgs {}
 
@@ -15,9 +15,9 @@ pub async fn run(context: &Context<'_>, _args: ListArgs) -> Result<()> {
 }
 
 pub fn table(plans: &[Limits]) -> String {
-    let bound = |bound: Option<u64>| bound.map_or_else(|| "no bound".to_owned(), |bound| bound.to_string());
+    let bound = |bound: Option<u64>| bound.map_or_else(|| "unlimited".to_owned(), |bound| bound.to_string());
     let mebibytes =
-        |bound: Option<u64>| bound.map_or_else(|| "no bound".to_owned(), |bound| format!("{} MiB", bound >> 20));
+        |bound: Option<u64>| bound.map_or_else(|| "unlimited".to_owned(), |bound| format!("{} MiB", bound >> 20));
     let mut table =
         Table::new(["PLAN", "ACTIVE RELEASES", "FUNCTIONS", "MEMORY", "INSTANCES", "STORED"], "There are no plans.");
     for limits in plans {

@@ -9,11 +9,11 @@ use crate::failure::Result;
 
 #[derive(Debug, Subcommand)]
 pub enum PlanCommand {
-    /// List the plans and their limits
+    /// List plans and their limits
     List(list::ListArgs),
-    /// Show the plan of the app
+    /// Show the app's plan
     Get(get::GetArgs),
-    /// Move the app to a plan
+    /// Change the app's plan
     Set(set::SetArgs),
 }
 

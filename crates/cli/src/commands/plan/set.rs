@@ -4,12 +4,12 @@ use milepost_model::PlanName;
 use crate::context::Context;
 use crate::failure::Result;
 
-/// Move the app to a plan
+/// Change the app's plan
 ///
-/// A smaller plan takes effect with the next release.
+/// The limits of a smaller plan take effect with the next release.
 #[derive(Debug, Args)]
 pub struct SetArgs {
-    /// free, standard or unlimited
+    /// The plan: free, standard or unlimited
     plan: PlanName,
 }
 

@@ -1,4 +1,5 @@
-//! What is published: the folder decides the app, and must be what is live unless an app version is named.
+//! Selects the app version to publish. The folder determines the app. Unless an app version is
+//! named, the folder must match what is live.
 
 use std::path::Path;
 
@@ -13,7 +14,8 @@ use crate::declared::files::shown;
 use crate::declared::{Declared, failure, look_at_manifest};
 use crate::failure::{Failure, Result};
 
-/// The manifest of the folder. With a named app version only its app counts, so other mistakes do not matter.
+/// Reads the manifest. With a named app version only the app's name is used, so mistakes elsewhere
+/// in the manifest are ignored.
 pub fn read(dir: &Path, names_version: bool) -> Result<Declared> {
     let (declared, errors) = look_at_manifest(dir)?;
     if errors.is_empty() || (names_version && !declared.unread.app) {
@@ -22,7 +24,8 @@ pub fn read(dir: &Path, names_version: bool) -> Result<Declared> {
     Err(failure(errors, declared.warnings))
 }
 
-/// The app of the folder. Publishing cannot be undone, so an option that names another app is refused.
+/// Selects the app of the folder. Publishing cannot be undone, so an option that names another app
+/// is an error.
 pub fn app(global: &Global, declared: &Declared) -> Result<Global> {
     if let (Some(given), Some(own)) = (&global.app, &declared.app)
         && given != own.as_str()
@@ -31,20 +34,21 @@ pub fn app(global: &Global, declared: &Declared) -> Result<Global> {
         let (option, hint) = if global.app_is_from_environment {
             ("MILEPOST_APP", format!("unset MILEPOST_APP to publish app `{own}`"))
         } else {
-            ("`--app`", format!("leave `--app` out to publish app `{own}`"))
+            ("`--app`", format!("remove `--app` to publish app `{own}`"))
         };
-        let message = format!("{option} names app `{given}`, and `{origin}` is about app `{own}`");
-        return Err(Failure::usage(message).hint(format!("{hint}, or name the folder of app `{given}`")));
+        let message = format!("{option} names app `{given}`, but `{origin}` describes app `{own}`");
+        return Err(Failure::usage(message).hint(format!("{hint}, or give the folder of app `{given}`")));
     }
     Ok(with_app(global, declared))
 }
 
-/// The app version that is live, or what differs between it and the folder.
+/// Returns the app version that is live, or an inner error that lists how the folder differs from
+/// it.
 pub async fn live(context: &Context<'_>, declared: &Declared) -> Result<Result<String>> {
     let (app, folder) = (&context.app, shown(&declared.folder));
     let live = match context.client.app_version_get(app, "live").await {
         Err(ClientError::Refused(problem)) if problem.code == Code::AppVersionNotFound.as_str() => {
-            return Err(Failure::new(format!("nothing of app `{app}` is live"))
+            return Err(Failure::new(format!("app `{app}` has no live release"))
                 .hint(format!("run `milepost deploy {folder}` first, or name an app version with `--app-version`")));
         }
         found => found?,
@@ -52,8 +56,8 @@ pub async fn live(context: &Context<'_>, declared: &Declared) -> Result<Result<S
     let Compared { differences, is_head } = match differs::compare(context, declared, &live).await {
         Err(failure) if failure.code() == Some(Code::Forbidden) => {
             return Err(failure.hint(
-                "comparing the folder with what is live needs the role deployer; `--app-version live` publishes what is live \
-                 without comparing",
+                "comparing the folder with what is live needs the role `deployer`; to publish what is live without comparing, use \
+                 `--app-version live`",
             ));
         }
         compared => compared?,
@@ -62,12 +66,12 @@ pub async fn live(context: &Context<'_>, declared: &Declared) -> Result<Result<S
         return Ok(Ok(live.id));
     }
     let hint = if is_head {
-        "the folder is the newest app version, which is not live: publish it with `--app-version head`, or what is live with \
-         `--app-version live`"
+        "the folder matches the newest app version, which is not live; publish it with `--app-version head`, or publish what is \
+         live with `--app-version live`"
             .to_owned()
     } else {
         format!("run `milepost deploy {folder}` first, or publish what is live with `--app-version live`")
     };
-    let message = format!("the folder `{folder}` differs from what is live of app `{app}`, so nothing was published");
+    let message = format!("folder `{folder}` differs from the live release of app `{app}`; nothing was published");
     Ok(Err(Failure::new(message).blockers(differences).hint(hint)))
 }

@@ -4,13 +4,15 @@ use crate::commands::checked::{self, CheckArgs};
 use crate::context::Context;
 use crate::failure::Result;
 
-/// Release an app version under a new id, also one whose release expired
+/// Release an app version under a new id
+///
+/// Also releases an app version whose earlier release expired.
 #[derive(Debug, Args)]
 pub struct CreateArgs {
-    /// An app version, or a release whose app version is meant; the newest app version when left out
+    /// An app version, or a release of it [default: the newest app version]
     version: Option<String>,
-    /// Why, for the history
-    #[arg(short = 'm', long, default_value = "")]
+    /// The reason, for the history
+    #[arg(short = 'm', long, default_value = "", hide_default_value = true)]
     why: String,
     #[command(flatten)]
     check: CheckArgs,

@@ -3,13 +3,13 @@ use clap::Args;
 use crate::context::{Context, Unattended};
 use crate::failure::Result;
 
-/// Expire a release that nothing protects
+/// Expire a release that is neither live nor tagged
 #[derive(Debug, Args)]
 pub struct ExpireArgs {
     /// The release
     release: String,
-    /// Why, for the history
-    #[arg(short = 'm', long, default_value = "")]
+    /// The reason, for the history
+    #[arg(short = 'm', long, default_value = "", hide_default_value = true)]
     why: String,
 }
 
@@ -19,6 +19,6 @@ pub async fn run(context: &Context<'_>, args: ExpireArgs) -> Result<()> {
     context.ui.show(
         &release,
         |release| vec![release.id.to_string()],
-        |release| format!("Release {} has expired.", release.id),
+        |release| format!("Expired release {}.", release.id),
     )
 }

@@ -4,13 +4,13 @@ use crate::commands::alias::history::moves_table;
 use crate::context::Context;
 use crate::failure::Result;
 
-/// Show every move of live, latest or a tag, newest first
+/// Show the moves of live, latest or a tag, newest first
 #[derive(Debug, Args)]
 pub struct HistoryArgs {
     /// `live`, `latest` or a tag
     #[arg(default_value = "live")]
     pointer: String,
-    /// How many
+    /// Maximum number of entries
     #[arg(long, default_value_t = 50)]
     limit: i64,
 }

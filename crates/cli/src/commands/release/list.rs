@@ -5,13 +5,13 @@ use crate::context::Context;
 use crate::failure::Result;
 use crate::output::{Table, local};
 
-/// List the releases, newest first
+/// List releases, newest first
 #[derive(Debug, Args)]
 pub struct ListArgs {
-    /// Also expired ones
+    /// Include expired releases
     #[arg(long)]
     all: bool,
-    /// How many
+    /// Maximum number of entries
     #[arg(long, default_value_t = 50)]
     limit: i64,
 }

@@ -5,19 +5,19 @@ use crate::commands::app::live_text;
 use crate::context::Context;
 use crate::failure::Result;
 
-/// Put a release live and pin it there, or let live follow new releases
+/// Pin live to a release, or let live follow new releases
 #[derive(Debug, Args)]
 pub struct LiveArgs {
-    /// A release, a tag or `latest`; what is live is shown when left out
+    /// A release, a tag or `latest`; without it, show what is live
     release: Option<String>,
     /// Let live follow the newest release again
     #[arg(long, conflicts_with = "release")]
     follow: bool,
-    /// Put a release live although its functions did not load, or are still being checked
+    /// Put the release live even if its functions did not load or are still being checked
     #[arg(long, requires = "release")]
     force: bool,
-    /// Why, for the history
-    #[arg(short = 'm', long, default_value = "")]
+    /// The reason, for the history
+    #[arg(short = 'm', long, default_value = "", hide_default_value = true)]
     why: String,
 }
 

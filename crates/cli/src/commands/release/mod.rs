@@ -14,21 +14,21 @@ use crate::failure::Result;
 
 #[derive(Debug, Subcommand)]
 pub enum ReleaseCommand {
-    /// List the releases
+    /// List releases, newest first
     List(list::ListArgs),
     /// Show a release
     Show(show::ShowArgs),
-    /// Put a release live, or let live follow
+    /// Pin live to a release, or let live follow new releases
     Live(live::LiveArgs),
     /// Put a tag on a release
     Tag(tag::TagArgs),
-    /// Take a tag away
+    /// Remove a tag
     Untag(untag::UntagArgs),
-    /// Release an app version, also one whose release expired
+    /// Release an app version under a new id
     Create(create::CreateArgs),
     /// Expire a release
     Expire(expire::ExpireArgs),
-    /// Show every move of live, latest or a tag
+    /// Show the moves of live, latest or a tag
     History(history::HistoryArgs),
 }
 

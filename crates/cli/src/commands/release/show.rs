@@ -16,7 +16,7 @@ pub struct ShowArgs {
     release: String,
 }
 
-/// A release, and what it is a release of.
+/// A release, with message and git facts of its app version.
 #[derive(Serialize)]
 struct Shown {
     #[serde(flatten)]
@@ -45,7 +45,7 @@ pub async fn run(context: &Context<'_>, args: ShowArgs) -> Result<()> {
             }
             lines.extend(git.as_ref().map(|git| format!("Git:         {}", git_whole(git))));
             lines.extend(release.expired_at.map(|at| format!("Expired:     {}", local(at))));
-            lines.extend(release.urls.iter().map(|url| format!("Address:     {url}")));
+            lines.extend(release.urls.iter().map(|url| format!("URL:         {url}")));
             lines.join("\n")
         },
     )

@@ -4,7 +4,7 @@ use milepost_model::TagName;
 use crate::context::Context;
 use crate::failure::Result;
 
-/// Take a tag away, never a release
+/// Remove a tag; its release is kept
 #[derive(Debug, Args)]
 pub struct UntagArgs {
     /// The tag
@@ -13,6 +13,6 @@ pub struct UntagArgs {
 
 pub async fn run(context: &Context<'_>, args: UntagArgs) -> Result<()> {
     context.client.tag_delete(&context.app, args.tag.as_str()).await?;
-    context.ui.say(&format!("Tag {} is gone; the release it was on stays until it expires.", args.tag));
+    context.ui.say(&format!("Removed tag {}; its release stays until it expires.", args.tag));
     Ok(())
 }

@@ -18,7 +18,7 @@ pub struct CreateArgs {
     pub spec: SpecFileArgs,
 }
 
-/// Make a new version of a route
+/// Replace a route with a new version
 #[derive(Debug, Args)]
 pub struct UpdateArgs {
     #[command(flatten)]
@@ -27,7 +27,7 @@ pub struct UpdateArgs {
 
 #[derive(Debug, Args)]
 pub struct RouteArgs {
-    /// The name [default: the methods and the path, like `GET /hello`]
+    /// Name of the route [default: methods and path, like `GET /hello`]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// HTTP methods, separated by commas (can be repeated)
@@ -36,17 +36,17 @@ pub struct RouteArgs {
     /// The path, like `/orders/{id}`
     #[arg(long, visible_alias = "path", value_name = "PATH")]
     url: String,
-    /// Take every path that begins with it
+    /// Also match every path below it
     #[arg(long)]
     prefix: bool,
-    /// With `--prefix`: give the function the path without the prefix
+    /// With `--prefix`: remove the prefix from the path that the function gets
     #[arg(long, requires = "prefix")]
     strip: bool,
-    /// With `--prefix`: keep the prefix, which is the default; Fission's option
+    /// With `--prefix`: keep the prefix (default; for compatibility with Fission)
     #[arg(long, requires = "prefix", conflicts_with = "strip")]
     keepprefix: bool,
-    /// Only for this host, one of those that lead to the app
-    #[arg(long, value_name = "HOST", default_value = "")]
+    /// Match only requests to this host, which must be a host of the app
+    #[arg(long, value_name = "HOST", default_value = "", hide_default_value = true)]
     host: String,
     #[command(flatten)]
     target: TargetArgs,
@@ -72,7 +72,7 @@ impl RouteArgs {
             target: self.target.target()?,
         };
         let name = unit_key(UnitKind::Route, &name)?.name;
-        // What is wrong wherever it is sent is reported before anything is.
+        // Reports mistakes that need no server before it sends anything.
         put.resolve(None)?;
         Ok(shared::put(name, UnitPut::Route(put)))
     }
@@ -84,7 +84,7 @@ pub async fn run(context: &Context<'_>, args: RouteArgs, only: PutOnly) -> Resul
     shared::send(context, &args.change.change(vec![put], Vec::new())).await
 }
 
-/// `--spec`: the same as a document.
+/// `--spec`: writes the route as a Fission document.
 pub fn write(ui: &Ui, args: &CreateArgs) -> Result<()> {
     spec_file::say_what_a_trigger_passes(ui, args.route.prefix);
     spec_file::write(ui, &args.spec, &[args.route.put()?], &Archives::default())

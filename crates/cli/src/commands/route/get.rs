@@ -5,7 +5,7 @@ use crate::commands::shared::{self, NameArgs};
 use crate::context::Context;
 use crate::failure::Result;
 
-/// Show a route as the app has it now
+/// Show a route
 #[derive(Debug, Args)]
 pub struct GetArgs {
     #[command(flatten)]

@@ -5,7 +5,7 @@ use crate::commands::shared::{self, cell};
 use crate::context::Context;
 use crate::failure::Result;
 
-/// List the routes
+/// List routes
 #[derive(Debug, Args)]
 pub struct ListArgs {}
 

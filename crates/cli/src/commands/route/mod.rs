@@ -21,15 +21,15 @@ pub use list::{ListArgs, target};
 pub enum RouteCommand {
     /// Create a route
     Create(create::CreateArgs),
-    /// Make a new version of a route, with what is given
+    /// Replace a route with a new version
     Update(create::UpdateArgs),
-    /// List the routes
+    /// List routes
     List(list::ListArgs),
     /// Show a route
     Get(get::GetArgs),
     /// Remove a route from the app
     Delete(delete::DeleteArgs),
-    /// Versions of a route
+    /// List, show and describe versions of a route
     #[command(subcommand)]
     Version(version::ReadCommand),
 }

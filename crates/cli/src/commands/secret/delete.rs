@@ -7,7 +7,7 @@ use crate::failure::Result;
 
 /// Remove a secret from the app
 ///
-/// Refused while a function of the app wants it.
+/// Fails if a function of the app uses the secret.
 #[derive(Debug, Args)]
 pub struct DeleteArgs {
     #[command(flatten)]

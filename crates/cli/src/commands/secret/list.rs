@@ -5,7 +5,7 @@ use crate::commands::shared;
 use crate::context::Context;
 use crate::failure::Result;
 
-/// List the secrets, never their values
+/// List secrets, without their values
 #[derive(Debug, Args)]
 pub struct ListArgs {}
 

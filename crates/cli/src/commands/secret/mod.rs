@@ -13,11 +13,11 @@ use crate::failure::Result;
 pub enum SecretCommand {
     /// Set a secret
     Set(set::SetArgs),
-    /// List the secrets, never their values
+    /// List secrets, without their values
     List(list::ListArgs),
     /// Remove a secret from the app
     Delete(delete::DeleteArgs),
-    /// Versions of a secret, never their values
+    /// List, show and describe versions of a secret, without their values
     #[command(subcommand)]
     Version(version::ReadCommand),
 }

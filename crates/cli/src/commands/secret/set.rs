@@ -9,10 +9,11 @@ use crate::failure::{Failure, Result};
 
 /// Set a secret
 ///
-/// The value is asked for, or read from stdin or a file: on the command line it would stay in the history of the shell.
+/// The value is read from a prompt, from stdin or from a file, because the shell history would keep
+/// a value on the command line.
 #[derive(Debug, Args)]
 pub struct SetArgs {
-    /// The name, like `DATABASE_URL`
+    /// Name of the secret, like `DATABASE_URL`
     name: String,
     /// Read the value from this file
     #[arg(long, value_name = "FILE")]
@@ -25,9 +26,9 @@ pub async fn run(context: &Context<'_>, args: SetArgs) -> Result<()> {
     if args.name.contains('=') {
         let name = args.name.split('=').next().unwrap_or_default();
         return Err(Failure::usage(
-            "the value of a secret is not given on the command line, where the history of the shell keeps it",
+            "secret values are not accepted on the command line, because the shell history would keep them",
         )
-        .hint(format!("run `milepost secret set {name}` and type it, or pipe it in")));
+        .hint(format!("run `milepost secret set {name}` and type the value, or pipe it in")));
     }
     let key = unit_key(UnitKind::Secret, &args.name)?;
     let value = match &args.from_file {
@@ -36,13 +37,13 @@ pub async fn run(context: &Context<'_>, args: SetArgs) -> Result<()> {
         None => std::io::read_to_string(std::io::stdin()).map_err(|error| {
             Failure::new("could not read the value")
                 .caused_by(&error)
-                .hint("pipe in text; encode bytes, as with `base64`")
+                .hint("the value must be UTF-8 text; encode binary data, for example with `base64`")
         })?,
     };
-    // The newline that `echo` and editors add is hardly ever a part of a secret.
+    // `echo` and editors add a newline, which is hardly ever part of the secret.
     let value = value.strip_suffix('\n').unwrap_or(&value).to_owned();
     if value.is_empty() {
-        return Err(Failure::usage("the value is empty").hint("type it, pipe it in, or give `--from-file FILE`"));
+        return Err(Failure::usage("the value is empty").hint("type a value, pipe one in, or use `--from-file FILE`"));
     }
     let secret = SecretPut { value };
     secret.check(&key.name)?;
@@ -50,7 +51,7 @@ pub async fn run(context: &Context<'_>, args: SetArgs) -> Result<()> {
     let change = args.change.change(vec![put], Vec::new());
     match context.change(&change).await {
         Err(failure) if failure.code() == Some(Code::AppNotFound) && !change.dry_run && change.expect.is_none() => {
-            // The first deploy of an app should find the secrets that its functions need.
+            // Creates the app, so that secrets can be set before its first deploy.
             let name: AppName = context.app.parse()?;
             context.client.app_create(&name, PlanName::default()).await?;
             context.ui.say(&format!("Created app `{name}`."));

@@ -11,9 +11,10 @@ use crate::output::Ui;
 
 /// Apply a folder of specs
 ///
-/// Every document of every `.yaml` and `.yml` file becomes part of one change: a version of each unit that really differs,
-/// under one uid, one app version with the git facts, and one release. Packages with a source are built first. What an earlier
-/// apply of the same folder made and the folder does not name any more is removed; everything else in the app stays.
+/// All documents of all `.yaml` and `.yml` files form one change: a new version of each unit that
+/// differs, all with the same uid, one app version with the git facts, and one release. Packages
+/// with a source are built first. Units of an earlier apply of this folder that it no longer
+/// declares are removed. Other units of the app are kept.
 #[derive(Debug, Args)]
 pub struct ApplyArgs {
     #[command(flatten)]
@@ -27,7 +28,7 @@ pub struct ApplyArgs {
 pub async fn run(ui: &Ui, global: &Global, args: ApplyArgs) -> Result<()> {
     let read = fission::look_at_folder(&args.folder.specdir)?;
     let mut options = args.declare.options(args.change);
-    // Specs are applied by pipelines, and say all of what should be: it warns and goes on.
+    // Specs are applied by pipelines and declare the complete state: only warns about hand edits.
     options.hand_edits = HandEdits::Overwrite;
     apply_declared(ui, global, read, &options).await
 }

@@ -11,15 +11,16 @@ use crate::declared::{self, apply, fission};
 use crate::failure::Result;
 use crate::output::{Ui, outcome_name, outcome_table, plan_text};
 
-/// Remove all that a folder of specs made
+/// Remove the units that a folder of specs created
 ///
-/// One change takes out everything that applies of this folder made, triggers first; what others put stays, and so do
-/// packages and environments that others still need. Active releases go on serving what they hold.
+/// One change removes all units of this folder from the app. Units of other deployments are kept,
+/// and so are packages and environments that they still need. Active releases continue to serve the
+/// removed units.
 #[derive(Debug, Args)]
 pub struct DestroyArgs {
     #[command(flatten)]
     folder: FolderArgs,
-    /// Also remove the secrets of the deployment
+    /// Also remove secrets of the deployment
     #[arg(long)]
     prune_secrets: bool,
     #[command(flatten)]
@@ -27,15 +28,15 @@ pub struct DestroyArgs {
 }
 
 pub async fn run(ui: &Ui, global: &Global, args: DestroyArgs) -> Result<()> {
-    // Whose units they are is all that matters here: the rest of the folder may be as it is.
+    // Only the deployment is needed here: mistakes elsewhere in the folder are ignored.
     let (declared, errors) = fission::look_at_folder(&args.folder.specdir)?;
     if !errors.is_empty() && declared.is_unnamed {
-        // The document that cannot be read may be the one that says whose they are.
+        // The document that cannot be read may be the one that names the deployment.
         return Err(declared::failure(errors, declared.warnings));
     }
     let context = Context::new(ui, &agreed_app(global, &declared)?)?;
     let mut change = args.change.change(Vec::new(), Vec::new());
-    // A deployment that names nothing any more.
+    // A deployment that declares nothing: its units are removed.
     change.deployment = Some(Declaration {
         id: declared.deployment.id.clone(),
         name: declared.deployment.name.clone(),
@@ -45,7 +46,7 @@ pub async fn run(ui: &Ui, global: &Global, args: DestroyArgs) -> Result<()> {
     });
     change.git = apply::git_facts(&declared.folder, &[]).await;
     change.dry_run = true;
-    let nothing = || ui.say(&format!("Deployment {} has nothing in app {}.", declared.deployment.name, context.app));
+    let nothing = || ui.say(&format!("Deployment {} has no units in app {}.", declared.deployment.name, context.app));
     let plan = match context.client.change(&context.app, &change, None).await {
         Err(ClientError::Refused(problem)) if problem.code == "app_not_found" => {
             nothing();

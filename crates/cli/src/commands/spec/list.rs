@@ -17,27 +17,27 @@ use crate::declared::fission;
 use crate::failure::Result;
 use crate::output::{Table, Ui, git_short};
 
-/// Events that are asked for at once, and how often: a deployment that did nothing for longer has nothing new to tell.
+/// The search for the deployment's last change reads at most `MOST_PAGES` pages of `PAGE` events.
 const PAGE: i64 = 500;
 const MOST_PAGES: usize = 40;
-/// App versions that are asked for at the same time.
+/// Concurrent requests for app versions.
 const AT_ONCE: usize = 8;
-/// Letters of a commit that are enough to find it.
+/// Characters of a commit hash that are shown.
 const COMMIT: usize = 10;
 
-/// List what a folder of specs made
+/// List the units that a folder of specs created
 ///
-/// Each unit with the version that the app has now, which is named after the app version that made it, and the commit of that;
-/// below them the app version and the commit of the folder's last change. With `-o json` it is the group view of seed 003: the
-/// git facts of the app version that last gave one of them a version or took one out, and the objects as type, name and
-/// version.
+/// Shows each unit with its current version, which has the uid of the app version that created it,
+/// and the commit of that app version. The last line shows the folder's last change. With `-o
+/// json`, the output has the id and the git facts of that change, and type, name and version of
+/// each unit.
 #[derive(Debug, Args)]
 pub struct ListArgs {
     #[command(flatten)]
     folder: FolderArgs,
 }
 
-/// Seed 003's group, as far as it is this deployment's.
+/// The JSON form of a group, limited to units of this deployment.
 #[derive(Debug, Serialize)]
 struct Group {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,11 +63,11 @@ struct Object {
 }
 
 pub async fn run(ui: &Ui, global: &Global, args: &ListArgs) -> Result<()> {
-    // Whose units they are is all that matters here: the rest of the folder may be as it is.
+    // Only the deployment is needed here: mistakes elsewhere in the folder are ignored.
     let (declared, _) = fission::look_at_folder(&args.folder.specdir)?;
     let context = Context::new(ui, &agreed_app(global, &declared)?)?;
     let units = owned::units(&context, &declared.deployment).await?;
-    // The change that made a version has its uid, and so has the app version.
+    // A version and the app version of the same change have the same uid.
     let newest = units.iter().max_by_key(|unit| unit.current.created_at).map(|unit| unit.current.uid.clone());
     let objects: Vec<Object> = units
         .into_iter()
@@ -89,7 +89,7 @@ pub async fn run(ui: &Ui, global: &Global, args: &ListArgs) -> Result<()> {
     });
     let git = |facts: GitFacts| Git { commit: facts.commit, branch: facts.branch, clean: facts.clean };
     let (id, git) = made.map_or((None, None), |made| (Some(made.id), made.git.map(git)));
-    let empty = format!("Deployment {} has made nothing in app {}.", declared.deployment.name, context.app);
+    let empty = format!("Deployment {} has no units in app {}.", declared.deployment.name, context.app);
     ui.show(
         &Group { id, git, objects },
         |group| group.objects.iter().map(|object| format!("{}/{}", object.kind, object.name)).collect(),
@@ -110,7 +110,8 @@ pub async fn run(ui: &Ui, global: &Global, args: &ListArgs) -> Result<()> {
     )
 }
 
-/// The commits that app versions came from, of those that came from one. `made` is known already.
+/// Returns the commits of the objects' app versions, by id. `made` is an app version that is
+/// already loaded.
 async fn commits(
     context: &Context<'_>,
     objects: &[Object],
@@ -125,7 +126,7 @@ async fn commits(
     }
     let asked = stream::iter(wanted).map(|id| async move {
         match context.client.app_version_get(&context.app, id).await {
-            // Its cell stays empty.
+            // Leaves the cell empty.
             Err(ClientError::Refused(problem)) if problem.code == Code::AppVersionNotFound.as_str() => Ok(None),
             version => version.map(|version| commit(&version)),
         }
@@ -140,16 +141,17 @@ fn commit(version: &AppVersion) -> Option<(String, String)> {
     Some((version.id.clone(), git.commit.chars().take(COMMIT).collect()))
 }
 
-/// The app version that the deployment made last. One that only took units out gave none of those that are left its version
-/// (`newest` is the last that did), and is found in the history.
+/// Returns the last app version that the deployment created. `newest` is the last one that created
+/// a version of a remaining unit; a later one that only removed units is found in the event log.
 async fn made_last(context: &Context<'_>, deployment: &Deployment, newest: Option<String>) -> Result<Option<String>> {
     let mut cursor: Option<String> = None;
     for _ in 0..MOST_PAGES {
         let page = context.client.event_list(&context.app, PAGE, cursor.as_deref()).await?;
         for event in page.items.iter().filter(|event| event.kind == EventKind::AppVersionCreated.as_str()) {
-            let said = |key: &str| event.after.as_ref().and_then(|after| after.get(key)).and_then(|said| said.as_str());
-            let Some(id) = said("id") else { continue };
-            if said("deployment") == Some(deployment.id.as_str()) || newest.as_deref() == Some(id) {
+            let field =
+                |key: &str| event.after.as_ref().and_then(|after| after.get(key)).and_then(|text| text.as_str());
+            let Some(id) = field("id") else { continue };
+            if field("deployment") == Some(deployment.id.as_str()) || newest.as_deref() == Some(id) {
                 return Ok(Some(id.to_owned()));
             }
         }

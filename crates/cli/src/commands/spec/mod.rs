@@ -1,4 +1,4 @@
-//! Folders of `fission.io/v1` documents, as seed 003 has them.
+//! `milepost spec`: folders of `fission.io/v1` documents.
 
 mod apply;
 mod destroy;
@@ -17,12 +17,12 @@ use crate::output::Ui;
 
 #[derive(Debug, Subcommand)]
 pub enum SpecCommand {
-    /// Start a folder of specs
+    /// Create a folder for specs
     Init(init::InitArgs),
     /// Apply, check, list and remove what a folder of specs declares
     #[command(subcommand)]
     Version(FolderCommand),
-    // The same verbs without the noun, as Fission has them.
+    // The same verbs without the noun, as in Fission.
     #[command(flatten)]
     Folder(FolderCommand),
 }
@@ -31,11 +31,11 @@ pub enum SpecCommand {
 pub enum FolderCommand {
     /// Apply a folder of specs
     Apply(apply::ApplyArgs),
-    /// Find the mistakes of a folder of specs
+    /// Check a folder of specs for mistakes
     Validate(validate::ValidateArgs),
-    /// List what a folder of specs made
+    /// List the units that a folder of specs created
     List(list::ListArgs),
-    /// Remove all that a folder of specs made
+    /// Remove the units that a folder of specs created
     Destroy(destroy::DestroyArgs),
 }
 

@@ -1,4 +1,4 @@
-//! What a deployment made and the app still has.
+//! The units of a deployment that the app has now.
 
 use milepost_model::change::Deployment;
 use milepost_model::snapshot::Unit;

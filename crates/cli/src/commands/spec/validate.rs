@@ -10,15 +10,15 @@ use crate::declared::{self, fission};
 use crate::failure::Result;
 use crate::output::Ui;
 
-/// Find the mistakes of a folder of specs
+/// Check a folder of specs for mistakes
 ///
-/// All of them in one run, each with its file, its line and what would be right. When a server can be reached, what the
-/// folder names and does not declare is looked up in the app; nothing is changed.
+/// Reports all mistakes at once, each with file, line and a hint. If a server can be reached, names
+/// that the folder uses but does not declare are looked up in the app. Nothing is changed.
 #[derive(Debug, Args)]
 pub struct ValidateArgs {
     #[command(flatten)]
     folder: FolderArgs,
-    /// Also take files outside of the folder, or of the git repository that it is in
+    /// Allow files outside the folder and its git repository
     #[arg(long)]
     allow_outside: bool,
 }
@@ -29,7 +29,7 @@ pub async fn run(ui: &Ui, global: &Global, args: &ValidateArgs) -> Result<()> {
     if !args.allow_outside {
         errors.extend(declared::bounds::take_outside(&mut declared));
     }
-    // Whose units they are is for an apply to say.
+    // Conflicts with other deployments are reported by apply.
     drop(check::complete(ui, global, &mut declared, &mut errors).await);
     if !errors.is_empty() {
         return Err(declared::failure(errors, declared.warnings));

@@ -15,30 +15,33 @@ use crate::sources;
 
 /// Add or update static files
 ///
-/// Only what the server does not have is sent; when no file changed, nothing is made.
+/// Only files that the server does not have are sent. If no file changed, no version is created.
 #[derive(Debug, Args)]
 pub struct AddArgs {
-    /// A folder or a file
+    /// The folder or file to serve
     src: PathBuf,
-    /// Where it is served
+    /// The URL path to serve it at
     #[arg(long, value_name = "PATH")]
     path: String,
-    /// Leave out what matches (can be repeated)
+    /// Exclude files that match (can be repeated)
     #[arg(long, value_name = "PATTERN")]
     exclude: Vec<String>,
-    /// The file that answers for a folder
+    /// The file to serve for a folder
     #[arg(long, value_name = "FILE", default_value = "index.html")]
     index: String,
-    /// The file that answers for paths that do not exist, for single-page applications
+    /// The file to serve for unknown paths, with status 200, for single-page applications
     #[arg(long, value_name = "FILE")]
     fallback: Option<String>,
-    /// The file that answers for paths that do not exist, with status 404
+    /// The file to serve for unknown paths, with status 404
     #[arg(long, visible_alias = "error-page", value_name = "FILE", conflicts_with = "fallback")]
     error: Option<String>,
-    /// Serve `login.html` at `/login`, and lead from `/login.html` to it
+    /// Serve `login.html` at `/login`, and redirect from `/login.html`
     #[arg(long)]
     clean: bool,
-    /// How long caches may keep the files, like `1h` [default: files with a content hash in their names for good, others not at all]
+    /// How long clients may cache the files, like `1h`
+    ///
+    /// By default, files with a content hash in their names are cached for a year, and others are
+    /// revalidated on each request.
     #[arg(long, value_name = "TIME", value_parser = shared::parse_duration_ms)]
     expires: Option<u64>,
     #[command(flatten)]
@@ -46,11 +49,11 @@ pub struct AddArgs {
 }
 
 pub async fn run(context: &Context<'_>, args: AddArgs) -> Result<()> {
-    // `/static` and `/static/` are one place.
+    // `/static` and `/static/` are the same path.
     let path = if args.path.len() > 1 { args.path.trim_end_matches('/').to_owned() } else { args.path };
     if !path.starts_with('/') {
-        let hint = format!("write it with a slash in front: `--path '/{path}'`");
-        return Err(Failure::usage(format!("`{path}` is not a path")).hint(hint));
+        let hint = format!("start it with a slash: `--path '/{path}'`");
+        return Err(Failure::usage(format!("path `{path}` does not start with `/`")).hint(hint));
     }
     let key = unit_key(UnitKind::Static, &path)?;
     let options = SourceOptions { exclude: args.exclude, keep_archives: true, ..SourceOptions::default() };
@@ -67,7 +70,7 @@ pub async fn run(context: &Context<'_>, args: AddArgs) -> Result<()> {
         clean: args.clean,
         expires_ms: args.expires,
     };
-    // What is wrong wherever it is sent is reported before anything is.
+    // Reports mistakes that need no server before it uploads anything.
     check_static(&spec)?;
     let put = shared::put(key.name, UnitPut::Static(spec));
     let change = args.change.change(vec![put], Vec::new());
@@ -79,7 +82,7 @@ pub async fn run(context: &Context<'_>, args: AddArgs) -> Result<()> {
     shared::send(context, &change).await
 }
 
-/// The lists of what folders hold travel too, also when no file does.
+/// Counts files and bytes. Directory listings are sent too, even if no file is.
 fn sent(summary: &UploadSummary) -> String {
     let files = if summary.files == 1 { "file" } else { "files" };
     let lists = if summary.files_sent == 0 && summary.bytes_sent > 0 { " of folder lists" } else { "" };

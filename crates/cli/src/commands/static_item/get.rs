@@ -12,7 +12,7 @@ use crate::output::Table;
 pub struct GetArgs {
     #[command(flatten)]
     name: NameArgs,
-    /// A version of it
+    /// The version
     #[arg(long, value_name = "VERSION", default_value = "latest")]
     version: String,
 }

@@ -5,7 +5,7 @@ use crate::commands::shared::{self, cell};
 use crate::context::Context;
 use crate::failure::Result;
 
-/// List the static items
+/// List static items
 #[derive(Debug, Args)]
 pub struct ListArgs {}
 

@@ -14,13 +14,13 @@ use crate::failure::Result;
 pub enum StaticCommand {
     /// Add or update static files
     Add(add::AddArgs),
-    /// List the static items
+    /// List static items
     List(list::ListArgs),
     /// Show a static item and its files
     Get(get::GetArgs),
     /// Remove a static item from the app
     Delete(delete::DeleteArgs),
-    /// Versions of a static item
+    /// List, show and describe versions of a static item
     #[command(subcommand)]
     Version(version::ReadCommand),
 }

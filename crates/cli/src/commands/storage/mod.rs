@@ -8,9 +8,9 @@ use crate::failure::Result;
 
 #[derive(Debug, Subcommand)]
 pub enum StorageCommand {
-    /// Say what keeps a blob
+    /// Show what references a blob
     Why(why::WhyArgs),
-    /// Sweep now what nothing refers to
+    /// Delete unreferenced data now
     Sweep(sweep::SweepArgs),
 }
 

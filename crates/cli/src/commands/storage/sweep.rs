@@ -3,9 +3,9 @@ use clap::Args;
 use crate::context::Context;
 use crate::failure::Result;
 
-/// Sweep now what nothing refers to
+/// Delete unreferenced data now
 ///
-/// The server does this by itself every hour.
+/// The server does this automatically every hour.
 #[derive(Debug, Args)]
 pub struct SweepArgs {}
 
@@ -16,8 +16,8 @@ pub async fn run(context: &Context<'_>, _args: SweepArgs) -> Result<()> {
         |_| Vec::new(),
         |swept| {
             format!(
-                "Swept {} ended executions, {} retired versions, {} contents, {} blobs ({} bytes), {} packs, and from this \
-                 server's cache {} packages.",
+                "Deleted {} finished executions, {} retired versions, {} contents, {} blobs ({} bytes), {} packs, and {} \
+                 packages from this server's cache.",
                 swept.executions,
                 swept.versions,
                 swept.contents,

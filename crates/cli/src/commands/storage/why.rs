@@ -4,10 +4,10 @@ use milepost_model::Digest;
 use crate::context::Context;
 use crate::failure::Result;
 
-/// Say what keeps a blob
+/// Show what references a blob
 #[derive(Debug, Args)]
 pub struct WhyArgs {
-    /// `sha256:…`
+    /// Digest of the blob, `sha256:…`
     digest: String,
 }
 
@@ -19,9 +19,9 @@ pub async fn run(context: &Context<'_>, args: WhyArgs) -> Result<()> {
         |found| found.kept_by.clone(),
         |found| {
             if found.kept_by.is_empty() {
-                "Nothing refers to it; it goes with a sweep after the grace time.".to_owned()
+                "Nothing references this blob; a sweep deletes it after the grace period.".to_owned()
             } else {
-                format!("Kept by:\n  {}", found.kept_by.join("\n  "))
+                format!("Referenced by:\n  {}", found.kept_by.join("\n  "))
             }
         },
     )

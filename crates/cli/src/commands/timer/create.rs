@@ -18,7 +18,7 @@ pub struct CreateArgs {
     pub spec: SpecFileArgs,
 }
 
-/// Make a new version of a timer
+/// Replace a timer with a new version
 #[derive(Debug, Args)]
 pub struct UpdateArgs {
     #[command(flatten)]
@@ -29,11 +29,11 @@ pub struct UpdateArgs {
 pub struct TimerArgs {
     #[command(flatten)]
     name: NameArgs,
-    /// The schedule: five fields, six with seconds, or `@every 5m`
+    /// The cron pattern: five fields, six with seconds, or `@every 5m`
     #[arg(long, value_name = "CRON")]
     cron: String,
-    /// The time zone, like `Europe/Berlin` [default: UTC]
-    #[arg(long, value_name = "ZONE", default_value = "")]
+    /// Time zone of the pattern, like `Europe/Berlin` [default: UTC]
+    #[arg(long, value_name = "ZONE", default_value = "", hide_default_value = true)]
     zone: String,
     #[command(flatten)]
     target: TargetArgs,
@@ -45,7 +45,7 @@ impl TimerArgs {
     fn put(&self) -> Result<Put> {
         let put = TimerPut { cron: self.cron.clone(), zone: self.zone.clone(), target: self.target.target()? };
         let name = self.name.key(UnitKind::Timer)?.name;
-        // What is wrong wherever it is sent is reported before anything is.
+        // Reports mistakes that need no server before it sends anything.
         put.resolve(None)?;
         Ok(shared::put(name, UnitPut::Timer(put)))
     }
@@ -57,7 +57,7 @@ pub async fn run(context: &Context<'_>, args: TimerArgs, only: PutOnly) -> Resul
     shared::send(context, &args.change.change(vec![put], Vec::new())).await
 }
 
-/// `--spec`: the same as a document.
+/// `--spec`: writes the timer as a Fission document.
 pub fn write(ui: &Ui, args: &CreateArgs) -> Result<()> {
     spec_file::write(ui, &args.spec, &[args.timer.put()?], &Archives::default())
 }

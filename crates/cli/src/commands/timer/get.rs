@@ -8,7 +8,7 @@ use crate::commands::version;
 use crate::context::Context;
 use crate::failure::Result;
 
-/// Show a timer as the app has it now, and when it fires next
+/// Show a timer and its next run
 #[derive(Debug, Args)]
 pub struct GetArgs {
     #[command(flatten)]

@@ -8,10 +8,10 @@ use crate::context::Context;
 use crate::failure::Result;
 use crate::output::{Table, age};
 
-/// List the timers, and when they fire next
+/// List timers and their next runs
 ///
-/// Those of the live release fire. Where that has another version of a timer, LIVE tells which; a timer that only live still
-/// has is listed too.
+/// Only timers of the live release run. LIVE shows which version that is, if it is not the app's
+/// current one. Timers that only the live release has are listed, too.
 #[derive(Debug, Args)]
 pub struct ListArgs {}
 
@@ -50,7 +50,7 @@ pub async fn run(context: &Context<'_>, _args: ListArgs) -> Result<()> {
             none(),
             live::schedule(&fires),
             next,
-            "only there".to_owned(),
+            "only in live".to_owned(),
         ]);
         all.push(json!({ "kind": "timer", "name": name, "live": fires }));
         names.push(name);

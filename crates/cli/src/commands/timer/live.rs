@@ -1,4 +1,4 @@
-//! How a timer of the app stands to the one of the live release, which is the one that fires.
+//! Compares a timer of the app with the one of the live release, which is the one that runs.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,14 @@ use crate::context::Context;
 use crate::failure::Result;
 use crate::output::local;
 
-/// The timers that fire, by name.
+/// Returns the timers of the live release by name.
 pub async fn timers(context: &Context<'_>) -> Result<BTreeMap<String, LiveTimer>> {
     let live = context.client.timers(&context.app).await?;
     Ok(live.items.into_iter().map(|timer| (timer.name.to_string(), timer)).collect())
 }
 
-/// `yes`, `no`, or what fires instead.
+/// `yes` if the live release has this version, `no` if it has none, or else the version that it
+/// has.
 pub fn told(number: i64, live: Option<&LiveTimer>) -> String {
     match live {
         None => "no".to_owned(),
@@ -37,7 +38,7 @@ pub fn schedule(live: &LiveTimer) -> String {
     format!("{} {zone}, {runs}", live.cron)
 }
 
-/// The unit as JSON, with the timer that fires beside it, or null.
+/// The unit as JSON, with the live release's timer, or null, in `live`.
 pub fn with_live(unit: &Unit, live: Option<&LiveTimer>) -> Value {
     let mut value = json!(unit);
     value["live"] = json!(live);

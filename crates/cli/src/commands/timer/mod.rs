@@ -18,15 +18,15 @@ use crate::output::Ui;
 pub enum TimerCommand {
     /// Create a timer
     Create(create::CreateArgs),
-    /// Make a new version of a timer, with what is given
+    /// Replace a timer with a new version
     Update(create::UpdateArgs),
-    /// List the timers, and when they fire next
+    /// List timers and their next runs
     List(list::ListArgs),
-    /// Show a timer, and when it fires next
+    /// Show a timer and its next run
     Get(get::GetArgs),
     /// Remove a timer from the app
     Delete(delete::DeleteArgs),
-    /// Versions of a timer
+    /// List, show and describe versions of a timer
     #[command(subcommand)]
     Version(version::ReadCommand),
 }

@@ -8,16 +8,19 @@ use crate::failure::{Failure, Result};
 
 /// Create a token
 ///
-/// It is printed once; the server keeps only its hash. With `--only APP` (or `--app APP`) it is good for that app and no
-/// other, without it for all apps; `MILEPOST_APP` and the folder that the command runs in have no say in it.
+/// The token is printed once; the server stores only its hash. With `--only APP` (or `--app APP`)
+/// it has access to that app only, otherwise to all apps. `MILEPOST_APP` and the current folder are
+/// ignored.
 #[derive(Debug, Args)]
 pub struct CreateArgs {
     #[command(flatten)]
     name: NameArgs,
-    /// reader, invoker, operator (moves pointers), deployer (changes code) or admin
+    /// The role: reader, invoker, operator, deployer or admin
+    ///
+    /// An operator moves pointers, and a deployer changes code.
     #[arg(long, value_name = "ROLE")]
     role: Role,
-    /// Good for this app only
+    /// Give access to this app only
     #[arg(long, value_name = "APP")]
     only: Option<AppName>,
 }
@@ -33,19 +36,20 @@ pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
     )?;
     let scope = match &token.app {
         Some(app) => format!("for app {app}"),
-        None => "for all apps (`--only APP` would confine it to one)".to_owned(),
+        None => "for all apps (use `--only APP` to limit it to one)".to_owned(),
     };
     context.ui.say(&format!("Token {}, role {}, {scope}.", token.name, token.role));
-    context.ui.say("Keep it: it is not shown again.");
+    context.ui.say("Save it now: it is not shown again.");
     Ok(())
 }
 
-/// Who writes `--app shop` means a token for the shop: it must not become one for everything.
+/// Treats `--app` like `--only`: a token created with `--app shop` must not give access to all
+/// apps.
 fn confined_to(only: Option<AppName>, app: Option<AppName>) -> Result<Option<AppName>> {
     match (only, app) {
         (Some(only), Some(app)) if only != app => {
-            Err(Failure::usage(format!("`--only {only}` and `--app {app}` name two apps for one token"))
-                .hint("give `--only` alone; a token is for one app or for all"))
+            Err(Failure::usage(format!("`--only {only}` and `--app {app}` name different apps"))
+                .hint("give only `--only`; a token is for one app or for all apps"))
         }
         (only, app) => Ok(only.or(app)),
     }

@@ -6,13 +6,13 @@ use crate::failure::Result;
 /// Delete a token
 #[derive(Debug, Args)]
 pub struct DeleteArgs {
-    /// The name of the token
+    /// Name of the token
     name: String,
 }
 
 pub async fn run(context: &Context<'_>, args: DeleteArgs) -> Result<()> {
     context.confirm(&format!("Delete token {}?", args.name), Unattended::Proceed)?;
     context.client.token_delete(&args.name).await?;
-    context.ui.say(&format!("Token {} is gone.", args.name));
+    context.ui.say(&format!("Deleted token {}.", args.name));
     Ok(())
 }

@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::failure::Result;
 use crate::output::{Table, local};
 
-/// List the tokens
+/// List tokens
 #[derive(Debug, Args)]
 pub struct ListArgs {}
 

@@ -11,7 +11,7 @@ use crate::failure::Result;
 pub enum TokenCommand {
     /// Create a token
     Create(create::CreateArgs),
-    /// List the tokens
+    /// List tokens
     List(list::ListArgs),
     /// Delete a token
     Delete(delete::DeleteArgs),

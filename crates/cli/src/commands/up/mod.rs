@@ -19,51 +19,53 @@ use crate::output::Ui;
 use crate::serve::{ServeArgs, stop_on_signals};
 use server::Found;
 
-/// Deploy a folder and follow it: the first command to type
+/// Deploy a folder and follow its logs, starting a server if needed
 ///
-/// Uses the server of this machine, or starts one that lives until Ctrl-C. Deploys the app that milepost.yaml describes,
-/// prints where it is served, and shows what its functions write.
+/// Uses the server on this machine, or starts one that runs until Ctrl-C. Deploys the app that
+/// milepost.yaml describes, prints its URLs, and follows the logs of its functions.
 #[derive(Debug, Args)]
 pub struct UpArgs {
-    /// The folder with milepost.yaml in it
+    /// The folder with milepost.yaml
     #[arg(value_name = "DIR", default_value = ".")]
     dir: PathBuf,
-    /// Deploy again whenever a file is saved
+    /// Deploy again when files are saved
     #[arg(short, long)]
     watch: bool,
-    /// Also take files outside of the folder, or of the git repository that it is in
+    /// Allow files outside the folder and its git repository
     #[arg(long)]
     allow_outside: bool,
-    /// Do not show what functions write
+    /// Do not follow the logs
     #[arg(long)]
     no_logs: bool,
-    /// What this deploy is about, for the history
+    /// Describe this deploy, for the history
     #[arg(short, long, value_name = "TEXT")]
     message: Option<String>,
-    /// Undo changes that were made by hand since the last deploy of this folder; `--watch` implies it
+    /// Overwrite manual changes since the last deploy; implied by `--watch`
     #[arg(long)]
     overwrite: bool,
-    /// Add each deploy to `live`, what users get now, not to the newest app version
+    /// Apply each deploy to `live`, what users get now, not to the newest app version
     #[arg(long, value_name = "BASE", value_parser = parse_base)]
     on: Option<Base>,
     #[command(flatten)]
     check: CheckArgs,
-    #[command(flatten, next_help_heading = "Settings of a server that is started here")]
+    #[command(flatten, next_help_heading = "Server options (if this command starts a server)")]
     serve: ServeArgs,
 }
 
 pub async fn run(ui: &Ui, global: &Global, args: UpArgs) -> Result<()> {
-    // A mistake in the manifest is told before anything is started.
+    // Reports mistakes in the manifest before it starts anything.
     let allow_outside = args.allow_outside;
     let declared = without_mistakes(ui, global, look_at_manifest(&args.dir, "up")?, (false, allow_outside)).await?;
     tell::warnings(ui, &declared);
     let asked = global.app.clone();
     let global = agreed_app(global, &declared)?;
-    // What is saved later may be about another app: only what was typed holds for all of it.
+    // A later save may rename the app in the manifest, so deploys after it use the typed options
+    // only.
     let typed = |global: &Global| Global { app: asked.clone(), ..global.clone() };
     let stop = CancellationToken::new();
     stop_on_signals(stop.clone())?;
-    // Whoever watches has the folder open and must not be stopped by a question: a warning says what is undone.
+    // With `--watch` a confirmation would block the deploy: warns about overwritten changes
+    // instead.
     let hand_edits = if args.overwrite || args.watch { HandEdits::Overwrite } else { HandEdits::Ask };
     let change = ChangeArgs { on: args.on, check: args.check, ..ChangeArgs::default() };
     let plan = session::Plan {
@@ -88,7 +90,7 @@ pub async fn run(ui: &Ui, global: &Global, args: UpArgs) -> Result<()> {
             let outcome = tokio::select! {
                 outcome = session => outcome,
                 ended = &mut serving => {
-                    let failure = Failure::new("the server ended");
+                    let failure = Failure::new("the server stopped");
                     return Err(match ended {
                         Ok(Err(error)) => failure.caused_by(&error),
                         Err(error) => failure.caused_by(&error),
@@ -97,7 +99,7 @@ pub async fn run(ui: &Ui, global: &Global, args: UpArgs) -> Result<()> {
                 }
             };
             if outcome.is_ok() {
-                ui.say("Stopping; requests that run are let end. Ctrl-C again to not wait.");
+                ui.say("Stopping when running requests have finished. Press Ctrl-C again to stop now.");
             }
             drain.cancel();
             tokio::select! {

@@ -1,4 +1,4 @@
-//! The server of this machine, or one of our own.
+//! Finds the server of this machine, or starts one.
 
 use milepost_client::ClientError;
 use milepost_server::Server;
@@ -10,14 +10,14 @@ use crate::output::Ui;
 use crate::serve::{self, ServeArgs};
 
 pub enum Found {
-    /// Somebody else's: it stays when we go.
+    /// A server that was already running. It keeps running when this command ends.
     Running,
-    /// Ours, with the options by which it is found.
+    /// A server started by this command, and the options to connect to it.
     Started { global: Global, server: Box<Server> },
 }
 
 pub async fn find_or_start(ui: &Ui, global: &Global, args: ServeArgs) -> Result<Found> {
-    // A server that is named must be there; nobody asked for another.
+    // Never starts a server in place of a named one.
     if global.server.is_some() {
         return Ok(Found::Running);
     }
@@ -25,10 +25,10 @@ pub async fn find_or_start(ui: &Ui, global: &Global, args: ServeArgs) -> Result<
         match context.client.whoami().await {
             Ok(_) => {
                 let at = context.client.server().origin().ascii_serialization();
-                ui.say(&format!("Using the server that runs at {at}."));
+                ui.say(&format!("Using the server at {at}."));
                 return Ok(Found::Running);
             }
-            // What is left in the data folder by a server that was killed.
+            // The data folder has the address of a server that was killed.
             Err(ClientError::Unreachable { .. } | ClientError::Broken(_)) => {}
             Err(error) => return Err(error.into()),
         }

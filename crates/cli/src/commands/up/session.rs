@@ -1,4 +1,4 @@
-//! One `milepost up` from its first deploy to Ctrl-C.
+//! A session of `milepost up`, from the first deploy to Ctrl-C.
 
 use std::time::Instant;
 
@@ -17,7 +17,7 @@ use crate::declared::{self, Declared};
 use crate::failure::{Failure, Result};
 use crate::output::{harmless, outcome_table, print_data};
 
-/// What the session does after its first deploy.
+/// The options of a session.
 pub struct Plan {
     pub watch: bool,
     pub logs: bool,
@@ -28,7 +28,7 @@ pub struct Plan {
     pub change: ChangeArgs,
 }
 
-/// `global`: the options as they were typed.
+/// `global` has the options as typed, without the manifest's app.
 pub async fn run(
     context: &Context<'_>,
     global: &Global,
@@ -37,7 +37,7 @@ pub async fn run(
     stop: &CancellationToken,
     own_server: bool,
 ) -> Result<()> {
-    // Before the first deploy: what is saved meanwhile is seen.
+    // Watches before the first deploy, so that a save during the deploy is not missed.
     let mut watcher = if plan.watch { Some(Watcher::new(&declared)?) } else { None };
     let change = ChangeArgs { message: plan.message.clone(), ..plan.change.clone() };
     let (allow_outside, hand_edits) = (plan.allow_outside, plan.hand_edits);
@@ -48,17 +48,17 @@ pub async fn run(
         () = stop.cancelled() => return Ok(()),
     };
     if !applied.outcome.changed {
-        // Nobody was asked for it, since nothing was made.
+        // An unchanged deploy returns no URLs.
         applied.urls = context.client.status(&context.app).await?.urls;
     }
-    // Before the addresses are told: the first request's lines are seen.
+    // Follows the logs before it prints the URLs, so that no line of the first request is missed.
     let mut logs = if plan.logs { Some(follow(context).await?) } else { None };
     announce(context, &applied, started)?;
-    let mut mending = false;
+    let mut last_failed = false;
     match told_check(context, &applied.outcome).await {
-        // The next save may put it right.
+        // The next save may fix it.
         Err(failure) if watcher.is_some() => {
-            mending = true;
+            last_failed = true;
             failure.report(context.ui);
         }
         loaded => loaded?,
@@ -72,7 +72,7 @@ pub async fn run(
         (false, true) => "Following the logs",
         (false, false) => "Serving",
     };
-    context.ui.say(&format!("{what}; Ctrl-C ends it."));
+    context.ui.say(&format!("{what}. Press Ctrl-C to stop."));
     let mut printer = LogPrinter::new(context.ui, Detail::Short);
     loop {
         tokio::select! {
@@ -90,17 +90,17 @@ pub async fn run(
             saved = next_save(&mut watcher) => {
                 match redeploy(context, global, &mut declared, &saved, plan).await {
                     Ok(changed) => {
-                        if mending && !changed {
-                            context.ui.say(&format!("saved {}: all is as it was deployed", saved.names()));
+                        if last_failed && !changed {
+                            context.ui.say(&format!("saved {}: nothing to deploy", saved.names()));
                         }
-                        mending = false;
+                        last_failed = false;
                         if let Some(watcher) = &mut watcher {
                             watcher.follow(&declared)?;
                         }
                     }
-                    // The release that is live stays; the next save tries again.
+                    // The live release stays; the next save deploys again.
                     Err(failure) => {
-                        mending = true;
+                        last_failed = true;
                         failure.report(context.ui);
                     }
                 }
@@ -129,7 +129,7 @@ async fn next_save(watcher: &mut Option<Watcher>) -> Saved {
 }
 
 fn gone() -> Failure {
-    Failure::new("the server has stopped").hint("`milepost up` starts one of its own when none runs")
+    Failure::new("the server has stopped").hint("run `milepost up` again to start one")
 }
 
 fn announce(context: &Context<'_>, applied: &Applied, started: Instant) -> Result<()> {
@@ -144,7 +144,7 @@ fn announce(context: &Context<'_>, applied: &Applied, started: Instant) -> Resul
     {
         lines.push(format!("  latest   {latest}"));
     }
-    // With another format the lines of the log are the data.
+    // In other formats, only log lines are data.
     if context.ui.is_table() {
         print_data(&harmless(&lines.join("\n")))?;
     }
@@ -154,7 +154,7 @@ fn announce(context: &Context<'_>, applied: &Applied, started: Instant) -> Resul
     Ok(())
 }
 
-/// Deploys what was saved; answers whether that changed anything.
+/// Deploys the saved files. Returns whether the app changed.
 async fn redeploy(
     context: &Context<'_>,
     global: &Global,
@@ -169,8 +169,8 @@ async fn redeploy(
         tell::warnings(context.ui, &read);
         let app = deploy::with_app(global, &read).app;
         if app.as_deref() != Some(context.app.as_str()) {
-            let message = format!("the manifest is about app {} now", app.unwrap_or_default());
-            return Err(Failure::new(message).hint("end this with Ctrl-C and start `milepost up` again"));
+            let message = format!("the manifest now describes app {}", app.unwrap_or_default());
+            return Err(Failure::new(message).hint("stop with Ctrl-C and run `milepost up` again"));
         }
         *declared = read;
     }

@@ -1,5 +1,5 @@
-//! Hearing that files were saved. What really changed the deploy finds out; here it only has to be quick and not too
-//! nervous.
+//! Watches for saved files. It only has to be fast and to group events: the deploy finds out what
+//! really changed.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -13,21 +13,22 @@ use crate::declared::Declared;
 use crate::declared::files::LITTER;
 use crate::failure::{Failure, Result};
 
-/// An editor writes a file in several steps, and saves several files at once.
+/// Waits this long for further events: editors write a file in several steps, and save several
+/// files at once.
 const QUIET: Duration = Duration::from_millis(40);
-/// A folder that is never quiet is deployed all the same.
+/// Deploys after this time even if events keep coming.
 const LONGEST: Duration = Duration::from_millis(400);
 
-/// Folders of tools, which are never part of an app.
+/// Folders of tools, never part of an app.
 const NEVER: [&str; 2] = [".git", ".milepost"];
 
 pub struct Watcher {
     watcher: RecommendedWatcher,
     events: UnboundedReceiver<PathBuf>,
-    /// What the system watches for us, and whether with everything below it.
+    /// The watched paths, and whether each is watched recursively.
     watched: BTreeMap<PathBuf, bool>,
     rules: Rules,
-    /// What was saved and not told yet, and since when.
+    /// Saved files that were not returned yet.
     pending: Option<Pending>,
 }
 
@@ -37,7 +38,7 @@ struct Pending {
     quiet_at: Instant,
 }
 
-/// Which paths are of interest. Real paths, since that is what the system names.
+/// The relevant paths, canonical, as in the system's events.
 struct Rules {
     manifest: PathBuf,
     folder: PathBuf,
@@ -46,10 +47,10 @@ struct Rules {
 
 /// Files that were saved together.
 pub struct Saved {
-    /// From the folder of the manifest.
+    /// Relative to the folder of the manifest.
     pub paths: Vec<PathBuf>,
     pub manifest: bool,
-    /// When the first of them was heard of.
+    /// Time of the first event.
     pub at: Instant,
 }
 
@@ -71,7 +72,7 @@ impl Watcher {
             let Ok(event) = event else { return };
             if is_write(&event.kind) {
                 for path in event.paths {
-                    // Nobody listens any more only when the command ends.
+                    // The receiver is dropped only when the command ends.
                     let _ = sender.send(path);
                 }
             }
@@ -83,12 +84,12 @@ impl Watcher {
         Ok(new)
     }
 
-    /// Watches what the manifest speaks of now.
+    /// Updates the watches to the files of the current manifest.
     pub fn follow(&mut self, declared: &Declared) -> Result<()> {
         self.rules = Rules::of(declared)?;
         let wanted = self.rules.wanted();
         for path in self.watched.keys().filter(|path| wanted.get(*path) != self.watched.get(*path)) {
-            // It may be gone, and its watch with it.
+            // The path and its watch may be gone already.
             let _ = self.watcher.unwatch(path);
         }
         for (path, below) in &wanted {
@@ -101,7 +102,7 @@ impl Watcher {
         Ok(())
     }
 
-    /// The next files that were saved. Dropping the future loses nothing.
+    /// Returns the next group of saved files. Cancel safe.
     pub async fn saved(&mut self) -> Saved {
         loop {
             let quiet_at = self.pending.as_ref().map(|pending| pending.quiet_at);
@@ -118,9 +119,9 @@ impl Watcher {
                 },
             };
             match path {
-                Some(path) if self.rules.cares_for(&path) => self.note(path),
+                Some(path) if self.rules.is_relevant(&path) => self.note(path),
                 Some(_) => {}
-                // The watcher lives as long as we do.
+                // Unreachable: `self` owns the watcher, which owns the sender.
                 None => std::future::pending().await,
             }
         }
@@ -148,7 +149,7 @@ impl Rules {
         Ok(Self { manifest: real(&declared.origin)?, folder: real(&declared.folder)?, sources })
     }
 
-    /// A file is watched by its folder: editors put a new file in its place.
+    /// A file is watched via its folder, because editors replace the file.
     fn wanted(&self) -> BTreeMap<PathBuf, bool> {
         let mut wanted = BTreeMap::new();
         for source in &self.sources {
@@ -163,7 +164,7 @@ impl Rules {
         wanted
     }
 
-    fn cares_for(&self, path: &Path) -> bool {
+    fn is_relevant(&self, path: &Path) -> bool {
         if path == self.manifest {
             return true;
         }
@@ -178,7 +179,7 @@ impl Rules {
     }
 }
 
-/// The patterns of what is never sent, as far as a name alone can tell.
+/// Whether a file name matches the patterns of files that are never sent.
 fn is_litter(name: &str) -> bool {
     NEVER.contains(&name)
         || LITTER.iter().any(|pattern| match pattern.strip_prefix('*') {
@@ -190,7 +191,7 @@ fn is_litter(name: &str) -> bool {
         })
 }
 
-/// Reading is not saving; and a scan of ours reads everything.
+/// Ignores reads: the scan of a deploy reads every file.
 fn is_write(kind: &EventKind) -> bool {
     match kind {
         EventKind::Access(access) => *access == AccessKind::Close(AccessMode::Write),
@@ -219,11 +220,11 @@ mod tests {
     }
 
     #[test]
-    fn only_what_belongs_to_the_app_is_cared_for() {
+    fn only_files_of_the_app_are_relevant() {
         let folder = Path::new("/app");
         let rules = rules(folder);
         for mine in ["milepost.yaml", "hello/a.py", "hello/deep/b.py", "index.html", "hello/.env"] {
-            assert!(rules.cares_for(&folder.join(mine)), "{mine}");
+            assert!(rules.is_relevant(&folder.join(mine)), "{mine}");
         }
         let others = [
             "README.md",
@@ -234,12 +235,12 @@ mod tests {
             "hello/4913",
         ];
         for other in others {
-            assert!(!rules.cares_for(&folder.join(other)), "{other}");
+            assert!(!rules.is_relevant(&folder.join(other)), "{other}");
         }
     }
 
     #[test]
-    fn files_that_were_saved_together_are_told_together() {
+    fn files_saved_together_form_one_group() {
         let folder = Path::new("/app");
         let now = Instant::now();
         let paths = vec![folder.join("hello/a.py"), folder.join("milepost.yaml")];

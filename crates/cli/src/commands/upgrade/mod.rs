@@ -1,4 +1,4 @@
-//! Upgrading an installed app by hand, and what its channel plans.
+//! `milepost upgrade`: upgrades an installed app by hand, or shows its upgrade plan.
 
 use std::path::PathBuf;
 
@@ -12,25 +12,26 @@ use crate::context::{Context, Unattended};
 use crate::failure::{Failure, Result};
 use crate::output::Ui;
 
-/// Upgrade an installed app, or show what comes when
+/// Upgrade an installed app, or show its upgrade plan
 ///
-/// Installs the newest version that the policy allows a person: what is manual too, in a window what waits for one. `--plan`
-/// prints what comes by itself and when, and changes nothing.
+/// Installs the newest version that the policy allows, including versions that are `manual`.
+/// Versions with `window` are installed only within a window. `--plan` shows which versions are
+/// installed automatically and when, and changes nothing.
 #[derive(Debug, Args)]
 pub struct UpgradeArgs {
-    /// The app; the only one that is installed when left out
+    /// The installed app [default: the only one]
     #[arg(value_name = "APP")]
     name: Option<String>,
-    /// Print what comes when, and change nothing
+    /// Show which upgrades come when, and change nothing
     #[arg(long)]
     plan: bool,
-    /// This version and no other; also one below, which holds upgrades as a rollback does
+    /// Install this version; a lower one holds upgrades, like a rollback
     #[arg(long, value_name = "VERSION")]
     to: Option<String>,
-    /// Whatever windows and denies say; it is written down who asked for that
+    /// Ignore `--window` and `--deny`; the history records who did this
     #[arg(long)]
     now: bool,
-    /// From a file of `milepost bundle`: nothing is fetched
+    /// Upgrade from a file made by `milepost bundle`, without a network
     #[arg(long, value_name = "FILE", conflicts_with_all = ["plan", "now"])]
     bundle: Option<PathBuf>,
     #[command(flatten)]
@@ -50,7 +51,7 @@ pub async fn run(ui: &Ui, global: &Global, args: UpgradeArgs) -> Result<()> {
     if args.plan {
         return show_plan(&context, &plan?);
     }
-    // A pinned app, or one from a file, is refused by the upgrade itself with the next step.
+    // The plan fails for a pinned app and for one from a bundle: the upgrade itself reports why.
     if let Ok(plan) = &plan {
         for warning in &plan.warnings {
             context.ui.warn(warning);
@@ -58,11 +59,11 @@ pub async fn run(ui: &Ui, global: &Global, args: UpgradeArgs) -> Result<()> {
         if let Some(version) = &plan.asked {
             if !plan.warnings.is_empty() {
                 let question = format!("Upgrade app {app} from {} to {version}?", plan.installed);
-                // A script that means to follow minors must not cross a major because nobody was there to say no.
+                // Without a terminal, only an explicit version may cross a major version.
                 let unattended = if asked.to.is_some() { Unattended::Proceed } else { Unattended::Refuse };
                 context.confirm(&question, unattended)?;
             }
-            // What was shown is what is done.
+            // Installs the version that was shown.
             asked.to = Some(version.clone());
         }
     }
@@ -105,7 +106,7 @@ fn text(plan: &UpgradePlan) -> String {
     let mut lines = vec![plan.forecast.clone()];
     lines.extend(plan.steps.iter().map(|step| format!("  {}: {}", step.outlook.entry.version, step.reason)));
     if let Some(asked) = &plan.asked {
-        lines.push(format!("`milepost upgrade` installs {asked} now."));
+        lines.push(format!("Run `milepost upgrade` to install {asked} now."));
     } else {
         lines.extend(plan.warnings.iter().cloned());
     }

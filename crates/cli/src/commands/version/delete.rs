@@ -7,18 +7,19 @@ use crate::context::{Context, Unattended};
 use crate::failure::Result;
 use crate::output::{outcome_name, outcome_table, plan_text};
 
-/// Delete a version, or every version
+/// Delete a version, or all versions
 ///
-/// Refused while an alias, a tagged release, a pinned live or a pinned trigger uses it. Untagged releases that hold it
-/// expire, and when it is the version that the app has now, the app goes back to the newest remaining one.
+/// Fails while an alias, a tagged release, a pinned live or a pinned trigger uses the version.
+/// Untagged releases with this version expire. If it is the app's current version, the app goes
+/// back to the newest remaining one.
 #[derive(Debug, Args)]
 pub struct DeleteArgs {
     #[command(flatten)]
     name: NameArgs,
-    /// A number, a uid, a label, `@alias`, `latest`, `sha256:…`, or `all`
+    /// The version: a number, uid, label, `@alias`, `latest`, `sha256:…`, or `all`
     #[arg(long, value_name = "VERSION")]
     version: String,
-    /// Say what would go, and do nothing
+    /// Show what would be deleted, and change nothing
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -32,10 +33,10 @@ pub async fn run(context: &Context<'_>, kind: UnitKind, args: DeleteArgs) -> Res
         return context.ui.show(&plan, outcome_name, outcome_table);
     }
     if !context.yes && context.ui.can_ask() {
-        context.ui.say("This deletes:");
+        context.ui.say("Deleting has these effects:");
         plan_text(&plan, context.ui);
     }
-    context.confirm("Go on?", Unattended::Proceed)?;
+    context.confirm("Continue?", Unattended::Proceed)?;
     let outcome = context.client.version_delete(&context.app, &key, &args.version, false, args.check.no_check).await?;
     context.ui.show(&outcome, outcome_name, outcome_table)?;
     for warning in &outcome.warnings {

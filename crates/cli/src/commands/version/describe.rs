@@ -6,7 +6,7 @@ use super::VersionArgs;
 use crate::context::Context;
 use crate::failure::Result;
 
-/// Edit the description, the only field of a version that can be
+/// Edit the description of a version, its only editable field
 #[derive(Debug, Args)]
 pub struct DescribeArgs {
     #[command(flatten)]

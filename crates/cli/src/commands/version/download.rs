@@ -14,10 +14,10 @@ use crate::failure::{Failure, Result};
 pub struct DownloadArgs {
     #[command(flatten)]
     version: VersionArgs,
-    /// Where to write it [default: NAME-NUMBER.zip]
+    /// Write to this file [default: NAME-NUMBER.zip]
     #[arg(long, value_name = "FILE")]
     to: Option<PathBuf>,
-    /// `source` or `deployment`; what runs when left out
+    /// The files to download: `source` or `deployment` [default: the files that run]
     #[arg(long, value_name = "PART")]
     part: Option<String>,
 }
@@ -32,24 +32,24 @@ pub async fn run(context: &Context<'_>, kind: UnitKind, args: DownloadArgs) -> R
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty())
         .map_or_else(|| PathBuf::from("."), PathBuf::from);
-    // Written beside its place and moved there when whole: a broken download leaves no half file.
+    // Writes to a temporary file first, so that an interrupted download leaves no partial file.
     let mut file = tempfile::NamedTempFile::new_in(&folder).map_err(|error| cannot_write(&folder, &error))?;
     let mut stream = response.bytes_stream();
     while let Some(chunk) = stream.next().await {
-        file.write_all(&chunk.map_err(|error| Failure::new("the download broke off").caused_by(&error))?)?;
+        file.write_all(&chunk.map_err(|error| Failure::new("the download was interrupted").caused_by(&error))?)?;
     }
     file.persist(&target)
         .map_err(|error| Failure::new(format!("could not write `{}`", target.display())).caused_by(&error))?;
-    context.ui.say(&format!("Version {} of {key} is in {}", version.number, target.display()));
+    context.ui.say(&format!("Wrote version {} of {key} to {}", version.number, target.display()));
     Ok(())
 }
 
-/// Without the name of the file that was tried there, which nobody asked for.
+/// Reports the folder only: the name of the temporary file means nothing to the user.
 fn cannot_write(folder: &Path, error: &std::io::Error) -> Failure {
     let message = match error.kind() {
-        std::io::ErrorKind::NotFound => format!("there is no folder `{}`", folder.display()),
-        std::io::ErrorKind::PermissionDenied => format!("you may not write into the folder `{}`", folder.display()),
-        _ => return Failure::new(format!("could not write into the folder `{}`", folder.display())).caused_by(error),
+        std::io::ErrorKind::NotFound => format!("folder `{}` does not exist", folder.display()),
+        std::io::ErrorKind::PermissionDenied => format!("no permission to write to folder `{}`", folder.display()),
+        _ => return Failure::new(format!("could not write to folder `{}`", folder.display())).caused_by(error),
     };
-    Failure::new(message).hint("make it first, or give another place with `--to FILE`")
+    Failure::new(message).hint("create it first, or choose another file with `--to FILE`")
 }

@@ -11,7 +11,7 @@ pub async fn run(context: &Context<'_>, kind: UnitKind, args: VersionArgs) -> Re
     show(context, &version, |version| version.number.to_string())
 }
 
-/// `name` is what commands about it take back.
+/// `name` is the output of `-o name`: a name that other commands accept.
 pub fn show(context: &Context<'_>, version: &Version, name: impl FnOnce(&Version) -> String) -> Result<()> {
     context.ui.show(version, |version| vec![name(version)], text)
 }

@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::failure::Result;
 use crate::output::{Table, age};
 
-/// List the versions, newest first
+/// List versions, newest first
 #[derive(Debug, Args)]
 pub struct ListArgs {
     #[command(flatten)]
@@ -18,10 +18,10 @@ pub struct ListArgs {
 
 #[derive(Debug, Args)]
 pub struct PageArgs {
-    /// How many
+    /// Maximum number of entries
     #[arg(long, default_value_t = 50)]
     limit: i64,
-    /// Where the page before ended
+    /// Start after the previous page, at the cursor that it printed
     #[arg(long)]
     cursor: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Verbs on versions: reading them for every kind, and more for functions and packages.
+//! Commands on versions: read commands for every kind of unit, more for functions and packages.
 
 pub mod delete;
 pub mod describe;
@@ -18,15 +18,15 @@ use crate::failure::Result;
 pub struct VersionArgs {
     #[command(flatten)]
     pub name: NameArgs,
-    /// `latest`, a number, a uid, a label, `@alias` or `sha256:…`
+    /// The version: `latest`, a number, uid, label, `@alias` or `sha256:…`
     #[arg(long, value_name = "VERSION", default_value = "latest")]
     pub version: String,
 }
 
-/// Verbs for every kind of unit.
+/// Commands for every kind of unit.
 #[derive(Debug, Subcommand)]
 pub enum ReadCommand {
-    /// List the versions, newest first
+    /// List versions, newest first
     List(list::ListArgs),
     /// Show a version
     Get(VersionArgs),
@@ -34,14 +34,14 @@ pub enum ReadCommand {
     Describe(describe::DescribeArgs),
 }
 
-/// Verbs for units that are made of files: functions and packages.
+/// Commands for units that consist of files: functions and packages.
 #[derive(Debug, Subcommand)]
 pub enum CodeCommand {
     #[command(flatten)]
     Read(ReadCommand),
     /// Download the files of a version as a zip
     Download(download::DownloadArgs),
-    /// Delete a version, or every version
+    /// Delete a version, or all versions
     Delete(delete::DeleteArgs),
 }
 

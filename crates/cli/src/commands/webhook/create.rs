@@ -8,22 +8,23 @@ use crate::commands::shared::TargetArgs;
 use crate::context::Context;
 use crate::failure::Result;
 
-/// Make an address that starts a function
+/// Create a URL that runs a function
 ///
-/// Who knows the address may call it: with `--signed`, only who knows the secret too. `latest` and an alias are resolved at
-/// each call; any other version is the one that it names now.
+/// Any client that knows the URL may call it. With `--signed`, calls must be signed with a secret.
+/// `latest` and an alias are resolved at each call. Any other version is resolved now and does not
+/// change.
 #[derive(Debug, Args)]
 pub struct CreateArgs {
     #[command(flatten)]
     target: TargetArgs,
-    /// Take only signed calls; the secret is made and shown once
+    /// Accept only signed calls; generates a secret and shows it once
     #[arg(long)]
     signed: bool,
-    /// Take only calls that are signed with the secret in this file, `-` for stdin
+    /// Accept only calls signed with the secret in this file, `-` for stdin
     #[arg(long, value_name = "FILE", conflicts_with = "signed")]
     secret_file: Option<PathBuf>,
-    /// What this is about
-    #[arg(long, value_name = "TEXT", default_value = "")]
+    /// Description of the webhook
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     description: String,
 }
 

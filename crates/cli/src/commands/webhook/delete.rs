@@ -3,18 +3,18 @@ use clap::Args;
 use crate::context::{Context, Unattended};
 use crate::failure::Result;
 
-/// Delete a webhook; what it has started stays
+/// Delete a webhook, but not the executions that it started
 #[derive(Debug, Args)]
 pub struct DeleteArgs {
-    /// Its id, as `webhook list` has it
+    /// The webhook's id, from `webhook list`
     #[arg(value_name = "ID")]
     id: String,
 }
 
 pub async fn run(context: &Context<'_>, args: DeleteArgs) -> Result<()> {
-    let question = format!("Delete webhook {} of app {}? Its address will answer 404.", args.id, context.app);
+    let question = format!("Delete webhook {} of app {}? Its URL will return 404.", args.id, context.app);
     context.confirm(&question, Unattended::Proceed)?;
     context.client.webhook_delete(&context.app, &args.id).await?;
-    context.ui.say(&format!("Webhook {} is deleted.", args.id));
+    context.ui.say(&format!("Deleted webhook {}.", args.id));
     Ok(())
 }

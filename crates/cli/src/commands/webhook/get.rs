@@ -4,10 +4,10 @@ use super::show;
 use crate::context::Context;
 use crate::failure::Result;
 
-/// Show a webhook; its secret is never shown again
+/// Show a webhook, without its secret
 #[derive(Debug, Args)]
 pub struct GetArgs {
-    /// Its id, as `webhook list` has it
+    /// The webhook's id, from `webhook list`
     #[arg(value_name = "ID")]
     id: String,
 }

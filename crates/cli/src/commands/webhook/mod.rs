@@ -14,17 +14,17 @@ use crate::failure::Result;
 
 #[derive(Debug, Subcommand)]
 pub enum WebhookCommand {
-    /// Make an address that starts a function
+    /// Create a URL that runs a function
     Create(create::CreateArgs),
     /// List webhooks
     List(list::ListArgs),
     /// Show a webhook
     Get(get::GetArgs),
-    /// Change what a webhook runs, or whether calls are signed
+    /// Change what a webhook runs, or whether calls must be signed
     Update(update::UpdateArgs),
-    /// Give a webhook a new secret
+    /// Replace the secret of a webhook
     Rotate(rotate::RotateArgs),
-    /// Delete a webhook; what it has started stays
+    /// Delete a webhook, but not the executions that it started
     Delete(delete::DeleteArgs),
 }
 

@@ -1,4 +1,5 @@
-//! Secrets of webhooks: made here, or read where the history of the shell does not keep them.
+//! Secrets of webhooks: generated, or read from a file or stdin, so that the shell history does not
+//! keep them.
 
 use std::path::Path;
 
@@ -13,7 +14,8 @@ pub fn make() -> String {
     random.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// From a file, `-` for stdin. The newline that `echo` and editors add does not belong to it.
+/// Reads a secret from a file, or stdin for `-`. Removes one trailing newline, as added by `echo`
+/// and editors.
 pub fn read(path: &Path) -> Result<String> {
     let text = if path == Path::new("-") {
         std::io::read_to_string(std::io::stdin())
@@ -24,7 +26,7 @@ pub fn read(path: &Path) -> Result<String> {
     let text = text.strip_suffix('\n').unwrap_or(&text).to_owned();
     if text.is_empty() {
         return Err(
-            Failure::usage("the secret is empty").hint("give a file that holds one, or `--signed` to have one made")
+            Failure::usage("the secret is empty").hint("give a file with a secret, or use `--signed` to generate one")
         );
     }
     Ok(text)

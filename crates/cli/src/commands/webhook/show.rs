@@ -1,4 +1,4 @@
-//! A webhook as people read it.
+//! Webhooks as text.
 
 use milepost_model::webhook::Webhook;
 use serde::Serialize;
@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::failure::Result;
 use crate::output::{local, printable};
 
-/// A webhook, and its secret where one was just made.
+/// A webhook, and its secret if it was just generated.
 #[derive(Debug, Serialize)]
 pub struct Shown {
     #[serde(flatten)]
@@ -20,7 +20,7 @@ pub fn one(context: &Context<'_>, webhook: Webhook, secret: Option<String>) -> R
     let shown = Shown { webhook, secret };
     context.ui.show(&shown, |shown| vec![shown.webhook.id.clone()], text)?;
     if shown.secret.is_some() {
-        context.ui.say("Keep the secret: it is not shown again.");
+        context.ui.say("Save the secret now: it is not shown again.");
     }
     Ok(())
 }
@@ -31,7 +31,7 @@ fn text(shown: &Shown) -> String {
         format!("Webhook   {}", webhook.id),
         format!("Runs      {}", target(webhook)),
         format!("Address   {}", webhook.url),
-        format!("Calls     {}", if webhook.signed { "must be signed" } else { "from anybody who knows the address" }),
+        format!("Calls     {}", if webhook.signed { "must be signed" } else { "need no signature" }),
     ];
     if let Some(secret) = &shown.secret {
         lines.push(format!("Secret    {secret}"));

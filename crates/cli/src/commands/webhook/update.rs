@@ -8,28 +8,30 @@ use super::{secret, show};
 use crate::context::Context;
 use crate::failure::{Failure, Result};
 
-/// Change what a webhook runs, or whether calls are signed; what is left out stays
+/// Change what a webhook runs, or whether calls must be signed
+///
+/// Settings that are not given stay as they are.
 #[derive(Debug, Args)]
 pub struct UpdateArgs {
-    /// Its id, as `webhook list` has it
+    /// The webhook's id, from `webhook list`
     #[arg(value_name = "ID")]
     id: String,
-    /// The function to start
+    /// The function to run
     #[arg(long, value_name = "FUNCTION")]
     function: Option<String>,
-    /// Which version of it: `latest`, a number, a uid, a label, `@alias` or a digest
+    /// The version to run: `latest`, a number, uid, label, `@alias` or digest
     #[arg(long, value_name = "VERSION", conflicts_with = "alias")]
     version: Option<String>,
-    /// Follow this alias
+    /// Run the version that this alias points to
     #[arg(long, value_name = "ALIAS")]
     alias: Option<String>,
-    /// Take calls from anybody who knows the address
+    /// Accept calls without a signature
     #[arg(long, conflicts_with = "secret_file")]
     unsigned: bool,
-    /// Take only calls that are signed with the secret in this file, `-` for stdin
+    /// Accept only calls signed with the secret in this file, `-` for stdin
     #[arg(long, value_name = "FILE")]
     secret_file: Option<PathBuf>,
-    /// What this is about
+    /// Description of the webhook
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
 }
@@ -51,7 +53,7 @@ pub async fn run(context: &Context<'_>, args: UpdateArgs) -> Result<()> {
         secret,
     };
     if change == WebhookChange::default() {
-        return Err(Failure::usage("there is nothing to change")
+        return Err(Failure::usage("nothing to change")
             .hint("give `--function`, `--version`, `--alias`, `--description`, `--secret-file` or `--unsigned`"));
     }
     show::one(context, context.client.webhook_update(&context.app, &args.id, &change).await?, None)

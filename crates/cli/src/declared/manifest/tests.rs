@@ -308,10 +308,7 @@ fn a_value_that_cannot_be_is_named_with_what_would_be_right() {
         &with("memory: lots"),
         "5: `memory` of function `f`: `lots` is not an amount of memory; write it like `128Mi`",
     );
-    refused(
-        &with("timeout: soon"),
-        "5: `timeout` of function `f`: `soon` is not a length of time; write it like `10s`",
-    );
+    refused(&with("timeout: soon"), "5: `timeout` of function `f`: `soon` is not a duration; write it like `10s`");
     refused(
         &with("permission: friends"),
         "5: `permission` of function `f`: `friends` is not a permission; use public, token or internal",

@@ -134,7 +134,7 @@ const MISTAKES: &[Mistake] = &[
         &[
             error("scale: { min: 9", "function `api`: `scale`: min 9 and max 8"),
             error("scale: { min: 9", "function `api`: `scale.concurrency`: 0 requests"),
-            error("scale: { min: 9", "`idle` of `scale` of function `api`: `soon` is not a length of time"),
+            error("scale: { min: 9", "`idle` of `scale` of function `api`: `soon` is not a duration"),
         ],
     ),
     mistake(

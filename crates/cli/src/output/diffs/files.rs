@@ -62,7 +62,7 @@ fn human(bytes: u64) -> String {
     let mut name = UNITS[0];
     let tenths = |unit: u128| (u128::from(bytes) * 10 + unit / 2) / unit;
     for next in &UNITS[1..] {
-        // What would be rounded to 1024.0 is one of the next unit.
+        // A value that rounds to 1024.0 becomes 1.0 of the next unit.
         if tenths(unit) < 10_240 {
             break;
         }
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_in_units_that_people_read() {
+    fn sizes_have_binary_units() {
         let expected = [
             (0, "0 B"),
             (1023, "1023 B"),
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_cannot_move_the_cursor() {
+    fn escapes_control_characters_in_file_names() {
         let json = serde_json::json!({"path": "a\u{1b}[2Jb", "change": "added", "sizeAfter": 3});
         let file: FileChange = serde_json::from_value(json).expect("a change");
         assert_eq!(line(&file), "+ a\\u{1b}[2Jb (3 B)");

@@ -1,4 +1,4 @@
-//! The lines that differ in text files.
+//! Line diffs of text files.
 
 use milepost_model::diff::UnitDiff;
 use milepost_model::plan::{Reason, are_built};
@@ -7,7 +7,7 @@ use milepost_model::tree::TextOmitted;
 use super::{Listed, key};
 use crate::output::printable;
 
-/// Longer lines are seldom written by hand, and would bury the others.
+/// Longer lines are cut: they are rarely written by hand, and would bury the others.
 const LONGEST: usize = 1000;
 
 const BOLD: &str = "1";
@@ -15,7 +15,7 @@ const RED: &str = "31";
 const GREEN: &str = "32";
 const CYAN: &str = "36";
 
-/// Unit by unit, in the form of `diff -u`. Empty when no text file differs.
+/// Unit by unit, in unified diff format. Empty if no text file differs.
 pub fn line_diffs(changes: &[UnitDiff], listed: Listed, color: bool) -> String {
     let mut sections: Vec<String> = Vec::new();
     let mut left_out = 0;
@@ -41,12 +41,12 @@ pub fn line_diffs(changes: &[UnitDiff], listed: Listed, color: bool) -> String {
     }
     if left_out > 0 {
         let files = if left_out == 1 { "1 more file".to_owned() } else { format!("{left_out} more files") };
-        sections.push(format!("The lines of {files} are left out: there are too many to show."));
+        sections.push(format!("Lines of {files} not shown: the diff is too large."));
     }
     sections.join("\n\n")
 }
 
-/// The first two lines are names; after them the first letter tells what a line is.
+/// Colors a line by its first character. The first two lines are file names.
 fn painted(at: usize, line: &str, color: bool) -> String {
     let text = shown(line);
     let code = match line.as_bytes().first() {
@@ -59,11 +59,11 @@ fn painted(at: usize, line: &str, color: bool) -> String {
     paint(&text, code, color)
 }
 
-/// Files hold anything: what could move the cursor is shown, not obeyed. Tabs are what code is made of.
+/// Escapes control characters except tabs, and cuts long lines.
 fn shown(line: &str) -> String {
     let text = line.split('\t').map(printable).collect::<Vec<_>>().join("\t");
     match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}... ({} letters)", &text[..end], line.chars().count().saturating_sub(1)),
+        Some((end, _)) => format!("{}... ({} characters)", &text[..end], line.chars().count().saturating_sub(1)),
         None => text,
     }
 }
@@ -86,7 +86,7 @@ mod tests {
     const TEXT: &str = "--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n same\n--- x\n+\ty\n";
 
     #[test]
-    fn on_a_terminal_lines_have_the_colour_of_what_happened_to_them() {
+    fn colors_added_and_removed_lines() {
         let expected = [
             "\x1b[1mpackage p\x1b[0m",
             "\x1b[1m--- a/a.py\x1b[0m",
@@ -101,16 +101,16 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_holds_cannot_move_the_cursor() {
+    fn escapes_control_characters_in_file_content() {
         let text = line_diffs(&changes("--- a/x\n+++ b/x\n@@ -1 +1 @@\n+\u{1b}[2Jhidden\r\n"), Listed::Main, false);
         assert!(text.ends_with("+\\u{1b}[2Jhidden\\r"), "{text:?}");
     }
 
     #[test]
-    fn a_line_without_end_is_cut() {
+    fn cuts_long_lines() {
         let text = format!("--- a/x\n+++ b/x\n@@ -1 +1 @@\n+{}\n", "ä".repeat(5000));
         let shown = line_diffs(&changes(&text), Listed::Main, false);
-        assert!(shown.ends_with("ä... (5000 letters)"), "{shown}");
+        assert!(shown.ends_with("ä... (5000 characters)"), "{shown}");
         assert!(shown.chars().count() < LONGEST + 100);
     }
 }

@@ -7,11 +7,11 @@ use similar::{ChangeTag, TextDiff};
 use super::amounts_of_functions;
 use crate::output::{amounts, printable};
 
-/// Longer than this, before and after stand below each other.
+/// Above this length, before and after go on separate lines.
 const ONE_LINE: usize = 100;
-/// Letters of one value, or of one line of it.
+/// Characters shown of one value, or of one line of it.
 const LONGEST: usize = 160;
-/// Letters that are kept before the first difference of two long texts.
+/// Characters shown before the first difference of two long texts.
 const LEAD: usize = 30;
 
 pub fn field_lines(kind: UnitKind, field: &str, before: Option<&Value>, after: Option<&Value>) -> Vec<String> {
@@ -32,7 +32,7 @@ pub fn field_lines(kind: UnitKind, field: &str, before: Option<&Value>, after: O
         let side = |value: Option<&Value>| value.and_then(Value::as_u64).map_or("(none)".to_owned(), amounts::duration);
         return vec![format!("expires: {} -> {}", side(before), side(after))];
     }
-    // As a manifest calls it.
+    // The field's name in milepost.yaml.
     let field = if kind == UnitKind::Static && field == "errorPage" { "error" } else { field };
     let field = printable(field);
     let is_paragraph = [before, after].into_iter().flatten().any(|value| value.as_str().is_some_and(has_lines));
@@ -49,7 +49,7 @@ pub fn field_lines(kind: UnitKind, field: &str, before: Option<&Value>, after: O
     lines
 }
 
-/// The keys of a map; a value that is missing has none.
+/// The keys of a map. A missing value counts as an empty map, so that a new map is listed by key.
 fn keys(value: Option<&Value>) -> Option<std::borrow::Cow<'_, Map<String, Value>>> {
     match value {
         None => Some(std::borrow::Cow::Owned(Map::new())),
@@ -62,7 +62,7 @@ fn has_lines(text: &str) -> bool {
     text.trim_end_matches('\n').contains('\n')
 }
 
-/// The lines of a text, the items of a list.
+/// The lines of a text, or the items of a list.
 fn parts(value: Option<&Value>) -> Option<Vec<String>> {
     match value {
         None => Some(Vec::new()),
@@ -72,7 +72,7 @@ fn parts(value: Option<&Value>) -> Option<Vec<String>> {
     }
 }
 
-/// What went and what came, with one part around it to tell where.
+/// Removed and added parts, with one part of context on each side.
 fn by_part(before: &[String], after: &[String]) -> Vec<String> {
     let old: Vec<&str> = before.iter().map(String::as_str).collect();
     let new: Vec<&str> = after.iter().map(String::as_str).collect();
@@ -99,7 +99,7 @@ fn one_below_the_other(before: &str, after: &str) -> Vec<String> {
     vec![format!("- {}", cut(before, same)), format!("+ {}", cut(after, same))]
 }
 
-/// A text that is too long, from a little before the letter where it begins to differ.
+/// Cuts a long text to `LONGEST` characters, starting shortly before `differs_at`.
 fn cut(text: &str, differs_at: usize) -> String {
     let letters = text.chars().count();
     if letters <= LONGEST {
@@ -109,10 +109,10 @@ fn cut(text: &str, differs_at: usize) -> String {
     let shown: String = text.chars().skip(start).take(LONGEST).collect();
     let lead = if start > 0 { "..." } else { "" };
     let end = if start + LONGEST < letters { "..." } else { "" };
-    format!("{lead}{shown}{end} ({letters} letters)")
+    format!("{lead}{shown}{end} ({letters} characters)")
 }
 
-/// JSON with spaces, in one line.
+/// Single-line JSON with spaces.
 fn inline(value: Option<&Value>) -> String {
     match value {
         None => "(none)".to_owned(),
@@ -142,14 +142,14 @@ mod tests {
     }
 
     #[test]
-    fn short_values_stand_in_one_line() {
+    fn short_values_fit_on_one_line() {
         check(Some(json!(1)), Some(json!("one")), &["f: 1 -> \"one\""]);
         check(Some(json!(["GET"])), Some(json!(["GET", "POST"])), &["f: [\"GET\"] -> [\"GET\", \"POST\"]"]);
         check(None, Some(json!({})), &["f: (none) -> {}"]);
     }
 
     #[test]
-    fn maps_are_told_key_by_key_also_when_they_are_new() {
+    fn maps_are_compared_key_by_key_even_if_new() {
         let map = json!({"from": "a", "smtp": {"host": "h", "port": 25}});
         check(
             None,
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_list_the_items_that_differ_are_shown() {
+    fn long_lists_show_only_the_items_that_differ() {
         let before: Vec<String> = (0..40).map(|at| format!("host-{at}.example.org")).collect();
         let mut after = before.clone();
         after.remove(20);
@@ -178,17 +178,17 @@ mod tests {
     }
 
     #[test]
-    fn a_text_of_several_lines_is_compared_line_by_line() {
+    fn multi_line_texts_are_compared_line_by_line() {
         let (before, after) = (json!("one\ntwo\nthree\n"), json!("one\n2\nthree\n"));
         check(Some(before), Some(after), &["f:", "    one", "  - two", "  + 2", "    three"]);
     }
 
     #[test]
-    fn long_texts_are_shown_where_they_differ() {
+    fn long_texts_are_cut_around_the_difference() {
         let text = |letter: &str| json!(format!("{}{letter}{}", "x".repeat(500), "y".repeat(500)));
         let lines = field_lines(UnitKind::Config, "f", Some(&text("A")), Some(&text("B")));
         assert_eq!(lines.len(), 3);
         assert!(lines[1].starts_with("  - ...xxx") && lines[1].contains("xAy"), "{}", lines[1]);
-        assert!(lines[2].starts_with("  + ...xxx") && lines[2].ends_with("yyy... (1003 letters)"), "{}", lines[2]);
+        assert!(lines[2].starts_with("  + ...xxx") && lines[2].ends_with("yyy... (1003 characters)"), "{}", lines[2]);
     }
 }
