@@ -167,7 +167,7 @@ fn an_exported_app_whose_routes_follow_an_alias_can_make_another_app_as_it_was_t
         assert_eq!(refused.status, Some(2), "{}", refused.snapshot());
         let told = "follows alias `stable` of function `one`, which the app does not have";
         assert!(refused.stderr.contains(told), "{}", refused.snapshot());
-        assert!(refused.stderr.contains("names the secret `OTHER`, which is not set"), "{}", refused.snapshot());
+        assert!(refused.stderr.contains("refers to secret `OTHER`, which is not set"), "{}", refused.snapshot());
         assert_eq!(stage.world.run("app get other").status, Some(1), "nothing was made");
     }
     fs::write(&manifest, whole.replace(", alias: stable", "")).unwrap();
