@@ -289,7 +289,7 @@ fn what_a_manifest_cannot_say_is_told() {
     assert!(exported.succeeded(), "{}", exported.snapshot());
     for text in [
         "package odd: a deploy of the folder leaves out __pycache__/y.pyc, main.pyc",
-        "function foo: it uses version 1 of package `foo-pkg`; with the manifest it gets version 2",
+        "function foo: it uses version 1 of package `foo-pkg`; the manifest will use version 2",
         "belong to several deployments: ",
         "foo (",
         "bar (",
