@@ -123,7 +123,7 @@ fn files_that_cannot_be_taken_are_told_all_at_once() {
         assert_eq!(refused.status, Some(2), "{}", refused.snapshot());
         told(
             &refused.stderr,
-            &["nothing in `one` is taken", "nothing in `two` is taken", &format!("{count} mistakes")],
+            &["no files to deploy in `one`", "no files to deploy in `two`", &format!("{count} mistakes")],
         );
     }
 }

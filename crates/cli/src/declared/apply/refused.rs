@@ -1,4 +1,5 @@
-//! What cannot be taken of a folder, all of it: a scan ends with the first link that leads out or pipe that it meets.
+//! Lists all files of a folder that cannot be deployed. A scan stops at the first link that leaves
+//! the folder, or special file.
 
 use std::path::PathBuf;
 
@@ -6,10 +7,10 @@ use milepost_client::source::{self, SourceError};
 
 use crate::declared::Selection;
 
-/// Whoever has more of them than this is told how many.
+/// Any further files are only counted.
 const MOST: usize = 1000;
 
-/// One sentence each, with paths as people write them: from where the command runs.
+/// One sentence for each file, with its path relative to the current directory.
 pub async fn all(selection: Selection) -> Vec<String> {
     tokio::task::spawn_blocking(move || find(&selection, MOST)).await.unwrap_or_default()
 }
@@ -23,7 +24,7 @@ fn find(selection: &Selection, most: usize) -> Vec<String> {
     let more = told.len().saturating_sub(most);
     told.truncate(most);
     if more > 0 {
-        told.push(format!("{more} more in `{}` cannot be taken", selection.root.display()));
+        told.push(format!("{more} more in `{}` cannot be deployed", selection.root.display()));
     }
     told
 }
@@ -31,7 +32,7 @@ fn find(selection: &Selection, most: usize) -> Vec<String> {
 fn sentence(selection: &Selection, mut error: SourceError) -> String {
     let shown = |path: PathBuf| path.strip_prefix("./").unwrap_or(&path).display().to_string();
     match &mut error {
-        // These are told without the folder in front.
+        // These errors have paths relative to the root.
         SourceError::LinkLeaves { path, .. } | SourceError::BadPath { path, .. } => {
             *path = shown(selection.root.join(path.as_str()));
         }
@@ -50,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_link_that_leads_out_and_every_socket_is_told_with_its_whole_path() {
+    fn lists_all_escaping_links_and_sockets_with_full_paths() {
         let place = tempfile::tempdir().expect("a folder");
         let root = place.path().join("hello");
         std::fs::create_dir_all(root.join("deep")).expect("a folder");
@@ -78,13 +79,13 @@ mod tests {
     }
 
     #[test]
-    fn many_are_told_all_and_very_many_are_counted() {
+    fn lists_up_to_the_limit_and_counts_the_rest() {
         let place = tempfile::tempdir().expect("a folder");
         std::fs::write(place.path().join("hello.py"), "x = 1\n").expect("a file");
         for at in 0..50 {
             symlink("/etc/passwd", place.path().join(format!("l{at:02}"))).expect("a link");
         }
-        // Each of these stays inside by itself, and both together lead out.
+        // Each link stays inside, but together they lead outside.
         std::fs::create_dir(place.path().join("d")).expect("a folder");
         symlink("..", place.path().join("d/up")).expect("a link");
         symlink("d/up/..", place.path().join("out")).expect("a link");

@@ -78,10 +78,7 @@ fn a_list_instead_of_a_map_hides_no_mistakes() {
             ],
         ),
         // The function without a name may be the referenced one.
-        (
-            "functions:\n  env: python\n  src: helo\n",
-            &["2: a function has no name", "3: `src` of a function: `"],
-        ),
+        ("functions:\n  env: python\n  src: helo\n", &["2: a function has no name", "3: `src` of a function: `"]),
         (
             "functions:\n- env: python\n  src: hello\n",
             &["2: `functions` must be a map, not a list", "2: a function has no name"],
