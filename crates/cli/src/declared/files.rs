@@ -258,20 +258,24 @@ mod tests {
         let problems = Problems::default();
         let sink = problems.of_file(Path::new("a.yaml"));
         let (selection, right) = select(&sink, "archive `a`", folder.path(), &patterns(include), &patterns(exclude));
-        let told: Vec<String> =
-            problems.into_parts().0.into_iter().map(|told| format!("{}: {}", told.place, told.message)).collect();
-        assert_eq!(right, told.is_empty());
+        let messages: Vec<String> = problems
+            .into_parts()
+            .0
+            .into_iter()
+            .map(|problem| format!("{}: {}", problem.place, problem.message))
+            .collect();
+        assert_eq!(right, messages.is_empty());
         let root = selection.root.strip_prefix(folder.path()).expect("below").display().to_string();
         let scanned = source::Source::open(&selection.root, &selection.options(), None);
         let paths = scanned
             .map(|scanned| scanned.tree().expect("a tree").iter().map(|(path, _)| path.to_owned()).collect::<Vec<_>>());
-        (root, paths.unwrap_or_default(), told)
+        (root, paths.unwrap_or_default(), messages)
     }
 
     #[track_caller]
     fn check(files: &[&str], include: &[&str], exclude: &[&str], root: &str, paths: &[&str]) {
-        let (found_root, found, told) = selected(files, include, exclude);
-        assert_eq!(told, [""; 0], "{include:?}");
+        let (found_root, found, messages) = selected(files, include, exclude);
+        assert_eq!(messages, [""; 0], "{include:?}");
         assert_eq!(found_root, root, "{include:?}");
         assert_eq!(found, paths, "{include:?}");
     }
@@ -334,16 +338,22 @@ mod tests {
 
     #[test]
     fn reports_unmatched_and_invalid_patterns_with_their_lines() {
-        let (_, _, told) = selected(&FILES, &["hello/*.py", "hello/*.rb"], &[]);
-        assert_eq!(told, ["a.yaml:2: `include` of archive `a`: no files match `hello/*.rb`"]);
-        let (_, _, told) = selected(&FILES, &["helo/*.py"], &[]);
-        assert_eq!(told, ["a.yaml:1: `include` of archive `a`: no files match `helo/*.py`"]);
-        let (_, _, told) = selected(&FILES, &["hello/[a.py"], &[]);
-        assert_eq!(told.len(), 1);
-        assert!(told[0].starts_with("a.yaml:1: `include` of archive `a`: invalid pattern `hello/[a.py`:"), "{told:?}");
-        let (_, _, told) = selected(&FILES, &["hello/*.py"], &["[a"]);
-        assert!(told[0].starts_with("a.yaml:1: `exclude` of archive `a`: invalid pattern `[a`:"), "{told:?}");
-        let (_, _, told) = selected(&FILES, &["hello/*.py", "../up/*.py"], &[]);
-        assert!(told[0].starts_with("a.yaml:2: `include` of archive `a`: invalid pattern `../up/*.py`:"), "{told:?}");
+        let (_, _, messages) = selected(&FILES, &["hello/*.py", "hello/*.rb"], &[]);
+        assert_eq!(messages, ["a.yaml:2: `include` of archive `a`: no files match `hello/*.rb`"]);
+        let (_, _, messages) = selected(&FILES, &["helo/*.py"], &[]);
+        assert_eq!(messages, ["a.yaml:1: `include` of archive `a`: no files match `helo/*.py`"]);
+        let (_, _, messages) = selected(&FILES, &["hello/[a.py"], &[]);
+        assert_eq!(messages.len(), 1);
+        assert!(
+            messages[0].starts_with("a.yaml:1: `include` of archive `a`: invalid pattern `hello/[a.py`:"),
+            "{messages:?}"
+        );
+        let (_, _, messages) = selected(&FILES, &["hello/*.py"], &["[a"]);
+        assert!(messages[0].starts_with("a.yaml:1: `exclude` of archive `a`: invalid pattern `[a`:"), "{messages:?}");
+        let (_, _, messages) = selected(&FILES, &["hello/*.py", "../up/*.py"], &[]);
+        assert!(
+            messages[0].starts_with("a.yaml:2: `include` of archive `a`: invalid pattern `../up/*.py`:"),
+            "{messages:?}"
+        );
     }
 }

@@ -59,9 +59,9 @@ impl Problems {
 /// Combines all problems into one usage failure, because nothing was sent and the files need
 /// fixing.
 pub fn failure(errors: Vec<Problem>, warnings: Vec<Problem>) -> Failure {
-    let told = |problem: Problem| (format!("{}: {}", problem.place, problem.message), problem.hint);
-    let warnings = warnings.into_iter().map(told).collect();
-    let mut errors = errors.into_iter().map(told);
+    let shown = |problem: Problem| (format!("{}: {}", problem.place, problem.message), problem.hint);
+    let warnings = warnings.into_iter().map(shown).collect();
+    let mut errors = errors.into_iter().map(shown);
     let (message, hint) = errors.next().unwrap_or_default();
     Failure::usage(message).maybe_hint(hint).with_more(errors.collect(), warnings)
 }

@@ -42,8 +42,8 @@ pub async fn contains(folder: &Path, commit: &str) -> bool {
 /// The author of a commit, if the repository has it.
 pub async fn author(folder: &Path, commit: &str) -> Option<String> {
     let plain = !commit.is_empty() && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let told = if plain { ask(folder, &["log", "-1", "--format=%an", commit]).await } else { None };
-    told.map(|author| author.trim().to_owned()).filter(|author| !author.is_empty())
+    let author = if plain { ask(folder, &["log", "-1", "--format=%an", commit]).await } else { None };
+    author.map(|author| author.trim().to_owned()).filter(|author| !author.is_empty())
 }
 
 async fn ask(folder: &Path, args: &[&str]) -> Option<String> {

@@ -16,17 +16,17 @@ pub async fn all(selection: Selection) -> Vec<String> {
 }
 
 fn find(selection: &Selection, most: usize) -> Vec<String> {
-    let mut told: Vec<String> = source::refused(&selection.root, &selection.options())
+    let mut sentences: Vec<String> = source::refused(&selection.root, &selection.options())
         .into_iter()
         .map(|error| sentence(selection, error))
         .collect();
-    told.sort();
-    let more = told.len().saturating_sub(most);
-    told.truncate(most);
+    sentences.sort();
+    let more = sentences.len().saturating_sub(most);
+    sentences.truncate(most);
     if more > 0 {
-        told.push(format!("{more} more in `{}` cannot be deployed", selection.root.display()));
+        sentences.push(format!("{more} more in `{}` cannot be deployed", selection.root.display()));
     }
-    told
+    sentences
 }
 
 fn sentence(selection: &Selection, mut error: SourceError) -> String {
@@ -70,11 +70,11 @@ mod tests {
             keep_archives: false,
             gitignore: true,
         };
-        let told = find(&selection, MOST);
-        assert_eq!(told.len(), 3, "{told:#?}");
+        let sentences = find(&selection, MOST);
+        assert_eq!(sentences.len(), 3, "{sentences:#?}");
         for name in ["l1", "deep/l[2]", "s"] {
             let path = format!("`{}`", root.join(name).display());
-            assert!(told.iter().any(|told| told.contains(&path)), "{path} is not in {told:#?}");
+            assert!(sentences.iter().any(|sentence| sentence.contains(&path)), "{path} is not in {sentences:#?}");
         }
     }
 
@@ -92,9 +92,9 @@ mod tests {
         let (root, include, exclude) = (place.path().to_owned(), Vec::new(), Vec::new());
         let selection =
             Selection { root, include, exclude, documents: Vec::new(), keep_archives: false, gitignore: true };
-        let told = find(&selection, MOST);
-        assert_eq!(told.len(), 51, "{told:#?}");
-        assert!(told.iter().any(|told| told.contains("out` points to `d/up/..`")), "{told:#?}");
+        let sentences = find(&selection, MOST);
+        assert_eq!(sentences.len(), 51, "{sentences:#?}");
+        assert!(sentences.iter().any(|sentence| sentence.contains("out` points to `d/up/..`")), "{sentences:#?}");
         let cut = find(&selection, 10);
         assert_eq!(cut.len(), 11, "{cut:#?}");
         assert!(cut[10].starts_with("41 more in `"), "{cut:#?}");

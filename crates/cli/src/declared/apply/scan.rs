@@ -79,7 +79,7 @@ pub async fn all(declared: &Declared) -> Result<Trees, Vec<Problem>> {
     for one in scanned {
         match one {
             Ok((files, scanned)) => drop(trees.insert(files, scanned)),
-            Err(told) => wrong.extend(told),
+            Err(problems) => wrong.extend(problems),
         }
     }
     wrong.sort_by(|one: &Problem, other| one.place.cmp(&other.place));
@@ -98,9 +98,9 @@ async fn one(files: &FileSet, place: &Place) -> Result<Scanned, Vec<Problem>> {
             let source = match sources::scan(&selection.root, &selection.options()).await {
                 Ok(source) => source,
                 Err(failure) => {
-                    let told = refused::all(selection.clone()).await;
-                    let told: Vec<Problem> = told.iter().map(|message| problem(message, None)).collect();
-                    return Err(if told.is_empty() { failed(failure) } else { told });
+                    let refused = refused::all(selection.clone()).await;
+                    let refused: Vec<Problem> = refused.iter().map(|message| problem(message, None)).collect();
+                    return Err(if refused.is_empty() { failed(failure) } else { refused });
                 }
             };
             (source, selection.root.display().to_string())

@@ -30,7 +30,7 @@ impl Reader<'_> {
     fn tell_unchecked(&self) {
         for hidden in &self.lost.documents {
             let held = self.unchecked.iter().filter(|(_, name)| hidden.may_hold(name));
-            let held: Vec<&str> = held.map(|(told, _)| told.as_str()).collect();
+            let held: Vec<&str> = held.map(|(text, _)| text.as_str()).collect();
             if !held.is_empty() {
                 let message = format!(
                     "{} could not be read, so references to these were not checked: {}",
@@ -118,11 +118,11 @@ impl Reader<'_> {
             let built_in = EnvironmentSpec::built_in(name.as_str()).map(|spec| spec.runtime);
             // The environments of the app are not known here, but their names usually contain the
             // runtime.
-            let told = || {
+            let by_word = || {
                 let runtimes = [("python", Runtime::Python), ("node", Runtime::Node), ("wasm", Runtime::Wasm)];
                 runtimes.into_iter().find(|(word, _)| name.as_str().contains(word)).map(|(_, runtime)| runtime)
             };
-            built_in.or_else(told)
+            built_in.or_else(by_word)
         };
         let runtime = environment.and_then(|name| declared(name).or_else(|| named(name)));
         match runtime {

@@ -260,7 +260,7 @@ fn resources(spec: &mut Fields<'_>) -> Resources {
                 let line = node.line;
                 super::super::yaml::text(sink, node, &format!("`{key}` of {what}")).map(|text| (text, line))
             };
-            let told = |line: u64, problem: String| {
+            let report = |line: u64, problem: String| {
                 spec.sink().wrong(line, format!("`{}` of {what}: {problem}", resource.text));
             };
             let not_used = |line: u64, key: &str| {
@@ -270,7 +270,7 @@ fn resources(spec: &mut Fields<'_>) -> Resources {
             match resource.text.as_str() {
                 "memory" => {
                     let Some((text, line)) = parsed(spec.sink(), node, "memory") else { continue };
-                    let amount = quantity::bytes(&text).map_err(|problem| told(line, problem)).ok();
+                    let amount = quantity::bytes(&text).map_err(|problem| report(line, problem)).ok();
                     match (found.memory, amount.filter(|amount| *amount > 0)) {
                         (None, Some(amount)) => (found.memory, found.lines.0) = (Some(amount), line),
                         (Some(most), Some(amount)) if most != amount => not_used(line, "memory"),
@@ -279,7 +279,7 @@ fn resources(spec: &mut Fields<'_>) -> Resources {
                 }
                 "cpu" => {
                     let Some((text, line)) = parsed(spec.sink(), node, "cpu") else { continue };
-                    let amount = quantity::millicores(&text).map_err(|problem| told(line, problem)).ok();
+                    let amount = quantity::millicores(&text).map_err(|problem| report(line, problem)).ok();
                     match (found.cpu, amount.filter(|amount| *amount > 0)) {
                         (None, Some(amount)) => (found.cpu, found.lines.1) = (Some(amount), line),
                         (Some(most), Some(amount)) if most != amount => not_used(line, "cpu"),

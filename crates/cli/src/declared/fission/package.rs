@@ -120,8 +120,8 @@ fn archive(spec: &mut Fields<'_>, key: &str) -> Archive {
         sink.note(*line, message, "the files are read again on every deploy");
     }
     if let Some((literal, line)) = literal {
-        let letters: String = literal.split_whitespace().collect();
-        match BASE64.decode(letters.as_bytes()) {
+        let encoded: String = literal.split_whitespace().collect();
+        match BASE64.decode(encoded.as_bytes()) {
             Ok(read) => {
                 let sum = checksum.map(|(sum, line)| (sum, line, Digest::of(&read).hex()));
                 if let Some((_, line, found)) = sum.filter(|(sum, _, found)| !found.eq_ignore_ascii_case(sum)) {

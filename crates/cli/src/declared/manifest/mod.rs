@@ -185,11 +185,11 @@ impl<'a> Found<'a> {
             self.claim(&name, line, "`secrets`", "the manifest");
         }
         let items = fields.list("static", static_item::FORM);
-        let is_told = fields.is_unreadable("static");
-        items.into_iter().for_each(|node| self.static_items(node, is_told));
+        let is_reported = fields.is_unreadable("static");
+        items.into_iter().for_each(|node| self.static_items(node, is_reported));
         let routes = fields.list("routes", "write each as `- GET /hello: hello`");
-        let is_told = fields.is_unreadable("routes");
-        routes.into_iter().for_each(|node| self.route(node, is_told));
+        let is_reported = fields.is_unreadable("routes");
+        routes.into_iter().for_each(|node| self.route(node, is_reported));
         for (key, node) in self.things(&mut fields, "timers", UnitKind::Timer) {
             self.timer(&key, node);
         }

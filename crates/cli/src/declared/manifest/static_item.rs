@@ -15,16 +15,16 @@ const KEYS: [&str; 9] = ["src", "path", "include", "exclude", "index", "fallback
 pub(super) const FORM: &str = "write `- src: public` with `path: /` under it";
 
 impl Found<'_> {
-    /// Reads an item of the list, or a value in place of the list; then `is_told` is set, because
-    /// that was already reported.
-    pub(super) fn static_items(&mut self, node: Node, is_told: bool) {
+    /// Reads an item of the list, or a value in place of the list; then `is_reported` is set,
+    /// because that was already reported.
+    pub(super) fn static_items(&mut self, node: Node, is_reported: bool) {
         let Node { line, content } = node;
         match content {
             // Written under its path, like a route.
             Content::Map(entries)
                 if entries.iter().all(|(key, _)| key.text.starts_with('/')) && !entries.is_empty() =>
             {
-                if !is_told {
+                if !is_reported {
                     self.sink.wrong_hint(line, "a static item must set its path with `path`", FORM);
                 }
                 for (key, value) in entries {
@@ -32,7 +32,7 @@ impl Found<'_> {
                 }
             }
             Content::Scalar(value, text) if value.is_string() => {
-                if !is_told {
+                if !is_reported {
                     self.sink.wrong_hint(line, "a static item must be a map, not a string", FORM);
                 }
                 let src = Node { line, content: Content::Scalar(value, text) };

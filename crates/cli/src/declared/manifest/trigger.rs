@@ -35,13 +35,13 @@ struct Parts {
 }
 
 impl Found<'_> {
-    /// Reads an item of the list, or a value in place of the list; then `is_told` is set, because
-    /// that was already reported.
-    pub(super) fn route(&mut self, node: Node, is_told: bool) {
+    /// Reads an item of the list, or a value in place of the list; then `is_reported` is set,
+    /// because that was already reported.
+    pub(super) fn route(&mut self, node: Node, is_reported: bool) {
         let Node { line, content } = node;
         let sink = self.sink;
-        let told = || {
-            if !is_told {
+        let report = || {
+            if !is_reported {
                 let message = "a route must be one line with a method, a path and a function";
                 sink.wrong_hint(line, message, ROUTE_FORM);
             }
@@ -50,14 +50,14 @@ impl Found<'_> {
             Content::Map(entries) => entries,
             // The whole route is in quotes.
             Content::Scalar(_, text) => {
-                told();
+                report();
                 if let Some((key, function)) = text.split_once(": ") {
                     let function = Content::Scalar(function.into(), function.trim().to_owned());
                     self.one_route(&Key { line, text: key.to_owned() }, Node { line, content: function }, true);
                 }
                 return;
             }
-            _ => return told(),
+            _ => return report(),
         };
         if is_whole(&entries) {
             return self.whole_route(line, entries, None);
@@ -70,17 +70,18 @@ impl Found<'_> {
             return self.one_route(&key, Node { line, content: Content::Map(entries) }, false);
         }
         if entries.len() != 1 {
-            told();
-            if !is_told {
+            report();
+            if !is_reported {
                 // Items that only lack their `-` are read anyway.
                 entries.retain(|(key, _)| key.text.contains('/'));
             }
         }
-        entries.into_iter().for_each(|(key, target)| self.one_route(&key, target, is_told));
+        entries.into_iter().for_each(|(key, target)| self.one_route(&key, target, is_reported));
     }
 
-    /// A route in the form `METHODS PATH: target`. `is_told`: the wrong form was already reported.
-    fn one_route(&mut self, key: &Key, target: Node, is_told: bool) {
+    /// A route in the form `METHODS PATH: target`. `is_reported`: the wrong form was already
+    /// reported.
+    fn one_route(&mut self, key: &Key, target: Node, is_reported: bool) {
         let line = key.line;
         let what = called(UnitKind::Route, key);
         let split = match key.text.split_once(char::is_whitespace) {
@@ -90,7 +91,7 @@ impl Found<'_> {
                 // Written under a name, like a timer.
                 let has_path = |entries: &[(Key, Node)]| entries.iter().any(|(key, _)| key.text == "path");
                 let is_named = matches!(&target.content, Content::Map(entries) if has_path(entries));
-                if !(is_told && is_named) {
+                if !(is_reported && is_named) {
                     self.sink.wrong_hint(line, format!("`{}` is not a route", key.text), ROUTE_FORM);
                 }
                 if let (Content::Map(entries), true) = (&target.content, is_named) {

@@ -330,24 +330,24 @@ mod tests {
     #[test]
     fn duplicate_keys_are_reported_and_hide_nothing() {
         let documents = Documents::parse("a: 1\nb: {x: 1, x: 2}\n---\nc:\n- d: 1\n  d: 2\nc: 3\n").expect("YAML");
-        let told: Vec<_> =
+        let repeated: Vec<_> =
             documents.repeated.iter().map(|found| (found.key.as_str(), found.line, found.first)).collect();
-        assert_eq!(told, [("x", 2, 2), ("d", 6, 5), ("c", 7, 4)]);
+        assert_eq!(repeated, [("x", 2, 2), ("d", 6, 5), ("c", 7, 4)]);
         assert_eq!(documents.nodes.len(), 2);
     }
 
     #[test]
     fn reports_the_line_with_a_tab() {
-        let told = |text: &str| Documents::parse(text).expect_err("not YAML");
+        let error_of = |text: &str| Documents::parse(text).expect_err("not YAML");
         for text in ["a:\n\tb: 1\n", "a:\n\t- x\n", "a: {\n\tb: 1\n", "a: b\n\tc: 1\n"] {
-            let error = told(text);
+            let error = error_of(text);
             assert_eq!((error.line, error.message.as_str()), (2, "YAML cannot be indented with tabs"), "{text:?}");
         }
         // The tab may also be unrelated to the error.
-        let error = told("a: b: c\n\td: 1\n");
+        let error = error_of("a: b: c\n\td: 1\n");
         assert!(error.hint.is_some_and(|hint| hint.contains("tab")), "{error:?}");
-        assert_eq!((error.line, error.message), (1, told("a: b: c\n").message));
-        assert_eq!(told("a: b: c\n\t\nd: 1\n").hint, told("a: b: c\n").hint);
+        assert_eq!((error.line, error.message), (1, error_of("a: b: c\n").message));
+        assert_eq!(error_of("a: b: c\n\t\nd: 1\n").hint, error_of("a: b: c\n").hint);
     }
 
     #[test]

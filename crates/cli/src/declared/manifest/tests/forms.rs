@@ -4,7 +4,7 @@ use super::*;
 
 /// Checks the mistakes and the unresolved references, each as `line: message`.
 #[track_caller]
-fn told(text: &str, expected: &[&str]) {
+fn reports(text: &str, expected: &[&str]) {
     let (_folder, location) = location();
     let (declared, errors) = look_at_text(text, location);
     let unknown = declared.unresolved();
@@ -94,7 +94,7 @@ fn a_list_instead_of_a_map_hides_no_mistakes() {
             assert!(found.iter().zip(*expected).all(|(found, expected)| found.starts_with(expected)), "{found:?}");
             assert_eq!(found.len(), expected.len(), "{found:?}");
         } else {
-            told(&format!("{text}{routes}"), expected);
+            reports(&format!("{text}{routes}"), expected);
         }
     }
 }
@@ -174,7 +174,7 @@ fn malformed_sections_are_reported_once() {
 
 #[test]
 fn reads_a_manifest_in_a_list() {
-    told(
+    reports(
         "- app: shop\n- functions:\n    hello: { env: python, src: hello }\n- routes:\n    - GET /x: helo\n",
         &[
             "1: the manifest must be a map, not a list",
