@@ -169,7 +169,7 @@ fn an_exported_app_whose_routes_follow_an_alias_can_make_another_app_as_it_was_t
         assert_eq!(refused.status, Some(2), "{}", refused.snapshot());
         let told = "follows alias `stable` of function `one`, which the app does not have";
         assert!(refused.stderr.contains(told), "{}", refused.snapshot());
-        assert!(refused.stderr.contains("names the secret `OTHER`, which is not set"), "{}", refused.snapshot());
+        assert!(refused.stderr.contains("refers to secret `OTHER`, which is not set"), "{}", refused.snapshot());
         assert_eq!(stage.world.run("app get other").status, Some(1), "nothing was made");
     }
     fs::write(&manifest, whole.replace(", alias: stable", "")).unwrap();
@@ -291,7 +291,7 @@ fn what_a_manifest_cannot_say_is_told() {
     assert!(exported.succeeded(), "{}", exported.snapshot());
     for text in [
         "package odd: a deploy of the folder skips __pycache__/y.pyc, main.pyc",
-        "function foo: it uses version 1 of package `foo-pkg`; with the manifest it gets version 2",
+        "function foo: it uses version 1 of package `foo-pkg`; the manifest will use version 2",
         "belong to several deployments: ",
         "foo (",
         "bar (",

@@ -1,11 +1,13 @@
-//! How far the files of a folder may reach. Whoever deploys a folder that somebody else wrote must not publish more than it.
+//! Limits the files that a folder may refer to. Deploying a folder from another author must not
+//! publish files outside of it.
 
 use std::path::{Path, PathBuf};
 
 use super::{Declared, FileSet, Place, Problem};
 
-/// Units whose files lie outside of the folder, each with its line. The bound is the folder of the manifest, or the parent of
-/// the specs; in a git repository it is the repository's root. Links are resolved before.
+/// Returns an error for each unit whose files are outside of the folder. The bound is the folder of
+/// the manifest or the parent of the specs; in a git repository it is the root of the repository.
+/// Symbolic links are resolved first.
 pub fn outside(declared: &Declared) -> Vec<Problem> {
     let start = declared.project();
     let Ok(start) = here(&start).canonicalize() else { return Vec::new() };
@@ -26,7 +28,7 @@ pub fn outside(declared: &Declared) -> Vec<Problem> {
     found
 }
 
-/// The same, and nobody looks at these files any more: what is wrong with them is no matter of the folder.
+/// Like [`outside`], and also removes these files from the units, so that nothing reads them.
 pub fn take_outside(declared: &mut Declared) -> Vec<Problem> {
     let found = outside(declared);
     let (places, units) = (&declared.file_places, &mut declared.units);
@@ -41,42 +43,42 @@ pub fn take_outside(declared: &mut Declared) -> Vec<Problem> {
 }
 
 fn beyond(bound: &Path, is_repository: bool, root: &Path, place: &Place) -> Option<Problem> {
-    // What is not there is told elsewhere.
+    // Missing files are reported elsewhere.
     let full = here(root).canonicalize().ok()?;
     let shown = root.display();
     let message = match full.strip_prefix(bound) {
         Ok(inside) if inside.components().any(|part| part.as_os_str() == ".git") => {
-            format!("`{shown}` is in `.git`, which holds the history of the repository")
+            format!("`{shown}` is in `.git`, which contains the history of the repository")
         }
         Ok(_) => return None,
         Err(_) => {
             let bound = if is_repository { "the git repository" } else { "the folder" };
-            let leads = if lexical(root) == full { String::new() } else { format!(", which is `{}`,", full.display()) };
-            format!("`{shown}`{leads} is outside of {bound} that is deployed")
+            let leads = if lexical(root) == full { String::new() } else { format!(" (`{}`)", full.display()) };
+            format!("`{shown}`{leads} is outside of {bound} being deployed")
         }
     };
-    let hint = "copy what you need into the folder, or allow it with `--allow-outside` if you know who wrote this file";
+    let hint = "copy the files into the folder, or pass `--allow-outside` if you trust the author of this file";
     Some(Problem { place: place.clone(), message, hint: Some(hint.to_owned()) })
 }
 
-/// The path as it is written, from the root.
+/// The absolute path, without resolving links.
 fn lexical(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// The empty path is the current folder.
 fn here(path: &Path) -> &Path {
     if path.as_os_str().is_empty() { Path::new(".") } else { path }
 }
 
 impl Declared {
-    /// Where its paths start: the folder of the manifest, or the parent of the specs.
+    /// The directory that paths are relative to: that of the manifest, or the parent of the specs.
     pub fn project(&self) -> PathBuf {
         if self.origin.is_dir() { super::fission::project_of(&self.origin) } else { self.folder.clone() }
     }
 
-    /// Leaves the documents themselves out of all that is deployed. A change in them would make new versions of packages, and
-    /// a static item of the whole folder would publish them.
+    /// Excludes the declaring documents from everything that is deployed. Otherwise a change in
+    /// them would create new versions of packages, and a static item of the whole folder would
+    /// publish them.
     pub(super) fn without_documents(mut self) -> Self {
         let own = if self.origin.is_dir() {
             vec![(self.origin.clone(), "**/*.yaml".to_owned()), (self.origin.clone(), "**/*.yml".to_owned())]
@@ -110,7 +112,7 @@ impl Declared {
     }
 }
 
-/// A name as a pattern that fits only it.
+/// Escapes a name into a pattern that matches only this name.
 fn escaped(name: &str) -> String {
     let mut pattern = String::new();
     for letter in name.chars() {

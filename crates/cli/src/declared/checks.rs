@@ -1,5 +1,5 @@
-//! The rules that the server has for one unit, asked one field at a time: a unit with two mistakes is told both, and each on
-//! its own line.
+//! The server's rules for one unit, checked one field at a time, so that a unit with two mistakes
+//! gets both errors, each on its own line.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +12,10 @@ use milepost_model::{Digest, Selector, UnitKind, UnitName};
 use super::DeclaredUnit;
 use super::problems::Problems;
 
-/// A schedule that is right, for asking about the zone alone.
+/// A valid schedule, for validating a time zone alone.
 const ANY_CRON: &str = "0 0 * * *";
 
-/// What is wrong with the amounts and the entrypoint of a function.
+/// Errors in the limits and the entrypoint of a function.
 pub fn function(put: &FunctionPut) -> Vec<SpecError> {
     let none = FunctionPut::default;
     let scale = put.scale.clone().unwrap_or_default();
@@ -32,13 +32,13 @@ pub fn function(put: &FunctionPut) -> Vec<SpecError> {
     parts.iter().filter_map(resolved).collect()
 }
 
-/// Whether a variable can have this name.
+/// Whether an environment variable can have this name.
 pub fn variable(name: &str) -> Option<SpecError> {
     let variables = [(name.to_owned(), Some(String::new()))].into();
     resolved(&FunctionPut { variables, ..FunctionPut::default() })
 }
 
-/// A member of the configuration that a function gets as files.
+/// A key of the app's configuration that a function gets as files.
 pub fn configmap(name: &str) -> Result<UnitName, String> {
     UnitName::for_kind(UnitKind::Package, name)
         .map_err(|error| format!("`{name}` is not a valid configmap name: {}", error.rule))
@@ -63,23 +63,23 @@ fn route(methods: BTreeSet<String>, path: &str) -> Option<SpecError> {
     RoutePut { methods, path, prefix: false, strip: false, fission: false, host, target }.resolve(None).err()
 }
 
-/// Whether the prefix of a route can be stripped. For paths that are right by themselves.
+/// Whether the prefix of a route can be stripped. The path must be valid.
 pub fn strip(path: &str, prefix: bool) -> Option<SpecError> {
     let target = TargetPut { function: UnitName::config(), version: Selector::Latest };
     let (methods, path, host) = (BTreeSet::new(), path.to_owned(), String::new());
     RoutePut { methods, path, prefix, strip: true, fission: false, host, target }.resolve(None).err()
 }
 
-/// Tells of every route that answers what one before it answers. Two of one name are told elsewhere. `called`: what a route
-/// is there.
+/// Reports each route that matches the same requests as an earlier one. Duplicate names are
+/// reported elsewhere. `called` is the word for a route in the messages.
 pub fn answered_twice(problems: &Problems, units: &[DeclaredUnit], called: &str) {
     let mut known = Overlaps::default();
     for unit in units {
         let UnitPut::Route(route) = &unit.put.unit else { continue };
         if let Some(other) = known.add(route.answered(), unit).filter(|other| other.put.name != unit.put.name) {
             let (name, first, place) = (&unit.put.name, &other.put.name, &other.place);
-            let message = format!("{called} `{name}` answers what {called} `{first}` answers, at {place}");
-            let hint = "keep one of them, or give one another path, method or host";
+            let message = format!("{called} `{name}` matches the same requests as {called} `{first}`, at {place}");
+            let hint = "keep one of them, or change the path, method or host of one";
             problems.error(unit.place.clone(), message, Some(hint.to_owned()));
         }
     }
@@ -93,7 +93,7 @@ pub fn zone(zone: &str) -> Option<SpecError> {
     Schedule::parse(ANY_CRON, zone).err()
 }
 
-/// What is wrong with the path of a static item, and with the files that it names.
+/// Errors in the path of a static item, and in the files that it refers to.
 pub fn static_item(spec: &StaticSpec) -> Vec<SpecError> {
     let plain = StaticSpec {
         path: "/".to_owned(),

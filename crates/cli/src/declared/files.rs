@@ -1,4 +1,4 @@
-//! The files that a unit is made of: from what is written to what is scanned.
+//! The files of a unit: turns declared paths and patterns into a selection to scan.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -7,12 +7,12 @@ use milepost_client::source::{self, SourceError, SourceOptions, Unmatched, is_pl
 use super::Selection;
 use super::problems::Sink;
 
-/// What editors, interpreters and desktops leave behind. It never belongs to an app, and would make a version of its own
-/// while somebody edits.
+/// Leftovers of editors, interpreters and desktops. They never belong to an app, and would create
+/// versions while a user edits files.
 pub const LITTER: [&str; 9] = ["__pycache__/", "*.pyc", "*.swp", "*.swx", "*.swo", "*~", ".#*", ".DS_Store", "4913"];
 
 impl Selection {
-    /// How it is scanned, the litter left out.
+    /// The scan options, with the litter excluded.
     pub fn options(&self) -> SourceOptions {
         let litter = LITTER.iter().map(|&pattern| pattern.to_owned());
         SourceOptions {
@@ -25,19 +25,20 @@ impl Selection {
     }
 }
 
-/// Patterns as they are written, each with its line.
+/// Patterns as written, each with its line.
 pub type Patterns = Vec<(String, u64)>;
 
-/// Files below `root` by patterns that start there. The tree begins at the deepest folder that all the `include` patterns name
-/// before their first wildcard, so its layout depends on what is written and not on which files happen to be there. What is
-/// wrong with a pattern is told with its line, and whether nothing was told is the second answer.
+/// Selects files below `root` by patterns relative to it. The tree starts at the deepest folder
+/// that all `include` patterns share before their first wildcard, so its layout depends on the
+/// declaration and not on which files exist. Reports invalid patterns with their lines; the
+/// returned flag is false if there were any.
 pub fn select(sink: &Sink<'_>, what: &str, root: &Path, include: &Patterns, exclude: &Patterns) -> (Selection, bool) {
     let whole: Vec<Vec<&str>> = include.iter().map(|(pattern, _)| names(pattern)).collect();
     if let [only] = whole.as_slice()
         && only.iter().all(|name| is_plain(name))
         && root.join(only.join("/")).is_file()
     {
-        // One file, named: what was packed before is unpacked, and the rest is a tree of one.
+        // A single named file: an archive is unpacked, any other file is a tree with one file.
         let right = check_alone(sink, what, include, exclude);
         let (root, include, exclude) = (joined(root, only), Vec::new(), Vec::new());
         let documents = Vec::new();
@@ -56,8 +57,8 @@ pub fn select(sink: &Sink<'_>, what: &str, root: &Path, include: &Patterns, excl
     (selection, right)
 }
 
-/// Tells what is wrong with the patterns of a selection, and answers whether nothing is. `include` and `exclude` are as they were written, and start at
-/// `start`.
+/// Reports invalid patterns of a selection, and returns whether all are valid. `include` and
+/// `exclude` are as written, relative to `start`.
 pub fn check(
     sink: &Sink<'_>,
     what: &str,
@@ -71,22 +72,22 @@ pub fn check(
         let SourceError::Pattern { list, pattern, reason } = error else { continue };
         let (patterns, used) =
             if *list == "include" { (include, &selection.include) } else { (exclude, &selection.exclude) };
-        // The others are looked at without it.
+        // Drop it, so that the other patterns can still be checked.
         let rest = if *list == "include" { &mut options.include } else { &mut options.exclude };
         rest.retain(|other| other != pattern);
         let (pattern, line) = written(patterns, used, pattern);
-        sink.wrong(line, format!("`{list}` of {what}: `{pattern}` cannot be used: {reason}"));
+        sink.wrong(line, format!("`{list}` of {what}: invalid pattern `{pattern}`: {reason}"));
     }
     if options.include.is_empty() {
         return broken.is_empty();
     }
     let nothing = |pattern: &str, line: u64, hint: String| {
-        sink.wrong_hint(line, format!("`include` of {what}: nothing fits `{pattern}`"), hint);
+        sink.wrong_hint(line, format!("`include` of {what}: no files match `{pattern}`"), hint);
     };
     if !selection.root.is_dir() {
         for pattern in &options.include {
             let (pattern, line) = written(include, &selection.include, pattern);
-            nothing(&pattern, line, format!("there is no folder `{}`", selection.root.display()));
+            nothing(&pattern, line, format!("folder `{}` does not exist", selection.root.display()));
         }
         return false;
     }
@@ -97,9 +98,9 @@ pub fn check(
                 let (pattern, line) = written(include, &selection.include, &pattern);
                 let hint = match ignored {
                     Some(path) => {
-                        format!("an ignore file leaves out `{path}`; write `!{path}` in a `.milepostignore` to have it")
+                        format!("an ignore file excludes `{path}`; add `!{path}` to a `.milepostignore` to include it")
                     }
-                    None => format!("patterns start at `{}`", shown(start)),
+                    None => format!("patterns are relative to `{}`", shown(start)),
                 };
                 nothing(&pattern, line, hint);
             }
@@ -113,7 +114,7 @@ pub fn check(
     }
 }
 
-/// Tells which patterns are no patterns at all, where there is no folder to try them on.
+/// Reports syntactically invalid patterns, when there is no folder to match them against.
 pub fn check_alone(sink: &Sink<'_>, what: &str, include: &Patterns, exclude: &Patterns) -> bool {
     let texts = |patterns: &Patterns| patterns.iter().map(|(pattern, _)| pattern.clone()).collect();
     let options = SourceOptions { include: texts(include), exclude: texts(exclude), ..SourceOptions::default() };
@@ -122,12 +123,12 @@ pub fn check_alone(sink: &Sink<'_>, what: &str, include: &Patterns, exclude: &Pa
         let SourceError::Pattern { list, pattern, reason } = error else { continue };
         let patterns = if *list == "include" { include } else { exclude };
         let line = patterns.iter().find(|(text, _)| text == pattern).map_or(1, |(_, line)| *line);
-        sink.wrong(line, format!("`{list}` of {what}: `{pattern}` cannot be used: {reason}"));
+        sink.wrong(line, format!("`{list}` of {what}: invalid pattern `{pattern}`: {reason}"));
     }
     broken.is_empty()
 }
 
-/// A pattern that is used, as it was written, and its line.
+/// Returns an effective pattern as the user wrote it, and its line.
 fn written(patterns: &Patterns, used: &[String], pattern: &str) -> (String, u64) {
     let same = patterns.iter().find(|(text, _)| text == pattern);
     let at = used.iter().position(|used| used == pattern).filter(|_| used.len() == patterns.len());
@@ -135,12 +136,13 @@ fn written(patterns: &Patterns, used: &[String], pattern: &str) -> (String, u64)
     found.cloned().unwrap_or_else(|| (pattern.to_owned(), 1))
 }
 
-/// A path for a person; the current folder has no name of its own.
+/// A path for messages; the empty path is the current directory.
 pub fn shown(path: &Path) -> String {
     if path.as_os_str().is_empty() { ".".to_owned() } else { path.display().to_string() }
 }
 
-/// The names between the slashes. `./` in front says nothing; a folder keeps its closing slash as an empty last name.
+/// Splits a pattern at slashes. A leading `./` is dropped; a trailing slash becomes an empty last
+/// name.
 fn names(pattern: &str) -> Vec<&str> {
     let body = pattern.strip_prefix('/').unwrap_or(pattern);
     let last = body.split('/').count() - 1;
@@ -158,7 +160,8 @@ fn common_folder<'a>(root: &Path, include: &'a Patterns, whole: &[Vec<&'a str>])
     }
     let folders = whole.iter().map(|names| {
         let plain = names.iter().take_while(|name| is_plain(name) && !name.is_empty()).count();
-        // The last name is that of a file, unless a folder is there: then the pattern stands for what is in it.
+        // The last name is a file, unless a folder exists there: then the pattern means its
+        // contents.
         let is_file = plain == names.len() && !root.join(names.join("/")).is_dir();
         &names[..if is_file { plain.saturating_sub(1) } else { plain }]
     });
@@ -176,7 +179,7 @@ fn common_folder<'a>(root: &Path, include: &'a Patterns, whole: &[Vec<&'a str>])
 fn joined(root: &Path, names: &[&str]) -> PathBuf {
     let mut path = root.to_owned();
     for name in names.iter().filter(|name| !name.is_empty()) {
-        // `a/..` is nothing, as long as no link is in between; a path that people read is worth it.
+        // Collapses `a/..` for readable paths, which is only correct without links in between.
         let up = *name == ".." && matches!(path.components().next_back(), Some(Component::Normal(_)));
         if up {
             path.pop();
@@ -184,18 +187,18 @@ fn joined(root: &Path, names: &[&str]) -> PathBuf {
             path.push(name);
         }
     }
-    // The current folder has no name of its own, and a scan needs one.
+    // A scan needs a non-empty path.
     if path.as_os_str().is_empty() { PathBuf::from(".") } else { path }
 }
 
-/// An `include` pattern without the names that became the root.
+/// An `include` pattern without the names that became part of the root.
 fn below(names: &[&str], depth: usize) -> String {
     let rest = &names[depth.min(names.len())..];
     if rest.iter().all(|name| name.is_empty()) { "**".to_owned() } else { rest.join("/") }
 }
 
-/// An `exclude` pattern as it reads from a folder further down. A pattern without a slash reads the same everywhere; one that
-/// can fit nothing below that folder is not needed.
+/// Rewrites an `exclude` pattern relative to a deeper folder. A pattern without a slash stays the
+/// same; one that cannot match anything below that folder is dropped.
 fn rebased(pattern: &str, folder: &[&str]) -> Vec<String> {
     let body = pattern.trim_end_matches('/');
     if folder.is_empty() || !body.trim_start_matches("./").contains('/') {
@@ -212,7 +215,7 @@ fn rebased(pattern: &str, folder: &[&str]) -> Vec<String> {
 
 fn rebase(parts: &[&str], folder: &[&str], found: &mut Vec<String>) {
     match (parts, folder) {
-        // The folder itself is left out: all of it.
+        // The pattern excludes the folder itself, so everything in it.
         ([], _) => found.push("**".to_owned()),
         (parts, []) => found.push(parts.join("/")),
         (["**", rest @ ..], [_, deeper @ ..]) => {
@@ -227,7 +230,7 @@ fn rebase(parts: &[&str], folder: &[&str], found: &mut Vec<String>) {
     }
 }
 
-/// One name against one part of a pattern, through the scanner's own rules.
+/// Matches one name against one part of a pattern, by the rules of the scanner.
 fn fits(part: &str, name: &str) -> bool {
     part == name || source::fits(part, name)
 }
@@ -243,7 +246,8 @@ mod tests {
         texts.iter().zip(1..).map(|(text, line)| ((*text).to_owned(), line)).collect()
     }
 
-    /// A folder with these files; answers the root below it, the paths of the tree, and what was told.
+    /// Selects from a folder with these files. Returns the root relative to the folder, the paths
+    /// in the tree, and the reported errors.
     fn selected(files: &[&str], include: &[&str], exclude: &[&str]) -> (String, Vec<String>, Vec<String>) {
         let folder = tempfile::tempdir().expect("a folder");
         for file in files {
@@ -254,20 +258,24 @@ mod tests {
         let problems = Problems::default();
         let sink = problems.of_file(Path::new("a.yaml"));
         let (selection, right) = select(&sink, "archive `a`", folder.path(), &patterns(include), &patterns(exclude));
-        let told: Vec<String> =
-            problems.into_parts().0.into_iter().map(|told| format!("{}: {}", told.place, told.message)).collect();
-        assert_eq!(right, told.is_empty());
+        let messages: Vec<String> = problems
+            .into_parts()
+            .0
+            .into_iter()
+            .map(|problem| format!("{}: {}", problem.place, problem.message))
+            .collect();
+        assert_eq!(right, messages.is_empty());
         let root = selection.root.strip_prefix(folder.path()).expect("below").display().to_string();
         let scanned = source::Source::open(&selection.root, &selection.options(), None);
         let paths = scanned
             .map(|scanned| scanned.tree().expect("a tree").iter().map(|(path, _)| path.to_owned()).collect::<Vec<_>>());
-        (root, paths.unwrap_or_default(), told)
+        (root, paths.unwrap_or_default(), messages)
     }
 
     #[track_caller]
     fn check(files: &[&str], include: &[&str], exclude: &[&str], root: &str, paths: &[&str]) {
-        let (found_root, found, told) = selected(files, include, exclude);
-        assert_eq!(told, [""; 0], "{include:?}");
+        let (found_root, found, messages) = selected(files, include, exclude);
+        assert_eq!(messages, [""; 0], "{include:?}");
         assert_eq!(found_root, root, "{include:?}");
         assert_eq!(found, paths, "{include:?}");
     }
@@ -284,13 +292,13 @@ mod tests {
     ];
 
     #[test]
-    fn the_archive_of_seed_003_has_its_build_script_at_the_root() {
+    fn seed_003_archive_has_its_build_script_at_the_root() {
         let include = ["hello/*.py", "hello/*.sh", "hello/requirements.txt"];
         check(&FILES, &include, &[], "hello", &["build.sh", "hello.py", "requirements.txt"]);
     }
 
     #[test]
-    fn the_root_is_the_deepest_folder_that_all_patterns_name() {
+    fn root_is_the_deepest_common_folder() {
         check(&FILES, &["hello/*.py", "lib/*.py"], &[], "", &["hello/hello.py", "lib/shared.py"]);
         check(&FILES, &["hello/lib/*.py", "hello/lib/*.py"], &[], "hello/lib", &["util.py"]);
         check(&FILES, &["hello/lib/*.py", "hello/*.py"], &[], "hello", &["hello.py", "lib/util.py"]);
@@ -302,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_named_is_the_root_with_and_without_its_slash() {
+    fn a_named_folder_is_the_root_with_or_without_trailing_slash() {
         check(&FILES, &["lib"], &[], "lib", &["data/x.json", "shared.py"]);
         check(&FILES, &["lib/"], &[], "lib", &["data/x.json", "shared.py"]);
         check(&FILES, &["lib/data", "lib/shared.py"], &[], "lib", &["data/x.json", "shared.py"]);
@@ -310,13 +318,13 @@ mod tests {
     }
 
     #[test]
-    fn one_file_is_a_tree_of_one() {
+    fn a_single_file_is_a_tree_with_one_entry() {
         check(&FILES, &["hello/hello.py"], &[], "hello/hello.py", &["hello.py"]);
         check(&FILES, &["hello/hello.py", "hello/build.sh"], &[], "hello", &["build.sh", "hello.py"]);
     }
 
     #[test]
-    fn what_is_excluded_starts_where_include_starts() {
+    fn exclude_patterns_are_relative_like_include_patterns() {
         let all = ["hello/**"];
         let rest = ["build.sh", "hello.py", "lib/util.py", "requirements.txt"];
         for exclude in ["hello/tests/**", "hello/tests/", "hello/tests", "*/tests/*.py", "**/test_*.py", "test_*.py"] {
@@ -324,22 +332,28 @@ mod tests {
         }
         let rest = ["build.sh", "lib/util.py", "requirements.txt", "tests/test_hello.py"];
         check(&FILES, &all, &["hello/hello.py"], "hello", &rest);
-        // It is about another folder.
+        // The pattern is for another folder.
         check(&FILES, &["hello/*.sh"], &["lib/*.sh"], "hello", &["build.sh"]);
     }
 
     #[test]
-    fn a_pattern_that_fits_nothing_is_told_with_its_line() {
-        let (_, _, told) = selected(&FILES, &["hello/*.py", "hello/*.rb"], &[]);
-        assert_eq!(told, ["a.yaml:2: `include` of archive `a`: nothing fits `hello/*.rb`"]);
-        let (_, _, told) = selected(&FILES, &["helo/*.py"], &[]);
-        assert_eq!(told, ["a.yaml:1: `include` of archive `a`: nothing fits `helo/*.py`"]);
-        let (_, _, told) = selected(&FILES, &["hello/[a.py"], &[]);
-        assert_eq!(told.len(), 1);
-        assert!(told[0].starts_with("a.yaml:1: `include` of archive `a`: `hello/[a.py` cannot be used:"), "{told:?}");
-        let (_, _, told) = selected(&FILES, &["hello/*.py"], &["[a"]);
-        assert!(told[0].starts_with("a.yaml:1: `exclude` of archive `a`: `[a` cannot be used:"), "{told:?}");
-        let (_, _, told) = selected(&FILES, &["hello/*.py", "../up/*.py"], &[]);
-        assert!(told[0].starts_with("a.yaml:2: `include` of archive `a`: `../up/*.py` cannot be used:"), "{told:?}");
+    fn reports_unmatched_and_invalid_patterns_with_their_lines() {
+        let (_, _, messages) = selected(&FILES, &["hello/*.py", "hello/*.rb"], &[]);
+        assert_eq!(messages, ["a.yaml:2: `include` of archive `a`: no files match `hello/*.rb`"]);
+        let (_, _, messages) = selected(&FILES, &["helo/*.py"], &[]);
+        assert_eq!(messages, ["a.yaml:1: `include` of archive `a`: no files match `helo/*.py`"]);
+        let (_, _, messages) = selected(&FILES, &["hello/[a.py"], &[]);
+        assert_eq!(messages.len(), 1);
+        assert!(
+            messages[0].starts_with("a.yaml:1: `include` of archive `a`: invalid pattern `hello/[a.py`:"),
+            "{messages:?}"
+        );
+        let (_, _, messages) = selected(&FILES, &["hello/*.py"], &["[a"]);
+        assert!(messages[0].starts_with("a.yaml:1: `exclude` of archive `a`: invalid pattern `[a`:"), "{messages:?}");
+        let (_, _, messages) = selected(&FILES, &["hello/*.py", "../up/*.py"], &[]);
+        assert!(
+            messages[0].starts_with("a.yaml:2: `include` of archive `a`: invalid pattern `../up/*.py`:"),
+            "{messages:?}"
+        );
     }
 }

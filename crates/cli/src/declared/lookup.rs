@@ -1,5 +1,5 @@
-//! What a folder names and does not declare, looked up in the app: environments, packages and functions that others put,
-//! aliases and versions that triggers name, and secrets.
+//! Looks up in the app what a folder refers to and does not declare: environments, packages and
+//! functions, the aliases and versions of triggers, and secrets.
 
 use std::collections::BTreeMap;
 
@@ -16,25 +16,25 @@ use crate::failure::Result;
 #[derive(Debug, Default)]
 pub struct LookedUp {
     pub errors: Vec<Problem>,
-    /// The secrets that are not set: only a warning, since their values are not in the folder, and may be set later.
+    /// Secrets without a value. Only warnings: values are not in the folder, and may be set later.
     pub secrets: Vec<Problem>,
-    /// The units that another deployment put: an apply refuses them, unless it is told to take them over.
+    /// Units that belong to another deployment. An apply rejects them unless they are taken over.
     pub conflicts: Vec<Problem>,
 }
 
-/// What an app has of what folders name.
+/// The parts of an app that folders refer to.
 #[derive(Debug, Default)]
 struct App {
-    /// None: there is no such app yet.
+    /// None: the app does not exist yet.
     name: Option<String>,
     plan: PlanName,
     units: Vec<Unit>,
     aliases: BTreeMap<UnitName, Vec<String>>,
-    /// Versions that were asked for and are not there.
+    /// Versions that were looked up and do not exist.
     no_versions: Vec<(UnitName, Selector)>,
 }
 
-/// Everything that is named and that neither the folder nor the app has. An app that does not exist has nothing.
+/// Finds everything that neither the folder nor the app has. A missing app has nothing.
 pub async fn look_up(context: &Context<'_>, declared: &Declared) -> Result<LookedUp> {
     let mut app = App { name: Some(context.app.clone()), units: shared::all_units(context).await?, ..App::default() };
     match context.client.app_get(&context.app).await {
@@ -64,12 +64,13 @@ pub async fn look_up(context: &Context<'_>, declared: &Declared) -> Result<Looke
     Ok(app.lacks(declared, &app_option(&context.app)))
 }
 
-/// The same for an app that is not there yet.
+/// Like [`look_up`], for an app that does not exist yet.
 pub fn in_new_app(context: &Context<'_>, declared: &Declared) -> LookedUp {
     App::default().lacks(declared, &app_option(&context.app))
 }
 
-/// The secrets that only the folder itself names; of those that functions name, the server tells.
+/// Returns the unset secrets that only the folder itself lists. The server reports those of
+/// functions.
 pub async fn unset_secrets(context: &Context<'_>, declared: &Declared) -> Result<Vec<Problem>> {
     let own: Vec<&Reference> = declared.claims.iter().filter(|claim| !declared.is_wanted(&claim.key.name)).collect();
     if own.is_empty() {
@@ -82,7 +83,7 @@ pub async fn unset_secrets(context: &Context<'_>, declared: &Declared) -> Result
 }
 
 fn unset(claim: &Reference, option: &str) -> Problem {
-    let message = format!("{} names the secret `{}`, which is not set", claim.by, claim.key.name);
+    let message = format!("{} refers to secret `{}`, which is not set", claim.by, claim.key.name);
     let hint = format!("set it with `milepost secret set {}{option}`", claim.key.name);
     Problem { place: claim.place.clone(), message, hint: Some(hint) }
 }
@@ -92,7 +93,7 @@ impl App {
         self.units.iter().find(|unit| unit.kind == UnitKind::Function && unit.name == *name)
     }
 
-    /// `option`: what a command of a hint needs to be about this app.
+    /// `option` selects this app in the commands of hints.
     fn lacks(&self, declared: &Declared, option: &str) -> LookedUp {
         let names_of = |kind: UnitKind| -> Vec<&str> {
             self.units.iter().filter(|unit| unit.kind == kind).map(|unit| unit.name.as_str()).collect()
@@ -119,19 +120,19 @@ impl App {
             let owner = unit.deployment.as_ref().filter(|owner| owner.id != declared.deployment.id)?;
             let place = declared.unit(unit.kind, &unit.name)?.place.clone();
             let message = format!("{} `{}` belongs to deployment {}", unit.kind, unit.name, owner.name);
-            let hint = "take it out of one of the two folders, or take it over with `--allow-conflicts`".to_owned();
+            let hint = "remove it from one of the two folders, or take it over with `--allow-conflicts`".to_owned();
             Some(Problem { place, message, hint: Some(hint) })
         };
         self.units.iter().filter_map(conflict).collect()
     }
 
-    /// A trigger that follows an alias or is fixed to a version, and the app has no such thing.
+    /// The error for a trigger whose alias or pinned version does not exist in the app.
     fn lost_pointer(&self, declared: &Declared, pointer: &Pointer, option: &str) -> Option<Problem> {
         let Pointer { place, by, function, version } = pointer;
         let there = self.function(function);
         let is_declared = declared.unit(UnitKind::Function, function).is_some();
         if there.is_none() && !is_declared {
-            // That is told of the function itself.
+            // The missing function is reported instead.
             return None;
         }
         let wrong = |message: String, hint: String| Some(Problem { place: place.clone(), message, hint: Some(hint) });
@@ -147,22 +148,22 @@ impl App {
                 message,
                 match (there, near.as_slice()) {
                     (None, _) => format!(
-                        "an alias is of a version, and the function has none yet: apply without the alias first, make it with \
-                         {make}, and put it back"
+                        "the function has no version yet: apply without the alias first, create it with {make}, and \
+                         then restore it"
                     ),
-                    (Some(_), []) => format!("make it with {make}"),
-                    (Some(_), near) => format!("did you mean {}? {make} makes a new one", suggest::or_list(near)),
+                    (Some(_), []) => format!("create it with {make}"),
+                    (Some(_), near) => format!("did you mean {}? Or create it with {make}", suggest::or_list(near)),
                 },
             );
         }
         let newest = there.map_or(0, |unit| unit.current.number);
-        // The version that this very apply makes, if it makes one.
+        // The version that this apply may create.
         let may_come = is_declared && *version == Selector::Number(newest + 1);
         let missing = there.is_none() || self.no_versions.contains(&(function.clone(), version.clone()));
         if !missing || may_come {
             return None;
         }
-        let message = format!("{by} names version {version} of function `{function}`, which the app does not have");
+        let message = format!("{by} refers to version {version} of function `{function}`, which the app does not have");
         if let Selector::Word(word) = version
             && !suggest::closest(word, ["latest"]).is_empty()
         {
@@ -171,8 +172,10 @@ impl App {
         wrong(
             message,
             match there {
-                None => "the function has no version yet: apply without it first, and then name one".to_owned(),
-                Some(_) => format!("`milepost function version list --name {function}{option}` shows what there is"),
+                None => "the function has no version yet: apply without `version` first, then set it".to_owned(),
+                Some(_) => {
+                    format!("run `milepost function version list --name {function}{option}` to see its versions")
+                }
             },
         )
     }

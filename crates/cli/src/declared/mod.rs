@@ -1,7 +1,9 @@
-//! What a folder declares: the units that an app, or a part of one, should be made of. `milepost.yaml` and folders of
-//! `fission.io/v1` documents are read into the same [`Declared`]; from there on nobody asks which of the two it was.
+//! The units that a folder declares for an app, or for a part of one. `milepost.yaml` and folders
+//! of `fission.io/v1` documents are read into the same [`Declared`]; later stages do not
+//! distinguish the two.
 //!
-//! Reading touches the disk only to see that what is named is there. `docs/decisions/007-declarative.md` has the reasons.
+//! Reading only checks that the named files exist. See `docs/decisions/007-declarative.md` for the
+//! reasons.
 
 pub mod apply;
 pub mod bounds;
@@ -34,68 +36,68 @@ use self::yaml::quoted;
 pub use manifest::{look_at_manifest, read_manifest};
 pub use problems::failure;
 
-/// Units that a hint names, at most.
+/// How many existing units a hint lists.
 const NAMED: usize = 5;
 
 #[derive(Debug)]
 pub struct Declared {
     pub deployment: Deployment,
-    /// Whether nobody gave the deployment a name, so that it is known by the place of the folder.
+    /// Whether the deployment has no name of its own and is identified by the location of the
+    /// folder.
     pub is_unnamed: bool,
-    /// The app that it names, if it names one.
+    /// The app that the folder specifies, if any.
     pub app: Option<AppName>,
     /// The file or folder that was read, as the user typed it.
     pub origin: PathBuf,
-    /// Where git is asked.
+    /// The directory in which git is run.
     pub folder: PathBuf,
     pub units: Vec<DeclaredUnit>,
-    /// What it needs and does not put: the secrets that its functions name.
+    /// Required units that the folder does not declare: the secrets that it refers to.
     pub claims: Vec<Reference>,
-    /// Every unit that something in it names, wherever that unit is. See [`Declared::unresolved`].
+    /// Every reference to a unit, resolved or not. See [`Declared::unresolved`].
     pub references: Vec<Reference>,
-    /// The aliases and versions that triggers name.
+    /// The aliases and versions that triggers refer to.
     pub pointers: Vec<Pointer>,
-    /// Where files are named, if that is elsewhere than the unit that is made of them.
+    /// Where file sets are declared, when that is not the place of the unit that uses them.
     pub file_places: HashMap<FileSet, Place>,
-    /// What is not carried over and does no harm: only who leaves the specs behind wants to know.
+    /// Harmless settings that are dropped. Only reported when importing specs into a manifest.
     pub notes: Vec<Problem>,
-    /// What a mistake hides, so that nothing is told to be unknown only because of it.
+    /// What could not be read, so that its contents are not reported as unknown.
     pub unread: Unread,
-    /// What was read and is not as it should be, but stops nothing.
     pub warnings: Vec<Problem>,
 }
 
-/// What could not be read of a folder with mistakes.
+/// The parts of a folder that could not be read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Unread {
-    /// The kinds of which it may declare more than was read.
+    /// Kinds that may have more declarations than were read.
     pub kinds: BTreeSet<UnitKind>,
-    /// Units that are there and could not be read.
+    /// Units that are declared but could not be read.
     pub names: BTreeSet<UnitKey>,
-    /// The texts of what could not be read at all: whatever is named in there may be declared there.
+    /// Raw text of unreadable parts. Any name that occurs in it may be declared there.
     pub texts: Vec<String>,
-    /// The app that it names.
+    /// Whether the app name could not be read.
     pub app: bool,
 }
 
 impl Unread {
-    /// Whether a mistake may hide that this is declared.
+    /// Whether an unreadable part may declare this unit.
     pub fn may_declare(&self, key: &UnitKey) -> bool {
         let is_in = |text: &String| text.contains(key.name.as_str());
         self.kinds.contains(&key.kind) || self.names.contains(key) || self.texts.iter().any(is_in)
     }
 }
 
-/// That one unit names another.
+/// A reference from one unit to another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
     pub place: Place,
-    /// Who names it, as an error says it: ``route `GET /hello` ``.
+    /// The referring unit as error messages show it: ``route `GET /hello` ``.
     pub by: String,
     pub key: UnitKey,
 }
 
-/// That a trigger follows an alias, or is fixed to a version.
+/// A trigger's alias or pinned version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pointer {
     pub place: Place,
@@ -104,7 +106,7 @@ pub struct Pointer {
     pub version: Selector,
 }
 
-/// One unit, complete but for the digests of its trees.
+/// One unit, complete except for the digests of its trees.
 #[derive(Debug, Clone)]
 pub struct DeclaredUnit {
     pub put: Put,
@@ -112,16 +114,16 @@ pub struct DeclaredUnit {
     pub place: Place,
 }
 
-/// Which field of the put a tree belongs to.
+/// The field of the put that a tree belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TreeSlot {
-    /// Of a package: what is built.
+    /// The source of a package, which is built.
     Source,
-    /// Of a package: what runs.
+    /// The deployment archive of a package, which runs as it is.
     Deployment,
-    /// Of a package: its source if there is something to build, else what runs.
+    /// The code of a package: its source if there is a build step, else what runs.
     Code,
-    /// Of a static item.
+    /// The files of a static item.
     Static,
 }
 
@@ -129,7 +131,7 @@ pub enum TreeSlot {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum FileSet {
     Files(Selection),
-    /// Bytes that stand in the document itself: a zip, or one file of this name.
+    /// Bytes embedded in the document: a zip, or a single file with this name.
     Literal {
         name: String,
         bytes: Vec<u8>,
@@ -138,27 +140,27 @@ pub enum FileSet {
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Selection {
-    /// A folder, a file or a zip. Patterns start here, and so do the paths of the tree.
+    /// A directory, a file or a zip. Patterns and the paths in the tree are relative to it.
     pub root: PathBuf,
-    /// Nothing: everything.
+    /// Empty includes everything.
     pub include: Vec<String>,
     pub exclude: Vec<String>,
-    /// Patterns of the documents that declare it, which are never a part of it.
+    /// Patterns of the declaring documents, which are never part of the tree.
     pub documents: Vec<String>,
-    /// Whether a zip stays a file.
+    /// Whether a zip is kept as a file instead of being unpacked.
     pub keep_archives: bool,
-    /// Whether `.gitignore` counts. `.milepostignore` always does.
+    /// Whether `.gitignore` applies. `.milepostignore` always does.
     pub gitignore: bool,
 }
 
-/// Where something is written.
+/// A source location.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     pub file: PathBuf,
     pub line: u64,
 }
 
-/// Something that is wrong with what was read, and what would be right.
+/// A mistake in the input, and how to fix it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     pub place: Place,
@@ -177,7 +179,7 @@ impl Declared {
         self.units.iter().map(DeclaredUnit::key)
     }
 
-    /// The files and folders that it is made of, for those who watch them.
+    /// The files and directories to watch for changes.
     pub fn sources(&self) -> Vec<&Path> {
         let sets = self.units.iter().flat_map(|unit| &unit.trees);
         let mut found: Vec<&Path> = sets
@@ -191,20 +193,20 @@ impl Declared {
         found
     }
 
-    /// What is named and not declared: the app must have it, or (environments) it must be a built-in one, which are not
-    /// listed here. For an app that does not exist yet, every one of these is a mistake.
+    /// References to units that the folder does not declare. The app must have them. Built-in
+    /// environments are not listed. For an app that does not exist yet, each one is an error.
     pub fn unresolved(&self) -> Vec<&Reference> {
         let built_in =
             |key: &UnitKey| key.kind == UnitKind::Environment && EnvironmentSpec::built_in(key.name.as_str()).is_some();
         let declared = |key: &UnitKey| self.unread.may_declare(key) || self.unit(key.kind, &key.name).is_some();
-        // A folder of specs must have these itself, and is told so when it is read.
+        // A folder of specs must declare these itself; reading it reports missing ones.
         let specs = self.origin.is_dir();
         let own = |key: &UnitKey| specs && matches!(key.kind, UnitKind::Package | UnitKind::Function);
         self.references.iter().filter(|Reference { key, .. }| !declared(key) && !built_in(key) && !own(key)).collect()
     }
 
-    /// What to say of an unresolved reference that nobody has. `app_has`: the names of that kind in the app; `app`: its name, if
-    /// there is such an app.
+    /// The error for a reference that neither the folder nor the app resolves. `app_has` are the
+    /// names of that kind in the app, and `app` is its name if it exists.
     pub fn unknown(&self, reference: &Reference, app_has: &[&str], app: Option<&str>) -> Problem {
         let Reference { place, by, key } = reference;
         let specs = self.origin.is_dir();
@@ -220,22 +222,22 @@ impl Declared {
             let make = match app {
                 Some(app) => {
                     let (name, option) = (&key.name, app_option(app));
-                    format!("`milepost environment create {name} --runtime python{option}` makes one in the app")
+                    format!("create it with `milepost environment create {name} --runtime python{option}`")
                 }
-                // A command cannot make it in an app that is not there.
+                // The app does not exist yet, so no command can create an environment in it.
                 None if specs => format!("declare it with `kind: Environment` and `name: {}`", key.name),
                 None => format!("declare it under `environments:`, like `{}: python`", key.name),
             };
             hint = Some(hint.map_or_else(|| make.clone(), |near| format!("{near} Or {make}")));
         }
         let hint = hint.unwrap_or_else(|| declare(key.kind, known));
-        // A server that was asked says what the app has; the folder alone cannot.
+        // An empty list may also mean that no server was asked, so the app is not mentioned.
         let nowhere = if app_has.is_empty() { "not in" } else { "neither in the app nor in" };
-        let message = format!("{by} names {} `{}`, which is {nowhere} {origin}", key.kind, key.name);
+        let message = format!("{by} refers to {} `{}`, which is {nowhere} {origin}", key.kind, key.name);
         Problem { place: place.clone(), message, hint: Some(hint) }
     }
 
-    /// Whether a function of it wants this secret.
+    /// Whether one of the declared functions uses this secret.
     pub fn is_wanted(&self, secret: &UnitName) -> bool {
         self.units.iter().any(|unit| matches!(&unit.put.unit, UnitPut::Function(put) if put.secrets.contains(secret)))
     }
@@ -245,7 +247,7 @@ impl Declared {
     }
 }
 
-/// What to do about a package or a function of a manifest that is like none of those that there are.
+/// The hint for an unknown package or function with no similar name.
 fn declare(kind: UnitKind, mut known: Vec<&str>) -> String {
     known.sort_unstable();
     known.dedup();
@@ -254,13 +256,14 @@ fn declare(kind: UnitKind, mut known: Vec<&str>) -> String {
         0 => declare,
         1..=NAMED => {
             let known: Vec<String> = known.into_iter().map(str::to_owned).collect();
-            format!("{declare}, or name one that is there: {}", suggest::or_list(&known))
+            format!("{declare}, or use an existing one: {}", suggest::or_list(&known))
         }
-        _ => format!("{declare}, or name one that is there, like {}", quoted(&known[..NAMED])),
+        _ => format!("{declare}, or use an existing one, like {}", quoted(&known[..NAMED])),
     }
 }
 
-/// ` --app shop` for a command of a hint, where leaving it out would mean another app.
+/// The ` --app shop` option for a command in a hint; empty if the command would use this app
+/// anyway.
 pub fn app_option(app: &str) -> String {
     let variable = std::env::var("MILEPOST_APP").ok().filter(|app| !app.is_empty());
     let meant = variable.or_else(manifest::app_of_this_folder);
@@ -268,7 +271,7 @@ pub fn app_option(app: &str) -> String {
     if meant == app { String::new() } else { format!(" --app {app}") }
 }
 
-/// `specs/hello.yaml:7`, which editors and terminals turn into a link.
+/// Formats as `specs/hello.yaml:7`, which editors and terminals turn into a link.
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file.display(), self.line)

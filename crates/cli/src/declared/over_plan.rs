@@ -1,18 +1,20 @@
-//! What a folder asks for and the app's plan does not allow, before anything is sent: also for an app that is not there yet.
+//! Checks a folder against the limits of the app's plan before anything is sent, also for an app
+//! that does not exist yet.
 
 use milepost_model::snapshot::Unit;
 use milepost_model::{PlanName, UnitKind, UnitName, UnitPut};
 
 use super::{Declared, Problem};
 
-const HINT: &str = "ask for less, or move the app to a larger plan with `milepost plan set`";
+const HINT: &str = "request less, or move the app to a larger plan with `milepost plan set`";
 
-/// `present`: what the app has now.
+/// `present` are the current units of the app.
 pub fn problems(declared: &Declared, plan: PlanName, present: &[Unit]) -> Vec<Problem> {
     let limits = plan.limits();
     let mut problems = Vec::new();
     let mut functions = 0;
-    // Other people's functions count too; what an earlier apply of this folder put and it does not name any more goes.
+    // Functions that other deployments own count too. Functions that this folder owned and no
+    // longer declares are removed, and do not count.
     let stays = |unit: &&Unit| {
         let own = unit.deployment.as_ref().is_some_and(|owner| owner.id == declared.deployment.id);
         unit.kind == UnitKind::Function && !own && declared.unit(unit.kind, &unit.name).is_none()
@@ -27,7 +29,7 @@ pub fn problems(declared: &Declared, plan: PlanName, present: &[Unit]) -> Vec<Pr
         }
         let name = &unit.put.name;
         let mut too_much = |what: &str, asked: String, bound: String| {
-            let message = format!("function `{name}` asks for {asked} {what}; the plan `{plan}` allows {bound}");
+            let message = format!("function `{name}` requests {asked} {what}; the plan `{plan}` allows {bound}");
             problems.push(Problem { place: unit.place.clone(), message, hint: Some(HINT.to_owned()) });
         };
         if let (Some(asked), Some(bound)) = (function.memory, limits.memory)
@@ -42,7 +44,8 @@ pub fn problems(declared: &Declared, plan: PlanName, present: &[Unit]) -> Vec<Pr
             too_much("instances", asked.to_string(), bound.to_string());
         }
     }
-    // An app above a smaller plan may stay as it is or shrink; the server refuses only what adds functions.
+    // An app that already exceeds its plan may stay as it is or shrink. The server only rejects
+    // added functions.
     let has = |name: &UnitName| present.iter().any(|unit| unit.kind == UnitKind::Function && unit.name == *name);
     let adds = declared.units.iter().any(|unit| matches!(unit.put.unit, UnitPut::Function(_)) && !has(&unit.put.name));
     if let (Some(place), Some(bound), true) = (first_too_many, limits.functions, adds) {

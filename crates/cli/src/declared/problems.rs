@@ -1,4 +1,4 @@
-//! Mistakes, collected: somebody who mends a folder wants to see all of them at once.
+//! Collects mistakes, so that all of them are reported at once.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,8 @@ use super::yaml::{Documents, Node, NotYaml};
 use super::{Place, Problem};
 use crate::failure::Failure;
 
-/// Everything that reading found. Reading goes on after a mistake, with what could be read; nothing of it is sent.
+/// Everything found while reading. Reading continues after a mistake with what could be read, but
+/// the result is not sent.
 #[derive(Debug, Default)]
 pub struct Problems {
     errors: RefCell<Vec<Problem>>,
@@ -15,11 +16,11 @@ pub struct Problems {
     notes: RefCell<Vec<Problem>>,
 }
 
-/// Where the mistakes of one file go.
+/// Collects the mistakes of one file.
 #[derive(Debug, Clone)]
 pub struct Sink<'a> {
     pub file: PathBuf,
-    /// Known keys of the file may be written in any case.
+    /// Whether known keys of the file match regardless of case.
     pub any_case: bool,
     all: &'a Problems,
 }
@@ -37,46 +38,51 @@ impl Problems {
         self.warnings.borrow_mut().push(Problem { place, message: message.into(), hint });
     }
 
-    /// What is not carried over and does no harm, in the order of the files.
+    /// Returns the notes about dropped settings, in the order of the files.
     pub fn take_notes(&self) -> Vec<Problem> {
         let mut notes = self.notes.take();
         notes.sort_by(|one, other| one.place.cmp(&other.place));
         notes
     }
 
-    /// The errors and the warnings, each in the order of the files.
+    /// Returns the errors and the warnings, each in the order of the files.
     pub fn into_parts(self) -> (Vec<Problem>, Vec<Problem>) {
         let mut errors = self.errors.into_inner();
         let mut warnings = self.warnings.into_inner();
-        // Stable: two mistakes on one line stay in the order in which they were found.
+        // The sort is stable: two mistakes on one line stay in the order they were found.
         errors.sort_by(|one, other| one.place.cmp(&other.place));
         warnings.sort_by(|one, other| one.place.cmp(&other.place));
         (errors, warnings)
     }
 }
 
-/// One block a problem, and a last line that counts them. Wrong usage: nothing was sent, and the files are to be mended.
+/// Combines all problems into one usage failure, because nothing was sent and the files need
+/// fixing.
 pub fn failure(errors: Vec<Problem>, warnings: Vec<Problem>) -> Failure {
-    let told = |problem: Problem| (format!("{}: {}", problem.place, problem.message), problem.hint);
-    let warnings = warnings.into_iter().map(told).collect();
-    let mut errors = errors.into_iter().map(told);
+    let shown = |problem: Problem| (format!("{}: {}", problem.place, problem.message), problem.hint);
+    let warnings = warnings.into_iter().map(shown).collect();
+    let mut errors = errors.into_iter().map(shown);
     let (message, hint) = errors.next().unwrap_or_default();
     Failure::usage(message).maybe_hint(hint).with_more(errors.collect(), warnings)
 }
 
 impl Sink<'_> {
-    /// Takes known keys in any case.
+    /// Matches known keys regardless of case.
     pub fn with_any_case(self) -> Self {
         Self { any_case: true, ..self }
     }
 
-    /// The documents of a text, with all that is wrong with them as YAML told. None: they cannot be read at all.
+    /// Returns the documents of a text and reports YAML errors. None if it could not be parsed.
     pub fn documents(&self, documents: std::result::Result<Documents, NotYaml>) -> Option<Vec<Node>> {
         match documents {
             Ok(documents) => {
                 for found in documents.repeated {
-                    let message = format!("the key `{}` is there twice", found.key);
-                    self.wrong_hint(found.line, message, format!("it is on line {} already: keep one", found.first));
+                    let message = format!("duplicate key `{}`", found.key);
+                    self.wrong_hint(
+                        found.line,
+                        message,
+                        format!("it is already set on line {}: keep one of them", found.first),
+                    );
                 }
                 Some(documents.nodes)
             }

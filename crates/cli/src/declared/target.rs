@@ -1,11 +1,11 @@
-//! Which version of its function a trigger starts.
+//! The version of its function that a trigger starts.
 
 use milepost_model::Selector;
 
 use super::problems::Sink;
 
-/// What `alias` and `version` say, each with its line; and the line of the one that is there. None: what they say is wrong, and
-/// was told.
+/// Combines `alias` and `version`, each with its line, and returns the line of the one that is set.
+/// None if they are invalid, which has been reported.
 pub fn selector(
     sink: &Sink<'_>,
     what: &str,
@@ -13,7 +13,7 @@ pub fn selector(
     version: Option<(String, u64)>,
 ) -> Option<(Selector, Option<u64>)> {
     if let (Some(_), Some((_, line))) = (&alias, &version) {
-        let hint = "an alias is followed, a version is pinned: keep one";
+        let hint = "keep `alias` to follow an alias, or `version` to pin a version";
         sink.wrong_hint(*line, format!("{what} has both `alias` and `version`"), hint);
     }
     let both = alias.is_some() && version.is_some();

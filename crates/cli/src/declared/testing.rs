@@ -1,4 +1,4 @@
-//! What the tests of both readers have in common.
+//! Helpers shared by the tests of both readers.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use milepost_model::unit_put::{FunctionPut, PackagePut, UnitPut};
 
 use super::{Declared, DeclaredUnit, FileSet, TreeSlot};
 
-/// A folder that goes with the test.
+/// A temporary directory that is deleted with the test.
 pub struct Folder(pub tempfile::TempDir);
 
 impl Folder {

@@ -63,7 +63,7 @@ fn a_folder_that_differs_from_what_is_live_is_not_published() {
         .env
         .write_file("milepost.yaml", "app: shop\nversion: 1.2.0\nstatic:\n  - src: public\n    path: /new\n");
     let said = author.refused("publish");
-    assert!(said.contains("- config is not in the folder any more"), "{said}");
+    assert!(said.contains("- config is no longer in the folder"), "{said}");
     assert!(said.contains("- static /new is only in the folder"), "{said}");
 }
 

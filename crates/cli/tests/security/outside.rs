@@ -36,7 +36,7 @@ fn a_manifest_publishes_no_file_outside_of_its_folder() {
             world.env.write_file("app/milepost.yaml", &manifest);
             for line in ["deploy app", "deploy app --dry-run", "up app --no-logs"] {
                 let said = refused(&world, line);
-                assert!(said.contains("is outside of the folder that is deployed"), "{line} of {manifest}:\n{said}");
+                assert!(said.contains("is outside of the folder being deployed"), "{line} of {manifest}:\n{said}");
                 assert!(said.contains("app/milepost.yaml:") && said.contains("--allow-outside"), "{said}");
             }
         }

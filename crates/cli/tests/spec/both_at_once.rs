@@ -46,15 +46,15 @@ fn a_deploy_tells_the_mistakes_of_the_manifest_and_what_the_app_lacks_together()
     told(
         &refused.stderr,
         &[
-            "Warning: milepost.yaml:5: the manifest names the secret `API_KEY`, which is not set",
-            "milepost.yaml:3: function `hello` names environment `pyton`, which is neither in the app nor in the manifest",
+            "Warning: milepost.yaml:5: the manifest refers to secret `API_KEY`, which is not set",
+            "milepost.yaml:3: function `hello` refers to environment `pyton`, which is neither in the app nor in the manifest",
             "milepost.yaml:3: `memory` of function `hello`: `lots` is not an amount of memory",
-            "milepost.yaml:4: function `other` names package `shraed`",
+            "milepost.yaml:4: function `other` refers to package `shraed`",
             "Hint: did you mean `shared`?",
             "milepost.yaml:7: route `GTE /`: `methods`: `GTE` is not an HTTP method",
             "milepost.yaml:8: route `GET /a` follows alias `stabel` of function `hello`, which the app does not have",
-            "milepost.yaml:9: route `GET /b` names version 7 of function `base`, which the app does not have",
-            "milepost.yaml:10: route `GET /c` names function `nobody`",
+            "milepost.yaml:9: route `GET /b` refers to version 7 of function `base`, which the app does not have",
+            "milepost.yaml:10: route `GET /c` refers to function `nobody`",
             "milepost.yaml:12: timer `t`: `cron`: `never` is not a schedule",
             "8 mistakes; nothing was changed.",
         ],
@@ -98,8 +98,8 @@ fn an_apply_tells_the_mistakes_of_the_specs_and_what_the_app_lacks_together() {
         told(
             &refused.stderr,
             &[
-                "function `hello` names environment `python-72`, which is neither in the app nor in the folder",
-                "package `hello-pkg` names environment `python-72`",
+                "function `hello` refers to environment `python-72`, which is neither in the app nor in the folder",
+                "package `hello-pkg` refers to environment `python-72`",
                 "`GTE` is not an HTTP method",
                 "follows alias `stable` of function `hello`, which the app does not have",
                 "4 mistakes",
@@ -123,7 +123,7 @@ fn files_that_cannot_be_taken_are_told_all_at_once() {
         assert_eq!(refused.status, Some(2), "{}", refused.snapshot());
         told(
             &refused.stderr,
-            &["nothing in `one` is taken", "nothing in `two` is taken", &format!("{count} mistakes")],
+            &["no files to deploy in `one`", "no files to deploy in `two`", &format!("{count} mistakes")],
         );
     }
 }

@@ -13,7 +13,7 @@ fn with_build(args: &[&str], script: &str) -> Project {
     project
 }
 
-/// The id in "`milepost build log ID` shows all that it wrote".
+/// The id in "run `milepost build log ID` to see its full output".
 fn build_id(stderr: &str) -> String {
     let (_, rest) = stderr.split_once("milepost build log ").unwrap_or_else(|| panic!("no build is named in {stderr}"));
     rest.chars().take_while(|letter| letter.is_ascii_alphanumeric()).collect()
@@ -146,6 +146,6 @@ fn a_first_apply_whose_build_fails_keeps_the_log_and_one_that_cannot_be_made_lea
     project.file("specs/none.yaml", &trigger.replace("alias: none", "version: latest"));
     let output = project.run("spec version apply --app other --expect abcdef");
     assert_eq!(output.status, Some(1), "{}", output.snapshot());
-    assert!(output.stderr.contains("App other was taken away again."), "{}", output.snapshot());
+    assert!(output.stderr.contains("App other was deleted again."), "{}", output.snapshot());
     assert!(!apps().contains(&"other".to_owned()));
 }

@@ -76,7 +76,7 @@ fn whose_work_landed_during_a_build_is_told_before_it_is_overwritten_and_both_la
     for text in ["branch left", &commits[0][..10], "what left says", "this would overwrite", "function hello"] {
         assert!(told[warned..].contains(text), "`{text}` is not in {told}");
     }
-    for once in ["does not contain", "sent (", "building in"] {
+    for once in ["does not contain", "Uploaded ", "building in"] {
         assert_eq!(told.matches(once).count(), 1, "`{once}` in {told}");
     }
     let versions = project.json("app list-version");
@@ -145,7 +145,7 @@ fn an_app_that_others_landed_in_during_its_first_deploy_is_not_said_to_be_taken_
     let output = right.wait_with_output().unwrap();
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && told.contains("App fresh created"), "{told}");
-    assert!(!told.contains("taken away"), "{told}");
+    assert!(!told.contains("deleted again"), "{told}");
     assert_eq!(project.json("function version list --name hello --app fresh").as_array().unwrap().len(), 1);
 }
 
@@ -162,7 +162,7 @@ fn whose_work_would_be_overwritten_is_told_before_anything_is_sent() {
     let right = project.env().run_in("right", &["spec", "version", "apply"]);
     assert!(right.succeeded(), "{}", right.snapshot());
     let told = right.stderr.find("does not contain").unwrap_or_else(|| panic!("{}", right.snapshot()));
-    assert!(told < right.stderr.find("sent (").unwrap(), "{}", right.snapshot());
+    assert!(told < right.stderr.find("Uploaded ").unwrap(), "{}", right.snapshot());
 
     // What was merged is contained, and nobody is warned.
     git(project.env(), "left", &["pull", "--quiet", "--no-rebase", "-s", "ours", "--no-edit", "../right", "right"]);
@@ -178,7 +178,7 @@ fn outside_git_it_works_and_says_so() {
     std::fs::remove_dir_all(project.env().work_dir().join(".git")).unwrap();
     project.file("specs/hello.yaml", HELLO);
     project.code("hello", "hello", "one");
-    let said = "Not in a git repository, or nothing is committed: the app version will carry no commit.\n";
+    let said = "No git commit found; this deploy will not be linked to one.\n";
     let output = project.run("spec version apply");
     assert!(output.succeeded() && output.stderr.contains(said), "{}", output.snapshot());
     assert_eq!(project.json("app show")["git"], serde_json::Value::Null);
@@ -210,7 +210,7 @@ fn whose_work_it_is_says_the_commit_where_git_knows_it() {
     project.file("hello/hello.py", &says_word("three"));
     project.commit("three");
     let plan = project.run("spec version apply --dry-run");
-    assert!(plan.stderr.contains("the work of Ada, which admin applied"), "{}", plan.snapshot());
+    assert!(plan.stderr.contains("the work of Ada, applied by admin"), "{}", plan.snapshot());
 }
 
 #[test]

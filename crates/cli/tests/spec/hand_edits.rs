@@ -48,7 +48,7 @@ fn deploy_does_not_make_again_what_was_removed_by_hand_without_asking() {
     world.ok("config delete --yes");
     let refused = world.run("deploy --yes");
     assert_eq!(refused.status, Some(1), "{}", refused.snapshot());
-    for told in ["config was removed by ", "make it again", "`--overwrite`"] {
+    for told in ["config was removed by ", "create it again", "`--overwrite`"] {
         assert!(refused.stderr.contains(told), "{}", refused.snapshot());
     }
     assert_eq!(world.json("deploy --dry-run")["handEdits"][0]["removed"], true);

@@ -113,5 +113,5 @@ fn what_is_ignored_in_the_project_itself_is_named_as_people_name_it() {
     project.file("dist.py", "x = 1\n");
     project.file(".gitignore", "dist.py\n");
     let plan = project.run("spec version apply --dry-run");
-    assert!(plan.stderr.contains("Left out by ignore files: dist.py\n"), "{}", plan.snapshot());
+    assert!(plan.stderr.contains("Excluded by ignore files: dist.py\n"), "{}", plan.snapshot());
 }

@@ -52,7 +52,7 @@ async fn slow_a_large_folder_is_planned_in_no_time_and_one_changed_file_goes_alo
     project.stage.world.ok("plan set unlimited");
     let first = project.run("spec version apply");
     assert!(first.succeeded(), "{}", first.snapshot());
-    assert!(first.stderr.contains("5000 files sent"), "{}", first.snapshot());
+    assert!(first.stderr.contains("Uploaded 5000 files"), "{}", first.snapshot());
 
     // The first of these remembers what the files look like; before, they were too young to be trusted.
     let before = requests(&project).await;
@@ -71,7 +71,7 @@ async fn slow_a_large_folder_is_planned_in_no_time_and_one_changed_file_goes_alo
     project.file("code/p7/m77.py", "def main():\n    return 'changed'\n");
     let output = project.run("spec version apply");
     assert!(output.succeeded(), "{}", output.snapshot());
-    assert!(output.stderr.contains("1 file sent"), "{}", output.snapshot());
+    assert!(output.stderr.contains("Uploaded 1 file"), "{}", output.snapshot());
     let versions = project.json("app show");
     let uid = versions["id"].as_str().unwrap();
     let new = versions["objects"].as_array().unwrap().iter().filter(|object| object["version"] == uid).count();

@@ -91,7 +91,7 @@ async fn one_changed_file_is_sent_alone() {
     project.file("hello/module7.py", "x = 'seven'\n");
     let output = project.run("spec version apply");
     assert!(output.succeeded(), "{}", output.snapshot());
-    assert!(output.stderr.contains("1 file sent"), "{}", output.snapshot());
+    assert!(output.stderr.contains("Uploaded 1 file"), "{}", output.snapshot());
 }
 
 #[test]
@@ -102,5 +102,5 @@ fn what_ignore_files_leave_out_is_told_and_not_sent() {
     project.commit("hello");
     let output = project.run("spec version apply");
     assert!(output.succeeded(), "{}", output.snapshot());
-    assert!(output.stderr.contains("Left out by ignore files: hello/secret_key.py"), "{}", output.snapshot());
+    assert!(output.stderr.contains("Excluded by ignore files: hello/secret_key.py"), "{}", output.snapshot());
 }

@@ -146,7 +146,7 @@ fn up_tells_all_that_deploy_tells() {
     std::os::unix::fs::symlink("/etc/passwd", world.env.work_dir().join("shop/hello/link")).unwrap();
     let deploy = world.run("deploy shop");
     assert_eq!(deploy.status, Some(2), "{}", deploy.snapshot());
-    for text in ["unknown key `memori`", "names function `helo`", "hello/link` points to", "3 mistakes"] {
+    for text in ["unknown key `memori`", "refers to function `helo`", "hello/link` points to", "3 mistakes"] {
         assert!(deploy.stderr.contains(text), "`{text}` is not in {}", deploy.snapshot());
     }
     let up = world.run("up shop --no-logs");
@@ -164,6 +164,6 @@ fn a_manifest_that_is_about_another_app_now_is_not_deployed_into_the_first() {
     // Mistakes are told as a deploy tells them.
     world.env.write_file("shop/milepost.yaml", MANIFEST.replace("path: /", "pfad: /").replace(": hello\n", ": helo\n"));
     up.wait_for("unknown key `pfad`");
-    up.wait_for("names function `helo`");
+    up.wait_for("refers to function `helo`");
     assert!(up.interrupt().success());
 }

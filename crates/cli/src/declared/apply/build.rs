@@ -1,4 +1,4 @@
-//! Builds on the server, several at a time, shown while they run.
+//! Runs builds on the server, several at once, and shows their progress.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -13,18 +13,19 @@ use crate::declared::app_option;
 use crate::failure::{Failure, Result};
 use crate::output::printable;
 
-/// Requests at once; how many of them really run the server decides.
+/// Concurrent requests. The server decides how many of them run at once.
 const AT_ONCE: usize = 4;
-/// Lines of a failed build that are shown.
+/// How many lines of a failed build are shown.
 const LAST: usize = 20;
 
-/// How builds are shown: a line that moves for each on a terminal, every line of theirs elsewhere.
+/// How progress is shown: one updating line for each build on a terminal, else every line of
+/// output.
 struct View {
     moving: Option<MultiProgress>,
     several: bool,
 }
 
-/// Builds all of them. With the first that fails the others are let go, which cancels them.
+/// Runs all builds. If one fails, the others are dropped, which cancels them.
 pub async fn all(context: &Context<'_>, requests: Vec<BuildRequest>, verbose: bool) -> Result<()> {
     let moving = (context.ui.shows_progress() && !verbose).then(MultiProgress::new);
     let view = View { moving, several: requests.len() > 1 };
@@ -43,10 +44,10 @@ async fn one(context: &Context<'_>, view: &View, request: BuildRequest) -> Resul
     let mut started = None;
     while let Some(event) = events.next().await {
         match event? {
-            BuildEvent::Waiting => shown.note("waits for other builds"),
+            BuildEvent::Waiting => shown.note("waiting for other builds"),
             BuildEvent::Started { id, command } => {
                 started = Some(id);
-                shown.note(&format!("runs {}", printable(&command)));
+                shown.note(&format!("running {}", printable(&command)));
             }
             BuildEvent::Log { line } => shown.line(&line),
             BuildEvent::Done { cached, .. } => {
@@ -62,7 +63,7 @@ async fn one(context: &Context<'_>, view: &View, request: BuildRequest) -> Resul
     Err(Failure::new(format!("the build of package `{package}` ended without a result")).hint("run the command again"))
 }
 
-/// One build as it is shown.
+/// The progress of one build.
 struct Shown<'a> {
     context: &'a Context<'a>,
     bar: Option<(MultiProgress, ProgressBar)>,
@@ -103,14 +104,14 @@ impl<'a> Shown<'a> {
 
     fn done(self, cached: bool) {
         let text = if cached {
-            format!("Package {} was built before.", self.package)
+            format!("Package {} is already built.", self.package)
         } else {
             format!("Package {} built in {:.1} s.", self.package, self.since.elapsed().as_secs_f64())
         };
         match &self.bar {
             Some((moving, bar)) => {
                 bar.finish_and_clear();
-                // Above the lines that still move.
+                // Print above the progress lines.
                 moving.suspend(|| self.context.ui.say(&text));
             }
             None => self.context.ui.say(&text),
@@ -134,7 +135,7 @@ fn failed(
     reason: &str,
     last: &VecDeque<String>,
 ) -> Failure {
-    // One build whose lines were all shown has just said it.
+    // A single build whose lines were all printed needs no summary.
     if view.moving.is_some() || view.several || context.ui.is_quiet() {
         for line in last {
             eprintln!("[{package}] {line}");
@@ -148,7 +149,7 @@ fn failed(
     let failure = Failure::new(message);
     match id {
         Some(id) => {
-            failure.hint(format!("`milepost build log {id}{}` shows all that it wrote", app_option(&context.app)))
+            failure.hint(format!("run `milepost build log {id}{}` to see its full output", app_option(&context.app)))
         }
         None => failure,
     }

@@ -1,4 +1,4 @@
-//! Compares a folder with an app version, as the plan of a deploy compares it with the newest one.
+//! Compares a folder with any app version, as the plan of a deploy compares it with the newest one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,16 +13,17 @@ use crate::declared::Declared;
 use crate::failure::Result;
 
 pub struct Compared {
-    /// Each unit that differs, and how.
+    /// One line for each unit that differs.
     pub differences: Vec<String>,
     /// Whether a deploy of the folder would change nothing.
     pub is_head: bool,
 }
 
-/// Compares digests, so the version may be any, not only the newest. Values of secrets are in no folder and are left out.
+/// Compares digests, so that any version can be compared. Secrets are left out, because a folder
+/// has no values of them.
 pub async fn compare(context: &Context<'_>, declared: &Declared, version: &AppVersion) -> Result<Compared> {
     let change = ChangeArgs { dry_run: true, ..ChangeArgs::default() };
-    // Whose the units are, and from where, is a matter of deploys: nothing is sent.
+    // Nothing is sent, so ownership and paths outside of the folder do not matter.
     let options = Options { change, allow_conflicts: true, allow_outside: true, ..Options::default() };
     let mut apply = Apply::begin(context, declared, &options).await?;
     let plan = match apply.plan().await {
@@ -36,14 +37,15 @@ pub async fn compare(context: &Context<'_>, declared: &Declared, version: &AppVe
         let there = rest.remove(&key);
         match (unit.action, there) {
             (UnitAction::Removed, None) => {}
-            (UnitAction::Removed, Some(_)) => differences.push(format!("{key} is not in the folder any more")),
+            (UnitAction::Removed, Some(_)) => differences.push(format!("{key} is no longer in the folder")),
             (_, None) => differences.push(format!("{key} is only in the folder")),
             (_, Some(digest)) if unit.digest == Some(digest) => {}
             (_, Some(_)) => differences.push(format!("{key} differs")),
         }
     }
     if !rest.is_empty() {
-        // What the folder does not name stays in the app by a deploy, unless it went before.
+        // A deploy keeps units that the folder does not declare. Those that head lacks were removed
+        // before, and are differences.
         let head = context.client.app_version_get(&context.app, "head").await?;
         let head: BTreeSet<UnitKey> = objects(&head).into_keys().collect();
         differences

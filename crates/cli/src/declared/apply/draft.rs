@@ -1,4 +1,4 @@
-//! The puts of a folder with the digests of its trees filled in.
+//! Fills the digests of the trees into the puts of a folder.
 
 use milepost_client::source::Source;
 use milepost_model::unit_put::{PackagePut, Put, UnitPut};
@@ -8,13 +8,14 @@ use super::environments::Environments;
 use super::scan::Trees;
 use crate::declared::{Declared, DeclaredUnit, TreeSlot};
 
-/// Code whose environment nobody here knows: whether it is built, only the app can say.
+/// Whether code has an environment that is only known to the app, so that it is unclear whether it
+/// is built.
 pub fn unknown_environment(declared: &Declared, environments: &Environments) -> bool {
     codes(declared)
         .any(|package| package.environment.as_ref().is_some_and(|named| environments.get(&named.name).is_none()))
 }
 
-/// Code about which the app may know better than we do.
+/// Whether code has an environment that the app may define differently than assumed.
 pub fn guesses(declared: &Declared, environments: &Environments) -> bool {
     codes(declared).any(|package| {
         let undecided = package.build_command.as_deref().unwrap_or_default().is_empty();
@@ -56,7 +57,7 @@ fn put(unit: &DeclaredUnit, trees: &Trees, environments: &Environments) -> Put {
     put
 }
 
-/// What would build the package, as far as is known.
+/// The build command of the package, as far as it is known.
 pub fn command(package: &PackagePut, environments: &Environments, source: &Source) -> Option<String> {
     let own = package.build_command.as_deref().unwrap_or_default();
     let environment = package.environment.as_ref().and_then(|named| environments.get(&named.name));
@@ -75,7 +76,7 @@ fn root_file(source: &Source, name: &str) -> Option<Vec<u8>> {
     tree.iter().any(|(path, _)| path.starts_with(&below)).then(Vec::new)
 }
 
-/// The put of a package, with its source.
+/// The put of a package, and its source.
 pub fn package<'a>(puts: &'a [Put], name: &UnitName) -> Option<(&'a PackagePut, Option<Digest>)> {
     puts.iter().filter(|put| put.unit.kind() == UnitKind::Package && put.name == *name).find_map(|put| {
         match &put.unit {

@@ -1,4 +1,4 @@
-//! What the environments of packages are: as the folder declares them, as the app has them, or built in.
+//! Resolves the environments of packages: declared in the folder, existing in the app, or built in.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,8 @@ use crate::failure::{Failure, Result};
 #[derive(Debug, Default)]
 pub struct Environments {
     declared: BTreeMap<UnitName, EnvironmentSpec>,
-    /// Asked for only when it matters: most folders name a built-in one, and an unchanged folder should cost one request.
+    /// Only fetched when needed: most folders use a built-in environment, and an unchanged folder
+    /// should cost one request.
     of_app: Option<BTreeMap<UnitName, EnvironmentSpec>>,
 }
 
@@ -28,18 +29,19 @@ impl Environments {
         Self { declared: specs.collect(), of_app: None }
     }
 
-    /// The environment as it would be after the change; the best guess while the app was not asked.
+    /// The environment after the change. A guess until the app's environments were fetched.
     pub fn get(&self, name: &UnitName) -> Option<EnvironmentSpec> {
         let of_app = || self.of_app.as_ref().and_then(|of_app| of_app.get(name));
         self.declared.get(name).or_else(of_app).cloned().or_else(|| EnvironmentSpec::built_in(name.as_str()))
     }
 
-    /// Whether the app may know better: it can have an environment of its own under a built-in name.
+    /// Whether the app may define the environment differently, because it can override a built-in
+    /// name.
     pub fn is_guess(&self, name: &UnitName) -> bool {
         self.of_app.is_none() && !self.declared.contains_key(name)
     }
 
-    /// What the app has may have changed since it was asked.
+    /// Discards the fetched environments, which may have changed.
     pub fn forget_app(&mut self) {
         self.of_app = None;
     }
@@ -60,7 +62,7 @@ impl Environments {
         Ok(())
     }
 
-    /// An app that does not exist has no environments; every other failure is one.
+    /// A missing app has no environments. Any other error is returned.
     async fn without_app(&mut self, context: &Context<'_>, failure: Failure) -> Result<()> {
         match context.client.app_get(&context.app).await {
             Err(ClientError::Refused(problem)) if problem.code == "app_not_found" => {
@@ -71,7 +73,7 @@ impl Environments {
         }
     }
 
-    /// For a build, which must know exactly.
+    /// Resolves an environment for a build, without guesses.
     pub async fn exact(&mut self, context: &Context<'_>, named: &VersionRef) -> Result<EnvironmentSpec> {
         if named.version != Selector::Latest {
             let key = unit_key(UnitKind::Environment, named.name.as_str())?;
@@ -83,7 +85,7 @@ impl Environments {
         }
         self.get(&named.name).ok_or_else(|| {
             Failure::new(format!("app {} has no environment `{}`", context.app, named.name)).hint(format!(
-                "make it with `milepost environment create {} --runtime python{}`",
+                "create it with `milepost environment create {} --runtime python{}`",
                 named.name,
                 app_option(&context.app)
             ))
@@ -93,5 +95,5 @@ impl Environments {
 
 fn read(spec: serde_json::Value) -> Result<EnvironmentSpec> {
     serde_json::from_value(spec)
-        .map_err(|error| Failure::new("the server told of an unknown environment").caused_by(&error))
+        .map_err(|error| Failure::new("the server returned an invalid environment").caused_by(&error))
 }

@@ -1,4 +1,5 @@
-//! Which files differ: told here, because a dry run sends none, and the server cannot read what it does not have.
+//! Lists the files that differ. Computed on the client, because a dry run uploads nothing and the
+//! server does not have the new files.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -10,7 +11,8 @@ use milepost_model::{ChangeOutcome, Digest, UnitKind};
 
 use crate::context::Context;
 
-/// Fills in the files of reasons that the server could not explain. `local` finds the tree of a digest on this machine.
+/// Fills in the files of reasons that the server could not explain. `local` finds a local tree by
+/// its digest.
 pub async fn explain<'a>(
     context: &Context<'_>,
     outcome: &mut ChangeOutcome,
@@ -18,7 +20,7 @@ pub async fn explain<'a>(
 ) {
     for unit in &mut outcome.versions {
         if unit.kind == UnitKind::Package && outcome.builds.contains(&unit.name) {
-            // What runs is not known before it is built.
+            // The deployment is not known before the build.
             unit.reasons
                 .retain(|reason| !matches!(reason, Reason::Files { field, after: None, .. } if field == "deployment"));
         }
@@ -37,7 +39,7 @@ pub async fn explain<'a>(
             continue;
         }
         if let Entry::Vacant(free) = fetched.entry(before) {
-            // What cannot be read any more is told as "other files".
+            // A tree that cannot be read is shown as "other files".
             let found = context.client.tree_get(&context.app, &before).await.ok();
             free.insert(found.and_then(assemble));
         }

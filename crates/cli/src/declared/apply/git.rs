@@ -1,12 +1,12 @@
-//! Where the author's tree stands, asked from the `git` command.
+//! Reads the state of the git repository with the `git` command.
 
 use std::path::{Path, PathBuf};
 
 use milepost_model::change::GitFacts;
 use tokio::process::Command;
 
-/// The facts about the folder; none when it is in no repository, has no commit yet, or there is no git. Clean is what is
-/// applied: the folder, and the `sources` that stand elsewhere in the repository.
+/// The git facts of the folder. None without a repository, a commit or the `git` command. It is
+/// clean if the folder and those `sources` that are in the repository have no changes.
 pub async fn facts(folder: &Path, sources: &[&Path]) -> Option<GitFacts> {
     let (top, subject, remote) = tokio::join!(
         ask(folder, &["rev-parse", "--show-toplevel"]),
@@ -22,34 +22,34 @@ pub async fn facts(folder: &Path, sources: &[&Path]) -> Option<GitFacts> {
     Some(facts)
 }
 
-/// The sources that are in the repository, as git takes them; those below others are not named again.
+/// The sources inside the repository as pathspecs, without those below other sources.
 fn below(top: &Path, sources: &[&Path]) -> Vec<String> {
     let real = |source: &&Path| source.canonicalize().ok().filter(|source| source.starts_with(top));
     let mut found: Vec<PathBuf> = sources.iter().filter_map(real).collect();
     found.sort_unstable();
     found.dedup_by(|later, earlier| later.starts_with(&*earlier));
-    // A name may hold what git would take for a pattern.
+    // A name may contain pattern characters of git.
     found.into_iter().filter_map(|path| Some(format!(":(literal){}", path.to_str()?))).collect()
 }
 
-/// Whether the tree that is checked out was made from this commit. A commit that the repository does not know is not.
+/// Whether HEAD contains this commit. False if the repository does not have the commit.
 pub async fn contains(folder: &Path, commit: &str) -> bool {
-    // What is written in a history by others must not read as an option.
+    // The value comes from the server and must not be parsed as an option.
     let plain = !commit.is_empty() && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
     plain && ask(folder, &["merge-base", "--is-ancestor", commit, "HEAD"]).await.is_some()
 }
 
-/// Who wrote a commit, if the repository knows it.
+/// The author of a commit, if the repository has it.
 pub async fn author(folder: &Path, commit: &str) -> Option<String> {
     let plain = !commit.is_empty() && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let told = if plain { ask(folder, &["log", "-1", "--format=%an", commit]).await } else { None };
-    told.map(|author| author.trim().to_owned()).filter(|author| !author.is_empty())
+    let author = if plain { ask(folder, &["log", "-1", "--format=%an", commit]).await } else { None };
+    author.map(|author| author.trim().to_owned()).filter(|author| !author.is_empty())
 }
 
 async fn ask(folder: &Path, args: &[&str]) -> Option<String> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let mut command = Command::new("git");
-    // Looking must not write: somebody else may be at work in the repository.
+    // Do not lock the index: another process may be using the repository.
     command.arg("-C").arg(folder).args(args).env("GIT_OPTIONAL_LOCKS", "0").kill_on_drop(true);
     let output = command.stdin(std::process::Stdio::null()).output().await.ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
@@ -63,7 +63,7 @@ fn read_status(text: &str) -> Option<GitFacts> {
     Some(GitFacts { commit, branch, clean, remote: None, subject: None })
 }
 
-/// An address of a repository may carry a token; it is nobody's business in a history.
+/// Removes credentials from the URL of a repository, so that they do not end up in the history.
 fn without_password(remote: &str) -> String {
     match remote.split_once("://") {
         Some((scheme, rest)) => {
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_status_tells_commit_branch_and_whether_the_tree_is_clean() {
+    fn parses_commit_branch_and_clean_state() {
         let clean = "# branch.oid 0123abcd\n# branch.head main\n# branch.upstream origin/main\n# branch.ab +0 -0\n";
         let facts = read_status(clean).expect("facts");
         assert_eq!((facts.commit.as_str(), facts.branch.as_str(), facts.clean), ("0123abcd", "main", true));
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_in_the_address_is_left_out() {
+    fn removes_credentials_from_urls() {
         assert_eq!(without_password("https://me:token@example.org/a/b.git"), "https://example.org/a/b.git");
         assert_eq!(without_password("git@example.org:a/b.git"), "git@example.org:a/b.git");
     }

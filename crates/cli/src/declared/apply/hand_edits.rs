@@ -1,4 +1,4 @@
-//! Changes made by hand since the last deploy of a folder, which the deploy would put back.
+//! Changes made by hand since the last deploy of a folder, which the deploy would undo.
 
 use milepost_model::ChangeOutcome;
 use milepost_model::base::HandEdit;
@@ -9,8 +9,8 @@ use crate::failure::{Failure, Result};
 use crate::output::{local, printable, reason_lines};
 
 impl Apply<'_> {
-    /// Reports what would be undone, unless that was done before, and asks. A `--yes` is not enough: it was given
-    /// before anybody knew of these changes.
+    /// Reports what would be undone, once, and asks for confirmation. `--yes` is not enough,
+    /// because it was given before these changes were known.
     pub(super) fn ask_about_hand_edits(&mut self, plan: &ChangeOutcome) -> Result<()> {
         let mut is_new = false;
         for sentence in plan.hand_edits.iter().map(sentence) {
@@ -25,10 +25,14 @@ impl Apply<'_> {
             return Ok(());
         }
         if !self.context.asks() {
-            return Err(Failure::new("this would undo changes that were made by hand")
-                .hint("take them over into the folder, or deploy with `--overwrite` to undo them"));
+            return Err(Failure::new("this would undo changes made by hand")
+                .hint("copy them into the folder, or pass `--overwrite` to undo them"));
         }
-        if self.context.ui.ask("Undo these changes?")? { Ok(()) } else { Err(Failure::new("nothing was done")) }
+        if self.context.ui.ask("Undo these changes?")? {
+            Ok(())
+        } else {
+            Err(Failure::new("cancelled, nothing was changed"))
+        }
     }
 }
 
@@ -36,14 +40,14 @@ fn sentence(edit: &HandEdit) -> String {
     let key = UnitKey { kind: edit.kind, name: edit.name.clone() };
     if edit.removed {
         return format!(
-            "{} was removed by {} at {}, not by this folder; this folder would make it again",
+            "{} was removed by {} at {}, not by this folder; this folder would create it again",
             printable(&key.to_string()),
             printable(&edit.by),
             local(edit.at)
         );
     }
     let what = match reason_lines(edit.kind, &edit.undone) {
-        lines if lines.is_empty() => "this folder does not name it any more and would remove it".to_owned(),
+        lines if lines.is_empty() => "this folder no longer declares it and would remove it".to_owned(),
         lines => format!("this folder would change it back: {}", lines.join("; ")),
     };
     format!(

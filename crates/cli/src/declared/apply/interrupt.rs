@@ -1,4 +1,4 @@
-//! Ctrl-C while something is on its way: ends at once, and says what that means.
+//! Handles Ctrl-C during a change: stops immediately and reports whether anything was changed.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,19 +11,19 @@ use tokio_util::sync::CancellationToken;
 use crate::failure::Result;
 use crate::output::Ui;
 
-/// As shells tell of a program that Ctrl-C ended.
+/// The exit status that shells report for SIGINT.
 const INTERRUPTED: i32 = 130;
-/// A question that nobody answers, or a thread that reads a file, does not hear of it.
+/// How long to wait for a prompt or a file read, which cannot be interrupted.
 const GRACE: Duration = Duration::from_millis(200);
-/// To take back what was made; a second Ctrl-C does not wait for it.
+/// How long to wait for the undo. A second Ctrl-C skips it.
 const UNDOING: Duration = Duration::from_secs(5);
 
-/// Whether a change is on its way and nobody knows whether it landed.
+/// Whether a change was sent and its outcome is not known yet.
 static LANDING: AtomicBool = AtomicBool::new(false);
 
 type Undo = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// What to do before the end, when it comes early.
+/// What to undo on an interrupt.
 static UNDO: Mutex<Option<Undo>> = Mutex::new(None);
 
 pub fn undo_with(undo: impl Future<Output = ()> + Send + 'static) {
@@ -34,7 +34,7 @@ pub fn nothing_to_undo() {
     UNDO.lock().unwrap_or_else(PoisonError::into_inner).take();
 }
 
-/// Runs the one request that changes something.
+/// Marks the one request that changes something as in flight.
 pub async fn landing<T>(work: impl Future<Output = T>) -> T {
     LANDING.store(true, Ordering::SeqCst);
     let done = work.await;
@@ -42,7 +42,8 @@ pub async fn landing<T>(work: impl Future<Output = T>) -> T {
     done
 }
 
-/// Runs `work` to its end or to Ctrl-C. What it held is let go, so that the server hears of it and cancels builds.
+/// Runs `work` until it ends or Ctrl-C is pressed. Dropping it closes its connections, so the
+/// server cancels its builds.
 pub async fn stoppable<T>(ui: &Ui, work: impl Future<Output = Result<T>>) -> Result<T> {
     let mut interrupts = signal(SignalKind::interrupt())?;
     let stop = CancellationToken::new();
@@ -55,12 +56,12 @@ pub async fn stoppable<T>(ui: &Ui, work: impl Future<Output = Result<T>>) -> Res
             () = tokio::time::sleep(patience) => {}
             _ = interrupts.recv() => {}
         }
-        // The question stands in an unfinished line.
+        // A prompt may have left the line unfinished.
         eprintln!();
         std::process::exit(INTERRUPTED);
     });
     let done = {
-        // Dropped at the end of the block, before the process ends.
+        // Dropped at the end of the block, before the process exits.
         let work = std::pin::pin!(work);
         tokio::select! {
             done = work => Some(done),
@@ -75,14 +76,14 @@ pub async fn stoppable<T>(ui: &Ui, work: impl Future<Output = Result<T>>) -> Res
         None => {
             if LANDING.load(Ordering::SeqCst) {
                 ui.warn(
-                    "stopped while the change was on its way; `milepost app list-version` shows whether it was made",
+                    "interrupted while the change was being made; run `milepost app list-version` to see whether it was",
                 );
             } else {
                 let undo = UNDO.lock().unwrap_or_else(PoisonError::into_inner).take();
                 if let Some(undo) = undo {
                     undo.await;
                 }
-                ui.say("Stopped; nothing was changed.");
+                ui.say("Interrupted, nothing was changed.");
             }
             std::process::exit(INTERRUPTED);
         }

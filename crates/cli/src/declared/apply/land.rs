@@ -1,7 +1,8 @@
-//! The end of an apply: files and builds, then the change, on the app version that it was planned on.
+//! The last steps of an apply: uploads, builds, and the change on the app version that it was
+//! planned on.
 //!
-//! Others may land while files are sent and packages are built. That refuses nobody: the apply plans again, tells whose work
-//! it would overwrite now, and goes on.
+//! Other changes may land during uploads and builds. They do not fail the apply: it plans again,
+//! reports whose work it would now overwrite, and continues.
 
 use milepost_client::ClientError;
 use milepost_model::base::Base;
@@ -13,11 +14,13 @@ use crate::context::Unattended;
 use crate::failure::{Failure, Result};
 use crate::sources;
 
-/// How often others may be faster. Then the change is sent on whatever the app is: nobody has to wait for ever.
+/// How often the head may move before the change is sent without an expectation, so that an apply
+/// always ends.
 const MOST_MOVES: usize = 10;
 
 impl Apply<'_> {
-    /// Plans on the newest app version, which the change then expects. What the user expects is not touched.
+    /// Plans on the newest app version, and makes the change expect it. An expectation of the user
+    /// is kept.
     pub(super) async fn plan_on_head(&mut self) -> Result<(Change, ChangeOutcome)> {
         while self.options.change.expect.is_none() && self.moves < MOST_MOVES {
             self.head = self.newest().await?;
@@ -30,8 +33,8 @@ impl Apply<'_> {
         self.live = None;
         if self.head.take().is_some() {
             self.context.ui.warn(&format!(
-                "app {} changed again and again while this was planned; what landed last may be overwritten, and `milepost app \
-                 list-version` shows it",
+                "app {} kept changing during planning; the latest change may be overwritten, see `milepost app \
+                 list-version`",
                 self.context.app
             ));
         }
@@ -50,14 +53,14 @@ impl Apply<'_> {
             }
             let built = build::all(self.context, self.builds(&plan, &change).await?, self.options.verbose).await;
             if let Err(failure) = built {
-                // The app stays: the log of the build is kept in it.
+                // Keep the app, because it has the log of the build.
                 self.made_app = false;
                 return Err(failure);
             }
             if self.is_first().await? {
                 change.dry_run = false;
                 match interrupt::landing(self.context.change(&change)).await {
-                    // Somebody changed an environment, or a sweep took something, since it was planned.
+                    // Since the plan, an environment was changed or a sweep removed some files.
                     Err(failure) if again && matches!(failure.code(), Some(Code::BuildNeeded | Code::MissingBlobs)) => {
                         (again, files_are_there) = (false, false);
                     }
@@ -79,7 +82,7 @@ impl Apply<'_> {
         }
     }
 
-    /// Tells whose work would be overwritten, unless that was told, and asks whoever can be asked.
+    /// Reports whose work would be overwritten, once, and asks if there is a terminal.
     pub(super) async fn ask_to_overwrite(&mut self, plan: &ChangeOutcome) -> Result<()> {
         self.ask_about_hand_edits(plan)?;
         let on = self.options.change.on.unwrap_or_default();
@@ -98,7 +101,8 @@ impl Apply<'_> {
         self.context.confirm("Overwrite it?", Unattended::Proceed)
     }
 
-    /// No change can expect that an app has no version yet: whether it has one by now is asked, shortly before it is sent.
+    /// A change cannot expect that an app has no version yet, so this is checked right before it is
+    /// sent.
     async fn is_first(&self) -> Result<bool> {
         let is_known = self.head.is_some() || self.options.change.expect.is_some() || self.moves > 0;
         Ok(is_known || self.newest().await?.is_none())
@@ -111,7 +115,8 @@ impl Apply<'_> {
         }
     }
 
-    /// What a change on live is planned on. None for a change on head, and while nothing is live: the server refuses that.
+    /// The release that a change on live is planned on. None for a change on head, and if nothing
+    /// is live, which the server rejects.
     pub(super) async fn live_base(&self) -> Option<String> {
         if self.options.change.on != Some(Base::Live) {
             return None;
@@ -124,11 +129,11 @@ impl Apply<'_> {
     }
 }
 
-/// Whether it was refused because the app is not any more at the version that it was planned on.
+/// Whether the change was rejected because the head of the app moved.
 fn has_moved_from(head: &str, failure: &Failure) -> bool {
     match failure.code() {
         Some(Code::HeadMoved) => true,
-        // An app version that is gone cannot be the newest one either. What else is not there is another matter.
+        // A missing app version cannot be the head. Other missing things are unrelated.
         Some(Code::AppVersionNotFound) => failure.message().contains(&format!("`{head}`")),
         _ => false,
     }
@@ -154,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn an_app_version_that_is_not_there_is_a_head_that_moved_only_if_it_was_the_head() {
+    fn a_missing_app_version_is_a_moved_head_only_if_it_was_the_head() {
         let moved = |code: Code, detail: &str| has_moved_from("0192ab", &refused(code, detail));
         assert!(moved(Code::HeadMoved, "App `shop` has moved."));
         assert!(moved(Code::AppVersionNotFound, "App `shop` has no app version `0192ab`."));

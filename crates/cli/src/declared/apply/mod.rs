@@ -1,7 +1,8 @@
-//! From what a folder declares to one change: scan, plan, send what is missing, build, change.
+//! Applies the declared units of a folder as one change: scan, plan, upload what is missing, build,
+//! change.
 //!
-//! The plan is the change itself as a dry run, with the digests of the local trees: an unchanged folder costs this one
-//! request and sends nothing. `docs/decisions/007-declarative.md` has the reasons.
+//! The plan is a dry run of the change with the digests of the local trees, so an unchanged folder
+//! costs one request and uploads nothing. See `docs/decisions/007-declarative.md` for the reasons.
 
 mod build;
 pub mod differs;
@@ -43,34 +44,34 @@ pub struct Options {
     pub change: ChangeArgs,
     pub prune_secrets: bool,
     pub allow_conflicts: bool,
-    /// Files outside of the folder are taken as well.
+    /// Allow files outside of the folder.
     pub allow_outside: bool,
-    /// Every line of a build instead of the last one.
+    /// Show every line of a build instead of only the last one.
     pub verbose: bool,
-    /// Again and again, while somebody edits: no questions, and nothing is told twice.
+    /// Repeated applies while the user edits: no prompts, and no repeated messages.
     pub watching: bool,
     pub hand_edits: HandEdits,
 }
 
-/// What to do about changes made by hand that a folder would put back.
+/// What to do about changes made by hand that a folder would undo.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum HandEdits {
-    /// Asks, and refuses without a terminal.
+    /// Asks for confirmation, and fails without a terminal.
     #[default]
     Ask,
-    /// Warns and goes on.
+    /// Warns and continues.
     Overwrite,
 }
 
-/// What an apply did, or with a dry run, would do.
+/// The result of an apply, or of its dry run.
 pub struct Applied {
     pub outcome: ChangeOutcome,
     pub urls: AppUrls,
-    /// What would build the packages that have to be built.
+    /// The build commands of the packages that have to be built.
     pub commands: BTreeMap<UnitName, String>,
 }
 
-/// What keeps the files that are declared from being read.
+/// Problems that keep the declared files from being read.
 pub async fn unreadable_files(declared: &Declared) -> Vec<Problem> {
     scan::all(declared).await.err().unwrap_or_default()
 }
@@ -79,23 +80,23 @@ pub async fn apply(context: &Context<'_>, declared: &Declared, options: &Options
     let mut apply = Apply::begin(context, declared, options).await?;
     let done = apply.run().await;
     if done.is_err() && apply.made_app && unmake_app(context.client.clone(), context.app.clone()).await {
-        context.ui.say(&format!("App {} was taken away again.", context.app));
+        context.ui.say(&format!("App {} was deleted again.", context.app));
     }
     interrupt::nothing_to_undo();
     done
 }
 
-/// Files that cannot be read do not hide what else is wrong.
+/// Adds what the app lacks, so that unreadable files do not hide other mistakes.
 async fn with_what_the_app_lacks(context: &Context<'_>, declared: &Declared, mut wrong: Vec<Problem>) -> Failure {
-    // Best effort: that nobody answers is told when there is something to send.
+    // Best effort: a server that cannot be reached is reported when something is sent.
     let found = lookup::look_up(context, declared).await.unwrap_or_default();
     wrong.extend(found.errors);
     wrong.sort_by(|one, other| one.place.cmp(&other.place));
     super::failure(wrong, found.secrets)
 }
 
-/// Takes away the app that was made for a deploy that did not come to anything, unless it has a version by now: others may have
-/// landed in it. Answers whether it is gone.
+/// Deletes the app that was created for a failed deploy, unless other changes have given it a
+/// version by now. Returns whether it was deleted.
 async fn unmake_app(client: milepost_client::Client, app: String) -> bool {
     // Best effort: an app without a version does no harm.
     client.app_delete_unused(&app).await.is_ok()
@@ -108,20 +109,20 @@ struct Apply<'a> {
     trees: Trees,
     git: Option<GitFacts>,
     environments: Environments,
-    /// Whether the app is there only because of this apply.
+    /// Whether this apply created the app.
     made_app: bool,
-    /// The app version that it is planned on, once something is to be sent.
+    /// The app version that the change is planned on, once there is something to send.
     head: Option<String>,
-    /// The release that live was at when a change on live was planned.
+    /// The live release when a change on live was planned.
     live: Option<String>,
-    /// How often somebody else was faster.
+    /// How often the head moved.
     moves: usize,
-    /// Whose work it overwrites, as far as that was told.
+    /// Warnings that were already printed.
     told: Vec<String>,
 }
 
 impl<'a> Apply<'a> {
-    /// Reads the files of the folder, and asks about environments that only the app knows.
+    /// Reads the files of the folder, and fetches environments that are only known to the app.
     async fn begin(context: &'a Context<'a>, declared: &'a Declared, options: &'a Options) -> Result<Self> {
         if !options.allow_outside {
             let wrong = bounds::outside(declared);
@@ -168,7 +169,8 @@ impl Apply<'_> {
             }
             planned => planned?,
         };
-        // An unchanged folder costs one request: on what exactly it is planned is asked only when something is to be sent.
+        // An unchanged folder costs one request. The head is only fetched if there is something to
+        // send.
         if !self.is_up_to_date(&plan) && !self.options.change.dry_run && self.options.change.expect.is_none() {
             (change, plan) = self.plan_on_head().await?;
         }
@@ -191,17 +193,18 @@ impl Apply<'_> {
         if !self.options.watching {
             outcome.warnings.extend(self.unset_secrets().await);
         }
-        // The apply is done: that an address cannot be told is not its failure.
+        // The apply succeeded, so a failure to get the URLs is ignored.
         let status = self.context.client.status(&self.context.app).await.ok();
         let urls = status.map(|status| status.urls).unwrap_or_default();
         Ok(Applied { urls, ..applied(outcome) })
     }
 
-    /// The change as it would be sent, and what it would do.
+    /// The change to send, and what it would do.
     async fn plan(&mut self) -> Result<(Change, ChangeOutcome)> {
         let mut change = self.change();
         let mut plan = self.context.change(&change).await?;
-        // Only when something differs is it worth asking whether the app has another environment under a built-in name.
+        // The app may override a built-in environment. This is only worth a request if something
+        // differs.
         if plan.changed && draft::guesses(self.declared, &self.environments) {
             self.environments.ask(self.context).await?;
             let puts = draft::puts(self.declared, &self.trees, &self.environments);
@@ -213,19 +216,20 @@ impl Apply<'_> {
         Ok((change, plan))
     }
 
-    /// That a deployment takes over what is equal already is to be written down, though nothing else is.
+    /// Taking over equal units changes nothing but must be recorded, so it is not up to date.
     fn is_up_to_date(&self, plan: &ChangeOutcome) -> bool {
         !plan.changed && (plan.taken_over.is_empty() || self.options.change.dry_run)
     }
 
-    /// The outcome of an apply that changes nothing. A release of this content that is being checked is waited for.
+    /// The result of an apply without changes. Waits for a pending check of a release with this
+    /// content.
     async fn up_to_date(&self, mut change: Change, mut plan: ChangeOutcome) -> Result<ChangeOutcome> {
         plan.dry_run = self.options.change.dry_run;
         if plan.dry_run || plan.check.state != CheckState::Pending {
             return Ok(plan);
         }
         change.dry_run = false;
-        // Nothing is to be made of what others put meanwhile.
+        // If the app changed since the plan, fail instead of releasing the other change.
         change.expect.clone_from(&plan.app_version);
         self.context.change(&change).await
     }
@@ -248,7 +252,7 @@ impl Apply<'_> {
         change
     }
 
-    /// For an app that does not exist. A dry run does not make it, and answers what would be in it.
+    /// Creates a missing app. A dry run does not, and returns what the app would contain.
     async fn make_app(&mut self) -> Result<Option<Applied>> {
         let context = self.context;
         let lookup::LookedUp { errors, secrets, .. } = lookup::in_new_app(context, self.declared);
@@ -265,7 +269,7 @@ impl Apply<'_> {
             return Ok(Some(Applied { commands, ..applied(plan) }));
         }
         let name: AppName = context.app.parse()?;
-        // Before it is made: a stop between the two would leave it.
+        // Registered before the request, so that an interrupt in between does not leave the app.
         let undo = unmake_app(context.client.clone(), context.app.clone());
         interrupt::undo_with(async move {
             undo.await;
@@ -278,7 +282,7 @@ impl Apply<'_> {
         Ok(None)
     }
 
-    /// The server names one thing that is not there; the folder knows the places of all of them.
+    /// The server reports one missing unit. The folder has the locations of all of them.
     async fn with_places(&self, failure: Failure) -> Failure {
         match lookup::look_up(self.context, self.declared).await {
             Ok(found) if !found.errors.is_empty() => {
@@ -291,18 +295,16 @@ impl Apply<'_> {
         }
     }
 
-    /// The secrets that the folder names by itself and that have no value yet. Not worth a failure: it is a warning.
+    /// Secrets without a value that only the folder itself lists; reported as warnings.
     async fn unset_secrets(&self) -> Vec<String> {
         let found = lookup::unset_secrets(self.context, self.declared).await.unwrap_or_default();
         found.iter().map(tell::in_a_line).collect()
     }
 
-    /// What should be known before anything is sent.
+    /// Messages and prompts before anything is sent.
     async fn before_sending(&mut self, plan: &ChangeOutcome) -> Result<()> {
         if self.git.is_none() && !self.options.watching {
-            self.context
-                .ui
-                .say("Not in a git repository, or nothing is committed: the app version will carry no commit.");
+            self.context.ui.say("No git commit found; this deploy will not be linked to one.");
         }
         self.ask_to_overwrite(plan).await
     }
@@ -320,7 +322,7 @@ impl Apply<'_> {
     }
 }
 
-/// A refusal that tells one thing where there may be more.
+/// Whether the server reports only the first of several possible mistakes.
 fn may_not_be_all(code: Code) -> bool {
     matches!(code, Code::UnitNotFound | Code::AliasNotFound | Code::VersionNotFound | Code::OwnedElsewhere)
 }

@@ -1,5 +1,5 @@
-//! Whose work an apply would overwrite: units whose present version was applied from a commit that the tree here does not
-//! contain. Told before anything is sent.
+//! Finds work that an apply would overwrite: units that were last applied from a commit that the
+//! local tree does not contain. Reported before anything is sent.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,17 +13,18 @@ use super::git;
 use crate::context::Context;
 use crate::output::{local, printable};
 
-/// App versions that are looked at: whoever overwrites more than this many is told enough.
+/// How many app versions are inspected. More would not make the warning more useful.
 const MOST: usize = 20;
 
 pub struct Overwritten {
     by: AppVersion,
-    /// Whose commit it was, where git knows it.
+    /// The author of the commit, if git knows it.
     author: Option<String>,
     units: Vec<UnitKey>,
 }
 
-/// What the plan would update or remove, by the app versions that made it, as far as they are not contained in the tree.
+/// Groups the units that the plan would update or remove by the app version that last changed them,
+/// and keeps those whose commit is not in the local tree.
 pub async fn find(context: &Context<'_>, folder: &Path, plan: &ChangeOutcome, on: Base) -> Vec<Overwritten> {
     let touched = plan.versions.iter().filter(|unit| matches!(unit.action, UnitAction::Updated | UnitAction::Removed));
     let touched: Vec<UnitKey> = touched.map(|unit| UnitKey { kind: unit.kind, name: unit.name.clone() }).collect();
@@ -31,7 +32,7 @@ pub async fn find(context: &Context<'_>, folder: &Path, plan: &ChangeOutcome, on
         return Vec::new();
     }
     let base = if on == Base::Live { "live" } else { "head" };
-    // That nobody can be warned is not a reason to stop: the ledger keeps what is overwritten.
+    // A missing warning is no reason to fail: the ledger keeps what is overwritten.
     let Ok(head) = context.client.app_version_get(&context.app, base).await else { return Vec::new() };
     let mut by_maker: BTreeMap<String, Vec<UnitKey>> = BTreeMap::new();
     for object in &head.objects {
@@ -65,15 +66,15 @@ pub fn sentence(overwritten: &Overwritten) -> String {
         let subject = git.subject.as_ref().map(|subject| format!(" \"{}\"", printable(subject))).unwrap_or_default();
         from = format!(", from commit {commit}{branch}{subject}");
     }
-    // The token says who typed the command, the commit whose work it was.
+    // The token shows who ran the command. The commit shows whose work it was.
     let actor = printable(&by.created_by);
     let whose = overwritten.author.as_ref().map_or_else(
-        || format!("what {actor} applied"),
-        |author| format!("the work of {}, which {actor} applied", printable(author)),
+        || format!("the changes that {actor} applied"),
+        |author| format!("the work of {}, applied by {actor}", printable(author)),
     );
     let units: Vec<String> = overwritten.units.iter().map(|key| printable(&key.to_string())).collect();
     format!(
-        "your tree does not contain {whose} at {}{from} (app version {}); this would overwrite {}",
+        "your working tree does not contain {whose} at {}{from} (app version {}); this would overwrite {}",
         local(by.created_at),
         by.id,
         units.join(", ")

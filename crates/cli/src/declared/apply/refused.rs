@@ -1,4 +1,5 @@
-//! What cannot be taken of a folder, all of it: a scan ends with the first link that leads out or pipe that it meets.
+//! Lists all files of a folder that cannot be deployed. A scan stops at the first link that leaves
+//! the folder, or special file.
 
 use std::path::PathBuf;
 
@@ -6,32 +7,32 @@ use milepost_client::source::{self, SourceError};
 
 use crate::declared::Selection;
 
-/// Whoever has more of them than this is told how many.
+/// Any further files are only counted.
 const MOST: usize = 1000;
 
-/// One sentence each, with paths as people write them: from where the command runs.
+/// One sentence for each file, with its path relative to the current directory.
 pub async fn all(selection: Selection) -> Vec<String> {
     tokio::task::spawn_blocking(move || find(&selection, MOST)).await.unwrap_or_default()
 }
 
 fn find(selection: &Selection, most: usize) -> Vec<String> {
-    let mut told: Vec<String> = source::refused(&selection.root, &selection.options())
+    let mut sentences: Vec<String> = source::refused(&selection.root, &selection.options())
         .into_iter()
         .map(|error| sentence(selection, error))
         .collect();
-    told.sort();
-    let more = told.len().saturating_sub(most);
-    told.truncate(most);
+    sentences.sort();
+    let more = sentences.len().saturating_sub(most);
+    sentences.truncate(most);
     if more > 0 {
-        told.push(format!("{more} more in `{}` cannot be taken", selection.root.display()));
+        sentences.push(format!("{more} more in `{}` cannot be deployed", selection.root.display()));
     }
-    told
+    sentences
 }
 
 fn sentence(selection: &Selection, mut error: SourceError) -> String {
     let shown = |path: PathBuf| path.strip_prefix("./").unwrap_or(&path).display().to_string();
     match &mut error {
-        // These are told without the folder in front.
+        // These errors have paths relative to the root.
         SourceError::LinkLeaves { path, .. } | SourceError::BadPath { path, .. } => {
             *path = shown(selection.root.join(path.as_str()));
         }
@@ -50,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_link_that_leads_out_and_every_socket_is_told_with_its_whole_path() {
+    fn lists_all_escaping_links_and_sockets_with_full_paths() {
         let place = tempfile::tempdir().expect("a folder");
         let root = place.path().join("hello");
         std::fs::create_dir_all(root.join("deep")).expect("a folder");
@@ -69,31 +70,31 @@ mod tests {
             keep_archives: false,
             gitignore: true,
         };
-        let told = find(&selection, MOST);
-        assert_eq!(told.len(), 3, "{told:#?}");
+        let sentences = find(&selection, MOST);
+        assert_eq!(sentences.len(), 3, "{sentences:#?}");
         for name in ["l1", "deep/l[2]", "s"] {
             let path = format!("`{}`", root.join(name).display());
-            assert!(told.iter().any(|told| told.contains(&path)), "{path} is not in {told:#?}");
+            assert!(sentences.iter().any(|sentence| sentence.contains(&path)), "{path} is not in {sentences:#?}");
         }
     }
 
     #[test]
-    fn many_are_told_all_and_very_many_are_counted() {
+    fn lists_up_to_the_limit_and_counts_the_rest() {
         let place = tempfile::tempdir().expect("a folder");
         std::fs::write(place.path().join("hello.py"), "x = 1\n").expect("a file");
         for at in 0..50 {
             symlink("/etc/passwd", place.path().join(format!("l{at:02}"))).expect("a link");
         }
-        // Each of these stays inside by itself, and both together lead out.
+        // Each link stays inside, but together they lead outside.
         std::fs::create_dir(place.path().join("d")).expect("a folder");
         symlink("..", place.path().join("d/up")).expect("a link");
         symlink("d/up/..", place.path().join("out")).expect("a link");
         let (root, include, exclude) = (place.path().to_owned(), Vec::new(), Vec::new());
         let selection =
             Selection { root, include, exclude, documents: Vec::new(), keep_archives: false, gitignore: true };
-        let told = find(&selection, MOST);
-        assert_eq!(told.len(), 51, "{told:#?}");
-        assert!(told.iter().any(|told| told.contains("out` points to `d/up/..`")), "{told:#?}");
+        let sentences = find(&selection, MOST);
+        assert_eq!(sentences.len(), 51, "{sentences:#?}");
+        assert!(sentences.iter().any(|sentence| sentence.contains("out` points to `d/up/..`")), "{sentences:#?}");
         let cut = find(&selection, 10);
         assert_eq!(cut.len(), 11, "{cut:#?}");
         assert!(cut[10].starts_with("41 more in `"), "{cut:#?}");

@@ -1,4 +1,5 @@
-//! The trees of everything that a folder declares, each read once however many units share it.
+//! Scans the trees of everything that a folder declares. A tree that several units share is scanned
+//! once.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -13,10 +14,10 @@ use crate::declared::{Declared, FileSet, Place, Problem};
 use crate::failure::{Failure, Result};
 use crate::sources;
 
-/// Each scan has threads of its own.
+/// Concurrent scans. Each scan has its own threads.
 const AT_ONCE: usize = 4;
 
-/// Files as they were at one moment.
+/// A snapshot of files.
 pub struct Scanned {
     pub source: Arc<Source>,
     pub root: Digest,
@@ -38,7 +39,8 @@ impl Trees {
         self.0.values().map(|scanned| Arc::clone(&scanned.source)).collect()
     }
 
-    /// What ignore files left out, by the folder that was read. Several selections from one folder leave out the same.
+    /// What ignore files excluded in each folder. Several selections from one folder exclude the
+    /// same, so the largest counts.
     pub fn ignored(&self) -> Ignored {
         let mut by_root: BTreeMap<&Path, &Ignored> = BTreeMap::new();
         for (files, scanned) in &self.0 {
@@ -53,7 +55,7 @@ impl Trees {
         let mut all = Ignored::default();
         for (root, ignored) in by_root {
             all.count += ignored.count;
-            // The current folder is not worth a `./`.
+            // Avoids a `./` in front.
             let root = root.strip_prefix(".").unwrap_or(root);
             all.first.extend(ignored.first.iter().map(|path| root.join(path).display().to_string()));
         }
@@ -61,7 +63,7 @@ impl Trees {
     }
 }
 
-/// Reads everything that is declared. What cannot be read is told of all of it.
+/// Scans all declared files, and reports all that cannot be read.
 pub async fn all(declared: &Declared) -> Result<Trees, Vec<Problem>> {
     let mut wanted: HashMap<&FileSet, &Place> = HashMap::new();
     for unit in &declared.units {
@@ -77,7 +79,7 @@ pub async fn all(declared: &Declared) -> Result<Trees, Vec<Problem>> {
     for one in scanned {
         match one {
             Ok((files, scanned)) => drop(trees.insert(files, scanned)),
-            Err(told) => wrong.extend(told),
+            Err(problems) => wrong.extend(problems),
         }
     }
     wrong.sort_by(|one: &Problem, other| one.place.cmp(&other.place));
@@ -96,9 +98,9 @@ async fn one(files: &FileSet, place: &Place) -> Result<Scanned, Vec<Problem>> {
             let source = match sources::scan(&selection.root, &selection.options()).await {
                 Ok(source) => source,
                 Err(failure) => {
-                    let told = refused::all(selection.clone()).await;
-                    let told: Vec<Problem> = told.iter().map(|message| problem(message, None)).collect();
-                    return Err(if told.is_empty() { failed(failure) } else { told });
+                    let refused = refused::all(selection.clone()).await;
+                    let refused: Vec<Problem> = refused.iter().map(|message| problem(message, None)).collect();
+                    return Err(if refused.is_empty() { failed(failure) } else { refused });
                 }
             };
             (source, selection.root.display().to_string())
@@ -106,8 +108,8 @@ async fn one(files: &FileSet, place: &Place) -> Result<Scanned, Vec<Problem>> {
         FileSet::Literal { name, bytes } => (sources::scan_bytes(name, bytes).await.map_err(failed)?, name.clone()),
     };
     if source.summary().files_seen == 0 {
-        let hint = "check the path, and what is included, excluded and ignored";
-        return Err(vec![problem(&format!("nothing in `{name}` is taken"), Some(hint))]);
+        let hint = "check the path, `include`, `exclude` and ignore files";
+        return Err(vec![problem(&format!("no files to deploy in `{name}`"), Some(hint))]);
     }
     let root = source.root().map_err(|error| failed(error.into()))?;
     Ok(Scanned { source: Arc::new(source), root })

@@ -1,4 +1,5 @@
-//! The same for a change that a command line describes: files and builds first, then the change.
+//! Like an apply, for a change from command-line options: uploads and builds first, then the
+//! change.
 
 use std::sync::Arc;
 
@@ -18,7 +19,8 @@ use crate::failure::Result;
 use crate::output::{outcome_name, outcome_table};
 use crate::sources;
 
-/// Sends a change whose packages are made of these files, builds what has to be built, and shows what it did.
+/// Sends a change with packages made of these files, runs the necessary builds, and prints the
+/// result.
 pub async fn send(context: &Context<'_>, change: Change, sources: Vec<Arc<Source>>) -> Result<()> {
     let outcome = interrupt::stoppable(context.ui, land(context, change, sources)).await?;
     context.ui.show(&outcome, outcome_name, outcome_table)?;
@@ -61,12 +63,12 @@ async fn land(context: &Context<'_>, mut change: Change, sources: Vec<Arc<Source
     }
 }
 
-/// A source, or a version that was made from one and is changed.
+/// A package with a source, or an update of one that may have been made from a source.
 fn may_need_a_build(unit: &UnitPut) -> bool {
     matches!(unit, UnitPut::Package(package) if package.source.is_some() || (package.merge && package.deployment.is_none()))
 }
 
-/// What is left out of an update is what the app has.
+/// An update inherits omitted values from the current version.
 async fn request(context: &Context<'_>, change: &Change, name: &UnitName) -> Result<Option<BuildRequest>> {
     let Some((package, _)) = draft::package(&change.puts, name) else { return Ok(None) };
     let base = if package.merge { base(context, name, change.on).await } else { None };

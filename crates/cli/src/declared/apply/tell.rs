@@ -1,4 +1,4 @@
-//! What an apply says besides what it did.
+//! Messages of an apply other than its result.
 
 use std::collections::BTreeMap;
 
@@ -17,11 +17,11 @@ use crate::declared::{Declared, Problem, Reference, app_option};
 use crate::failure::Result;
 use crate::output::{Ui, outcome_name, plan_table, printable};
 
-/// What ignore files left out is named as long as it is so few.
+/// How many ignored files are listed.
 const NAMED: usize = 5;
 
-/// What would build each package that has to be built. Where there is nothing to run, the source is what runs, and nothing is
-/// told to be built.
+/// The build command of each package that has to be built. Packages without one run their source,
+/// and are removed from the builds.
 pub fn commands(
     plan: &mut ChangeOutcome,
     change: &Change,
@@ -40,7 +40,7 @@ pub fn commands(
     commands
 }
 
-/// What was read and is not as it should be, but stops nothing.
+/// Prints warnings about the folder.
 pub fn warnings(ui: &Ui, declared: &Declared) {
     for warning in &declared.warnings {
         ui.warn(&format!("{}: {}", warning.place, warning.message));
@@ -50,42 +50,42 @@ pub fn warnings(ui: &Ui, declared: &Declared) {
     }
 }
 
-/// For whom a folder speaks that does not say it itself.
+/// Prints the deployment of a folder that does not specify it.
 pub fn unnamed(ui: &Ui, declared: &Declared) {
     if declared.is_unnamed {
         let (id, folder) = (printable(&declared.deployment.id), declared.origin.display());
-        ui.say(&format!("No DeploymentConfig in `{folder}`: what it makes belongs to deployment {id}."));
+        ui.say(&format!("No DeploymentConfig in `{folder}`; its units belong to deployment {id}."));
     }
 }
 
-/// A warning with its place and what to do, for those who print warnings as they are.
+/// A warning with its location and hint on one line.
 pub fn in_a_line(Problem { place, message, hint }: &Problem) -> String {
     let hint = hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
     format!("{place}: {message}{hint}")
 }
 
-/// How much was sent, and what was not.
+/// Prints how much was uploaded, and what was ignored.
 pub fn sent(ui: &Ui, sent: &UploadSummary, trees: &Trees) {
     let UploadSummary { files_sent, bytes_sent, .. } = *sent;
     if files_sent > 0 {
         let files = if files_sent == 1 { "file" } else { "files" };
-        ui.say(&format!("{files_sent} {files} sent ({bytes_sent} bytes)"));
+        ui.say(&format!("Uploaded {files_sent} {files} ({bytes_sent} bytes)"));
         ignored(ui, trees);
     }
 }
 
-/// What ignore files left out, in a line.
+/// Prints what ignore files excluded, on one line.
 pub fn ignored(ui: &Ui, trees: &Trees) {
     let Ignored { count, first } = trees.ignored();
     if count > 0 {
         let named: Vec<String> = first.iter().take(NAMED).map(|path| printable(path)).collect();
         let more = count.saturating_sub(named.len() as u64);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        ui.say(&format!("Left out by ignore files: {}{more}", named.join(", ")));
+        ui.say(&format!("Excluded by ignore files: {}{more}", named.join(", ")));
     }
 }
 
-/// The plan for an app that does not exist: nobody to ask, and nothing to compare with.
+/// The plan for an app that does not exist, made without the server.
 pub fn all_new(declared: &Declared, change: &Change) -> ChangeOutcome {
     let created = |key: UnitKey| UnitOutcome {
         kind: key.kind,
@@ -98,7 +98,7 @@ pub fn all_new(declared: &Declared, change: &Change) -> ChangeOutcome {
         reasons: vec![Reason::New],
     };
     let mut keys: Vec<UnitKey> = declared.keys().collect();
-    // The server makes the built-in environments that something names, before that.
+    // The server creates the built-in environments that are used before these.
     let needs_one = |key: &UnitKey| matches!(key.kind, UnitKind::Package | UnitKind::Function);
     for Reference { key, .. } in &declared.references {
         if key.kind == UnitKind::Environment && !keys.contains(key) {
@@ -106,7 +106,7 @@ pub fn all_new(declared: &Declared, change: &Change) -> ChangeOutcome {
             keys.insert(at, key.clone());
         }
     }
-    // What comes with what runs is not built.
+    // A package with a deployment is not built.
     let is_source = |name: &UnitName| {
         let found = draft::package(&change.puts, name);
         found.is_some_and(|(package, source)| source.is_some() && package.deployment.is_none())
@@ -128,7 +128,7 @@ pub fn all_new(declared: &Declared, change: &Change) -> ChangeOutcome {
     }
 }
 
-/// Prints what an apply did, or would do.
+/// Prints what an apply did or would do.
 pub fn outcome(context: &Context<'_>, applied: &Applied, more: impl FnOnce() -> Vec<String>) -> Result<()> {
     let outcome = &applied.outcome;
     context.ui.show(outcome, outcome_name, |_| {
@@ -146,7 +146,8 @@ pub fn outcome(context: &Context<'_>, applied: &Applied, more: impl FnOnce() -> 
     Ok(())
 }
 
-/// The server does not know what the user's next command would be about: its hint gets the option that names the app.
+/// Adds the app option to the command in a hint of the server, which does not know the user's
+/// default app.
 fn about_the_app(warning: &str, option: &str) -> String {
     const COMMAND: &str = "`milepost secret set ";
     match warning.split_once(COMMAND).and_then(|(before, rest)| Some((before, rest.split_once('`')?))) {

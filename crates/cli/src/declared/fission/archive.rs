@@ -1,4 +1,4 @@
-//! `ArchiveUploadSpec`: which files make an archive.
+//! `ArchiveUploadSpec`: selects the files of an archive.
 
 use super::super::files::{Patterns, check_alone, select, shown};
 use super::super::problems::Sink;
@@ -11,7 +11,7 @@ pub const KEYS: [&str; 7] = ["apiVersion", "kind", "metadata", "name", "rootdir"
 
 pub struct Archive {
     pub place: Place,
-    /// None: it was told to be wrong.
+    /// None if it is invalid, which has been reported.
     pub selection: Option<Selection>,
     pub used: bool,
 }
@@ -21,13 +21,13 @@ impl Reader<'_> {
         let line = node.line;
         let mut fields = Fields::read(sink, node, line, "an ArchiveUploadSpec", &KEYS);
         note_whole_metadata(&mut fields);
-        let name = fields.need("name", "packages name it with `url: archive://NAME`");
+        let name = fields.need("name", "set `name: NAME`; packages refer to it with `url: archive://NAME`");
         let what =
             name.as_ref().map_or_else(|| "an ArchiveUploadSpec".to_owned(), |(name, _)| format!("archive `{name}`"));
         let rootdir = fields.text_at("rootdir").filter(|(rootdir, _)| !rootdir.is_empty());
         let (include, exclude) = (fields.texts("include"), fields.texts("exclude"));
         if include.is_empty() && !fields.is_unreadable("include") {
-            let hint = "name its files with `include:` and lines like `- \"hello/*.py\"` below it";
+            let hint = "list its files under `include:`, with lines like `- \"hello/*.py\"`";
             sink.wrong_hint(line, format!("{what} has no `include`"), hint);
         }
         let selection = self.selection(sink, &what, rootdir, &include, &exclude);
@@ -53,8 +53,8 @@ impl Reader<'_> {
             Some((rootdir, line)) => {
                 let root = self.project.join(&rootdir);
                 if !root.is_dir() {
-                    let message = format!("`rootdir` of {what}: there is no folder `{}`", root.display());
-                    let hint = format!("it starts at the parent of the specs, `{}`", shown(&self.project));
+                    let message = format!("`rootdir` of {what}: folder `{}` does not exist", root.display());
+                    let hint = format!("it is relative to the parent of the specs, `{}`", shown(&self.project));
                     sink.wrong_hint(line, message, hint);
                     check_alone(sink, what, include, exclude);
                     return None;

@@ -1,4 +1,4 @@
-//! What can be told only when every document is read: references between them, and what nothing refers to.
+//! Checks that need all documents: references between them, and unused archives and packages.
 
 use std::collections::BTreeSet;
 
@@ -18,25 +18,31 @@ impl Reader<'_> {
         self.tell_unchecked();
         super::super::checks::answered_twice(self.problems, &self.units, "HTTP trigger");
         if let (count @ 1.., Some(place)) = (self.labelled.0, self.labelled.1.clone()) {
-            let whose = if count == 1 { "this object".to_owned() } else { format!("{count} objects, this one first,") };
+            let whose =
+                if count == 1 { "this object".to_owned() } else { format!("{count} objects, starting with this one,") };
             let message = format!("the labels and annotations of {whose} are not kept");
             self.problems.warn(place, message, None);
         }
     }
 
-    /// Says which names were not checked, because what cannot be read has them in it.
+    /// Warns about references that were not checked, because an unreadable part contains their
+    /// names.
     fn tell_unchecked(&self) {
         for hidden in &self.lost.documents {
             let held = self.unchecked.iter().filter(|(_, name)| hidden.may_hold(name));
-            let held: Vec<&str> = held.map(|(told, _)| told.as_str()).collect();
+            let held: Vec<&str> = held.map(|(text, _)| text.as_str()).collect();
             if !held.is_empty() {
-                let message = format!("what {} says of these was not checked: {}", hidden.called, held.join(", "));
+                let message = format!(
+                    "{} could not be read, so references to these were not checked: {}",
+                    hidden.called,
+                    held.join(", ")
+                );
                 self.problems.warn(hidden.place.clone(), message, None);
             }
         }
     }
 
-    /// Joins packages with their archives.
+    /// Adds the files of archives to the packages that use them.
     fn fill_trees(&mut self) {
         let mut unknown = Vec::new();
         for pending in std::mem::take(&mut self.pending) {
@@ -68,7 +74,7 @@ impl Reader<'_> {
             self.unchecked.insert(format!("archive `{name}`"), name);
         }
         let names: BTreeSet<&str> = unknown.iter().map(|(name, ..)| name.as_str()).collect();
-        // They may be the ones that have no name yet.
+        // They may refer to the archives without a name.
         if names.len() <= self.unnamed("archive") {
             return;
         }
@@ -88,7 +94,7 @@ impl Reader<'_> {
         } else {
             format!("did you mean {}?", suggest::or_list(&near))
         };
-        let message = format!("`{key}` of {what} names archive `{name}`, which is not in the folder");
+        let message = format!("`{key}` of {what} refers to archive `{name}`, which is not in the folder");
         self.problems.error(place, message, Some(hint));
     }
 
@@ -96,7 +102,8 @@ impl Reader<'_> {
         self.lost.unnamed.get(kind).copied().unwrap_or_default()
     }
 
-    /// Bytes in a document have no name, and runtimes go by it: a single file is loaded whatever its name, but for its ending.
+    /// Chooses a file name for bytes embedded in a document. Runtimes load a single file whatever
+    /// it is called, but need the right extension.
     fn literal_name(&self, environment: Option<&UnitName>, bytes: &[u8]) -> String {
         if bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06") {
             return "code.zip".to_owned();
@@ -109,12 +116,13 @@ impl Reader<'_> {
         };
         let named = |name: &UnitName| {
             let built_in = EnvironmentSpec::built_in(name.as_str()).map(|spec| spec.runtime);
-            // The app's own environment is not known here; its name mostly tells.
-            let told = || {
+            // The environments of the app are not known here, but their names usually contain the
+            // runtime.
+            let by_word = || {
                 let runtimes = [("python", Runtime::Python), ("node", Runtime::Node), ("wasm", Runtime::Wasm)];
                 runtimes.into_iter().find(|(word, _)| name.as_str().contains(word)).map(|(_, runtime)| runtime)
             };
-            built_in.or_else(told)
+            built_in.or_else(by_word)
         };
         let runtime = environment.and_then(|name| declared(name).or_else(|| named(name)));
         match runtime {
@@ -126,8 +134,8 @@ impl Reader<'_> {
         .to_owned()
     }
 
-    /// Packages and functions must be in the folder: what a folder is not complete without, it must not leave to chance. An
-    /// environment may be the app's. Answers what was meant instead, as far as that is plain.
+    /// Packages and functions must be declared in the folder, so that it is complete. Environments
+    /// may come from the app. Returns the likely intended names of unknown references.
     fn unknown(&mut self) -> BTreeSet<String> {
         let mut meant = BTreeSet::new();
         for (kind, called) in [(UnitKind::Package, "Package"), (UnitKind::Function, "Function")] {
@@ -144,7 +152,7 @@ impl Reader<'_> {
                 meant.extend(misnamed.flat_map(|name| suggest::closest(name, known.iter().copied())));
             }
             let names: BTreeSet<&UnitName> = unknown.iter().map(|reference| &reference.key.name).collect();
-            // They may be the ones that have no name yet.
+            // They may refer to the objects without a name.
             if names.len() <= self.unnamed(kind.as_str()) {
                 continue;
             }
@@ -156,7 +164,7 @@ impl Reader<'_> {
                 } else {
                     format!("did you mean {}?", suggest::or_list(&near))
                 };
-                let message = format!("{} names {kind} `{name}`, which is not in the folder", reference.by);
+                let message = format!("{} refers to {kind} `{name}`, which is not in the folder", reference.by);
                 self.problems.error(reference.place.clone(), message, Some(hint));
                 meant.extend(near);
             }
@@ -164,7 +172,7 @@ impl Reader<'_> {
         meant
     }
 
-    /// What nothing names, as far as everything that could name it was read.
+    /// Reports unused archives and packages, unless an unreadable part may use them.
     fn unused(&mut self, meant: &BTreeSet<String>) {
         let archives = self.archives.iter().map(|(name, archive)| (name.as_str(), archive));
         let (hidden, archives): (Vec<_>, Vec<_>) =
@@ -172,8 +180,8 @@ impl Reader<'_> {
         self.unchecked.extend(hidden.into_iter().map(|(name, _)| (format!("archive `{name}`"), name.to_owned())));
         let archives = without_meant(archives, &self.lost.archives);
         for (name, archive) in archives {
-            let message = format!("archive `{name}` is used by no package");
-            let hint = format!("name it in a package with `url: archive://{name}`, or take it out");
+            let message = format!("no package uses archive `{name}`");
+            let hint = format!("use it in a package with `url: archive://{name}`, or remove it");
             self.problems.error(archive.place.clone(), message, Some(hint));
         }
         let references = self.references.iter().map(|reference| &reference.key);
@@ -185,17 +193,18 @@ impl Reader<'_> {
         let (hidden, unused): (Vec<_>, Vec<_>) = unused.partition(|(name, _)| self.lost.may_hold(name));
         self.unchecked.extend(hidden.into_iter().map(|(name, _)| (format!("package `{name}`"), name.to_owned())));
         for (name, place) in without_meant(unused, &self.lost.packages) {
-            let message = format!("package `{name}` is used by no function");
+            let message = format!("no function uses package `{name}`");
             self.problems.warn(place.clone(), message, None);
         }
     }
 }
 
-/// Leaves out what those may have meant whose reference could not be read: one each, the one whose name begins most alike.
+/// Leaves out what unreadable references may mean: for each one, the entry with the longest common
+/// prefix.
 fn without_meant<'a, T>(mut unused: Vec<(&'a str, T)>, lost: &[String]) -> Vec<(&'a str, T)> {
     let alike = |one: &str, other: &str| one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
     for name in lost {
-        // The first of those that are equally near.
+        // On a tie, the first one.
         let nearest = (0..unused.len()).rev().max_by_key(|&at| alike(name, unused[at].0));
         if let Some(at) = nearest {
             unused.remove(at);

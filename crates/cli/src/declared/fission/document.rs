@@ -1,4 +1,4 @@
-//! One document: its kind, its name and its namespace.
+//! Reads one document: its kind, name and namespace.
 
 use milepost_model::change::Deployment;
 use milepost_model::{AppName, UnitKind, UnitName, suggest};
@@ -10,7 +10,7 @@ use super::{Hidden, Reader};
 const API_VERSION: &str = "fission.io/v1";
 pub const KEYS: [&str; 5] = ["apiVersion", "kind", "metadata", "spec", "status"];
 pub const DEPLOYMENT_KEYS: [&str; 5] = ["apiVersion", "kind", "metadata", "name", "uid"];
-/// What Kubernetes and its tools keep there, besides name and namespace.
+/// Name and namespace, and keys that Kubernetes and its tools write.
 pub const METADATA_KEYS: [&str; 14] = [
     "name",
     "namespace",
@@ -28,7 +28,7 @@ pub const METADATA_KEYS: [&str; 14] = [
     "uid",
 ];
 
-/// The kinds that are read, and how an error calls one of them.
+/// The supported kinds, and how error messages call them.
 const KINDS: [(&str, &str); 7] = [
     ("Function", "function"),
     ("Package", "package"),
@@ -39,17 +39,14 @@ const KINDS: [(&str, &str); 7] = [
     ("DeploymentConfig", "deployment"),
 ];
 
-/// The kinds that are known and that Milepost has nothing for, and what there is instead.
+/// Known kinds that are not supported, and what to do instead.
 const REFUSED: [(&str, &str); 3] = [
-    ("MessageQueueTrigger", "call the function's URL from whatever reads the queue, and take this document out"),
-    ("KubernetesWatchTrigger", "there is no Kubernetes to watch; take this document out"),
-    (
-        "CanaryConfig",
-        "move an alias from version to version instead, and let the trigger name it with `alias`; take this document out",
-    ),
+    ("MessageQueueTrigger", "call the function's URL from the consumer of the queue, and remove this document"),
+    ("KubernetesWatchTrigger", "remove this document: Milepost does not run on Kubernetes"),
+    ("CanaryConfig", "remove this document; to switch versions, set `alias` on the trigger and move the alias"),
 ];
 
-/// One object whose kind is known.
+/// An object of a known kind.
 pub struct Object<'a> {
     pub sink: &'a Sink<'a>,
     /// ``function `hello` ``
@@ -66,10 +63,10 @@ impl Reader<'_> {
         let entries = match &mut node.content {
             Content::Map(entries) => entries,
             content => {
-                let message = format!("a document must be a map of keys, not {what_it_is}");
-                sink.wrong_hint(line, message, "begin it with `apiVersion: fission.io/v1` and `kind: Function`");
+                let message = format!("a document must be a map, not {what_it_is}");
+                sink.wrong_hint(line, message, "start it with `apiVersion: fission.io/v1` and `kind: Function`");
                 if let Content::List(items) = std::mem::replace(content, Content::Null) {
-                    // Documents in a list are documents all the same.
+                    // Read the documents in the list anyway.
                     let maps = items.into_iter().filter(|item| matches!(item.content, Content::Map(_)));
                     maps.for_each(|item| self.document(sink, item));
                 }
@@ -85,30 +82,31 @@ impl Reader<'_> {
         let version = text_of(sink, entries, "apiVersion");
         if let Some((version, line)) = version.filter(|(version, _)| version != API_VERSION) {
             if kinds.contains(&kind.as_str()) {
-                let message = format!("`{version}` is not an `apiVersion` that Milepost knows");
+                let message = format!("unsupported `apiVersion` `{version}`");
                 sink.wrong_hint(line, message, format!("write `{API_VERSION}`"));
             } else {
-                let message = format!("the kind `{kind}` of `{version}` is not known, and this document is left out");
+                let message = format!("unknown kind `{kind}` of `{version}`; this document is skipped");
                 sink.warn(line, message);
                 return;
             }
         }
         if let Some((_, instead)) = REFUSED.iter().find(|(refused, _)| *refused == kind) {
-            sink.wrong_hint(kind_line, format!("the kind `{kind}` is not supported"), *instead);
+            sink.wrong_hint(kind_line, format!("kind `{kind}` is not supported"), *instead);
             return;
         }
         match kind.as_str() {
             known if kinds.contains(&known) => self.of_kind(sink, node, known),
             _ => {
-                // What is left out is removed from the app: a kind that is only misspelled must not be.
+                // Unit kinds that are skipped would be removed from the app, so a misspelled kind
+                // is an error.
                 match suggest::closest(&kind, kinds).as_slice() {
                     [] => {
-                        let message = format!("the kind `{kind}` is not known, and this document is left out");
+                        let message = format!("unknown kind `{kind}`; this document is skipped");
                         sink.warn_hint(kind_line, message, one_of(&kinds));
                     }
                     near @ [meant, ..] => {
                         let hint = format!("did you mean {}?", suggest::or_list(near));
-                        sink.wrong_hint(kind_line, format!("the kind `{kind}` is not known"), hint);
+                        sink.wrong_hint(kind_line, format!("unknown kind `{kind}`"), hint);
                         self.of_kind(sink, node, meant);
                     }
                 }
@@ -133,7 +131,7 @@ impl Reader<'_> {
         note_build_log(&mut fields, &what);
         let mut metadata = fields.inner_short("metadata", &METADATA_KEYS, "name");
         metadata.line = line;
-        let name = metadata.need("name", "name it with `metadata:` and `name: NAME` below it");
+        let name = metadata.need("name", "add `metadata:` with `name: NAME` under it");
         if let Some((namespace, line)) = metadata.text_at("namespace") {
             self.namespace(sink, &namespace, line, None);
         }
@@ -160,13 +158,13 @@ impl Reader<'_> {
         let Some(spec) = fields.take("spec") else {
             let name = name.as_ref().map(ToString::to_string).unwrap_or_default();
             match unit_kind {
-                // What is there and cannot be read may name something; what is not there names nothing.
+                // An unreadable spec may contain a reference. A missing one does not.
                 _ if !fields.is_unreadable("spec") => {}
                 UnitKind::Package => self.lost.archives.push(name),
                 UnitKind::Function => self.lost.packages.push(name),
                 _ => {}
             }
-            fields.missing("spec", "say what it is made of with `spec:`");
+            fields.missing("spec", "add `spec:` with its settings");
             return;
         };
         let keys = match unit_kind {
@@ -189,18 +187,18 @@ impl Reader<'_> {
         }
     }
 
-    /// Notes where an object is, and tells when there is another one of its name.
+    /// Records the location of an object, and reports a duplicate name.
     pub fn seen_at(&mut self, sink: &Sink<'_>, kind: &'static str, called: &str, name: &str, line: u64) {
         let place = sink.place(line);
         if let Some(earlier) = self.seen.get(&(kind, name.to_owned())) {
-            let message = format!("{called} `{name}` is there twice, first at {earlier}");
-            sink.wrong_hint(line, message, "keep one of them, or give one another name");
+            let message = format!("duplicate {called} `{name}`, first declared at {earlier}");
+            sink.wrong_hint(line, message, "keep one of them, or rename one");
             return;
         }
         self.seen.insert((kind, name.to_owned()), place);
     }
 
-    /// The namespace of an object, or the one in which something that it names (`what`) is.
+    /// Checks the namespace of an object, or of a reference (`what`).
     pub fn namespace(&mut self, sink: &Sink<'_>, namespace: &str, line: u64, what: Option<&str>) {
         if namespace.is_empty() {
             return;
@@ -210,15 +208,15 @@ impl Reader<'_> {
                 if namespace != super::NO_APP
                     && let Err(error) = namespace.parse::<AppName>()
                 {
-                    sink.wrong(line, format!("`namespace` is the name of an app: {error}"));
+                    sink.wrong(line, format!("`namespace` must be the name of an app: {error}"));
                 }
                 self.namespace = Some((namespace.to_owned(), sink.place(line)));
             }
             Some((known, _)) if known == namespace => {}
             Some((known, place)) => {
                 let whose = what.map(|what| format!("{what} is in ")).unwrap_or_default();
-                let message = format!("{whose}namespace `{namespace}`, and at {place} it is `{known}`");
-                sink.wrong_hint(line, message, "a namespace is an app: keep the specs of each in a folder of its own");
+                let message = format!("{whose}namespace `{namespace}`, but {place} sets `{known}`");
+                sink.wrong_hint(line, message, "a namespace is an app: use one folder of specs for each app");
             }
         }
     }
@@ -227,32 +225,36 @@ impl Reader<'_> {
         let line = node.line;
         let mut fields = Fields::read(sink, node, line, "the DeploymentConfig", &DEPLOYMENT_KEYS);
         note_whole_metadata(&mut fields);
-        let name = fields.need("name", "it is how people call this deployment");
-        let uid = fields.need("uid", "`milepost spec init` writes one; it tells this folder from others");
+        let name = fields.need("name", "add a `name` to show for this deployment");
+        let uid = fields.need("uid", "add a `uid` to identify this folder, as `milepost spec init` does");
         if let Some(place) = &self.config {
-            let message = format!("there is another DeploymentConfig, at {place}");
+            let message = format!("duplicate DeploymentConfig, first declared at {place}");
             sink.wrong_hint(line, message, "a folder is one deployment: keep one of them");
             return;
         }
         self.config = Some(sink.place(line));
         let (Some((name, _)), Some((id, uid_line))) = (name, uid) else { return };
         if id.trim().is_empty() {
-            sink.wrong_hint(uid_line, "the `uid` of the DeploymentConfig is empty", "`milepost spec init` writes one");
+            sink.wrong_hint(
+                uid_line,
+                "the `uid` of the DeploymentConfig is empty",
+                "set a `uid` to identify this folder, as `milepost spec init` does",
+            );
         }
         self.deployment = Some(Deployment { id, name });
     }
 }
 
-/// The text under a key, and the line of the key. What is told not to be text is read all the same, where it is plain what was
-/// meant.
+/// The string under a key, and the line of the key. Any other value is reported, and read anyway if
+/// its meaning is clear.
 fn text_of(sink: &Sink<'_>, entries: &[(Key, Node)], key: &str) -> Option<(String, u64)> {
     let (key, node) = case::find(entries, key)?;
     let text = text(sink, node.clone(), &format!("`{}` of a document", key.text))?;
     Some((text, key.line))
 }
 
-/// The kind of a document, and its line. When it is missing, that is told, and it is what the rest looks like: a document is
-/// read even so.
+/// The kind of a document, and its line. A missing kind is reported and inferred from the rest, so
+/// that the document is still checked.
 fn kind_of(sink: &Sink<'_>, line: u64, entries: &mut [(Key, Node)]) -> Option<(String, u64)> {
     let looks = looks_like(entries).map(|kind| (kind.to_owned(), line));
     if case::find(entries, "kind").is_some() {
@@ -270,7 +272,7 @@ fn kind_of(sink: &Sink<'_>, line: u64, entries: &mut [(Key, Node)]) -> Option<(S
     looks
 }
 
-/// By what only one kind has.
+/// Infers the kind from keys that only one kind has.
 fn looks_like(entries: &[(Key, Node)]) -> Option<&'static str> {
     let has = |entries: &[(Key, Node)], key: &str| case::find(entries, key).is_some();
     let spec = case::find(entries, "spec").map(|(_, value)| &value.content);
@@ -300,7 +302,7 @@ fn name_of(node: &Node) -> Option<&str> {
     }
 }
 
-/// What a key of a map has, or of a list that should be a map.
+/// The value of a key in a map, or in a list that should be a map.
 fn value_of<'n>(node: &'n Node, key: &str) -> Option<&'n Node> {
     match &node.content {
         Content::Map(entries) => case::find(entries, key).map(|(_, value)| value),
@@ -309,38 +311,38 @@ fn value_of<'n>(node: &'n Node, key: &str) -> Option<&'n Node> {
     }
 }
 
-/// What Kubernetes does with an object, and nobody here.
+/// Adds notes for metadata that only Kubernetes acts on.
 fn note_metadata(metadata: &mut Fields<'_>, what: &str) {
     for key in ["finalizers", "generateName", "ownerReferences"] {
         if let Some(node) = metadata.take_set(key) {
             let message = format!("`{key}` of {what} is not carried over");
-            metadata.sink().note(node.line, message, "there is no Kubernetes that could read it");
+            metadata.sink().note(node.line, message, "only Kubernetes uses it");
         }
     }
 }
 
-/// The metadata of a document that is no object, and has its name elsewhere.
+/// Adds a note for the metadata of a document that has its name at the top level.
 pub fn note_whole_metadata(fields: &mut Fields<'_>) {
     if let Some(node) = fields.take_set("metadata") {
         let message = format!("`metadata` of {} is not carried over", fields.what());
-        fields.sink().note(node.line, message, "only its `name` is read, and it stands beside `kind`");
+        fields.sink().note(node.line, message, "only the `name` next to `kind` is used");
     }
 }
 
-/// The state of a build is no specification; its log is somebody's text.
+/// The build status is not a specification, but users may want to keep the log.
 fn note_build_log(fields: &mut Fields<'_>, what: &str) {
     let Some(Node { content: Content::Map(status), .. }) = fields.take("status") else { return };
     if let Some((key, _)) = case::find(&status, "buildlog").filter(|(_, node)| node.says_something()) {
         let message = format!("`buildlog` of {what} is not carried over");
-        fields.sink().note(key.line, message, "`milepost build log` has the logs of builds that ran here");
+        fields.sink().note(key.line, message, "`milepost build log` shows the logs of builds on Milepost");
     }
 }
 
-/// A name, told when it cannot be one. `before`: what an error begins with.
+/// Parses a unit name and reports an invalid one. `before` is a prefix for the error.
 pub fn unit_name(sink: &Sink<'_>, kind: UnitKind, text: &str, line: u64, before: &str) -> Option<UnitName> {
     UnitName::for_kind(kind, text).map_err(|error| sink.wrong(line, format!("{before}{error}"))).ok()
 }
 
 fn one_of(kinds: &[&str]) -> String {
-    format!("the kinds are {}", super::super::yaml::quoted(kinds))
+    format!("valid kinds are {}", super::super::yaml::quoted(kinds))
 }

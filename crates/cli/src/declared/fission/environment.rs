@@ -1,4 +1,4 @@
-//! `Environment`: a container image there, a runtime here.
+//! Reads `Environment`: maps Fission's container images to runtimes.
 //!
 //! | image | runtime |
 //! |---|---|
@@ -6,8 +6,8 @@
 //! | `fission/node-env…` | `node` |
 //! | `fission/binary-env…` | `binary` |
 //!
-//! Registry and tag do not count. The builder's image says nothing that Milepost needs, and its usual command, `build`, is the
-//! convention of the runtime.
+//! Registry and tag are ignored. The image of the builder is not needed, and its usual command,
+//! `build`, is left to the convention of the runtime.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ pub const KEYS: [&str; 11] = [
 ];
 pub const RUNTIME_KEYS: [&str; 6] =
     ["image", "container", "podspec", "loadendpointport", "loadendpointpath", "functionendpointport"];
-/// What a container can say; only `env` is carried over.
+/// The keys of a container. Only `env` is imported.
 const CONTAINER_KEYS: [&str; 20] = [
     "name",
     "image",
@@ -59,7 +59,8 @@ const CONTAINER_KEYS: [&str; 20] = [
     "stdin",
     "terminationMessagePath",
 ];
-/// What a pod can say besides its containers. Folders that ran on Kubernetes have these, so they are warned of and not refused.
+/// Keys of a pod besides its containers. They are valid on Kubernetes, so a folder with them gets a
+/// warning instead of an error.
 const POD_KEYS: [&str; 39] = [
     "activeDeadlineSeconds",
     "affinity",
@@ -102,15 +103,16 @@ const POD_KEYS: [&str; 39] = [
     "volumes",
 ];
 pub const BUILDER_KEYS: [&str; 4] = ["image", "command", "container", "podspec"];
-/// A builder's own program: what it does, the convention does.
+/// The default command of Fission's builders, which the convention replaces.
 const OWN_BUILD: &str = "build";
 const RUNTIMES: [(&str, Runtime); 3] =
     [("python-env", Runtime::Python), ("node-env", Runtime::Node), ("binary-env", Runtime::Binary)];
-/// What these do, the convention of the runtime does.
+/// Fission's builder images, which the convention replaces.
 const BUILDERS: [&str; 3] = ["python-builder", "node-builder", "binary-builder"];
-/// Where Fission's own images come from.
+/// The registries of Fission's own images.
 const REGISTRIES: [&str; 5] = ["", "fission", "docker.io/fission", "index.docker.io/fission", "ghcr.io/fission"];
-const IMAGES: &str = "the images are `fission/python-env`, `fission/node-env` and `fission/binary-env`, with any tag";
+const IMAGES: &str =
+    "supported images are `fission/python-env`, `fission/node-env` and `fission/binary-env`, with any tag";
 
 impl Reader<'_> {
     pub fn environment(&mut self, object: Object<'_>) {
@@ -138,26 +140,22 @@ impl Reader<'_> {
                 found
             }
         };
-        runtime.note_rest(&RUNTIME_KEYS, "Milepost runs no containers");
+        runtime.note_rest(&RUNTIME_KEYS, "Milepost does not run containers");
         let mut builder = spec.inner_short("builder", &BUILDER_KEYS, "image");
-        warn_unsupported(&mut builder, &["container", "podspec"], "Milepost runs no containers");
+        warn_unsupported(&mut builder, &["container", "podspec"], "Milepost does not run containers");
         let command = command(builder.text("command"));
         if let Some((image, line)) = builder.text_at("image").filter(|(image, _)| !image.is_empty()) {
             note_image(sink, &format!("`builder` of {what}"), &image, line, &BUILDERS);
         }
-        builder.note_rest(&BUILDER_KEYS, "Milepost runs no containers");
-        warn_unsupported(&mut spec, &["resources"], "give them to the functions themselves");
-        warn_unsupported(&mut spec, &["podspec", "imagepullsecret"], "Milepost runs no containers");
+        builder.note_rest(&BUILDER_KEYS, "Milepost does not run containers");
+        warn_unsupported(&mut spec, &["resources"], "set them on the functions");
+        warn_unsupported(&mut spec, &["podspec", "imagepullsecret"], "Milepost does not run containers");
         warn_unsupported(&mut spec, &["keeparchive"], "archives are always unpacked");
         if let Some(version) = spec.take_set("version") {
             let message = format!("`version` of {what} is not carried over");
-            sink.note(
-                version.line,
-                message,
-                "it says how Fission talks to an environment, and nothing of the language",
-            );
+            sink.note(version.line, message, "it is the version of Fission's interface, not of the language");
         }
-        spec.note_rest(&KEYS, "instances are started and stopped by the requests that wait");
+        spec.note_rest(&KEYS, "Milepost scales instances by the number of waiting requests");
         let Some(name) = name else { return };
         let spec = EnvironmentSpec {
             runtime: known.unwrap_or(Runtime::Python),
@@ -170,7 +168,8 @@ impl Reader<'_> {
     }
 }
 
-/// The literal variables of `container` and of the containers of `podspec`; of those with one name the last is taken.
+/// The literal variables of `container` and of the containers of `podspec`. The last one wins if a
+/// name occurs twice.
 fn variables(runtime: &mut Fields<'_>) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     if let Some(node) = runtime.take_set("container") {
@@ -187,18 +186,18 @@ fn variables(runtime: &mut Fields<'_>) -> BTreeMap<String, String> {
             let line = node.line;
             container(Fields::read(runtime.sink(), node, line, &what, &CONTAINER_KEYS), &mut found);
         }
-        warn_unsupported(&mut pod, &POD_KEYS, "Milepost runs no containers");
+        warn_unsupported(&mut pod, &POD_KEYS, "Milepost does not run containers");
     }
     found
 }
 
 fn container(mut container: Fields<'_>, found: &mut BTreeMap<String, String>) {
-    const HINT: &str = "name the secrets and configmaps in the functions that read them";
+    const HINT: &str = "list the secrets and configmaps in the functions that read them";
     let what = container.of("env");
     for node in container.list("env", "write each as `- name: NAME` and `value: VALUE`") {
         let line = node.line;
         let mut entry = Fields::read(container.sink(), node, line, &what, &["name", "value", "valueFrom"]);
-        let name = entry.need("name", "name the variable with `name: NAME`");
+        let name = entry.need("name", "add the name of the variable with `name: NAME`");
         warn_unsupported(&mut entry, &["valueFrom"], HINT);
         let (Some((name, line)), Some(value)) = (name, entry.text("value")) else { continue };
         match checks::variable(&name) {
@@ -207,20 +206,20 @@ fn container(mut container: Fields<'_>, found: &mut BTreeMap<String, String>) {
         }
     }
     warn_unsupported(&mut container, &["envFrom"], HINT);
-    container.note_rest(&CONTAINER_KEYS, "Milepost runs no containers");
+    container.note_rest(&CONTAINER_KEYS, "Milepost does not run containers");
 }
 
-/// Which registry it comes from, and which build of it a tag or a digest names, does not count: the runtime is the server's own.
+/// Ignores registry, tag and digest, because the server has its own runtimes.
 fn runtime_of(image: &str) -> Option<Runtime> {
     let name = image.rsplit('/').next().unwrap_or(image);
     RUNTIMES.into_iter().find(|(known, _)| name.starts_with(known)).map(|(_, runtime)| runtime)
 }
 
-/// Notes what an image says that is not carried over: that it is none of Fission's own, which of its variants it is, and its tag,
-/// which often tells the version of the language.
+/// Adds a note for what is lost from an image: that it is not one of Fission's, its variant, and
+/// its tag, which often contains the language version.
 fn note_image(sink: &Sink<'_>, what: &str, image: &str, line: u64, usual: &[&str]) {
     const HINT: &str =
-        "the runtime is the server's own; `interpreter` of an environment in milepost.yaml names a version of it";
+        "Milepost has its own runtimes; choose a version with `interpreter` of an environment in milepost.yaml";
     let (registry, name) = image.rsplit_once('/').unwrap_or(("", image));
     let (name, tag) = name.split_once('@').or_else(|| name.split_once(':')).unwrap_or((name, ""));
     if !REGISTRIES.contains(&registry) || !usual.contains(&name) {
@@ -230,20 +229,20 @@ fn note_image(sink: &Sink<'_>, what: &str, image: &str, line: u64, usual: &[&str
     }
 }
 
-/// Whether an image is Fission's for programs that run once per request.
+/// Whether this is Fission's image for programs that run once for each request.
 pub fn runs_once_per_request(image: &str) -> bool {
     runtime_of(image) == Some(Runtime::Binary)
 }
 
-/// The build command that `--builder` names. Fission's command line takes a builder image there, which stands for the
-/// convention of the runtime.
+/// The build command from `--builder`. Fission's command line expects a builder image there, which
+/// stands for the convention of the runtime.
 pub fn builder_command(given: &str) -> Option<String> {
     let name = given.rsplit('/').next().unwrap_or(given);
     let is_image = BUILDERS.iter().any(|builder| name.starts_with(builder)) && !given.contains(char::is_whitespace);
     command(Some(given.to_owned()).filter(|_| !is_image))
 }
 
-/// A build command that is more than the builder's own.
+/// A build command other than the default.
 pub fn command(given: Option<String>) -> Option<String> {
     given.filter(|command| !command.trim().is_empty() && command.trim() != OWN_BUILD)
 }

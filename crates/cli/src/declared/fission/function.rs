@@ -36,7 +36,7 @@ pub const STRATEGY_KEYS: [&str; 2] = ["ExecutionStrategy", "StrategyType"];
 pub const EXECUTION_KEYS: [&str; 7] =
     ["ExecutorType", "MinScale", "MaxScale", "TargetCPUPercent", "SpecializationTimeout", "hpaMetrics", "hpaBehavior"];
 const EXECUTORS: [&str; 3] = ["poolmgr", "newdeploy", "container"];
-/// What is written for everybody who did not think about it, and is more than most plans allow.
+/// Fission's default, which is written even if the author did not set it, and exceeds most plans.
 const UNASKED_CONCURRENCY: u32 = 500;
 
 impl Reader<'_> {
@@ -59,13 +59,13 @@ impl Reader<'_> {
             scale: Some(scale).filter(|scale| *scale != ScalePut::default()),
             ..FunctionPut::default()
         };
-        warn_unsupported(&mut spec, &["podspec"], "Milepost runs no containers");
+        warn_unsupported(&mut spec, &["podspec"], "Milepost does not run containers");
         warn_unsupported(
             &mut spec,
             &["onceOnly", "retainPods"],
-            "instances go on to serve, and sleep when they are idle",
+            "instances serve further requests, and sleep when they are idle",
         );
-        spec.note_rest(&KEYS, "Milepost has nothing for it");
+        spec.note_rest(&KEYS, "Milepost has no equivalent");
         for error in checks::function(&put) {
             let line = match error.field.as_str() {
                 "memory" => lines.0,
@@ -82,11 +82,11 @@ impl Reader<'_> {
     }
 
     fn package_of(&mut self, spec: &mut Fields<'_>, name: Option<&UnitName>) -> (Option<VersionRef>, Option<String>) {
-        let hint = "name one with `package:`, `packageref:` below it, and `name: NAME` below that";
+        let hint = "add `package: { packageref: { name: NAME } }`";
         let lost = || name.map(ToString::to_string).unwrap_or_default();
         let given = spec.take_set("package");
         let Some(node) = given else {
-            // What is there and cannot be read may name one; what is not there names none.
+            // An unreadable value may refer to a package. A missing one does not.
             self.lost.packages.extend(spec.is_unreadable("package").then(lost));
             spec.missing("package", hint);
             return (None, None);
@@ -101,10 +101,11 @@ impl Reader<'_> {
         (named, entrypoint)
     }
 
-    /// The configuration has the members, so a name that it lacks is found when the function is loaded.
+    /// Configmaps are keys of the app's configuration. A missing key is only found when the
+    /// function is loaded.
     fn configmaps(&mut self, spec: &mut Fields<'_>) -> BTreeSet<UnitName> {
         let mut names = BTreeSet::new();
-        for (name, line) in self.named(spec, "configmaps", "name the configmap with `name: NAME`") {
+        for (name, line) in self.named(spec, "configmaps", "add the name of the configmap with `name: NAME`") {
             match checks::configmap(&name) {
                 Ok(name) => drop(names.insert(name)),
                 Err(error) => spec.sink().wrong(line, format!("{}: {error}", spec.of("configmaps"))),
@@ -113,7 +114,7 @@ impl Reader<'_> {
         names
     }
 
-    /// A list of maps with `name` and `namespace`: the names, each with its line.
+    /// A list of maps with `name` and `namespace`. Returns the names, each with its line.
     fn named(&mut self, spec: &mut Fields<'_>, key: &str, hint: &str) -> Vec<(String, u64)> {
         let what = spec.of(key);
         let entries = spec.list(key, "write each as `- name: NAME`");
@@ -133,7 +134,7 @@ impl Reader<'_> {
 
     fn secrets(&mut self, spec: &mut Fields<'_>) -> BTreeSet<UnitName> {
         let mut names = BTreeSet::new();
-        for (name, line) in self.named(spec, "secrets", "name the secret with `name: NAME`") {
+        for (name, line) in self.named(spec, "secrets", "add the name of the secret with `name: NAME`") {
             let before = format!("{}: ", spec.of("secrets"));
             let Some(name) = unit_name(spec.sink(), UnitKind::Secret, &name, line, &before) else {
                 continue;
@@ -145,7 +146,7 @@ impl Reader<'_> {
         names
     }
 
-    /// `environment: { name, namespace }`, which must be there.
+    /// A required reference such as `environment: { name, namespace }`.
     pub fn reference(
         &mut self,
         spec: &mut Fields<'_>,
@@ -154,7 +155,7 @@ impl Reader<'_> {
         known: &[&str],
     ) -> Option<VersionRef> {
         let by = spec.what().to_owned();
-        let hint = format!("name one with `{key}:` and `name: NAME` below it");
+        let hint = format!("add `{key}: {{ name: NAME }}`");
         self.reference_by(spec, key, kind, known, &by, &hint)
     }
 
@@ -177,11 +178,7 @@ impl Reader<'_> {
         self.reference_namespace(&mut inner);
         if let Some(node) = inner.take_set("resourceversion") {
             let message = format!("`resourceversion` of {what} is not carried over");
-            spec.sink().note(
-                node.line,
-                message,
-                "a function gets the version of its package that the same change makes",
-            );
+            spec.sink().note(node.line, message, "a function uses the version of its package from the same change");
         }
         let Some((text, line)) = inner.need("name", hint) else {
             if inner.is_unreadable("name") {
@@ -209,19 +206,19 @@ impl Reader<'_> {
 struct Resources {
     memory: Option<u64>,
     cpu: Option<u32>,
-    /// Where they are written, one and the other.
+    /// The lines of `memory` and `cpu`.
     lines: (u64, u64),
 }
 
-/// What people write for `packageref` and `name` below it: the name alone, or `name` without `packageref`. Told, and read as what
-/// it means.
+/// Accepts the shorthands for `packageref` with a nested `name`: only the name, or `name` without
+/// `packageref`. Reports them, and reads them as what they mean.
 fn with_packageref(spec: &Fields<'_>, node: Node) -> Node {
     let what = spec.of("package");
     let line = node.line;
-    let form = |name: &str| format!("write `packageref:` below it, and `name: {name}` below that");
+    let form = |name: &str| format!("write `package: {{ packageref: {{ name: {name} }} }}`");
     match node.content {
         Content::Scalar(Value::String(_), name) => {
-            spec.sink().wrong_hint(line, format!("{what} must be a map of keys, not text"), form(&name));
+            spec.sink().wrong_hint(line, format!("{what} must be a map, not a string"), form(&name));
             let name = Node { line, content: Content::Scalar(name.clone().into(), name) };
             under("packageref", under("name", name))
         }
@@ -230,7 +227,7 @@ fn with_packageref(spec: &Fields<'_>, node: Node) -> Node {
             if let (Some(at), None) = (has("name"), has("packageref")) {
                 let name = meant(&entries[at].1).unwrap_or("NAME").to_owned();
                 let line = entries[at].0.line;
-                spec.sink().wrong_hint(line, format!("{what} has its `name` under `packageref`"), form(&name));
+                spec.sink().wrong_hint(line, format!("{what} must have its `name` under `packageref`"), form(&name));
                 let (inner, mut outer): (Vec<_>, Vec<_>) = entries
                     .into_iter()
                     .partition(|(key, _)| PACKAGE_REF_KEYS.iter().any(|known| known.eq_ignore_ascii_case(&key.text)));
@@ -249,31 +246,31 @@ fn under(key: &str, node: Node) -> Node {
     Node { line, content: Content::Map(vec![(Key { line, text: key.to_owned() }, node)]) }
 }
 
-/// What is asked for at most, else what is asked for at least.
+/// Uses the limits, else the requests.
 fn resources(spec: &mut Fields<'_>) -> Resources {
     let Some(node) = spec.take("resources") else { return Resources::default() };
     let line = node.line;
     let mut resources = Fields::read(spec.sink(), node, line, &spec.of("resources"), &RESOURCE_KEYS);
-    warn_unsupported(&mut resources, &["claims"], "memory and cpu are what a function can have");
+    warn_unsupported(&mut resources, &["claims"], "a function can only set memory and cpu");
     let mut found = Resources { lines: (line, line), ..Resources::default() };
     for key in ["limits", "requests"] {
         let what = resources.of(key);
-        for (resource, node) in resources.values(key, "write each as `memory: 128Mi` below it") {
+        for (resource, node) in resources.values(key, "write each as `memory: 128Mi`") {
             let parsed = |sink: &Sink<'_>, node: Node, key: &str| {
                 let line = node.line;
                 super::super::yaml::text(sink, node, &format!("`{key}` of {what}")).map(|text| (text, line))
             };
-            let told = |line: u64, problem: String| {
+            let report = |line: u64, problem: String| {
                 spec.sink().wrong(line, format!("`{}` of {what}: {problem}", resource.text));
             };
             let not_used = |line: u64, key: &str| {
-                let hint = "a function has one amount of each, and the limit is it";
+                let hint = "a function has one value for each, and the limit is used";
                 spec.sink().note(line, format!("`{key}` of {what} is not carried over"), hint);
             };
             match resource.text.as_str() {
                 "memory" => {
                     let Some((text, line)) = parsed(spec.sink(), node, "memory") else { continue };
-                    let amount = quantity::bytes(&text).map_err(|problem| told(line, problem)).ok();
+                    let amount = quantity::bytes(&text).map_err(|problem| report(line, problem)).ok();
                     match (found.memory, amount.filter(|amount| *amount > 0)) {
                         (None, Some(amount)) => (found.memory, found.lines.0) = (Some(amount), line),
                         (Some(most), Some(amount)) if most != amount => not_used(line, "memory"),
@@ -282,7 +279,7 @@ fn resources(spec: &mut Fields<'_>) -> Resources {
                 }
                 "cpu" => {
                     let Some((text, line)) = parsed(spec.sink(), node, "cpu") else { continue };
-                    let amount = quantity::millicores(&text).map_err(|problem| told(line, problem)).ok();
+                    let amount = quantity::millicores(&text).map_err(|problem| report(line, problem)).ok();
                     match (found.cpu, amount.filter(|amount| *amount > 0)) {
                         (None, Some(amount)) => (found.cpu, found.lines.1) = (Some(amount), line),
                         (Some(most), Some(amount)) if most != amount => not_used(line, "cpu"),
@@ -292,8 +289,8 @@ fn resources(spec: &mut Fields<'_>) -> Resources {
                 other => {
                     let near = suggest::closest(other, ["memory", "cpu"]);
                     if near.is_empty() {
-                        let message = format!("`{other}` of {what} is not supported, and has no effect");
-                        spec.sink().warn_hint(resource.line, message, "memory and cpu are what a function can have");
+                        let message = format!("`{other}` of {what} is not supported and has no effect");
+                        spec.sink().warn_hint(resource.line, message, "a function can only set memory and cpu");
                     } else {
                         let message = format!("unknown key `{other}` in {what}");
                         let hint = format!("did you mean {}?", suggest::or_list(&near));
@@ -306,7 +303,7 @@ fn resources(spec: &mut Fields<'_>) -> Resources {
     found
 }
 
-/// A pool has no bounds but `concurrency`; a deployment of its own has its bounds in the strategy.
+/// With `poolmgr` only `concurrency` is a bound. With `newdeploy` the strategy has the bounds.
 fn scale(spec: &mut Fields<'_>, sink: &Sink<'_>) -> ScalePut {
     let mut strategy = spec.inner("InvokeStrategy", &STRATEGY_KEYS);
     let mut execution = strategy.inner("ExecutionStrategy", &EXECUTION_KEYS);
@@ -314,34 +311,34 @@ fn scale(spec: &mut Fields<'_>, sink: &Sink<'_>) -> ScalePut {
     match &executor {
         Some((executor, line)) if executor == "container" => {
             let message = format!(
-                "{} is a container image (`ExecutorType: container`), and Milepost runs no containers",
+                "{} is a container image (`ExecutorType: container`), and Milepost does not run containers",
                 spec.what()
             );
-            sink.wrong_hint(*line, message, "make a package of its code, and use `poolmgr`");
+            sink.wrong_hint(*line, message, "put its code in a package, and use `poolmgr`");
         }
         Some((executor, line)) if !EXECUTORS.contains(&executor.as_str()) => {
             let near = suggest::closest(executor, EXECUTORS);
             let hint = if near.is_empty() {
-                "write `poolmgr` or `newdeploy`".to_owned()
+                "use `poolmgr` or `newdeploy`".to_owned()
             } else {
                 format!("did you mean {}?", suggest::or_list(&near))
             };
-            sink.wrong_hint(*line, format!("`{executor}` is not an `ExecutorType`"), hint);
+            sink.wrong_hint(*line, format!("unknown `ExecutorType` `{executor}`"), hint);
         }
         _ => {}
     }
     let (min, max) = (execution.parsed_at("MinScale", number), execution.parsed_at("MaxScale", number));
     let concurrency = spec.parsed_at("concurrency", number);
     let own = executor.is_some_and(|(executor, _)| executor == "newdeploy");
-    // The only one there is; another one is noted with the rest.
+    // `execution` is the only type; any other value is only noted.
     if let Some(kind) = strategy.take("StrategyType").filter(|kind| meant(kind) != Some("execution")) {
         let message = format!("`StrategyType` of `InvokeStrategy` of {} is not carried over", spec.what());
         if kind.says_something() {
-            sink.note(kind.line, message, "`execution` is the only one there is");
+            sink.note(kind.line, message, "`execution` is the only type");
         }
     }
-    execution.note_rest(&EXECUTION_KEYS, "instances are started and stopped by the requests that wait");
-    strategy.note_rest(&STRATEGY_KEYS, "instances are started and stopped by the requests that wait");
+    execution.note_rest(&EXECUTION_KEYS, "Milepost scales instances by the number of waiting requests");
+    strategy.note_rest(&STRATEGY_KEYS, "Milepost scales instances by the number of waiting requests");
     let without_use = if own { vec![("concurrency", concurrency)] } else { vec![("MinScale", min), ("MaxScale", max)] };
     for (key, (value, line)) in without_use.into_iter().filter_map(|(key, value)| Some((key, value?))) {
         if value > 0 && value != UNASKED_CONCURRENCY {
@@ -354,9 +351,9 @@ fn scale(spec: &mut Fields<'_>, sink: &Sink<'_>) -> ScalePut {
     if let (false, Some(least), Some(most)) = (own, set(min), set(max))
         && least > most
     {
-        // A pool does not use them, but somebody meant something by them.
-        let message = format!("{}: `scale`: min {least} and max {most} do not fit together", spec.what());
-        sink.wrong_hint(spec.line_of("InvokeStrategy"), message, "`MinScale` is at most `MaxScale`");
+        // `poolmgr` does not use these values, but they show a mistake.
+        let message = format!("{}: `scale`: min {least} and max {most}: max must not be below min", spec.what());
+        sink.wrong_hint(spec.line_of("InvokeStrategy"), message, "set `MinScale` to at most `MaxScale`");
     }
     ScalePut {
         min: if own { set(min) } else { None },
@@ -366,11 +363,11 @@ fn scale(spec: &mut Fields<'_>, sink: &Sink<'_>) -> ScalePut {
     }
 }
 
-/// Fields that are known and do nothing here, told when they say something.
+/// Warns about known fields that have a value but no effect.
 pub fn warn_unsupported(fields: &mut Fields<'_>, keys: &[&str], why: &str) {
     for key in keys {
         if let Some(node) = fields.take_set(key) {
-            let message = format!("{} is not supported, and has no effect", fields.of(key));
+            let message = format!("{} is not supported and has no effect", fields.of(key));
             fields.sink().warn_hint(node.line, message, why);
         }
     }

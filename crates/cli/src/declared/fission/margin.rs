@@ -1,7 +1,8 @@
-//! YAML that was copied from a page together with the page's margin. Seed 003 itself is written so: its documents are indented,
-//! the first line less than the others, and so are their `---`.
+//! Removes the margin of YAML that was copied from an indented page. The documents of seed 003 are
+//! written like this: they and their `---` are indented, the first line less than the others.
 
-/// The text without the margin that all its lines have but the first, on the same lines; none if there is no margin.
+/// Removes the common indentation of all lines after the first; line numbers stay the same. None if
+/// there is no margin.
 pub fn without(text: &str) -> Option<String> {
     let indent = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let first = text.lines().position(|line| !line.trim().is_empty())?;
@@ -22,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_margin_is_taken_off_and_lines_stay_where_they_are() {
+    fn removes_the_margin_and_keeps_line_numbers() {
         let pasted = "a: 1\n b:\n   c: 2\n \n ---\n d: 3\n";
         assert_eq!(without(pasted).as_deref(), Some("a: 1\nb:\n  c: 2\n\n---\nd: 3\n"));
         assert_eq!(without("\n    a: 1\n    b: 2\n").as_deref(), Some("\na: 1\nb: 2\n"));

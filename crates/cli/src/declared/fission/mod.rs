@@ -1,11 +1,13 @@
-//! Folders of `fission.io/v1` documents, as seed 003 and its users write them: every document of every `.yaml` and `.yml` file
-//! below the folder.
+//! Reads folders of `fission.io/v1` documents, such as those of seed 003: every document in every
+//! `.yaml` and `.yml` file below the folder.
 //!
-//! - A *namespace* is an app; `default`, or none, leaves it to the command which app is meant. One folder, one namespace.
-//! - The *deployment* is that of the folder's `DeploymentConfig`. A folder without one is known by its repository and its path
-//!   in it, so that seed 003's documents work as they stand, see [`unnamed`].
-//! - *Archives* start at `rootdir`, by default the parent of the folder.
-//! - `status` and what Kubernetes keeps in `metadata` say what was, not what should be, and are not read.
+//! - A *namespace* is an app. With `default`, or none, the command chooses the app. A folder has
+//!   one namespace.
+//! - The *deployment* is that of the folder's `DeploymentConfig`. Without one, the repository and
+//!   the path in it identify the folder, so that the documents of seed 003 work unchanged, see
+//!   [`unnamed`].
+//! - *Archives* are relative to `rootdir`, by default the parent of the folder.
+//! - `status` and most of `metadata` describe the state in Kubernetes and are not read.
 
 mod archive;
 mod check;
@@ -38,31 +40,31 @@ use archive::Archive;
 use package::Pending;
 use unnamed::unnamed;
 
-/// The namespace of those who did not think of any.
+/// The default namespace, which selects no app.
 const NO_APP: &str = "default";
 
-/// Reads a folder of specs. All its mistakes are told at once.
+/// Reads a folder of specs and reports all mistakes at once.
 pub fn read_folder(path: &Path) -> Result<Declared> {
     let (declared, errors) = look_at_folder(path)?;
     if errors.is_empty() { Ok(declared) } else { Err(failure(errors, declared.warnings)) }
 }
 
-/// What can be read of a folder, and what is wrong with it: for those who do not apply it.
+/// Reads what it can of a folder, and returns the errors too, for callers that do not apply it.
 pub fn look_at_folder(path: &Path) -> Result<(Declared, Vec<Problem>)> {
     if !path.is_dir() {
         let message = if path.exists() {
             format!("`{}` is not a folder of specs", path.display())
         } else {
-            format!("there is no folder `{}`", path.display())
+            format!("folder `{}` does not exist", path.display())
         };
         return Err(Failure::usage(message)
-            .hint("name the folder with `--specdir DIR`, or start one with `milepost spec init`"));
+            .hint("pass the folder with `--specdir DIR`, or create one with `milepost spec init`"));
     }
     let problems = Problems::default();
     let files = yaml_files(path)?;
     if files.is_empty() {
-        return Err(Failure::usage(format!("there are no specs in `{}`", path.display()))
-            .hint("put `.yaml` files there; `milepost spec init` writes the first one"));
+        return Err(Failure::usage(format!("no specs found in `{}`", path.display()))
+            .hint("add `.yaml` files to it; `milepost spec init` writes the first one"));
     }
     let mut reader = Reader::new(path, &problems);
     for file in &files {
@@ -96,9 +98,9 @@ pub fn look_at_folder(path: &Path) -> Result<(Declared, Vec<Problem>)> {
     Ok((declared.without_documents(), errors))
 }
 
-/// In the order of their names, so that two runs tell the same.
+/// Sorted, so that the output is deterministic.
 fn yaml_files(folder: &Path) -> Result<Vec<PathBuf>> {
-    // The current folder is not worth a `./` in every message.
+    // Avoids a `./` in every message.
     let start = if folder == Path::new(".") { Path::new("") } else { folder };
     let mut files = Vec::new();
     let mut folders = vec![start.to_owned()];
@@ -107,7 +109,7 @@ fn yaml_files(folder: &Path) -> Result<Vec<PathBuf>> {
         let entries = std::fs::read_dir(listed).map_err(|error| Failure::unreadable(listed, &error))?;
         for entry in entries {
             let name = entry?.file_name();
-            // Tools keep their things there.
+            // Hidden files and directories belong to tools.
             if name.to_string_lossy().starts_with('.') {
                 continue;
             }
@@ -123,7 +125,7 @@ fn yaml_files(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Where archives start: the parent of the specs.
+/// The directory that archives are relative to: the parent of the specs.
 pub fn project_of(folder: &Path) -> PathBuf {
     match folder.components().next_back() {
         Some(Component::Normal(_)) => folder.parent().map(Path::to_owned).unwrap_or_default(),
@@ -134,12 +136,12 @@ pub fn project_of(folder: &Path) -> PathBuf {
 /// What was read so far.
 struct Reader<'a> {
     problems: &'a Problems,
-    /// Where archives start.
+    /// The directory that archives are relative to.
     project: PathBuf,
     deployment: Option<Deployment>,
-    /// Where the DeploymentConfig is, also one that cannot be used.
+    /// The location of the DeploymentConfig, also of an invalid one.
     config: Option<Place>,
-    /// The first namespace that was named, and where.
+    /// The first namespace, and its location.
     namespace: Option<(String, Place)>,
     units: Vec<DeclaredUnit>,
     claims: Vec<Reference>,
@@ -147,52 +149,52 @@ struct Reader<'a> {
     pointers: Vec<Pointer>,
     file_places: HashMap<FileSet, Place>,
     archives: BTreeMap<String, Archive>,
-    /// Trees of packages, until all archives and environments are known.
+    /// Trees of packages that are resolved once all archives and environments are known.
     pending: Vec<Pending>,
-    /// Where each object is, with the ones that cannot be used: they are wrong, not missing.
+    /// The locations of all objects, including invalid ones, which are not missing.
     seen: BTreeMap<(&'static str, String), Place>,
-    /// What could not be read, so that nothing is told to be unknown or unused only because of it.
+    /// What could not be read, so that it does not cause errors about unknown or unused names.
     lost: Lost,
-    /// What is named, and may be in what could not be read: how it is told, and its name.
+    /// References that an unreadable part may resolve: the text for messages, and the name.
     unchecked: BTreeMap<String, String>,
-    /// Objects with labels or annotations, and where the first one is.
+    /// The number of objects with labels or annotations, and the location of the first.
     labelled: (usize, Option<Place>),
 }
 
 #[derive(Debug, Default)]
 struct Lost {
-    /// Whole files, and documents of which nobody knows what they are.
+    /// Unreadable files, and documents of an unknown kind.
     documents: Vec<Hidden>,
-    /// The packages that name their archive in a way that cannot be read.
+    /// Packages with an unreadable reference to an archive.
     archives: Vec<String>,
-    /// The functions that name their package in a way that cannot be read.
+    /// Functions with an unreadable reference to a package.
     packages: Vec<String>,
-    /// Names that cannot be one, where a package is named.
+    /// Invalid names in references to packages.
     misnamed: Vec<String>,
-    /// How many objects of a kind have no name: something may name what they should be called.
+    /// The number of objects without a name for each kind. Unresolved references may mean them.
     unnamed: BTreeMap<&'static str, usize>,
 }
 
-/// What cannot be read.
+/// An unreadable file or document.
 #[derive(Debug)]
 struct Hidden {
-    /// Where it begins.
+    /// Where it starts.
     place: Place,
-    /// How an error calls it.
+    /// How messages call it.
     called: String,
-    /// What is written in it, where that can be told.
+    /// Its text, if it could be read.
     text: Option<String>,
 }
 
 impl Hidden {
-    /// Whether it may declare or use something of this name.
+    /// Whether it may declare or use this name.
     fn may_hold(&self, name: &str) -> bool {
         self.text.as_ref().is_none_or(|text| text.contains(name))
     }
 }
 
 impl Lost {
-    /// The kinds of which there may be more than was read, under any name.
+    /// The kinds that may have declarations under any name that were not read.
     fn kinds(&self) -> BTreeSet<UnitKind> {
         let kinds = [UnitKind::Environment, UnitKind::Package, UnitKind::Function];
         let anything = self.documents.iter().any(|hidden| hidden.text.is_none());
@@ -226,7 +228,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A file that is not YAML is one mistake, and hides what is in it; the others are read all the same.
+    /// A file that is not YAML is one mistake and hides its content; the other files are still
+    /// read.
     fn file(&mut self, file: &Path) {
         let sink = self.problems.of_file(file).with_any_case();
         match sink.documents(text_of(file)) {
@@ -252,10 +255,14 @@ impl<'a> Reader<'a> {
 fn text_of(file: &Path) -> std::result::Result<Documents, NotYaml> {
     let text = std::fs::read_to_string(file).map_err(|error| {
         let not_text = error.kind() == std::io::ErrorKind::InvalidData;
-        let message = if not_text { "this is not text".to_owned() } else { format!("cannot be read: {error}") };
-        NotYaml { line: 1, message, hint: not_text.then_some("save it as text in UTF-8") }
+        let message = if not_text {
+            "this file is not valid UTF-8".to_owned()
+        } else {
+            format!("this file cannot be read: {error}")
+        };
+        NotYaml { line: 1, message, hint: not_text.then_some("save it as UTF-8 text") }
     })?;
-    // Perhaps copied from a page, with the margin of the page.
+    // It may have been copied from a page, with the margin of the page.
     let pasted = || margin::without(&text).and_then(|text| Documents::parse(&text).ok());
     Documents::parse(&text).or_else(|error| pasted().ok_or(error))
 }

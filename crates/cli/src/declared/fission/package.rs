@@ -1,4 +1,4 @@
-//! `Package`, and the archives in it.
+//! `Package`, and its archives.
 
 use data_encoding::BASE64;
 use milepost_model::unit_put::{PackagePut, UnitPut};
@@ -15,11 +15,11 @@ pub const ARCHIVE_KEYS: [&str; 5] = ["type", "literal", "url", "oci", "checksum"
 pub const CHECKSUM_KEYS: [&str; 2] = ["type", "sum"];
 const ARCHIVE: &str = "archive://";
 const DOWNLOAD: &str =
-    "put the file into the project, name it in an ArchiveUploadSpec, and write `url: archive://NAME` here";
+    "add the file to the project, list it in an ArchiveUploadSpec, and write `url: archive://NAME` here";
 
-/// A tree of a package whose files are known when everything is read.
+/// A tree of a package whose files are resolved after everything is read.
 pub struct Pending {
-    /// Which unit it belongs to, if that has a name.
+    /// Index of its unit, if that has a valid name.
     pub unit: Option<usize>,
     pub slot: TreeSlot,
     pub bytes: Bytes,
@@ -29,7 +29,7 @@ pub struct Pending {
     pub environment: Option<UnitName>,
 }
 
-/// What an archive of a package is.
+/// The content of a package's archive.
 pub enum Bytes {
     Archive(String),
     Literal(Vec<u8>),
@@ -53,8 +53,8 @@ impl Reader<'_> {
             Some((build, line)) => {
                 let build = command(Some(build));
                 if build.is_some() && !has_source && !wrong {
-                    let message = format!("`buildcmd` of {what} has nothing to build, and does not run");
-                    sink.warn_hint(line, message, "what is built is the `source`");
+                    let message = format!("`buildcmd` of {what} has no source to build, and does not run");
+                    sink.warn_hint(line, message, "add the code to build as `source`");
                 }
                 build.filter(|_| has_source)
             }
@@ -64,8 +64,7 @@ impl Reader<'_> {
             self.lost.archives.push(name.as_ref().map(ToString::to_string).unwrap_or_default());
         }
         if found.is_empty() && !wrong {
-            let hint =
-                "name its files with `source:` and `url: archive://NAME` below it, NAME being an ArchiveUploadSpec";
+            let hint = "add `source: { url: archive://NAME }`, with the name of an ArchiveUploadSpec";
             sink.wrong_hint(line, format!("{what} has neither a `source` nor a `deployment`"), hint);
         }
         let unit = name.as_ref().map(|_| self.units.len());
@@ -80,12 +79,12 @@ impl Reader<'_> {
     }
 }
 
-/// What can be read of an archive, with its line. Nothing is there if there are only the empty fields that programs write.
+/// The readable parts of an archive. Empty fields, as tools write them, count as absent.
 struct Archive {
     bytes: Option<(Bytes, u64)>,
-    /// No mistake was told.
+    /// Whether no mistake was reported.
     right: bool,
-    /// It may be in an archive, and nobody can say in which.
+    /// Whether it may refer to an archive, but the reference could not be read.
     lost: bool,
 }
 
@@ -107,9 +106,9 @@ fn archive(spec: &mut Fields<'_>, key: &str) -> Archive {
         sink.wrong_hint(line, message, hint);
     };
     if let Some(line) = oci.or(kind.as_ref().filter(|(kind, _)| kind == "oci").map(|(_, line)| *line)) {
-        wrong(line, format!("{what} is in a container registry, which Milepost does not read"), DOWNLOAD);
+        wrong(line, format!("{what} is in a container registry, which Milepost does not support"), DOWNLOAD);
     } else if let Some((kind, line)) = kind.filter(|(kind, _)| kind != "literal" && kind != "url") {
-        wrong(line, format!("`{kind}` is not a type of archive"), "the types are `literal` and `url`");
+        wrong(line, format!("unknown archive type `{kind}`"), "use `literal` or `url`");
     }
     if let (Some(_), Some((_, line))) = (&literal, &url) {
         wrong(*line, format!("{what} has both `literal` and `url`"), "keep one of them");
@@ -118,22 +117,22 @@ fn archive(spec: &mut Fields<'_>, key: &str) -> Archive {
     let is_literal = literal.is_some() || no_literal && !no_url;
     if let Some(((_, line), true)) = checksum.as_ref().map(|checksum| (checksum, literal.is_none())) {
         let message = format!("`checksum` of {what} is not carried over");
-        sink.note(*line, message, "the files are read anew whenever they are deployed");
+        sink.note(*line, message, "the files are read again on every deploy");
     }
     if let Some((literal, line)) = literal {
-        let letters: String = literal.split_whitespace().collect();
-        match BASE64.decode(letters.as_bytes()) {
+        let encoded: String = literal.split_whitespace().collect();
+        match BASE64.decode(encoded.as_bytes()) {
             Ok(read) => {
                 let sum = checksum.map(|(sum, line)| (sum, line, Digest::of(&read).hex()));
                 if let Some((_, line, found)) = sum.filter(|(sum, _, found)| !found.eq_ignore_ascii_case(sum)) {
-                    let message = format!("`checksum` of {what} does not fit the literal, whose sum is {found}");
-                    wrong(line, message, "the literal was changed or cut: make both again");
+                    let message = format!("`checksum` of {what} does not match the literal, whose SHA-256 is {found}");
+                    wrong(line, message, "the literal was changed or truncated: generate both again");
                 }
                 bytes = Some((Bytes::Literal(read), line));
             }
             Err(_) => {
-                let hint = "a literal is a zip or a file in base64, as `base64 -w0 FILE` writes it";
-                wrong(line, format!("`literal` of {what} is not base64"), hint);
+                let hint = "encode a zip or a file with `base64 -w0 FILE`";
+                wrong(line, format!("`literal` of {what} is not valid base64"), hint);
             }
         }
     }
@@ -152,7 +151,7 @@ fn checksum(fields: &mut Fields<'_>) -> Option<(String, u64)> {
     let kind = checksum.text_at("type").filter(|(kind, _)| !kind.is_empty());
     let sum = checksum.text_at("sum").filter(|(sum, _)| !sum.is_empty());
     if let Some((kind, line)) = kind.filter(|(kind, _)| kind != "sha256") {
-        checksum.sink().wrong_hint(line, format!("`{kind}` is not a type of checksum"), "the type is `sha256`");
+        checksum.sink().wrong_hint(line, format!("unknown checksum type `{kind}`"), "use `sha256`");
         return None;
     }
     sum

@@ -23,7 +23,7 @@ pub fn bytes(text: &str) -> Result<u64, String> {
 
 /// `500m`, `0.5` or `2` cores, as thousandths of a core.
 pub fn millicores(text: &str) -> Result<u32, String> {
-    let wrong = || format!("`{text}` is not an amount of processor; write it like `500m` or `2`");
+    let wrong = || format!("`{text}` is not an amount of CPU; write it like `500m` or `2`");
     let amount = match text.strip_suffix('m') {
         Some(digits) => number(digits),
         None => number(text).map(|cores| cores * 1000.0),
@@ -39,7 +39,7 @@ fn number(text: &str) -> Option<f64> {
 
 /// Rounded up, as Kubernetes does.
 fn whole(amount: f64) -> u64 {
-    // The callers keep it below 1e18, and `number` above zero.
+    // The callers limit it to below 1e18, and `number` allows no negative values.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded by the callers")]
     let whole = amount.ceil() as u64;
     whole
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amounts_are_read_as_kubernetes_reads_them() {
+    fn parses_kubernetes_quantities() {
         for (text, expected) in [
             ("128Mi", 128 << 20),
             ("0.5Gi", 512 << 20),

@@ -4,7 +4,7 @@ use super::super::Selection;
 use super::super::testing::{Folder, claims, function, keys, package};
 use super::*;
 
-/// A project whose `specs/a.yaml` is this text, with the folders that seed 003 speaks of.
+/// A project whose `specs/a.yaml` has this text, with the folders that seed 003 refers to.
 struct Project(Folder);
 
 impl Project {
@@ -42,7 +42,7 @@ const SEED: [&str; 5] = [
 ];
 
 #[test]
-fn the_documents_of_seed_003_are_read_as_they_stand() {
+fn reads_the_documents_of_seed_003_unchanged() {
     let expected: [&[&str]; 5] = [
         &["function hello", "package hello-pkg"],
         &["function hello", "package hello-pkg", "route d2aa2980-71d5-40b4-a490-4969646cbf7f"],
@@ -51,7 +51,7 @@ fn the_documents_of_seed_003_are_read_as_they_stand() {
         &["function bar", "package src-pkg"],
     ];
     for (text, expected) in SEED.into_iter().zip(expected) {
-        // With the margin that the seed's own page gives them, and without.
+        // With the margin of the seed's page, and without.
         for text in [text.to_owned(), margin::without(text).expect("a margin")] {
             let declared = read(&text);
             assert_eq!(keys(&declared), expected);
@@ -65,7 +65,7 @@ fn the_documents_of_seed_003_are_read_as_they_stand() {
 }
 
 #[test]
-fn the_first_scenario_becomes_a_function_and_a_package_with_a_source() {
+fn scenario_1_declares_a_function_and_a_source_package() {
     let project = Project::new(SEED[0]);
     let declared = project.read().expect("a good folder");
     let hello = function(&declared, "hello");
@@ -84,7 +84,7 @@ fn the_first_scenario_becomes_a_function_and_a_package_with_a_source() {
 }
 
 #[test]
-fn the_trigger_of_the_second_scenario_follows_latest() {
+fn trigger_of_scenario_2_follows_latest() {
     let declared = read(SEED[1]);
     let UnitPut::Route(route) = &declared.units[2].put.unit else { panic!("a route") };
     assert_eq!(
@@ -93,7 +93,7 @@ fn the_trigger_of_the_second_scenario_follows_latest() {
     );
 }
 
-/// What its own command line writes, empty fields and all.
+/// Output of Fission's command line, including empty fields.
 const WRITTEN_BY_TOOLS: &str = r#"
 include:
 - hello/hello.py
@@ -215,7 +215,7 @@ uid: 7a1f4b1e-0c0a-4e8b-9d55-6a2c0a3a3f00
 "#;
 
 #[test]
-fn what_tools_write_is_read_without_a_word() {
+fn reads_tool_output_without_warnings() {
     let declared = read(WRITTEN_BY_TOOLS);
     assert!(declared.warnings.is_empty(), "{:?}", declared.warnings);
     assert_eq!(declared.app.as_ref().map(ToString::to_string).as_deref(), Some("shop"));
@@ -230,7 +230,7 @@ fn what_tools_write_is_read_without_a_word() {
     assert_eq!((scale.min, scale.max, scale.concurrency, scale.idle_ms), (None, None, Some(1), Some(120_000)));
 }
 
-/// A function in a package that stands in the document.
+/// A function with a package that is embedded in the document.
 fn with_function(extra: &str, package: &str) -> Declared {
     read(&format!(
         "apiVersion: fission.io/v1\nkind: Function\nmetadata: {{name: f}}\nspec:\n  environment: {{name: nodejs}}\n  \
@@ -242,7 +242,7 @@ fn with_function(extra: &str, package: &str) -> Declared {
 const LITERAL: &str = "  deployment: {literal: Zg==}\n";
 
 #[test]
-fn resources_limits_and_scale_are_taken_over() {
+fn reads_resources_timeouts_and_scale() {
     let resources = "  resources:\n    requests: {memory: 64Mi, cpu: 100m}\n    limits: {memory: 256Mi}\n";
     let times = "  functionTimeout: 90\n  idletimeout: 30\n  requestsPerPod: 4\n  secrets: [{name: TOKEN}]\n";
     let own = "  InvokeStrategy: {ExecutionStrategy: {ExecutorType: newdeploy, MinScale: 2, MaxScale: 5}}\n";
@@ -255,7 +255,7 @@ fn resources_limits_and_scale_are_taken_over() {
     );
     assert_eq!(put.secrets.iter().map(UnitName::as_str).collect::<Vec<_>>(), ["TOKEN"]);
     assert_eq!(claims(&declared), ["secret TOKEN"]);
-    // A pool has no bounds but its concurrency.
+    // With `poolmgr` only `concurrency` is a bound.
     let pool =
         "  concurrency: 20\n  InvokeStrategy: {ExecutionStrategy: {ExecutorType: poolmgr, MinScale: 1, MaxScale: 2}}\n";
     let declared = with_function(pool, LITERAL);
@@ -263,7 +263,7 @@ fn resources_limits_and_scale_are_taken_over() {
 }
 
 #[test]
-fn bytes_in_the_document_are_a_file_that_the_runtime_can_load() {
+fn literals_get_a_file_name_that_the_runtime_loads() {
     let of = |package: &str| {
         let declared = with_function("", package);
         let [(slot, FileSet::Literal { name, bytes })] = package_trees(&declared) else { panic!("a literal") };
@@ -279,7 +279,7 @@ fn package_trees(declared: &Declared) -> &[(TreeSlot, FileSet)] {
 }
 
 #[test]
-fn a_builders_own_command_is_the_convention() {
+fn the_default_build_command_is_left_to_the_convention() {
     for (command, expected) in [("build", None), ("", None), ("./build.sh", Some("./build.sh"))] {
         let declared = with_function("", &format!("  source: {{literal: Zg==}}\n  buildcmd: \"{command}\"\n"));
         assert_eq!(package(&declared, "p").0.build_command.as_deref(), expected);
@@ -287,7 +287,7 @@ fn a_builders_own_command_is_the_convention() {
 }
 
 #[test]
-fn archives_start_at_rootdir_and_a_packed_one_is_one_file() {
+fn archives_are_relative_to_rootdir_and_may_be_a_single_zip() {
     let specs = |archive: &str| {
         format!("{}---\nkind: ArchiveUploadSpec\nname: a\n{archive}", SEED_PACKAGE.replace("ARCHIVE", "archive://a"))
     };
@@ -323,7 +323,7 @@ const SEED_PACKAGE: &str = "apiVersion: fission.io/v1\nkind: Function\nmetadata:
      environment: {name: nodejs}\n  source: {url: ARCHIVE}\n";
 
 #[test]
-fn many_files_and_many_documents_are_one_folder() {
+fn reads_all_documents_of_all_files() {
     let project = Project::new("---\n---\n# nothing here\n---\n");
     project.write("specs/deep/er/one.yml", SEED_PACKAGE.replace("ARCHIVE", "archive://a").as_str());
     project.write(
@@ -341,12 +341,12 @@ fn many_files_and_many_documents_are_one_folder() {
     );
 }
 
-/// The table of what becomes of each field when a folder is imported has all that are read here.
+/// Checks that the table of what an import keeps covers all keys that are read.
 #[test]
-fn every_key_that_is_known_is_in_the_table_of_what_an_import_keeps() {
+fn import_table_covers_all_known_keys() {
     use super::{archive, document, environment, function, package, trigger};
     const TABLE: &str = include_str!("../../../tests/import/every_field/specs/all.yaml");
-    // A folder with these is refused.
+    // A folder with these is rejected.
     const REFUSED: [&str; 2] = ["oci", "functionweights"];
     let all: [&[&str]; 20] = [
         &archive::KEYS,
@@ -376,7 +376,7 @@ fn every_key_that_is_known_is_in_the_table_of_what_an_import_keeps() {
 }
 
 #[test]
-fn keys_may_be_written_in_any_case_and_the_exact_one_wins() {
+fn keys_match_in_any_case_and_the_exact_case_wins() {
     let declared = read(concat!(
         "APIVERSION: fission.io/v1\nKind: HTTPTrigger\nMetadata: {Name: web}\nSpec:\n  RelativeURL: /web\n  METHODS: [get]\n",
         "  FunctionRef: {Name: f, TYPE: name, name: hello}\n",
@@ -399,7 +399,7 @@ fn keys_may_be_written_in_any_case_and_the_exact_one_wins() {
 }
 
 #[test]
-fn keys_in_another_case_are_not_known_to_a_manifest_and_unknown_ones_are_still_named() {
+fn misspelled_keys_are_still_unknown() {
     let text = "apiVersion: fission.io/v1\nkind: HTTPTrigger\nmetadata: {name: web}\nspec:\n  relativUrl: /web\n  functionref: {name: f}\n";
     let error = format!("{:?}", Project::new(text).read().expect_err("a key that is misspelled"));
     assert!(error.contains("a.yaml:5") && error.contains("unknown key `relativUrl`"), "{error}");
@@ -412,7 +412,7 @@ fn triggers_strip_and_keep_prefixes_as_fission_does() {
         ("prefix: /a", ("/a", true, true)),
         ("prefix: /a/", ("/a/", true, true)),
         ("prefix: /a\n  keepPrefix: true", ("/a", true, false)),
-        // Fission trims literal text only.
+        // Fission only trims literal prefixes.
         ("prefix: /a/{id}", ("/a/{id}", true, false)),
     ] {
         let trigger =

@@ -35,7 +35,7 @@ impl Reader<'_> {
         let several = spec.texts("methods").into_iter().map(|(method, line)| ("methods", method, line));
         let methods = one.into_iter().chain(several).filter(|(_, method, _)| !method.is_empty());
         let methods: Vec<_> = methods.map(|(key, method, line)| (key, method.to_uppercase(), line)).collect();
-        // Told under the keys that the document has.
+        // Report errors under the key names of the document.
         let wrong = |error: Option<SpecError>, key: &str, line: u64| {
             if let Some(error) = error {
                 sink.wrong(line, format!("{what}: {}", SpecError { field: key.to_owned(), ..error }));
@@ -49,8 +49,8 @@ impl Reader<'_> {
                 wrong(checks::path(path), key, *line);
             }
         }
-        warn_unsupported(&mut spec, &["createingress"], "the gateway serves the route at the app's own address");
-        warn_unsupported(&mut spec, &["corsConfig"], "let the function itself answer `OPTIONS` and send the headers");
+        warn_unsupported(&mut spec, &["createingress"], "the gateway serves the route at the address of the app");
+        warn_unsupported(&mut spec, &["corsConfig"], "answer `OPTIONS` and send the CORS headers in the function");
         let keeps = spec.flag("keepPrefix");
         // Fission trims the prefix as literal text, so one with a variable is never trimmed.
         let strips = |prefix: &str| !keeps && !prefix.contains('{');
@@ -72,13 +72,13 @@ impl Reader<'_> {
             }
             (None, None) => {
                 if !spec.is_unreadable("prefix") {
-                    spec.missing("relativeurl", "write the path that it answers, like `relativeurl: /hello`");
+                    spec.missing("relativeurl", "set the path to serve, like `relativeurl: /hello`");
                 }
                 None
             }
         };
         let target = self.target(&mut spec);
-        spec.note_rest(&ROUTE_KEYS, "Milepost has nothing for it");
+        spec.note_rest(&ROUTE_KEYS, "Milepost has no equivalent");
         let (Some((path, prefix, strip)), Some(target), Some(name)) = (path, target, name) else { return };
         let methods = methods.into_iter().map(|(_, method, _)| method).collect();
         let put = RoutePut { methods, path, prefix, strip, fission: true, host, target };
@@ -93,19 +93,19 @@ impl Reader<'_> {
         }
         let method = spec.text_at("method").filter(|(method, _)| !method.is_empty() && method != "POST");
         if let Some((_, line)) = method {
-            let message = format!("`method` of {what} is not supported, and has no effect");
+            let message = format!("`method` of {what} is not supported and has no effect");
             sink.warn_hint(line, message, "a timer calls its function with POST");
         }
         warn_unsupported(&mut spec, &["subpath"], "a timer calls its function at `/`");
         let target = self.target(&mut spec);
-        spec.note_rest(&TIMER_KEYS, "Milepost has nothing for it");
+        spec.note_rest(&TIMER_KEYS, "Milepost has no equivalent");
         let (Some((cron, _)), Some(target), Some(name)) = (cron, target, name) else { return };
         let put = TimerPut { cron, zone: String::new(), target };
         self.add(name, UnitPut::Timer(put), Vec::new(), sink.place(line));
     }
 
     fn target(&mut self, spec: &mut Fields<'_>) -> Option<TargetPut> {
-        const HINT: &str = "name the function with `functionref:`, `type: name` and `name: NAME` below it";
+        const HINT: &str = "set the function with `functionref: { type: name, name: NAME }`";
         let sink = spec.sink();
         let Some(node) = spec.take_set("functionref") else {
             spec.missing("functionref", HINT);
@@ -119,15 +119,15 @@ impl Reader<'_> {
         let weights = fields.take_set("functionweights").map(|node| node.line);
         let by_weight = kind.as_ref().filter(|(kind, _)| kind == "function-weights").map(|(_, line)| *line);
         if let Some(line) = by_weight.or(weights) {
-            let message = format!("{by} shares its calls out by weight (`function-weights`), which is not supported");
-            let hint = "name one function; to move from version to version, follow an alias with `alias: stable`";
+            let message = format!("{by} splits requests by weight (`function-weights`), which is not supported");
+            let hint = "refer to one function; to switch versions, follow an alias with `alias: stable`";
             sink.wrong_hint(line, message, hint);
         }
         let shared_out = by_weight.or(weights).is_some();
         if let Some((kind, line)) = kind.filter(|(kind, _)| kind != "name" && by_weight.is_none()) {
             let near = suggest::closest(&kind, ["name"]);
             let hint = if near.is_empty() { "write `type: name`" } else { "did you mean `name`?" };
-            sink.wrong_hint(line, format!("`{kind}` is not a type of `functionref`"), hint);
+            sink.wrong_hint(line, format!("unknown `functionref` type `{kind}`"), hint);
         }
         let name = if shared_out { set(fields.text_at("name")) } else { fields.need("name", HINT) };
         let (alias, version) = (set(fields.text_at("alias")), set(fields.text_at("version")));
@@ -144,7 +144,7 @@ impl Reader<'_> {
     }
 }
 
-/// What programs write for what nobody set says nothing.
+/// Treats the empty values that tools write as absent.
 fn set(found: Option<(String, u64)>) -> Option<(String, u64)> {
     found.filter(|(text, _)| !text.is_empty())
 }

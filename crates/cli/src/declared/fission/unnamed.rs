@@ -1,14 +1,16 @@
-//! The deployment of a folder that has no `DeploymentConfig`: the same on every checkout, and another for every folder.
+//! The deployment of a folder without a `DeploymentConfig`. It is the same for every checkout, and
+//! different for every folder.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use milepost_model::change::Deployment;
 
-/// What the ids of such deployments begin with.
+/// The prefix of the ids of such deployments.
 const PREFIX: &str = "spec:";
 
-/// The repository's address and the path of the folder inside; without an address, the last two names of the path.
+/// Combines the address of the repository with the path of the folder in it. Without an address,
+/// uses the last two names of the absolute path.
 pub fn unnamed(folder: &Path) -> Deployment {
     let full = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let id = in_repository(&full).unwrap_or_else(|| {
@@ -41,13 +43,13 @@ fn ask(folder: &Path, args: &[&str]) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// `example.org/team/shop`, however the repository was cloned: over https or ssh, with a user, a port or a password or
-/// without, with `.git` at its end or not.
+/// Normalises a remote to `example.org/team/shop`, whatever the protocol, user, port, password or
+/// `.git` suffix of the clone URL.
 fn plain_remote(remote: &str) -> Option<String> {
     let remote = remote.trim();
     let (host, path) = match remote.split_once("://") {
         Some((_, rest)) => rest.split_once('/').unwrap_or((rest, "")),
-        // `git@example.org:team/shop.git`; a path of this machine has no colon before its first slash.
+        // `git@example.org:team/shop.git`. A local path has no colon before its first slash.
         None => match remote.split_once(':') {
             Some((host, path)) if !host.contains('/') => (host, path),
             _ => ("", remote),
@@ -66,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_way_to_clone_a_repository_is_one_name() {
+    fn all_clone_urls_of_a_repository_have_the_same_name() {
         for remote in [
             "https://example.org/team/shop.git",
             "https://me:token@Example.org/team/shop",
@@ -83,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn two_folders_without_a_repository_are_two_deployments() {
+    fn folders_without_a_repository_are_distinct_deployments() {
         let place = tempfile::tempdir().expect("a folder");
         let ids = ["one", "two"].map(|name| {
             let folder = place.path().join(name).join("specs");
@@ -94,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_of_a_repository_is_named_by_its_remote_and_its_path() {
+    fn a_folder_in_a_repository_is_named_by_remote_and_path() {
         let place = tempfile::tempdir().expect("a folder");
         let folder = place.path().join("services/a/specs");
         std::fs::create_dir_all(&folder).expect("a folder");

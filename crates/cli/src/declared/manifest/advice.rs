@@ -1,11 +1,11 @@
-//! What to tell somebody whose folder has no manifest.
+//! Advice for users whose folder has no manifest.
 
 use std::path::Path;
 
 use super::FILE_NAME;
 use super::recognise::starter;
 
-/// A next step, with a manifest to start from when the folder shows what it could be about.
+/// Suggests a next step, with a starter manifest if the content of the folder is recognised.
 pub fn advice(folder: &Path, verb: &str) -> String {
     if folder.join("milepost.yml").is_file() {
         return format!("rename `milepost.yml` to `{FILE_NAME}`");
@@ -13,15 +13,18 @@ pub fn advice(folder: &Path, verb: &str) -> String {
     match starter(folder) {
         Some(starter) => {
             let indented: String = starter.manifest.lines().map(|line| format!("    {line}\n")).collect();
-            format!("`milepost init {}` writes this, from what is there:\n\n{indented}", folder.display())
+            format!(
+                "run `milepost init {}` to write this manifest, based on the files in the folder:\n\n{indented}",
+                folder.display()
+            )
         }
         None => format!(
-            "name a folder that has one, like `milepost {verb} examples/hello`, or start one with `milepost init`"
+            "pass a folder that has one, like `milepost {verb} examples/hello`, or create one with `milepost init`"
         ),
     }
 }
 
-/// The name of the folder, as far as it can be the name of an app.
+/// Derives an app name from the name of the folder.
 pub fn app_name(folder: &Path) -> String {
     let name = folder.canonicalize().ok().and_then(|folder| Some(folder.file_name()?.to_string_lossy().to_lowercase()));
     let mut plain = String::new();

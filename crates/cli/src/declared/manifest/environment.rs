@@ -33,7 +33,7 @@ impl Found<'_> {
             }
         };
         let spec = EnvironmentSpec {
-            // A mistake was told; nothing is sent.
+            // Only a placeholder: the error was reported, so nothing is sent.
             runtime: runtime.and_then(parse).unwrap_or(Runtime::Python),
             interpreter: interpreter.unwrap_or_default(),
             builder: builder.unwrap_or_default(),

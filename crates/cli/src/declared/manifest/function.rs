@@ -35,7 +35,7 @@ impl Found<'_> {
     pub(super) fn function(&mut self, key: &Key, node: Node) {
         let what = called(UnitKind::Function, key);
         let name = self.own_name(UnitKind::Function, key);
-        // One of two of the same name, which was told, is looked at and not taken.
+        // A duplicate was already reported. It is checked but not added.
         let name = name.filter(|name| self.earlier(UnitKind::Function, name).is_none());
         let mut fields = Fields::read(self.sink, node, key.line, &what, &KEYS);
         let environment = self.environment_of(&mut fields);
@@ -67,7 +67,7 @@ impl Found<'_> {
         self.add(name, UnitPut::Function(put), Vec::new(), key.line).put.description = description;
     }
 
-    /// Its code: a package of its own, which is declared beside it, or one that others may share.
+    /// The code of a function: its own package, declared alongside it, or a shared one.
     fn code(
         &mut self,
         fields: &mut Fields<'_>,
@@ -81,7 +81,7 @@ impl Found<'_> {
         let (src, package) = (fields.text_at("src"), fields.text_at("package"));
         let mut code = None;
         if let (Some(_), Some((_, line))) = (&src, &package) {
-            let hint = "keep `src` for code of its own, or `package` for a package that the app has";
+            let hint = "keep `src` for its own code, or `package` for a shared package";
             self.sink.wrong_hint(*line, format!("{what} has both `src` and `package`"), hint);
         }
         if let (None, None) = (&src, &package) {
@@ -90,8 +90,7 @@ impl Found<'_> {
             }
             super::super::files::check_alone(self.sink, &what, &include, &exclude);
             if !fields.is_unreadable("package") {
-                let hint =
-                    format!("name its code with `src: {}/`, or a package of the app with `package: NAME`", key.text);
+                let hint = format!("set its code with `src: {}/`, or a shared package with `package: NAME`", key.text);
                 fields.missing("src", &hint);
             }
             if environment.is_none() && !fields.is_unreadable("package") {
@@ -107,7 +106,7 @@ impl Found<'_> {
             for (line, key) in given.into_iter().filter(|_| src.is_none()).filter_map(|(line, key)| Some((line?, key)))
             {
                 let message = format!("{what} has both `{key}` and `package`");
-                self.sink.wrong_hint(line, message, format!("`{key}` belongs to the package"));
+                self.sink.wrong_hint(line, message, format!("move `{key}` to the package"));
             }
             code = self.refer(UnitKind::Package, package, *line, &what, &format!("`package` of {what}: "));
         }
@@ -142,12 +141,12 @@ impl Found<'_> {
             let value = text(self.sink, node, &format!("variable `{}` of {what}", key.text))?;
             Some((key.text, Some(value)))
         };
-        fields.values("vars", "write each as `MODE: fast` below it").into_iter().filter_map(pair).collect()
+        fields.values("vars", "write each as `MODE: fast`").into_iter().filter_map(pair).collect()
     }
 
     fn configmaps(&self, fields: &mut Fields<'_>) -> BTreeSet<UnitName> {
         let what = fields.of("configmaps");
-        let names = fields.names("configmaps", "name members of the configuration, like `configmaps: [mail]`");
+        let names = fields.names("configmaps", "list keys of the configuration, like `configmaps: [mail]`");
         let parsed = names.into_iter().filter_map(|(name, line)| match checks::configmap(&name) {
             Ok(name) => Some(name),
             Err(error) => {

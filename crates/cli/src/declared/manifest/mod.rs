@@ -1,8 +1,8 @@
-//! `milepost.yaml`: what an app is made of.
+//! Reads `milepost.yaml`, the declaration of an app.
 //!
-//! A manifest speaks for its app under the name `milepost.yaml` unless it has a `deployment` of its own. It may name what the
-//! app has and the manifest does not declare (a function that somebody made by hand, a shared package): such references are
-//! left for the planner to look at, see [`Declared::unresolved`].
+//! A manifest is the deployment `milepost.yaml` unless it sets `deployment`. It may refer to units
+//! that only the app has, such as a function created by hand or a shared package. The planner
+//! checks such references, see [`Declared::unresolved`].
 
 mod advice;
 mod environment;
@@ -50,9 +50,9 @@ const KEYS: [&str; 11] = [
 ];
 
 const SECRETS_HINT: &str =
-    "write their names only, like `secrets: [API_KEY]`; a value is set with `milepost secret set API_KEY`";
+    "list only their names, like `secrets: [API_KEY]`; set a value with `milepost secret set API_KEY`";
 
-/// Where the manifest is, and where the paths in it start.
+/// The manifest file, and the folder that its paths are relative to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Location {
     pub file: PathBuf,
@@ -60,13 +60,13 @@ pub struct Location {
 }
 
 impl Location {
-    /// A folder with a manifest in it, or the manifest itself.
+    /// Finds the manifest in a folder; `path` may also be the manifest itself.
     pub fn find(path: &Path) -> Option<Self> {
         if path.is_file() {
             let folder = path.parent().map(Path::to_owned).unwrap_or_default();
             return Some(Self { file: path.to_owned(), folder });
         }
-        // The current folder is not worth a `./` in every message.
+        // Avoids a `./` in every message.
         let folder = if path == Path::new(".") { PathBuf::new() } else { path.to_owned() };
         let file = folder.join(FILE_NAME);
         file.is_file().then_some(Self { file, folder })
@@ -79,11 +79,11 @@ pub fn read_manifest(path: &Path) -> Result<Declared> {
     if errors.is_empty() { Ok(declared) } else { Err(failure(errors, declared.warnings)) }
 }
 
-/// What can be read of a manifest, and what is wrong with it.
+/// Reads what it can of a manifest, and returns the errors too.
 pub fn look_at_manifest(path: &Path) -> Result<(Declared, Vec<Problem>)> {
     let location = Location::find(path).ok_or_else(|| {
-        Failure::usage(format!("there is no `{FILE_NAME}` in `{}`", path.display()))
-            .hint("name the folder that has it, or start one with `milepost init`")
+        Failure::usage(format!("no `{FILE_NAME}` found in `{}`", path.display()))
+            .hint("pass the folder that contains it, or create one with `milepost init`")
     })?;
     let text = std::fs::read_to_string(&location.file).map_err(|error| Failure::unreadable(&location.file, &error))?;
     Ok(look_at_text(&text, location))
@@ -105,7 +105,11 @@ fn look_at_text(text: &str, location: Location) -> (Declared, Vec<Problem>) {
     let (mut app, mut deployment) = (None, None);
     for (at, node) in sink.documents(Documents::parse(text)).into_iter().flat_map(one_or_more).enumerate() {
         if at > 0 {
-            sink.wrong_hint(node.line, "a manifest is one document; `---` begins another", "take the `---` out");
+            sink.wrong_hint(
+                node.line,
+                "a manifest must be a single document; `---` starts another",
+                "remove the `---`",
+            );
         }
         let (named, own) = found.read(node);
         app = app.or(named);
@@ -158,14 +162,14 @@ struct Found<'a> {
 impl<'a> Found<'a> {
     fn read(&mut self, node: Node) -> (Option<AppName>, Option<Deployment>) {
         if node.content == Content::Null {
-            self.sink.wrong_hint(1, "the manifest is empty", format!("its keys are {}", quoted(&KEYS)));
+            self.sink.wrong_hint(1, "the manifest is empty", format!("valid keys are {}", quoted(&KEYS)));
             return (None, None);
         }
         let mut fields = Fields::top(self.sink, node, "the manifest", &KEYS);
         let app = fields.parsed("app", |name| name.parse::<AppName>().map_err(|error| error.to_string()));
         self.unread.app |= fields.is_unreadable("app");
         let deployment = deployment(&mut fields);
-        // The version is for `publish`, which reads it by itself; what cannot be one is a mistake all the same.
+        // `publish` reads the version itself; here it is only validated.
         fields.parsed("version", |version| version.parse::<SemVer>().map_err(|error| error.to_string()));
         self.config(&mut fields);
         for (key, node) in self.things(&mut fields, "environments", UnitKind::Environment) {
@@ -181,11 +185,11 @@ impl<'a> Found<'a> {
             self.claim(&name, line, "`secrets`", "the manifest");
         }
         let items = fields.list("static", static_item::FORM);
-        let is_told = fields.is_unreadable("static");
-        items.into_iter().for_each(|node| self.static_items(node, is_told));
+        let is_reported = fields.is_unreadable("static");
+        items.into_iter().for_each(|node| self.static_items(node, is_reported));
         let routes = fields.list("routes", "write each as `- GET /hello: hello`");
-        let is_told = fields.is_unreadable("routes");
-        routes.into_iter().for_each(|node| self.route(node, is_told));
+        let is_reported = fields.is_unreadable("routes");
+        routes.into_iter().for_each(|node| self.route(node, is_reported));
         for (key, node) in self.things(&mut fields, "timers", UnitKind::Timer) {
             self.timer(&key, node);
         }
@@ -196,47 +200,38 @@ impl<'a> Found<'a> {
         ] {
             if fields.is_unreadable(key) {
                 self.unread.kinds.insert(kind);
-                // A function with code of its own has a package.
+                // A function with its own code has a package.
                 self.unread.kinds.extend((kind == UnitKind::Function).then_some(UnitKind::Package));
             }
         }
         (app, deployment)
     }
 
-    /// What stands under names. Of those that cannot be read it is remembered that they are there.
+    /// Items under user-defined names. The names of unreadable ones are recorded in `unread`.
     fn things(&mut self, fields: &mut Fields<'_>, key: &str, kind: UnitKind) -> Vec<(Key, Node)> {
         let (known, plain, form) = match kind {
-            UnitKind::Environment => (&environment::KEYS[..], true, "write each as `py311: python` below it"),
-            UnitKind::Package => {
-                (&package::KEYS[..], false, "write each as `shared: { env: python, src: lib }` below it")
-            }
-            UnitKind::Function => {
-                (&function::KEYS[..], false, "write each as `hello: { env: python, src: hello }` below it")
-            }
-            _ => (
-                &trigger::TIMER_KEYS[..],
-                false,
-                "write each as `nightly: { cron: \"0 3 * * *\", function: hello }` below it",
-            ),
+            UnitKind::Environment => (&environment::KEYS[..], true, "write each as `py311: python`"),
+            UnitKind::Package => (&package::KEYS[..], false, "write each as `shared: { env: python, src: lib }`"),
+            UnitKind::Function => (&function::KEYS[..], false, "write each as `hello: { env: python, src: hello }`"),
+            _ => (&trigger::TIMER_KEYS[..], false, "write each as `nightly: { cron: \"0 3 * * *\", function: hello }`"),
         };
         let Things { whole, bare } = fields.things(key, known, plain, form);
         bare.iter().for_each(|name| self.is_there(kind, &name.text));
         if whole.iter().any(|(key, _)| key.text.is_empty()) {
-            // It may be what something else names.
+            // Any reference may mean the item without a name.
             self.unread.kinds.insert(kind);
             self.unread.kinds.extend((kind == UnitKind::Function).then_some(UnitKind::Package));
         }
         whole
     }
 
-    /// Notes that there is a unit of this name, about which no more can be said.
+    /// Records that a unit with this name is declared, but could not be read.
     fn is_there(&mut self, kind: UnitKind, name: &str) {
         let mut note = |kind: UnitKind, name: &str| {
             self.unread.names.extend(UnitName::for_kind(kind, name).ok().map(|name| UnitKey { kind, name }));
         };
         note(kind, name);
         if kind == UnitKind::Function {
-            // A function with code of its own has a package.
             note(UnitKind::Package, &format!("{name}-pkg"));
         }
     }
@@ -250,28 +245,28 @@ impl<'a> Found<'a> {
                 self.add(UnitName::config(), UnitPut::Config(config), Vec::new(), node.line);
             }
             _ => {
-                let message = format!("`config` must be a map of keys, not {}", node.kind());
+                let message = format!("`config` must be a map, not {}", node.kind());
                 self.sink.wrong_hint(node.line, message, "write each value under a key, like `greeting: hi`");
             }
         }
     }
 
-    /// A name of the user's for a unit, told when it cannot be one. `before`: what an error begins with.
+    /// Parses the name of a unit and reports an invalid one. `before` is a prefix for the error.
     fn name(&self, kind: UnitKind, text: &str, line: u64, before: &str) -> Option<UnitName> {
         UnitName::for_kind(kind, text).map_err(|error| self.sink.wrong(line, format!("{before}{error}"))).ok()
     }
 
-    /// The name under which something stands.
+    /// The name of an item in a section.
     fn own_name(&self, kind: UnitKind, key: &Key) -> Option<UnitName> {
         if key.text.is_empty() {
             let message = format!("{} has no name", called(kind, key));
-            self.sink.wrong_hint(key.line, message, "write its name in front of its keys, and them below it");
+            self.sink.wrong_hint(key.line, message, "write its name first, with its keys nested under it");
             return None;
         }
         self.name(kind, &key.text, key.line, "")
     }
 
-    /// The same for something that exists elsewhere: it is also a reference.
+    /// Like [`Self::name`], and also records a reference to the unit.
     fn refer(&mut self, kind: UnitKind, text: &str, line: u64, by: &str, before: &str) -> Option<UnitName> {
         let name = self.name(kind, text, line, before)?;
         let key = UnitKey { kind, name: name.clone() };
@@ -300,17 +295,17 @@ impl<'a> Found<'a> {
         &mut self.units[at]
     }
 
-    /// Where a unit of this name is already.
+    /// An earlier declaration with the same name.
     fn earlier(&self, kind: UnitKind, name: &UnitName) -> Option<&DeclaredUnit> {
         self.units.iter().find(|unit| unit.put.unit.kind() == kind && unit.put.name == *name)
     }
 
-    /// A path of the manifest, from its folder, told when nothing is there.
+    /// Resolves a path relative to the manifest, and reports a missing file.
     fn path(&self, given: &str, line: u64, key: &str, what: &str) -> PathBuf {
         let path = self.folder.join(given);
         if !path.exists() {
-            let message = format!("`{key}` of {what}: there is no `{}`", path.display());
-            self.sink.wrong_hint(line, message, "paths start at the folder of the manifest");
+            let message = format!("`{key}` of {what}: `{}` does not exist", path.display());
+            self.sink.wrong_hint(line, message, "paths are relative to the folder of the manifest");
         }
         path
     }
@@ -323,7 +318,7 @@ fn deployment(fields: &mut Fields<'_>) -> Option<Deployment> {
     let (id, name) = match node.content {
         Content::Map(_) => {
             let mut inner = Fields::read(sink, node, line, "`deployment`", &["name", "uid"]);
-            let id = inner.need("uid", "the `uid` is what tells this folder from others; it may be any text");
+            let id = inner.need("uid", "add a `uid` to identify this folder; it may be any string");
             let name = inner.text("name");
             let id = id.map(|(id, _)| id);
             (id.clone(), name.or(id))
@@ -338,14 +333,15 @@ fn deployment(fields: &mut Fields<'_>) -> Option<Deployment> {
         sink.wrong_hint(
             line,
             "`deployment` is empty",
-            "give it a name that no other folder of the app has, or take it out",
+            "give it a name that no other folder of the app uses, or remove it",
         );
         return None;
     }
     Some(Deployment { id, name })
 }
 
-/// The app that the manifest in this folder names, whatever else is in it: commands that are typed there are about it.
+/// The app that the manifest in the current directory specifies, even if other parts are invalid.
+/// It is the default app for commands run there.
 pub fn app_of_this_folder() -> Option<String> {
     let text = std::fs::read_to_string(FILE_NAME).ok()?;
     let node = Documents::parse(&text).ok()?.nodes.into_iter().next()?;

@@ -1,4 +1,4 @@
-//! `packages:`, and the packages that functions have of their own.
+//! `packages:`, and the own packages of functions.
 
 use milepost_model::unit_put::{PackagePut, UnitPut, VersionRef};
 use milepost_model::{Selector, UnitKind, UnitName};
@@ -27,8 +27,8 @@ impl Found<'_> {
             let slot = if build.is_some() || deploy.is_some() { TreeSlot::Source } else { TreeSlot::Code };
             trees.push((slot, self.files(&what, "src", &src, line, &include, &exclude)));
         } else if let Some((_, line)) = build.as_ref().filter(|_| !fields.is_unreadable("src")) {
-            let message = format!("`build` of {what} has nothing to build");
-            self.sink.wrong_hint(*line, message, "name what is built with `src`");
+            let message = format!("`build` of {what} has no source to build");
+            self.sink.wrong_hint(*line, message, "set the source with `src`");
         }
         if let Some((deploy, line)) = deploy {
             let none = Patterns::new();
@@ -40,7 +40,7 @@ impl Found<'_> {
             check_alone(self.sink, &what, &include, &exclude);
         }
         if trees.is_empty() && !fields.is_unreadable("deploy") {
-            fields.missing("src", "name its code with `src: FOLDER`, or what is built already with `deploy: FOLDER`");
+            fields.missing("src", "set its code with `src: FOLDER`, or prebuilt code with `deploy: FOLDER`");
         }
         let Some(name) = self.own_name(UnitKind::Package, key) else { return };
         let build_command = build.map(|(command, _)| command);
@@ -49,14 +49,15 @@ impl Found<'_> {
         self.add(name, UnitPut::Package(put), trees, key.line);
     }
 
-    /// What runs it: `env`.
+    /// The environment, from `env`.
     pub(super) fn environment_of(&mut self, fields: &mut Fields<'_>) -> Option<VersionRef> {
         let node = fields.take("env")?;
         let line = node.line;
-        // With `name` in it, it is what specs have there; else it is what others call the environment.
+        // With a `name` it is a reference as in specs; otherwise it is mistaken for environment
+        // variables.
         if matches!(node.content, super::Content::Map(_)) && meant(&node).is_none() {
-            let message = format!("`env` of {} names what runs it, like `python`", fields.what());
-            self.sink.wrong_hint(line, message, "variables are set under `vars`");
+            let message = format!("`env` of {} must be the name of an environment, like `python`", fields.what());
+            self.sink.wrong_hint(line, message, "set environment variables under `vars`");
             fields.spoil("env");
             return None;
         }
@@ -69,7 +70,7 @@ impl Found<'_> {
         Some(VersionRef { name: name?, version: Selector::Latest })
     }
 
-    /// The files at a path of the manifest. None: they cannot be had, and that was told.
+    /// The files at a path of the manifest. None if they are invalid, which has been reported.
     pub(super) fn files(
         &mut self,
         what: &str,
@@ -96,7 +97,7 @@ impl Found<'_> {
         right.then_some(files)
     }
 
-    /// Tells what is wrong with the patterns, and answers whether nothing is.
+    /// Reports invalid patterns, and returns whether all are valid.
     pub(super) fn check_patterns(
         &self,
         what: &str,
@@ -112,34 +113,29 @@ impl Found<'_> {
             && selection.root.is_file()
             && selection.root.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("zip"))
         {
-            let message =
-                format!("`include` of {what} has nothing to choose from: `{}` is a file", selection.root.display());
-            self.sink.wrong_hint(*line, message, "name the folder that it is in");
+            let message = format!("`include` of {what} has no effect: `{}` is a file", selection.root.display());
+            self.sink.wrong_hint(*line, message, "use the folder that contains it");
             return false;
         }
         right
     }
 
-    /// The package of a function that has code of its own.
+    /// The name of the package of a function with its own code.
     pub(super) fn own_package(&mut self, function: &UnitName, line: u64) -> Option<UnitName> {
         let name = self.name(UnitKind::Package, &format!("{function}-pkg"), line, "")?;
         if let Some(first) = self.earlier(UnitKind::Package, &name) {
             let message = format!(
-                "function `{function}` has a package of its own, `{name}`, and that name is taken on line {}",
+                "function `{function}` needs the package name `{name}` for its own code, but line {} already uses it",
                 first.place.line
             );
-            self.sink.wrong_hint(
-                line,
-                message,
-                format!("use that one with `package: {name}`, or give it another name"),
-            );
+            self.sink.wrong_hint(line, message, format!("use that package with `package: {name}`, or rename it"));
         }
         Some(name)
     }
 }
 
-/// What could run it.
+/// The hint for a missing `env`.
 pub fn environment_hint() -> String {
     let names = milepost_model::spec::BUILT_IN_ENVIRONMENTS.map(|(name, _)| name).join(", ");
-    format!("say what runs it: {names}, or an environment of the app")
+    format!("set `env` to {names}, or to an environment of the app")
 }

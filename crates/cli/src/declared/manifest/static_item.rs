@@ -12,27 +12,28 @@ use super::super::{FileSet, Selection, TreeSlot, checks};
 use super::Found;
 
 const KEYS: [&str; 9] = ["src", "path", "include", "exclude", "index", "fallback", "error", "clean", "expires"];
-pub(super) const FORM: &str = "write `- src: public` and `path: /` below it";
+pub(super) const FORM: &str = "write `- src: public` with `path: /` under it";
 
 impl Found<'_> {
-    /// An item of the list, or what stands there instead of the list, which `is_told`.
-    pub(super) fn static_items(&mut self, node: Node, is_told: bool) {
+    /// Reads an item of the list, or a value in place of the list; then `is_reported` is set,
+    /// because that was already reported.
+    pub(super) fn static_items(&mut self, node: Node, is_reported: bool) {
         let Node { line, content } = node;
         match content {
-            // Under its path, as a route has it.
+            // Written under its path, like a route.
             Content::Map(entries)
                 if entries.iter().all(|(key, _)| key.text.starts_with('/')) && !entries.is_empty() =>
             {
-                if !is_told {
-                    self.sink.wrong_hint(line, "a static item has its path under `path`", FORM);
+                if !is_reported {
+                    self.sink.wrong_hint(line, "a static item must set its path with `path`", FORM);
                 }
                 for (key, value) in entries {
                     self.static_item(under(key, value), false);
                 }
             }
             Content::Scalar(value, text) if value.is_string() => {
-                if !is_told {
-                    self.sink.wrong_hint(line, "a static item must be a map of keys, not text", FORM);
+                if !is_reported {
+                    self.sink.wrong_hint(line, "a static item must be a map, not a string", FORM);
                 }
                 let src = Node { line, content: Content::Scalar(value, text) };
                 let entries = vec![(Key { line, text: "src".to_owned() }, src)];
@@ -42,16 +43,16 @@ impl Found<'_> {
         }
     }
 
-    /// `without_path`: it was told in which form the path is to be written.
+    /// `without_path`: the missing path was already reported.
     fn static_item(&mut self, node: Node, without_path: bool) {
         let line = node.line;
         let mut fields = Fields::read(self.sink, node, line, "a static item", &KEYS);
         if without_path {
             fields.spoil("path");
         }
-        let src = fields.need("src", "name a folder or a file with `src: public`");
-        let path = fields.need("path", "say where it is served, like `path: /`");
-        // `/static` and `/static/` are one place.
+        let src = fields.need("src", "set a folder or a file, like `src: public`");
+        let path = fields.need("path", "set the path to serve it at, like `path: /`");
+        // `/static` and `/static/` are the same path.
         let plain = |path: String| if path.len() > 1 { path.trim_end_matches('/').to_owned() } else { path };
         let (path, path_line) = path.map_or((None, line), |(path, line)| (Some(plain(path)), line));
         let what = path.as_ref().map_or_else(|| "a static item".to_owned(), |path| format!("static item `{path}`"));
@@ -60,7 +61,7 @@ impl Found<'_> {
         let fallback = fields.text("fallback");
         let error_page = fields.text_at("error");
         if let (Some(_), Some((_, line))) = (&fallback, &error_page) {
-            let hint = "`fallback` answers 200 for paths that do not exist, as single-page applications want; `error` answers 404";
+            let hint = "keep `fallback` to answer 200 for missing paths, as single-page applications need, or `error` to answer 404";
             self.sink.wrong_hint(*line, format!("{what} has both `fallback` and `error`"), hint);
         }
         let root = src.map(|(src, line)| self.path(&src, line, "src", &what));
@@ -78,7 +79,7 @@ impl Found<'_> {
         let name = path.as_ref().map(|path| self.name(UnitKind::Static, path, path_line, ""));
         for error in checks::static_item(&spec) {
             let line = match error.field.as_str() {
-                // What cannot be its name was told.
+                // The invalid name was already reported.
                 "path" if name == Some(None) => continue,
                 field => fields.line_of(field),
             };
@@ -88,7 +89,7 @@ impl Found<'_> {
             check_alone(self.sink, &what, &include, &exclude);
             return;
         };
-        // What a build made is often left out by `.gitignore`, and is just what should be served.
+        // `.gitignore` often excludes build output, which is what should be served.
         let selection = Selection {
             root,
             include: texts(&include),
@@ -100,7 +101,7 @@ impl Found<'_> {
         let right = self.check_patterns(&what, &selection, &include, &exclude) && selection.root.exists();
         let Some(name) = name.flatten() else { return };
         if let Some(first) = self.earlier(UnitKind::Static, &name) {
-            let message = format!("`{name}` is served by another static item already, on line {}", first.place.line);
+            let message = format!("`{name}` is already served by the static item on line {}", first.place.line);
             self.sink.wrong_hint(line, message, "give one of them another `path`");
         }
         let trees = right.then_some((TreeSlot::Static, FileSet::Files(selection))).into_iter().collect();
@@ -108,7 +109,7 @@ impl Found<'_> {
     }
 }
 
-/// What stands under its path as an item that has the path in it.
+/// Moves the path from the key into the item.
 fn under(path: Key, value: Node) -> Node {
     let line = path.line;
     let key = |text: &str| Key { line, text: text.to_owned() };

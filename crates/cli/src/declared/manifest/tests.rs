@@ -25,7 +25,7 @@ fn parse(text: &str) -> Result<Declared> {
     if errors.is_empty() { Ok(declared) } else { Err(failure(errors, Vec::new())) }
 }
 
-/// Each mistake as `line: message | hint`
+/// Checks the mistakes, each as `line: message | hint`.
 #[track_caller]
 fn refused_all(text: &str, expected: &[&str]) {
     let (folder, location) = location();
@@ -81,7 +81,7 @@ timers:
 "#;
 
 #[test]
-fn the_manifest_of_the_design_is_read_whole() {
+fn reads_the_manifest_of_the_design() {
     let manifest = parse(WHOLE).expect("a good manifest");
     assert_eq!(manifest.app.as_ref().map(ToString::to_string).as_deref(), Some("shop"));
     assert_eq!(manifest.deployment, Deployment { id: "milepost.yaml".to_owned(), name: "milepost.yaml".to_owned() });
@@ -126,7 +126,7 @@ fn the_manifest_of_the_design_is_read_whole() {
 }
 
 #[test]
-fn environments_packages_and_builds_are_read() {
+fn reads_environments_packages_and_builds() {
     let text = r#"
 deployment: { name: shop of ann, uid: "42" }
 environments:
@@ -174,7 +174,7 @@ routes:
 }
 
 #[test]
-fn every_mistake_is_told_at_once_in_the_order_of_the_lines() {
+fn reports_all_mistakes_in_line_order() {
     refused_all(
         r#"ap: shop
 packages:
@@ -191,12 +191,12 @@ routes:
 "#,
         &[
             "1: unknown key `ap` in the manifest | did you mean `app`?",
-            "3: package `p` has no `env` | say what runs it: python, python3, node, nodejs, binary, or an environment of the app",
-            "5: `src` of function `a`: there is no `DIR/helo` | paths start at the folder of the manifest",
+            "3: package `p` has no `env` | set `env` to python, python3, node, nodejs, binary, or to an environment of the app",
+            "5: `src` of function `a`: `DIR/helo` does not exist | paths are relative to the folder of the manifest",
             "5: `memory` of function `a`: `lots` is not an amount of memory; write it like `128Mi`",
-            "6: function `b` has both `build` and `package` | `build` belongs to the package",
-            "7: `include` of function `p`: nothing fits `*.rb` | patterns start at `DIR/hello`",
-            "9: a static item has no `path` | say where it is served, like `path: /`",
+            "6: function `b` has both `build` and `package` | move `build` to the package",
+            "7: `include` of function `p`: no files match `*.rb` | patterns are relative to `DIR/hello`",
+            "9: a static item has no `path` | set the path to serve it at, like `path: /`",
             "11: route `FETCH /x`: `methods`: `FETCH` is not an HTTP method; use GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS, TRACE",
             "12: unknown key `functoin` in route `GET /y` | did you mean `function`?",
         ],
@@ -204,7 +204,7 @@ routes:
 }
 
 #[test]
-fn the_new_keys_are_checked_like_the_old_ones() {
+fn checks_environments_packages_deployment_and_secrets() {
     refused(
         "environments:\n  py: pyton\n",
         "2: `runtime` of environment `py`: there is no runtime called `pyton`; the runtimes are python, node and binary",
@@ -215,33 +215,33 @@ fn the_new_keys_are_checked_like_the_old_ones() {
     );
     refused(
         "packages:\n  p: { env: python }\n",
-        "2: package `p` has no `src` | name its code with `src: FOLDER`, or what is built already with `deploy: FOLDER`",
+        "2: package `p` has no `src` | set its code with `src: FOLDER`, or prebuilt code with `deploy: FOLDER`",
     );
     refused(
         "packages:\n  p: { env: python, deploy: public, build: make }\n",
-        "2: `build` of package `p` has nothing to build | name what is built with `src`",
+        "2: `build` of package `p` has no source to build | set the source with `src`",
     );
     refused(
         "packages:\n  hello-pkg: { env: python, src: hello }\nfunctions:\n  hello: { env: python, src: hello }\n",
-        "4: function `hello` has a package of its own, `hello-pkg`, and that name is taken on line 2 | use that one with `package: hello-pkg`, or give it another name",
+        "4: function `hello` needs the package name `hello-pkg` for its own code, but line 2 already uses it | use that package with `package: hello-pkg`, or rename it",
     );
     refused(
         "deployment: { name: x }\n",
-        "1: `deployment` has no `uid` | the `uid` is what tells this folder from others; it may be any text",
+        "1: `deployment` has no `uid` | add a `uid` to identify this folder; it may be any string",
     );
-    refused("deployment: [x]\n", "1: `deployment` must be text, not a list | write `x` alone");
+    refused("deployment: [x]\n", "1: `deployment` must be a string, not a list | write only `x`");
     refused(
         "secrets: [a/b]\n",
         "1: `secrets`: `a/b` is not a valid secret name: use 1 to 63 letters, digits, `-`, `_` and `.`, starting with a letter, digit or `_`",
     );
     refused(
         "static:\n  - { src: public/index.html, path: /, include: [x] }\n",
-        "2: `include` of static item `/` has nothing to choose from: `DIR/public/index.html` is a file | name the folder that it is in",
+        "2: `include` of static item `/` has no effect: `DIR/public/index.html` is a file | use the folder that contains it",
     );
 }
 
 #[test]
-fn an_unknown_key_is_named_with_its_line_and_the_closest_known_one() {
+fn unknown_keys_are_reported_with_the_closest_known_key() {
     refused("app: shop\nfuntions: {}\n", "2: unknown key `funtions` in the manifest | did you mean `functions`?");
     refused(
         "functions:\n  hello:\n    env: python\n    src: hello\n    entrypont: x\n",
@@ -253,7 +253,7 @@ fn an_unknown_key_is_named_with_its_line_and_the_closest_known_one() {
     );
     refused(
         "static:\n  - src: public\n    path: /\n    colour: red\n",
-        "4: unknown key `colour` in a static item | the keys are `src`, `path`, `include`, `exclude`, `index`, `fallback`, `error`, `clean`, `expires`",
+        "4: unknown key `colour` in a static item | valid keys are `src`, `path`, `include`, `exclude`, `index`, `fallback`, `error`, `clean`, `expires`",
     );
     refused(
         "routes:\n  - GET /x: { functoin: hello }\n",
@@ -266,39 +266,36 @@ fn an_unknown_key_is_named_with_its_line_and_the_closest_known_one() {
 }
 
 #[test]
-fn a_value_of_the_wrong_kind_is_named_with_its_line() {
+fn reports_values_of_the_wrong_type() {
     refused(
         "functions: [hello]\n",
-        "1: `functions` must be a map of keys, not a list | write each as `hello: { env: python, src: hello }` below it",
+        "1: `functions` must be a map, not a list | write each as `hello: { env: python, src: hello }`",
     );
     refused(
         "config: 3\n",
-        "1: `config` must be a map of keys, not a number | write each value under a key, like `greeting: hi`",
+        "1: `config` must be a map, not a number | write each value under a key, like `greeting: hi`",
     );
     refused(
         "- app\n",
-        "1: the manifest must be a map of keys, not a list | its keys are `app`, `deployment`, `version`, `environments`, `packages`, `functions`, `secrets`, `config`, `static`, `routes`, `timers`",
+        "1: the manifest must be a map, not a list | valid keys are `app`, `deployment`, `version`, `environments`, `packages`, `functions`, `secrets`, `config`, `static`, `routes`, `timers`",
     );
-    refused("functions:\n  f: { env: python, src: [a, b] }\n", "2: `src` of function `f` must be text, not a list");
+    refused("functions:\n  f: { env: python, src: [a, b] }\n", "2: `src` of function `f` must be a string, not a list");
     refused_all(
         "functions:\n  f: { env: python, src: [helo] }\n",
         &[
-            "2: `src` of function `f` must be text, not a list | write `helo` alone",
-            "2: `src` of function `f`: there is no `DIR/helo` | paths start at the folder of the manifest",
+            "2: `src` of function `f` must be a string, not a list | write only `helo`",
+            "2: `src` of function `f`: `DIR/helo` does not exist | paths are relative to the folder of the manifest",
         ],
     );
-    refused(
-        "routes:\n  GET /x: f\n",
-        "2: `routes` must be a list, not a map of keys | write each as `- GET /hello: hello`",
-    );
+    refused("routes:\n  GET /x: f\n", "2: `routes` must be a list, not a map | write each as `- GET /hello: hello`");
     refused(
         "functions:\n  f: { env: python, src: hello, vars: { A: [1] } }\n",
-        "2: variable `A` of function `f` must be text, not a list | write `1` alone",
+        "2: variable `A` of function `f` must be a string, not a list | write only `1`",
     );
 }
 
 #[test]
-fn a_value_that_cannot_be_is_named_with_what_would_be_right() {
+fn reports_invalid_values_with_the_correct_form() {
     let with = |field: &str| format!("functions:\n  f:\n    env: python\n    src: hello\n    {field}\n");
     refused(
         "app: My Shop\n",
@@ -319,7 +316,7 @@ fn a_value_that_cannot_be_is_named_with_what_would_be_right() {
     );
     refused(
         "functions:\n  f: { env: { A: 1 }, src: hello }\n",
-        "2: `env` of function `f` names what runs it, like `python` | variables are set under `vars`",
+        "2: `env` of function `f` must be the name of an environment, like `python` | set environment variables under `vars`",
     );
     refused(
         "functions:\n  a/b: { env: python, src: hello }\n",
@@ -335,11 +332,11 @@ fn a_value_that_cannot_be_is_named_with_what_would_be_right() {
     );
     refused(
         "routes:\n  - hello\n",
-        "2: a route is one line with a method, a path and a function | write `- GET /hello: hello`, or `- { path: /hello, method: GET, function: hello }`",
+        "2: a route must be one line with a method, a path and a function | write `- GET /hello: hello`, or `- { path: /hello, method: GET, function: hello }`",
     );
     refused(
         "routes:\n  - GET /x: { function: f, alias: a, version: 1 }\n",
-        "2: route `GET /x` has both `alias` and `version` | an alias is followed, a version is pinned: keep one",
+        "2: route `GET /x` has both `alias` and `version` | keep `alias` to follow an alias, or `version` to pin a version",
     );
     refused(
         "timers:\n  t: { cron: \"never\", function: f }\n",
@@ -348,59 +345,65 @@ fn a_value_that_cannot_be_is_named_with_what_would_be_right() {
 }
 
 #[test]
-fn what_is_missing_is_named_with_the_line_where_it_belongs() {
+fn reports_missing_keys_on_the_line_of_their_item() {
     refused(
         "# nothing yet\n",
-        "1: the manifest is empty | its keys are `app`, `deployment`, `version`, `environments`, `packages`, `functions`, `secrets`, `config`, `static`, `routes`, `timers`",
+        "1: the manifest is empty | valid keys are `app`, `deployment`, `version`, `environments`, `packages`, `functions`, `secrets`, `config`, `static`, `routes`, `timers`",
     );
     refused(
         "functions:\n  f: { env: python }\n",
-        "2: function `f` has no `src` | name its code with `src: f/`, or a package of the app with `package: NAME`",
+        "2: function `f` has no `src` | set its code with `src: f/`, or a shared package with `package: NAME`",
     );
     refused(
         "functions:\n  f: { src: hello }\n",
-        "2: function `f` has no `env` | say what runs it: python, python3, node, nodejs, binary, or an environment of the app",
+        "2: function `f` has no `env` | set `env` to python, python3, node, nodejs, binary, or to an environment of the app",
     );
     refused(
         "functions:\n  f: { src: hello, package: p, env: python }\n",
-        "2: function `f` has both `src` and `package` | keep `src` for code of its own, or `package` for a package that the app has",
+        "2: function `f` has both `src` and `package` | keep `src` for its own code, or `package` for a shared package",
     );
     refused(
         "functions:\n  f:\n    env: python\n    src: helo\n",
-        "4: `src` of function `f`: there is no `DIR/helo` | paths start at the folder of the manifest",
+        "4: `src` of function `f`: `DIR/helo` does not exist | paths are relative to the folder of the manifest",
     );
-    refused("static:\n  - path: /\n", "2: a static item has no `src` | name a folder or a file with `src: public`");
-    refused("static:\n  - src: public\n", "2: a static item has no `path` | say where it is served, like `path: /`");
+    refused("static:\n  - path: /\n", "2: a static item has no `src` | set a folder or a file, like `src: public`");
+    refused(
+        "static:\n  - src: public\n",
+        "2: a static item has no `path` | set the path to serve it at, like `path: /`",
+    );
     refused(
         "routes:\n  - GET /x: { alias: a }\n",
-        "2: route `GET /x` has no `function` | name the function with `function: hello`",
+        "2: route `GET /x` has no `function` | set the function with `function: hello`",
     );
 }
 
 #[test]
-fn a_place_that_is_taken_twice_is_refused() {
+fn rejects_duplicate_paths_and_routes() {
     refused(
         "static:\n  - { src: public, path: /a }\n  - { src: hello, path: /a/ }\n",
-        "3: `/a` is served by another static item already, on line 2 | give one of them another `path`",
+        "3: `/a` is already served by the static item on line 2 | give one of them another `path`",
     );
     refused(
         "routes:\n  - GET /x: f\n  - GET /x: g\n",
-        "3: route `GET /x` is there twice, first on line 2 | keep one of them",
+        "3: duplicate route `GET /x`, first declared on line 2 | keep one of them",
     );
     refused(
         "routes:\n  - GET /x: f\n  - { path: /x, method: GET, host: a.example.com, function: g }\n",
-        "3: route `GET /x` is there twice, first on line 2 | give one of them another `name`",
+        "3: duplicate route `GET /x`, first declared on line 2 | give one of them another `name`",
     );
     refused(
         "routes:\n  - { path: /x, method: GET, host: a.example.com, function: f }\n  - GET /x: g\n",
-        "3: route `GET /x` is there twice, first on line 2 | give one of them another `name`",
+        "3: duplicate route `GET /x`, first declared on line 2 | give one of them another `name`",
     );
     let once = "  - { path: /x, method: GET, host: a.example.com, function: f }\n";
-    refused(&format!("routes:\n{once}{once}"), "3: route `GET /x` is there twice, first on line 2 | keep one of them");
+    refused(
+        &format!("routes:\n{once}{once}"),
+        "3: duplicate route `GET /x`, first declared on line 2 | keep one of them",
+    );
 }
 
 #[test]
-fn what_is_named_and_not_there_is_found() {
+fn finds_references_to_missing_functions() {
     let known = "functions:\n  hello: { env: python, src: hello }\nroutes:\n  - GET /: hello\n";
     assert!(parse(known).expect("a manifest").unresolved().is_empty());
     let unknown = format!("{known}timers:\n  t: {{ cron: '0 3 * * *', function: helo }}\n");
@@ -408,12 +411,12 @@ fn what_is_named_and_not_there_is_found() {
     let unresolved = declared.unresolved();
     let Problem { place, message, hint } = declared.unknown(unresolved[0], &[], Some("default"));
     assert_eq!(place.to_string(), "milepost.yaml:6");
-    assert_eq!(message, "timer `t` names function `helo`, which is not in the manifest");
+    assert_eq!(message, "timer `t` refers to function `helo`, which is not in the manifest");
     assert_eq!(hint.as_deref(), Some("did you mean `hello`?"));
 }
 
 #[test]
-fn what_is_like_nothing_that_is_there_is_told_with_what_is_there() {
+fn hints_list_existing_units_when_no_name_is_similar() {
     let hints = |text: &str, app_has: &[&str]| {
         let declared = parse(text).expect("a manifest");
         let problems = declared.unresolved().into_iter().map(|found| declared.unknown(found, app_has, Some("default")));
@@ -421,17 +424,17 @@ fn what_is_like_nothing_that_is_there_is_told_with_what_is_there() {
     };
     let text =
         "functions:\n  hello: { env: python, src: hello }\n  page: { package: zzz }\nroutes:\n  - GET /: nobody\n";
-    let functions = "declare it under `functions:`, or name one that is there: `hello` or `page`";
-    let packages = "declare it under `packages:`, or name one that is there: `hello-pkg`";
+    let functions = "declare it under `functions:`, or use an existing one: `hello` or `page`";
+    let packages = "declare it under `packages:`, or use an existing one: `hello-pkg`";
     assert_eq!(hints(text, &[]), [packages, functions]);
     assert_eq!(hints("routes:\n  - GET /: nobody\n", &[]), ["declare it under `functions:`"]);
     let many = ["f", "e", "d", "c", "b", "a"];
-    let like = "declare it under `functions:`, or name one that is there, like `a`, `b`, `c`, `d`, `e`";
+    let like = "declare it under `functions:`, or use an existing one, like `a`, `b`, `c`, `d`, `e`";
     assert_eq!(hints("routes:\n  - GET /: nobody\n", &many), [like]);
 }
 
 #[test]
-fn a_version_that_is_none_is_told_with_its_line() {
+fn rejects_invalid_versions() {
     refused(
         "app: shop\nversion: one.two\n",
         "2: `version`: `one.two` is not a semantic version: `one` is not a number; write three numbers, like \
@@ -441,16 +444,19 @@ fn a_version_that_is_none_is_told_with_its_line() {
 }
 
 #[test]
-fn what_is_not_yaml_is_named_with_its_line() {
-    refused("app: shop\nfunctions: {\n", "2: unclosed bracket '{' | this line is not YAML as it stands");
-    refused("a: b: c\n", "1: mapping values are not allowed in this context | this line is not YAML as it stands");
-    refused("functions:\n\t- x\n", "2: a tab cannot indent YAML | indent with spaces");
-    refused("app: a\napp: b\n", "2: the key `app` is there twice | it is on line 1 already: keep one");
-    refused("app: a\n---\napp: b\n", "3: a manifest is one document; `---` begins another | take the `---` out");
+fn reports_yaml_errors_with_their_lines() {
+    refused("app: shop\nfunctions: {\n", "2: unclosed bracket '{' | check the YAML syntax on this line");
+    refused("a: b: c\n", "1: mapping values are not allowed in this context | check the YAML syntax on this line");
+    refused("functions:\n\t- x\n", "2: YAML cannot be indented with tabs | indent with spaces");
+    refused("app: a\napp: b\n", "2: duplicate key `app` | it is already set on line 1: keep one of them");
+    refused(
+        "app: a\n---\napp: b\n",
+        "3: a manifest must be a single document; `---` starts another | remove the `---`",
+    );
 }
 
 #[test]
-fn a_folder_without_a_manifest_gets_one_to_start_from() {
+fn suggests_a_manifest_for_known_content() {
     let folder = tempfile::tempdir().expect("a folder");
     let shop = folder.path().join("My Shop");
     fs::create_dir(&shop).expect("a folder");
@@ -469,7 +475,7 @@ fn a_folder_without_a_manifest_gets_one_to_start_from() {
 }
 
 #[test]
-fn the_examples_can_be_read() {
+fn reads_the_examples() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let declared = read_manifest(&examples.join("hello")).expect("a good one");
     let keys = keys(&declared);

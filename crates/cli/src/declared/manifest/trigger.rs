@@ -11,23 +11,23 @@ use super::super::{Pointer, checks};
 use super::{Found, called};
 
 const ROUTE_KEYS: [&str; 9] = ["function", "alias", "version", "prefix", "strip", "fission", "host", "methods", "name"];
-/// Of a route that has everything under a key of its own.
+/// Keys of a route that is written as a map with `path` and `method`.
 const WHOLE_ROUTE_KEYS: [&str; 11] =
     ["path", "method", "function", "alias", "version", "prefix", "strip", "fission", "host", "methods", "name"];
-/// What only such a route begins with.
+/// Keys that identify this form.
 const WHOLE_ROUTE_MARKS: [&str; 4] = ["path", "method", "methods", "function"];
 pub(super) const TIMER_KEYS: [&str; 5] = ["cron", "zone", "function", "alias", "version"];
 const ROUTE_FORM: &str = "write `- GET /hello: hello`, or `- { path: /hello, method: GET, function: hello }`";
 
-/// What a route is made of besides what it starts.
+/// A route without its target.
 struct Parts {
     what: String,
     line: u64,
-    /// None: it was told to be wrong.
+    /// None if it is invalid, which has been reported.
     path: Option<(String, u64)>,
     methods: Vec<(String, u64)>,
     prefix: bool,
-    /// With the line that says so.
+    /// The line of `strip`, if it is set.
     strip: Option<u64>,
     fission: bool,
     host: String,
@@ -35,28 +35,29 @@ struct Parts {
 }
 
 impl Found<'_> {
-    /// An item of the list, or what stands there instead of the list, which `is_told`.
-    pub(super) fn route(&mut self, node: Node, is_told: bool) {
+    /// Reads an item of the list, or a value in place of the list; then `is_reported` is set,
+    /// because that was already reported.
+    pub(super) fn route(&mut self, node: Node, is_reported: bool) {
         let Node { line, content } = node;
         let sink = self.sink;
-        let told = || {
-            if !is_told {
-                let message = "a route is one line with a method, a path and a function";
+        let report = || {
+            if !is_reported {
+                let message = "a route must be one line with a method, a path and a function";
                 sink.wrong_hint(line, message, ROUTE_FORM);
             }
         };
         let mut entries = match content {
             Content::Map(entries) => entries,
-            // In quotes that should not be there.
+            // The whole route is in quotes.
             Content::Scalar(_, text) => {
-                told();
+                report();
                 if let Some((key, function)) = text.split_once(": ") {
                     let function = Content::Scalar(function.into(), function.trim().to_owned());
                     self.one_route(&Key { line, text: key.to_owned() }, Node { line, content: function }, true);
                 }
                 return;
             }
-            _ => return told(),
+            _ => return report(),
         };
         if is_whole(&entries) {
             return self.whole_route(line, entries, None);
@@ -64,32 +65,33 @@ impl Found<'_> {
         let beside = matches!(entries.first(), Some((_, Node { content: Content::Null, .. })));
         if beside && entries.len() > 1 && entries[1..].iter().all(|(key, _)| ROUTE_KEYS.contains(&key.text.as_str())) {
             let (key, _) = entries.remove(0);
-            let message = format!("what {} is made of must stand below it", called(UnitKind::Route, &key));
+            let message = format!("the keys of {} must be nested under it", called(UnitKind::Route, &key));
             self.sink.wrong_hint(entries[0].0.line, message, "indent these lines deeper than the route");
             return self.one_route(&key, Node { line, content: Content::Map(entries) }, false);
         }
         if entries.len() != 1 {
-            told();
-            if !is_told {
-                // Several that only lack their `-` are looked at all the same.
+            report();
+            if !is_reported {
+                // Items that only lack their `-` are read anyway.
                 entries.retain(|(key, _)| key.text.contains('/'));
             }
         }
-        entries.into_iter().for_each(|(key, target)| self.one_route(&key, target, is_told));
+        entries.into_iter().for_each(|(key, target)| self.one_route(&key, target, is_reported));
     }
 
-    /// A route with its methods and its path in front. `is_told`: it was said in which form a route is written.
-    fn one_route(&mut self, key: &Key, target: Node, is_told: bool) {
+    /// A route in the form `METHODS PATH: target`. `is_reported`: the wrong form was already
+    /// reported.
+    fn one_route(&mut self, key: &Key, target: Node, is_reported: bool) {
         let line = key.line;
         let what = called(UnitKind::Route, key);
         let split = match key.text.split_once(char::is_whitespace) {
             Some((methods, path)) => Some((methods, path.trim())),
             None if key.text.starts_with('/') => Some(("", key.text.as_str())),
             None => {
-                // Under a name, as timers are.
+                // Written under a name, like a timer.
                 let has_path = |entries: &[(Key, Node)]| entries.iter().any(|(key, _)| key.text == "path");
                 let is_named = matches!(&target.content, Content::Map(entries) if has_path(entries));
-                if !(is_told && is_named) {
+                if !(is_reported && is_named) {
                     self.sink.wrong_hint(line, format!("`{}` is not a route", key.text), ROUTE_FORM);
                 }
                 if let (Content::Map(entries), true) = (&target.content, is_named) {
@@ -122,7 +124,8 @@ impl Found<'_> {
         self.add_route(parts, target);
     }
 
-    /// A route with everything under a key of its own. `name`: what it stands under, where it should not.
+    /// A route as a map with `path` and `method`. `name` is the key that it was wrongly written
+    /// under.
     fn whole_route(&mut self, line: u64, entries: Vec<(Key, Node)>, name: Option<&Key>) {
         let said = |key: &str| entries.iter().find(|(found, _)| found.text == key).and_then(|(_, node)| meant(node));
         let what = match (said("method").or_else(|| said("methods")), said("path")) {
@@ -132,7 +135,7 @@ impl Found<'_> {
         };
         let node = Node { line, content: Content::Map(entries) };
         let mut fields = Fields::read(self.sink, node, line, &what, &WHOLE_ROUTE_KEYS);
-        let path = fields.need("path", "write the path that it answers, like `path: /hello`");
+        let path = fields.need("path", "set the path to serve, like `path: /hello`");
         let methods = fields.texts("method").into_iter();
         let methods = methods
             .flat_map(|(methods, line)| methods.split(',').map(|method| (upper(method), line)).collect::<Vec<_>>());
@@ -171,14 +174,14 @@ impl Found<'_> {
         }
         let by_path =
             |path: &str| if names.is_empty() { path.to_owned() } else { format!("{} {path}", names.join(",")) };
-        // A name that is made from what is wrong is not another mistake.
+        // Do not also report a name that is derived from an invalid path.
         let given = own_name.or_else(|| {
             let (path, line) = path.as_ref().filter(|_| wrong_path.is_none())?;
             Some((by_path(path), *line))
         });
         let name = given.and_then(|(name, line)| self.name(UnitKind::Route, &name, line, ""));
         if let Some((name, first)) = name.as_ref().and_then(|name| Some((name, self.earlier(UnitKind::Route, name)?))) {
-            let message = format!("route `{name}` is there twice, first on line {}", first.place.line);
+            let message = format!("duplicate route `{name}`, first declared on line {}", first.place.line);
             let same = matches!(&first.put.unit, UnitPut::Route(first) if first.host.eq_ignore_ascii_case(&host));
             let hint = if same { "keep one of them" } else { "give one of them another `name`" };
             self.sink.wrong_hint(line, message, hint);
@@ -207,7 +210,7 @@ impl Found<'_> {
 
     fn target(&mut self, fields: &mut Fields<'_>) -> Option<TargetPut> {
         let what = fields.what().to_owned();
-        let function = fields.need("function", "name the function with `function: hello`");
+        let function = fields.need("function", "set the function with `function: hello`");
         let (alias, version) = (fields.text_at("alias"), fields.text_at("version"));
         let version = selector(self.sink, &what, alias, version);
         let (function, line) = function?;
@@ -220,7 +223,7 @@ impl Found<'_> {
         Some(TargetPut { version, ..target })
     }
 
-    /// `at`: the line of the trigger, where people look for it.
+    /// `at` is the line of the trigger, where errors about the reference are reported.
     fn function_target(&mut self, name: &str, line: u64, at: u64, what: &str, version: Selector) -> Option<TargetPut> {
         let function = self.name(UnitKind::Function, name, line, &format!("{what}: "))?;
         self.refer(UnitKind::Function, name, at, what, "")?;
@@ -229,7 +232,7 @@ impl Found<'_> {
 }
 
 impl Parts {
-    /// What both forms of a route have under keys.
+    /// Takes the keys that both forms of a route have.
     fn take(&mut self, fields: &mut Fields<'_>) {
         self.prefix = fields.flag("prefix");
         self.strip = fields.flag("strip").then(|| fields.line_of("strip"));
@@ -244,7 +247,7 @@ fn upper(method: &str) -> String {
     method.trim().to_uppercase()
 }
 
-/// Whether these are the keys of a route, and not its methods and its path.
+/// Whether these are the keys of a route, instead of `METHODS PATH`.
 fn is_whole(entries: &[(Key, Node)]) -> bool {
     let marks = |key: &Key| {
         WHOLE_ROUTE_MARKS.contains(&key.text.as_str())

@@ -1,4 +1,4 @@
-//! The version that `publish` gives to what the manifest describes.
+//! The version in the manifest, for `publish`.
 
 use std::path::Path;
 
@@ -8,12 +8,12 @@ use super::{Location, advice};
 use crate::declared::yaml::{Content, Documents};
 use crate::failure::{Failure, Result};
 
-/// `version` of a manifest, given as its file or its folder. The rest of the manifest is not read: what is published is what
-/// the server has.
+/// Returns `version` of a manifest, given as its file or its folder. The rest of the manifest is
+/// not read: `publish` uses what is on the server.
 pub fn version_of(path: &Path) -> Result<SemVer> {
     let location = Location::find(path).ok_or_else(|| {
         Failure::usage(format!(
-            "there is no milepost.yaml in `{}`, and its `version` is what is published",
+            "no milepost.yaml found in `{}`; its `version` is the version to publish",
             path.display()
         ))
         .hint(advice(path, "publish"))
@@ -21,7 +21,8 @@ pub fn version_of(path: &Path) -> Result<SemVer> {
     let shown = location.file.display();
     let text = std::fs::read_to_string(&location.file).map_err(|error| Failure::unreadable(&location.file, &error))?;
     let documents = Documents::parse(&text).map_err(|_| {
-        Failure::usage(format!("`{shown}` is not YAML")).hint("`milepost deploy --dry-run` says where it goes wrong")
+        Failure::usage(format!("`{shown}` is not valid YAML"))
+            .hint("run `milepost deploy --dry-run` to see the mistake")
     })?;
     let root = documents.nodes.into_iter().next().map(|node| node.content);
     let entries = if let Some(Content::Map(entries)) = root { entries } else { Vec::new() };

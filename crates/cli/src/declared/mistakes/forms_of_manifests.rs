@@ -1,4 +1,4 @@
-//! Values of a `milepost.yaml` in another form than they should have: told on their line, and looked into all the same.
+//! Malformed values in a `milepost.yaml`: reported on their line, and their content is checked too.
 
 use super::of_manifests::mistake;
 use super::{Mistake, error};
@@ -7,60 +7,60 @@ pub const MISTAKES: &[Mistake] = &[
     mistake(
         "deployment: backend\n",
         "deployment: [backend]\n",
-        &[error("deployment: [", "`deployment` must be text, not a list")],
+        &[error("deployment: [", "`deployment` must be a string, not a list")],
     ),
     mistake(
         "  bin: binary\n",
         "  bin: [binry]\n",
         &[
-            error("bin: [binry]", "environment `bin` must be text, not a list"),
+            error("bin: [binry]", "environment `bin` must be a string, not a list"),
             error("bin: [binry]", "`runtime` of environment `bin`: there is no runtime called `binry`"),
         ],
     ),
-    // Text where a map belongs: it is there, so what names it is right.
+    // A string instead of a map: the package is declared, so references to it are valid.
     mistake(
         "  tool: { env: bin, deploy: bin }\n",
         "  tool: bin\n",
-        &[error("  tool: bin\n", "package `tool` must be a map of keys, not text")],
+        &[error("  tool: bin\n", "package `tool` must be a map, not a string")],
     ),
     mistake(
         "  tool: { env: bin, deploy: bin }\n",
         "  tool:\n    - env: bni\n    - deploy: bins\n",
         &[
-            error("- env: bni", "package `tool` must be a map of keys, not a list"),
-            error("- env: bni", "package `tool` names environment `bni`, which is not in the manifest"),
-            error("- deploy: bins", "`deploy` of package `tool`: there is no `bins`"),
+            error("- env: bni", "package `tool` must be a map, not a list"),
+            error("- env: bni", "package `tool` refers to environment `bni`, which is not in the manifest"),
+            error("- deploy: bins", "`deploy` of package `tool`: `bins` does not exist"),
         ],
     ),
     mistake(
         "    package: tool\n",
         "    package: { name: tol }\n",
         &[
-            error("name: tol }", "`package` of function `tool` must be text, not a map of keys"),
-            error("name: tol }", "function `tool` names package `tol`, which is not in the manifest"),
+            error("name: tol }", "`package` of function `tool` must be a string, not a map"),
+            error("name: tol }", "function `tool` refers to package `tol`, which is not in the manifest"),
         ],
     ),
     mistake(
         "    env: py311\n    src: clock\n",
         "    env: { name: py31 }\n    src: clock\n",
         &[
-            error("name: py31 }", "`env` of function `clock` must be text, not a map of keys"),
-            error("name: py31 }", "function `clock` names environment `py31`, which is not in the manifest"),
+            error("name: py31 }", "`env` of function `clock` must be a string, not a map"),
+            error("name: py31 }", "function `clock` refers to environment `py31`, which is not in the manifest"),
         ],
     ),
     mistake(
         "    vars: { PLACE: tower }\n",
         "    vars: [{ name: PLACE, value: [tower] }, { 1B: c }]\n",
         &[
-            error("name: PLACE", "`vars` of function `clock` must be a map of keys, not a list"),
-            error("name: PLACE", "variable `PLACE` of function `clock` must be text, not a list"),
+            error("name: PLACE", "`vars` of function `clock` must be a map, not a list"),
+            error("name: PLACE", "variable `PLACE` of function `clock` must be a string, not a list"),
             error("name: PLACE", "function `clock`: `variables`: `1B` is not a name"),
         ],
     ),
     mistake(
         "  clock:\n    env: py311\n    src: clock\n    vars: { PLACE: tower }\n",
         "  clock: clock/main.py\n",
-        &[error("clock: clock/main.py", "function `clock` must be a map of keys, not text")],
+        &[error("clock: clock/main.py", "function `clock` must be a map, not a string")],
     ),
     // Routes.
     mistake(
@@ -69,7 +69,7 @@ pub const MISTAKES: &[Mistake] = &[
         &[
             error("path: clock,", "route `PTU clock`: `methods`: `PTU` is not an HTTP method"),
             error("path: clock,", "route `PTU clock`: `path`: `clock` must start with `/`"),
-            error("path: clock,", "route `PTU clock` names function `clokc`, which is not in the manifest"),
+            error("path: clock,", "route `PTU clock` refers to function `clokc`, which is not in the manifest"),
             error("path: clock,", "`alias` of route `PTU clock`:"),
         ],
     ),
@@ -78,7 +78,7 @@ pub const MISTAKES: &[Mistake] = &[
         "  - { paht: /clock, method: [PUT, [PTU]] }\n",
         &[
             error("paht:", "unknown key `paht` in a route"),
-            error("paht:", "an entry of `method` of a route must be text, not a list"),
+            error("paht:", "an entry of `method` of a route must be a string, not a list"),
             error("paht:", "a route: `methods`: `PTU` is not an HTTP method"),
             error("paht:", "a route has no `function`"),
         ],
@@ -87,24 +87,24 @@ pub const MISTAKES: &[Mistake] = &[
         "  - PUT /tool: tool\n",
         "  - PUT /tool: [tol]\n",
         &[
-            error("PUT /tool: [tol]", "route `PUT /tool` must be text, not a list"),
-            error("PUT /tool: [tol]", "route `PUT /tool` names function `tol`, which is not in the manifest"),
+            error("PUT /tool: [tol]", "route `PUT /tool` must be a string, not a list"),
+            error("PUT /tool: [tol]", "route `PUT /tool` refers to function `tol`, which is not in the manifest"),
         ],
     ),
     mistake(
         "  - PUT /tool: tool\n",
         "  - \"PUT /tool: tol\"\n",
         &[
-            error("\"PUT /tool: tol\"", "a route is one line with a method, a path and a function"),
-            error("\"PUT /tool: tol\"", "route `PUT /tool` names function `tol`, which is not in the manifest"),
+            error("\"PUT /tool: tol\"", "a route must be one line with a method, a path and a function"),
+            error("\"PUT /tool: tol\"", "route `PUT /tool` refers to function `tol`, which is not in the manifest"),
         ],
     ),
     mistake(
         "  - PUT /tool: tool\n",
         "  - PUT /tool:\n    function: tol\n    alias: a/b\n",
         &[
-            error("    function: tol\n", "what route `PUT /tool` is made of must stand below it"),
-            error("- PUT /tool:\n", "route `PUT /tool` names function `tol`, which is not in the manifest"),
+            error("    function: tol\n", "the keys of route `PUT /tool` must be nested under it"),
+            error("- PUT /tool:\n", "route `PUT /tool` refers to function `tol`, which is not in the manifest"),
             error("    alias: a/b\n", "`alias` of route `PUT /tool`:"),
         ],
     ),
@@ -113,9 +113,9 @@ pub const MISTAKES: &[Mistake] = &[
         "  monthly: { cron: \"@monthly\", function: tool }\n",
         "  monthly: [{ cron: seldom }, { function: tol }]\n",
         &[
-            error("cron: seldom", "timer `monthly` must be a map of keys, not a list"),
+            error("cron: seldom", "timer `monthly` must be a map, not a list"),
             error("cron: seldom", "timer `monthly`: `cron`: `seldom` is not a schedule"),
-            error("cron: seldom", "timer `monthly` names function `tol`, which is not in the manifest"),
+            error("cron: seldom", "timer `monthly` refers to function `tol`, which is not in the manifest"),
         ],
     ),
     // Static items and secrets.
@@ -123,23 +123,23 @@ pub const MISTAKES: &[Mistake] = &[
         "  - src: public/robots.txt\n    path: /robots.txt\n",
         "  - /robots.txt: public/robot.txt\n",
         &[
-            error("- /robots.txt: public", "a static item has its path under `path`"),
-            error("- /robots.txt: public", "`src` of static item `/robots.txt`: there is no `public/robot.txt`"),
+            error("- /robots.txt: public", "a static item must set its path with `path`"),
+            error("- /robots.txt: public", "`src` of static item `/robots.txt`: `public/robot.txt` does not exist"),
         ],
     ),
     mistake(
         "  - src: public/robots.txt\n    path: /robots.txt\n",
         "  - public/robot.txt\n",
         &[
-            error("- public/robot.txt", "a static item must be a map of keys, not text"),
-            error("- public/robot.txt", "`src` of a static item: there is no `public/robot.txt`"),
+            error("- public/robot.txt", "a static item must be a map, not a string"),
+            error("- public/robot.txt", "`src` of a static item: `public/robot.txt` does not exist"),
         ],
     ),
     mistake(
         "secrets: [API_KEY]\n",
         "secrets: [{ name: API/KEY }]\n",
         &[
-            error("name: API/KEY", "an entry of `secrets` must be text, not a map of keys"),
+            error("name: API/KEY", "an entry of `secrets` must be a string, not a map"),
             error("name: API/KEY", "`secrets`: `API/KEY` is not a valid secret name"),
         ],
     ),

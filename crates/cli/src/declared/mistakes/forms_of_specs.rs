@@ -1,5 +1,5 @@
-//! Values of specs in another form than they should have: told on their line, and looked into all the same. And what names
-//! nothing.
+//! Malformed values in specs, which are reported on their line and whose content is checked too,
+//! and unused packages.
 
 use super::of_specs::F;
 use super::{Mistake, Told, error, warning};
@@ -15,7 +15,7 @@ pub const MISTAKES: &[Mistake] = &[
         file: F,
         right: "  source:\n    url: archive://tools-archive",
         wrong: "  source: archive://tools-archive",
-        told: &[error("  source: archive://tools", "`source` of package `tools-pkg` must be a map of keys, not text")],
+        told: &[error("  source: archive://tools", "`source` of package `tools-pkg` must be a map, not a string")],
         about: &["unknown archive of tools"],
         renames: None,
     },
@@ -23,7 +23,7 @@ pub const MISTAKES: &[Mistake] = &[
         "  runtime:\n    image: fission/binary-env\n",
         "  runtime: fission/rust-env\n",
         &[
-            error("runtime: fission/rust", "`runtime` of environment `bin` must be a map of keys, not text"),
+            error("runtime: fission/rust", "`runtime` of environment `bin` must be a map, not a string"),
             error("runtime: fission/rust", "`image` of environment `bin`: Milepost has no runtime for"),
         ],
     ),
@@ -32,8 +32,8 @@ pub const MISTAKES: &[Mistake] = &[
         right: "  deployment:\n    url: archive://bin-archive\n",
         wrong: "  deployment: archive://bin-archvie\n",
         told: &[
-            error("deployment: archive", "`deployment` of package `bin-pkg` must be a map of keys, not text"),
-            error("deployment: archive", "`deployment` of package `bin-pkg` names archive `bin-archvie`"),
+            error("deployment: archive", "`deployment` of package `bin-pkg` must be a map, not a string"),
+            error("deployment: archive", "`deployment` of package `bin-pkg` refers to archive `bin-archvie`"),
         ],
         about: &["unknown archive of bin"],
         renames: None,
@@ -42,37 +42,34 @@ pub const MISTAKES: &[Mistake] = &[
         "  deployment:\n    url: archive://bin-archive\n",
         "  deployment:\n    - type: git\n    - url: archive://bin-archive\n",
         &[
-            error("- type: git", "`deployment` of package `bin-pkg` must be a map of keys, not a list"),
-            error("- type: git", "`git` is not a type of archive"),
+            error("- type: git", "`deployment` of package `bin-pkg` must be a map, not a list"),
+            error("- type: git", "unknown archive type `git`"),
         ],
     ),
     mistake(
         "  environment:\n    name: bin\n  deployment:\n    literal",
         "  environment: bin\n  deployment:\n    literal",
-        &[error("environment: bin\n", "`environment` of package `job-pkg` must be a map of keys, not text")],
+        &[error("environment: bin\n", "`environment` of package `job-pkg` must be a map, not a string")],
     ),
     mistake(
         "  package:\n    packageref:\n      name: bin-pkg\n",
         "  package: bin-pgk\n",
         &[
-            error("package: bin-pgk", "`package` of function `bin` must be a map of keys, not text"),
-            error("package: bin-pgk", "function `bin` names package `bin-pgk`, which is not in the folder"),
+            error("package: bin-pgk", "`package` of function `bin` must be a map, not a string"),
+            error("package: bin-pgk", "function `bin` refers to package `bin-pgk`, which is not in the folder"),
         ],
     ),
     mistake(
         "    packageref:\n      name: bin-pkg\n",
         "    packageref: [bin-pkg]\n",
-        &[error(
-            "packageref: [bin-pkg]",
-            "`packageref` of `package` of function `bin` must be a map of keys, not a list",
-        )],
+        &[error("packageref: [bin-pkg]", "`packageref` of `package` of function `bin` must be a map, not a list")],
     ),
     mistake(
         "  package:\n    packageref:\n      name: job-pkg\n",
         "  package:\n    name: job-pkg\n",
-        &[error("    name: job-pkg\n", "`package` of function `job` has its `name` under `packageref`")],
+        &[error("    name: job-pkg\n", "`package` of function `job` must have its `name` under `packageref`")],
     ),
-    // A package that no function names is not used, whatever it is called.
+    // A package that no function refers to is unused, even if the names are similar.
     mistake(
         "  package:\n    packageref:\n      name: job-pkg\n",
         "",
@@ -83,7 +80,7 @@ pub const MISTAKES: &[Mistake] = &[
             ),
             warning(
                 "apiVersion: fission.io/v1\nkind: Package\nmetadata:\n  name: job-pkg\n",
-                "package `job-pkg` is used by no function",
+                "no function uses package `job-pkg`",
             ),
         ],
     ),
@@ -91,10 +88,10 @@ pub const MISTAKES: &[Mistake] = &[
         "      name: job-pkg\n",
         "      name: zzzz\n",
         &[
-            error("name: zzzz", "function `job` names package `zzzz`, which is not in the folder"),
+            error("name: zzzz", "function `job` refers to package `zzzz`, which is not in the folder"),
             warning(
                 "apiVersion: fission.io/v1\nkind: Package\nmetadata:\n  name: job-pkg\n",
-                "package `job-pkg` is used by no function",
+                "no function uses package `job-pkg`",
             ),
         ],
     ),
@@ -102,7 +99,7 @@ pub const MISTAKES: &[Mistake] = &[
         "  secrets:\n    - name: JOB_TOKEN\n",
         "  secrets: JOB/TOKEN\n",
         &[
-            error("secrets: JOB/TOKEN", "`secrets` of function `job` must be a list, not text"),
+            error("secrets: JOB/TOKEN", "`secrets` of function `job` must be a list, not a string"),
             error("secrets: JOB/TOKEN", "`secrets` of function `job`: `JOB/TOKEN` is not a valid secret name"),
         ],
     ),
@@ -110,7 +107,7 @@ pub const MISTAKES: &[Mistake] = &[
         "    - name: JOB_TOKEN\n",
         "    - JOB/TOKEN\n",
         &[
-            error("- JOB/TOKEN", "an entry of `secrets` of function `job` must be a map of keys, not text"),
+            error("- JOB/TOKEN", "an entry of `secrets` of function `job` must be a map, not a string"),
             error("- JOB/TOKEN", "`secrets` of function `job`: `JOB/TOKEN` is not a valid secret name"),
         ],
     ),
@@ -118,15 +115,15 @@ pub const MISTAKES: &[Mistake] = &[
         "  functionref:\n    name: bin\n",
         "  functionref: bni\n",
         &[
-            error("functionref: bni", "`functionref` of HTTP trigger `bin-http` must be a map of keys, not text"),
-            error("functionref: bni", "HTTP trigger `bin-http` names function `bni`, which is not in the folder"),
+            error("functionref: bni", "`functionref` of HTTP trigger `bin-http` must be a map, not a string"),
+            error("functionref: bni", "HTTP trigger `bin-http` refers to function `bni`, which is not in the folder"),
         ],
     ),
     mistake(
         "spec:\n  relativeurl: /bin\n",
         "spec:\n- relativeurl: bin\n",
         &[
-            error("- relativeurl: bin", "HTTP trigger `bin-http` must be a map of keys, not a list"),
+            error("- relativeurl: bin", "HTTP trigger `bin-http` must be a map, not a list"),
             error("- relativeurl: bin", "HTTP trigger `bin-http`: `relativeurl`: `bin` must start with `/`"),
         ],
     ),
@@ -134,18 +131,18 @@ pub const MISTAKES: &[Mistake] = &[
         "  functionref:\n    name: job\n",
         "  functionref:\n    - name: jbo\n",
         &[
-            error("- name: jbo", "`functionref` of time trigger `job-time` must be a map of keys, not a list"),
-            error("- name: jbo", "time trigger `job-time` names function `jbo`, which is not in the folder"),
+            error("- name: jbo", "`functionref` of time trigger `job-time` must be a map, not a list"),
+            error("- name: jbo", "time trigger `job-time` refers to function `jbo`, which is not in the folder"),
         ],
     ),
     mistake(
         "kind: TimeTrigger\n",
         "kind: [TimeTrigger]\n",
-        &[error("kind: [TimeTrigger]", "`kind` of a document must be text, not a list")],
+        &[error("kind: [TimeTrigger]", "`kind` of a document must be a string, not a list")],
     ),
     mistake(
         "metadata:\n  name: job-time\n",
         "metadata: job-time\n",
-        &[error("metadata: job-time", "`metadata` of time trigger `job-time` must be a map of keys, not text")],
+        &[error("metadata: job-time", "`metadata` of time trigger `job-time` must be a map, not a string")],
     ),
 ];

@@ -1,5 +1,6 @@
-//! One mistake must not hide another, nor be told twice in other words: a folder without mistakes, a list of single mistakes,
-//! and every set of them at once. What is told must be what each of them tells alone.
+//! Tests that no mistake hides another or is reported twice: a folder without mistakes, a list of
+//! single mistakes, and random combinations of them. A combination must report exactly what its
+//! mistakes report alone.
 
 mod forms_of_manifests;
 mod forms_of_specs;
@@ -14,36 +15,36 @@ use proptest::sample::subsequence;
 use super::Problem;
 use super::testing::Folder;
 
-/// The files of a folder by their paths.
+/// The files of a folder by path.
 type Texts = BTreeMap<&'static str, String>;
 
-/// A kind of folder, and how it is read.
+/// A kind of folder, and its reader.
 struct Subject {
     texts: fn() -> Texts,
-    /// Files that are only there to be named.
+    /// Files that only need to exist.
     others: &'static [&'static str],
     mistakes: &'static [&'static [Mistake]],
-    /// The errors and the warnings.
+    /// Returns the errors and the warnings.
     read: fn(&Folder) -> (Vec<Problem>, Vec<Problem>),
 }
 
-/// One mistake: what is written instead of what, and what must be told.
+/// One mistake: the text to replace, its replacement, and the expected messages.
 struct Mistake {
     file: &'static str,
-    /// Stands there once.
+    /// Occurs once in the file.
     right: &'static str,
     wrong: &'static str,
     told: &'static [Told],
-    /// Two about the same thing are one mistake, whichever it is.
+    /// Two mistakes with a common topic cannot be combined.
     about: &'static [&'static str],
-    /// How what else is told of the thing calls it before, and with this mistake.
+    /// How this mistake changes the name of its item in the messages of other mistakes.
     renames: Option<(&'static str, &'static str)>,
 }
 
 struct Told {
-    /// Text that stands once in the file, and on the line that is named.
+    /// Text that occurs once in the file, on the line that the message must have.
     at: &'static str,
-    /// How the message begins.
+    /// How the message starts.
     message: &'static str,
     warning: bool,
 }
@@ -61,7 +62,8 @@ impl Subject {
         self.mistakes.iter().copied().flatten().collect()
     }
 
-    /// Makes as many of these mistakes as there is room for: each must find what it spoils, and leave what the others did.
+    /// Makes as many of these mistakes as possible: each must find its text, and keep those of the
+    /// others.
     fn spoiled(&self, wanted: &[usize]) -> (Texts, Vec<&'static Mistake>) {
         let mut texts = (self.texts)();
         let mut made: Vec<&'static Mistake> = Vec::new();
@@ -89,7 +91,8 @@ impl Subject {
         (texts, made)
     }
 
-    /// Reads the folder, and compares what is told with what must be: each thing once, on its line, and nothing else.
+    /// Reads the folder and compares the messages: each expected one once, on its line, and no
+    /// others.
     fn check(&self, texts: &Texts, made: &[&Mistake]) -> Result<(), String> {
         let folder = Folder::new();
         self.others.iter().for_each(|path| folder.write(path, "some text\n"));
@@ -117,10 +120,10 @@ impl Subject {
             return Ok(());
         }
         let wrongs: Vec<&str> = made.iter().map(|mistake| mistake.wrong).collect();
-        Err(format!("not told: {missing:#?}\ntold besides: {found:#?}\nof {wrongs:#?}"))
+        Err(format!("not reported: {missing:#?}\nunexpected: {found:#?}\nof {wrongs:#?}"))
     }
 
-    /// Every mistake by itself, so that the list is known to be right.
+    /// Checks every mistake alone, which validates the list.
     fn check_each(&self) {
         self.check(&(self.texts)(), &[]).unwrap_or_else(|wrong| panic!("the folder without mistakes: {wrong}"));
         let mistakes = self.mistakes();
@@ -135,16 +138,17 @@ impl Subject {
         assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), mistakes.len(), wrong.join("\n\n"));
     }
 
-    /// All of them at once, as far as they go together.
+    /// Checks all mistakes at once, as far as they can be combined.
     fn check_all(&self) {
         let all: Vec<usize> = (0..self.mistakes().len()).collect();
         let (texts, made) = self.spoiled(&all);
-        assert!(made.len() * 3 > all.len() * 2, "only {} of {} go together", made.len(), all.len());
+        assert!(made.len() * 3 > all.len() * 2, "only {} of {} can be combined", made.len(), all.len());
         self.check(&texts, &made).unwrap_or_else(|wrong| panic!("{wrong}"));
     }
 }
 
-/// Some of them, in any order: which of two that do not go together is made depends on it.
+/// A random subset in random order, because the order decides which of two conflicting mistakes is
+/// made.
 fn some(subject: &Subject) -> impl Strategy<Value = Vec<usize>> + use<> {
     let all: Vec<usize> = (0..subject.mistakes().len()).collect();
     let count = all.len();
@@ -152,17 +156,17 @@ fn some(subject: &Subject) -> impl Strategy<Value = Vec<usize>> + use<> {
 }
 
 #[test]
-fn each_mistake_of_specs_is_told_by_itself() {
+fn reports_each_mistake_of_specs() {
     of_specs::SUBJECT.check_each();
 }
 
 #[test]
-fn each_mistake_of_a_manifest_is_told_by_itself() {
+fn reports_each_mistake_of_a_manifest() {
     of_manifests::SUBJECT.check_each();
 }
 
 #[test]
-fn all_mistakes_are_told_at_once() {
+fn reports_all_mistakes_at_once() {
     of_specs::SUBJECT.check_all();
     of_manifests::SUBJECT.check_all();
 }
@@ -171,13 +175,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_mistake_of_specs_hides_another_or_is_told_twice(wanted in some(&of_specs::SUBJECT)) {
+    fn combined_mistakes_of_specs_are_each_reported_once(wanted in some(&of_specs::SUBJECT)) {
         let (texts, made) = of_specs::SUBJECT.spoiled(&wanted);
         of_specs::SUBJECT.check(&texts, &made).map_err(TestCaseError::fail)?;
     }
 
     #[test]
-    fn no_mistake_of_a_manifest_hides_another_or_is_told_twice(wanted in some(&of_manifests::SUBJECT)) {
+    fn combined_mistakes_of_a_manifest_are_each_reported_once(wanted in some(&of_manifests::SUBJECT)) {
         let (texts, made) = of_manifests::SUBJECT.spoiled(&wanted);
         of_manifests::SUBJECT.check(&texts, &made).map_err(TestCaseError::fail)?;
     }

@@ -17,7 +17,7 @@ pub const SUBJECT: Subject = Subject {
     mistakes: &[MISTAKES, super::forms_of_manifests::MISTAKES],
     read: |folder| {
         let (declared, mut errors) = look_at_manifest(folder.path()).expect("a manifest");
-        // What nobody has is told when the app is asked; here there is none.
+        // Unresolved references are reported after the app was asked; here there is no app.
         let unresolved = declared.unresolved();
         errors.extend(unresolved.into_iter().map(|reference| declared.unknown(reference, &[], None)));
         (errors, declared.warnings)
@@ -26,7 +26,7 @@ pub const SUBJECT: Subject = Subject {
 
 pub const M: &str = "milepost.yaml";
 
-/// A mistake of the only file.
+/// A mistake in the only file.
 pub const fn mistake(right: &'static str, wrong: &'static str, told: &'static [super::Told]) -> Mistake {
     Mistake { file: M, right, wrong, told, about: &[], renames: None }
 }
@@ -61,8 +61,8 @@ const MISTAKES: &[Mistake] = &[
         right: "    include: [\"*.py\"]\n",
         wrong: "    include: [\"*.py\", \"*.rb\", \"[a\"]\n",
         told: &[
-            error("*.rb", "`include` of package `shared`: nothing fits `*.rb`"),
-            error("*.rb", "`include` of package `shared`: `[a` cannot be used"),
+            error("*.rb", "`include` of package `shared`: no files match `*.rb`"),
+            error("*.rb", "`include` of package `shared`: invalid pattern `[a`"),
         ],
         about: &["lib"],
         renames: None,
@@ -71,39 +71,43 @@ const MISTAKES: &[Mistake] = &[
         file: M,
         right: "    src: lib\n",
         wrong: "    src: libs\n",
-        told: &[error("src: libs", "`src` of package `shared`: there is no `libs`")],
-        // Without the folder nobody knows what fits.
+        told: &[error("src: libs", "`src` of package `shared`: `libs` does not exist")],
+        // Patterns are not matched if the folder is missing.
         about: &["lib"],
         renames: None,
     },
     mistake(
         "    env: js\n    deploy: dist\n",
         "    env: js\n    deploy: { from: dist }\n",
-        &[error("deploy: { from: dist }", "`deploy` of package `ready` must be text, not a map of keys")],
+        &[error("deploy: { from: dist }", "`deploy` of package `ready` must be a string, not a map")],
     ),
     mistake("packages:\n", "package:\n", &[error("package:\n", "unknown key `package` in the manifest")]),
     mistake(
         "  ready:\n    env: js\n",
         "  ready:\n    env: jss\n",
-        &[error("env: jss", "package `ready` names environment `jss`, which is not in the manifest")],
+        &[error("env: jss", "package `ready` refers to environment `jss`, which is not in the manifest")],
     ),
     // Functions.
     mistake(
         "    env: py311\n    src: api\n",
         "    env: py312\n    src: api\n",
-        &[error("env: py312", "function `api` names environment `py312`, which is not in the manifest")],
+        &[error("env: py312", "function `api` refers to environment `py312`, which is not in the manifest")],
     ),
-    mistake("    src: api\n", "    src: apis\n", &[error("src: apis", "`src` of function `api`: there is no `apis`")]),
+    mistake(
+        "    src: api\n",
+        "    src: apis\n",
+        &[error("src: apis", "`src` of function `api`: `apis` does not exist")],
+    ),
     mistake(
         "    exclude: [\"old/**\"]\n",
         "    exclude: [\"{old\"]\n",
-        &[error("{old", "`exclude` of function `api`: `{old` cannot be used")],
+        &[error("{old", "`exclude` of function `api`: invalid pattern `{old`")],
     ),
     mistake(
         "    vars: { MODE: fast, LEVEL: 1.10 }\n",
         "    vars: { MODE: [fast], 1LEVEL: 1.10, A-B: x }\n",
         &[
-            error("1LEVEL", "variable `MODE` of function `api` must be text, not a list"),
+            error("1LEVEL", "variable `MODE` of function `api` must be a string, not a list"),
             error("1LEVEL", "function `api`: `variables`: `1LEVEL` is not a name"),
             error("1LEVEL", "function `api`: `variables`: `A-B` is not a name"),
         ],
@@ -146,7 +150,7 @@ const MISTAKES: &[Mistake] = &[
         "    package: shared\n    entrypoint: worker.run\n",
         "    package: shraed\n    build: make\n",
         &[
-            error("package: shraed", "function `worker` names package `shraed`, which is not in the manifest"),
+            error("package: shraed", "function `worker` refers to package `shraed`, which is not in the manifest"),
             error("build: make\n", "function `worker` has both `build` and `package`"),
         ],
     ),
@@ -155,8 +159,8 @@ const MISTAKES: &[Mistake] = &[
         "    package: raedy\n    src: nowhere\n    env: js\n",
         &[
             error("package: raedy", "function `page` has both `src` and `package`"),
-            error("package: raedy", "function `page` names package `raedy`, which is not in the manifest"),
-            error("src: nowhere", "`src` of function `page`: there is no `nowhere`"),
+            error("package: raedy", "function `page` refers to package `raedy`, which is not in the manifest"),
+            error("src: nowhere", "`src` of function `page`: `nowhere` does not exist"),
         ],
     ),
     mistake("functions:\n", "functoins:\n", &[error("functoins:", "unknown key `functoins` in the manifest")]),
@@ -164,7 +168,7 @@ const MISTAKES: &[Mistake] = &[
         "    package: ready\nsecrets",
         "    package: ready\n  page: { env: js, src: dist, memory: lots }\nsecrets",
         &[
-            error("  page: { env: js", "the key `page` is there twice"),
+            error("  page: { env: js", "duplicate key `page`"),
             error("  page: { env: js", "`memory` of function `page`: `lots` is not an amount of memory"),
         ],
     ),
@@ -176,12 +180,12 @@ const MISTAKES: &[Mistake] = &[
     mistake(
         "secrets: [API_KEY]\n",
         "secrets: { API_KEY: s3cret }\n",
-        &[error("API_KEY: s3cret", "`secrets` must be a list of names, not a map of keys")],
+        &[error("API_KEY: s3cret", "`secrets` must be a list of names, not a map")],
     ),
     mistake(
         "    secrets: [DATABASE_URL]\n",
         "    secrets: { DATABASE_URL: s3cret }\n",
-        &[error("DATABASE_URL: s3cret", "`secrets` of function `api` must be a list of names, not a map of keys")],
+        &[error("DATABASE_URL: s3cret", "`secrets` of function `api` must be a list of names, not a map")],
     ),
     mistake(
         "  page:\n    package: ready\n",
@@ -192,13 +196,13 @@ const MISTAKES: &[Mistake] = &[
     mistake(
         "  greeting: hi\n",
         "  greeting: hi\n  greeting: ho\n",
-        &[error("greeting: ho", "the key `greeting` is there twice")],
+        &[error("greeting: ho", "duplicate key `greeting`")],
     ),
     // Static items.
     mistake(
         "  - src: public\n",
         "  - src: publik\n",
-        &[error("src: publik", "`src` of static item `/static`: there is no `publik`")],
+        &[error("src: publik", "`src` of static item `/static`: `publik` does not exist")],
     ),
     mistake(
         "    index: home.html\n",
@@ -213,12 +217,12 @@ const MISTAKES: &[Mistake] = &[
     mistake(
         "    exclude: [\"*.map\"]\n",
         "    exclude: [\"[map\"]\n",
-        &[error("[map", "`exclude` of static item `/static`: `[map` cannot be used")],
+        &[error("[map", "`exclude` of static item `/static`: invalid pattern `[map`")],
     ),
     mistake(
         "    path: /robots.txt\n",
         "    path: /static/\n",
-        &[error("src: public/robots.txt", "`/static` is served by another static item already")],
+        &[error("src: public/robots.txt", "`/static` is already served by the static item")],
     ),
     mistake(
         "  - src: public/robots.txt\n    path: /robots.txt\n",
@@ -242,7 +246,7 @@ const MISTAKES: &[Mistake] = &[
         "  - orders: aip\n",
         &[
             error("orders: aip", "`orders` is not a route"),
-            error("orders: aip", "route `orders` names function `aip`, which is not in the manifest"),
+            error("orders: aip", "route `orders` refers to function `aip`, which is not in the manifest"),
         ],
     ),
     mistake(
@@ -268,12 +272,12 @@ const MISTAKES: &[Mistake] = &[
     mistake(
         "      function: page\n",
         "      function: pgae\n",
-        &[error("  - /page:", "route `/page` names function `pgae`, which is not in the manifest")],
+        &[error("  - /page:", "route `/page` refers to function `pgae`, which is not in the manifest")],
     ),
     mistake(
         "      prefix: true\n",
         "      prefix: maybe\n",
-        &[error("prefix: maybe", "`prefix` of route `/page` must be true or false, not text")],
+        &[error("prefix: maybe", "`prefix` of route `/page` must be `true` or `false`, not a string")],
     ),
     mistake(
         "      methods: [GET, HEAD]\n",
@@ -284,9 +288,9 @@ const MISTAKES: &[Mistake] = &[
         "timers:\n",
         "  - GET /a: api\n    GET /b: nobody\n  - just text\ntimers:\n",
         &[
-            error("  - GET /a: api", "a route is one line with a method, a path and a function"),
-            error("GET /b: nobody", "route `GET /b` names function `nobody`, which is not in the manifest"),
-            error("- just text", "a route is one line with a method, a path and a function"),
+            error("  - GET /a: api", "a route must be one line with a method, a path and a function"),
+            error("GET /b: nobody", "route `GET /b` refers to function `nobody`, which is not in the manifest"),
+            error("- just text", "a route must be one line with a method, a path and a function"),
         ],
     ),
     mistake(
@@ -294,7 +298,7 @@ const MISTAKES: &[Mistake] = &[
         "  - GET,POST /dup/{a}: api\n  - POST /dup/{b}: page\n  - /dup/{c}: page\n  - PUT /dup/{d}/x: api\ntimers:\n",
         &[error(
             "- POST /dup/{b}: page",
-            "route `POST /dup/{b}` answers what route `GET,POST /dup/{a}` answers, at milepost.yaml:",
+            "route `POST /dup/{b}` matches the same requests as route `GET,POST /dup/{a}`, at milepost.yaml:",
         )],
     ),
     // Timers.
@@ -303,15 +307,15 @@ const MISTAKES: &[Mistake] = &[
         "static:\n  - src: public\n    path: /static\n    exclude: [\"*.map\"]\n    index: home.html\n  - src: public/robots.txt\n    path: /robots.txt\n",
         "static:\n  src: publics\n  path: /static\n",
         &[
-            error("src: publics", "`static` must be a list, not a map of keys"),
-            error("src: publics", "`src` of static item `/static`: there is no `publics`"),
+            error("src: publics", "`static` must be a list, not a map"),
+            error("src: publics", "`src` of static item `/static`: `publics` does not exist"),
         ],
     ),
     mistake(
         "environments:\n  py311:\n    runtime: python\n    interpreter: \"3.11\"\n  js: node\n  bin: binary\n",
         "environments:\n  - py311: python\n  - js: nodd\n  - name: bin\n    runtime: binary\n",
         &[
-            error("- py311: python", "`environments` must be a map of keys, not a list"),
+            error("- py311: python", "`environments` must be a map, not a list"),
             error("js: nodd", "`runtime` of environment `js`: there is no runtime called `nodd`"),
         ],
     ),
@@ -322,7 +326,7 @@ const MISTAKES: &[Mistake] = &[
             error("cron: never", "timer `nightly`: `cron`: `never` is not a schedule"),
             error("cron: never", "timer `nightly`: `zone`: `Mars` is not a time zone"),
             error("cron: never", "unknown key `functions` in timer `nightly`"),
-            error("cron: never", "timer `nightly` names function `wroker`, which is not in the manifest"),
+            error("cron: never", "timer `nightly` refers to function `wroker`, which is not in the manifest"),
         ],
     ),
     mistake(
@@ -331,7 +335,7 @@ const MISTAKES: &[Mistake] = &[
         &[
             error("  hourly:", "timer `hourly` has no `cron`"),
             error("zone: Mars\n", "timer `hourly`: `zone`: `Mars` is not a time zone"),
-            error("function: [api]", "`function` of timer `hourly` must be text, not a list"),
+            error("function: [api]", "`function` of timer `hourly` must be a string, not a list"),
         ],
     ),
     mistake(
@@ -339,8 +343,8 @@ const MISTAKES: &[Mistake] = &[
         "    version: a b\n---\nstatic: { }\n",
         &[
             error("version: a b", "`version` of timer `hourly`:"),
-            error("static: { }", "a manifest is one document"),
-            error("static: { }", "`static` must be a list, not a map of keys"),
+            error("static: { }", "a manifest must be a single document"),
+            error("static: { }", "`static` must be a list, not a map"),
         ],
     ),
 ];

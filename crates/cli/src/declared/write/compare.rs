@@ -1,4 +1,4 @@
-//! Whether two readings declare the same: put by put, and tree by tree.
+//! Compares two readings: puts, and the digests of their trees.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use super::outline::Unsaid;
 use crate::failure::Result;
 use crate::sources;
 
-/// The roots of everything that is declared. What cannot be scanned has none.
+/// The root digests of all declared files. None for files that cannot be scanned.
 pub async fn roots(declared: &Declared) -> HashMap<FileSet, Option<Digest>> {
     let mut found = HashMap::new();
     for (_, files) in declared.units.iter().flat_map(|unit| &unit.trees) {
@@ -31,7 +31,7 @@ pub async fn scan(files: &FileSet) -> Result<Source> {
     }
 }
 
-/// What the second reading does not have as the first one has it.
+/// What the second reading lacks or has differently.
 pub async fn differences(
     meant: &Declared,
     meant_roots: &HashMap<FileSet, Option<Digest>>,
@@ -54,9 +54,9 @@ pub async fn differences(
                     roots
                 };
                 if plain(&unit.put) != plain(&other.put) {
-                    found.push(Unsaid { key, message: "it is not the same in the manifest".to_owned() });
+                    found.push(Unsaid { key, message: "it differs in the manifest".to_owned() });
                 } else if roots(unit, meant_roots) != roots(other, &read_roots) {
-                    let message = "its files are not the same in the manifest".to_owned();
+                    let message = "its files differ in the manifest".to_owned();
                     found.push(Unsaid { key, message });
                 }
             }
@@ -64,7 +64,7 @@ pub async fn differences(
     }
     let unmeant = |key: &UnitKey| meant.unit(key.kind, &key.name).is_none();
     for key in read.keys().filter(unmeant) {
-        found.push(Unsaid { key, message: "it is in the manifest alone".to_owned() });
+        found.push(Unsaid { key, message: "it is only in the manifest".to_owned() });
     }
     for key in meant.claims.iter().map(|claim| &claim.key) {
         if read.claims.iter().all(|claim| claim.key != *key) {
@@ -74,7 +74,8 @@ pub async fn differences(
     found
 }
 
-/// Without what makes no difference: trees are compared by themselves, and no command is an empty one.
+/// Normalises irrelevant differences: trees are compared separately, and an empty build command is
+/// none.
 fn plain(put: &Put) -> Put {
     let mut put = put.clone();
     match &mut put.unit {

@@ -1,4 +1,4 @@
-//! Files that are written where nothing is.
+//! Writes new files, never over existing ones.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -11,25 +11,25 @@ use milepost_model::tree::Leaf;
 use crate::failure::{Failure, Result};
 use crate::output::Ui;
 
-/// Writes a file of the user's, but never over one.
+/// Writes a file of the user, and fails if it exists.
 pub fn write_new(path: &Path, text: &str) -> Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).open(path).map_err(|error| failed(path, &error))?;
     file.write_all(text.as_bytes()).map_err(|error| failed(path, &error))
 }
 
-/// The same, and says so.
+/// Like [`write_new`], and prints the path.
 pub fn write_told(ui: &Ui, path: &Path, text: &str) -> Result<()> {
     write_new(path, text)?;
     ui.say(&format!("Wrote {}", path.display()));
     Ok(())
 }
 
-/// Writes the files of a tree into a folder that is new, and answers how many there are. Executable bits and links are kept.
-/// Blocks.
+/// Writes the files of a tree into a new folder, with executable bits and links, and returns their
+/// number. Blocking.
 pub fn put_tree(source: &Source, folder: &Path) -> Result<u64> {
     fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
     let mut count = 0;
-    // Links at the end: nothing is ever written through one.
+    // Links are created last, so that nothing is written through one.
     let mut links = Vec::new();
     for (path, leaf) in source.tree()?.iter() {
         let place = folder.join(path);

@@ -1,4 +1,5 @@
-//! Units as `fission.io/v1` documents: what `create --spec` writes, and the readers of `declared/fission` read back.
+//! Writes units as `fission.io/v1` documents, as `create --spec` does. `declared/fission` reads
+//! them.
 
 use milepost_model::spec::{EnvironmentSpec, Runtime, STDIO};
 use milepost_model::unit_put::{FunctionPut, PackagePut, Put, RoutePut, TargetPut, TimerPut, UnitPut, VersionRef};
@@ -7,18 +8,18 @@ use milepost_model::{Selector, UnitKind, UnitName};
 use super::yaml::{Entry, Yaml, entry};
 use crate::output::amounts;
 
-/// The concurrency that Fission writes for those who set none; readers take it for no setting.
+/// Fission's default concurrency, which readers treat as not set.
 const FISSION_CONCURRENCY: u32 = 500;
 const MS: u64 = 1000;
 
-/// The files of a package, as patterns that start at the project's folder.
+/// The files of a package, as patterns relative to the project.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Archives {
     pub source: Option<String>,
     pub deployment: Option<String>,
 }
 
-/// The documents of one unit, and the settings that a Fission document cannot express.
+/// The documents of one unit, and the settings that Fission documents cannot express.
 #[derive(Debug, Default)]
 pub struct Documents {
     pub documents: Vec<Yaml>,
@@ -26,7 +27,7 @@ pub struct Documents {
 }
 
 impl Documents {
-    /// Adds what declares the unit, its archives first.
+    /// Adds the documents of the unit, archives first.
     pub fn add(&mut self, put: &Put, archives: &Archives) {
         for (given, what) in [
             (put.label.is_some(), "a label"),
@@ -97,7 +98,8 @@ impl Documents {
 
     fn scale(&mut self, spec: &mut Vec<Entry>, put: &FunctionPut) {
         let Some(scale) = &put.scale else { return };
-        // Only `newdeploy` has a least number of instances; a pool's bound is its `concurrency`.
+        // Only `newdeploy` has a minimum number of instances. The bound of `poolmgr` is
+        // `concurrency`.
         if scale.min.is_some() || scale.max == Some(FISSION_CONCURRENCY) {
             let mut execution = vec![entry("ExecutorType", Yaml::text("newdeploy"))];
             execution.extend(scale.min.map(|min| entry("MinScale", number(min))));
@@ -144,7 +146,7 @@ impl Documents {
                 return;
             }
         };
-        // The readers take `binary-env` for programs that run once a request, which is what Fission's image does.
+        // Fission's `binary-env` runs a program once for each request, and is read like this.
         let is_stdio = put.runtime == Runtime::Binary && put.interpreter == STDIO;
         self.lacks(put.runtime == Runtime::Binary && !is_stdio, "a binary that serves HTTP itself");
         self.lacks(put.runtime != Runtime::Binary && !put.interpreter.is_empty(), "an interpreter version");
@@ -174,7 +176,7 @@ impl Documents {
             spec.push(entry("host", Yaml::text(&put.host)));
         }
         spec.push(self.target(&put.target));
-        // Kubernetes allows no spaces and slashes in the name of an object.
+        // Kubernetes does not allow spaces and slashes in object names.
         self.object("HTTPTrigger", &object_name(name), spec);
     }
 
@@ -201,13 +203,13 @@ impl Documents {
         spec.push(entry(key, Yaml::Map(vec![entry("name", Yaml::text(to.name.as_str()))])));
     }
 
-    /// The file's text: each document behind its `---`.
+    /// The text of the file, with a `---` before each document.
     pub fn text(&self) -> String {
         self.documents.iter().map(|document| format!("---\n{}", document.document())).collect()
     }
 }
 
-/// The name of the file that a unit's documents are written to, as Fission names it.
+/// The file name for the documents of a unit, as Fission chooses it.
 pub fn file_name(kind: UnitKind, name: &str) -> String {
     let prefix = match kind {
         UnitKind::Environment => "env",
@@ -217,7 +219,7 @@ pub fn file_name(kind: UnitKind, name: &str) -> String {
     format!("{prefix}-{}.yaml", object_name(name))
 }
 
-/// `GET /orders/{id}` as an object may be called: `get-orders-id`.
+/// A valid object name: `get-orders-id` for `GET /orders/{id}`.
 pub fn object_name(name: &str) -> String {
     let plain: String = name
         .chars()
@@ -227,7 +229,7 @@ pub fn object_name(name: &str) -> String {
 }
 
 fn quantity(bytes: u64) -> String {
-    // Kubernetes writes plain bytes without a unit.
+    // Kubernetes has no unit for plain bytes.
     amounts::memory(bytes).trim_end_matches('B').to_owned()
 }
 

@@ -1,4 +1,4 @@
-//! The files of versions, from the server into folders.
+//! Downloads the files of versions into folders.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -14,21 +14,21 @@ use super::disk::put_tree;
 use crate::context::Context;
 use crate::failure::{Failure, Result};
 
-/// A server packs a few archives at a time, and others want some of them.
+/// Concurrent downloads. The server only packs a few archives at once, for all clients.
 const AT_ONCE: usize = 4;
 
-/// One tree of a version, and where it goes.
+/// One tree of a version, and its target.
 #[derive(Debug, Clone)]
 pub struct Download {
     pub key: UnitKey,
     pub number: i64,
-    /// `source` or `deployment`; none for what has only one.
+    /// `source` or `deployment`; None for a unit with a single tree.
     pub part: Option<&'static str>,
     pub root: Digest,
     pub to: PathBuf,
 }
 
-/// Fetches all of them, and answers the paths of each, in the same order.
+/// Downloads all of them, and returns the paths of each in the same order.
 pub async fn all(context: &Context<'_>, downloads: &[Download]) -> Result<Vec<BTreeSet<String>>> {
     let bar =
         if context.ui.shows_progress() { ProgressBar::new(downloads.len() as u64) } else { ProgressBar::hidden() };
@@ -58,21 +58,21 @@ async fn one(context: &Context<'_>, download: &Download) -> Result<BTreeSet<Stri
     let mut zip = tempfile::NamedTempFile::new()?;
     let mut stream = response.bytes_stream();
     while let Some(chunk) = stream.next().await {
-        zip.write_all(&chunk.map_err(|error| Failure::new("the download broke off").caused_by(&error))?)?;
+        zip.write_all(&chunk.map_err(|error| Failure::new("the download was interrupted").caused_by(&error))?)?;
     }
     let unpacked = tokio::task::spawn_blocking(move || {
         let source = Source::open(zip.path(), &options(), None)?;
         if source.root()? != root {
-            let message = format!("the files of {key}, version {number}, are not those that the version was made of");
-            return Err(Failure::new(message).hint("check `milepost doctor`: the server's storage may be damaged"));
+            let message = format!("the downloaded files of {key}, version {number}, do not match their digest");
+            return Err(Failure::new(message).hint("run `milepost doctor`: the server's storage may be damaged"));
         }
         put_tree(&source, &to)?;
         Ok(source.tree()?.iter().map(|(path, _)| path.to_owned()).collect())
     });
-    unpacked.await.map_err(|error| Failure::new("unpacking the files failed").caused_by(&error))?
+    unpacked.await.map_err(|error| Failure::new("could not unpack the files").caused_by(&error))?
 }
 
-/// The server is trusted with what it stores: the digests decide, not how well something can be packed.
+/// No limits on archives from the server: the digest is verified.
 fn options() -> SourceOptions {
     let limits = ZipLimits {
         entries: usize::MAX,

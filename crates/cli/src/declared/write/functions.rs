@@ -1,4 +1,4 @@
-//! Functions, with the package that each has of its own.
+//! Writes functions, with their own packages.
 
 use milepost_model::Selector;
 use milepost_model::spec::FunctionPermission;
@@ -19,7 +19,7 @@ pub fn function(
     let environment = put.environment.as_ref().or(own.and_then(|(_, package)| package.environment.as_ref()));
     if let Some(environment) = environment {
         if environment.version != Selector::Latest {
-            lacks(format!("it wants version {} of environment `{}`", environment.version, environment.name));
+            lacks(format!("it uses version {} of environment `{}`", environment.version, environment.name));
         }
         entries.push(entry("env", Yaml::text(environment.name.as_str())));
     }
@@ -32,11 +32,11 @@ pub fn function(
         }
         (None, Some(package)) => {
             if package.version != Selector::Latest {
-                lacks(format!("it wants version {} of package `{}`", package.version, package.name));
+                lacks(format!("it uses version {} of package `{}`", package.version, package.name));
             }
             entries.push(entry("package", Yaml::text(package.name.as_str())));
         }
-        (None, None) => lacks("it names no package".to_owned()),
+        (None, None) => lacks("it has no package".to_owned()),
     }
     entries.extend(put.entrypoint.as_ref().map(|entrypoint| entry("entrypoint", Yaml::text(entrypoint))));
     entries.extend(own.and_then(|(unit, package)| build(package, unit)));

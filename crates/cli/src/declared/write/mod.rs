@@ -1,7 +1,6 @@
-//! Writing a `milepost.yaml`: the way back from units to the manifest that declares them.
+//! Writes a `milepost.yaml` from units.
 //!
-//! The manifest is read again after it was written, and what came of it is compared with what was meant: nothing is lost
-//! without a word.
+//! The manifest is read back and compared with the units, so that no loss goes unreported.
 
 mod compare;
 mod disk;

@@ -1,4 +1,4 @@
-//! From the units of an app version to an outline, and to the files that go with it.
+//! Converts the units of an app version to an outline, with their files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -15,19 +15,19 @@ use super::download::Download;
 use super::outline::{Files, Outline, OutlineUnit, Unsaid};
 use crate::commands::shared;
 
-/// A unit as an app version has it.
+/// A unit in an app version.
 #[derive(Debug, Clone)]
 pub struct Held {
     pub key: UnitKey,
     pub number: i64,
     pub digest: Digest,
     pub description: String,
-    /// None for a secret: only its name is anybody's business.
+    /// None for a secret, of which only the name is exported.
     pub spec: Option<UnitSpec>,
     pub deployment: Option<Deployment>,
 }
 
-/// The trees that are needed, and where each goes below `folder`.
+/// The trees to download, and the target of each below `folder`.
 pub fn downloads(held: &[Held], folder: &Path) -> Vec<Download> {
     let mut found = Vec::new();
     let mut names = BTreeSet::new();
@@ -56,12 +56,12 @@ pub fn downloads(held: &[Held], folder: &Path) -> Vec<Download> {
     found
 }
 
-/// What runs is not what a build made of the source.
+/// Whether the deployment was not built from the source.
 fn made_by_hand(package: &PackageSpec) -> bool {
     package.build_log.is_none() && package.deployment != package.source
 }
 
-/// A name for the files that are served at a path: two items are never in one folder.
+/// A unique folder name for the files of a static item.
 fn static_folder(path: &str, taken: &mut BTreeSet<String>) -> String {
     let plain = path.trim_matches('/').replace('/', "-");
     let plain = if plain.is_empty() || plain == "." { "root".to_owned() } else { plain };
@@ -71,14 +71,14 @@ fn static_folder(path: &str, taken: &mut BTreeSet<String>) -> String {
     free
 }
 
-/// What was fetched: the files of each download.
+/// The files of each download.
 pub struct Fetched<'a> {
     pub folder: &'a Path,
     pub downloads: &'a [Download],
     pub paths: &'a [BTreeSet<String>],
 }
 
-/// The outline, and what it does not say.
+/// Returns the outline, and what it cannot express.
 pub fn outline(held: &[Held], fetched: &Fetched<'_>) -> (Outline, Vec<Unsaid>) {
     let mut writer = Writer { held, fetched, notes: Vec::new() };
     let units: Vec<OutlineUnit> = held.iter().filter_map(|unit| writer.unit(unit)).collect();
@@ -105,7 +105,7 @@ impl Writer<'_> {
     fn unit(&mut self, held: &Held) -> Option<OutlineUnit> {
         let (unit, files) = match held.spec.as_ref()? {
             UnitSpec::Environment(spec) => {
-                // The app has it without anybody's word.
+                // Every app has it by default.
                 let unasked = EnvironmentSpec::built_in(held.key.name.as_str()).as_ref() == Some(spec);
                 if unasked && held.deployment.is_none() {
                     return None;
@@ -150,7 +150,7 @@ impl Writer<'_> {
         let by_itself = self.builds_by_itself(package, fetched.first().map(|(_, download)| *download));
         let slot = |part: Option<&str>| match part {
             Some("source") if package.deployment.is_some() && made_by_hand(package) => TreeSlot::Source,
-            // What the convention decides as it was decided need not be said.
+            // Omit what the convention decides in the same way.
             Some("source") if package.build_command.is_empty() && by_itself == Some(true) => TreeSlot::Code,
             Some("source") => TreeSlot::Source,
             _ if package.source.is_none() && by_itself == Some(false) => TreeSlot::Code,
@@ -162,7 +162,7 @@ impl Writer<'_> {
         (UnitPut::Package(put), files)
     }
 
-    /// Whether code in this environment is built without a command of its own. None: nobody knows.
+    /// Whether code in this environment is built without a command. None if this is not known.
     fn builds_by_itself(&self, package: &PackageSpec, download: Option<&Download>) -> Option<bool> {
         let environment = self.find(UnitKind::Environment, &package.environment.name)?;
         let Some(UnitSpec::Environment(environment)) = &environment.spec else { return None };
@@ -223,13 +223,14 @@ impl Writer<'_> {
         .collect()
     }
 
-    /// A reference as a manifest makes it: to whatever is in it. Told when that is another version.
+    /// A reference in a manifest is always to the version in the same app version. Adds a note if
+    /// the unit uses another one.
     fn latest(&mut self, held: &Held, kind: UnitKind, pin: &Pin) -> VersionRef {
         let number = pin.number.map_or_else(|| "another version".to_owned(), |number| format!("version {number}"));
         let message = match self.find(kind, &pin.name) {
             Some(current) if current.digest == pin.digest => None,
             Some(current) => Some(format!(
-                "it uses {number} of {kind} `{}`; with the manifest it gets version {}",
+                "it uses {number} of {kind} `{}`; the manifest will use version {}",
                 pin.name, current.number
             )),
             None => Some(format!("it uses {number} of {kind} `{}`, which is not in this app version", pin.name)),
@@ -261,7 +262,7 @@ fn target(target: &Target) -> TargetPut {
     TargetPut { function: target.function.clone(), version }
 }
 
-/// What is not as it is when nobody says anything. The most instances follow the least, when those are many.
+/// The scale settings that differ from the defaults. The default maximum is raised to the minimum.
 fn scale(usual: &FunctionSpec, spec: &FunctionSpec) -> Option<ScalePut> {
     let (usual, scale) = (&usual.scale, &spec.scale);
     let put = ScalePut {
@@ -273,8 +274,8 @@ fn scale(usual: &FunctionSpec, spec: &FunctionSpec) -> Option<ScalePut> {
     (put != ScalePut::default()).then_some(put)
 }
 
-/// Whose the units are: by the id of each deployment its name, and whether some are nobody's. Environments that an app has
-/// anyway and secrets do not count.
+/// The deployments that own units, by id, and the units without an owner. Secrets and built-in
+/// environments are skipped.
 pub fn owners(held: &[Held]) -> (BTreeMap<String, Deployment>, Vec<UnitKey>) {
     let mut owners = BTreeMap::new();
     let mut free = Vec::new();

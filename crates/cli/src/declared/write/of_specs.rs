@@ -1,5 +1,5 @@
-//! From what a folder of specs declares to an outline: paths from the folder of the manifest, and files where there were only
-//! bytes in a document.
+//! Converts a folder of specs to an outline, with paths relative to the manifest and files for
+//! embedded bytes.
 
 use std::path::{Path, PathBuf};
 
@@ -12,24 +12,24 @@ use super::outline::{Files, Outline, OutlineUnit, Unsaid};
 use super::paths::{absolute, relative, takes};
 use crate::failure::{Failure, Result};
 
-/// The folder for what was in no file, beside the manifest.
+/// The folder next to the manifest for files that had no path.
 pub const COPIES: &str = "imported";
 
-/// An outline, and what must be written for it to be true.
+/// An outline, and the files that must be written for it.
 pub struct Sheet {
     pub outline: Outline,
     pub copies: Vec<Copy>,
     pub notes: Vec<Unsaid>,
 }
 
-/// Files that get a place of their own.
+/// Files that are copied to a new path.
 pub struct Copy {
     source: Source,
-    /// From the folder of the manifest.
+    /// Relative to the folder of the manifest.
     to: PathBuf,
 }
 
-/// `folder` is where the manifest `name` will be, as an absolute path.
+/// `folder` is the absolute path of the folder of the manifest, and `name` its file name.
 pub async fn of_specs(declared: &Declared, folder: &Path, name: &str) -> Result<Sheet> {
     let mut sheet = Sheet { outline: Outline::default(), copies: Vec::new(), notes: Vec::new() };
     sheet.outline.app.clone_from(&declared.app);
@@ -42,7 +42,7 @@ pub async fn of_specs(declared: &Declared, folder: &Path, name: &str) -> Result<
         }
         units.push(OutlineUnit { put: unit.put.clone(), files });
     }
-    // The manifest, and what is written with it, must not get into the trees that they speak of.
+    // Exclude the manifest and the written files from the trees that it declares.
     let mut written = vec![(folder.join(name), format!("/{name}"))];
     for copy in &sheet.copies {
         for (path, _) in copy.source.tree()?.iter() {
@@ -68,22 +68,19 @@ impl Sheet {
             FileSet::Files(Selection { root, include, exclude, documents, .. }) => {
                 let everything = include.as_slice() == ["**"];
                 let include = if everything { Vec::new() } else { include.clone() };
-                // A manifest has patterns for one of the two.
+                // A manifest has `include` and `exclude` for only one of the two.
                 let second = slot == TreeSlot::Deployment && unit.trees.len() > 1;
                 if second && (!include.is_empty() || !exclude.is_empty()) {
                     let files = self.copy(unit, slot, set).await?;
-                    let message = format!(
-                        "what is built already is now a copy of the files that were there, in `{}`",
-                        files.path
-                    );
+                    let message = format!("its prebuilt files were copied to `{}`", files.path);
                     self.notes.push(Unsaid { key: unit.key(), message });
                     return Ok(files);
                 }
                 let path = relative(folder, &absolute(root)?).ok_or_else(|| {
-                    let message = format!("{}: the path `{}` is not text", unit.place, root.display());
-                    Failure::new(message).hint("a manifest can name only what is text in UTF-8: rename it")
+                    let message = format!("{}: the path `{}` is not valid UTF-8", unit.place, root.display());
+                    Failure::new(message).hint("rename it: a manifest can only contain UTF-8 paths")
                 })?;
-                // The manifest leaves itself out, and not the specs.
+                // Reading the manifest excludes the manifest itself, but not the specs.
                 let taken = |pattern: &&String| takes(&include, &pattern.trim_start_matches('/').replace("**/*", "x"));
                 let exclude = exclude.iter().chain(documents.iter().filter(taken)).cloned().collect();
                 Ok(Files { path, include, exclude })
@@ -102,21 +99,21 @@ impl Sheet {
         if let FileSet::Literal { name, .. } = set
             && source.tree()?.get(name).is_some()
         {
-            // One file, which is not a zip.
+            // A single file that is not a zip.
             path = format!("{path}/{name}");
         }
         self.copies.push(Copy { source, to });
         Ok(Files { path, ..Files::default() })
     }
 
-    /// Writes what needs a place of its own, all of it or nothing; answers how many files that are.
+    /// Writes all copies or none, and returns the number of files.
     pub fn place_copies(&self, folder: &Path) -> Result<u64> {
         if self.copies.is_empty() {
             return Ok(0);
         }
         if let Some(copy) = self.copies.iter().find(|copy| folder.join(&copy.to).symlink_metadata().is_ok()) {
-            return Err(Failure::usage(format!("`{}` is there already", copy.to.display()))
-                .hint("take it away, or write the manifest to another folder with `--out FILE`"));
+            return Err(Failure::usage(format!("`{}` already exists", copy.to.display()))
+                .hint("remove it, or write the manifest to another folder with `--out FILE`"));
         }
         let scratch = tempfile::tempdir_in(folder).map_err(|error| failed(folder, &error))?;
         let mut files = 0;
@@ -134,7 +131,7 @@ impl Sheet {
     }
 }
 
-/// Leaves out what is written into a folder whose files are taken.
+/// Excludes the written files from a selection that contains them.
 fn leave_out(files: &mut Files, root: &Path, folder: &Path, written: &[(PathBuf, String)]) {
     let Some(prefix) = folder.strip_prefix(root).ok().and_then(Path::to_str) else { return };
     for (path, pattern) in written {

@@ -1,4 +1,4 @@
-//! What a manifest is to say, and the manifest that says it, in the order of `docs/folders.md`.
+//! The content of a manifest, and its YAML in the order of `docs/folders.md`.
 
 use milepost_model::change::{Deployment, UnitKey};
 use milepost_model::spec::{DEFAULT_INDEX, EnvironmentSpec, StaticSpec};
@@ -11,26 +11,26 @@ use super::super::TreeSlot;
 use super::super::manifest::FILE_NAME;
 use super::yaml::{Entry, Yaml, comment, entry};
 
-/// A manifest before it is text.
+/// The content of a manifest.
 #[derive(Debug, Default)]
 pub struct Outline {
-    /// Lines of a comment that it begins with.
+    /// Lines of a comment at the start.
     pub heading: Vec<String>,
     pub app: Option<AppName>,
     pub deployment: Option<Deployment>,
     pub units: Vec<OutlineUnit>,
-    /// Secrets that it names; those of its functions are told there.
+    /// Secrets that no function uses. Those of functions are written there.
     pub secrets: Vec<UnitName>,
 }
 
-/// A unit, and where its files are.
+/// A unit, and the paths of its files.
 #[derive(Debug)]
 pub struct OutlineUnit {
     pub put: Put,
     pub files: Vec<(TreeSlot, Files)>,
 }
 
-/// Files as a manifest names them, from its folder.
+/// Files as declared in a manifest, relative to its folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Files {
     pub path: String,
@@ -38,7 +38,7 @@ pub struct Files {
     pub exclude: Vec<String>,
 }
 
-/// Something about a unit that a manifest has no word for.
+/// A property of a unit that a manifest cannot express.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unsaid {
     pub key: UnitKey,
@@ -51,7 +51,7 @@ impl OutlineUnit {
     }
 }
 
-/// What is written so far, kind by kind.
+/// The YAML so far, by kind.
 #[derive(Default)]
 pub(super) struct Sections {
     config: Option<Yaml>,
@@ -65,7 +65,7 @@ pub(super) struct Sections {
 }
 
 impl Outline {
-    /// The manifest, and what it does not say.
+    /// Returns the text of the manifest, and what it cannot express.
     pub fn write(&self) -> (String, Vec<Unsaid>) {
         let mut sections = Sections::default();
         for unit in &self.units {
@@ -100,7 +100,7 @@ impl Outline {
         if !sections.timers.is_empty() {
             entries.push(entry("timers", Yaml::Map(std::mem::take(&mut sections.timers))));
         }
-        // A manifest that says nothing at all would be no manifest.
+        // An empty document would not be a valid manifest.
         if entries.is_empty() {
             entries.push(entry("functions", Yaml::Map(Vec::new())));
         }
@@ -111,7 +111,7 @@ impl Outline {
         let name = unit.put.name.as_str();
         match &unit.put.unit {
             UnitPut::Environment(spec) => sections.environments.push(entry(name, environment(spec))),
-            // Its value never leaves the server, and its name is told by whoever uses it.
+            // The value never leaves the server, and the name is written where it is used.
             UnitPut::Secret(_) => {}
             UnitPut::Config(config) => sections.config = config.document.as_ref().map(Yaml::from_json),
             UnitPut::Package(put) => {
@@ -135,7 +135,7 @@ impl Outline {
         }
     }
 
-    /// Whether a package is told with the one function that has it.
+    /// Whether a package is written as part of the only function that uses it.
     fn inlined(&self, package: &OutlineUnit) -> bool {
         self.units.iter().any(|unit| match &unit.put.unit {
             UnitPut::Function(put) => {
@@ -145,7 +145,7 @@ impl Outline {
         })
     }
 
-    /// The package that a manifest makes for a function with a `src` of its own, if the function's package is just that.
+    /// The package of a function, if the manifest can declare it as the function's own `src`.
     fn own_package(
         &self,
         function: &UnitName,
@@ -172,7 +172,7 @@ impl Outline {
     }
 }
 
-/// None for the one that a manifest has anyway.
+/// None for the default deployment of a manifest.
 fn deployment(deployment: &Deployment) -> Option<Entry> {
     let Deployment { id, name } = deployment;
     if id == FILE_NAME && name == FILE_NAME {
@@ -212,11 +212,11 @@ fn package(put: &PackagePut, unit: &OutlineUnit, unsaid: &mut Vec<Unsaid>) -> Ya
             entries.push(entry("env", Yaml::text(environment.name.as_str())));
         }
         Some(environment) => {
-            let message = format!("it wants version {} of environment `{}`", environment.version, environment.name);
+            let message = format!("it uses version {} of environment `{}`", environment.version, environment.name);
             unsaid.push(Unsaid { key: unit.key(), message });
             entries.push(entry("env", Yaml::text(environment.name.as_str())));
         }
-        None => unsaid.push(Unsaid { key: unit.key(), message: "it names no environment".to_owned() }),
+        None => unsaid.push(Unsaid { key: unit.key(), message: "it has no environment".to_owned() }),
     }
     let files = |wanted: &[TreeSlot]| unit.files.iter().find(|(slot, _)| wanted.contains(slot)).map(|(_, files)| files);
     let source = files(&[TreeSlot::Source, TreeSlot::Code]);
@@ -231,8 +231,7 @@ fn package(put: &PackagePut, unit: &OutlineUnit, unsaid: &mut Vec<Unsaid>) -> Ya
         if source.is_none() {
             patterns(&mut entries, deployed);
         } else if !deployed.include.is_empty() || !deployed.exclude.is_empty() {
-            let message =
-                "the patterns of what is built already; `include` and `exclude` are those of `src`".to_owned();
+            let message = "the patterns of `deploy` are lost; `include` and `exclude` apply to `src`".to_owned();
             unsaid.push(Unsaid { key: unit.key(), message });
         }
     }
@@ -250,7 +249,7 @@ pub(super) fn patterns(entries: &mut Vec<Entry>, files: &Files) {
     }
 }
 
-/// What builds the package. A source without a command is one all the same, whether or not a convention finds something to run.
+/// The build command. An empty one marks a source without a command, which a convention may build.
 pub(super) fn build(put: &PackagePut, unit: &OutlineUnit) -> Option<Entry> {
     let command = put.build_command.as_deref().unwrap_or_default();
     let has = |wanted: TreeSlot| unit.files.iter().any(|(slot, _)| *slot == wanted);
@@ -258,7 +257,7 @@ pub(super) fn build(put: &PackagePut, unit: &OutlineUnit) -> Option<Entry> {
         return Some(entry("build", Yaml::text(command)));
     }
     let said_by_itself = has(TreeSlot::Deployment) || !has(TreeSlot::Source);
-    let remark = Some("by convention, or as it is".to_owned());
+    let remark = Some("built by convention, if there is one".to_owned());
     (!said_by_itself).then(|| Entry { remark, ..entry("build", Yaml::text("")) })
 }
 
@@ -280,7 +279,7 @@ fn static_item(spec: &StaticSpec, unit: &OutlineUnit, unsaid: &mut Vec<Unsaid>) 
     }
     entries.extend(spec.expires_ms.map(|ms| entry("expires", Yaml::text(amounts::duration(ms)))));
     if unit.put.name.as_str() != spec.path {
-        let message = format!("its name; a manifest calls it `{}`", spec.path);
+        let message = format!("its name is lost; in a manifest it is `{}`", spec.path);
         unsaid.push(Unsaid { key: unit.key(), message });
     }
     Yaml::Map(entries).short()

@@ -1,14 +1,14 @@
-//! Paths as a manifest names them.
+//! Paths in a manifest.
 
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 use milepost_client::source::fits;
 
-/// The whole path, without `.` and `..`. Links are not followed: a path through one is what somebody chose to write.
+/// Makes a path absolute, without `.` and `..`. Links are not resolved, to keep the path that the
+/// user chose.
 pub fn absolute(path: &Path) -> std::io::Result<PathBuf> {
     let mut whole = PathBuf::new();
-    // The current folder has no name of its own.
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     for component in std::path::absolute(path)?.components() {
         match component {
@@ -20,7 +20,7 @@ pub fn absolute(path: &Path) -> std::io::Result<PathBuf> {
     Ok(whole)
 }
 
-/// The way from a folder to a path, both absolute; with `/` between the names. None if it is not text.
+/// The relative path between two absolute paths, separated by `/`. None if it is not UTF-8.
 pub fn relative(folder: &Path, path: &Path) -> Option<String> {
     let shared = folder.components().zip(path.components()).take_while(|(one, other)| one == other).count();
     let up = folder.components().skip(shared).map(|_| Some(".."));
@@ -30,7 +30,7 @@ pub fn relative(folder: &Path, path: &Path) -> Option<String> {
     Some(if names.is_empty() { ".".to_owned() } else { names.join("/") })
 }
 
-/// Whether `include` takes a file, a path from where the patterns start.
+/// Whether `include` matches a file, given relative to where the patterns start.
 pub fn takes(include: &[String], path: &str) -> bool {
     let names: Vec<&str> = path.split('/').collect();
     include.is_empty() || include.iter().any(|pattern| fit(&parts(pattern), &names))
@@ -40,7 +40,7 @@ fn parts(pattern: &str) -> Vec<&str> {
     pattern.split('/').filter(|part| !part.is_empty() && *part != ".").collect()
 }
 
-/// A pattern that names a folder takes what is below it.
+/// A pattern that matches a folder includes everything below it.
 fn fit(parts: &[&str], names: &[&str]) -> bool {
     match (parts, names) {
         ([], _) => true,
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_told_from_the_folder_of_the_manifest() {
+    fn paths_are_relative_to_the_folder_of_the_manifest() {
         for (folder, path, expected) in [
             ("/a/b", "/a/b", "."),
             ("/a/b", "/a/b/c/d", "c/d"),
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_known_whether_patterns_take_a_file() {
+    fn matches_files_like_include() {
         let takes = |patterns: &[&str], path: &str| {
             super::takes(&patterns.iter().map(|&pattern| pattern.to_owned()).collect::<Vec<_>>(), path)
         };

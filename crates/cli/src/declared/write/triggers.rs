@@ -1,4 +1,4 @@
-//! Routes and timers.
+//! Writes routes and timers.
 
 use milepost_model::Selector;
 use milepost_model::unit_put::{RoutePut, TargetPut, TimerPut};
@@ -7,7 +7,8 @@ use super::outline::{OutlineUnit, Sections};
 use super::yaml::{Entry, Yaml, entry};
 
 impl Sections {
-    /// `GET /hello: hello`, or with more to say, `GET /hello: { function: hello, alias: stable }`.
+    /// Writes `GET /hello: hello`, or with further settings, `GET /hello: { function: hello, alias:
+    /// stable }`.
     pub(super) fn route(&mut self, put: &RoutePut, unit: &OutlineUnit) {
         let methods: Vec<&str> = put.methods.iter().map(String::as_str).collect();
         let key = if methods.is_empty() { put.path.clone() } else { format!("{} {}", methods.join(","), put.path) };
@@ -20,7 +21,7 @@ impl Sections {
         if !put.host.is_empty() {
             fields.push(entry("host", Yaml::text(&put.host)));
         }
-        // A route is called by its methods and its path, unless it has another name.
+        // The default name of a route is its methods and its path.
         if unit.put.name.as_str() != key {
             fields.push(entry("name", Yaml::text(unit.put.name.as_str())));
         }

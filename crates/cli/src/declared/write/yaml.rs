@@ -1,23 +1,24 @@
-//! YAML as a person would write it: a line a key, short things on one line, and quotes only where they are needed.
+//! Writes readable YAML: one line for each key, short values on one line, and quotes only where
+//! necessary.
 //!
-//! Written by hand, because a manifest is read by people before it is read by us: the order of the keys, what shares a line and
-//! where a remark stands are part of it, and libraries that write YAML have a say in none of them.
+//! Hand-written, because users read manifests. No YAML library lets us control the order of keys,
+//! what is on one line, and comments.
 
 use std::fmt::Write;
 
-/// A line that is longer is broken up, if it can be.
+/// Longer lines are broken up if possible.
 const WIDTH: usize = 120;
 const STEP: usize = 2;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Yaml {
     Null,
-    /// A number, `true` or `false`: what must not be in quotes.
+    /// A number, `true` or `false`, which must not be quoted.
     Bare(String),
     Text(String),
     List(Vec<Yaml>),
     Map(Vec<Entry>),
-    /// On one line, if it fits there: `{ runtime: python }`.
+    /// On one line if it fits: `{ runtime: python }`.
     Short(Box<Yaml>),
 }
 
@@ -25,7 +26,7 @@ pub enum Yaml {
 pub struct Entry {
     pub key: String,
     pub value: Yaml,
-    /// Stands behind the key, or behind a value on the same line.
+    /// A comment after the key, or after a value on the same line.
     pub remark: Option<String>,
 }
 
@@ -59,7 +60,6 @@ impl Yaml {
         }
     }
 
-    /// The whole document.
     pub fn document(&self) -> String {
         let mut text = String::new();
         match self {
@@ -81,7 +81,7 @@ impl Yaml {
         }
     }
 
-    /// On one line, however long.
+    /// In flow style, whatever its length.
     fn flow(&self, to: &mut String) {
         match self {
             Self::Null => to.push_str("null"),
@@ -110,7 +110,7 @@ impl Yaml {
         }
     }
 
-    /// Its form on one line, if it has one that fits behind `before` letters.
+    /// The value on one line, if it fits after `before` characters.
     fn line(&self, before: usize) -> Option<String> {
         let mut text = String::new();
         match self {
@@ -143,7 +143,7 @@ pub fn entry(key: &str, value: Yaml) -> Entry {
 
 fn block_map(to: &mut String, entries: &[Entry], indent: usize) {
     for (at, entry) in entries.iter().enumerate() {
-        // The first line of a map in a list is behind its dash.
+        // The first line of a map in a list is after the dash.
         if at > 0 || !to.ends_with("- ") {
             pad(to, indent);
         }
@@ -165,7 +165,7 @@ fn block_map(to: &mut String, entries: &[Entry], indent: usize) {
     }
 }
 
-/// What has no form on one line.
+/// A value that does not fit on one line.
 fn block(to: &mut String, value: &Yaml, indent: usize) {
     match value {
         Yaml::Short(inner) => block(to, inner, indent),
@@ -179,7 +179,7 @@ fn block(to: &mut String, value: &Yaml, indent: usize) {
                         to.push_str(&line);
                         to.push('\n');
                     }
-                    // A list in a list begins on a line of its own.
+                    // A nested list starts on its own line.
                     None if matches!(inner(item), Yaml::List(_)) => {
                         to.truncate(to.len() - 1);
                         to.push('\n');
@@ -197,7 +197,7 @@ fn inner(value: &Yaml) -> &Yaml {
     if let Yaml::Short(value) = value { inner(value) } else { value }
 }
 
-/// Whatever it is made of, it stays one line, and YAML.
+/// A comment on a single line, with unprintable characters replaced.
 pub fn comment(text: &str) -> String {
     let plain: String = text.chars().map(|letter| if is_shown(letter) { letter } else { ' ' }).collect();
     format!("# {plain}")
@@ -215,7 +215,7 @@ fn pad(to: &mut String, indent: usize) {
     to.extend(std::iter::repeat_n(' ', indent));
 }
 
-/// Text, in quotes if it would otherwise be read as something else. `flow`: between brackets.
+/// A string, quoted if YAML would read it as something else. `flow` is set inside brackets.
 fn scalar(to: &mut String, text: &str, flow: bool) {
     if is_plain(text, flow) {
         to.push_str(text);
@@ -243,10 +243,11 @@ fn scalar(to: &mut String, text: &str, flow: bool) {
     to.push('"');
 }
 
-/// Whether a letter can be seen, and read back, as itself.
+/// Whether a character is visible and is read back unchanged.
 fn is_shown(letter: char) -> bool {
     !letter.is_control()
-        // The end of a line for some readers, and a mark of the byte order; the last two of each plane are no letters.
+        // Line separators, the byte order mark, invisible and bidirectional characters, and
+        // non-characters.
         && !matches!(letter, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}')
         && u32::from(letter) & 0xfffe != 0xfffe
 }
@@ -261,7 +262,7 @@ fn is_plain(text: &str, flow: bool) -> bool {
     starts && ends && inside && between && !is_other_than_text(text)
 }
 
-/// Whether some reader of YAML takes the word for a number, a truth or nothing.
+/// Whether some YAML reader takes the word for a number, a boolean or null.
 fn is_other_than_text(word: &str) -> bool {
     const WORDS: [&str; 11] = ["null", "true", "false", "yes", "no", "on", "off", "y", "n", "inf", "nan"];
     let bare = word.trim_start_matches(['+', '.']).to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! Keys in any case, as Fission reads them.
+//! Case-insensitive keys, as Fission reads them.
 
 use super::node::{Key, Node};
 use crate::declared::problems::Sink;
@@ -9,8 +9,8 @@ pub fn find<'e>(entries: &'e [(Key, Node)], key: &str) -> Option<&'e (Key, Node)
     exact.or_else(|| entries.iter().rev().find(|(found, _)| found.text.eq_ignore_ascii_case(key)))
 }
 
-/// Renames keys that differ from a known one only in case. Of several for the same key, keeps the one that [`find`] returns and
-/// warns about the others.
+/// Renames keys that differ from a known one only in case. Of several for the same key, keeps the
+/// one that [`find`] returns and warns about the others.
 pub(super) fn fold(sink: &Sink<'_>, called: &str, entries: Vec<(Key, Node)>, known: &[&str]) -> Vec<(Key, Node)> {
     let meant = |text: &str| known.iter().find(|known| known.eq_ignore_ascii_case(text)).copied();
     if entries.iter().all(|(key, _)| meant(&key.text).is_none_or(|meant| meant == key.text)) {

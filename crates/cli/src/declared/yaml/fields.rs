@@ -1,5 +1,5 @@
-//! Reading maps with known keys and values of known kinds. What cannot be read is told to the sink, and is then as if it
-//! were not there.
+//! Reads maps with known keys and typed values. Invalid values are reported to the sink and then
+//! treated as absent.
 
 use milepost_model::suggest;
 use serde_json::Value;
@@ -9,34 +9,36 @@ use super::forms::{Things, is_one_thing, is_text, joined, meant, named_value, un
 use super::node::{Content, Key, Node};
 use crate::declared::problems::Sink;
 
-/// The keys of one thing, taken one by one.
+/// The keys of one map, taken one by one.
 pub struct Fields<'a> {
     sink: &'a Sink<'a>,
-    /// What they are keys of, as an error says it: ``function `hello` ``. Empty for the whole document.
+    /// What the keys belong to, as error messages show it: ``function `hello` ``. Empty for the
+    /// whole document.
     what: String,
     pub line: u64,
     entries: Vec<(Key, Node)>,
     /// The line of each key.
     lines: Vec<(String, u64)>,
-    /// Keys that are there and could not be read: they are not missing.
+    /// Keys that are present but could not be read. They are not reported as missing.
     unreadable: Vec<String>,
-    /// Whether it was told that all of it is in the wrong form.
+    /// Whether the whole value was reported as malformed.
     pub is_wrong: bool,
 }
 
 impl<'a> Fields<'a> {
-    /// `line` is the one to name when something is missing: where the thing begins. What is not a map has no fields.
+    /// `line` is where the map begins; it is used in errors about missing keys. Any other value has
+    /// no fields.
     pub fn read(sink: &'a Sink<'a>, node: Node, line: u64, what: &str, known: &[&str]) -> Self {
         Self::named(sink, node, line, what, what, known)
     }
 
-    /// The outermost map: its keys are named alone.
+    /// The outermost map, whose keys are shown without an owner.
     pub fn top(sink: &'a Sink<'a>, node: Node, what: &str, known: &[&str]) -> Self {
         Self::named(sink, node, 1, what, "", known)
     }
 
-    /// What people like to write as the one value that matters: `environment: python` for a map with `name: python` in it. That
-    /// is told, and read as what it means.
+    /// Also accepts the shorthand with only the main value, such as `environment: python` instead
+    /// of a map with `name: python`. It is reported, and read as that map.
     pub fn short(sink: &'a Sink<'a>, node: Node, line: u64, what: &str, known: &[&str], main: &str) -> Self {
         let kind = node.kind();
         let one = match node {
@@ -44,8 +46,8 @@ impl<'a> Fields<'a> {
             node if is_text(std::slice::from_ref(&node)) => node,
             node => return Self::read(sink, node, line, what, known),
         };
-        let form = format!("write `{main}: {}` below it", one.words());
-        sink.wrong_hint(one.line, format!("{what} must be a map of keys, not {kind}"), form);
+        let form = format!("write `{main}: {}` under it", one.words());
+        sink.wrong_hint(one.line, format!("{what} must be a map, not {kind}"), form);
         let at = one.line;
         let content = Content::Map(vec![(Key { line: at, text: main.to_owned() }, one)]);
         Self { is_wrong: true, ..Self::read(sink, Node { line: at, content }, line, what, known) }
@@ -59,17 +61,17 @@ impl<'a> Fields<'a> {
             Content::Map(entries) => joined(entries),
             Content::Null => Vec::new(),
             content => {
-                let message = format!("{called} must be a map of keys, not {kind}");
+                let message = format!("{called} must be a map, not {kind}");
                 let (entries, whole) = without_dashes(content);
                 let entries = joined(entries);
                 let hint = if entries.is_empty() {
-                    format!("its keys are {}", quoted(known))
+                    format!("valid keys are {}", quoted(known))
                 } else {
-                    "take the `-` in front of its keys away".to_owned()
+                    "remove the `-` before its keys".to_owned()
                 };
                 sink.wrong_hint(node.line, message, hint);
                 if !whole {
-                    // One mistake, not as many as it has keys.
+                    // Report one mistake instead of one for each key.
                     unreadable.extend(known.iter().map(|&key| key.to_owned()));
                     unreadable.retain(|key| entries.iter().all(|(found, _)| found.text != *key));
                 }
@@ -86,13 +88,13 @@ impl<'a> Fields<'a> {
             }
             let near = suggest::closest(&key.text, known.iter().copied());
             let hint = if near.is_empty() {
-                format!("the keys are {}", quoted(known))
+                format!("valid keys are {}", quoted(known))
             } else {
                 format!("did you mean {}?", suggest::or_list(&near))
             };
             sink.wrong_hint(key.line, format!("unknown key `{}` in {called}", key.text), hint);
             match near.as_slice() {
-                // It is plain what was meant: what is below it is read, so that it hides nothing.
+                // The intended key is clear, so its value is read and checked too.
                 [meant] if is_slip(&key.text, meant) && entries.iter().all(|(other, _)| other.text != *meant) => {
                     entries[at].0.text.clone_from(meant);
                     if entries[at].1.content == Content::Null {
@@ -114,7 +116,7 @@ impl<'a> Fields<'a> {
         &self.what
     }
 
-    /// The line of a key that is there, or was; else of the whole.
+    /// The line of a key, also after it was taken; else that of the map.
     pub fn line_of(&self, key: &str) -> u64 {
         self.lines.iter().find(|(known, _)| known == key).map_or(self.line, |(_, line)| *line)
     }
@@ -124,12 +126,12 @@ impl<'a> Fields<'a> {
         Some(self.entries.remove(at).1)
     }
 
-    /// A map or a list or text that is there and says something; `{}`, `[]`, `""`, `false`, `0` and nothing do not.
+    /// Takes a value unless it is empty. `{}`, `[]`, `""`, `false`, `0` and null count as empty.
     pub fn take_set(&mut self, key: &str) -> Option<Node> {
         self.take(key).filter(Node::says_something)
     }
 
-    /// Notes what is left, says something, and is a known key: nobody here has a use for it.
+    /// Adds a note for each remaining known key with a value: Milepost does not use it.
     pub fn note_rest(&mut self, known: &[&str], why: &str) {
         let what = self.what.clone();
         for (key, node) in std::mem::take(&mut self.entries) {
@@ -144,7 +146,7 @@ impl<'a> Fields<'a> {
         self.text_at(key).map(|(text, _)| text)
     }
 
-    /// Text, and the line it stands on.
+    /// A string, and its line.
     pub fn text_at(&mut self, key: &str) -> Option<(String, u64)> {
         let node = self.take(key)?;
         let line = node.line;
@@ -155,7 +157,7 @@ impl<'a> Fields<'a> {
         read.map(|text| (text, line))
     }
 
-    /// Text that must be there.
+    /// A required string.
     pub fn need(&mut self, key: &str, hint: &str) -> Option<(String, u64)> {
         let found = self.text_at(key);
         if found.is_none() {
@@ -164,24 +166,24 @@ impl<'a> Fields<'a> {
         found
     }
 
-    /// Tells that a key is missing, unless it is there and was told to be wrong.
+    /// Reports a missing key, unless it is present and was already reported as invalid.
     pub fn missing(&self, key: &str, hint: &str) {
         if !self.is_unreadable(key) {
             self.sink.wrong_hint(self.line, format!("{} has no `{key}`", self.what), hint);
         }
     }
 
-    /// Whether something was there under this key, or under one that was meant to be it, and was told to be wrong.
+    /// Whether this key, or a misspelling of it, was present and already reported as invalid.
     pub fn is_unreadable(&self, key: &str) -> bool {
         self.unreadable.iter().any(|unreadable| unreadable == key)
     }
 
-    /// Notes that what was taken under this key was told to be wrong.
+    /// Marks a key that was taken as already reported.
     pub fn spoil(&mut self, key: &str) {
         self.unreadable.push(key.to_owned());
     }
 
-    /// Text that is read further; what is wrong with it is said in the reader's words.
+    /// A string with a parser. Errors are in the parser's words.
     pub fn parsed<T>(&mut self, key: &str, parse: impl FnOnce(&str) -> Result<T, String>) -> Option<T> {
         self.parsed_at(key, parse).map(|(value, _)| value)
     }
@@ -204,14 +206,14 @@ impl<'a> Fields<'a> {
             Content::Null => false,
             Content::Scalar(Value::Bool(value), _) => *value,
             _ => {
-                self.sink.wrong(node.line, format!("{} must be true or false, not {}", self.of(key), node.kind()));
+                self.sink.wrong(node.line, format!("{} must be `true` or `false`, not {}", self.of(key), node.kind()));
                 self.unreadable.push(key.to_owned());
                 false
             }
         }
     }
 
-    /// A list of texts, each with its line; one text alone is a list of one.
+    /// A list of strings, each with its line. A single string counts as a list of one.
     pub fn texts(&mut self, key: &str) -> Vec<(String, u64)> {
         let what = self.of(key);
         let item = |node: Node, what: &str| {
@@ -239,11 +241,11 @@ impl<'a> Fields<'a> {
         found
     }
 
-    /// [`Self::texts`] that people like to write as a map, with values that do not belong there.
+    /// Like [`Self::texts`]; also accepts a map, reports it, and uses its keys.
     pub fn names(&mut self, key: &str, hint: &str) -> Vec<(String, u64)> {
         match self.take(key) {
             Some(Node { line, content: Content::Map(entries) }) => {
-                let message = format!("{} must be a list of names, not a map of keys", self.of(key));
+                let message = format!("{} must be a list of names, not a map", self.of(key));
                 self.sink.wrong_hint(line, message, hint);
                 entries.into_iter().map(|(key, _)| (key.text, key.line)).collect()
             }
@@ -255,8 +257,8 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The entries of a map whose keys are the user's own and whose values are plain. Those of a list of maps are told to be in the
-    /// wrong form, and are looked at all the same.
+    /// The entries of a map with user-defined keys and plain values. A list of maps is reported,
+    /// and its entries are read too.
     pub fn values(&mut self, key: &str, form: &str) -> Vec<(Key, Node)> {
         let node = match self.take(key) {
             None | Some(Node { content: Content::Null, .. }) => return Vec::new(),
@@ -281,9 +283,9 @@ impl<'a> Fields<'a> {
         found
     }
 
-    /// Things under names of the user's own. A list of them is told to be in the wrong form, and they are looked at all the same,
-    /// one that has no name under an empty one, which is for the caller to tell. `known` are the keys of such a thing; `plain`:
-    /// it may be a text as well.
+    /// Items under user-defined names. A list is reported, and its items are read too; an item
+    /// without a name gets an empty one, which the caller reports. `known` are the keys of an item;
+    /// with `plain`, an item may also be a string.
     pub fn things(&mut self, key: &str, known: &[&str], plain: bool, form: &str) -> Things {
         let mut found = Things::default();
         let node = match self.take(key) {
@@ -314,11 +316,11 @@ impl<'a> Fields<'a> {
     }
 
     fn not_a_map(&self, key: &str, node: &Node, form: &str) {
-        let message = format!("{} must be a map of keys, not {}", self.of(key), node.kind());
+        let message = format!("{} must be a map, not {}", self.of(key), node.kind());
         self.sink.wrong_hint(node.line, message, form);
     }
 
-    /// The items of a list. A map or a text is told not to be one, and is looked at as if it were the only item.
+    /// The items of a list. A map or a string is reported, and read as the only item.
     pub fn list(&mut self, key: &str, hint: &str) -> Vec<Node> {
         match self.take(key) {
             None | Some(Node { content: Content::Null, .. }) => Vec::new(),
@@ -337,14 +339,14 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A map with known keys of its own. One that is left out has none of them.
+    /// A nested map with known keys. A missing one has no fields.
     pub fn inner(&mut self, key: &str, known: &[&str]) -> Fields<'a> {
         let (what, node) = (self.of(key), self.inner_node(key));
         let line = node.line;
         Fields::read(self.sink, node, line, &what, known)
     }
 
-    /// [`Self::inner`] of which people like to write only the value of `main`.
+    /// Like [`Self::inner`]; also accepts the shorthand with only the value of `main`.
     pub fn inner_short(&mut self, key: &str, known: &[&str], main: &str) -> Fields<'a> {
         let (what, node) = (self.of(key), self.inner_node(key));
         let line = node.line;
@@ -355,26 +357,26 @@ impl<'a> Fields<'a> {
         self.take(key).unwrap_or(Node { line: self.line, content: Content::Null })
     }
 
-    /// ``` `memory` of function `hello` ```, or the key alone at the top.
+    /// ``` `memory` of function `hello` ```, or only the key at the top level.
     pub fn of(&self, key: &str) -> String {
         if self.what.is_empty() { format!("`{key}`") } else { format!("`{key}` of {}", self.what) }
     }
 }
 
-/// Whether one is only a misspelling of the other, and not a word of its own that begins like it.
+/// Whether one is likely a misspelling of the other, and not a different word that begins alike.
 fn is_slip(written: &str, meant: &str) -> bool {
     written.chars().count().abs_diff(meant.chars().count()) <= 2
 }
 
-/// A scalar as it was written. What is told not to be one is read all the same, where it is plain what was meant.
+/// A scalar as written. Any other value is reported, and read anyway if its meaning is clear.
 pub fn text(sink: &Sink<'_>, node: Node, what: &str) -> Option<String> {
     if let Content::Scalar(_, written) = node.content {
         return Some(written);
     }
-    let message = format!("{what} must be text, not {}", node.kind());
+    let message = format!("{what} must be a string, not {}", node.kind());
     match meant(&node) {
         Some(text) => {
-            sink.wrong_hint(node.line, message, format!("write `{text}` alone"));
+            sink.wrong_hint(node.line, message, format!("write only `{text}`"));
             Some(text.to_owned())
         }
         None => {

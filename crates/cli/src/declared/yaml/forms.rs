@@ -1,16 +1,16 @@
-//! What was written in another form than it should be, and is plain to see what it means: told once, and then read as if it were
-//! right, so that it hides nothing.
+//! Recognises malformed values whose meaning is clear. They are reported once and then read as if
+//! they were correct, so that they do not hide further mistakes.
 
 use serde_json::Value;
 
 use super::node::{Content, Key, Node};
 
-/// Whether this is one text and nothing else.
+/// Whether this is a single string.
 pub(super) fn is_text(nodes: &[Node]) -> bool {
     matches!(nodes, [Node { content: Content::Scalar(Value::String(_), _), .. }])
 }
 
-/// The text of a scalar, of the only one in a list, or of the `name` in a map.
+/// The text of a scalar, of the only item of a list, or of `name` in a map.
 pub fn meant(node: &Node) -> Option<&str> {
     let one = match &node.content {
         Content::Scalar(..) => Some(node),
@@ -27,17 +27,17 @@ pub fn meant(node: &Node) -> Option<&str> {
     }
 }
 
-/// Things that have names of the user's own.
+/// Items under user-defined names.
 #[derive(Debug, Default)]
 pub struct Things {
-    /// An empty name: it has none.
+    /// Items with their keys. An empty name means that it is missing.
     pub whole: Vec<(Key, Node)>,
-    /// Names that stand alone in a list: what they are is not said.
+    /// Names without any keys, from a list of strings.
     pub bare: Vec<Key>,
 }
 
 impl Things {
-    /// One item of a list that should be a map.
+    /// Adds one item of a list that should be a map.
     pub(super) fn add(&mut self, mut entries: Vec<(Key, Node)>, line: u64, known: &[&str]) {
         let is_known = |key: &Key| known.contains(&key.text.as_str());
         if let Some(at) = entries.iter().position(|(key, _)| key.text == "name" && !is_known(key))
@@ -48,7 +48,7 @@ impl Things {
             self.whole.push((name, Node { line, content: Content::Map(entries) }));
             return;
         }
-        // `- hello:` with the keys of it beside it instead of below.
+        // `- hello:` with its keys on the same level instead of nested under it.
         let beside = matches!(entries.first(), Some((key, Node { content: Content::Null, .. })) if !is_known(key));
         if beside && entries.len() > 1 && entries[1..].iter().all(|(key, _)| is_known(key)) {
             let (name, _) = entries.remove(0);
@@ -65,13 +65,14 @@ pub(super) fn unnamed(line: u64) -> Key {
     Key { line, text: String::new() }
 }
 
-/// Whether what stands where names should be are the keys of one thing. A thing may be called like a key: then a map is in it.
+/// Whether the keys that should be names are the keys of a single item. An item may be named like a
+/// key, but then its value is a map.
 pub(super) fn is_one_thing(entries: &[(Key, Node)], known: &[&str]) -> bool {
     let plain = |node: &Node| matches!(node.content, Content::Scalar(..) | Content::List(_));
     !entries.is_empty() && entries.iter().all(|(key, node)| known.contains(&key.text.as_str()) && plain(node))
 }
 
-/// `{ name: MODE, value: fast }`, as Kubernetes has it; or the entries as they are.
+/// `{ name: MODE, value: fast }`, as in Kubernetes; else the unchanged entries.
 pub(super) fn named_value(mut entries: Vec<(Key, Node)>) -> Result<(Key, Node), Vec<(Key, Node)>> {
     let at = |key: &str| entries.iter().position(|(found, _)| found.text == key);
     let (2, Some(name), Some(value)) = (entries.len(), at("name"), at("value")) else { return Err(entries) };
@@ -80,7 +81,7 @@ pub(super) fn named_value(mut entries: Vec<(Key, Node)>) -> Result<(Key, Node), 
     Ok((key, entries.swap_remove(value).1))
 }
 
-/// The keys in a list of maps, as if it were one map; and whether nothing else is in the list.
+/// Merges a list of maps into one map. Also returns whether the list contains nothing else.
 pub(super) fn without_dashes(content: Content) -> (Vec<(Key, Node)>, bool) {
     let Content::List(items) = content else { return (Vec::new(), false) };
     let mut whole = !items.is_empty();
@@ -94,7 +95,8 @@ pub(super) fn without_dashes(content: Content) -> (Vec<(Key, Node)>, bool) {
     (found, whole)
 }
 
-/// Entries with the same key as one: what is in the second is looked at too. That it is there twice was told.
+/// Merges entries with the same key, so that the second value is checked too. The duplicate was
+/// already reported.
 pub(super) fn joined(entries: Vec<(Key, Node)>) -> Vec<(Key, Node)> {
     let mut found: Vec<(Key, Node)> = Vec::with_capacity(entries.len());
     for (key, node) in entries {

@@ -1,7 +1,7 @@
-//! YAML that knows its lines, and readers of it that collect what is wrong instead of stopping there.
+//! YAML with line numbers, and readers that collect errors instead of stopping at the first.
 //!
-//! Reading is done by hand, because an error should name the line, the closest known key and what would be right, and because
-//! one mistake must not hide the next.
+//! The reading is hand-written, because an error should show the line, the closest known key and
+//! the correct form, and because one mistake must not hide the next.
 
 pub mod case;
 mod fields;

@@ -1,4 +1,4 @@
-//! YAML in which every key and value knows its line, so that an error about its meaning can name one.
+//! YAML in which every key and value has its line, for use in error messages.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use serde_saphyr::Spanned;
 use serde_saphyr::options::DuplicateKeyPolicy;
 
-/// A comment of any length is fine.
+/// Large enough for a comment of any realistic length.
 const COMMENT_LINES: usize = 100_000;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -20,7 +20,8 @@ pub struct Node {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Content {
     Null,
-    /// A boolean, a number or text, and how it was written: `1.10` is the text `1.10` where text is wanted.
+    /// A boolean, a number or a string, and its source text: `1.10` is the string `1.10` where a
+    /// string is expected.
     Scalar(Value, String),
     List(Vec<Node>),
     Map(Vec<(Key, Node)>),
@@ -32,7 +33,7 @@ pub struct Key {
     pub text: String,
 }
 
-/// Why a text cannot be read at all.
+/// Why a text could not be parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotYaml {
     pub line: u64,
@@ -40,15 +41,15 @@ pub struct NotYaml {
     pub hint: Option<&'static str>,
 }
 
-/// The documents of a text but the empty ones, and the keys that are there twice. Those have to go; but they do not hide
-/// what else is in the text.
+/// The non-empty documents of a text, and its duplicate keys. Duplicates are errors, but do not
+/// keep the rest from being checked.
 #[derive(Debug, Default)]
 pub struct Documents {
     pub nodes: Vec<Node>,
     pub repeated: Vec<Repeated>,
 }
 
-/// A key that the same map has already.
+/// A duplicate key of a map.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repeated {
     pub key: String,
@@ -67,7 +68,7 @@ impl Documents {
             Err(error) => error,
         };
         if matches!(error.without_snippet(), serde_saphyr::Error::DuplicateMappingKey { .. }) {
-            // Such maps are given with all their entries.
+            // These maps keep all their entries.
             let nodes = nodes(read(DuplicateKeyPolicy::LastWins).map_err(|error| reason(&error))?);
             let mut repeated = Vec::new();
             nodes.iter().for_each(|node| node.find_repeated(&mut repeated));
@@ -77,17 +78,21 @@ impl Documents {
         }
         let reason = reason(&error);
         Err(match tab_in_front(text, reason.line) {
-            // The parser may not have arrived at its line when it stopped.
+            // The parser may stop before the line with the tab.
             Some(line) if ["tabs disallowed", "found a tab"].iter().any(|says| reason.message.contains(says)) => {
-                NotYaml { line, message: "a tab cannot indent YAML".to_owned(), hint: Some("indent with spaces") }
+                NotYaml {
+                    line,
+                    message: "YAML cannot be indented with tabs".to_owned(),
+                    hint: Some("indent with spaces"),
+                }
             }
-            Some(_) => NotYaml { hint: Some("a line here begins with a tab: indent with spaces"), ..reason },
+            Some(_) => NotYaml { hint: Some("a line here starts with a tab: indent with spaces"), ..reason },
             None => reason,
         })
     }
 }
 
-/// Which of the line and the one behind it begins with a tab, which people cannot see.
+/// Returns which of this line and the next starts with a tab, which is invisible to users.
 fn tab_in_front(text: &str, line: u64) -> Option<u64> {
     [line, line + 1].into_iter().find(|line| {
         let text = usize::try_from(*line).ok().and_then(|line| text.lines().nth(line.checked_sub(1)?)).unwrap_or("");
@@ -143,15 +148,15 @@ impl Node {
         Self { line: raw.referenced.line(), content }
     }
 
-    /// What it is, for an error.
+    /// The type of the value, for error messages.
     pub fn kind(&self) -> &'static str {
         match &self.content {
             Content::Null => "empty",
-            Content::Scalar(Value::Bool(_), _) => "true or false",
+            Content::Scalar(Value::Bool(_), _) => "a boolean",
             Content::Scalar(Value::Number(_), _) => "a number",
-            Content::Scalar(..) => "text",
+            Content::Scalar(..) => "a string",
             Content::List(_) => "a list",
-            Content::Map(_) => "a map of keys",
+            Content::Map(_) => "a map",
         }
     }
 
@@ -164,7 +169,7 @@ impl Node {
         }
     }
 
-    /// All that is written in it, in whatever form.
+    /// All text in the value, whatever its form.
     pub fn words(&self) -> String {
         match &self.content {
             Content::Null => String::new(),
@@ -177,7 +182,7 @@ impl Node {
         }
     }
 
-    /// Whether it is more than the empty values that programs write for what nobody set.
+    /// Whether the value is more than the empty defaults that tools write.
     pub fn says_something(&self) -> bool {
         match &self.content {
             Content::Null => false,
@@ -189,7 +194,7 @@ impl Node {
         }
     }
 
-    /// As JSON has it, for a document whose keys are the user's own.
+    /// Converts to JSON, for documents with user-defined keys.
     pub fn to_json(&self) -> Value {
         match &self.content {
             Content::Null => Value::Null,
@@ -210,14 +215,13 @@ fn options(repeats: DuplicateKeyPolicy) -> serde_saphyr::Options {
     }
 }
 
-/// The parser says where in its own words, and what a programmer could do; the line is said once, in front.
+/// Rewrites a parser error: removes the location, which is shown in front, and the advice for
+/// programmers.
 fn reason(error: &serde_saphyr::Error) -> NotYaml {
     let line = error.location().map_or(1, |location| location.line());
     let plain = |message: String| NotYaml { line, message, hint: None };
     match error {
-        serde_saphyr::Error::DuplicateMappingKey { key: Some(key), .. } => {
-            plain(format!("the key `{key}` is there twice"))
-        }
+        serde_saphyr::Error::DuplicateMappingKey { key: Some(key), .. } => plain(format!("duplicate key `{key}`")),
         other => {
             let message = other.to_string();
             let first = message.lines().next().unwrap_or(&message);
@@ -225,7 +229,7 @@ fn reason(error: &serde_saphyr::Error) -> NotYaml {
             let bare =
                 first.strip_prefix("line ").and_then(|rest| rest.split_once(": ")).map_or(first, |(_, rest)| rest);
             let message = bare.rfind(" at line ").map_or(bare, |at| &bare[..at]).to_owned();
-            NotYaml { line, message, hint: Some("this line is not YAML as it stands") }
+            NotYaml { line, message, hint: Some("check the YAML syntax on this line") }
         }
     }
 }
@@ -237,7 +241,7 @@ enum Raw {
     Map(Vec<(Spanned<KeyText>, Spanned<Raw>)>),
 }
 
-/// A key may be written as a number; it is its text that counts.
+/// A key may be written as a number; its text is used.
 struct KeyText(String);
 
 impl<'de> Deserialize<'de> for KeyText {
@@ -286,8 +290,9 @@ impl<'de> Visitor<'de> for RawVisitor {
     }
 
     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Raw, E> {
-        // Not a number and the infinities have no form in JSON.
-        let number = serde_json::Number::from_f64(value).ok_or_else(|| E::custom("this number has no JSON form"))?;
+        // JSON cannot represent NaN and the infinities.
+        let number = serde_json::Number::from_f64(value)
+            .ok_or_else(|| E::custom("this number cannot be represented in JSON"))?;
         Ok(Raw::Scalar(number.into()))
     }
 
@@ -323,30 +328,30 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_there_twice_is_told_and_hides_nothing() {
+    fn duplicate_keys_are_reported_and_hide_nothing() {
         let documents = Documents::parse("a: 1\nb: {x: 1, x: 2}\n---\nc:\n- d: 1\n  d: 2\nc: 3\n").expect("YAML");
-        let told: Vec<_> =
+        let repeated: Vec<_> =
             documents.repeated.iter().map(|found| (found.key.as_str(), found.line, found.first)).collect();
-        assert_eq!(told, [("x", 2, 2), ("d", 6, 5), ("c", 7, 4)]);
+        assert_eq!(repeated, [("x", 2, 2), ("d", 6, 5), ("c", 7, 4)]);
         assert_eq!(documents.nodes.len(), 2);
     }
 
     #[test]
-    fn a_tab_is_told_where_it_is() {
-        let told = |text: &str| Documents::parse(text).expect_err("not YAML");
+    fn reports_the_line_with_a_tab() {
+        let error_of = |text: &str| Documents::parse(text).expect_err("not YAML");
         for text in ["a:\n\tb: 1\n", "a:\n\t- x\n", "a: {\n\tb: 1\n", "a: b\n\tc: 1\n"] {
-            let error = told(text);
-            assert_eq!((error.line, error.message.as_str()), (2, "a tab cannot indent YAML"), "{text:?}");
+            let error = error_of(text);
+            assert_eq!((error.line, error.message.as_str()), (2, "YAML cannot be indented with tabs"), "{text:?}");
         }
-        // It may also be innocent.
-        let error = told("a: b: c\n\td: 1\n");
+        // The tab may also be unrelated to the error.
+        let error = error_of("a: b: c\n\td: 1\n");
         assert!(error.hint.is_some_and(|hint| hint.contains("tab")), "{error:?}");
-        assert_eq!((error.line, error.message), (1, told("a: b: c\n").message));
-        assert_eq!(told("a: b: c\n\t\nd: 1\n").hint, told("a: b: c\n").hint);
+        assert_eq!((error.line, error.message), (1, error_of("a: b: c\n").message));
+        assert_eq!(error_of("a: b: c\n\t\nd: 1\n").hint, error_of("a: b: c\n").hint);
     }
 
     #[test]
-    fn every_value_and_key_knows_its_line() {
+    fn every_value_and_key_has_its_line() {
         let node = one("a: 1\nb:\n  - x\n  - {c: 1.10}\n");
         let Content::Map(entries) = &node.content else { panic!("a map") };
         assert_eq!(entries[1].0, Key { line: 2, text: "b".to_owned() });
@@ -358,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_that_hold_nothing_are_skipped_and_lines_go_on() {
+    fn empty_documents_are_skipped_and_still_count_lines() {
         let nodes = Documents::parse("---\na: 1\n---\n# nothing\n---\n\nb:\n  c: 2\n---\n").expect("YAML").nodes;
         assert_eq!(nodes.iter().map(Node::to_json).collect::<Vec<_>>(), [json!({"a": 1}), json!({"b": {"c": 2}})]);
         let Content::Map(entries) = &nodes[1].content else { panic!("a map") };
@@ -369,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_comment_is_no_mistake() {
+    fn long_comments_are_accepted() {
         let text = format!("a: 1\n{}b: 2\n", "# a word\n".repeat(500));
         assert_eq!(one(&text).to_json(), json!({"a": 1, "b": 2}));
     }

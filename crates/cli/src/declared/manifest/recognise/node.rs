@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Program, Starter, is_alone, text, to_exclude};
 
-/// Where servers usually are, in this order.
+/// Common entry files of servers, in order of preference.
 const USUAL: [&str; 10] = [
     "server.js",
     "app.js",
@@ -34,15 +34,15 @@ fn framework(package: &Value) -> bool {
     FRAMEWORKS.iter().any(|name| package["dependencies"].get(name).is_some())
 }
 
-/// What Vite builds: pages, and a program that reads the path in the browser.
+/// A Vite project: static pages with client-side routing.
 pub(super) fn site(folder: &Path, name: &str) -> Option<Starter> {
     let package = package(folder).filter(|package| depends(package, "vite") && !framework(package))?;
     let build = if package["scripts"]["build"].is_string() { "npm run build" } else { "npx vite build" };
     let manifest = format!(
-        "app: {name}\n# Run `npm install` and `{build}` before each deploy: what it writes to dist is served.\nstatic:\n  - src: dist\n    \
+        "app: {name}\n# Run `npm install` and `{build}` before each deploy: the output in dist is served.\nstatic:\n  - src: dist\n    \
          path: /\n    fallback: index.html\n"
     );
-    let note = format!("Run `npm install && {build}` before each deploy: what it writes to dist is served.");
+    let note = format!("Run `npm install && {build}` before each deploy. The output in dist is served.");
     Some(Starter { manifest, files: Vec::new(), notes: vec![note] })
 }
 
@@ -71,14 +71,14 @@ fn application(folder: &Path, package: &Value) -> Option<Program> {
     };
     if !exports(folder, file) {
         program.notes.push(format!(
-            "{file} exports nothing: export the application (`module.exports = app`) if the program does not answer."
+            "{file} exports nothing. If requests fail, export the application with `module.exports = app`."
         ));
     }
     Some(program)
 }
 
-/// A file that Node runs by its usual name. Beside an `index.html` such a file is a script of the page, unless it exports
-/// what a server would call.
+/// A file that Node runs by convention. Next to an `index.html` it is a script of the page, unless
+/// it has exports.
 fn plain(folder: &Path) -> Option<Program> {
     let is_page = folder.join("index.html").is_file();
     let is_program = |file: &&str| folder.join(file).is_file() && (!is_page || exports(folder, file));

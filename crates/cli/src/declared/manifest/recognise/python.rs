@@ -4,12 +4,12 @@ use std::path::Path;
 
 use super::{Program, is_alone, text, to_exclude};
 
-/// Where applications usually are, in this order.
+/// Common application files, in order of preference.
 const USUAL: [&str; 7] = ["main.py", "app.py", "wsgi.py", "asgi.py", "application.py", "server.py", "api.py"];
 const NOT_CODE: [&str; 4] = [".venv/", "venv/", "env/", "node_modules/"];
 
 struct Framework {
-    /// How it is called, and the name by which it is installed.
+    /// Its display name, and the name of its package on PyPI.
     name: &'static str,
     package: &'static str,
     module: &'static str,
@@ -37,7 +37,7 @@ fn whole(folder: &Path, entrypoint: String) -> Program {
     }
 }
 
-/// `manage.py`, and the package with `wsgi.py` that it names.
+/// Django: `manage.py`, and the package with `wsgi.py` that it refers to.
 fn django(folder: &Path) -> Option<Program> {
     let manage = text(folder, "manage.py").filter(|text| text.contains("DJANGO_SETTINGS_MODULE"))?;
     let named = manage.split(['"', '\'']).find_map(|text| text.strip_suffix(".settings")).map(str::to_owned);
@@ -49,7 +49,7 @@ fn django(folder: &Path) -> Option<Program> {
     Some(program)
 }
 
-/// A variable that holds an application of a framework.
+/// A module-level variable with an application of a framework.
 fn application(folder: &Path) -> Option<Program> {
     for file in files(folder) {
         let Some(text) = text(folder, &file) else { continue };
@@ -69,7 +69,7 @@ fn application(folder: &Path) -> Option<Program> {
                 return Some(program);
             }
             if text.lines().any(|line| line.starts_with("def create_app(")) {
-                // No entrypoint calls it, so the manifest names a file that does.
+                // An entrypoint cannot call a factory, so write a file that does.
                 let wsgi = format!("from {module} import create_app\n\napp = create_app()\n");
                 let mut program = whole(folder, "milepost_app.app".to_owned());
                 if !folder.join("milepost_app.py").exists() {
@@ -83,7 +83,7 @@ fn application(folder: &Path) -> Option<Program> {
     None
 }
 
-/// `app = Flask(__name__)`, at the beginning of a line.
+/// `app = Flask(__name__)`, at the start of a line.
 fn variable<'a>(text: &'a str, framework: &Framework) -> Option<&'a str> {
     text.lines().find_map(|line| {
         let (variable, value) = line.split_once('=')?;
@@ -115,7 +115,7 @@ fn plain(folder: &Path) -> Option<Program> {
     Some(Program { env: "python", src, entrypoint, exclude, is_application, ..Program::default() })
 }
 
-/// A build installs what `requirements.txt` names, so there must be one.
+/// Adds `requirements.txt`, from which a build installs the framework.
 fn requirements(folder: &Path, package: &str, called: &str, program: &mut Program) {
     let named = text(folder, "requirements.txt");
     let has = |text: &String| text.lines().any(|line| line.trim().to_lowercase().starts_with(package));
@@ -124,15 +124,18 @@ fn requirements(folder: &Path, package: &str, called: &str, program: &mut Progra
     }
     if named.is_some() {
         program.notes.push(format!(
-            "requirements.txt does not name {called}: add `{package}` to it if nothing brings it along."
+            "requirements.txt does not list {called}: add `{package}` unless another package installs it."
         ));
         return;
     }
     program.files.push(("requirements.txt".to_owned(), format!("{package}\n")));
-    program.notes.push("Add what else the application imports to requirements.txt: a build installs it.".to_owned());
+    program.notes.push(
+        "Add the other dependencies of the application to requirements.txt, so that the build installs them."
+            .to_owned(),
+    );
 }
 
-/// Python files of the folder and the first level of its packages, the usual names first.
+/// Python files in the folder and in its direct subfolders, with common names first.
 fn files(folder: &Path) -> Vec<String> {
     let python = |folder: &Path| -> Vec<String> {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -152,7 +155,7 @@ fn files(folder: &Path) -> Vec<String> {
     found
 }
 
-/// The folders that may be packages.
+/// Subfolders that may be packages.
 fn folders(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let names = entries.filter(|entry| entry.path().is_dir()).map(|entry| entry.file_name());

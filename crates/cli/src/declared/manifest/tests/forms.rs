@@ -1,11 +1,10 @@
-//! Whole sections in another form than they should have: what is in them is read all the same, and what is told to be unknown
-//! is.
+//! Sections in the wrong form are still read, so their unknown references are reported too.
 
 use super::*;
 
-/// Each mistake as `line: message`, and each name that nobody has.
+/// Checks the mistakes and the unresolved references, each as `line: message`.
 #[track_caller]
-fn told(text: &str, expected: &[&str]) {
+fn reports(text: &str, expected: &[&str]) {
     let (_folder, location) = location();
     let (declared, errors) = look_at_text(text, location);
     let unknown = declared.unresolved();
@@ -17,7 +16,7 @@ fn told(text: &str, expected: &[&str]) {
 }
 
 #[test]
-fn a_route_may_have_everything_under_keys_of_its_own() {
+fn both_forms_of_a_route_are_equivalent() {
     let function = "functions:\n  hello: { env: python, src: hello/ }\nroutes:\n";
     for (short, whole) in [
         ("- GET /hello: hello", "- { path: /hello, method: GET, function: hello }"),
@@ -39,53 +38,50 @@ fn a_route_may_have_everything_under_keys_of_its_own() {
 }
 
 #[test]
-fn things_in_a_list_hide_nothing() {
+fn a_list_instead_of_a_map_hides_no_mistakes() {
     let routes = "routes:\n- GET /: hello\n- GET /x: helo\n";
     let lines: &[(&str, &[&str])] = &[
         (
             "functions:\n- name: hello\n  env: python\n  src: hello\n",
             &[
-                "2: `functions` must be a map of keys, not a list",
-                "7: route `GET /x` names function `helo`, which is not in the manifest",
+                "2: `functions` must be a map, not a list",
+                "7: route `GET /x` refers to function `helo`, which is not in the manifest",
             ],
         ),
         (
             "functions:\n- hello:\n  env: python\n  src: hello\n",
             &[
-                "2: `functions` must be a map of keys, not a list",
-                "7: route `GET /x` names function `helo`, which is not in the manifest",
+                "2: `functions` must be a map, not a list",
+                "7: route `GET /x` refers to function `helo`, which is not in the manifest",
             ],
         ),
         (
             "functions:\n- hello:\n    env: pyton\n    src: hello\n",
             &[
-                "2: `functions` must be a map of keys, not a list",
-                "3: function `hello` names environment `pyton`, which is not in the manifest",
-                "7: route `GET /x` names function `helo`, which is not in the manifest",
+                "2: `functions` must be a map, not a list",
+                "3: function `hello` refers to environment `pyton`, which is not in the manifest",
+                "7: route `GET /x` refers to function `helo`, which is not in the manifest",
             ],
         ),
         (
             "functions: [hello]\n",
             &[
-                "1: `functions` must be a map of keys, not a list",
-                "4: route `GET /x` names function `helo`, which is not in the manifest",
+                "1: `functions` must be a map, not a list",
+                "4: route `GET /x` refers to function `helo`, which is not in the manifest",
             ],
         ),
         (
             "functions: hello\n",
             &[
-                "1: `functions` must be a map of keys, not text",
-                "4: route `GET /x` names function `helo`, which is not in the manifest",
+                "1: `functions` must be a map, not a string",
+                "4: route `GET /x` refers to function `helo`, which is not in the manifest",
             ],
         ),
-        // Whose name is missing may be any of those that are named.
-        (
-            "functions:\n  env: python\n  src: helo\n",
-            &["2: a function has no name", "3: `src` of a function: there is no"],
-        ),
+        // The function without a name may be the referenced one.
+        ("functions:\n  env: python\n  src: helo\n", &["2: a function has no name", "3: `src` of a function: `"]),
         (
             "functions:\n- env: python\n  src: hello\n",
-            &["2: `functions` must be a map of keys, not a list", "2: a function has no name"],
+            &["2: `functions` must be a map, not a list", "2: a function has no name"],
         ),
     ];
     for (text, expected) in lines {
@@ -98,13 +94,13 @@ fn things_in_a_list_hide_nothing() {
             assert!(found.iter().zip(*expected).all(|(found, expected)| found.starts_with(expected)), "{found:?}");
             assert_eq!(found.len(), expected.len(), "{found:?}");
         } else {
-            told(&format!("{text}{routes}"), expected);
+            reports(&format!("{text}{routes}"), expected);
         }
     }
 }
 
 #[test]
-fn a_package_of_a_function_that_cannot_be_read_is_there() {
+fn an_unreadable_function_still_declares_its_package() {
     for function in ["hello.py", "{ env: python, src: [a, b] }"] {
         let text = format!(
             "functions:\n  hello: {function}\n  two: {{ package: hello-pkg }}\n  three: {{ package: other-pkg }}\n"
@@ -118,52 +114,49 @@ fn a_package_of_a_function_that_cannot_be_read_is_there() {
 }
 
 #[test]
-fn sections_in_another_form_are_told_once() {
+fn malformed_sections_are_reported_once() {
     let functions = "functions:\n  hello: { env: python, src: hello/ }\n";
     for (text, expected) in [
         (
             "timers:\n- { name: nightly, cron: never, function: helo }\n",
             &[
-                "4: `timers` must be a map of keys, not a list",
+                "4: `timers` must be a map, not a list",
                 "4: timer `nightly`: `cron`: `never` is not a schedule",
-                "4: timer `nightly` names function `helo`, which is not in the manifest",
+                "4: timer `nightly` refers to function `helo`, which is not in the manifest",
             ][..],
         ),
         (
             "timers: { cron: \"@daily\", function: helo }\n",
-            &["3: a timer has no name", "3: a timer names function `helo`, which is not in the manifest"],
+            &["3: a timer has no name", "3: a timer refers to function `helo`, which is not in the manifest"],
         ),
         (
             "routes: { path: /x, function: helo }\n",
             &[
-                "3: `routes` must be a list, not a map of keys",
-                "3: route `/x` names function `helo`, which is not in the manifest",
+                "3: `routes` must be a list, not a map",
+                "3: route `/x` refers to function `helo`, which is not in the manifest",
             ],
         ),
         (
             "routes:\n  home: { path: /x, function: helo }\n",
             &[
-                "4: `routes` must be a list, not a map of keys",
-                "4: route `/x` names function `helo`, which is not in the manifest",
+                "4: `routes` must be a list, not a map",
+                "4: route `/x` refers to function `helo`, which is not in the manifest",
             ],
         ),
         (
             "routes:\n- home: { path: /x, function: helo }\n",
-            &["4: `home` is not a route", "4: route `/x` names function `helo`, which is not in the manifest"],
+            &["4: `home` is not a route", "4: route `/x` refers to function `helo`, which is not in the manifest"],
         ),
         (
             "static: { /: public, /x: { src: public, fallbak: x } }\n",
-            &["3: `static` must be a list, not a map of keys", "3: unknown key `fallbak` in a static item"],
+            &["3: `static` must be a list, not a map", "3: unknown key `fallbak` in a static item"],
         ),
-        ("static: public\n", &["3: `static` must be a list, not text"]),
-        ("environments: [py311]\n", &["3: `environments` must be a map of keys, not a list"]),
-        ("config: [a]\n", &["3: `config` must be a map of keys, not a list"]),
+        ("static: public\n", &["3: `static` must be a list, not a string"]),
+        ("environments: [py311]\n", &["3: `environments` must be a map, not a list"]),
+        ("config: [a]\n", &["3: `config` must be a map, not a list"]),
         (
             "secrets: { A/B: x }\n",
-            &[
-                "3: `secrets` must be a list of names, not a map of keys",
-                "3: `secrets`: `A/B` is not a valid secret name",
-            ],
+            &["3: `secrets` must be a list of names, not a map", "3: `secrets`: `A/B` is not a valid secret name"],
         ),
     ] {
         let (_folder, location) = location();
@@ -180,12 +173,12 @@ fn sections_in_another_form_are_told_once() {
 }
 
 #[test]
-fn a_manifest_in_a_list_is_read_too() {
-    told(
+fn reads_a_manifest_in_a_list() {
+    reports(
         "- app: shop\n- functions:\n    hello: { env: python, src: hello }\n- routes:\n    - GET /x: helo\n",
         &[
-            "1: the manifest must be a map of keys, not a list",
-            "5: route `GET /x` names function `helo`, which is not in the manifest",
+            "1: the manifest must be a map, not a list",
+            "5: route `GET /x` refers to function `helo`, which is not in the manifest",
         ],
     );
 }

@@ -15,7 +15,7 @@ fn written(value: &Yaml, expected: &str) {
 }
 
 #[test]
-fn short_things_share_a_line_and_long_ones_do_not() {
+fn short_values_are_on_one_line_and_long_ones_are_not() {
     let map = |entries: Vec<Entry>| Yaml::Map(entries);
     let long: Vec<String> = (0..20).map(|number| format!("pattern-{number}/*.py")).collect();
     let value = map(vec![
@@ -45,7 +45,7 @@ fn short_things_share_a_line_and_long_ones_do_not() {
 }
 
 #[test]
-fn quotes_stand_only_where_they_are_needed() {
+fn quotes_only_where_necessary() {
     for plain in [
         "hello",
         "./build.sh",
@@ -97,7 +97,7 @@ fn quotes_stand_only_where_they_are_needed() {
     written(&Yaml::Map(vec![entry("k", Yaml::text("a\n\u{7f}\u{2028}\"\\"))]), "k: \"a\\n\\x7f\\u2028\\\"\\\\\"\n");
 }
 
-/// Letters that mean something in YAML are more likely than others.
+/// Strings with a preference for characters that are special in YAML.
 fn texts() -> impl Strategy<Value = String> {
     let letters = prop_oneof![
         4 => proptest::sample::select("-?:,[]{}#&*!|>'\"%@`=<~ \t\n\r.0123456789eExo_+\\/abc".chars().collect::<Vec<_>>()),
@@ -157,7 +157,7 @@ fn documents() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn every_document_reads_back_as_it_was(value in documents(), key in texts(), remark in texts()) {
+    fn documents_round_trip(value in documents(), key in texts(), remark in texts()) {
         let config = Entry { remark: Some(remark), ..entry(&key, Yaml::from_json(&value)) };
         let short = entry("short", Yaml::from_json(&value).short());
         let text = Yaml::Map(vec![entry("before", Yaml::text("x")), config, short]).document();
@@ -171,7 +171,7 @@ proptest! {
     }
 
     #[test]
-    fn every_text_reads_back_as_text(value in texts(), key in texts()) {
+    fn strings_round_trip_as_strings(value in texts(), key in texts()) {
         let pair = Yaml::Map(vec![entry(&key, Yaml::text(&*value))]);
         for text in [pair.document(), Yaml::Map(vec![entry("k", pair.clone().short())]).document()] {
             let node = parse(&text).map_err(|error| TestCaseError::fail(format!("{error:?} in\n{text}")))?;
