@@ -7,7 +7,7 @@ use crate::common::World;
 fn world(args: &[&str], command: &str) -> World {
     let mut env = CliEnv::new();
     env.unset("MILEPOST_TEST_CLOCK");
-    env.set("NETRC", "/root/.netrc");
+    env.set("NETRC", "/srv/ci/.netrc");
     env.set("DEPLOY_KEY", "hunter2");
     let world = World::in_env(env, args);
     world.env.write_file("src/main.py", "def main():\n    return 'built'\n");
