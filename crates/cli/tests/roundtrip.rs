@@ -175,7 +175,7 @@ fn an_exported_app_whose_routes_follow_an_alias_can_make_another_app_as_it_was_t
     fs::write(&manifest, whole.replace(", alias: stable", "")).unwrap();
     // One of its functions needs a secret that the other app does not have.
     let first = stage.world.run("deploy copy --app other --no-check");
-    assert!(first.succeeded() && first.stderr.contains("the secret `OTHER`"), "{}", first.snapshot());
+    assert!(first.succeeded() && first.stderr.contains("secret `OTHER`, which is not set"), "{}", first.snapshot());
     stage.world.ok("function alias create --name one --alias stable --app other");
     fs::write(&manifest, whole).unwrap();
     stage.world.ok("deploy copy --app other --no-check");
@@ -304,7 +304,7 @@ fn what_a_manifest_cannot_say_is_told() {
     // One of two deployments, and what nobody declared, is a deployment with a remark.
     project.stage.world.ok("spec version destroy --specdir bar/specs --yes");
     let one = project.run("export one");
-    let free = "part of deployment foo: environment python-27, package odd";
+    let free = "adds these units to deployment foo: environment python-27, package odd";
     assert!(one.stderr.contains(free), "{}", one.snapshot());
     let manifest = fs::read_to_string(project.env().work_dir().join("one/milepost.yaml")).unwrap();
     assert!(manifest.contains("deployment: { name: foo, uid: "), "{manifest}");
@@ -313,7 +313,7 @@ fn what_a_manifest_cannot_say_is_told() {
     let number = project.json("app show head")["number"].as_i64().unwrap() - 1;
     let before = project.run(&format!("export before --at {number}"));
     assert!(before.succeeded(), "{}", before.snapshot());
-    assert!(before.stderr.contains("function bar, version 1, is left out: "), "{}", before.snapshot());
+    assert!(before.stderr.contains("function bar, version 1, is not exported: "), "{}", before.snapshot());
 
     let empty = project.run("export --app none");
     assert_eq!(empty.status, Some(1), "{}", empty.snapshot());

@@ -114,7 +114,7 @@ fn a_wrong_request_starts_nothing_and_says_what_is_wrong() {
         ("execution create echo --input hello", 2, "the input is not JSON"),
         ("execution create echo --version 9", 1, "version"),
         ("execution create nosuch", 1, "no function"),
-        ("job create --function echo", 2, "needs a pattern or a first execution time"),
+        ("job create --function echo", 2, "needs a cron pattern or a first execution time"),
         ("job create --function echo --cron 'x y'", 2, "is not a schedule"),
         ("job create --function echo --cron @daily --zone Mars/Base", 2, "zone"),
         ("job create --function echo --first-at 2020-01-01T00:00:00Z", 1, "is over"),

@@ -56,7 +56,7 @@ fn an_app_is_installed_shown_upgraded_and_rolled_back() {
     assert_eq!(config["greeting"], "Moin", "{config}");
     let list = author.ok("install list");
     assert!(list.contains("copy") && list.contains("1.0.1"), "{list}");
-    assert!(author.ok("install detach copy").contains("follows nothing"));
+    assert!(author.ok("install detach copy").contains("no longer follows a channel"));
     assert!(author.refused("install status copy").contains("was not installed"));
 }
 

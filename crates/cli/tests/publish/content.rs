@@ -112,5 +112,5 @@ fn what_an_app_does_not_have_yet_is_not_suggested() {
     assert!(said.contains("has no version yet") && !said.contains("did you mean"), "{said}");
     assert!(author.refused("diff live head --app bare").contains("Nothing of app `bare` is live yet"));
     let said = author.refused("release tag live live");
-    assert!(said.contains("a name of its own"), "{said}");
+    assert!(said.contains("`live` cannot be used as a tag"), "{said}");
 }

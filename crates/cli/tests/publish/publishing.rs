@@ -77,7 +77,7 @@ fn every_refusal_says_what_to_do() {
     std::fs::write(author.world.env.work_dir().join("milepost.yaml"), "app: shop\n").unwrap();
     assert!(author.refused("publish").contains("has no `version`"));
     std::fs::remove_file(author.world.env.work_dir().join("milepost.yaml")).unwrap();
-    assert!(author.refused("publish --app shop").contains("there is no milepost.yaml"));
+    assert!(author.refused("publish --app shop").contains("no milepost.yaml found"));
 }
 
 #[test]

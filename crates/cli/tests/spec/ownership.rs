@@ -54,7 +54,7 @@ fn two_folders_of_one_name_without_a_config_are_two_deployments() {
     for name in ["foo", "bar", "foo"] {
         let applied = project.run(&format!("spec version apply --specdir {name}/specs"));
         assert!(applied.succeeded(), "{}", applied.snapshot());
-        let said = format!("belongs to deployment spec:{name}/specs");
+        let said = format!("belong to deployment spec:{name}/specs");
         assert!(applied.stderr.contains(&said), "{}", applied.snapshot());
     }
     assert_eq!(functions(&project), ["bar", "foo"]);
