@@ -54,9 +54,9 @@ pub use ops::install_lease::{InstallLease, LeasedInstall};
 pub use ops::install_trial::WentBack;
 pub use ops::live::Rollback;
 pub use ops::live::{LiveTarget, RollbackInput};
+pub use ops::qinling::change::V1Change;
+pub use ops::qinling::delete::V1Thing;
 pub use ops::rekey::RekeyedSecret;
-pub use ops::v1_change::V1Change;
-pub use ops::v1_delete::V1Thing;
 pub use ops::webhook::{CalledWebhook, SecretChange};
 pub use read::{App, AtMoment, DeploymentUnits, Known, Page, PageOf};
 pub use read::{Serving, ServingAlias, ServingFunction, ServingFunctions, ServingRelease, ServingVersion};
@@ -64,8 +64,8 @@ pub use storage::SweepReport;
 pub use tables::blobs::{BlobRow, NewBlob};
 pub use tables::installs::CheckRecord;
 pub use tables::keyed_secrets::{OldSecret, OldSecretPlace};
+pub use tables::qinling::{V1Alias, V1Unit, V1Version};
 pub use tables::tokens::TokenRow;
-pub use tables::v1::{V1Alias, V1Unit, V1Version};
 
 /// Handle to the ledger. Cheap to clone.
 #[derive(Clone)]

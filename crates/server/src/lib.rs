@@ -16,6 +16,7 @@ mod body;
 mod builds;
 mod checkout;
 mod checks;
+mod compat;
 mod connections;
 mod cursor;
 mod docs_page;
@@ -43,7 +44,6 @@ mod startup;
 mod state;
 mod trees;
 mod urls;
-mod v1;
 
 pub use installs::InstallsDue;
 pub use milepost_runtime::sandbox::jail_main as sandbox_stage;

@@ -181,7 +181,7 @@ pub(crate) fn build(state: State) -> Router {
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .route("/metrics", get(health::metrics))
-        .merge(crate::v1::router())
+        .merge(crate::compat::qinling::router())
         .fallback(unknown)
         .method_not_allowed_fallback(wrong_method);
     middleware::apply(router, &state).with_state(state)

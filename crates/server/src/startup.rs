@@ -33,7 +33,7 @@ use crate::settings::Settings;
 use crate::state::{Parts, State, Store};
 use crate::trees::CheckedTrees;
 use crate::urls::Urls;
-use crate::{archive, auth, door, jobs, open_files, private, router, v1};
+use crate::{archive, auth, door, jobs, open_files, private, router};
 
 /// Time that running requests have to finish after a stop.
 const DRAIN: Duration = Duration::from_secs(20);
@@ -125,7 +125,7 @@ impl Server {
         let doors = connections::share_out(limit, settings.connections, settings.api_connections)?;
         make_data_folder(&settings.data)?;
         let lock = lock_data_folder(&settings.data)?;
-        v1::uploads::sweep(&settings.data);
+        crate::compat::qinling::uploads::sweep(&settings.data);
         let keyring = Arc::new(Keyring::open(&settings.data.join("secret.key"), &OsIds)?);
         let catalog = open_catalog(&settings).await?;
         check_key(&catalog, &keyring, &settings.data).await?;

@@ -167,7 +167,7 @@ pub(crate) async fn apply(work: &mut Work<'_>, input: &ChangeInput) -> Result<Ch
     routes::check(work, &mut draft).await?;
     check_plan(work, &draft, on_live.as_ref()).await?;
     moved.extend(draft.outcomes.iter().cloned());
-    crate::ops::v1_alias::follow(work, &moved).await?;
+    crate::ops::qinling::alias::follow(work, &moved).await?;
 
     let outcome = finish(work, change, draft, on_live).await?;
     if let Some(key) = &input.idempotency_key

@@ -19,7 +19,7 @@ use crate::needs;
 use crate::tables::releases::{self, ReleaseRow};
 use crate::tables::units::UnitRow;
 use crate::tables::versions::VersionRow;
-use crate::tables::{aliases, app_versions, contents, installs, memberships, release_checks, units, v1, versions};
+use crate::tables::{aliases, app_versions, contents, installs, memberships, qinling, release_checks, units, versions};
 use crate::work::{Mark, Work};
 
 /// The restored base of a change on live.
@@ -191,7 +191,7 @@ impl OnLive {
         }
         for mut unit in leaving {
             versions::retire_all(work.tx, unit.id).await?;
-            v1::forget_unit(work.tx, unit.id).await?;
+            qinling::forget_unit(work.tx, unit.id).await?;
             unit.last_deployment_id = unit.deployment_id.take();
             units::save(work.tx, &unit).await?;
             let before = json!({ "lastNumber": unit.last_number });
@@ -259,7 +259,7 @@ async fn in_the_way(work: &mut Work<'_>, unit: &UnitRow) -> Result<Vec<String>> 
         let users = needs::of_function(work.tx, unit.id).await?;
         found.extend(users.into_iter().map(|by| format!("{by} needs {key}")));
     }
-    let by_v1 = v1::of_unit(work.tx, unit.id).await?;
+    let by_v1 = qinling::of_unit(work.tx, unit.id).await?;
     found.extend(
         by_v1.filter(|row| row.unit.facts != json!({})).map(|row| format!("{key} is {} in the v1 API", row.unit.id)),
     );

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::tables::aliases::AliasRow;
 use crate::tables::pointer_moves::{self, NewMove, Pointer};
 use crate::tables::units::{self, UnitRow};
-use crate::tables::{aliases, contents, memberships, v1, versions};
+use crate::tables::{aliases, contents, memberships, qinling, versions};
 use crate::work::Work;
 use crate::{needs, read};
 
@@ -50,7 +50,7 @@ pub(crate) async fn take_out(work: &mut Work<'_>, unit: &mut UnitRow, seq: i64) 
     }
     let before = json!({ "lastNumber": unit.last_number });
     work.event(EventKind::UnitRemoved, &unit.key().to_string(), Some(before), None);
-    v1::forget_unit(work.tx, unit.id).await?;
+    qinling::forget_unit(work.tx, unit.id).await?;
     unit.current_version_id = None;
     // The next deployment that puts it becomes its owner.
     unit.last_deployment_id = unit.deployment_id.take();

@@ -9,7 +9,7 @@ use crate::Catalog;
 use crate::db::Ending;
 use crate::error::Result;
 use crate::read::App;
-use crate::tables::{apps, builds, deployments, executions, installs, jobs, timers, v1, webhooks};
+use crate::tables::{apps, builds, deployments, executions, installs, jobs, qinling, timers, webhooks};
 use crate::work::Work;
 
 impl Catalog {
@@ -78,7 +78,7 @@ impl Catalog {
                 // After that, because accepting an execution locks its version: all accepted ones
                 // are visible now, and no more can follow.
                 executions::cancel_all(work.tx, work.app.id, work.act.at).await?;
-                v1::forget_app(work.tx, work.app.id).await?;
+                qinling::forget_app(work.tx, work.app.id).await?;
                 deployments::delete_all(work.tx, work.app.id).await?;
                 builds::delete_all(work.tx, work.app.id).await?;
                 work.app.live_release_id = None;

@@ -12,7 +12,7 @@ use crate::queue;
 use crate::read;
 use crate::tables::apps::{self, AppRow};
 use crate::tables::executions::{self, Birth, End, NewRow};
-use crate::tables::v1_counts::{self, Counted};
+use crate::tables::qinling::counts::{self, Counted};
 use crate::tables::versions::{self, VersionState};
 use crate::tables::{attempts, execution_input, units};
 use crate::{Catalog, resolve, uuids};
@@ -73,7 +73,7 @@ impl Catalog {
                     }
                     if matches!(cause.kind, CauseKind::V1 | CauseKind::Webhook) {
                         let counted = Counted::of(decided.unit_id, decided.version_id, &new.version);
-                        v1_counts::add(tx, counted).await?;
+                        counts::add(tx, counted).await?;
                     }
                     let row = NewRow {
                         id: uuids::v7(&*ids, now),

@@ -1,5 +1,5 @@
 //! All other writes: apps, aliases, builds, releases, tags, live, descriptions, groups and tokens;
-//! executions and what triggers them (jobs, timers, webhooks); and the v1 API.
+//! executions and what triggers them (jobs, timers, webhooks); and the OpenStack interface.
 
 pub(crate) mod alias;
 pub(crate) mod app;
@@ -20,14 +20,10 @@ pub(crate) mod install_trial;
 pub(crate) mod job;
 pub(crate) mod live;
 mod publication;
+pub(crate) mod qinling;
 pub(crate) mod rekey;
 pub(crate) mod release;
 pub(crate) mod tag;
 pub(crate) mod token;
-pub(crate) mod v1;
-pub(crate) mod v1_alias;
-pub(crate) mod v1_change;
-pub(crate) mod v1_delete;
-pub(crate) mod v1_job;
 pub(crate) mod version;
 pub(crate) mod webhook;

@@ -1,0 +1,18 @@
+use axum::http::StatusCode;
+use milepost_model::Permission;
+
+use super::find;
+use crate::compat::qinling::changed;
+use crate::compat::qinling::fault::V1Result;
+use crate::compat::qinling::names::Path;
+use crate::compat::qinling::project::Project;
+use crate::handlers::Shared;
+
+/// Refused while a job or webhook follows the alias.
+pub(crate) async fn delete(project: Project, state: Shared, Path(name): Path<String>) -> V1Result<StatusCode> {
+    let app = project.may(Permission::MovePointer)?;
+    let alias = find(&state, app, &name).await?;
+    state.catalog.v1_alias_delete(app, project.actor(), alias.name).await?;
+    changed(&state, app).await;
+    Ok(StatusCode::NO_CONTENT)
+}

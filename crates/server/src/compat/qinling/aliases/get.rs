@@ -1,0 +1,20 @@
+use axum::Json;
+use milepost_model::Permission;
+use serde_json::{Map, Value};
+
+use super::{find, show};
+use crate::compat::qinling::fault::V1Result;
+use crate::compat::qinling::names::Path;
+use crate::compat::qinling::project::Project;
+use crate::compat::qinling::targets::Names;
+use crate::handlers::Shared;
+
+pub(crate) async fn get(
+    project: Project,
+    state: Shared,
+    Path(name): Path<String>,
+) -> V1Result<Json<Map<String, Value>>> {
+    let app = project.may(Permission::Read)?;
+    let alias = find(&state, app, &name).await?;
+    Ok(Json(show(app, &Names::of_one(&state, app, &alias.function).await?, &alias)))
+}

@@ -1,0 +1,19 @@
+use axum::http::StatusCode;
+use milepost_model::Permission;
+
+use super::scale;
+use crate::compat::qinling::changed;
+use crate::compat::qinling::fault::V1Result;
+use crate::compat::qinling::names::{self, Path};
+use crate::compat::qinling::project::Project;
+use crate::handlers::Shared;
+
+/// Deletes a function with all its versions.
+pub(crate) async fn delete(project: Project, state: Shared, Path(id): Path<String>) -> V1Result<StatusCode> {
+    let app = project.may(Permission::ChangeCode)?;
+    let unit = names::owned(&state, &project, &id).await?;
+    state.catalog.v1_function_delete(app, project.actor(), unit.name.clone()).await?;
+    scale::let_go_all(&state, app, &unit.name);
+    changed(&state, app).await;
+    Ok(StatusCode::NO_CONTENT)
+}

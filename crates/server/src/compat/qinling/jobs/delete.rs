@@ -1,0 +1,15 @@
+use axum::http::StatusCode;
+use milepost_model::Permission;
+
+use super::find_own;
+use crate::compat::qinling::fault::V1Result;
+use crate::compat::qinling::names::Path;
+use crate::compat::qinling::project::Project;
+use crate::handlers::Shared;
+
+pub(crate) async fn delete(project: Project, state: Shared, Path(id): Path<String>) -> V1Result<StatusCode> {
+    let app = project.may(Permission::MovePointer)?;
+    let job = find_own(&state, &project, &id).await?;
+    state.catalog.job_delete(app, project.actor(), job.id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

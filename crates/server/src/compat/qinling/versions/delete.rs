@@ -1,0 +1,24 @@
+use axum::http::StatusCode;
+use milepost_model::{Permission, UnitKind};
+
+use super::find;
+use crate::compat::qinling::changed;
+use crate::compat::qinling::fault::V1Result;
+use crate::compat::qinling::names::{self, Path};
+use crate::compat::qinling::project::Project;
+use crate::handlers::Shared;
+
+pub(crate) async fn delete(
+    project: Project,
+    state: Shared,
+    Path((id, version)): Path<(String, String)>,
+) -> V1Result<StatusCode> {
+    let app = project.may(Permission::ChangeCode)?;
+    let unit = names::own_unit(&state, &project, UnitKind::Function, &id).await?;
+    let found = find(&state, &unit, &version).await?;
+    let number = found.number.to_string();
+    state.catalog.v1_version_delete(app, project.actor(), unit.name.clone(), number).await?;
+    state.plane.runtime.let_go(app, &unit.name, found.version, usize::MAX, 0);
+    changed(&state, app).await;
+    Ok(StatusCode::NO_CONTENT)
+}
