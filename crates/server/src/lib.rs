@@ -9,41 +9,27 @@
 //! To add an API call, add a file `handlers/<resource>/<verb>.rs` with one handler and its
 //! `#[utoipa::path]`, and a line in `router.rs`. The reference is generated from it.
 
-mod archive;
-mod artifacts;
 mod auth;
-mod body;
 mod builds;
-mod checkout;
 mod checks;
+mod cluster;
 mod compat;
-mod connections;
-mod cursor;
-mod docs_page;
-mod door;
+mod content;
+mod edge;
 mod error;
 mod executions;
-mod extract;
 mod handlers;
-mod ingest;
-mod ingest_source;
 mod installs;
-mod interpreters;
-mod jobs;
 mod keyring;
 mod logs;
 mod metrics;
-mod middleware;
-mod named_files;
-mod open_files;
 mod private;
 mod router;
 mod serving;
 mod settings;
 mod startup;
 mod state;
-mod trees;
-mod urls;
+mod upkeep;
 
 pub use installs::InstallsDue;
 pub use milepost_runtime::sandbox::jail_main as sandbox_stage;

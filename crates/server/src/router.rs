@@ -13,6 +13,7 @@ use utoipa::openapi::{ContentBuilder, OpenApi as Document, Ref, ResponseBuilder}
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::edge::{docs_page, middleware};
 use crate::error::ApiError;
 use crate::handlers::{
     aliases, app_versions, apps, artifacts, blobs, builds, changes, channels, executions, functions, groups, health,
@@ -20,7 +21,6 @@ use crate::handlers::{
     units, versions, webhooks,
 };
 use crate::state::State;
-use crate::{docs_page, middleware};
 
 #[derive(OpenApi)]
 #[openapi(

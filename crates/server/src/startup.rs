@@ -22,18 +22,21 @@ use tokio_util::sync::CancellationToken;
 
 use crate::builds::Builds;
 use crate::checks::{self, Checks};
-use crate::connections::{self, Doors, TooManyConnections};
-use crate::executions::{Executions, beat, scheduler, worker};
+use crate::cluster::beat;
+use crate::content::archive;
+use crate::content::trees::CheckedTrees;
+use crate::edge::connections::{self, Doors, TooManyConnections};
+use crate::edge::{door, open_files};
+use crate::executions::{Executions, scheduler, worker};
 use crate::installs::{self, Installs, InstallsDue};
 use crate::keyring::{Keyring, KeyringError, write_owner_only};
 use crate::logs::Logs;
 use crate::metrics::Metrics;
+use crate::serving::urls::Urls;
 use crate::serving::{Host, Packages, Plane, Views, keep_fresh};
 use crate::settings::Settings;
 use crate::state::{Parts, State, Store};
-use crate::trees::CheckedTrees;
-use crate::urls::Urls;
-use crate::{archive, auth, door, jobs, open_files, private, router};
+use crate::{auth, private, router, upkeep};
 
 /// Time that running requests have to finish after a stop.
 const DRAIN: Duration = Duration::from_secs(20);
@@ -214,8 +217,8 @@ impl Server {
 
     /// Serves until `stop`, then drains the running requests and then the workers.
     pub async fn run(self, stop: CancellationToken) -> Result<(), StartError> {
-        let sweeping = tokio::spawn(jobs::sweep::repeat(self.state.clone(), self.settings.sweep_every, stop.clone()));
-        let rekeying = tokio::spawn(jobs::rekey::repeat(self.state.clone(), stop.clone()));
+        let sweeping = tokio::spawn(upkeep::sweep::repeat(self.state.clone(), self.settings.sweep_every, stop.clone()));
+        let rekeying = tokio::spawn(upkeep::rekey::repeat(self.state.clone(), stop.clone()));
         let refreshing = tokio::spawn(keep_fresh(self.state.clone(), stop.clone()));
         // Keeps sending heartbeats until this node has released everything it holds.
         let left = CancellationToken::new();

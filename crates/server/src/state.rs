@@ -12,14 +12,14 @@ use tokio::sync::Semaphore;
 
 use crate::builds::Builds;
 use crate::checks::Checks;
+use crate::content::trees::CheckedTrees;
 use crate::executions::Executions;
 use crate::installs::Installs;
 use crate::keyring::Keyring;
 use crate::logs::Logs;
 use crate::metrics::Metrics;
+use crate::serving::urls::Urls;
 use crate::serving::{Plane, Views};
-use crate::trees::CheckedTrees;
-use crate::urls::Urls;
 
 #[derive(Clone)]
 pub(crate) struct State(pub Arc<Parts>);

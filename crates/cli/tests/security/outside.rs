@@ -68,8 +68,9 @@ fn a_folder_of_specs_publishes_no_file_outside_of_its_project() {
             "import --specdir app/specs",
         ] {
             let said = refused(&world, line);
-            let says =
-                ["is outside of the folder", "nothing fits", "it leaves the folder"].iter().any(|text| said.contains(text));
+            let says = ["is outside of the folder", "nothing fits", "it leaves the folder"]
+                .iter()
+                .any(|text| said.contains(text));
             assert!(says && said.contains("app/specs/a.yaml:"), "{line} with {rootdir} {include}:\n{said}");
         }
     }

@@ -17,11 +17,11 @@ use tokio::sync::mpsc;
 
 use super::log::{self, Listener};
 use super::result;
-use crate::checkout::{self, Access};
+use crate::content::checkout::{self, Access};
+use crate::content::ingest_source;
+use crate::content::trees;
 use crate::error::{ApiError, ApiResult, internal};
-use crate::ingest_source;
 use crate::state::State;
-use crate::trees;
 
 /// Files that determine the command are read up to this size. For a larger lock file, only its
 /// presence counts.

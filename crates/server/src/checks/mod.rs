@@ -6,6 +6,7 @@
 //! did not finish. The catalog's transactions enforce the invariants: see
 //! `docs/decisions/011-checked-releases.md`.
 
+pub(crate) mod interpreters;
 mod load;
 mod run;
 mod settle;

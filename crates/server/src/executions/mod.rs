@@ -9,14 +9,12 @@
 
 mod accept;
 mod attempt;
-pub(crate) mod beat;
 mod began;
 mod binding;
 mod calls;
 mod orphans;
 mod outcome;
 pub(crate) mod scheduler;
-mod watch;
 pub(crate) mod webhook;
 mod webhook_headers;
 mod webhook_input;

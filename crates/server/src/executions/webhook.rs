@@ -13,9 +13,9 @@ use sha2::Sha256;
 
 use super::webhook_input::input_of;
 use super::{Accepted, accept, webhook_headers};
-use crate::body;
+use crate::edge::body;
+use crate::edge::extract::declared_length;
 use crate::error::{ApiError, ApiResult, internal};
-use crate::extract::declared_length;
 use crate::state::State;
 
 /// Our own header, and the one used by GitHub and many others.

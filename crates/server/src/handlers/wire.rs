@@ -7,9 +7,9 @@ use milepost_model::diff::{Contents, UnitDiff, UnitDiffKind};
 use milepost_model::plan::{self, Whole};
 use milepost_model::{Refusal, UnitKind, UnitName};
 
-use crate::cursor;
+use crate::edge::cursor;
+use crate::serving::urls::{Urls, WithUrls};
 use crate::state::State;
-use crate::urls::{Urls, WithUrls};
 
 pub(crate) fn app(app: milepost_catalog::App, urls: &Urls) -> App {
     App {

@@ -8,6 +8,7 @@ use milepost_model::channel::{Artifact, ChannelName, Entry, PackageName, SemVer}
 use milepost_model::install::{Check, CheckResult, InstallFrom, InstallMode, InstallSettings, Installed, NewInstall};
 use milepost_model::{AppName, Code, Permission, PlanName, Refusal};
 
+use super::LEASE_MS;
 use super::health;
 use super::own;
 use super::problem::Problem;
@@ -16,11 +17,11 @@ use super::reach;
 use super::rules::check_serial;
 use super::source::{self, Known};
 use super::turn::{Notes, show, tell_unhealthy, went_back};
-use super::{LEASE_MS, lease};
 use crate::auth::Caller;
+use crate::cluster::install_lease as lease;
 use crate::error::{ApiError, ApiResult};
+use crate::serving::urls::WithUrls;
 use crate::state::State;
-use crate::urls::WithUrls;
 
 /// What a place says about the version that is to be installed.
 struct Found {

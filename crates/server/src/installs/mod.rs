@@ -7,7 +7,6 @@
 
 mod create;
 mod health;
-mod lease;
 mod look;
 mod own;
 mod person;
@@ -110,7 +109,7 @@ impl Installs {
     }
 
     /// Whose a lease is. No two are the same.
-    fn holder(&self) -> String {
+    pub(crate) fn holder(&self) -> String {
         format!("{}-{}", self.node, self.leases.fetch_add(1, Ordering::Relaxed))
     }
 

@@ -8,15 +8,16 @@ use milepost_model::install::{CheckResult, Install, InstallMode, Installed, Upgr
 use milepost_model::{AppName, Code, Refusal, Timestamp};
 
 use super::create::{Bundled, listed};
+use super::health;
 use super::look::{Seen, look};
 use super::problem::Problem;
 use super::rules::{Named, Offer, at_once, by_hand};
 use super::source;
 use super::turn::{Notes, Step, Stepped, tell_unhealthy, went_back};
-use super::{health, lease};
+use crate::cluster::install_lease as lease;
 use crate::error::ApiResult;
+use crate::serving::urls::WithUrls;
 use crate::state::State;
-use crate::urls::WithUrls;
 
 /// What the channel offers, and what `upgrade` would install now. Nothing is changed.
 pub(crate) async fn plan(state: &State, app: &AppName, asked: &Upgrade) -> ApiResult<UpgradePlan> {

@@ -14,9 +14,10 @@ use milepost_model::{AppName, Code, Refusal, UnitName, UnitPut};
 use serde_json::Value;
 
 use super::problem::Problem;
+use crate::checks::interpreters;
+use crate::content::{artifacts, named_files, trees};
 use crate::handlers::changes::create::{seal, trees_of};
 use crate::state::State;
-use crate::{artifacts, interpreters, named_files, trees};
 
 /// Fetches and verifies the artifact of a version and stores its files. Does not change the app.
 pub(super) async fn fetch(state: &State, app: &AppName, source: &Source, entry: &Entry) -> Result<Artifact, Problem> {

@@ -13,7 +13,8 @@ use super::health::{self, Judged};
 use super::look::{Seen, look};
 use super::problem::Problem;
 use super::put::{self, Wanted};
-use super::{WATCHER, lease, times};
+use super::{WATCHER, times};
+use crate::cluster::install_lease as lease;
 use crate::state::State;
 
 /// Maximum steps of one turn. A step may allow another one, and a channel must not keep the turn

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use milepost_gateway::{FileRef, FileTree};
 use milepost_model::{Code, Digest, Refusal};
 
+use crate::content::trees;
 use crate::error::ApiResult;
 use crate::state::Store;
-use crate::trees;
 
 #[derive(Default)]
 pub(crate) struct FileTrees(Mutex<HashMap<Digest, Weak<FileTree>>>);

@@ -12,6 +12,7 @@ mod packages;
 mod plane;
 mod refresh;
 mod tokens;
+pub(crate) mod urls;
 mod views;
 
 pub(crate) use bind::{bind_all, bind_alone};

@@ -11,7 +11,7 @@ use milepost_model::Digest;
 use milepost_model::tree::{FileEntry, Leaf, Tree};
 use serde::{Deserialize, Serialize};
 
-use crate::checkout::Places;
+use crate::content::checkout::Places;
 
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]

@@ -25,9 +25,9 @@ use tokio::sync::OnceCell;
 use super::package_needs::{Needs, Work};
 use super::package_note as note;
 use super::package_sweep::mark_used;
-use crate::checkout::{self, Access, Places};
+use crate::content::checkout::{self, Access, Places};
+use crate::content::trees;
 use crate::state::Store;
-use crate::trees;
 
 /// One cell per package, so that concurrent calls write it only once.
 pub(super) type Cell = Arc<OnceCell<Package>>;

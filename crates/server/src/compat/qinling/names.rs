@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::fault::{Fault, V1Result};
 use super::project::Project;
+use crate::serving::urls::reached_host;
 use crate::state::State;
-use crate::urls::reached_host;
 
 /// The parameters of a path.
 pub(crate) struct Path<T>(pub T);
@@ -19,7 +19,8 @@ impl<T: serde::de::DeserializeOwned + Send> FromRequestParts<State> for Path<T> 
     type Rejection = Fault;
 
     async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, Fault> {
-        let crate::extract::Path(path) = crate::extract::Path::<T>::from_request_parts(parts, state).await?;
+        let crate::edge::extract::Path(path) =
+            crate::edge::extract::Path::<T>::from_request_parts(parts, state).await?;
         Ok(Self(path))
     }
 }

@@ -10,7 +10,7 @@ use milepost_model::{Code, Refusal};
 use super::fault::{Fault, V1Result};
 use super::fields::{self, Fields};
 use super::form::{self, Form};
-use crate::extract::declared_length;
+use crate::edge::extract::declared_length;
 use crate::state::State;
 
 pub(crate) struct Unread {

@@ -3,8 +3,8 @@ use milepost_model::pointer::Alias;
 use milepost_model::{Permission, Refusal};
 
 use crate::auth::Caller;
+use crate::edge::extract::Path;
 use crate::error::ApiResult;
-use crate::extract::Path;
 use crate::handlers::Shared;
 use crate::handlers::wire;
 

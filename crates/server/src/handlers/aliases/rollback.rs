@@ -4,8 +4,8 @@ use milepost_model::pointer::Alias;
 use milepost_model::{Permission, Refusal};
 
 use crate::auth::Caller;
+use crate::edge::extract::{Json as Body, Path};
 use crate::error::ApiResult;
-use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
 use crate::handlers::wire;
 

@@ -5,11 +5,11 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::auth::Caller;
+use crate::content::trees;
+use crate::edge::extract::{Path, Query};
 use crate::error::ApiResult;
-use crate::extract::{Path, Query};
 use crate::handlers::Shared;
 use crate::handlers::wire;
-use crate::trees;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]

@@ -4,11 +4,11 @@ use milepost_model::Permission;
 use milepost_model::snapshot::AppVersion;
 
 use crate::auth::Caller;
+use crate::edge::extract::{Paging, Path, Query};
 use crate::error::ApiResult;
-use crate::extract::{Paging, Path, Query};
 use crate::handlers::Shared;
 use crate::handlers::wire;
-use crate::urls::WithUrls;
+use crate::serving::urls::WithUrls;
 
 const LIST: &str = "app_versions_list";
 

@@ -5,10 +5,10 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::auth::Caller;
+use crate::edge::extract::{Path, Query};
 use crate::error::ApiResult;
-use crate::extract::{Path, Query};
 use crate::handlers::Shared;
-use crate::urls::WithUrls;
+use crate::serving::urls::WithUrls;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]

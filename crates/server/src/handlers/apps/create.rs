@@ -4,8 +4,8 @@ use milepost_client::api::{App, NewApp};
 use milepost_model::Permission;
 
 use crate::auth::Caller;
+use crate::edge::extract::Json as Body;
 use crate::error::ApiResult;
-use crate::extract::Json as Body;
 use crate::handlers::Shared;
 use crate::handlers::wire;
 

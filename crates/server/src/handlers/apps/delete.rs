@@ -4,8 +4,8 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::auth::Caller;
+use crate::edge::extract::{Path, Query};
 use crate::error::ApiResult;
-use crate::extract::{Path, Query};
 use crate::handlers::Shared;
 
 #[derive(Debug, Deserialize, IntoParams)]

@@ -3,9 +3,9 @@ use milepost_client::api::{App, Page};
 use milepost_model::Permission;
 
 use crate::auth::Caller;
-use crate::cursor;
+use crate::edge::cursor;
+use crate::edge::extract::{Paging, Query};
 use crate::error::ApiResult;
-use crate::extract::{Paging, Query};
 use crate::handlers::Shared;
 use crate::handlers::wire;
 

@@ -3,8 +3,8 @@ use milepost_client::api::{PlanChanged, SetPlan};
 use milepost_model::{Code, Permission, Refusal};
 
 use crate::auth::Caller;
+use crate::edge::extract::{Json as Body, Path};
 use crate::error::ApiResult;
-use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
 use crate::handlers::wire;
 

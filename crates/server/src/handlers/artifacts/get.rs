@@ -8,10 +8,10 @@ use milepost_model::channel::artifact::MEDIA_TYPE;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::artifacts;
 use crate::auth::Caller;
+use crate::content::artifacts;
+use crate::edge::extract::{Path, Query};
 use crate::error::ApiResult;
-use crate::extract::{Path, Query};
 use crate::handlers::Shared;
 
 #[derive(Debug, Deserialize, IntoParams)]

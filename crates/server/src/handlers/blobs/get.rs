@@ -5,10 +5,10 @@ use futures::TryStreamExt;
 use milepost_model::Permission;
 
 use crate::auth::Caller;
+use crate::content::trees;
+use crate::edge::extract::{self, Path};
 use crate::error::ApiResult;
-use crate::extract::{self, Path};
 use crate::handlers::Shared;
-use crate::trees;
 
 /// Blobs up to this size are read completely before the response starts, so that a damaged one gets
 /// an error response.

@@ -3,8 +3,8 @@ use milepost_client::api::{MissingAnswer, MissingBlobs};
 use milepost_model::Permission;
 
 use crate::auth::Caller;
+use crate::edge::extract::{Json as Body, Path};
 use crate::error::ApiResult;
-use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
 
 /// List which of the given blobs the server does not have

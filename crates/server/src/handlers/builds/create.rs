@@ -13,10 +13,10 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::auth::Caller;
 use crate::builds::{self, Wanted};
+use crate::content::trees;
+use crate::edge::extract::{Json, Path};
 use crate::error::ApiResult;
-use crate::extract::{Json, Path};
 use crate::handlers::Shared;
-use crate::trees;
 
 /// Interval of empty lines, so that proxies do not close the connection as idle.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);

@@ -4,8 +4,8 @@ use milepost_model::Permission;
 use milepost_model::build::Build;
 
 use crate::auth::Caller;
+use crate::edge::extract::{Paging, Path, Query};
 use crate::error::ApiResult;
-use crate::extract::{Paging, Path, Query};
 use crate::handlers::Shared;
 use crate::handlers::wire;
 

@@ -4,10 +4,10 @@ use axum::response::{IntoResponse, Response};
 use milepost_model::Permission;
 
 use crate::auth::Caller;
+use crate::content::trees;
+use crate::edge::extract::Path;
 use crate::error::ApiResult;
-use crate::extract::Path;
 use crate::handlers::Shared;
-use crate::trees;
 
 /// Get the output of a build
 #[utoipa::path(get, path = "/apps/{app}/builds/{build}/log", tag = "builds", params(("app" = String, Path, description = "Name of the app"), ("build" = String, Path, description = "Id of the build")), responses((status = 200, description = "text/plain", content_type = "text/plain", body = String)))]

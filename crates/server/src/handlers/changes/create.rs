@@ -8,12 +8,13 @@ use milepost_model::plan::Reason;
 use milepost_model::{AppName, ChangeOutcome, Code, Digest, OsIds, Permission, Refusal, UnitName, UnitPut};
 
 use crate::auth::Caller;
+use crate::checks::{self, interpreters};
+use crate::content::{named_files, trees};
+use crate::edge::extract::{Json as Body, Path};
 use crate::error::ApiResult;
-use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
+use crate::serving::urls::WithUrls;
 use crate::state::State;
-use crate::urls::WithUrls;
-use crate::{checks, interpreters, named_files, trees};
 
 /// Apply a change, or plan it with `dryRun`
 #[utoipa::path(post, path = "/apps/{app}/changes", tag = "changes", params(("app" = String, Path, description = "Name of the app"), ("idempotency-key" = Option<String>, Header, description = "A change that is sent twice with the same key is applied once")), request_body = Change, responses((status = 200, body = ChangeOutcome)))]

@@ -7,8 +7,8 @@ use milepost_model::{Code, Permission, Refusal};
 
 use super::path::{ChannelFile, Kind};
 use crate::auth::Caller;
+use crate::edge::extract::Path;
 use crate::error::ApiResult;
-use crate::extract::Path;
 use crate::handlers::Shared;
 
 /// Deletes an artifact that no version of the channel refers to.

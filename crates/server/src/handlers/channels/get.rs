@@ -7,8 +7,8 @@ use milepost_model::channel::index::MAX_ALL_BYTES;
 use tokio::sync::Semaphore;
 
 use super::path::{ChannelFile, Kind, not_there, tags};
+use crate::edge::extract::Path;
 use crate::error::ApiResult;
-use crate::extract::Path;
 use crate::handlers::Shared;
 
 /// Limits concurrent reads of index files. They are read into memory, and from a directory also

@@ -15,11 +15,11 @@ use milepost_model::{Code, Digest, Permission, Refusal};
 
 use super::path::{ChannelFile, Kind, tags};
 use crate::auth::Caller;
-use crate::body::hear_out;
+use crate::content::ingest::while_it_moves;
+use crate::edge::body::hear_out;
+use crate::edge::extract::Path;
 use crate::error::ApiResult;
-use crate::extract::Path;
 use crate::handlers::Shared;
-use crate::ingest::while_it_moves;
 
 /// Maximum size of an artifact. The app it came from has its own limits.
 const MAX_ARTIFACT_BYTES: u64 = 8 << 30;

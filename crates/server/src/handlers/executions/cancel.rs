@@ -3,9 +3,9 @@ use milepost_model::Permission;
 use milepost_model::execution::Execution;
 
 use crate::auth::Caller;
+use crate::edge::extract::Path;
 use crate::error::ApiResult;
 use crate::executions::worker;
-use crate::extract::Path;
 use crate::handlers::Shared;
 
 /// Cancel an execution: a queued one at once, a running one as soon as its node is notified

@@ -8,9 +8,9 @@ use milepost_model::{Code, Permission, Refusal};
 
 use super::{check_input, check_text};
 use crate::auth::Caller;
+use crate::edge::extract::{Json as Body, Path};
 use crate::error::{ApiResult, internal};
 use crate::executions::{self, Accepted, Over};
-use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
 
 /// Run a function with an input, and with `sync` wait until it ends

@@ -4,8 +4,8 @@ use milepost_model::execution::Execution;
 
 use super::seen_by;
 use crate::auth::Caller;
+use crate::edge::extract::Path;
 use crate::error::ApiResult;
-use crate::extract::Path;
 use crate::handlers::Shared;
 
 /// Get an execution, with its input, result and attempts

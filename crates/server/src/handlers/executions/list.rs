@@ -7,8 +7,8 @@ use utoipa::IntoParams;
 
 use super::seen_by;
 use crate::auth::Caller;
+use crate::edge::extract::{Paging, Path, Query};
 use crate::error::ApiResult;
-use crate::extract::{Paging, Path, Query};
 use crate::handlers::Shared;
 use crate::handlers::wire;
 

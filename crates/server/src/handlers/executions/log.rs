@@ -3,8 +3,8 @@ use axum::response::{IntoResponse, Response};
 use milepost_model::Permission;
 
 use crate::auth::Caller;
+use crate::edge::extract::Path;
 use crate::error::ApiResult;
-use crate::extract::Path;
 use crate::handlers::Shared;
 
 /// Get the log of an execution, which is empty until it has ended

@@ -11,8 +11,8 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::auth::Caller;
+use crate::edge::extract::{Path, Query};
 use crate::error::{ApiError, ApiResult};
-use crate::extract::{Path, Query};
 use crate::handlers::{Shared, wire};
 use crate::serving::bind_alone;
 

@@ -3,8 +3,8 @@ use milepost_model::Permission;
 use milepost_model::install::{ChangedInstall, InstallChange, InstallMode};
 
 use crate::auth::Caller;
+use crate::edge::extract::{Json as Body, Path};
 use crate::error::ApiResult;
-use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
 use crate::installs::{check_key, follows_nothing};
 

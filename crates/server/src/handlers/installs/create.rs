@@ -4,8 +4,8 @@ use milepost_model::install::{Installed, NewInstall};
 
 use super::to_its_end;
 use crate::auth::Caller;
+use crate::edge::extract::Json as Body;
 use crate::error::ApiResult;
-use crate::extract::Json as Body;
 use crate::handlers::Shared;
 use crate::installs;
 

@@ -9,7 +9,7 @@ use futures::stream::{self, BoxStream, StreamExt};
 use milepost_model::{Code, Refusal};
 use serde::de::DeserializeOwned;
 
-use crate::ingest::while_it_moves;
+use crate::content::ingest::while_it_moves;
 
 const HEAD: usize = 8;
 const MAX_JSON: usize = 4 << 20;

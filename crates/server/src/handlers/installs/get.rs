@@ -3,8 +3,8 @@ use milepost_model::Permission;
 use milepost_model::install::Install;
 
 use crate::auth::Caller;
+use crate::edge::extract::Path;
 use crate::error::ApiResult;
-use crate::extract::Path;
 use crate::handlers::Shared;
 
 /// Show the status of an installed app

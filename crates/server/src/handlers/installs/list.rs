@@ -4,9 +4,9 @@ use milepost_model::Permission;
 use milepost_model::install::Install;
 
 use crate::auth::Caller;
-use crate::cursor;
+use crate::edge::cursor;
+use crate::edge::extract::{Paging, Query};
 use crate::error::ApiResult;
-use crate::extract::{Paging, Query};
 use crate::handlers::Shared;
 
 /// List installed apps by name

@@ -5,8 +5,8 @@ use milepost_model::install::{Installed, UpgradeFromBundle};
 
 use super::{framed, to_its_end};
 use crate::auth::Caller;
+use crate::edge::extract::Path;
 use crate::error::ApiResult;
-use crate::extract::Path;
 use crate::handlers::Shared;
 use crate::installs::{self, Bundled};
 

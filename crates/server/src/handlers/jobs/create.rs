@@ -3,8 +3,8 @@ use milepost_model::Permission;
 use milepost_model::job::{Job, NewJob};
 
 use crate::auth::Caller;
+use crate::edge::extract::{Json as Body, Path};
 use crate::error::ApiResult;
-use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
 use crate::handlers::executions::{check_input, check_text};
 

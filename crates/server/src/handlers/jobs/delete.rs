@@ -2,8 +2,8 @@ use axum::http::StatusCode;
 use milepost_model::Permission;
 
 use crate::auth::Caller;
+use crate::edge::extract::Path;
 use crate::error::ApiResult;
-use crate::extract::Path;
 use crate::handlers::Shared;
 
 /// Delete a job, but keep its executions

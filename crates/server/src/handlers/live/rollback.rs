@@ -6,12 +6,12 @@ use milepost_model::diff::Contents;
 use milepost_model::{Permission, UnitKind, UnitSpec};
 
 use crate::auth::Caller;
+use crate::content::trees;
+use crate::edge::extract::{Json as Body, Path};
 use crate::error::ApiResult;
-use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
 use crate::handlers::wire;
-use crate::trees;
-use crate::urls::WithUrls;
+use crate::serving::urls::WithUrls;
 
 /// Roll live back to the previous release, or to a given one
 #[utoipa::path(post, path = "/apps/{app}/rollback", tag = "live", params(("app" = String, Path, description = "Name of the app")), request_body = RollBack, responses((status = 200, body = RolledBack)))]

@@ -5,10 +5,10 @@ use milepost_model::release::Live;
 use milepost_model::{Code, Permission, Refusal};
 
 use crate::auth::Caller;
+use crate::edge::extract::{Json as Body, Path};
 use crate::error::ApiResult;
-use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
-use crate::urls::WithUrls;
+use crate::serving::urls::WithUrls;
 
 /// Pin live to a release, or let it follow new releases
 #[utoipa::path(put, path = "/apps/{app}/live", tag = "live", params(("app" = String, Path, description = "Name of the app")), request_body = SetLive, responses((status = 200, body = Live)))]

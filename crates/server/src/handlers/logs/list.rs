@@ -15,8 +15,8 @@ use tokio::sync::broadcast::error::RecvError;
 use utoipa::IntoParams;
 
 use crate::auth::Caller;
+use crate::edge::extract::{Path, Query, unit_key};
 use crate::error::{ApiResult, internal};
-use crate::extract::{Path, Query, unit_key};
 use crate::handlers::Shared;
 use crate::logs::{Filter, News};
 

@@ -3,8 +3,8 @@ use milepost_model::channel::Publication;
 use milepost_model::{Code, Permission, Refusal};
 
 use crate::auth::Caller;
+use crate::edge::extract::{Json as Body, Path};
 use crate::error::ApiResult;
-use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
 
 /// Far longer than any channel URL.

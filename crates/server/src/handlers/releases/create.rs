@@ -7,10 +7,10 @@ use milepost_model::release::LiveMode;
 
 use crate::auth::Caller;
 use crate::checks;
+use crate::edge::extract::{Json as Body, Path};
 use crate::error::ApiResult;
-use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
-use crate::urls::WithUrls;
+use crate::serving::urls::WithUrls;
 
 /// Release an app version under a new id, even if its last release has expired
 #[utoipa::path(post, path = "/apps/{app}/releases", tag = "releases", params(("app" = String, Path, description = "Name of the app")), request_body = NewRelease, responses((status = 201, body = Released)))]

@@ -4,10 +4,10 @@ use milepost_model::Permission;
 use milepost_model::release::Release;
 
 use crate::auth::Caller;
+use crate::edge::extract::{Json as Body, Path};
 use crate::error::ApiResult;
-use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
-use crate::urls::WithUrls;
+use crate::serving::urls::WithUrls;
 
 /// Expire an unprotected release
 #[utoipa::path(post, path = "/apps/{app}/releases/{release}/expire", tag = "releases", params(("app" = String, Path, description = "Name of the app"), ("release" = String, Path, description = "Release id, tag, `live` or `latest`")), request_body = Why, responses((status = 200, body = Release)))]

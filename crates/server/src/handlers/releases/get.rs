@@ -3,10 +3,10 @@ use milepost_model::Permission;
 use milepost_model::release::Release;
 
 use crate::auth::Caller;
+use crate::edge::extract::Path;
 use crate::error::ApiResult;
-use crate::extract::Path;
 use crate::handlers::Shared;
-use crate::urls::WithUrls;
+use crate::serving::urls::WithUrls;
 
 /// Show a release
 #[utoipa::path(get, path = "/apps/{app}/releases/{release}", tag = "releases", params(("app" = String, Path, description = "Name of the app"), ("release" = String, Path, description = "Release id, tag, `live` or `latest`")), responses((status = 200, body = Release)))]

@@ -6,11 +6,11 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::auth::Caller;
+use crate::edge::extract::{Paging, Path, Query};
 use crate::error::ApiResult;
-use crate::extract::{Paging, Path, Query};
 use crate::handlers::Shared;
 use crate::handlers::wire;
-use crate::urls::WithUrls;
+use crate::serving::urls::WithUrls;
 
 const LIST: &str = "releases_list";
 

@@ -5,7 +5,7 @@ use milepost_model::Permission;
 use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::handlers::Shared;
-use crate::jobs::sweep;
+use crate::upkeep::sweep;
 
 /// Remove unreferenced content now
 #[utoipa::path(post, path = "/storage/sweep", tag = "storage", responses((status = 200, body = Swept)))]

@@ -3,8 +3,8 @@ use milepost_client::api::KeptBy;
 use milepost_model::Permission;
 
 use crate::auth::Caller;
+use crate::edge::extract::{self, Path};
 use crate::error::ApiResult;
-use crate::extract::{self, Path};
 use crate::handlers::Shared;
 
 /// Show what keeps a blob from being swept

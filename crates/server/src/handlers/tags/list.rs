@@ -3,10 +3,10 @@ use milepost_client::api::Tag;
 use milepost_model::Permission;
 
 use crate::auth::Caller;
+use crate::edge::extract::Path;
 use crate::error::ApiResult;
-use crate::extract::Path;
 use crate::handlers::Shared;
-use crate::urls::WithUrls;
+use crate::serving::urls::WithUrls;
 
 /// List tags
 #[utoipa::path(get, path = "/apps/{app}/tags", tag = "tags", params(("app" = String, Path, description = "Name of the app")), responses((status = 200, body = Vec<Tag>)))]

@@ -4,10 +4,10 @@ use milepost_model::release::Release;
 use milepost_model::{Permission, Refusal};
 
 use crate::auth::Caller;
+use crate::edge::extract::{Json as Body, Path};
 use crate::error::ApiResult;
-use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
-use crate::urls::WithUrls;
+use crate::serving::urls::WithUrls;
 
 /// Point a tag at a release, moving it if it exists
 #[utoipa::path(put, path = "/apps/{app}/tags/{tag}", tag = "tags", params(("app" = String, Path, description = "Name of the app"), ("tag" = String, Path, description = "Name of the tag")), request_body = SetTag, responses((status = 200, body = Release)))]

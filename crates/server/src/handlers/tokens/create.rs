@@ -4,8 +4,8 @@ use milepost_client::api::{NewToken, Token};
 use milepost_model::{GroupName, OsIds, Permission, Refusal};
 
 use crate::auth::{self, Caller};
+use crate::edge::extract::Json as Body;
 use crate::error::ApiResult;
-use crate::extract::Json as Body;
 use crate::handlers::Shared;
 use crate::handlers::wire;
 

@@ -3,8 +3,8 @@ use milepost_model::Permission;
 use milepost_model::snapshot::Unit;
 
 use crate::auth::Caller;
+use crate::edge::extract::{Path, unit_key};
 use crate::error::ApiResult;
-use crate::extract::{Path, unit_key};
 use crate::handlers::Shared;
 
 /// Show the current version of a unit

@@ -6,9 +6,9 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::auth::Caller;
-use crate::cursor;
+use crate::edge::cursor;
+use crate::edge::extract::{Paging, Path, Query};
 use crate::error::ApiResult;
-use crate::extract::{Paging, Path, Query};
 use crate::handlers::Shared;
 
 const LIST: &str = "units_list";

@@ -8,8 +8,8 @@ use utoipa::IntoParams;
 
 use crate::auth::Caller;
 use crate::checks;
+use crate::edge::extract::{Path, Query, unit_key};
 use crate::error::ApiResult;
-use crate::extract::{Path, Query, unit_key};
 use crate::handlers::Shared;
 
 /// Retries if the app changes while functions are loaded.

@@ -4,8 +4,8 @@ use milepost_model::snapshot::Version;
 use milepost_model::{Permission, Refusal};
 
 use crate::auth::Caller;
+use crate::edge::extract::{Json as Body, Path, unit_key};
 use crate::error::ApiResult;
-use crate::extract::{Json as Body, Path, unit_key};
 use crate::handlers::Shared;
 
 /// Edit the description of a version, its only mutable field

@@ -3,10 +3,10 @@ use milepost_model::{Code, Digest, Permission, Refusal, Selector, UnitKind};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::archive;
 use crate::auth::Caller;
+use crate::content::archive;
+use crate::edge::extract::{Path, Query, unit_key};
 use crate::error::ApiResult;
-use crate::extract::{Path, Query, unit_key};
 use crate::handlers::Shared;
 
 #[derive(Debug, Deserialize, IntoParams)]

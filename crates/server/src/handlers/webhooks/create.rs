@@ -5,8 +5,8 @@ use milepost_model::webhook::{NewWebhook, Webhook};
 
 use super::{sealed, with_url};
 use crate::auth::Caller;
+use crate::edge::extract::{Json as Body, Path};
 use crate::error::ApiResult;
-use crate::extract::{Json as Body, Path};
 use crate::handlers::Shared;
 use crate::handlers::executions::check_text;
 

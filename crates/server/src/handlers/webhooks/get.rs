@@ -5,8 +5,8 @@ use milepost_model::webhook::Webhook;
 
 use super::with_url;
 use crate::auth::Caller;
+use crate::edge::extract::Path;
 use crate::error::ApiResult;
-use crate::extract::Path;
 use crate::handlers::Shared;
 
 /// Get a webhook, without its secret

@@ -3,9 +3,9 @@ use axum::extract::Request;
 use axum::http::StatusCode;
 use milepost_client::api::Invoked;
 
+use crate::edge::extract::Path;
 use crate::error::ApiResult;
 use crate::executions::webhook;
-use crate::extract::Path;
 use crate::handlers::Shared;
 
 /// Call a webhook, which queues an execution

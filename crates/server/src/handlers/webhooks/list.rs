@@ -6,8 +6,8 @@ use milepost_model::webhook::Webhook;
 
 use super::with_url;
 use crate::auth::Caller;
+use crate::edge::extract::{Paging, Path, Query};
 use crate::error::ApiResult;
-use crate::extract::{Paging, Path, Query};
 use crate::handlers::Shared;
 use crate::handlers::wire;
 

@@ -13,8 +13,8 @@ use milepost_model::webhook::Webhook;
 use milepost_model::{Code, OsIds, Refusal};
 
 use crate::error::ApiResult;
+use crate::serving::urls::reached_host;
 use crate::state::State;
-use crate::urls::reached_host;
 
 const SHORTEST: usize = 8;
 const LONGEST: usize = 256;

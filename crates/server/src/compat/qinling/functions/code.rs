@@ -14,9 +14,9 @@ use milepost_model::{AppName, Digest, Selector, UnitKind, UnitName};
 
 use crate::compat::qinling::fault::{Fault, V1Result};
 use crate::compat::qinling::form::{Upload, ZIP};
+use crate::content::{archive, ingest_source, trees};
 use crate::error::internal;
 use crate::state::State;
-use crate::{archive, ingest_source, trees};
 
 /// Build command that turns the source into the deployment, in case it has to be repeated.
 const UNPACK: &str = "python3 -m zipfile -e package.zip \"$DEPLOY_PKG\"";

@@ -16,8 +16,8 @@ use serde_json::{Map, Value, json};
 
 use super::fault::{Fault, V1Result};
 use super::names::{opt_time, time};
+use crate::checks::interpreters;
 use crate::error::internal;
-use crate::interpreters;
 use crate::state::State;
 
 pub(crate) const FIELDS: [&str; 9] =

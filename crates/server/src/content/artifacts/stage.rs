@@ -12,8 +12,8 @@ use milepost_model::{AppName, Code, Digest, Refusal};
 
 use super::chunks::{ChunkError, Chunks};
 use super::walk;
+use crate::content::ingest;
 use crate::error::{ApiError, ApiResult};
-use crate::ingest;
 use crate::state::State;
 
 #[derive(Debug, thiserror::Error)]

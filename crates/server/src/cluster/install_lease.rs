@@ -6,8 +6,8 @@ use milepost_catalog::{InstallLease, LeasedInstall};
 use milepost_model::{AppName, Code};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::LEASE_MS;
 use crate::error::{ApiError, ApiResult};
+use crate::installs::LEASE_MS;
 use crate::state::State;
 
 const RENEW: Duration = Duration::from_millis(LEASE_MS as u64 / 4);
@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// Renews the lease until the returned handle is dropped.
-pub(super) fn keep(state: &State, lease: &InstallLease) -> AbortOnDropHandle<()> {
+pub(crate) fn keep(state: &State, lease: &InstallLease) -> AbortOnDropHandle<()> {
     let (state, lease) = (state.clone(), lease.clone());
     AbortOnDropHandle::new(tokio::spawn(async move {
         loop {
@@ -35,7 +35,7 @@ pub(super) fn keep(state: &State, lease: &InstallLease) -> AbortOnDropHandle<()>
 }
 
 /// Takes the lease for a user's request. Waits if a check is running.
-pub(super) async fn take(state: &State, app: &AppName, actor: &str) -> ApiResult<LeasedInstall> {
+pub(crate) async fn take(state: &State, app: &AppName, actor: &str) -> ApiResult<LeasedInstall> {
     let until = tokio::time::Instant::now() + PATIENCE;
     loop {
         let holder = state.installs.holder();

@@ -15,9 +15,9 @@ use milepost_client::api::Uploaded;
 use milepost_model::tree::{MAX_NAME, fits_a_disk};
 use milepost_model::{AppName, Code, Refusal};
 
-use crate::body;
+use crate::edge::body;
+use crate::edge::extract::declared_length;
 use crate::error::ApiResult;
-use crate::extract::declared_length;
 use crate::state::State;
 
 const MAX_BLOBS: usize = 100_000;

@@ -19,9 +19,9 @@ use tokio::sync::mpsc;
 use tokio_util::io::ReaderStream;
 use zip::write::SimpleFileOptions;
 
+use crate::content::trees;
 use crate::error::{ApiResult, internal};
 use crate::state::State;
-use crate::trees;
 
 /// Each archive holds a blocking thread and a temporary file, and its reads need threads of the
 /// same pool.

@@ -18,8 +18,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use utoipa::IntoParams;
 
-use crate::body;
-use crate::cursor;
+use crate::edge::body;
+use crate::edge::cursor;
 use crate::error::ApiError;
 use crate::state::State;
 

@@ -5,9 +5,9 @@ use milepost_model::channel::artifact::MAX_BLOBS;
 use milepost_model::tree::Entry;
 use milepost_model::{Code, Digest, Refusal};
 
+use crate::content::trees;
 use crate::error::ApiResult;
 use crate::state::Store;
-use crate::trees;
 
 /// Every directory and file below the roots, by digest.
 pub(super) async fn below(store: &Store, roots: BTreeSet<Digest>) -> ApiResult<BTreeMap<Digest, BlobRow>> {

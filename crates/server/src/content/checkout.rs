@@ -12,8 +12,8 @@ use milepost_model::Digest;
 use milepost_model::tree::{FileEntry, Leaf, Tree};
 use tokio::io::AsyncWriteExt;
 
+use crate::content::trees;
 use crate::state::Store;
-use crate::trees;
 
 const FILES_AT_ONCE: usize = 8;
 /// Files up to this size are read into memory and verified before they are written.

@@ -8,7 +8,7 @@ use milepost_model::execution::MAX_ATTEMPTS;
 use tokio_util::sync::CancellationToken;
 
 use super::watch::Watch;
-use super::worker;
+use crate::executions::worker;
 use crate::state::State;
 
 const BEAT: Duration = Duration::from_secs(5);

@@ -12,8 +12,8 @@ use milepost_model::tree::Leaf;
 use milepost_model::{AppName, Code, Digest, Refusal};
 use tokio::sync::mpsc;
 
+use crate::content::ingest;
 use crate::error::{ApiResult, internal};
-use crate::ingest;
 use crate::state::State;
 
 /// Maximum size of a pack, unless a single file is larger.

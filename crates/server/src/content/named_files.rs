@@ -6,9 +6,9 @@ use milepost_model::spec::{DEFAULT_INDEX, StaticSpec};
 use milepost_model::tree::Tree;
 use milepost_model::{Code, Refusal, UnitName, UnitPut};
 
+use crate::content::trees;
 use crate::error::ApiResult;
 use crate::state::State;
-use crate::trees;
 
 /// Maximum number of paths searched for a suggestion.
 const SUGGEST_FROM: usize = 10_000;

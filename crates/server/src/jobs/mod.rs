@@ -1,4 +1,0 @@
-//! Background jobs.
-
-pub(crate) mod rekey;
-pub(crate) mod sweep;
