@@ -7,9 +7,7 @@ use super::{Mistake, Subject, error, warning};
 pub const SUBJECT: Subject = Subject {
     texts: || {
         let (functions, triggers) = (include_str!("functions.yaml"), include_str!("triggers.yaml"));
-        [(F, functions), (T, triggers), (K, include_str!("more.yaml"))]
-            .map(|(file, text)| (file, text.to_owned()))
-            .into()
+        [(F, functions), (T, triggers), (K, include_str!("more.yaml"))].map(|(file, text)| (file, text.into())).into()
     },
     others: &["api/api.py", "api/requirements.txt", "web/main.js", "tools/tools.py", "bin/run"],
     mistakes: &[MISTAKES, super::forms_of_specs::MISTAKES],
