@@ -57,7 +57,7 @@ pub(super) struct Told {
 }
 
 impl Told {
-    /// Whether [`write`] produced this for exactly this version.
+    /// Whether [`write()`] produced this for exactly this version.
     pub fn is(&self, package: &PackageName, version: &SemVer, artifact: Digest) -> bool {
         self.layers == [artifact]
             && self.package.as_deref() == Some(package.as_str())

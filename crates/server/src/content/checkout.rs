@@ -58,7 +58,7 @@ pub(crate) async fn write(store: &Store, tree: &Tree, to: &Path, access: Access)
     write_from(&store.blobs, tree, &locate(store, tree).await?, to, access).await
 }
 
-/// Like [`write`], for callers that already know the locations. Does not use the catalog.
+/// Like [`write()`], for callers that already know the locations. Does not use the catalog.
 pub(crate) async fn write_from(
     blobs: &Blobs,
     tree: &Tree,

@@ -1,6 +1,6 @@
 //! A real PostgreSQL that starts and stops by itself.
 //!
-//! [`database`] is what almost every test needs: an empty private database on one server that all
+//! [`database()`] is what almost every test needs: an empty private database on one server that all
 //! test processes share. The server starts with the first test that needs it and is stopped a few
 //! seconds after the last one (see `shared.rs`). `cargo xtask test` keeps it running for a whole
 //! run. If `MILEPOST_TEST_POSTGRES=postgres://…` is set, that server is used instead and none is

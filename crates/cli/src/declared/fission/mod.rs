@@ -5,7 +5,7 @@
 //!   one namespace.
 //! - The *deployment* is that of the folder's `DeploymentConfig`. Without one, the repository and
 //!   the path in it identify the folder, so that the documents of seed 003 work unchanged, see
-//!   [`unnamed`].
+//!   [`mod@unnamed`].
 //! - *Archives* are relative to `rootdir`, by default the parent of the folder.
 //! - `status` and most of `metadata` describe the state in Kubernetes and are not read.
 

@@ -14,7 +14,7 @@
 //! - The **head** (version 0) is the newest version in the catalog. A **version** is a published
 //!   one (`v1_versions`).
 //! - **Workers** are instances on the node that handles the request.
-//! - Lists return the newest [`lists::MOST`] matches.
+//! - Lists return the newest 10,000 matches (`lists::MOST`).
 //! - Errors are [`fault::Fault`]s. Whatever prevents a delete is listed under `blockers`.
 //!
 //! To add a call, add a file `RESOURCE/VERB.rs` with one handler, and a line in [`router`].

@@ -107,7 +107,7 @@ pub(crate) async fn unit(state: &State, project: &Project, kind: UnitKind, id: &
         .ok_or_else(|| Fault::unknown(what, "id", id))
 }
 
-/// Like [`unit`], for writing: only the project's own. See also [`owned`].
+/// Like [`unit()`], for writing: only the project's own. See also [`owned`].
 pub(crate) async fn own_unit(state: &State, project: &Project, kind: UnitKind, id: &str) -> V1Result<V1Unit> {
     let what = if kind == UnitKind::Environment { "Runtime" } else { "Function" };
     let found = unit(state, project, kind, id).await?;

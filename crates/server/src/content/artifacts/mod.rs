@@ -1,4 +1,4 @@
-//! Portable apps: [`make`] turns an app version into one byte stream, [`stage`] turns such a stream
+//! Portable apps: [`mod@make`] turns an app version into one byte stream, [`mod@stage`] turns such a stream
 //! into units and files of an app. See `docs/decisions/010-distribution.md` for the reasons.
 
 mod chunks;
