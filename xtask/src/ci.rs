@@ -9,17 +9,19 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 
 use crate::shell::{cargo, lint_what_is_built, run as run_command};
-use crate::{docs, setup, test, tidy};
+use crate::{deps, docs, setup, test, tidy};
 
 type Step = (&'static str, fn() -> Result<()>);
 
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 9] = [
     ("format", format),
     ("tidy", tidy::run),
+    ("dependencies", deps::run),
     ("setup", setup::run),
     ("build, linted", build),
     ("doc tests", test::doctests),
     ("tests", test::all),
+    ("rustdoc", docs::check_comments),
     ("reference", docs::check_what_was_tested),
 ];
 

@@ -27,6 +27,15 @@ pub fn check_what_was_tested() -> Result<()> {
     run_command(Command::new(built).args(["--quiet", "reference"]).arg(folder()?).arg("--check"))
 }
 
+/// Fails if rustdoc has warnings, such as links in comments that lead nowhere. Private items are
+/// included: the comments are for engineers who work on the code.
+pub fn check_comments() -> Result<()> {
+    let args = ["doc", "--quiet", "--locked", "--workspace", "--no-deps", "--document-private-items"];
+    let flags = "-Dwarnings -Arustdoc::private-intra-doc-links";
+    // Not linted again: the build was.
+    run_command(cargo(&args).env_remove("RUSTC_WORKSPACE_WRAPPER").env("RUSTDOCFLAGS", flags))
+}
+
 fn generate(extra: &[&str]) -> Result<()> {
     run_command(
         cargo(&["run", "--quiet", "--locked", "-p", "milepost-cli", "--", "--quiet", "reference"])

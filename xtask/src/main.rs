@@ -3,6 +3,7 @@
 
 mod bench;
 mod ci;
+mod deps;
 mod docs;
 mod lease;
 mod peers;
@@ -22,6 +23,7 @@ Usage: cargo xtask COMMAND
   setup                    install what the tests need
   test [--fast] [ARG…]     run the tests; --fast is what a minute suffices for, or with -p PACKAGE what is not slow; ARGs go to the test runner
   tidy                     check what the compiler does not: sizes, crate edges, leftovers
+  deps                     check the licences of dependencies, and those in two versions
   docs                     write the generated reference
   bench [PART…]            measure: static, growth, history, rate
   bench executions [OPTION…]  executions beside plain inserts; --runs 3 --seconds 4 --count 2000 --jobs 100000 --only accept,served,idle,jobs
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
         ["test", rest @ ..] => test::run(rest),
         ["tidy"] => tidy::run(),
         ["tour"] => tour::run(),
+        ["deps"] => deps::run(),
         ["docs"] => docs::run(),
         ["bench", parts @ ..] => bench::run(parts),
         ["ci"] => ci::run(),

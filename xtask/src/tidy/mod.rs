@@ -8,6 +8,7 @@ mod manifest;
 mod map;
 mod sizes;
 mod text;
+mod unused;
 
 use std::fmt;
 use std::path::Path;
@@ -54,7 +55,7 @@ pub fn run() -> Result<()> {
     if !long.is_empty() {
         eprintln!("Note: over {} lines: {}", sizes::HABIT, long.join(", "));
     }
-    let checks = [sizes::check, map::check, edges::check, text::check];
+    let checks = [sizes::check, map::check, edges::check, unused::check, text::check];
     let findings: Vec<Finding> = checks.iter().flat_map(|check| check(&sources)).collect();
     for finding in &findings {
         eprintln!("{finding}");
