@@ -14,7 +14,7 @@ use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::time::{Instant, Sleep};
 
-use crate::connection::Busy;
+use crate::activity::Busy;
 use crate::settings::Limits;
 
 /// The body of a request to a function: fails when it exceeds the limit or when its sender stalls.
@@ -373,7 +373,7 @@ mod tests {
     use http_body_util::{BodyExt, StreamBody};
 
     use super::*;
-    use crate::connection::Pulse;
+    use crate::activity::Pulse;
 
     /// A response that sent one frame over a connection that was then flushed `flushes` times. Its
     /// next frame is a failure.

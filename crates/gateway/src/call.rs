@@ -10,17 +10,17 @@ use http_body::{Body, Frame};
 use milepost_model::host;
 use milepost_model::spec::FunctionPermission;
 
-use crate::answers::{MILEPOST_RELEASE, MILEPOST_REQUEST_ID, MILEPOST_VERSION, Problem};
 use crate::backend::{Backend, CallContext, CallFailure};
 use crate::body::{AnswerBody, BodyEnd, RequestBody};
 use crate::cookies;
 use crate::decide::FunctionFound;
 use crate::gateway::{Asked, Inner};
 use crate::headers::{self, Forwarding};
-use crate::passing::{self, Told};
-use crate::reply;
+use crate::problem::{MILEPOST_RELEASE, MILEPOST_REQUEST_ID, MILEPOST_VERSION, Problem};
 use crate::request_id;
 use crate::resolve::Place;
+use crate::response_check;
+use crate::rewrite::{self, Told};
 use crate::view::Target;
 
 /// A request that a function answers.
@@ -121,7 +121,7 @@ impl<F: Send + Sync + 'static> Call<F> {
         *request.version_mut() = head.version;
         *request.uri_mut() = match self.found.by_name {
             Some(at) => cut_uri(&uri, at),
-            None => passing::target(&uri, self.found.passed),
+            None => rewrite::target(&uri, self.found.passed),
         };
         let mut map = std::mem::take(&mut head.headers);
         if self.target().permission == FunctionPermission::Token {
@@ -146,7 +146,7 @@ impl<F: Send + Sync + 'static> Call<F> {
             version: target.version,
             params: &self.found.params,
         };
-        passing::tell(&mut map, &told);
+        rewrite::tell(&mut map, &told);
         *request.headers_mut() = map;
         let context = CallContext {
             request_id: id.into(),
@@ -166,10 +166,10 @@ impl<F: Send + Sync + 'static> Call<F> {
         R: Body<Data = Bytes> + Unpin,
     {
         let head_only = self.asked.head.method == Method::HEAD;
-        reply::check(answer.status(), answer.headers(), inner.settings.limits.head_bytes)?;
+        response_check::check(answer.status(), answer.headers(), inner.settings.limits.head_bytes)?;
         let is_whole = answer.body().size_hint().exact().is_some();
         // The length of a complete body comes from the body, not from the function's header.
-        let length = if is_whole && !head_only { None } else { reply::length(answer.headers())? };
+        let length = if is_whole && !head_only { None } else { response_check::length(answer.headers())? };
         if is_whole {
             return Ok(Begun::default());
         }
@@ -183,7 +183,7 @@ impl<F: Send + Sync + 'static> Call<F> {
         if let (Some(length), Some(came)) = (length, came)
             && (came > length || (matches!(first, First::End) && came < length))
         {
-            return Err(reply::wrong_length());
+            return Err(response_check::wrong_length());
         }
         Ok(Begun { first: if let First::Piece(frame) = first { Some(frame) } else { None }, length })
     }
@@ -281,7 +281,7 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 /// The path after the function's name; `/` if there is none.
 fn cut_uri(uri: &Uri, at: usize) -> Uri {
     let path = uri.path().get(at..).filter(|rest| !rest.is_empty()).unwrap_or("/");
-    passing::with_query(path, uri)
+    rewrite::with_query(path, uri)
 }
 
 fn body_problem(end: BodyEnd) -> Problem {

@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, HeaderValue, header};
 
-use crate::seldom::Seldom;
+use crate::log_limit::Seldom;
 
 /// Drops each cookie whose domain is the gateway's domain or a parent of the request's host.
 /// Browsers would send it to other apps, and apps could set each other's cookies.

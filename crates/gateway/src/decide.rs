@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use http::{HeaderValue, Method, StatusCode, Uri, header};
 
-use crate::answers::Problem;
 use crate::files::{self, Clean, FileFound, Sending, Status};
 use crate::gateway::CALL_PATH;
+use crate::problem::Problem;
 use crate::routes::{Lookup, Passed};
 use crate::tree::TreeFile;
 use crate::view::{Mount, ReleaseView};

@@ -10,17 +10,17 @@ use http::request::Parts;
 use http::{HeaderValue, Method, Request, StatusCode, header};
 use milepost_model::host;
 
-use crate::acceptable;
-pub(crate) use crate::answering::Answering;
-use crate::answers::{MILEPOST_CALL, MILEPOST_RELEASE, Problem};
 use crate::backend::Backend;
 use crate::body::{AnswerBody, RequestBody};
 use crate::call::Call;
+use crate::connection_limit::Seat;
 use crate::decide::{Decision, decide};
 use crate::directory::Directory;
 use crate::files::{Sending, Store};
+use crate::head_check;
+use crate::problem::{MILEPOST_CALL, MILEPOST_RELEASE, Problem};
 use crate::resolve::{Place, Resolved, Wanted};
-use crate::seats::Seat;
+pub(crate) use crate::response_future::Answering;
 use crate::settings::Settings;
 use crate::stats::{Counters, Stats};
 
@@ -160,7 +160,7 @@ impl Asked {
         let path = self.head.uri.path();
         let own = || own(path, inner.draining.load(Ordering::Relaxed));
         if !self.peer.inside {
-            acceptable::check(&self.head)?;
+            head_check::check(&self.head)?;
             // Calls by name are accepted from inside only.
             if is_own(path) {
                 return Err(own());
@@ -173,7 +173,7 @@ impl Asked {
         if let Some(seat) = self.head.extensions.get::<Seat>() {
             seat.vouch(&scope.app);
         }
-        acceptable::check(&self.head)?;
+        head_check::check(&self.head)?;
         if is_own(path) && !path.starts_with(CALL_PATH) {
             return Err(own());
         }

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
-use crate::{passing, request_id};
+use crate::{request_id, rewrite};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
@@ -119,7 +119,7 @@ pub fn is_forbidden_to_strangers(name: &HeaderName) -> bool {
         || is_ours(text)
         || text.contains('_')
         || text.starts_with("x-forwarded-")
-        || passing::is_of_fission(text)
+        || rewrite::is_of_fission(text)
 }
 
 /// Reserved for the gateway.

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use http::{HeaderValue, StatusCode, header};
 use milepost_model::host::{self, Candidate, Named};
 
-use crate::answers::{MILEPOST_RELEASE, Problem};
 use crate::backend::{Backend, CallScope, LoadFailure};
 use crate::gateway::Inner;
+use crate::problem::{MILEPOST_RELEASE, Problem};
 use crate::stats::Counters;
 use crate::view::{AppView, ReleaseView};
 

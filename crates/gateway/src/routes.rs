@@ -7,8 +7,8 @@
 
 mod group;
 mod methods;
-mod passed;
 mod pattern;
+mod rewrite;
 mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,10 +18,10 @@ use http::Method;
 use percent_encoding::percent_decode_str;
 use smol_str::SmolStr;
 
-use crate::names::Names;
+use crate::name_map::Names;
 use group::{Group, GrowingGroup, Matcher};
 use methods::Methods;
-pub use passed::{Passed, Passing};
+pub use rewrite::{Passed, Passing};
 use tree::PathRest;
 
 /// How many elements of a list are read ahead: most apps have fewer.

@@ -4,7 +4,7 @@
 use crate::backend::FileRef;
 use crate::files::hashed;
 use crate::files::kind::{self, Kind};
-use crate::names::Names;
+use crate::name_map::Names;
 
 /// Paths are relative, decoded and separated by `/`. A file that is not listed here cannot be
 /// served.

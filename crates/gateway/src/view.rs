@@ -13,7 +13,7 @@ use milepost_model::spec::FunctionPermission;
 use smol_str::SmolStr;
 
 pub use crate::files::Expires;
-pub use crate::names::Names;
+pub use crate::name_map::Names;
 use crate::routes::{Route, RouteTable};
 use crate::tree::FileTree;
 

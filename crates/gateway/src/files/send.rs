@@ -12,18 +12,18 @@ use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
 use tokio_util::io::ReaderStream;
 
-use crate::answers::{MILEPOST_RELEASE, Problem};
 use crate::backend::Backend;
 use crate::body::AnswerBody;
 use crate::gateway::Answering;
+use crate::problem::{MILEPOST_RELEASE, Problem};
 use crate::request_id;
 use crate::tree::TreeFile;
 
-use super::accept::Coding;
+use super::cache::{Content, Copy, Store};
 use super::conditions::{self, Verdict};
+use super::disk_cache;
+use super::encoding::Coding;
 use super::ranges::{self, Ranges};
-use super::shelf;
-use super::store::{Content, Copy, Store};
 
 /// The role of the file in the response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -313,9 +313,9 @@ async fn open_pressed<B>(
 ) -> io::Result<BoxStream<'static, io::Result<Bytes>>> {
     let shelf = store.shelf.as_ref().ok_or(io::ErrorKind::NotFound)?;
     let mut on_disk = tokio::fs::File::open(shelf.path(&file.at.digest, copy.coding)).await?;
-    if on_disk.metadata().await?.len() != copy.size + shelf::HEAD {
+    if on_disk.metadata().await?.len() != copy.size + disk_cache::HEAD {
         return Err(io::ErrorKind::NotFound.into());
     }
-    on_disk.seek(io::SeekFrom::Start(shelf::HEAD + range.start)).await?;
+    on_disk.seek(io::SeekFrom::Start(disk_cache::HEAD + range.start)).await?;
     Ok(ReaderStream::with_capacity(on_disk.take(range.end - range.start), 64 << 10).boxed())
 }

@@ -1,6 +1,7 @@
 //! Tests of the gateway with an in-memory backend, in process and over real sockets.
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests")]
 
+mod connection_limits;
 mod connections;
 mod drain;
 mod encodings;
@@ -16,8 +17,7 @@ mod moves;
 mod pages;
 mod paths;
 mod prefixes;
-mod replies;
-mod seats;
+mod responses;
 mod support;
 mod tls;
 mod views;

@@ -9,9 +9,9 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::{HeaderValue, Response, header};
 
+use crate::activity::Busy;
 use crate::backend::Backend;
 use crate::body::AnswerBody;
-use crate::connection::Busy;
 use crate::stats::Counters;
 
 /// A response in progress. Resolves to a response in every case: failures are responses too.

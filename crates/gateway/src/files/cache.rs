@@ -16,15 +16,15 @@ use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use tokio::sync::Semaphore;
 
-use crate::answers::MILEPOST_RELEASE;
 use crate::backend::{Backend, FileRef};
+use crate::problem::MILEPOST_RELEASE;
 use crate::settings::Settings;
 use crate::tree::TreeFile;
 
-use super::accept::{Accepts, Coding};
+use super::compress;
+use super::disk_cache::{self, Shelf};
+use super::encoding::{Accepts, Coding};
 use super::kind::Kind;
-use super::press;
-use super::shelf::{self, Shelf};
 
 /// Larger files are streamed.
 pub(super) const LARGEST_IN_MEMORY: u64 = 256 << 10;
@@ -156,7 +156,7 @@ impl<B: Backend> Store<B> {
             let making = self.pressed(file, coding);
             let copy = if !accepts.takes_plain() {
                 making.await
-            } else if file.at.size <= press::WORTH_WAITING {
+            } else if file.at.size <= compress::WORTH_WAITING {
                 tokio::time::timeout(PATIENCE, making).await.ok().flatten()
             } else {
                 making.now_or_never().flatten()
@@ -174,7 +174,7 @@ impl<B: Backend> Store<B> {
 
     /// Without an on-disk cache only files that fit into memory are compressed.
     fn may_press(&self, file: &TreeFile) -> bool {
-        press::is_worth_trying(file.at.size, file.kind.compressible)
+        compress::is_worth_trying(file.at.size, file.kind.compressible)
             && (self.shelf.is_some() || file.at.size <= LARGEST_IN_MEMORY)
     }
 
@@ -244,13 +244,13 @@ impl<B: Backend> Store<B> {
         let (store, digest) = (self.clone(), file.at.digest);
         let found = blocking(move || Ok(store.shelf.as_ref().and_then(|shelf| shelf.load(&digest, coding)))).await?;
         let pressed = match found {
-            Some(shelf::Copy::Pressed(bytes)) => Some(bytes),
-            Some(shelf::Copy::DoesNotPay) => None,
+            Some(disk_cache::Copy::Pressed(bytes)) => Some(bytes),
+            Some(disk_cache::Copy::DoesNotPay) => None,
             None => {
                 let plain = self.whole(file).await?;
                 let store = self.clone();
                 blocking(move || {
-                    let pressed = press::press(&plain, coding)?;
+                    let pressed = compress::press(&plain, coding)?;
                     if let Some(shelf) = &store.shelf {
                         shelf.store(&digest, coding, pressed.as_ref())?;
                     }

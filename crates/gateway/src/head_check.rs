@@ -3,7 +3,7 @@
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version, header};
 
-use crate::answers::Problem;
+use crate::problem::Problem;
 
 /// hyper enforces the same limit for HTTP/1, but not for HTTP/2.
 const MOST_HEADERS: usize = 100;

@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, StatusCode, header};
 
-use crate::answers::Problem;
+use crate::problem::Problem;
 use crate::settings::Limits;
 
 /// Checks the head of a function's response.

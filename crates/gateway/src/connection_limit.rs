@@ -3,7 +3,7 @@
 //! most. The gateway and the server's API both use this.
 
 mod client;
-mod room;
+mod slots;
 
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
@@ -13,9 +13,9 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use crate::connection::Pulse;
+use crate::activity::Pulse;
 use client::Client;
-use room::{Room, Verdict};
+use slots::{Room, Verdict};
 
 /// How long a new connection waits for an evicted one to close.
 const PATIENCE: Duration = Duration::from_millis(250);

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use milepost_model::Digest;
 
-use super::accept::Coding;
+use super::encoding::Coding;
 
 const MARK: &[u8; 8] = b"mppress1";
 pub(super) const HEAD: u64 = 48;

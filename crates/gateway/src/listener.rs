@@ -15,10 +15,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::backend::Backend;
+use crate::connection_limit::{SeatLimits, Seats};
 use crate::gateway::{Gateway, Inner, Peer};
-use crate::seats::{SeatLimits, Seats};
-use crate::seldom::Seldom;
-use crate::serving::{self, Phases};
+use crate::http_connection::{self, Phases};
+use crate::log_limit::Seldom;
 use crate::tls::Tls;
 
 /// How often the certificate's files are checked.
@@ -155,7 +155,7 @@ impl<B: Backend> Door<B> {
         let _ = stream.set_nodelay(true);
         let (inner, phases, tls) = (self.inner.clone(), self.phases.clone(), self.tls.clone());
         self.connections.spawn(async move {
-            if let Err(error) = serving::serve(inner, stream, peer, tls, phases, &seat).await {
+            if let Err(error) = http_connection::serve(inner, stream, peer, tls, phases, &seat).await {
                 tracing::debug!(error, ?peer, "a connection ended early");
             }
             drop((counted, seat));

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::SeatLimits;
 use super::client::{Client, Holder};
-use crate::connection::{Pulse, clock};
+use crate::activity::{Pulse, clock};
 
 /// A holder's share is one in this many seats. The same part of the seats is reserved for holders
 /// below their share.

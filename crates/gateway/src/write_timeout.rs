@@ -10,7 +10,7 @@ use futures::FutureExt;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
-use crate::connection::Pulse;
+use crate::activity::Pulse;
 
 /// Fails when a write was blocked for as long as `patience`, and records blocked writes in the
 /// pulse. Costs nothing while writes succeed.

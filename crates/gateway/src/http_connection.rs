@@ -23,17 +23,17 @@ use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 
-use crate::answering::Answering;
+use crate::activity::{Pulse, Resting};
 use crate::backend::Backend;
 use crate::body::AnswerBody;
-use crate::connection::{Pulse, Resting};
+use crate::connection_limit::Seat;
 use crate::gateway::{Gateway, Inner, Peer};
 use crate::line_ends::LineEnds;
 use crate::preface::{self, Protocol};
-use crate::seats::Seat;
+use crate::response_future::Answering;
 use crate::settings::Limits;
 use crate::tls::Tls;
-use crate::wire::Patient;
+use crate::write_timeout::Patient;
 
 const MOST_STREAMS: u32 = 256;
 /// Pings a quiet HTTP/2 connection, to notice that the client is gone.

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use bytes::Bytes;
 
-use super::accept::Coding;
+use super::encoding::Coding;
 
 /// Smaller files fit into one packet uncompressed.
 const SMALLEST: u64 = 256;

@@ -3,7 +3,7 @@ use std::net::IpAddr;
 use proptest::prelude::*;
 
 use super::*;
-use crate::connection::Busy;
+use crate::activity::Busy;
 
 fn client(number: u8) -> Client {
     Client::from(Some(IpAddr::from([192, 0, 2, number])))
